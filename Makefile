@@ -41,7 +41,7 @@ export MPLCONFIGDIR := $(XDG_CACHE_HOME)/matplotlib
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce quick releases report check baseline compare test test-all test-kills test-slurm bench lint lock surrogates environment clean distclean
+.PHONY: help reproduce quick releases report check baseline compare test test-all test-kills test-slurm bench docs lint lock surrogates environment clean distclean
 .PHONY: plan sweep costs times container audit-dependencies
 
 help: ## list the targets
@@ -91,8 +91,10 @@ test: $(TOOLS) ## the tests, on all cores: of each behaviour, all but the slow v
 	@sh tools/get_browser.sh
 	$(PYTEST) -m "not slow"
 
-test-all: test ## make test, then the tests marked slow
-	$(PYTEST) -m slow
+# Seconds for which each reader of what people give is fuzzed.
+FUZZ ?= 300
+test-all: test ## make test, then the tests marked slow, with readers fuzzed for FUZZ seconds each
+	DENIABLE_FUZZ_SECONDS=$(FUZZ) $(PYTEST) -m slow
 
 test-slurm: $(ENVIRONMENT) ## the quick study on a Slurm of its own, same bytes, faults too; as root; INSTALL=1 installs Slurm, PART=1: less of the study
 	$(BIN)/python tools/slurm/check.py $(if $(INSTALL),--install) $(if $(PART),--part)
@@ -108,6 +110,9 @@ test-kills: $(TOOLS) ## kill a whole run at KILLS random moments (drawn from SEE
 
 bench: $(ENVIRONMENT) ## the benchmarks
 	$(BIN)/python benchmarks/run.py
+
+docs: $(TOOLS) ## guides, findings, options and the Python reference as a site: results/docs/index.html
+	$(BIN)/python tools/build_docs.py results/docs
 
 lint: $(TOOLS) ## style, types, workflow and CI files
 	$(BIN)/ruff check .

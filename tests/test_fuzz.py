@@ -1,7 +1,7 @@
 """Readers of what people give, fuzzed: they end soon, with an answer or with one message.
 
-Each for some DENIABLE_FUZZ_SECONDS (20 by default; 300 for a thorough look). Runs are seeded by
-their number, so that what fails once fails again.
+Schemas, plans, CSV files and configs for DENIABLE_FUZZ_SECONDS each (`make test-all`: 300), which
+tests of one reader share. Runs are seeded by their number: what fails once fails again.
 """
 
 import itertools
@@ -36,7 +36,7 @@ from deniable.schema import RecordsFile, draft_schema, read_schema, schema_from
 from deniable.validation import read_yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-SECONDS = float(os.environ.get("DENIABLE_FUZZ_SECONDS", "20"))
+SECONDS = float(os.environ.get("DENIABLE_FUZZ_SECONDS", "40"))
 LONGEST_WAIT = 5  # seconds, for one example
 EXAMPLES = 200  # of a run
 pytestmark = pytest.mark.slow
@@ -46,8 +46,13 @@ def too_long(*_: Any) -> None:
     raise AssertionError(f"no answer within {LONGEST_WAIT} seconds")
 
 
-def fuzz(examples: st.SearchStrategy[Any], read: Callable[[Any], Any]) -> None:
-    """Hold a reader to many examples: an answer or one message that can be shown."""
+def fuzz(
+    examples: st.SearchStrategy[Any], read: Callable[[Any], Any], share: float = 1 / 3
+) -> None:
+    """Hold a reader to many examples: an answer or one message that can be shown.
+
+    For a `share` of the seconds that it has.
+    """
 
     def ask(example: Any) -> None:
         signal.setitimer(signal.ITIMER_REAL, LONGEST_WAIT)
@@ -64,7 +69,7 @@ def fuzz(examples: st.SearchStrategy[Any], read: Callable[[Any], Any]) -> None:
     how = settings(
         max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck)
     )
-    end = time.monotonic() + SECONDS
+    end = time.monotonic() + share * SECONDS
     try:
         for number in itertools.count():
             seed(number)(how(given(examples)(ask)))()
@@ -230,7 +235,7 @@ def test_schemas_as_text(tmp_path: Path) -> None:
     text = yaml.safe_dump(SCHEMA, sort_keys=False)
     assert schema_from(yaml.safe_load(text)).domain().shape == (2, 3, 6)
     read = in_a_file(tmp_path, lambda file: read_schema(file).domain())
-    fuzz(edited(text, json.dumps(SCHEMA)), read)
+    fuzz(edited(text, json.dumps(SCHEMA)), read, 1 / 2)
 
 
 def test_schemas_as_values() -> None:
@@ -240,7 +245,7 @@ def test_schemas_as_values() -> None:
             assert schema.domain().names == tuple(each.name for each in schema.randomized)
         assert schema_from(schema.to_json()) == schema
 
-    fuzz(mutated(SCHEMA), read)
+    fuzz(mutated(SCHEMA), read, 1 / 2)
 
 
 def test_plans_as_values() -> None:
@@ -303,14 +308,14 @@ def test_records_in_csv_files(tmp_path: Path) -> None:
 
     (tmp_path / "whole.csv").write_text(RECORDS, encoding="utf-8")
     assert records(tmp_path / "whole.csv") == 3
-    fuzz(edited(RECORDS), in_a_file(tmp_path, records, draft_schema))
+    fuzz(edited(RECORDS), in_a_file(tmp_path, records, draft_schema), 1)
 
 
 CONFIG = (ROOT / "config" / "quick.yaml").read_text(encoding="utf-8")
 
 
 def test_configs_as_text(tmp_path: Path) -> None:
-    fuzz(edited(CONFIG), in_a_file(tmp_path, refuse_repeated_keys, read_yaml))
+    fuzz(edited(CONFIG), in_a_file(tmp_path, refuse_repeated_keys, read_yaml), 1 / 2)
     assert (tmp_path / "given").exists()
 
 
@@ -321,7 +326,7 @@ def test_configs_as_values() -> None:
     def read(values: Any) -> None:
         validate(values if isinstance(values, dict) else {})
 
-    fuzz(mutated(whole), read)
+    fuzz(mutated(whole), read, 1 / 2)
 
 
 def test_specifications_and_manifests(tmp_path: Path) -> None:

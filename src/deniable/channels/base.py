@@ -56,7 +56,7 @@ class Channel(Maps):
 
         Itself if it is square, which leaves no choice, or singular, or if its matrix has more than
         2 ** 18 entries: its kind's own inverse then stays. A product has one for each attribute,
-        by their margins. The proportions are those of `covariance`, all positive.
+        by their margins. The `proportions` are those of `covariance`, all positive.
         """
         return self
 
@@ -76,7 +76,7 @@ class Channel(Maps):
     def fitted_to(self, reported_counts: npt.ArrayLike, inverse: Inverse = "least") -> "Channel":
         """Return this channel with, as its own, the inverse that one table is estimated by.
 
-        The counts are those of `estimate`, of shape (reports,).
+        The `reported_counts` are those of `estimate`, of shape (reports,), and so is `inverse`.
         """
         self.refuse_singular()
         frequencies, records = self.frequencies(reported_counts)
@@ -128,9 +128,10 @@ class Channel(Maps):
         return self.exact_parity
 
     def posterior(self, prior: npt.ArrayLike) -> Floats:
-        """Return Q[v, u] = Pr(true u | report v) under a prior ([pram], (3.1)).
+        """Return Q[v, u] = Pr(true u | report v) under a `prior` ([pram], (3.1)).
 
-        Rows of reports that cannot occur under the prior are NaN.
+        The prior is a distribution over the categories, shape (size,); Q has the shape
+        (reports, size). Rows of reports that cannot occur under the prior are NaN.
         """
         weights = distribution(self._fitting(prior, "the prior"), "the prior")
         joint = (self.matrix() * weights[:, None]).T
@@ -144,7 +145,8 @@ class Channel(Maps):
         Nearly unbiased by the inverse of least variance, if there is a choice; see `Inverse`. It
         sums to 1, except by the own inverses of protocols that say otherwise, but may leave
         [0, 1]: projections onto the simplex have their own names, in `deniable.estimation.simplex`.
-        The counts are non-negative numbers of shape (..., reports).
+        The `reported_counts` are non-negative numbers of shape (..., reports); the `inverse` is
+        "least" or "own".
 
         Raises
         ------
@@ -197,6 +199,7 @@ class Channel(Maps):
             ``population``: D' (diag(lambda) - lambda lambda') D / n ([pram], (1.3)).
             ``file``: D' diag(lambda) D / n - diag(pi) / n, the part that randomization adds.
         inverse : "least" or "own"
+            See `Inverse`.
         """
         self.refuse_singular()
         _refuse_unknown("target", target, TARGETS)
@@ -221,9 +224,11 @@ class Channel(Maps):
         Parameters
         ----------
         reported_counts : shape (reports,), of at least 2 records for the target "population"
+        target : "population" or "file"
         functionals : shape (functionals, size), optional
             Weights w of linear functionals w . pi: their covariance is returned instead, without
             any matrix of the channel's size.
+        inverse : "least" or "own"
         """
         self.refuse_singular()
         frequencies, records = self._sample(reported_counts, target)
@@ -253,8 +258,10 @@ class Channel(Maps):
         Parameters
         ----------
         reported_counts : shape (..., reports), of at least 2 records for the target "population"
+        target : "population" or "file"
         functionals : shape (functionals, size), optional
             Weights w of linear functionals w . pi, whose standard errors are returned instead.
+        inverse : "least" or "own"
         """
         self.refuse_singular()
         frequencies, records = self._sample(reported_counts, target)
@@ -270,9 +277,10 @@ class Channel(Maps):
         )
 
     def functional_weights(self, functionals: npt.ArrayLike | None = None) -> Floats:
-        """Return the weights of linear functionals, a row each, once they fit the channel.
+        """Return the weights of linear `functionals`, a row each, once they fit the channel.
 
-        By default those of the proportions themselves, the rows of the identity matrix.
+        Of shape (functionals, size), or (size,) for one. By default those of the proportions
+        themselves, the rows of the identity matrix.
         """
         if functionals is None:
             if self.size > LARGEST_DENSE:
@@ -337,5 +345,8 @@ def _positive(truth: Floats) -> Floats:
 
 
 def roots_of_variances(variance: Floats, rounding: Floats | float) -> Floats:
-    """Return standard errors: NaN for a variance that is below zero by more than rounding."""
+    """Return standard errors: NaN for a `variance` that is below zero by more than `rounding`.
+
+    Both are of one shape, or the second is one number >= 0 for all.
+    """
     return np.sqrt(np.where(variance < -rounding, np.nan, np.maximum(variance, 0.0)))

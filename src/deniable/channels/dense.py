@@ -145,7 +145,7 @@ class DenseChannel(Channel):
         return DenseChannel(self.entries, np.asarray(proportions, dtype=float))
 
     def randomize(self, codes: Codes, source: RandomSource) -> Codes:
-        """Report each record's category by inverse sampling; see `Channel.randomize`."""
+        """Report `codes` by inverse sampling from `source`; see `Channel.randomize`."""
         refuse_no_source(source)
         true = np.asarray(codes)
         refuse_foreign_codes(true, self.size, "the codes to randomize")
@@ -170,7 +170,10 @@ class DenseChannel(Channel):
         return self._rows[category]
 
     def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
-        """Draw counts of reports, one multinomial a row; see `Channel.randomize_counts`."""
+        """Draw the reports of `counts` by `generator`, one multinomial a row.
+
+        See `Channel.randomize_counts`.
+        """
         refuse_no_source(generator, of_counts=True)
         true = self._whole_counts(counts)
         reports = np.zeros((*true.shape[:-1], self.reports), dtype=np.int64)

@@ -24,7 +24,7 @@ Prior = Sequence[Number] | npt.ArrayLike  # a probability for each category, as 
 
 
 def as_written(value: Number | str) -> Fraction:
-    """Return a number as a fraction, a float by its shortest decimal form: 0.1 is 1/10."""
+    """Return the number `value` as a fraction; floats by their shortest decimals: 0.1 is 1/10."""
     try:
         return value if isinstance(value, Fraction) else Fraction(str(value))
     except ValueError:
@@ -32,7 +32,7 @@ def as_written(value: Number | str) -> Fraction:
 
 
 def proportion(value: Number, name: str) -> Fraction:
-    """Return a number that must be in (0, 1) as a fraction."""
+    """Return a `value` that must be in (0, 1) as a fraction; messages call it `name`."""
     exact = as_written(value)
     if not 0 < exact < 1:
         raise DeniableError(f"{name} is {value}; it must be in (0, 1)")
@@ -40,7 +40,7 @@ def proportion(value: Number, name: str) -> Fraction:
 
 
 def thresholds(rho_1: Number, rho_2: Number) -> tuple[Fraction, Fraction]:
-    """Return rho_1 and rho_2 as fractions, 0 < rho_1 < rho_2 < 1."""
+    """Return `rho_1` and `rho_2` as fractions, 0 < rho_1 < rho_2 < 1."""
     low, high = proportion(rho_1, "rho_1"), proportion(rho_2, "rho_2")
     if low >= high:
         raise DeniableError(f"rho_1 is {rho_1}, rho_2 is {rho_2}; rho_1 must be the smaller one")
@@ -48,7 +48,10 @@ def thresholds(rho_1: Number, rho_2: Number) -> tuple[Fraction, Fraction]:
 
 
 def exact_distribution(size: int, prior: Prior) -> tuple[Fraction, ...]:
-    """Return a prior over so many categories as fractions of sum 1, in the proportions given."""
+    """Return a `prior` over `size` categories as fractions of sum 1, in the proportions given.
+
+    As it is given, its sum is 1 within 1e-9 and no entry is negative; else `ChannelError`.
+    """
     values = [as_written(value) for value in np.asarray(prior, dtype=object).ravel()]
     total = sum(values, Fraction())
     if len(values) != size:
@@ -62,14 +65,14 @@ def exact_distribution(size: int, prior: Prior) -> tuple[Fraction, ...]:
 
 
 def exact_ratio(larger: float | Fraction, smaller: float | Fraction) -> Fraction | None:
-    """Return larger / smaller; 0/0 is 1 and a/0 is None (infinite) ([pram], Definition 3.3)."""
+    """Return `larger` / `smaller`; 0/0 is 1 and a/0 is None (infinite) ([pram], Definition 3.3)."""
     if larger == smaller:
         return Fraction(1)
     return Fraction(larger) / Fraction(smaller) if smaller else None
 
 
 def product_of_ratios(ratios: Iterable[Fraction | None]) -> Fraction | None:
-    """Return the product; None if one of them is infinite."""
+    """Return the product of `ratios`; None if one of them is, for infinite."""
     product = Fraction(1)
     for ratio in ratios:
         if ratio is None:
@@ -96,7 +99,10 @@ def rounded_down(exact: Fraction) -> float:
 
 
 def log_rounded_up(ratio: Fraction | None) -> float:
-    """Return a float not below ln(ratio), at most one step above it, for ratio >= 1."""
+    """Return a float not below ln(`ratio`), at most one step above it, for a ratio >= 1.
+
+    Infinite for None, which stands for an infinite ratio.
+    """
     if ratio is None:
         return math.inf
     if ratio - 1 < _CLOSE_TO_ONE:

@@ -128,7 +128,8 @@ def channel_from_json(value: Mapping[str, Any]) -> Channel:
 class NamedChannel:
     """A channel with the names of its categories and reports, in the order of their codes.
 
-    Reports are named as the categories, if no names are given.
+    The `categories` name the rows of the `channel`'s matrix, `reports` its columns: these are named
+    as the categories, if no names are given.
     """
 
     categories: tuple[str, ...]
@@ -228,8 +229,9 @@ def _refuse_bad_names(path: Path | str, names: list[str], wanted: int, one: str,
 
 
 def read_prior(path: Path | str, categories: Sequence[str]) -> Floats:
-    """Read a distribution over the categories, in their order, from ``category,probability``.
+    """Read a distribution over `categories`, in their order, from ``category,probability``.
 
+    These are the columns of the CSV file at `path`; the array has the shape (categories,).
     Raises `DataError` if the file cannot be read, lacks a column or a category, has an unknown one
     or one twice, or a value that is no probability; or if the probabilities do not sum to 1 within
     1e-9.
@@ -248,9 +250,10 @@ def read_prior(path: Path | str, categories: Sequence[str]) -> Floats:
 def read_counts(path: Path | str, categories: Sequence[str]) -> Counts:
     """Read numbers of reports, in the order of their names, from ``category,count``.
 
-    The first of these columns may be called ``report`` instead: of a channel that has reports of
-    its own, their names are those to give. Raises `DataError` as `read_prior`, if a count is no
-    whole number, and if all are 0.
+    These are the columns of the CSV file at `path`, and `categories` the names. The first of these
+    columns may be called ``report`` instead: of a channel that has reports of its own, their names
+    are those to give. Raises `DataError` as `read_prior`, if a count is no whole number, and if all
+    are 0.
     """
     file = Path(path)
     values = column_of(file, "count", categories, whole_number, "report")

@@ -61,7 +61,8 @@ def staircase_channel(cells: int, epsilon: float, beyond: int = 0) -> DenseChann
 
     SOURCE: Geng, Viswanath (2014), "The optimal mechanism in differential privacy".
 
-    Parameters, and what is raised, are those of `laplace_channel`.
+    The number of `cells`, `epsilon`, how many cells are `beyond` the grid at either end, and what
+    is raised, are those of `laplace_channel`.
     """
     _refuse_bad_grid(cells, epsilon, beyond)
     first = _first_step(cells - 1, epsilon)

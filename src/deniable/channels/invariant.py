@@ -27,7 +27,7 @@ LARGEST_FIRST_EPSILON = 700.0  # of the first of two steps; beyond, exp(-epsilon
 
 
 def two_step(channel: Channel, proportions: npt.ArrayLike) -> DenseChannel:
-    """Return the invariant matrix that two steps make of any matrix P (Gouweleeuw et al.).
+    """Return the invariant matrix that two steps make of any `channel` P (Gouweleeuw et al.).
 
     A report v of the first step, by P, is reported through Bayes' matrix,
     Q[v, w] = P[w, v] pi_w / lambda_v with lambda = P' pi. R = P Q is invariant for pi exactly. It
@@ -43,7 +43,7 @@ def two_step(channel: Channel, proportions: npt.ArrayLike) -> DenseChannel:
     - A v that only categories without records can report (lambda_v = 0) has no Bayes' row under
       pi. It gets that of equal shares of those categories: the limit as each is given a small one.
 
-    P is of any kind, of up to 4,096 categories, and may be singular; pi are proportions of these,
+    P is of any kind, of up to 4,096 categories, and may be singular; pi are `proportions` of these,
     not negative and of sum 1. Else a `ChannelError` is raised.
 
     Examples
@@ -77,7 +77,7 @@ def two_step_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> DenseCh
     epsilon of the matrix: at most `epsilon`, less by rounding alone (but 0 if a single category
     has records: nothing is then to be told).
 
-    Proportions are not negative and sum to 1, epsilon is above 0 and at most 30; else a
+    The `proportions` are not negative and sum to 1, epsilon is above 0 and at most 30; else a
     `ChannelError` is raised.
     """
     pi = distribution(proportions)
@@ -120,7 +120,7 @@ def _largest_excess(pi: Floats, other: Positions, first_epsilon: float) -> float
 
 
 def resampling(proportions: npt.ArrayLike) -> KeepOrReplace:
-    """Return the matrix all of whose rows are the proportions: every report is drawn from them.
+    """Return the matrix all of whose rows are the `proportions`: every report is drawn from them.
 
     Invariant, of epsilon 0, and the one that attains the bound (2.6). Raises `ChannelError` unless
     the proportions are not negative and sum to 1.
@@ -149,8 +149,8 @@ def lazy_resampling_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> 
 
     Its exact epsilon is at most the one wanted, less by the rounding of theta alone.
 
-    Proportions are positive and sum to 1 (a category of proportion 0 would be told by its own
-    reports), epsilon is above 0 and at most 30; else a `ChannelError` is raised.
+    The `proportions` pi are positive and sum to 1 (a category of proportion 0 would be told by its
+    own reports), `epsilon` is above 0 and at most 30; else a `ChannelError` is raised.
     """
     pi = distribution(proportions)
     refuse_epsilon(epsilon)
@@ -167,13 +167,16 @@ def lazy_resampling_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> 
 
 
 def invariance_gap(channel: Channel, proportions: npt.ArrayLike) -> float:
-    """Return the largest change of a share that the matrix makes, max |P' pi - pi|."""
+    """Return the largest change of a share that a `channel` makes, max |P' pi - pi|.
+
+    The `proportions` pi are one a category, of sum 1.
+    """
     shares = distribution(proportions)
     return float(np.max(np.abs(channel.reported(shares) - shares)))
 
 
 def disclosed_proportions(channel: Channel) -> Floats:
-    """Return the true proportions of the file, from a published invariant matrix alone.
+    """Return the true proportions of the file, from a published invariant `channel` alone.
 
     They are the matrix's stationary distribution, which is unique when all categories that are
     ever reported can reach each other. So whoever publishes an invariant matrix publishes the true
@@ -216,9 +219,10 @@ def _stationary(P: Floats) -> Floats:
 def conditional_covariance(channel: Channel, counts: npt.ArrayLike) -> Floats:
     """Return the covariance of S / n given the file and the matrix ([pram], (2.4)).
 
-    (diag(P' pi0) - P' diag(pi0) P) / n with pi0 = T / n, from the true counts T. The owner can
-    compute it. For an invariant matrix it is an unbiased estimate of the inflation, the last term
-    of (2.5). Any channel of up to 4,096 categories, also one that is not invariant.
+    (diag(P' pi0) - P' diag(pi0) P) / n with pi0 = T / n, from the true `counts` T, shape (size,).
+    The owner can compute it. For an invariant matrix it is an unbiased estimate of the inflation,
+    the last term of (2.5). The `channel` is any of up to 4,096 categories, also one that is not
+    invariant.
     """
     true = whole_counts(counts)
     records = true.sum()
@@ -228,7 +232,10 @@ def conditional_covariance(channel: Channel, counts: npt.ArrayLike) -> Floats:
 
 
 def sampling_covariance(proportions: npt.ArrayLike, records: int) -> Floats:
-    """Return (diag(pi) - pi pi') / n, the covariance of the true shares of a sample."""
+    """Return (diag(pi) - pi pi') / n, the covariance of the true shares of a sample.
+
+    The `proportions` pi, shape (size,), are the population's, and n the `records` of the sample.
+    """
     pi = distribution(proportions)
     refuse_no_records(records)
     return np.asarray((np.diag(pi) - np.outer(pi, pi)) / records)
@@ -237,14 +244,14 @@ def sampling_covariance(proportions: npt.ArrayLike, records: int) -> Floats:
 def covariance_bound(proportions: npt.ArrayLike, records: int) -> Floats:
     """Return (2 - 1/n) (diag(pi) - pi pi') / n, which no invariant PRAM exceeds ([pram], (2.6)).
 
-    Here pi, shape (size,), are the proportions of the population, and n, the records, at least 1.
+    Here pi, shape (size,), are the `proportions` of the population, and n, the `records`, >= 1.
     The bound minus the covariance is non-negative definite. `resampling` attains it.
     """
     return sampling_covariance(proportions, records) * (2 - 1 / records)
 
 
 def whole_counts(counts: npt.ArrayLike) -> Counts:
-    """Return the true counts of a file as integers; refuse what cannot be such."""
+    """Return the true `counts` of a file, shape (size,), as integers; refuse what are none."""
     values = np.asarray(counts)
     if values.ndim != 1 or not np.all(values == np.floor(values)) or np.any(values < 0):
         raise ChannelError("the true counts must be one table of whole numbers, none negative")

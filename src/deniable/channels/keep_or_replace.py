@@ -126,7 +126,11 @@ class KeepOrReplace(Channel):
 
     @classmethod
     def from_entries(cls, size: int, diagonal: float, elsewhere: float) -> "KeepOrReplace":
-        """Build the channel with one value on the diagonal and one elsewhere."""
+        """Build the channel of `size` categories from two entries of its matrix.
+
+        The probability `diagonal` of the true category, and `elsewhere` of any one other:
+        diagonal + (size - 1) * elsewhere is 1.
+        """
         refuse_other_than_whole("the number of categories", size, 1)
         refuse_no_number("the diagonal entry", diagonal)
         refuse_no_number("the entry elsewhere", elsewhere)
@@ -142,7 +146,7 @@ class KeepOrReplace(Channel):
         return abs(self.diagonal_weight) < SINGULAR_WEIGHT
 
     def randomize(self, codes: Codes, source: RandomSource) -> Codes:
-        """Report each record's category; see `Channel.randomize`.
+        """Report each record's category, one of `codes`, by `source`; see `Channel.randomize`.
 
         Probabilities are exact; what replaces is drawn only where it is needed.
         """
@@ -224,7 +228,7 @@ class KeepOrReplace(Channel):
         return None if alike else Categories.of(self.replacement.tolist())
 
     def exact_entries(self, category: int) -> tuple[Fraction, Fraction]:
-        """Return a + b_v and b_v of the matrix that is drawn."""
+        """Return a + b_v and b_v, v the `category`, of the matrix that is drawn."""
         a = Fraction(self.diagonal_weight)
         weights = self._weights
         elsewhere = (1 - a) * Fraction(weights[category], sum(weights)) if any(weights) else 1 - a
@@ -243,7 +247,7 @@ class KeepOrReplace(Channel):
         return self.replacement * ((1 - self.diagonal_weight) / total if total else 0.0)
 
     def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
-        """Draw counts of reports; see `Channel.randomize_counts`.
+        """Draw the reports of `counts` by `generator`; see `Channel.randomize_counts`.
 
         With a >= 0, one binomial a category and one multinomial for all that are replaced.
         """
@@ -265,12 +269,12 @@ class KeepOrReplace(Channel):
         return reports
 
     def reported(self, proportions: npt.ArrayLike) -> Floats:
-        """Return the distribution of reports, a x + b sum(x)."""
+        """Return the distribution of reports, a x + b sum(x), of `proportions` x."""
         x = self._fitting(proportions, "proportions")
         return np.asarray(self.diagonal_weight * x + self._b * x.sum(axis=-1, keepdims=True))
 
     def expected(self, values: npt.ArrayLike) -> Floats:
-        """Return the expectation of x(report) for each true category, a x + b . x."""
+        """Return the expectation of `values` x(report) for each true category, a x + b . x."""
         x = self._fitting(values, "values")
         return np.asarray(self.diagonal_weight * x + (x @ self._b)[..., None])
 

@@ -44,8 +44,8 @@ class Maps(ABC):
     def randomize(self, codes: Codes, source: RandomSource) -> Codes:
         """Report each record's category through the channel.
 
-        Codes are integers in 0 .. size - 1, and the reports, in 0 .. reports - 1, of the same shape
-        and of the same type, or of a larger one if that cannot hold them. The source is a
+        The `codes` are integers in 0 .. size - 1, and the reports, in 0 .. reports - 1, of the same
+        shape and of the same type, or of a larger one if that cannot hold them. The `source` is a
         `numpy.random.Generator` or a `SystemSource`.
         """
 
@@ -68,9 +68,10 @@ class Maps(ABC):
         names: Sequence[str],
         records: Numbers | None = None,
     ) -> Codes:
-        """Report each record's category, by a key or from a source.
+        """Report each record's category, one of `codes`, by a key or from a source (`chance`).
 
-        Names are the attributes'; records, by default the first, are numbers in the whole file.
+        The `names` are the attributes'; `records`, by default the first, are numbers in the whole
+        file, from 0.
         """
         if not isinstance(chance, KeyedDraws):
             return self.randomize(codes, chance)
@@ -81,42 +82,55 @@ class Maps(ABC):
     def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
         """Draw the counts of reports from true counts, as if every record had been randomized.
 
-        Counts are non-negative integers of shape (..., size), each table of a batch is drawn on
-        its own, and the reports are int64 of shape (..., reports) and of the same totals.
+        The `counts` are non-negative integers of shape (..., size), each table of a batch is drawn
+        on its own by `generator`, and the reports are int64 of shape (..., reports) and of the same
+        totals.
         """
 
     @abstractmethod
     def reported(self, proportions: npt.ArrayLike) -> Floats:
         """Return P' x, the distribution of reports when x is that of the true categories.
 
-        From shape (..., size) to (..., reports), the maps that follow likewise.
+        From `proportions` x of shape (..., size) to (..., reports).
         """
 
     @abstractmethod
     def expected(self, values: npt.ArrayLike) -> Floats:
-        """Return P x, the expectation of x(report) for each true category."""
+        """Return P x, the expectation of x(report) for each true category.
+
+        From `values` x of shape (..., reports) to (..., size).
+        """
 
     # The maps that follow need an inverse, and arrays of floats that fit; they check neither. D is
     # the kind's own left inverse, of shape (reports, size), with P D = I.
 
     @abstractmethod
     def solve_transposed(self, reported: Floats) -> Floats:
-        """Return D' reported: the x with P' x = reported, if there is one."""
+        """Return D' `reported`: the x with P' x = reported, if there is one.
+
+        From shares of reports, shape (..., reports), to (..., size).
+        """
 
     @abstractmethod
     def solve(self, weights: Floats) -> Floats:
-        """Return D weights, a g with P g = weights: g(report) is unbiased for weights(true)."""
+        """Return D `weights`, a g with P g = weights: g(report) is unbiased for weights(true).
+
+        From weights of categories, shape (..., size), to (..., reports).
+        """
 
     @abstractmethod
     def second_moments(self, reported: Floats) -> Floats:
-        """Return for each category u the sum over v of reported[v] * D[v, u] ** 2."""
+        """Return for each category u the sum over v of `reported`[v] * D[v, u] ** 2.
+
+        From shares of reports, shape (..., reports), to (..., size).
+        """
 
     def third_moments(self, reported: Floats) -> Floats:
-        """Return for each category u the sum over v of reported[v] * D[v, u] ** 3."""
+        """Return for each category u the sum over v of `reported`[v] * D[v, u] ** 3."""
         return np.asarray(reported @ (self.solve(np.eye(self.size)) ** 3).T)
 
     def own_moments(self, power: int) -> Floats:
-        """Return for each category u the sum over v of P[u, v] * D[v, u] ** power."""
+        """Return for each category u the sum over v of P[u, v] * D[v, u] ** `power`, (size,)."""
         scores = self.solve(np.eye(self.size))
         return np.asarray((self.matrix() * scores**power).sum(axis=1))
 
@@ -127,7 +141,10 @@ class Maps(ABC):
 
     @abstractmethod
     def exact_column(self, report: int) -> list[Fraction]:
-        """Return Pr(report | true category) for each true category, as it is drawn."""
+        """Return Pr(`report` | true category) for each true category, as it is drawn.
+
+        The report is one of 0 .. reports - 1; there are as many fractions as categories.
+        """
 
     @abstractmethod
     def _fill_matrix(self) -> Floats:
@@ -176,7 +193,10 @@ class Maps(ABC):
             )
 
     def frequencies(self, counts: npt.ArrayLike) -> tuple[Floats, Floats]:
-        """Return counts as shares of their sums, and the sums; refuse what are no counts."""
+        """Return `counts` as shares of their sums, and the sums; refuse what are no counts.
+
+        Counts and shares have the shape (..., reports), sums (..., 1), or () for a single table.
+        """
         values = self._fitting_reports(counts, "counts")
         if not np.isfinite(values).all() or (values < 0).any():
             raise ChannelError("counts must be finite and not negative")
@@ -232,7 +252,10 @@ class Maps(ABC):
 
 
 def distribution(values: npt.ArrayLike, what: str = "the proportions") -> Floats:
-    """Return proportions as floats; refuse what is not one distribution."""
+    """Return `values` as floats; refuse them, as `what` they are, if not one distribution.
+
+    A distribution has the shape (size,), no entry below 0, and the sum 1 within 1e-9.
+    """
     pi = np.asarray(values, dtype=float)
     adds_up = abs(pi.sum() - 1) <= ROW_SUM_TOLERANCE  # not so if one is NaN
     if pi.ndim != 1 or np.any(pi < 0) or not adds_up:
@@ -241,13 +264,13 @@ def distribution(values: npt.ArrayLike, what: str = "the proportions") -> Floats
 
 
 def refuse_no_records(records: int) -> None:
-    """Raise `ChannelError` unless there is at least one record."""
+    """Raise `ChannelError` unless there is at least one of so many `records`."""
     if records < 1:
         raise ChannelError(f"records must be at least 1, not {records}")
 
 
 def refuse_other_than_whole(name: str, value: Any, least: int, most: int = 2**53) -> None:
-    """Raise `ChannelError` unless a parameter is a whole number, and within its limits."""
+    """Raise `ChannelError` unless the `value` of `name` is a whole one in `least` .. `most` - 1."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or not least <= value < most:
         raise ChannelError(

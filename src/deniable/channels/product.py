@@ -24,9 +24,10 @@ Number = TypeVar("Number", bound=np.generic)
 class ProductChannel(Channel):
     """The Kronecker product of channels, one an attribute, never formed as one matrix.
 
-    Cells are numbered as `Domain.ravel` numbers them: the last attribute runs fastest. Draws and
-    inverses go along one axis of the table at a time; where attributes have other reports than
-    categories, tables of reports have the axes of `report_shape`.
+    The `factors` are these channels, one or more, in the order of the attributes. Cells are
+    numbered as `Domain.ravel` numbers them: the last attribute runs fastest. Draws and inverses go
+    along one axis of the table at a time; where attributes have other reports than categories,
+    tables of reports have the axes of `report_shape`.
 
     The parity of the product is the product of the parities, its epsilon their sum: independent
     reports of one record compose exactly (the worst pair of records is worst on every attribute).
@@ -78,13 +79,13 @@ class ProductChannel(Channel):
         return any(factor.singular for factor in self.factors)
 
     def margin(self, positions: Sequence[int]) -> "ProductChannel":
-        """Return the channel of some of the attributes: margins pass through it alone."""
+        """Return the channel of the attributes at `positions`: margins pass through it alone."""
         return ProductChannel(tuple(self.factors[position] for position in positions))
 
     def randomize_columns(
         self, columns: Sequence[Codes], source: RandomSource
     ) -> tuple[Codes, ...]:
-        """Randomize records kept as one column of codes an attribute."""
+        """Randomize records kept as `columns` of codes, one an attribute, by `source`."""
         if len(columns) != len(self.factors):
             raise ChannelError(f"{len(self.factors)} channels, but {len(columns)} columns of codes")
         return tuple(
@@ -93,14 +94,17 @@ class ProductChannel(Channel):
         )
 
     def randomize(self, codes: Codes, source: RandomSource) -> Codes:
-        """Randomize records kept as codes of joint cells; see `Channel.randomize`."""
+        """Randomize records kept as `codes` of joint cells by `source`; see `Channel.randomize`."""
         refuse_no_source(source)
         joint = self._joint_codes(codes)
         reports = self.randomize_columns(np.unravel_index(joint, self.shape), source)
         return np.ravel_multi_index(reports, self.report_shape).astype(self._report_type(joint))
 
     def randomize_keyed(self, codes: Codes, column: KeyedColumn) -> Codes:
-        """Randomize records kept as codes of joint cells, each attribute by words of its own."""
+        """Randomize records kept as `codes` of joint cells, each attribute by words of its own.
+
+        The words are those of the `column`'s factors; see `Channel.randomize_keyed`.
+        """
         joint = self._joint_codes(codes)
         reports = tuple(
             factor.randomize_keyed(own, column.factor(position))
@@ -121,10 +125,10 @@ class ProductChannel(Channel):
         return joint
 
     def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
-        """Draw counts of reports, axis by axis; see `Channel.randomize_counts`.
+        """Draw the reports of `counts` by `generator`, axis by axis.
 
-        Exact: attributes are randomized independently, so each table cell's records may pass
-        through one attribute's channel after the other.
+        See `Channel.randomize_counts`. Exact: attributes are randomized independently, so each
+        table cell's records may pass through one attribute's channel after the other.
         """
         refuse_no_source(generator, of_counts=True)
         return self._along_axes(
@@ -202,7 +206,10 @@ class ProductChannel(Channel):
         return product_of_ratios(factor.exact_parity for factor in self.factors)
 
     def parity_of_attribute(self, shape: tuple[int, ...], position: int) -> Fraction | None:
-        """Return the parity of the attribute's own channel."""
+        """Return the parity of the own channel of the attribute at `position`.
+
+        The `shape` is that of the product; see `Channel.parity_of_attribute`.
+        """
         return self.factors[position].exact_parity
 
     def _fill_matrix(self) -> Floats:

@@ -163,7 +163,7 @@ class SquareWave(Channel):
         return Outcomes(np.array([exact], dtype=float), lambda _: Categories.of(exact))
 
     def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
-        """Draw counts of reports; see `Channel.randomize_counts`.
+        """Draw the reports of `counts` by `generator`; see `Channel.randomize_counts`.
 
         Some records report any cell alike, the others within their windows.
         """
@@ -241,9 +241,9 @@ class SquareWave(Channel):
 def window_half_width(cells: int, epsilon: float) -> int:
     """Return the b of most mutual information, for numbers of which nothing is known beforehand.
 
-    That of the continuous mechanism, as a share of the range,
-    (epsilon e - e + 1) / (2 e (e - 1 - epsilon)) with e = exp(epsilon), in whole cells, rounded
-    down. Half the range where epsilon is next to 0, nothing where it is large.
+    Of a grid of so many `cells`, and an `epsilon` in (0, 30]. That of the continuous mechanism, as
+    a share of the range, (epsilon e - e + 1) / (2 e (e - 1 - epsilon)) with e = exp(epsilon), in
+    whole cells, rounded down. Half the range where epsilon is next to 0, nothing where it is large.
 
     SOURCE: [square_wave], where a bound on the mutual information is maximized.
 

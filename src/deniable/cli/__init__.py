@@ -53,7 +53,9 @@ def _problem(options: argparse.Namespace) -> DeniableError | None:
     except DeniableError as error:
         return error
     except OSError as error:
-        return DeniableError(f"{error.filename or 'the output'}: {error.strerror or error}")
+        # A file that is written whole has the name that it is to have second.
+        where = error.filename2 or error.filename or "the output"
+        return DeniableError(f"{where}: {error.strerror or error}; check the path")
     return None
 
 

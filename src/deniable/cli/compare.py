@@ -4,6 +4,7 @@ import argparse
 
 from deniable.cli.answers import aligned
 from deniable.cli.plan import columns_of, priors
+from deniable.errors import DeniableError
 from deniable.files import write_table
 from deniable.plan import compare
 from deniable.schema import read_schema
@@ -17,7 +18,12 @@ def run(options: argparse.Namespace) -> None:
     DeniableError
         If the file or its schema has a fault, or a name or an epsilon is none.
     """
+    if options.out:  # an extra that is missing is told before the work is done
+        from deniable.display import save  # noqa: PLC0415 - seldom needed, slow to import
+        from deniable.plan import draw  # noqa: PLC0415
     schema = read_schema(options.schema)
+    if options.out and options.out.exists() and not options.out.is_dir():
+        raise DeniableError(f"{options.out}: a file is there already; name another folder")
     public = options.public or options.prior
     found = compare(
         options.file,
@@ -29,9 +35,6 @@ def run(options: argparse.Namespace) -> None:
         prior=priors(schema, options.prior) if public else None,
     )
     if options.out:
-        from deniable.display import save  # noqa: PLC0415 - seldom needed, slow to import
-        from deniable.plan import draw  # noqa: PLC0415
-
         figure = draw(found.table)
         write_table(options.out / "compare.csv", found.table)
         save(figure, options.out / "compare.svg", options.out / "compare.png")
@@ -43,4 +46,4 @@ def run(options: argparse.Namespace) -> None:
     print(f"{found.records:,} records; root mean squared errors that randomization adds to shares")
     print("\n".join(aligned(order, shown[order].to_numpy().tolist())))
     print("", "Recommended, by the least error:", *found.recommendation, "", sep="\n")
-    print(found.chosen_from)
+    print(*found.not_compared, found.chosen_from, sep="\n")

@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> None:
     released = Released(options.public)
     made, files = options.synthetic is not None or options.adjusted_weights, options.out
     answers = {} if made and not _asked(options) else _answers(released, options)
-    facts = _facts(released)
+    facts = _facts(options.public, released)
     shown = _as_asked(options.format, facts, answers) if answers else ""
     if made:
         records = (
@@ -93,10 +93,10 @@ def _answers(released: Released, options: argparse.Namespace) -> Answers:
     return {title: answer for title, answer in found.items() if len(answer)}
 
 
-def _facts(released: Released) -> list[str]:
+def _facts(public: Path, released: Released) -> list[str]:
     plan = released.plan
     return [
-        f"Estimated from {released.folder} alone: {released.records:,} protected records of the "
+        f"Estimated from {public} alone: {released.records:,} protected records of the "
         f"population {plan.schema.population}.",
         f"Exact epsilon of a record: {epsilon_text(plan.epsilon)}. Estimates cost no more of it.",
         *(f"Not covered by it: {said}." for said in plan.not_covered),

@@ -27,6 +27,8 @@ def run(options: argparse.Namespace) -> None:
         If a file has a fault, there is no such plan, or one that is verified does not hold.
     """
     if options.verify is not None:
+        if options.schema is not None:
+            raise DeniableError("--verify takes a plan and no schema, which the plan has in it")
         _verify(options)
         return
     if options.schema is None or options.epsilon is None or options.out is None:

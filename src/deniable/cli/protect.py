@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable
 
+from deniable.errors import DeniableError
 from deniable.plan import read_plan
 from deniable.release import KeyPlace, Ledger, epsilon_text
 from deniable.release.planned import protect
@@ -20,6 +21,9 @@ def run(options: argparse.Namespace) -> None:
     DeniableError
         If plan or file have a fault, or the release cannot be made.
     """
+    if options.key_folder and not options.key_folder.is_dir():
+        # One that is made by mistake may lie on a disk that keeps what is removed.
+        raise DeniableError(f"{options.key_folder}: no folder for the key; make it first")
     plan = read_plan(options.plan)
     ledger = options.ledger or options.out.resolve().parent / "ledger"
     protect(

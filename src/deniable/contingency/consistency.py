@@ -80,7 +80,7 @@ class NoisyTable:
 
 
 def margin_of(table: NoisyTable, attributes: Sequence[str]) -> Floats:
-    """Return the margin of a table over some of its attributes, axes in the order named."""
+    """Return the margin of a `table` over some of its `attributes`, axes in the order named."""
     kept = [table.attributes.index(name) for name in attributes]
     others = tuple(axis for axis in range(len(table.attributes)) if axis not in kept)
     left = [axis for axis in range(len(table.attributes)) if axis in kept]
@@ -111,7 +111,7 @@ class Layout:
 
     @classmethod
     def of(cls, tables: Sequence[NoisyTable], wanted: Sequence[Sequence[str]]) -> "Layout":
-        """Lay out observed tables, and others that are wanted."""
+        """Lay out observed `tables`, and others that are `wanted`, each by its attributes."""
         sizes = _sizes(tables)
         sets = [table.attributes for table in tables] + [tuple(names) for names in wanted]
         for names in sets:
@@ -140,11 +140,14 @@ class Layout:
         return cls(sizes, places, basis, np.concatenate(even))
 
     def cells(self, effects: Floats) -> Floats:
-        """Return the cells that effects come to."""
+        """Return the cells, shape (cells,), that `effects`, shape (effects,), come to."""
         return np.asarray(self.even + self.basis @ effects)
 
     def observed(self, tables: Sequence[NoisyTable]) -> tuple[Floats, Floats]:
-        """Return the observed cells and their weights, tables of the same attributes averaged."""
+        """Return the cells of observed `tables`, and their weights, both of shape (cells,).
+
+        Tables of the same attributes are averaged by precision; what nobody observed weighs 0.
+        """
         total, weights = np.zeros_like(self.even), np.zeros_like(self.even)
         for table in tables:
             place = self.places[table.attributes]
@@ -154,7 +157,10 @@ class Layout:
         return observed, weights
 
     def average_effects(self, tables: Sequence[NoisyTable]) -> Floats:
-        """Return each effect averaged by the precision of its margin; 0 where none was observed."""
+        """Return each effect averaged over `tables` by the precision of its margin, (effects,).
+
+        0 where none was observed.
+        """
         observed, weights = self.observed(tables)
         # Columns within a table are orthogonal; their squares are one over the cells that a cell
         # of the margin sums over.
@@ -164,11 +170,11 @@ class Layout:
         return np.asarray(averages)
 
     def not_shown(self, weights: Floats) -> npt.NDArray[np.int64]:
-        """Return the positions of effects that no table shows, given weights of observed cells."""
+        """Return the positions of effects that no table shows, by the `weights` of `observed`."""
         return np.flatnonzero(self.basis.power(2).T @ weights == 0)
 
     def split(self, cells: Floats) -> dict[Names, Floats]:
-        """Return the cells table by table."""
+        """Return the `cells`, shape (cells,), table by table, an axis an attribute."""
         return {
             names: cells[place].reshape([self.sizes[name] for name in names])
             for names, place in self.places.items()
@@ -328,7 +334,7 @@ def reconstruct_printed(attributes: Sequence[str], tables: Sequence[NoisyTable])
 
 
 def largest_disagreement(tables: Sequence[NoisyTable]) -> float:
-    """Return the largest difference between shared margins of any two tables, totals included."""
+    """Return the largest difference between shared margins of any two `tables`, totals included."""
     _sizes(tables)
     largest = max((abs(float(t.proportions.sum()) - 1) for t in tables), default=0.0)
     for first, second in combinations(tables, 2):

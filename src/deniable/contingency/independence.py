@@ -71,8 +71,12 @@ class ChannelTest:
 
     Attributes
     ----------
+    statistic : array
+        Rao's score statistic, X^2.
     p_value : array
         NaN where the rule of validity fails and no Monte Carlo tables were drawn.
+    degrees_of_freedom : int
+        Of the chi-squared distribution that the statistic tends to.
     valid : array of bool
         Whether `VALIDITY_RULE` holds, and the p-value is that of the chi-squared distribution.
     expected_counts, effective_records, distance_from_zero : arrays
@@ -91,7 +95,7 @@ class ChannelTest:
     monte_carlo_tables: Counts
 
     def rejected(self, level: float = 0.05) -> Flags:
-        """Return whether the null is rejected at a level; an unknown p-value rejects nothing."""
+        """Return whether the null is rejected at a `level`; an unknown p-value rejects nothing."""
         return np.asarray(self.p_value <= level)
 
 

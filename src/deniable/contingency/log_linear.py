@@ -69,14 +69,17 @@ class LogLinearModel:
 
     @classmethod
     def independence(cls, shape: Sequence[int]) -> "LogLinearModel":
-        """All attributes independent of one another."""
+        """All attributes, of so many categories each (`shape`), independent of one another."""
         return cls(tuple(shape), tuple((axis,) for axis in range(len(shape))))
 
     @classmethod
     def conditional_independence(
         cls, shape: Sequence[int], first: int, second: int
     ) -> "LogLinearModel":
-        """Two attributes independent of each other given all others."""
+        """Two attributes, at the positions `first` and `second`, independent given all others.
+
+        The `shape` has the number of categories of each attribute.
+        """
         if first == second:
             raise DeniableError(f"attribute {first} is not independent of itself; name another")
         axes = range(len(shape))
@@ -85,7 +88,7 @@ class LogLinearModel:
 
     @classmethod
     def no_three_way_interaction(cls, shape: Sequence[int]) -> "LogLinearModel":
-        """Any dependence between two attributes, none beyond."""
+        """Any dependence between two attributes, of so many categories (`shape`), none beyond."""
         if len(shape) < 3:
             raise DeniableError(
                 f"a table of {len(shape)} attributes has no three-way interaction; give at least 3"
@@ -129,7 +132,7 @@ class LogLinearModel:
         return np.hstack([np.empty((self.cells, 0)), *columns])
 
     def margin(self, tables: npt.ArrayLike, axes: Margin) -> Floats:
-        """Return a margin of each table, its axes in the order named.
+        """Return a margin of each of `tables`, over attributes in the order of `axes`, from 0.
 
         From the shape (..., cells) to (..., cells of the margin).
         """

@@ -50,15 +50,15 @@ class NoisyRelease(Protocol):
         """Exact epsilon of a table, for the replacement of one record."""
 
     def release(self, tables: npt.ArrayLike, generator: np.random.Generator) -> Floats:
-        """Return the noisy counts of true tables, shape (..., cells)."""
+        """Return the noisy counts of true `tables`, shape (..., cells), drawn by `generator`."""
 
     def sample(
         self, proportions: Floats, records: Floats, tables: int, generator: np.random.Generator
     ) -> Floats:
-        """Draw tables of records from proportions, and return their noisy counts.
+        """Draw so many `tables` from each of some distributions, and return their noisy counts.
 
-        The proportions have the shape (number, cells), `records` (number,), and the counts
-        (number, tables, cells).
+        The `proportions` have the shape (number, cells), the numbers of `records` of a table
+        (number,), and the counts (number, tables, cells); `generator` draws both.
         """
 
 
@@ -87,14 +87,17 @@ class LaplaceRelease:
         return 2 / self.scale
 
     def release(self, tables: npt.ArrayLike, generator: np.random.Generator) -> Floats:
-        """Return true counts with noise."""
+        """Return true `tables` of counts with noise by `generator`, shape (..., cells)."""
         counts = np.asarray(tables, dtype=float)
         return counts + generator.laplace(0.0, self.scale, counts.shape)
 
     def sample(
         self, proportions: Floats, records: Floats, tables: int, generator: np.random.Generator
     ) -> Floats:
-        """Draw tables and add noise."""
+        """Draw so many `tables` of `records` from each of `proportions`, and add noise.
+
+        Shapes are those of `NoisyRelease.sample`; `generator` draws tables and noise.
+        """
         return self.release(draw_tables(proportions, records, tables, generator), generator)
 
 
@@ -102,8 +105,8 @@ class LaplaceRelease:
 class RandomizedRelease:
     """Counts estimated from reports through a channel (local privacy), n times the estimate.
 
-    Each record is randomized by itself; the table is a function of the reports, and epsilon that
-    of the channel.
+    Each record is randomized by itself, through `channel`; the table is a function of the reports,
+    and epsilon that of the channel.
     """
 
     channel: Channel
@@ -116,20 +119,25 @@ class RandomizedRelease:
     def estimated(self, reports: npt.ArrayLike) -> Floats:
         """Return the estimated true counts from counts of reports ([rrba], (4)).
 
-        From shape (..., reports) to (..., cells). By the channel's own left inverse: fixed
-        beforehand, it makes of every table of reports the same, whatever the other tables are.
+        From `reports` of shape (..., reports) to (..., cells). By the channel's own left inverse:
+        fixed beforehand, it makes of every table of reports the same, whatever the other tables
+        are.
         """
         counts = np.asarray(reports)
         return np.asarray(self.channel.estimate(counts, "own") * counts.sum(axis=-1, keepdims=True))
 
     def release(self, tables: npt.ArrayLike, generator: np.random.Generator) -> Floats:
-        """Return the estimated counts of randomized tables."""
+        """Return the estimated counts of true `tables`, (..., cells), randomized by `generator`."""
         return self.estimated(self.channel.randomize_counts(tables, generator))
 
     def sample(
         self, proportions: Floats, records: Floats, tables: int, generator: np.random.Generator
     ) -> Floats:
-        """Draw reports at once: sampling and randomizing is one multinomial ([pram], (1.1))."""
+        """Draw reports at once: sampling and randomizing is one multinomial ([pram], (1.1)).
+
+        So many `tables` of `records` from each of `proportions`, by `generator`, in the shapes of
+        `NoisyRelease.sample`.
+        """
         reported = self.channel.reported(proportions)
         return self.estimated(draw_tables(reported, records, tables, generator))
 
@@ -171,6 +179,10 @@ def monte_carlo_test(
     records : positive, shape (number,) or a single number
     release : NoisyRelease
         What made them, and makes the sampled tables.
+    model : LogLinearModel
+        The null.
+    generator : numpy.random.Generator
+        Draws the sampled tables and their noise.
     tables : int, > 1 / level
         l, the number of sampled tables.
     level : float, in (0, 1)
@@ -218,8 +230,9 @@ def asymptotic_test(
 ) -> Flags:
     """Test noisy tables with the critical value of tables without noise.
 
-    Its size is not the nominal one. Returns where the null is rejected, of shape (...) for noisy
-    tables of shape (..., cells) and `records`, positive, of shape (...) or a single number.
+    Its size is not the nominal one, `level`. Returns where the null, `model`, is rejected, of shape
+    (...) for `noisy` tables of shape (..., cells) and `records`, positive, of shape (...) or a
+    single number.
     """
     statistic = _of_nearest(noisy, records, model)
     return np.asarray(scipy.special.chdtrc(model.degrees_of_freedom, statistic) <= level)
@@ -239,6 +252,8 @@ def true_limit_test(
     noisy, true : shape (..., cells)
         Released and true counts.
     records : positive, shape (...) or a single number
+    model : LogLinearModel
+        The null.
 
     Examples
     --------

@@ -54,6 +54,8 @@ def two_step_estimate(
     noisy : finite, shape (..., cells)
     totals : positive, shape (...) or a single number
         The number of records of each table.
+    model : LogLinearModel
+        What step two fits.
     solver : "closed_form" or "cvxpy"
         Of step one; they agree to the tolerance of a solver, and the program takes a thousand times
         as long.
@@ -73,8 +75,8 @@ def nearest_tables(
 ) -> Floats:
     """Return the non-negative tables of given totals closest to noisy ones ([rrba], (7)).
 
-    The closed form is that of any gamma below 1; the program takes the gamma of the text, .01. For
-    parameters see `two_step_estimate`.
+    The closed form is that of any gamma below 1; the program takes the gamma of the text, .01. The
+    `noisy` tables, their `totals` and the `solver` are those of `two_step_estimate`.
 
     Examples
     --------
@@ -102,8 +104,8 @@ def nearest_tables(
 def nearest_table_by_program(noisy: npt.ArrayLike, total: float, gamma: float = GAMMA) -> Floats:
     """Solve (7) of [rrba] as printed for one table, with cvxpy and CLARABEL.
 
-    The reference of the closed form. The table, shape (cells,), is finite, its total positive.
-    Gamma, in [0, 1], is the weight of the first norm; at 1 the solution is not unique.
+    The reference of the closed form. The `noisy` table, shape (cells,), is finite, its `total`
+    positive. `gamma`, in [0, 1], is the weight of the first norm; at 1 the solution is not unique.
 
     Raises
     ------

@@ -141,10 +141,16 @@ class PublishedFile(Strict):
 
     Parameters
     ----------
+    title, citation : str
+        What the data are, and the reference to their source.
     file : str
         Name of the file, in a mirror directory as well.
     address : str
-        Where it is published.
+        Where it is published, by http or https.
+    sha256 : str
+        Digest of the published file, 64 hexadecimal digits; a file with another one is refused.
+    records : int, >= 1
+        How many the file must have.
     delimiter : str
         Empty for a file that is no CSV.
     header : bool
@@ -168,7 +174,7 @@ class PublishedFile(Strict):
     _name: str = ""
 
     def model_post_init(self, context: Any, /) -> None:
-        """Take the name from what `load_manifest` says beside the entry."""
+        """Take the name from the `context`, which `load_manifest` gives beside the entry."""
         self._name = context or ""
 
     @property
@@ -237,7 +243,18 @@ class Dataset(PublishedFile):
 class NumericDataset(PublishedFile):
     """A published file of which numbers are read, and a class if there is one.
 
-    An rda file (R data) holds one data frame, whose columns have names.
+    An rda file (R data) holds one data frame, whose columns have names. The keys `title`,
+    `citation`, `file`, `address`, `sha256`, `records`, `surrogate` and `bytes` are those of
+    `PublishedFile`, as are `delimiter` and `header`: a csv file must have both, an rda file none.
+
+    Parameters
+    ----------
+    format : "csv" or "rda"
+    numeric_attributes : tuple, not empty
+        A name each, a position (from 0) where there is no header, and bounds, the lower and the
+        upper, where public knowledge states them.
+    class_attribute : ClassAttribute, optional
+        What the records are classified by; its key in the manifest is `class`.
     """
 
     format: Literal["csv", "rda"] = "csv"
@@ -273,7 +290,7 @@ AnyDataset = Dataset | NumericDataset
 
 
 def load_manifest(path: Path | str) -> dict[str, AnyDataset]:
-    """Read the manifest of data sets.
+    """Read the manifest of data sets, a YAML file at `path`; return them by name.
 
     A data set with the key `attributes` is categorical, one with `numeric_attributes` is numeric.
     Raises `DataError` if it cannot be read, or an entry is malformed: a line for each fault with
@@ -323,10 +340,10 @@ def _refuse_contradiction(where: str, dataset: AnyDataset, other: AnyDataset) ->
 
 
 def categorical(datasets: Mapping[str, AnyDataset]) -> dict[str, Dataset]:
-    """Return the data sets of categorical attributes."""
+    """Return those of the `datasets`, by name, that have categorical attributes."""
     return {name: each for name, each in datasets.items() if isinstance(each, Dataset)}
 
 
 def numeric(datasets: Mapping[str, AnyDataset]) -> dict[str, NumericDataset]:
-    """Return the data sets of numbers."""
+    """Return those of the `datasets`, by name, that are of numbers."""
     return {name: each for name, each in datasets.items() if isinstance(each, NumericDataset)}

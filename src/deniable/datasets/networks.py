@@ -47,6 +47,8 @@ class ConditionalTable:
 
     Parameters
     ----------
+    attribute : str
+        Its name.
     parents : tuple of str
         From the one kept longest to the one given up first.
     rows : mapping of tuple of int to tuple of float
@@ -74,6 +76,8 @@ class BayesianNetwork:
 
     Parameters
     ----------
+    domain : Domain
+        The attributes.
     tables : tuple of ConditionalTable
         One for each attribute, parents before children.
     provenance : mapping of str to plain JSON values
@@ -179,7 +183,10 @@ def _table_from_json(table: Mapping[str, Any]) -> ConditionalTable:
 
 
 def write(path: Path | str, network: BayesianNetwork) -> None:
-    """Write a network as JSON, a line for each attribute and row: short, and readable in a diff."""
+    """Write a `network` to `path` as JSON, a line for each attribute and row.
+
+    So it is short, and readable in a diff.
+    """
 
     def lines(parts: Any) -> str:
         return ",\n".join(map(json_line, parts))
@@ -247,9 +254,9 @@ def dense_table(network: BayesianNetwork, table: ConditionalTable) -> Floats:
 
 
 def exact_margin(network: BayesianNetwork, names: Sequence[str]) -> Floats:
-    """Return the exact joint distribution of a few attributes, an axis each.
+    """Return the exact joint distribution of the attributes `names` of a `network`, an axis each.
 
-    The others are eliminated.
+    The axes are in this order, the entries sum to 1; the other attributes are eliminated.
     """
     parents = network.parents
     needed, frontier = set(names), list(names)
@@ -309,6 +316,7 @@ CODES = {  # the SHA-256 of the codes of each file
 def from_resources(name: str, folder: Path | str) -> BayesianNetwork:
     """Read one of `NETWORKS` from resources/networks, where tools/write_networks.py wrote it.
 
+    The network `name` is read from the file of its name in `folder`.
     Raises `DeniableError` for another name, and where the file is missing, damaged, or another
     network's.
     """
@@ -349,7 +357,10 @@ def drawn_file(name: str, network_of: Callable[[str], BayesianNetwork]) -> Micro
 
 
 def drawn_from_resources(name: str, folder: Path | str) -> Microdata:
-    """Draw one of `FILES` from the committed networks, by `drawn_file` and `from_resources`."""
+    """Draw the one of `FILES` that has this `name` from the committed networks in `folder`.
+
+    By `drawn_file` and `from_resources`: the same records each time.
+    """
     return drawn_file(name, lambda network: from_resources(network, folder))
 
 

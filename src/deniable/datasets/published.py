@@ -32,7 +32,7 @@ def read_published(dataset: Dataset, path: Path | str) -> Microdata: ...
 @overload
 def read_published(dataset: NumericDataset, path: Path | str) -> NumericMicrodata: ...
 def read_published(dataset: AnyDataset, path: Path | str) -> Microdata | NumericMicrodata:
-    """Read the published file of a data set, categorical or numeric.
+    """Read the published file of a `dataset`, categorical or numeric, at `path`.
 
     Raises `DataError` as `deniable.records.read_csv`, `read_numeric_csv` or `read_data_frame`, and
     if the number of records is not the manifest's.
@@ -64,8 +64,10 @@ def read_published(dataset: AnyDataset, path: Path | str) -> Microdata | Numeric
 def draw_surrogate(
     dataset: AnyDataset, model: Path | str, generator: Generator
 ) -> Microdata | NumericMicrodata:
-    """Draw as many records as the published file has from its surrogate.
+    """Draw as many records as the published file of `dataset` has from its surrogate.
 
+    The surrogate is read from the file `model`: a Bayesian network of a categorical data set, a
+    copula of a numeric one. Records are drawn by `generator`.
     Raises `DataError` if the model cannot be read, or is of other attributes than the manifest's.
     """
     if isinstance(dataset, Dataset):
@@ -94,7 +96,10 @@ def read_copula(dataset: NumericDataset, model: Path | str) -> copula.Copula:
 def fit_surrogate(
     dataset: AnyDataset, origin: Path | str, model: Path | str, *, sha256: str, generator: Generator
 ) -> Any:
-    """Fit the surrogate of a data set to its published file, and write it to `model`.
+    """Fit the surrogate of a `dataset` to its published file, and write it to `model`.
+
+    The published file is `origin`, and has the digest `sha256`, which is written too; `generator`
+    draws the records to compare with it.
 
     Returned is how near as many records drawn come to the file: for a categorical data set the
     table of `deniable.datasets.surrogates.pairwise_total_variation`, for a numeric one that of

@@ -41,8 +41,18 @@ FROM_EARLIER = "a verified copy of the published file was there already"
 class Source:
     """Where the records of a data set come from in this run.
 
-    The SHA-256 is that of the published file, or of the surrogate's JSON. The reason says why it is
-    this one; for a surrogate, why the earlier ones failed. It names no path.
+    Parameters
+    ----------
+    dataset : str
+        Its name in the manifest.
+    kind : "original" or "surrogate"
+        Whether the records are the published ones.
+    sha256 : str
+        Digest of the published file, or of the surrogate's JSON.
+    found : "mirror", "public" or "surrogate"
+        Where the file was got from.
+    reason : str
+        Why it is this one; for a surrogate, why the earlier ones failed. It names no path.
     """
 
     dataset: str
@@ -53,7 +63,7 @@ class Source:
 
 
 def read_source(path: Path | str) -> Source:
-    """Read the record that `resolve` left.
+    """Read the record that `resolve_all` left at `path`.
 
     Raises `DataError` if it cannot be read or is malformed.
     """
@@ -134,11 +144,19 @@ def resolve_all(
 
     Parameters
     ----------
+    datasets : iterable of PublishedFile
+        Entries of the manifest.
+    source : "auto", "mirror", "public" or "surrogate"
+        What was asked for.
     mirror : path or None
         A directory; if it is named, a wrong file in it is an error, never passed over.
     folder : path
         Gets the verified originals under their file names, and the records `<name>.source.json`,
         which are left untouched if nothing changed.
+    manifest_folder : path
+        What the paths of surrogates in the manifest are relative to.
+    limits : Limits
+        How long a download may take, and how large it may be.
     say : callable
         Takes notices of one line each.
 

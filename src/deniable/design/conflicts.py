@@ -32,6 +32,8 @@ class InfeasibleError(NoAnswerError):
 
     Attributes
     ----------
+    message : str
+        What the error says.
     conflict : tuple of str
         Requirements that contradict each other; without any one of them the others do not.
     remedies : tuple of str

@@ -47,7 +47,7 @@ class Design:
 
     Attributes
     ----------
-    channel
+    channel : DenseChannel
         Its exact epsilon is at most what was asked for. With other reports than categories its own
         left inverse is that of least variance at the proportions of the design.
     loss : float
@@ -96,6 +96,8 @@ def design(
     ----------
     proportions : array, shape (size,), not negative, sum 1
         True or expected frequencies of the categories.
+    requirements : Requirements
+        What the channel must satisfy.
     loss : "trace", "worst_cell", "changed" or "distance"
         - ``trace``, ``worst_cell``: sum and largest of the variances of the estimated proportions;
           convex neither in the matrix nor otherwise. The best of many starts is returned, with a

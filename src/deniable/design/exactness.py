@@ -143,7 +143,8 @@ def violations(P: Floats, proportions: Floats, requirements: Requirements) -> di
     """Return by how much a matrix misses each requirement, from the matrix alone.
 
     Nothing of the solver or of its constraints is used: epsilon is the exact one of what is drawn,
-    the rest is recomputed from the definitions.
+    the rest is recomputed from the definitions. The matrix `P` has the shape (size, size), or
+    (size, reports); the `proportions`, (size,), and the `requirements` are those of the design.
 
     Returns
     -------

@@ -34,8 +34,15 @@ SHARE_TOLERANCE = 1e-6  # of the sum of proportions that are written by hand
 class Specification:
     """What `deniable.design.design` is to be asked, and the categories' names.
 
-    `records` are those of the file or sample, for standard errors: the sum of the counts if these
-    are given.
+    The `proportions`, `requirements`, `loss`, `estimator`, `target` and `reports` are its
+    arguments.
+
+    Parameters
+    ----------
+    categories : tuple of str
+        Their names, in the order of the proportions.
+    records : int, optional
+        Those of the file or sample, for standard errors: the sum of the counts if these are given.
     """
 
     categories: tuple[str, ...]
@@ -85,7 +92,7 @@ class _SpecificationFile(Strict):
 
 
 def read_specification(path: Path | str) -> Specification:
-    """Read a specification in YAML; a file of counts that it names is looked for beside it.
+    """Read the specification at `path`, in YAML; a file of counts is looked for beside it.
 
     Raises
     ------

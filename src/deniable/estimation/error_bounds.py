@@ -34,7 +34,8 @@ SMALLEST_ERROR = 1e-9
 def root_b(categories: int, alpha: float = 0.05) -> float:
     """Return sqrt(B), B the upper alpha / r percentile of the chi-square with 1 degree of freedom.
 
-    The factor of the simultaneous confidence intervals of r proportions; Figure 1 of [multirr].
+    The factor of the simultaneous confidence intervals of r proportions, of so many `categories`
+    and of the confidence 1 - `alpha`; Figure 1 of [multirr].
     """
     if categories < 1 or not 0 < alpha < 1:
         raise DeniableError(
@@ -89,7 +90,8 @@ def relative_error(proportions: npt.ArrayLike, records: int, alpha: float = 0.05
 def best_case_relative_error(categories: int, records: int, alpha: float = 0.05) -> float:
     """Return the relative error (6) of [multirr] at equal frequencies, sqrt(B (r - 1) / n).
 
-    Equal frequencies are the best case: no other distribution over r categories has a smaller one.
+    Equal frequencies are the best case: no other distribution over r `categories` has a smaller
+    one. B is that of `root_b` at `alpha`, and n the number of `records`.
     """
     refuse_no_records(records)
     return root_b(categories, alpha) * sqrt((categories - 1) / records)
@@ -98,8 +100,8 @@ def best_case_relative_error(categories: int, records: int, alpha: float = 0.05)
 def records_needed(categories: int, error: float, alpha: float = 0.05) -> int:
     """Return how many records bring the relative error (6) at equal frequencies down to `error`.
 
-    The inverse of `best_case_relative_error`, B (r - 1) / error^2 rounded up: no distribution over
-    r categories needs fewer. The error is at least 1e-9.
+    The inverse of `best_case_relative_error`, B (r - 1) / error^2 rounded up, with B at `alpha`: no
+    distribution over r `categories` needs fewer. The error is at least 1e-9.
 
     Examples
     --------
@@ -115,11 +117,12 @@ def records_needed(categories: int, error: float, alpha: float = 0.05) -> int:
 
 
 def enough_records(cells: int, records: int, factor: float = 10.0) -> bool:
-    """Return whether n >> number of cells, bound (7) of [multirr], as n >= factor * cells.
+    """Return whether n >> number of cells, bound (7) of [multirr], as n >= `factor` * `cells`.
 
-    The text leaves open how much larger is much larger. Ten records a cell are a floor, not a
-    promise: the relative error (6) at equal frequencies is then still about sqrt(B / 10), 84 % for
-    10 cells and over 100 % for 100. `records_needed` gives the number for an error that is wanted.
+    n are the `records`. The text leaves open how much larger is much larger. Ten records a cell are
+    a floor, not a promise: the relative error (6) at equal frequencies is then still about sqrt(B /
+    10), 84 % for 10 cells and over 100 % for 100. `records_needed` gives the number for an error
+    that is wanted.
     """
     if cells < 1 or not 0 < factor < math.inf:
         raise DeniableError(
@@ -157,7 +160,9 @@ class AccuracyAnalysis:
 
 
 def accuracy_analysis(sizes: Sequence[int], records: int, alpha: float = 0.05) -> AccuracyAnalysis:
-    """Compare RR-Independent and RR-Joint for attributes of these numbers of categories.
+    """Compare RR-Independent and RR-Joint for attributes of so many categories, their `sizes`.
+
+    The errors are those of so many `records` at equal frequencies, with confidence 1 - `alpha`.
 
     Examples
     --------
@@ -178,7 +183,7 @@ def propagation_factor(channel: Channel) -> float:
     P' = a I + b 1' has the eigenvalue 1 once and a otherwise: 1 / |a|. That is then no bound but
     the truth: errors of reports sum to 0 and are multiplied by exactly 1 / a. Eigenvalues of a
     product are products of eigenvalues, and so are the factors. All other channels are solved. The
-    factor is in [1, inf], infinite for a singular channel. A matrix that is not square has no
+    factor is in [1, inf], infinite for a singular `channel`. A matrix that is not square has no
     eigenvalues: `ChannelError`.
 
     Examples
@@ -206,8 +211,8 @@ def propagation_factor(channel: Channel) -> float:
 def smallest_propagation(size: int, epsilon: float) -> float:
     """Return the factor of the p_u / p_d form of [multirr], 2.3, (parity + r - 1) / (parity - 1).
 
-    Its parity, p_u / p_d, is exp(epsilon). No matrix of at most this epsilon whose eigenvalues are
-    real and not negative has a smaller factor.
+    It has `size` categories, r, and its parity, p_u / p_d, is exp(`epsilon`). No matrix of at most
+    this epsilon whose eigenvalues are real and not negative has a smaller factor.
 
     Examples
     --------

@@ -104,7 +104,10 @@ def _shares(observed: Floats, expected: Floats) -> Floats:
 
 
 def smooth(distributions: Floats) -> Floats:
-    """Return (x_(u-1) + 2 x_u + x_(u+1)) / 4 along the last axis, the ends next to themselves."""
+    """Return (x_(u-1) + 2 x_u + x_(u+1)) / 4 along the last axis, the ends next to themselves.
+
+    The `distributions` x have the shape (..., cells), and so has what is returned.
+    """
     wider = np.concatenate(
         [distributions[..., :1], distributions, distributions[..., -1:]], axis=-1
     )
@@ -180,7 +183,7 @@ def bootstrap_intervals(
 def grid_means(distributions: Floats, edges: Floats) -> Floats:
     """Return means, with the mass of each cell at its middle, in the unit of the edges.
 
-    From shape (..., cells), with edges of shape (cells + 1,), rising, to (...).
+    From `distributions`, shape (..., cells), with rising `edges`, shape (cells + 1,), to (...).
     """
     return np.asarray(distributions @ ((edges[1:] + edges[:-1]) / 2))
 
@@ -216,6 +219,11 @@ def wasserstein_distances(estimated: Floats, true: Floats, edges: Floats) -> Flo
 
     The sum over edges between cells of the absolute difference of what is below, times the distance
     of the cells' middles: the mass of each cell is taken to be there. In the unit of the edges.
+
+    Parameters
+    ----------
+    estimated, true : shape (..., cells), of the same sums
+    edges : shape (cells + 1,), rising
     """
     below = np.cumsum(estimated - true, axis=-1)[..., :-1]
     middles = (edges[1:] + edges[:-1]) / 2

@@ -88,12 +88,17 @@ class Intervals:
     inverse: Inverse = "least"
 
     def cover(self, truth: npt.ArrayLike) -> Flags:
-        """Return which intervals hold the truth, give or take 1e-12; NaN limits hold nothing."""
+        """Return which intervals hold the `truth`, give or take 1e-12; NaN limits hold nothing.
+
+        One true value an interval, or of a shape that fits theirs.
+        """
         values = np.asarray(truth, dtype=float)
         return np.asarray((self.low - ROUNDING <= values) & (values <= self.high + ROUNDING))
 
     def within(self, lowest: float = 0.0, highest: float = 1.0) -> "Intervals":
         """Return the intervals with limits moved into a range, [0, 1] for proportions.
+
+        The range is [`lowest`, `highest`].
 
         What lies in the range is covered as before. An interval wholly outside becomes the nearest
         end of the range: a point that claims more than the data say.
@@ -117,6 +122,8 @@ def confidence_intervals(
 
     Parameters
     ----------
+    channel : Channel
+        What the records were reported through.
     reported_counts : shape (..., reports)
         Leading axes are tables of their own. The intervals are of shape (..., size).
     confidence : float, in (0, 1)
@@ -331,10 +338,10 @@ def clopper_pearson(
 ) -> tuple[Floats, Floats]:
     """Return the lower and upper limits of Clopper and Pearson's interval of a probability.
 
-    Or of several: limits have the shape that events and trials have together, for
-    0 <= events <= trials and trials >= 1. The interval covers with at least the stated confidence,
-    in (0, 1), also where all trials agree: half of what is left of the confidence lies beyond
-    either end.
+    Or of several: limits have the shape that `events` and `trials` have together, for
+    0 <= events <= trials and trials >= 1. The interval covers with at least the stated
+    `confidence`, in (0, 1), also where all trials agree: half of what is left of the confidence
+    lies beyond either end.
 
     Examples
     --------
@@ -351,6 +358,6 @@ def clopper_pearson(
 
 
 def refuse_bad_confidence(confidence: float) -> None:
-    """Raise `DeniableError` unless the confidence is in (0, 1)."""
+    """Raise `DeniableError` unless the `confidence` is in (0, 1)."""
     if not 0 < confidence < 1:
         raise DeniableError(f"the confidence is {confidence}; it must be in (0, 1), as 0.95")

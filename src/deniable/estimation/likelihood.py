@@ -72,6 +72,8 @@ def maximum_likelihood(
     Parameters
     ----------
     reported_counts : shape (..., reports)
+    channel : Channel
+        What the records were reported through, not singular.
     tolerance : float, > 0
         Steps end when the log-likelihood is provably within so many nats of its maximum.
     iterations : int
@@ -118,7 +120,9 @@ def likelihood_or_uniform(
 ) -> Floats:
     """Return the most likely distribution; uniform, with a warning, where the channel is singular.
 
-    As `deniable.estimation.unbiased_or_uniform` does for the unbiased estimate.
+    As `deniable.estimation.unbiased_or_uniform` does for the unbiased estimate. The `reports` are
+    counts, shape (..., reports), through the `channel`; `tolerance` is that of
+    `maximum_likelihood`, in nats.
     """
 
     def estimate(counts: Counts, known: Channel) -> Floats:

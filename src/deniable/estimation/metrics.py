@@ -1,7 +1,8 @@
 """How far an estimate is from a known truth: errors of count queries, distances of whole tables.
 
 Count queries are those of [multirr], 6.5, distances those of [rrba], 3.2.1. These work on the last
-axis, the cells, and over any leading axes of runs.
+axis, the cells, and over any leading axes of runs. What is estimated and what is true have one
+shape, or shapes that NumPy broadcasts.
 """
 
 import math
@@ -26,7 +27,11 @@ def queried_cells(cells: int, coverage: float) -> int:
 def random_queries(
     cells: int, coverage: float, queries: int, generator: np.random.Generator
 ) -> Flags:
-    """Draw queries, each a random set of cells of the stated coverage, shape (queries, cells)."""
+    """Draw so many `queries`, each a random set of cells: flags, shape (queries, cells).
+
+    Of so many `cells` each query covers the share `coverage`, in (0, 1], rounded up; sets of that
+    size are equally likely. They are drawn by `generator`.
+    """
     refuse_no_source(generator)
     asked = queried_cells(cells, coverage)
     keys = generator.random((queries, cells))
@@ -35,12 +40,12 @@ def random_queries(
 
 
 def absolute_errors(estimated: Floats, true: Floats) -> Floats:
-    """Return |Y_S - X_S|, in records."""
+    """Return |Y_S - X_S|, in records: the answers `estimated`, Y, and the `true` ones, X."""
     return np.abs(estimated - true)
 
 
 def relative_errors(estimated: Floats, true: Floats) -> Floats:
-    """Return |Y_S - X_S| / X_S ([multirr], (16)).
+    """Return |Y_S - X_S| / X_S ([multirr], (16)), Y `estimated` and X `true` numbers of records.
 
     Infinite where nothing is there to count but something is estimated; 0 where neither is.
     """
@@ -52,6 +57,8 @@ def relative_errors(estimated: Floats, true: Floats) -> Floats:
 def squared_errors(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
     """Return the sum over cells of squared errors; its mean over runs is the ESE ([rrba], 3.2.1).
 
+    The tables `estimated` and `true` have the shape (..., cells), what is returned (...).
+
     Examples
     --------
     >>> float(squared_errors([3.0, 4.0], [0.0, 0.0]))
@@ -62,7 +69,10 @@ def squared_errors(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
 
 
 def l2_distances(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
-    """Return the Euclidean distances of tables, in the tables' unit ([rrba], 3.2.1)."""
+    """Return the Euclidean distances of tables, in the tables' unit ([rrba], 3.2.1).
+
+    The tables `estimated` and `true` have the shape (..., cells), the distances (...).
+    """
     return np.sqrt(squared_errors(estimated, true))
 
 
@@ -70,10 +80,10 @@ def jensen_shannon_distances(estimated: npt.ArrayLike, true: npt.ArrayLike) -> F
     """Return the square roots of the Jensen-Shannon divergences of tables, natural logarithm.
 
     [rrba] prints the divergence in (2), lacking a D_KL and with logarithms of counts; the numbers
-    of its Tables 4 and 5 are called distances and have the size of the root. At most
-    sqrt(ln 2), which tables without a common cell attain. Tables are of counts or of proportions:
-    each is divided by its own sum. Negative cells and empty tables are a `DeniableError`: project
-    the estimate first.
+    of its Tables 4 and 5 are called distances and have the size of the root. At most sqrt(ln 2),
+    which tables without a common cell attain. The tables `estimated` and `true`, shape (...,
+    cells), are of counts or of proportions: each is divided by its own sum. Negative cells and
+    empty tables are a `DeniableError`: project the estimate first.
 
     Examples
     --------
@@ -91,8 +101,9 @@ def jensen_shannon_distances(estimated: npt.ArrayLike, true: npt.ArrayLike) -> F
 def chi_squared_between(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
     """Return Pearson's statistic of homogeneity of two tables of counts ([rrba], 3.2.1).
 
-    With the totals N and M, the sum over cells of (sqrt(M / N) a - sqrt(N / M) b)^2 / (a + b);
-    cells that are empty in both add nothing. If both were independent samples of one population it
+    With the totals N and M, the sum over cells of (sqrt(M / N) a - sqrt(N / M) b)^2 / (a + b) for
+    the tables a, `estimated`, and b, `true`, of shape (..., cells); cells that are empty in both
+    add nothing. If both were independent samples of one population it
     would be chi-squared with (cells - 1) degrees of freedom. A noisy table and the true one are
     not: the statistic is a distance here, and no test. Negative cells and empty tables are a
     `DeniableError`: project the estimate first.

@@ -37,12 +37,13 @@ def clip_and_rescale(estimate: npt.ArrayLike) -> Floats:
 
 
 def rescaled(proportions: npt.ArrayLike, what: str) -> Floats:
-    """Return a distribution, of any shape, with a sum of 1 to the last digit.
+    """Return `proportions`, one distribution of any shape, with a sum of 1 to the last digit.
 
     Raises
     ------
     DeniableError
-        If a proportion is negative or no number, or they sum to 1 not even within 1e-6.
+        That names `what` they are: if a proportion is negative or no number, or they sum to 1 not
+        even within 1e-6.
     """
     shares = np.asarray(proportions, dtype=float)
     # Not so, either, if one is not a number.
@@ -85,6 +86,7 @@ def euclidean_projection(estimate: npt.ArrayLike) -> Floats:
 def unbiased_or_uniform(reports: Counts, channel: Channel) -> Floats:
     """Return the unbiased estimate; uniform, with a warning, where the channel is singular.
 
+    From counts of `reports`, shape (..., reports), through the `channel`, to (..., categories).
     In a product only the singular attributes are taken as uniform (and independent of the others);
     the margin of the others is estimated from their own reports.
     """
@@ -94,10 +96,10 @@ def unbiased_or_uniform(reports: Counts, channel: Channel) -> Floats:
 def estimated_or_uniform(
     reports: Counts, channel: Channel, estimate: Callable[[Counts, Channel], Floats]
 ) -> Floats:
-    """Return an estimate; uniform, with a warning, where the channel is singular.
+    """Return an estimate; uniform, with a warning, where the `channel` is singular.
 
-    `estimate` takes counts of shape (..., reports) to proportions, through a channel that is not
-    singular.
+    `estimate` takes counts of `reports`, shape (..., reports), to proportions, through a channel
+    that is not singular.
     """
     if not channel.singular:
         return estimate(reports, channel)

@@ -50,13 +50,16 @@ class Reduced:
 
     @classmethod
     def of(cls, channel: Channel, *, invariant: bool) -> "Reduced":
-        """Return the channel as it is, or what is left of an invariant one."""
+        """Return the `channel` as it is, or what is left of it if it is `invariant`."""
         if invariant:
             return cls(*channel.without_unreported())
         return cls(channel, np.ones(channel.size, dtype=bool))
 
     def solve(self, weights: Floats) -> Floats:
-        """Return g with E g(report) = weights(true category), shape (functionals, reports)."""
+        """Return g with E g(report) = weights(true category), shape (functionals, reports).
+
+        The `weights` are of all categories, shape (functionals, categories).
+        """
         if self.possible.all():
             return self.channel.solve(weights)
         solved = np.zeros(weights.shape)
@@ -66,6 +69,7 @@ class Reduced:
     def likelihood(self, counts: Counts, tolerance: float) -> Likelihood:
         """Return the maximum-likelihood distribution over all categories.
 
+        Of `counts` of reports, shape (..., reports), to within `tolerance` nats of the maximum.
         Through a singular matrix many are equally likely: NaN.
         """
         self.refuse_impossible(counts)
@@ -80,7 +84,7 @@ class Reduced:
         return Likelihood(proportions, found.iterations, found.gap)
 
     def refuse_impossible(self, counts: Counts) -> None:
-        """Raise `ChannelError` if there are reports that nobody can have given."""
+        """Raise `ChannelError` if `counts`, shape (..., reports), have some that nobody gives."""
         if not self.possible.all() and np.any(counts[..., ~self.possible]):
             raise ChannelError(
                 "there are reports of a category that the matrix never reports; it is the matrix "
@@ -92,9 +96,17 @@ class Reduced:
 class Part:
     """Estimates of proportions in a part of a file: a stratum, or strata together.
 
-    The variance is estimated without bias for these very records: chance of the randomization
-    alone. It may be below zero, by rounding alone as far as `rounding`. All three arrays are of
-    shape (..., proportions).
+    Parameters
+    ----------
+    records : int
+        In the part.
+    values : array, shape (..., proportions)
+        The estimates.
+    variance : array, shape (..., proportions)
+        Estimated without bias for these very records: chance of the randomization alone. It may be
+        below zero.
+    rounding : array, shape (..., proportions)
+        How far it may be so by rounding alone.
     """
 
     records: int
@@ -105,7 +117,7 @@ class Part:
     def standard_errors(self, target: Target) -> Floats:
         """Return the standard errors, NaN where the variance is estimated below zero.
 
-        For the population, one record gives NaN.
+        The `target` is "file" or "population"; for the population, one record gives NaN.
         """
         variance, rounding = self.variance, self.rounding
         if target == "population":
@@ -120,7 +132,8 @@ class Part:
 def combined(parts: Sequence[Part]) -> Part:
     """Return the estimates for all strata together: sums weighted by the strata's shares.
 
-    Strata are randomized independently of each other, so variances add with squared weights.
+    Each of the `parts` has the estimates of one stratum, of one shape. Strata are randomized
+    independently of each other, so variances add with squared weights.
     """
     records = sum(part.records for part in parts)
     shared = [(part.records / records, part) for part in parts]
@@ -140,6 +153,8 @@ def unbiased_part(reduced: Reduced, counts: Counts, indicators: Floats) -> Part:
 
     Parameters
     ----------
+    reduced : Reduced
+        The channel of the part.
     counts : shape (..., reports)
         Every table of a batch has the same sum.
     indicators : zeros and ones, shape (proportions, categories)
@@ -171,6 +186,8 @@ def unbiased_pair_part(
 
     Parameters
     ----------
+    pair : two of Reduced
+        The channel of either block.
     counts : shape (reports of the first block, reports of the second)
         Of pairs of reports.
     indicators : zeros and ones, shapes (proportions, categories) of either block
@@ -191,9 +208,10 @@ def unbiased_pair_part(
 def own_share_part(channel: Channel, counts: Counts, indicators: Floats) -> Part:
     """Estimate proportions by the reports' own shares, as `unbiased_part` by the inverse.
 
-    For a channel that is invariant for the records' true frequencies. The variance is (2.4) of
-    [pram] with the shares of reports in place of T/n, whose expectation given T they are: never
-    below zero, and without the inverse of the matrix.
+    For a `channel` that is invariant for the records' true frequencies; `counts` and `indicators`
+    are those of `unbiased_part`. The variance is (2.4) of [pram] with the shares of reports in
+    place of T/n, whose expectation given T they are: never below zero, and without the inverse of
+    the matrix.
 
     Raises `ChannelError` if the channel has other reports than categories: these have no shares.
     """

@@ -162,6 +162,8 @@ def weighted_intervals(
 
     Parameters
     ----------
+    channel : Channel
+        What the records were reported through.
     counts : WeightedCounts
         For "population" of at least 2 records a stratum.
     confidence : float, in (0, 1)

@@ -10,6 +10,7 @@ from .comparing import (
 from .making import (
     Reports as Reports,
     make_plan as make_plan,
+    plan_of as plan_of,
 )
 from .model import (
     FINDINGS as FINDINGS,

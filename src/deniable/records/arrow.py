@@ -116,8 +116,8 @@ def text_columns(
 ) -> Iterator[tuple[int, list[pa.Array]]]:
     """Yield the named columns of a CSV file as text, a chunk of records at a time.
 
-    Parameters are those of `deniable.records.read_csv`. Yielded are the number of records before
-    this chunk, and its columns in the order of `names`.
+    Yielded are the number of records before this chunk, and its columns in the order of `names`.
+    The `path`, `column_positions` and `delimiter` are those of `deniable.records.read_csv`.
 
     Raises
     ------
@@ -188,7 +188,10 @@ def text_column(path: Path | str, table: pa.Table, name: str) -> pa.Array:
 
 
 def leading_numbers(texts: pa.Array) -> Floats:
-    """Return the numbers that texts are, up to the first text that is none."""
+    """Return the numbers that `texts` are, up to the first text that is none, shape (numbers,).
+
+    A decimal point or none, an exponent or none, no white space, no "nan" or "inf".
+    """
     import pyarrow.compute as pc  # noqa: PLC0415 - seldom needed, slow to import
 
     legible = pc.match_substring_regex(texts, NUMBER).to_numpy(zero_copy_only=False)
@@ -198,12 +201,12 @@ def leading_numbers(texts: pa.Array) -> Floats:
 
 
 def no_number(text: str) -> str:
-    """Return what is wrong with a text in the place of a number."""
+    """Return what is wrong with a `text`, perhaps empty, in the place of a number."""
     return f"has '{shortened(text)}', which is no number" if text else "has a missing value"
 
 
 def shortened(text: str) -> str:
-    """Return a file's text as a message can quote it."""
+    """Return a file's `text` as a message can quote it: plain, of at most 500 characters."""
     text = plain(text)
     return text if len(text) <= LONGEST_QUOTATION else f"{text[:LONGEST_QUOTATION]} ..."
 

@@ -26,8 +26,11 @@ class Microdata(arrow.ArrowRecords):
 
     Parameters
     ----------
+    domain : Domain
+        The attributes.
     columns : tuple of integer arrays, shape (records,)
-        Converted to the smallest unsigned type that holds the codes.
+        The codes of each attribute, in the domain's order; converted to the smallest unsigned type
+        that holds them.
     marks : mapping of str to str
         What travels with the file: its source, and that it is a rehearsal if it is one.
 
@@ -68,20 +71,20 @@ class Microdata(arrow.ArrowRecords):
         return len(self.columns[0])
 
     def column(self, name: str) -> Codes:
-        """Return the codes of one attribute."""
+        """Return the codes of the attribute `name`, shape (records,)."""
         return self.columns[self.domain.position(name)]
 
     def project(self, names: Sequence[str]) -> "Microdata":
-        """Return the records restricted to the named attributes."""
+        """Return the records restricted to the attributes `names`, in this order."""
         columns = tuple(self.column(name) for name in names)
         return Microdata(self.domain.project(names), columns, self.marks)
 
     def take(self, records: Positions) -> "Microdata":
-        """Return the records at these positions, in this order, with the marks of all."""
+        """Return the records at the positions `records`, in this order, with the marks of all."""
         return Microdata(self.domain, tuple(column[records] for column in self.columns), self.marks)
 
     def counts(self, names: Sequence[str] | None = None) -> Counts:
-        """Return the contingency table of the named attributes (all by default).
+        """Return the contingency table of the attributes `names` (all by default).
 
         One pass over the records, in chunks, so that no joint code of the whole file is held. The
         array of int64 has the shape of the projected domain.
@@ -118,25 +121,25 @@ class Microdata(arrow.ArrowRecords):
 
 
 def attributes_to_json(domain: Domain) -> list[dict[str, Any]]:
-    """Describe the attributes of a domain in plain JSON values."""
+    """Describe the attributes of `domain` in plain JSON values: name, scale, categories of each."""
     return [{"name": a.name, "scale": a.scale, "categories": list(a.categories)} for a in domain]
 
 
 def domain_from_json(attributes: Sequence[Mapping[str, Any]]) -> Domain:
-    """Rebuild a domain from `attributes_to_json`."""
+    """Rebuild a domain from `attributes`, as `attributes_to_json` describes them."""
     return Domain(
         tuple(Attribute(a["name"], tuple(a["categories"]), a["scale"]) for a in attributes)
     )
 
 
 def encode(values: pa.Array, attribute: Attribute, where: str, first_record: int = 1) -> Codes:
-    """Turn text into the codes of `attribute`.
+    """Turn text into the codes of `attribute`, shape (records,).
 
     Raises
     ------
     DataError
-        Naming `where`, the record, the column, the value and the remedy, for the first value
-        that is missing or that is no category.
+        Naming `where`, the record (the first of the `values` is number `first_record`), the column,
+        the value and the remedy, for the first value that is missing or that is no category.
     """
     import pyarrow.compute as pc  # noqa: PLC0415 - seldom needed, slow to import
 

@@ -27,6 +27,8 @@ class Discretization:
 
     Parameters
     ----------
+    name : str
+        Of the attribute.
     edges : tuple of float
         Strictly increasing; a value that equals an edge belongs to the interval above it.
     open_below, open_above : bool
@@ -111,7 +113,7 @@ class Discretization:
         )
 
     def codes(self, values: npt.ArrayLike) -> Codes:
-        """Return the code of the interval that each value falls into.
+        """Return the code of the interval that each of `values` falls into, shape (records,).
 
         Raises
         ------
@@ -132,7 +134,10 @@ class Discretization:
         return np.asarray(found.astype(self.attribute.code_type))
 
     def fault(self, numbers: np.ndarray) -> tuple[int, str] | None:
-        """Return the position of the first number in no interval, what it has and the remedy."""
+        """Return the position of the first of `numbers` in no interval, its fault and remedy.
+
+        The numbers have the shape (records,); None if each of them is in an interval.
+        """
         low, high = self._bounds[0][0], self._bounds[-1][1]
         # In this form NaN is refused too; infinity is, even where an end is open.
         inside = (numbers >= low) & (numbers < high) & np.isfinite(numbers)
@@ -154,9 +159,9 @@ class Discretization:
 
     @classmethod
     def equal_width(cls, name: str, low: float, high: float, intervals: int) -> "Discretization":
-        """Return `intervals` intervals of one width that fill [low, high).
+        """Return `intervals` intervals of one width that fill [low, high) for the attribute `name`.
 
-        Low and high are public bounds, not the smallest and largest value of the records.
+        `low` and `high` are public bounds, not the smallest and largest value of the records.
 
         Examples
         --------
@@ -172,7 +177,7 @@ class Discretization:
 
     @classmethod
     def rounding(cls, name: str, low: float, high: float, unit: float) -> "Discretization":
-        """Round to low, low + unit, ..., high; halves go up.
+        """Round the attribute `name` to `low`, low + `unit`, ..., `high`; halves go up.
 
         The categories are named by the rounded values, which are also their representatives.
         Values are taken from low - unit / 2 to below high + unit / 2.

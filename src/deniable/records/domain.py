@@ -23,8 +23,12 @@ class Attribute:
 
     Parameters
     ----------
+    name : str
+        Not empty.
     categories : tuple of str
-        In the order of their codes 0, 1, ...; an ordinal attribute has them from low to high.
+        At least one, in the order of their codes 0, 1, ...; an ordinal attribute has them from low
+        to high.
+    scale : "nominal" or "ordinal"
 
     Examples
     --------
@@ -79,7 +83,7 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Domain:
-    """An ordered product of attributes.
+    """An ordered product of `attributes`: at least one, of different names.
 
     Examples
     --------
@@ -121,7 +125,7 @@ class Domain:
         return math.prod(self.shape)
 
     def position(self, name: str) -> int:
-        """Return the position of an attribute.
+        """Return the position of the attribute `name`, from 0.
 
         Raises
         ------
@@ -138,7 +142,7 @@ class Domain:
         return self.attributes[self.position(name)]
 
     def project(self, names: Sequence[str]) -> "Domain":
-        """Return the domain of the named attributes, in the order named."""
+        """Return the domain of the attributes `names`, in this order."""
         return Domain(tuple(self[name] for name in names))
 
     def cell_labels(self) -> list[str]:
@@ -149,7 +153,9 @@ class Domain:
         ]
 
     def ravel(self, columns: Sequence[Codes]) -> npt.NDArray[np.int64]:
-        """Turn one column of codes an attribute into codes of the joint cells (row-major).
+        """Turn `columns` of codes, one an attribute, into codes of the joint cells (row-major).
+
+        Columns are of one shape, mostly (records,), and so is what is returned.
 
         Raises
         ------
@@ -171,7 +177,11 @@ class Domain:
         return joint
 
     def unravel(self, joint: Codes) -> tuple[Codes, ...]:
-        """Turn codes of joint cells into one column of codes an attribute (inverse of `ravel`)."""
+        """Turn codes of `joint` cells into one column of codes an attribute (inverse of `ravel`).
+
+        Each column has the shape of `joint`. Raises `DataError` for a code that is no cell's, and
+        `DeniableError` if the cells are too many for 64-bit codes.
+        """
         self._refuse_too_large()
         codes = np.asarray(joint)
         refuse_foreign_codes(codes, self.size, "the joint cells")
@@ -192,7 +202,7 @@ class Domain:
 
 
 def refuse_foreign_codes(codes: Codes, size: int, what: str) -> None:
-    """Raise `DataError` unless `codes` are integers in 0 .. size - 1."""
+    """Raise `DataError`, naming `what` they are, unless `codes` are integers in 0 .. `size` - 1."""
     if codes.dtype.kind not in "iu":
         raise DataError(
             f"{what}: codes must be integers, not {codes.dtype}; encode the values first"

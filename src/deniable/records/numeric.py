@@ -80,7 +80,7 @@ class NumericMicrodata(ArrowRecords):
         return len(self.values)
 
     def position(self, name: str) -> int:
-        """Return the position of an attribute.
+        """Return the position of the attribute `name` among the numeric ones, from 0.
 
         Raises
         ------
@@ -94,7 +94,7 @@ class NumericMicrodata(ArrowRecords):
         return self.names.index(name)
 
     def column(self, name: str) -> Floats:
-        """Return the values of one attribute, shape (records,)."""
+        """Return the values of the attribute `name`, shape (records,)."""
         return self.values[:, self.position(name)]
 
     def class_counts(self) -> Counts:
@@ -104,17 +104,20 @@ class NumericMicrodata(ArrowRecords):
     def with_values(
         self, values: npt.ArrayLike, marks: Mapping[str, str] | None = None
     ) -> "NumericMicrodata":
-        """Return the same records and classes with other values, as a mechanism makes them."""
+        """Return the same records and classes with other `values`, as a mechanism makes them.
+
+        They have the shape (records, attributes); the `marks` are by default those of the records.
+        """
         marks = self.marks if marks is None else marks
         return replace(self, values=np.asarray(values, dtype=np.float64), marks=marks)
 
     def take(self, records: Positions) -> "NumericMicrodata":
-        """Return the records at these positions, in this order, with the marks of all."""
+        """Return the records at the positions `records`, in this order, with the marks of all."""
         labels = self.labels[records] if self.classes else self.labels
         return replace(self, values=self.values[records], labels=labels)
 
     def select(self, names: Sequence[str]) -> "NumericMicrodata":
-        """Return the records restricted to the named attributes, with their classes."""
+        """Return the records restricted to the attributes `names`, in this order, with classes."""
         columns = [self.position(name) for name in names]
         return replace(self, names=tuple(names), values=self.values[:, columns])
 
@@ -260,7 +263,7 @@ def _labels(path: Path | str, of_class: Attribute, table: pa.Table) -> ClassCode
 
 
 def read_true_records(path: Path | str) -> Microdata | NumericMicrodata:
-    """Read prepared records, whichever kind the file says they are.
+    """Read prepared records, whichever kind the Parquet file at `path` says they are.
 
     Raises
     ------

@@ -55,7 +55,9 @@ class CsvText:
         DataError
             If it cannot be read, is no text in this encoding, or has no header of such columns.
         """
-        if delimiter is not None and (not delimiter.isascii() or delimiter in '"\r\n\0'):
+        if delimiter is not None and (
+            len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0'
+        ):
             raise DataError(f"{path}: the delimiter is {delimiter!r}; give one ASCII character")
         with path.open("rb") as stream:
             start = stream.read(SAMPLE_BYTES)

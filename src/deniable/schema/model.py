@@ -14,7 +14,7 @@ from deniable.errors import DataError, shown
 from deniable.records import Attribute, Domain
 from deniable.schema.texts import unfit
 from deniable.schema.types import refuse_foreign_values
-from deniable.validation import Name, Strict, fault_lines, message, read_yaml
+from deniable.validation import Name, Strict, fault_lines, message, read_yaml, yaml_values
 
 FORMAT, VERSION = "deniable-schema", 1
 MISSING = "(missing)"
@@ -220,13 +220,17 @@ class Schema(Strict):
 
 
 def schema_from(values: Any, where: str = "the schema") -> Schema:
-    """Return a schema from plain `values`; `where` says in messages what they are of.
+    """Return a schema from plain `values`, or from YAML as `draft_schema` returns it.
+
+    `where` says in messages what they are of.
 
     Raises
     ------
     DataError
         With a line for each fault.
     """
+    if isinstance(values, str):
+        values = yaml_values(values, where)
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         raise DataError(f"{where}: no schema; one begins with format: {FORMAT}")
     try:

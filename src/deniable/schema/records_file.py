@@ -165,7 +165,7 @@ def _coders(source: Source, schema: Schema) -> dict[str, Coder]:
     lines = []
     names = [column.name for column in schema.columns]
     if absent := [name for name in names if name not in source.types]:
-        lines.append(f"no column {listed(absent)}, which the schema has; take them out of it")
+        lines.append(f"no column {listed(absent)}, which the schema has; add it, or take it out")
     if more := [name for name in source.types if name not in names]:
         lines.append(f"columns {listed(more)} are not in the schema; add them, if as left_out")
     schema.domain()  # raises if there is nothing to randomize

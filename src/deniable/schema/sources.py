@@ -228,6 +228,8 @@ def open_source(source: Any, delimiter: str | None = None, encoding: str | None 
     try:
         if path.is_dir():
             return ParquetSource(path)
+        if path.exists() and not path.is_file():
+            raise DataError(f"{path}: no file that can be read twice; save what it gives as one")
         kind = _Start(path).kind
         if kind == "csv" and path.suffix not in PARQUET_ENDINGS:
             return CsvSource(CsvText.open(path, delimiter, encoding))

@@ -55,7 +55,10 @@ class HadamardResponse(TwoLevelChannel):
 
     @classmethod
     def of_epsilon(cls, size: int, epsilon: float) -> "HadamardResponse":
-        """Return the channel of an epsilon in (0, 30], which its exact one does not exceed."""
+        """Return the channel of `size` categories and an `epsilon` in (0, 30].
+
+        Its exact epsilon does not exceed this.
+        """
         refuse_few_categories(size, "Hadamard response")
         refuse_epsilon(epsilon)
         return cls(size, probability_of_epsilon(epsilon, 2, 1))
@@ -75,8 +78,9 @@ class HadamardResponse(TwoLevelChannel):
     def place(self, categories: Counts, indexes: Counts) -> Counts:
         """Return report number j: its bits but the pivot's are the low ones of j, in order.
 
-        The pivot is the lowest bit of the category's row. It is set so that the bits in common are
-        even for a member and odd for another.
+        The j are `indexes`, one each of `categories`; see `TwoLevelChannel.place`. The pivot is the
+        lowest bit of the category's row. It is set so that the bits in common are even for a member
+        and odd for another.
         """
         rows = categories + 1
         pivot = rows & -rows

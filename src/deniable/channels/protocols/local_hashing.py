@@ -71,10 +71,10 @@ class LocalHashing(TwoLevelChannel):
 
     @classmethod
     def of_epsilon(cls, size: int, epsilon: float, prime: int | None = None) -> "LocalHashing":
-        """Return the channel of an epsilon in (0, 30], which its exact one does not exceed.
+        """Return the channel of `size` categories and an `epsilon` in (0, 30].
 
-        The number of values is the given prime, or by default that of least variance of a rare
-        category, up to 2 ** 15.
+        Its exact epsilon does not exceed this. The number of values is the given `prime`, or by
+        default that of least variance of a rare category, up to 2 ** 15.
         """
         refuse_few_categories(size, "local hashing")
         refuse_epsilon(epsilon)
@@ -104,8 +104,8 @@ class LocalHashing(TwoLevelChannel):
     def place(self, categories: Counts, indexes: Counts) -> Counts:
         """Return report number j: function j and its hash of u; others by what they exceed it by.
 
-        Number j - c is that of function a with the hash and 1 + b, modulo g, where j - c is
-        (g - 1) a + b.
+        The j are `indexes`, one each of `categories`; see `TwoLevelChannel.place`. Number j - c is
+        that of function a with the hash and 1 + b, modulo g, where j - c is (g - 1) a + b.
         """
         rest = indexes - self.members
         own = rest < 0

@@ -67,12 +67,18 @@ class ProjectiveGeometry(TwoLevelChannel):
 
     @classmethod
     def of_epsilon(
-        cls, size: int, epsilon: float, prime: int | None = None
+        cls,
+        size: int,
+        epsilon: float,
+        prime: int | None = None,
+        largest_work: float = math.inf,
     ) -> "ProjectiveGeometry":
-        """Return the channel of an epsilon in (0, 30], which its exact one does not exceed.
+        """Return the channel of `size` categories and an `epsilon` in (0, 30].
 
-        The prime is the given one, or by default that whose own estimate of a category as frequent
-        as all others has the least variance, of those with no more than 2 ** 25 cells to transform.
+        Its exact epsilon does not exceed this. The `prime` is the given one, or by default that
+        whose own estimate of a category as frequent as all others has the least variance, of those
+        with no more than 2 ** 25 cells to transform and, if there are such, with so much `work`
+        as `largest_work` at most.
         """
         refuse_few_categories(size, "projective geometry response")
         refuse_epsilon(epsilon)
@@ -82,7 +88,9 @@ class ProjectiveGeometry(TwoLevelChannel):
                     f"{size:,} categories are too many for a transform (limit "
                     f"{LARGEST_TRANSFORM:,}); give a prime, and count by other means"
                 )
-            prime = min(_primes_to_try(size, epsilon), key=lambda q: _variance(size, q, epsilon))
+            primes = _primes_to_try(size, epsilon)
+            quick = [q for q in primes if work(size, q) <= largest_work]
+            prime = min(quick or primes, key=lambda q: _variance(size, q, epsilon))
         t = dimension(size, prime)
         probability = probability_of_epsilon(epsilon, points(t, prime), points(t - 1, prime))
         return cls(size, prime, probability)
@@ -109,10 +117,11 @@ class ProjectiveGeometry(TwoLevelChannel):
     def place(self, categories: Counts, indexes: Counts) -> Counts:
         """Return report number j: its numbers but one in the order of j, the pivot solved for.
 
-        The pivot stands where the category's vector has its last number that is not 0. Member j has
-        the numbers of point j of the smaller space at the other places. Number j - c, of t - 1
-        digits to base q, has them there too, with 1 for the first digit that is not 0, and this
-        digit is u . v; but if all of them stand after the pivot, the pivot is the first and is 1.
+        The j are `indexes`, one each of `categories`; see `TwoLevelChannel.place`. The pivot stands
+        where the category's vector has its last number that is not 0. Member j has the numbers of
+        point j of the smaller space at the other places. Number j - c, of t - 1 digits to base q,
+        has them there too, with 1 for the first digit that is not 0, and this digit is u . v; but
+        if all of them stand after the pivot, the pivot is the first and is 1.
         """
         q, powers, starts = self.prime, self._powers, self._starts
         vectors, pivots, digits, inverses = self._solved
@@ -182,6 +191,7 @@ class ProjectiveGeometry(TwoLevelChannel):
     def membership_sums(self, values: Floats) -> Floats:
         """Return the sums of values over each S_u, by a Fourier transform of a q-th of the space.
 
+        From `values` f of shape (..., reports) to (..., size).
         Points are (0, x'), those of the smaller space, and (1, x) for any vector x of t - 1
         numbers. Let G be the transform of f(1, x) over x, G(y) = sum over x of f(1, x) w^(x . y)
         with w = exp(-2 pi i / q). The sums over the hyperplanes of points (0, y') and (1, y) are
@@ -252,6 +262,12 @@ def points(dimension: int, prime: int) -> int:
 def dimension(size: int, prime: int) -> int:
     """Return the least length of vectors for so many points; at least 2, for 2 categories."""
     return next(t for t in range(2, 64) if points(t, prime) >= size)
+
+
+def work(size: int, prime: int) -> float:
+    """Return about how many steps the own estimate from a tally takes, by `size` and `prime`."""
+    t = dimension(size, prime)
+    return float(8 * prime ** (t - 1) * math.log2(points(t, prime)) + size * prime)
 
 
 def _primes_to_try(size: int, epsilon: float) -> list[int]:

@@ -55,18 +55,18 @@ class PureProtocol(Channel):
 
     @abstractmethod
     def membership_sums(self, values: Floats) -> Floats:
-        """Return the sums of values over each S_u: from shape (..., reports) to (..., size)."""
+        """Return the sums of `values` over each S_u: from shape (..., reports) to (..., size)."""
 
     @abstractmethod
     def point_sums(self, weights: Floats) -> Floats:
-        """Return for each report the sum of the weights of the categories that it supports.
+        """Return for each report the sum of the `weights` of the categories that it supports.
 
         From shape (..., size) to (..., reports): the transpose of `membership_sums`.
         """
 
     @abstractmethod
     def supported_by(self, reports: Codes, category: int) -> Flags:
-        """Return which reports support a category, in the shape of `reports`."""
+        """Return which of `reports` support a `category`, in the shape of `reports`."""
 
     @property
     def singular(self) -> bool:
@@ -99,7 +99,7 @@ class PureProtocol(Channel):
         return np.full(self.size, moment)
 
     def own_variance(self, proportions: npt.ArrayLike = 0.0) -> Floats:
-        """Return n times the variance of the own estimate of categories of these proportions.
+        """Return n times the variance of the own estimate of categories of these `proportions`.
 
         l (1 - l) / (p - q) ** 2 with l = q + (p - q) pi, whatever the proportions of the others;
         that of a rare category by default. SOURCE: [local_hashing].
@@ -109,7 +109,7 @@ class PureProtocol(Channel):
         return np.asarray(supported * (1 - supported) / self.gain**2)
 
     def supports(self, reports: Codes) -> Counts:
-        """Return how many of the records' reports support each category, shape (size,).
+        """Return how many of the records' `reports` support each category, shape (size,).
 
         What `estimate_from_supports` needs; the records of several files add up. Where there may be
         more reports than counters, as those of subsets of 40 categories, this needs none a report.
@@ -128,7 +128,7 @@ class PureProtocol(Channel):
         return np.rint(self.membership_sums(tally.astype(float))).astype(np.int64)
 
     def estimate_from_supports(self, supports: npt.ArrayLike, records: int) -> Floats:
-        """Return the own estimate of the true proportions from `supports` of so many reports.
+        """Return the own estimate of the true proportions from `supports` of so many `records`.
 
         As `estimate` of the tally with the inverse "own". Supports have the shape (..., size).
         """
@@ -143,7 +143,7 @@ class PureProtocol(Channel):
         return DenseChannel(self.matrix(), np.asarray(proportions, dtype=float))
 
     def refuse_large_tally(self, limit: int = LARGEST_TALLY) -> None:
-        """Raise `ChannelError` if one number a report would be too many."""
+        """Raise `ChannelError` if one number a report would be too many: over `limit`."""
         if self.reports > limit:
             raise ChannelError(
                 f"{self.reports:,} reports are too many to have a number each (limit {limit:,}); "

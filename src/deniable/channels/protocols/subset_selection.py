@@ -80,10 +80,11 @@ class SubsetSelection(TwoLevelChannel):
     def of_epsilon(
         cls, size: int, epsilon: float, subset_size: int | None = None
     ) -> "SubsetSelection":
-        """Return the channel of an epsilon in (0, 30], which its exact one does not exceed.
+        """Return the channel of `size` categories and an `epsilon` in (0, 30].
 
-        The subsets are of the given size, or by default of that whose own estimate of a category as
-        frequent as all others has the least variance, of those whose subsets can be numbered.
+        Its exact epsilon does not exceed this. The subsets are of the given `subset_size`, or by
+        default of that whose own estimate of a category as frequent as all others has the least
+        variance, of those whose subsets can be numbered.
         """
         refuse_few_categories(size, "subset selection")
         refuse_epsilon(epsilon)
@@ -110,6 +111,7 @@ class SubsetSelection(TwoLevelChannel):
     def place(self, categories: Counts, indexes: Counts) -> Counts:
         """Return report number j: in the order of their codes among the categories but u.
 
+        The j are `indexes`, one each of `categories`; see `TwoLevelChannel.place`.
         Number j < c is that of the d - 1 categories beside u; number j - c that of d others.
         """
         reports = np.empty_like(indexes)
@@ -154,7 +156,7 @@ class SubsetSelection(TwoLevelChannel):
         return table
 
     def elements(self, reports: Codes) -> Counts:
-        """Return the categories in each report, ascending, shape (reports, subset_size)."""
+        """Return the categories in each of `reports`, ascending, shape (reports, subset_size)."""
         left = np.array(reports, dtype=np.int64)
         found = np.empty((left.size, self.subset_size), dtype=np.int64)
         for position in range(self.subset_size, 0, -1):

@@ -48,8 +48,9 @@ class TwoLevelChannel(PureProtocol):
     def place(self, categories: Counts, indexes: Counts) -> Counts:
         """Return report number j of category u, for each pair: j < c are the members of S_u.
 
-        Both of one shape, of 64 bits, in 0 .. size - 1 and 0 .. reports - 1. For one category the
-        indexes and the reports are a permutation of each other.
+        The u are `categories`, the j `indexes`, both of one shape, of 64 bits, in 0 .. size - 1 and
+        0 .. reports - 1. For one category the indexes and the reports are a permutation of each
+        other.
         """
 
     def _check_probability(self) -> None:
@@ -104,13 +105,16 @@ class TwoLevelChannel(PureProtocol):
         return matrix
 
     def reported(self, proportions: npt.ArrayLike) -> Floats:
-        """Return the distribution of reports, low + (high - low) sums over their categories."""
+        """Return the distribution of reports, low + (high - low) sums over their categories.
+
+        From `proportions` of shape (..., size) to (..., reports).
+        """
         x = self._fitting(proportions, "proportions")
         raised = float(self.high - self.low) * self.point_sums(x)
         return np.asarray(raised + float(self.low) * x.sum(axis=-1, keepdims=True))
 
     def expected(self, values: npt.ArrayLike) -> Floats:
-        """Return the expectation of values(report) for each true category."""
+        """Return the expectation of `values`(report) for each true category."""
         x = self._fitting_reports(values, "values")
         raised = float(self.high - self.low) * self.membership_sums(x)
         return np.asarray(raised + float(self.low) * x.sum(axis=-1, keepdims=True))
@@ -120,14 +124,15 @@ class TwoLevelChannel(PureProtocol):
         return Levels(self.probability, self.members, self.reports - self.members)
 
     def randomize(self, codes: Codes, source: RandomSource) -> Codes:
-        """Report each record's category; see `Channel.randomize`. Probabilities are exact."""
+        """Report `codes` by `source`; see `Channel.randomize`. Probabilities are exact."""
         refuse_no_source(source)
         return self._placed(np.asarray(codes), lambda part: self._levels.draw(source, _len(part)))
 
     def randomize_keyed(self, codes: Codes, column: KeyedColumn) -> Codes:
         """Report each record's category by its key: `deniable.sampling.levels` has the layout.
 
-        The index that is drawn there is turned into a report by `place`.
+        The `codes` and the `column` are those of `Channel.randomize_keyed`. The index that is drawn
+        there is turned into a report by `place`.
         """
         return self._placed(
             np.asarray(codes), lambda part: self._levels.draw_keyed(column.chosen(part))
@@ -143,7 +148,7 @@ class TwoLevelChannel(PureProtocol):
         return reports.reshape(true.shape)
 
     def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
-        """Draw counts of reports; see `Channel.randomize_counts`.
+        """Draw the reports of `counts` by `generator`; see `Channel.randomize_counts`.
 
         Record by record, or, if there are more records than entries of the matrix, by a binomial
         and two multinomials for each category.
@@ -187,8 +192,9 @@ def _len(part: slice) -> int:
 def probability_of_epsilon(epsilon: float, reports: int, members: int) -> float:
     """Return the p of a two-level channel of an epsilon: the largest whose own does not exceed it.
 
-    p = c exp(epsilon) / (c exp(epsilon) + m - c) before rounding, with m reports, c of them in a
-    set. Raises `ChannelError` if epsilon is not in (0, 30], or too small to be met.
+    p = c exp(`epsilon`) / (c exp(epsilon) + m - c) before rounding, with m `reports`, c of them,
+    the `members`, in a set. Raises `ChannelError` if epsilon is not in (0, 30], or too small to be
+    met.
     """
     others = reports - members
 

@@ -79,9 +79,9 @@ class UnaryEncoding(PureProtocol):
 
     @classmethod
     def of_epsilon(cls, size: int, epsilon: float) -> "UnaryEncoding":
-        """Return the optimized one of an epsilon in (0, 30], which its exact one does not exceed.
+        """Return the optimized one of `size` categories and an `epsilon` in (0, 30].
 
-        A bit of the true category is 1 as often as 0.
+        Its exact epsilon does not exceed this. A bit of the true category is 1 as often as 0.
         """
 
         def parity(others: float) -> Fraction:
@@ -116,7 +116,7 @@ class UnaryEncoding(PureProtocol):
         return exact_ratio(max(odds, others), min(odds, others))
 
     def randomize(self, codes: Codes, source: RandomSource) -> Codes:
-        """Report each record's category, bit by bit; see `Channel.randomize`."""
+        """Report `codes`, bit by bit, by `source`; see `Channel.randomize`."""
         refuse_no_source(source)
         true = np.asarray(codes)
         refuse_foreign_codes(true, self.size, "the codes to randomize")
@@ -131,9 +131,9 @@ class UnaryEncoding(PureProtocol):
         return reports.astype(self._report_type(true)).reshape(true.shape)
 
     def randomize_keyed(self, codes: Codes, column: KeyedColumn) -> Codes:
-        """Report each record's category by its key; see `Channel.randomize_keyed`.
+        """Report each of `codes` by its record's key; see `Channel.randomize_keyed`.
 
-        Bit u is that of `deniable.sampling.keyed_events` for factor u of the column.
+        Bit u is that of `deniable.sampling.keyed_events` for factor u of the `column`.
         """
         true = np.asarray(codes)
         refuse_foreign_codes(true, self.size, "the codes to randomize")
@@ -147,7 +147,10 @@ class UnaryEncoding(PureProtocol):
         return reports.astype(self._report_type(true))
 
     def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
-        """Draw counts of reports, one multinomial a row; see `Channel.randomize_counts`."""
+        """Draw the reports of `counts` by `generator`, one multinomial a row.
+
+        See `Channel.randomize_counts`.
+        """
         refuse_no_source(generator, of_counts=True)
         true = self._whole_counts(counts)
         reports = np.zeros((*true.shape[:-1], self.reports), dtype=np.int64)

@@ -32,7 +32,7 @@ ADDS_UP = 1e-9
 
 
 def epsilon_alone(loss: InverseVariance, epsilon: float) -> Program:
-    """Return the convex program where nothing but epsilon is required."""
+    """Return the convex program of a `loss` where nothing but `epsilon`, above 0, is required."""
     return Program.of(loss, polytope(loss.proportions, Requirements(epsilon=epsilon)))
 
 
@@ -48,7 +48,7 @@ class Weighed:
 
 
 def best_amounts(program: Program, columns: Floats) -> Weighed:
-    """Return columns in the best amounts.
+    """Return `columns`, shape (size, columns), in the amounts of least loss of the `program`.
 
     The sums of rows are 1 to rounding; not at all if no amounts have such.
     """
@@ -75,7 +75,7 @@ def best_amounts(program: Program, columns: Floats) -> Weighed:
 def optimum(program: Program, first: Relaxation) -> Relaxation:
     """Return the best channel with any number of reports, as few as one knows, and a better bound.
 
-    From what solved the program to a lesser precision. Its rows sum to 1 to rounding.
+    From `first`, what solved the `program` to a lesser precision. Its rows sum to 1 to rounding.
     """
     loss, pi = program.loss, program.loss.proportions
     columns, bound = first.columns, first.bound
@@ -98,13 +98,16 @@ def optimum(program: Program, first: Relaxation) -> Relaxation:
 
 
 def better(loss: InverseVariance, columns: Floats, other: Floats, margin: float = 0.0) -> bool:
-    """Return whether columns are a channel of less loss than another, by a relative margin."""
+    """Return whether `columns` are a channel of less `loss` than `other`, by a relative `margin`.
+
+    Both have the shape (size, reports), each with reports of its own number.
+    """
     least = loss.value(other)
     return is_channel(columns) and loss.value(columns) < least - margin * abs(least)
 
 
 def is_channel(columns: Floats) -> bool:
-    """Return whether rows sum to 1."""
+    """Return whether `columns`, shape (size, reports), are a channel: with rows of sum 1."""
     return bool(np.all(columns >= 0) and np.abs(columns.sum(axis=1) - 1).max() <= ADDS_UP)
 
 
@@ -134,9 +137,10 @@ def fewest(columns: Floats, proportions: Floats) -> Floats:
 
 
 def eliminated(program: Program, columns: Floats, count: int) -> Iterator[Floats]:
-    """Yield channels with one report fewer each, down to so many: the loss rises little.
+    """Yield channels with one report fewer each, down to `count`: the loss rises little.
 
-    The amounts of those left are the best; ends where none make a channel.
+    The first leaves out one of `columns`, shape (size, reports), a channel of the `program`. The
+    amounts of those left are the best; ends where none make a channel.
     """
     while columns.shape[1] > count:
         least = least_missed(program, columns)
@@ -149,9 +153,9 @@ def eliminated(program: Program, columns: Floats, count: int) -> Iterator[Floats
 def least_missed(program: Program, columns: Floats) -> int:
     """Return which column can be left out at the least loss, as a quadratic model has it.
 
-    The model is the loss near the columns' amounts, all of which can change but for the sums of
-    rows: with M the inverse of its matrix, where all amounts are 1, to leave out amount j costs
-    1 / (2 M_jj).
+    The model is the `program`'s loss near the amounts of `columns`, shape (size, columns), all of
+    which can change but for the sums of rows: with M the inverse of its matrix, where all amounts
+    are 1, to leave out amount j costs 1 / (2 M_jj).
     """
     pi, size = program.loss.proportions, program.size
     C = inverse_of_information(columns, pi)

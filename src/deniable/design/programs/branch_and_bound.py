@@ -31,7 +31,10 @@ LOWERED_EVERY = 12  # programs: from the matrices of these a vertex is looked fo
 
 @dataclass(frozen=True, eq=False)
 class Concave:
-    """Linear programs that bound a concave loss of invariant matrices, or lower it."""
+    """Linear programs that bound a concave `loss` of the invariant matrices of a `polytope`.
+
+    Or lower it.
+    """
 
     loss: ReportsVariance
     polytope: Polytope
@@ -76,7 +79,7 @@ class Concave:
         return Bounded(P / P.sum(axis=1, keepdims=True), found.bound + offset)
 
     def lowered(self, P: Floats) -> Floats:
-        """Return a vertex whose loss is not above that of a matrix, by tangents."""
+        """Return a vertex whose loss is not above that of `P`, a matrix that fits, by tangents."""
         value = self.loss.value(P)
         zeros, ones = np.zeros_like(P), np.ones_like(P)
         for _ in range(TANGENT_STEPS):
@@ -132,9 +135,9 @@ class Concave:
         return np.maximum(low - 1e-12, 0.0), np.clip(high + 1e-12, 0.0, 1.0)
 
     def branch(self, P: Floats, programs: int) -> Bounded:
-        """Return a better matrix than P, the best known, if there is one, and a bound.
+        """Return a better matrix than `P`, the best known, if there is one, and a bound.
 
-        At most so many linear programs are solved; what is then open still bounds the loss.
+        At most so many linear `programs` are solved; what is then open still bounds the loss.
         """
         best, value = P, self.loss.value(P)
         low, high = self.box()

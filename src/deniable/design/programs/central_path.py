@@ -301,7 +301,7 @@ def _root(hessian: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Relaxation:
-    """A lower bound of the loss of every channel that meets the requirements, and `columns`.
+    """A lower `bound` of the loss of every channel that meets the requirements, and `columns`.
 
     These are the best channel's that was found with any number of reports, those of one staircase
     taken together, of shape (size, reports).
@@ -314,7 +314,7 @@ class Relaxation:
 def relax(
     loss: InverseVariance, polytope: Polytope, centre: Floats, others: Sequence[Floats] = ()
 ) -> Relaxation | None:
-    """Solve the convex program, and bound the loss of every channel in a polytope.
+    """Solve the convex program, and bound the `loss` of every channel in a `polytope`.
 
     Its epsilon is bounded, `centre` is a matrix in its interior; the staircases of `others` are
     looked at first. Returns None if there are too many categories, over 16.

@@ -139,8 +139,10 @@ def certified(loss: InverseVariance, ratio: float, columns: Floats) -> Certifica
 def gaining(loss: InverseVariance, ratio: float, columns: Floats, count: int) -> Floats:
     """Return the staircases that most would lessen a channel's loss, shape (count, size).
 
-    The channel's columns are in the best amounts: none of them gains more or less than it pays,
-    which tells the prices and, for the largest cell, the weights of the cells that are largest.
+    The `loss`, the `ratio` and the channel's `columns` are those of `certified`; `count` is the
+    most staircases that are returned. The columns are in the best amounts: none of them gains more
+    or less than it pays, which tells the prices and, for the largest cell, the weights of the cells
+    that are largest.
     """
     dual = _Dual(loss, ratio, columns)
     size, shares = len(columns), loss.proportions @ columns

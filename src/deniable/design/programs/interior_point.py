@@ -39,8 +39,19 @@ TIGHTENED = (0.5, 0.9, 0.99)
 class Interior:
     """The relative interior of a polytope, over the free variables: those not zero throughout.
 
-    A x <= b and E x = e (`left` to `equal_right`) are its constraints, E of full rank; `centre` is
-    a point at which no inequality binds.
+    The constraints are A x <= b and E x = e, with x the free variables.
+
+    Parameters
+    ----------
+    polytope : Polytope
+    free : array of int
+        Positions of the free variables among the polytope's.
+    left, right : sparse array, array
+        A, shape (inequalities, free), and b.
+    equal_left, equal_right : array
+        E, of full rank, and e.
+    centre : array, shape (free,)
+        A point at which no inequality binds.
     """
 
     polytope: Polytope
@@ -57,14 +68,17 @@ class Interior:
         return np.asarray(self.free[self.free < self.polytope.entries])
 
     def among_free(self, matrix: Floats) -> Floats:
-        """Return the part of a matrix over all entries of P that concerns the free ones."""
+        """Return the part of a `matrix` over all entries of P that concerns the free ones.
+
+        From shape (entries, entries) to (free entries, free entries).
+        """
         entries = self.free_entries
         if entries.size == len(matrix):
             return matrix
         return np.asarray(matrix[np.ix_(entries, entries)])
 
     def curvature(self, weights: Floats) -> Floats:
-        """Return A' W A for a diagonal W of weights."""
+        """Return A' W A for a diagonal W of `weights`, one an inequality."""
         rows, flat, products, wide = self._products
         size = self.free.size
         curvature = np.bincount(flat, products * weights[rows], minlength=size**2)
@@ -93,7 +107,7 @@ class Interior:
         return self.rows[self._products[3]]
 
     def matrix(self, x: Floats) -> Floats:
-        """Return the matrix of a point given by its free variables."""
+        """Return the matrix P of a point `x`, given by its free variables, shape (free,)."""
         entries = np.zeros(self.polytope.entries)
         entries[self.free_entries] = x[: self.free_entries.size]
         return entries.reshape(self.polytope.size, self.polytope.size)
@@ -104,11 +118,13 @@ class Interior:
         return np.asarray(self.left.toarray())
 
     def slacks(self, x: Floats) -> Floats:
-        """Return b - A x."""
+        """Return b - A x of a point `x`, shape (free,): the room that each inequality leaves."""
         return np.asarray(self.right - self.rows @ x)
 
     def inside(self, P: Floats, share: float) -> Floats:
-        """Return a point inside that is mixed of a matrix and, to a share, of the centre.
+        """Return a point inside that is mixed of a matrix `P` and, to a `share`, of the centre.
+
+        By its free variables; the share is in (0, 1].
 
         What a matrix misses of the equations is first shared out over its entries, by their
         squares; if it is still outside, the point is between the centre and where the way to it
@@ -126,7 +142,7 @@ class Interior:
 
 
 def interior(polytope: Polytope) -> Interior | None:
-    """Return the interior of a polytope, None if it has none beyond rounding."""
+    """Return the interior of a `polytope`, None if it has none beyond rounding."""
     free = np.flatnonzero(~polytope.zeros.ravel())
     if not math.isfinite(polytope.ratio):
         return _interior_of(polytope, free, _centre(polytope, free))
@@ -222,16 +238,16 @@ class _Step(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """Newton's method for a loss over the interior of a polytope."""
+    """Newton's method for a `loss` over the `interior` of a polytope."""
 
     loss: InverseVariance
     interior: Interior
 
     def run(self, start: Floats, precision: float, first: float = FIRST_WEIGHT) -> LocalMinimum:
-        """Return a local minimum near a point inside with a finite loss, given by free variables.
+        """Return a local minimum near `start`, a point inside with a finite loss.
 
-        The barrier's weight ends at `precision` and begins at `first`, shares of the loss divided
-        by the number of constraints.
+        It is given by its free variables, shape (free,). The barrier's weight ends at `precision`
+        and begins at `first`, shares of the loss divided by the number of constraints.
         """
         inner, x = self.interior, start
         unit = max(self.loss.scale(inner.matrix(x)), 1e-12) / len(inner.right)

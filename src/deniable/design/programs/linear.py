@@ -53,7 +53,15 @@ class Solution:
 
 
 class Constraints:
-    """A x <= b and E x = e, under which linear functions are minimised, one after the other."""
+    """A x <= b and E x = e, under which linear functions are minimised, one after the other.
+
+    Parameters
+    ----------
+    left, equal_left : sparse arrays, shapes (inequalities, variables), (equations, variables)
+        A and E.
+    right, equal_right : arrays
+        b and e.
+    """
 
     def __init__(
         self, left: Sparse, right: Floats, equal_left: Sparse, equal_right: Floats
@@ -80,8 +88,9 @@ class Constraints:
     def minimise(
         self, objective: Floats, low: Floats | None = None, high: Floats | None = None
     ) -> Solution | None:
-        """Minimise objective @ x over low <= x <= high, by default 0 and no limit.
+        """Minimise `objective` @ x over `low` <= x <= `high`, by default 0 and no limit.
 
+        All three are of shape (variables,).
         Returns None if no x fits.
 
         Raises
@@ -137,7 +146,7 @@ class Bounded:
 
 @dataclass(frozen=True, eq=False)
 class LinearPrograms:
-    """Linear programs over one polytope.
+    """Linear programs over one `polytope`.
 
     Variables are the excess of each entry over the floor of its column, which is its ceiling h_v
     divided by the ratio, and the ceilings: what lies on its floor has then an excess of exactly 0,
@@ -147,7 +156,10 @@ class LinearPrograms:
     polytope: Polytope
 
     def corner(self, costs: Floats) -> Bounded | None:
-        """Return a vertex at which the sum of costs * P is least, None if no matrix is feasible."""
+        """Return a vertex at which the sum of `costs` * P is least, None if no matrix is feasible.
+
+        The costs have the shape of P, (size, size).
+        """
         scale = float(np.abs(costs).max()) or 1.0
         objective = np.zeros(self.polytope.variables)
         objective[: self.polytope.entries] = costs.ravel() / scale

@@ -71,7 +71,17 @@ class Linear:
 
 @dataclass(frozen=True, eq=False)
 class Variance(ABC):
-    """The variances of the cells' estimates: their sum, or the largest."""
+    """The variances of the cells' estimates: their sum, or the largest.
+
+    Parameters
+    ----------
+    proportions : array, shape (size,)
+        True or expected frequencies of the categories, of sum 1.
+    target : "population" or "file"
+        Whether sampling adds to the variances, or not.
+    worst : bool
+        Whether the loss is the largest variance, and not the sum.
+    """
 
     proportions: Floats
     target: Target
@@ -79,7 +89,10 @@ class Variance(ABC):
 
     @abstractmethod
     def cells(self, P: Floats) -> Floats:
-        """Return the variance of each cell's estimate, infinite if P is singular."""
+        """Return the variance of each cell's estimate under `P`, infinite if it is singular.
+
+        Times the number of records; shape (size,).
+        """
 
     def value(self, P: Floats) -> float:
         """Return the trace, or the largest variance; infinite where nothing can be estimated."""
@@ -89,7 +102,10 @@ class Variance(ABC):
 
 @dataclass(frozen=True, eq=False)
 class ReportsVariance(Variance):
-    """Variances of the reports' own shares under an invariant matrix ([pram], (2.4), (2.5))."""
+    """Variances of the reports' own shares under an invariant matrix ([pram], (2.4), (2.5)).
+
+    The true `proportions`, the `target` and whether the `worst` counts are those of `Variance`.
+    """
 
     def cells(self, P: Floats) -> Floats:
         pi = self.proportions
@@ -106,6 +122,7 @@ class ReportsVariance(Variance):
 class InverseVariance(Variance):
     """Variances of the estimate by inversion ([pram], (1.2) and (1.3)), of one record.
 
+    The true `proportions`, the `target` and whether the `worst` counts are those of `Variance`.
     The largest of c_1 .. c_k is smoothed as the least t - s * sum log(t - c_u) over t, with s the
     sharpness: what an interior-point method makes of "minimise t with c_u <= t".
     """
@@ -126,11 +143,14 @@ class InverseVariance(Variance):
         return np.asarray(pi**2 if self.target == "population" else pi)
 
     def scale(self, P: Floats) -> float:
-        """Return what randomization adds to the loss: how large a difference is large."""
+        """Return what randomization by `P` adds to the loss: how large a difference is large."""
         return replace(self, target="file").value(P)
 
     def smooth(self, P: Floats, sharpness: float) -> float:
-        """Return the trace, or the largest variance smoothed: slightly more."""
+        """Return the trace under `P`, or the largest variance smoothed: slightly more.
+
+        The smaller the `sharpness`, above 0, the nearer it is to the largest.
+        """
         cells = self.cells(P)
         if not np.all(np.isfinite(cells)):
             return np.inf
@@ -140,10 +160,10 @@ class InverseVariance(Variance):
         return float(cells.max() + above.min() - sharpness * np.sum(np.log(above)))
 
     def expansion(self, P: Floats, sharpness: float, weights: Floats | None = None) -> Expansion:
-        """Return gradient and Hessian of the smooth loss at a matrix that is not singular.
+        """Return gradient and Hessian of the smooth loss at `P`, a matrix that is not singular.
 
-        `weights` are those of the cells in the Hessian of a smoothed maximum; by default those in
-        its gradient.
+        The `sharpness` is that of `smooth`. `weights` are those of the cells in the Hessian of a
+        smoothed maximum; by default those in its gradient.
         """
         if not self.worst:
             return Expansion(*self._weighted(P, np.ones(len(P))))
@@ -237,7 +257,7 @@ Loss = Linear | InverseVariance | ReportsVariance
 
 
 def inverse(P: Floats) -> Floats | None:
-    """Return the inverse of a matrix, None if it is singular to rounding."""
+    """Return the inverse of a square matrix `P`, None if it is singular to rounding."""
     try:
         M = np.linalg.inv(P)
     except np.linalg.LinAlgError:

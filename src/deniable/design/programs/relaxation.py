@@ -123,7 +123,7 @@ def _triangle(size: int) -> tuple[Positions, Positions, Floats]:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """The convex program's data: the loss, r = exp(E), finite, and the requirements.
+    """The convex program's data: the `loss`, the `ratio` exp(E), finite, and the requirements.
 
     `left` holds the A_j, of shape (requirements, size, size), `right`, (requirements,), the b_j,
     `inequality` which are no equations; `merged` says whether no requirement tells reports apart:
@@ -139,7 +139,7 @@ class Program:
 
     @classmethod
     def of(cls, loss: InverseVariance, polytope: Polytope) -> "Program":
-        """Return the program for the requirements of a polytope, epsilon among them."""
+        """Return the program of a `loss` for requirements, a `polytope`, epsilon among them."""
         size = polytope.size
         groups = polytope.without("epsilon").groups
         left = np.concatenate([group.left[:, : size**2].toarray() for group in groups])
@@ -161,5 +161,5 @@ class Program:
         return self.loss.proportions.size
 
     def reports_of(self, P: Floats) -> Iterable[tuple[int, Floats]]:
-        """Return the reports that are told apart, with their columns."""
+        """Return the reports of a matrix `P` that are told apart, by number, with their columns."""
         return [(0, P.sum(axis=1))] if self.merged else enumerate(P.T)

@@ -134,7 +134,10 @@ class Requirements:
                     raise DeniableError(f"a {what} of {value} is asked for; it must be in [0, 1]")
 
     def floors(self, what: Literal["retention", "change"], size: int) -> Floats:
-        """Return r_v of retention or c_v of change for each category, 0 where there is no floor."""
+        """Return `what` is asked of each of `size` categories: r_v of retention or c_v of change.
+
+        0 where there is no floor.
+        """
         given, values = getattr(self, what), np.zeros(size)
         if isinstance(given, Mapping):
             _refuse_unknown(tuple(given), size, what)
@@ -151,7 +154,10 @@ class Requirements:
         return values
 
     def zeros(self, size: int) -> dict[tuple[int, int], Literal["forbidden", "allowed"]]:
-        """Return the transitions that must not happen, each with "forbidden" or "allowed"."""
+        """Return the transitions that must not happen, each with "forbidden" or "allowed".
+
+        Pairs (true, reported) of the `size` categories.
+        """
         found: dict[tuple[int, int], Literal["forbidden", "allowed"]] = {}
         for true, listed in (self.allowed or {}).items():
             _refuse_unknown((true, *listed), size, "allowed")
@@ -212,7 +218,8 @@ class Group:
 class Polytope:
     """The matrices of `size` categories that meet some requirements; no variable is negative.
 
-    `ratio` is exp(epsilon), or infinity if epsilon is not bounded; there are then no ceilings.
+    The requirements are `groups` of linear constraints. `ratio` is exp(epsilon), or infinity if
+    epsilon is not bounded; there are then no ceilings.
     """
 
     size: int
@@ -241,11 +248,11 @@ class Polytope:
         return tuple(found)
 
     def with_groups(self, groups: Iterable[Group]) -> "Polytope":
-        """Return the polytope of other requirements over the same variables."""
+        """Return the polytope of other requirements, the `groups`, over the same variables."""
         return Polytope(self.size, self.ratio, tuple(groups))
 
     def without(self, *kinds: Kind) -> "Polytope":
-        """Return the polytope of all requirements but some kinds, over the same variables."""
+        """Return the polytope of all requirements but some `kinds`, over the same variables."""
         return self.with_groups(group for group in self.groups if group.kind not in kinds)
 
     def with_ratio(self, ratio: float) -> "Polytope":
@@ -283,7 +290,7 @@ class Polytope:
         return high
 
     def contains(self, P: Floats, tolerance: float) -> bool:
-        """Return whether a matrix meets the requirements to a tolerance."""
+        """Return whether a matrix `P`, shape (size, size), meets all to a `tolerance`."""
         if P.min() < -tolerance:
             return False
         for group in self.groups:
@@ -297,11 +304,11 @@ class Polytope:
         return True
 
     def matrix(self, x: Floats) -> Floats:
-        """Return the matrix of a point."""
+        """Return the matrix of a point `x`, shape (variables,)."""
         return np.asarray(x[: self.entries].reshape(self.size, self.size))
 
     def point(self, P: Floats) -> Floats:
-        """Return a point of a matrix, whose epsilon need not be the polytope's.
+        """Return a point of a matrix `P`, whose epsilon need not be the polytope's.
 
         Its ceilings are half way between what they must and may be.
         """
@@ -313,7 +320,10 @@ class Polytope:
 
 
 def polytope(proportions: Floats, requirements: Requirements) -> Polytope:
-    """Return the polytope of the channels that meet the requirements.
+    """Return the polytope of the channels that meet the `requirements`.
+
+    The `proportions`, shape (size,), are what an invariant matrix leaves as they are, and what
+    costs are expected under.
 
     Raises
     ------
@@ -352,7 +362,10 @@ def _groups(pi: Floats, requirements: Requirements, ratio: float) -> Iterator[Gr
 
 
 def padded(left: Sparse, variables: int) -> Sparse:
-    """Return constraints on the first variables as constraints on that many, the others free."""
+    """Return constraints `left` on the first variables as such on so many `variables`.
+
+    The others are free: their columns are zero.
+    """
     shape = (left.shape[0], variables)
     return sparse.csr_array((left.data, left.indices, left.indptr), shape=shape)
 

@@ -1,3 +1,4 @@
+from .in_memory import randomize as randomize
 from .protecting import (
     own_records as own_records,
     planned_release as planned_release,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, shown
 from deniable.plan import Plan
 from deniable.release import (
     KeyPlace,
@@ -66,6 +66,8 @@ def protect(
         (`deniable.release.make_release`); nothing half-written stays.
     """
     at = Path(folder)
+    if at.exists() and not at.is_dir():
+        raise DeniableError(f"{at}: a file is there already; name another folder for the release")
     release = planned_release(plan, name or at.resolve().name, keys, consent)
     counted = Ledger(ledger if ledger is not None else at.resolve().parent / LEDGER)
     own = RecordsFile.open(source, plan.schema, passed=plan.passed)
@@ -114,12 +116,15 @@ def planned_release(
     DeniableError
         If the name is none that a release can have, or a key is no randomized column.
     """
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,199}", name):
         raise DeniableError(
-            f"a release cannot be called {name!r}; give it a name of letters, digits, '_' and '-'"
+            f"a release cannot be called {shown(name)}; give it a name of at most 200 letters, "
+            "digits, '_' and '-'"
         )
-    for key in keys:
+    for position, key in enumerate(keys):
         plan.protocol.domain.position(key)
+        if key in keys[:position]:
+            raise DeniableError(f"the key {shown(key)} is given twice; name it once")
     return PlannedRelease(
         name=name,
         mechanism="plan",
