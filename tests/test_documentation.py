@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from deniable.cli.parser import parser
+from deniable.release.contents import MECHANISMS
+from deniable.release.settings import AskedRelease, PlannedRelease
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
@@ -107,3 +109,16 @@ def test_all_python_of_the_pages_is_carried_out() -> None:
     assert there == set(CARRIED_OUT)
     for page, tests in CARRIED_OUT.items():
         assert Path(page).name in (ROOT / tests).read_text(encoding="utf-8"), page
+
+
+def test_every_mechanism_is_among_the_options() -> None:
+    text = (ROOT / "config" / "README.md").read_text(encoding="utf-8")
+    (row,) = re.findall(r"^\| `mechanism` \| (`rr_.*?) \|", text, re.MULTILINE)
+    assert set(re.findall(r"`(\w+)`", row)) == set(MECHANISMS)
+    for model, heading in (
+        (AskedRelease, "### An epsilon that is asked for"),
+        (PlannedRelease, "### A file of your own"),
+    ):
+        section = text.partition(f"{heading}\n")[2].partition("\n###")[0]
+        for option in set(model.__annotations__) - {"lane", "data", "mechanism"}:
+            assert re.search(rf"`{option}`", section), option

@@ -90,7 +90,6 @@ UNDOCUMENTED = {
     "release.categorical": 11,
     "release.collection": 10,
     "report": 2,
-    "rrba": 33,
     "schema": 6,
     "study": 69,
 }
