@@ -24,7 +24,7 @@ from deniable.plan import Plan, read_plan
 from deniable.records import Domain
 from deniable.release import refuse_other_files
 
-PLAN = "plan.json"
+PLAN, OTHER_LANE = "plan.json", "release.json"
 Names = Sequence[str] | str
 """Columns, or one of them."""
 
@@ -352,6 +352,11 @@ class Released:
 
 def _plan_in(folder: Path) -> Plan:
     if not (folder / PLAN).is_file():
+        if (folder / OTHER_LANE).is_file():
+            raise DataError(
+                f"{folder}: a release by no plan; it was published with its estimates, which "
+                "README.txt names. Give the folder public/ of a release by a plan"
+            )
         inside = folder / "public" if (folder / "public" / PLAN).is_file() else None
         raise DataError(
             f"{folder}: no {PLAN}, so no public folder of a release; give "
