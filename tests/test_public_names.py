@@ -83,7 +83,6 @@ UNDOCUMENTED = {
     "plan": 4,
     "pram": 18,
     "privacy": 20,
-    "randomized_response": 70,
     "randomized_response.budgets": 9,
     "release": 58,
     "release.asked": 3,
