@@ -71,7 +71,6 @@ def test_the_readmes_example_does_what_it_says(capsys: pytest.CaptureFixture[str
 UNDOCUMENTED = {
     "": 17,
     "display": 30,
-    "idp": 24,
     "idp.audit": 26,
     "papers": 2,
     "papers.idp": 6,
@@ -81,9 +80,6 @@ UNDOCUMENTED = {
     "papers.rrba.sections": 1,
     "pipeline": 32,
     "plan": 4,
-    "pram": 18,
-    "privacy": 20,
-    "randomized_response.budgets": 9,
     "release": 58,
     "release.asked": 3,
     "release.categorical": 11,

@@ -206,7 +206,7 @@ class SecureSum(AssessmentProtocol):
         return two_way_counts(data)
 
     def drawn_reports(self, data: Microdata, generator: Generator, runs: int) -> PairCounts:
-        """Return the true tables of `data`, once for each of the `runs`; `generator` is not used."""
+        """Return the true tables of `data`, once for each of `runs`; `generator` is not used."""
         tables = two_way_counts(data).items()
         return {pair: np.broadcast_to(table, (runs, *table.shape)) for pair, table in tables}
 
