@@ -71,7 +71,6 @@ def test_the_readmes_example_does_what_it_says(capsys: pytest.CaptureFixture[str
 UNDOCUMENTED = {
     "": 17,
     "display": 30,
-    "idp.audit": 26,
     "papers": 2,
     "papers.idp": 6,
     "papers.multirr": 9,
@@ -79,7 +78,6 @@ UNDOCUMENTED = {
     "papers.rrba": 6,
     "papers.rrba.sections": 1,
     "pipeline": 32,
-    "plan": 4,
     "release": 58,
     "release.asked": 3,
     "release.categorical": 11,
