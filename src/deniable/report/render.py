@@ -45,7 +45,7 @@ OPENING = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>", re.DOT
 
 
 def write(output: Path | str, contents: Contents) -> None:
-    """Write the report: as one file if its name ends in ".html", else as a folder of pages."""
+    """Write `contents` as one file if the name of `output` ends in ".html", else as a folder."""
     if str(output).endswith(".html"):
         write_text(output, render(contents))
         return
