@@ -71,7 +71,7 @@ def panels(
 
     The `size` is width (`NARROWEST` at least) and height, ``around`` what is left free at the left,
     right, top and bottom, all in inches; ``between`` is what is left free between columns and
-    between rows, as shares of a panel. `shared` (``sharex`` ...) is as `Figure.subplots` takes them.
+    between rows, as shares of a panel. `shared` (``sharex`` ...) is as `Figure.subplots` takes it.
     """
     width, height = max(size[0], NARROWEST), size[1]
     left, right, top, bottom = around

@@ -22,7 +22,7 @@ DESIGNED = 1e-3  # the same for channels found by search, which stops where litt
 
 
 def resolve(place: str) -> Any:
-    """Return the object that a catalog names, "module:name" or "module:Class.method"."""
+    """Return the object at a `place` of a catalog, "module:name" or "module:Class.method"."""
     module, _, names = place.partition(":")
     with from_extras():
         found: Any = import_module(f"deniable.{module}")
@@ -66,7 +66,10 @@ class Study:
     resources: Resources = field(default=Resources(30, 1500), repr=False)
 
     def on(self, data: Any, settings: Mapping[str, Any]) -> Any:
-        """Return the simulator on true records (None: it has a model of its own)."""
+        """Return the simulator on true records, `data` (None: it has a model of its own).
+
+        It takes what it asks for of the study's `settings`, which are given by name.
+        """
         asked = {name: settings[name] for name in self.takes}
         asked = {k: tuple(v) if isinstance(v, list) else v for k, v in asked.items()}
         return resolve(self.simulator)(*([data] if self.datasets else []), **asked)
@@ -126,7 +129,7 @@ class StudyTable:
         object.__setattr__(self, "study", self.study or self.id)
 
     def holds(self, cell: Mapping[str, Any]) -> bool:
-        """Return whether a cell, or a row, belongs to the table."""
+        """Return whether a `cell`, or a row, belongs to the table."""
         return all(
             cell[key] in (values if isinstance(values, tuple) else (values,))
             for key, values in self.where.items()
@@ -139,7 +142,7 @@ class StudyTable:
         return bool(self.published) and not (self.reshape or self.finish)
 
     def columns(self, study: Study) -> Columns:
-        """Return what its columns are, given the study that fills it."""
+        """Return what its columns are, given the `study` that fills it."""
         return Columns(
             tuple(key for key in self.keys if key not in self.by_chance),
             self.value or ("regenerated" if self.published else study.summary),
@@ -237,11 +240,11 @@ class Section:
         object.__setattr__(self, "needs", tuple(name or self.id for name in self.needs))
 
     def possible(self, tables: Mapping[str, "pd.DataFrame"]) -> bool:
-        """Return whether the tables that it needs were made, and are not empty."""
+        """Return whether the `tables` that it needs, by name, were made, and are not empty."""
         return all(name in tables and len(tables[name]) for name in self.needs)
 
     def content(self, tables: Mapping[str, "pd.DataFrame"]) -> Mapping[str, Any]:
-        """Return what the template shows besides tables."""
+        """Return what the template shows besides `tables`, which are given by name."""
         found: Mapping[str, Any] = {}
         return resolve(self.prepare)(tables, **self.options) if self.prepare else found
 

@@ -86,7 +86,7 @@ class Evidence:
 
 
 def source_of(table: pd.DataFrame) -> str:
-    """Return where the data of a table come from; "none" if it has no rows."""
+    """Return where the data of a `table` come from; "none" if it has no rows."""
     return str(table["data_source"].iloc[0]) if len(table) else "none"
 
 
@@ -97,7 +97,7 @@ smallest difference that the design finds with 80 % power."""
 
 
 def claim_columns(*settings: str) -> tuple[str, ...]:
-    """Return the columns of a table of claims, with those of the settings they are decided for."""
+    """Return the columns of a table of claims, with those of the `settings` they are about."""
     said = ("claim", "section", "printed", "kind", *settings, "test", "figure")
     return (*said, *COUNTS, *WORST, "p_value", "verdict", "data_source")
 
@@ -105,9 +105,9 @@ def claim_columns(*settings: str) -> tuple[str, ...]:
 def decide_claims(
     claims: Iterable[Claim], evidence: Mapping[str, Sequence[Evidence]], *settings: str
 ) -> pd.DataFrame:
-    """Decide claims from what they are about, in the order of the claims.
+    """Decide `claims` from what they are about, in the order of the claims.
 
-    Evidence is by the names that the claims are ``about``; settings are the columns of its
+    `evidence` is by the names that the claims are ``about``; `settings` are the columns of its
     settings, and last of the readings if tests have several. A row a claim and settings:
     `claim_columns`. What the tables lack cells for is undecided, and the figure says so.
     """
@@ -161,7 +161,7 @@ def _by_settings(claim: Claim, evidence: Iterable[Evidence]) -> dict[tuple[str, 
 
 
 def found_by(decide: Callable[[], Found]) -> Found | Outcome:
-    """Return what is decided; if the tables lack what it takes, that nothing is."""
+    """Return what `decide` finds; if the tables lack what it takes, that nothing is decided."""
     try:
         return decide()
     except LookupError as lacking:
@@ -224,7 +224,10 @@ def _of_readings(verdicts: set[str]) -> str:
 
 
 def corrected(p_values: Mapping[Any, float], verdicts: Mapping[Any, str]) -> dict[Any, str]:
-    """Return verdicts that stand among all claims, by Holm's procedure; others are undecided."""
+    """Return `verdicts` that stand among all claims, by Holm's procedure; others are undecided.
+
+    The `p_values`, and the verdicts, are given by claim.
+    """
     ordered = sorted(p_values, key=lambda each: p_values[each])
     standing = set(ordered[: rejected(p_values.values())])
     decided = ("holds", "fails")

@@ -57,7 +57,7 @@ class Comparison:
     freedom: float = math.inf  # degrees of freedom of the standard error
 
     def p_value(self, sign: Literal[1, -1]) -> float:
-        """Return the p-value of the test that supports the claim (1), or contradicts it (-1)."""
+        """Return the p-value of a test that supports the claim (`sign` 1) or contradicts it (-1)."""
         if not self.error or not self.difference or math.isinf(self.error):
             return 0.0 if sign * self.difference > 0 and not self.error else 1.0
         tail = float(scipy.special.stdtr(self.freedom, -sign * self.difference / self.error))
@@ -133,7 +133,7 @@ class Outcome:
         return max(told, key=lambda each: (each.p_value(1), -each.difference), default=None)
 
     def with_margin(self, factor: float) -> "Outcome":
-        """Return the outcome with all margins multiplied by a factor."""
+        """Return the outcome with all margins multiplied by a `factor`."""
         moved = []
         for each in self.comparisons:
             difference = each.difference + (factor - 1) * each.margin
@@ -160,7 +160,7 @@ def rejected(p_values: Iterable[float]) -> int:
 
 
 def holm(p_values: npt.ArrayLike) -> Floats:
-    """Return p-values, shape (tests,), adjusted by Holm's step-down method.
+    """Return `p_values`, shape (tests,), adjusted by Holm's step-down method.
 
     What is no number is no test.
 
@@ -171,7 +171,7 @@ def holm(p_values: npt.ArrayLike) -> Floats:
 
 
 def benjamini_hochberg(p_values: npt.ArrayLike) -> Floats:
-    """Return p-values adjusted by Benjamini and Hochberg's step-up method, otherwise as `holm`.
+    """Return `p_values` adjusted by Benjamini and Hochberg's step-up method, otherwise as `holm`.
 
     >>> benjamini_hochberg([0.01, 0.04, 0.03]).round(4).tolist()
     [0.03, 0.04, 0.04]
@@ -197,17 +197,17 @@ def _adjusted(
 
 
 def below(pairs: Sequence[Pair], figure: str) -> Outcome:
-    """Test that in each pair the first estimate is below the second."""
+    """Test that in each of `pairs` the first estimate is below the second; `figure` tells them."""
     return Outcome(tuple(_above(second, first) for first, second in pairs), figure)
 
 
 def below_one(ratios: Iterable[Row], figure: str) -> Outcome:
-    """Test that each ratio is below 1, on the log scale."""
+    """Test that each of `ratios` is below 1, on the log scale; `figure` tells them."""
     return below([(logarithms(row), known(0.0)) for row in ratios], figure)
 
 
 def on_average(pairs: Sequence[Pair], figure: str) -> Outcome:
-    """Test that on average over the pairs the logarithm of the first is below the second's."""
+    """Test that on average over `pairs` the first's logarithm is below; `figure` tells them."""
     each = [_above(logarithms(second), logarithms(first)) for first, second in pairs]
     mean = math.fsum(one.difference for one in each) / len(each)
     error = math.hypot(*(one.error for one in each)) / len(each)
@@ -215,13 +215,19 @@ def on_average(pairs: Sequence[Pair], figure: str) -> Outcome:
 
 
 def alike(pairs: Sequence[Pair], figure: str) -> Outcome:
-    """Test that in each pair the estimates are alike, within the factor `SIMILAR`, our margin."""
+    """Test that in each of `pairs` estimates are alike, within the factor `SIMILAR`, our margin.
+
+    `figure` tells a reader the numbers.
+    """
     logs = [(logarithms(first), logarithms(second)) for first, second in pairs]
     return replace(near(logs, math.log(SIMILAR), figure), our_margin=True)
 
 
 def near(pairs: Sequence[Pair], margin: float, figure: str, picked_from: int = 1) -> Outcome:
-    """Test that in each pair the estimates are at most so far apart, in their unit."""
+    """Test that in each of `pairs` the estimates are at most `margin` apart, in their unit.
+
+    They are the extremes of `picked_from` estimates; `figure` tells a reader the numbers.
+    """
     found = (
         Comparison(margin - abs(each.difference), each.error, margin, picked_from)
         for each in (_above(*pair) for pair in pairs)
@@ -244,7 +250,7 @@ def _above(first: Row, second: Row) -> Comparison:
 
 
 def ratio(first: Row, second: Row) -> dict[str, float]:
-    """Return the ratio of two independent medians with its interval, on the log scale.
+    """Return the ratio of independent medians, `first` to `second`, and its log-scale interval.
 
     To 0 it is infinite, of 0 to 0 not a number; an interval that reaches 0 gives 0 to infinity.
     """
@@ -261,7 +267,7 @@ def ratio(first: Row, second: Row) -> dict[str, float]:
 
 
 def pooled(rows: Sequence[Row]) -> dict[str, float]:
-    """Return the mean of independent estimates of one quantity, with its interval."""
+    """Return the mean of `rows`, independent estimates of one quantity, with its interval."""
     if len(rows) == 1:
         return {name: float(rows[0][name]) for name in ("median", "ci_low", "ci_high")}
     value = math.fsum(float(row["median"]) for row in rows) / len(rows)
@@ -273,7 +279,7 @@ def pooled(rows: Sequence[Row]) -> dict[str, float]:
 
 
 def logarithms(row: Row) -> dict[str, float]:
-    """Return a row on the log scale."""
+    """Return a `row` on the log scale."""
     moved = {
         name: math.log(row[name]) if row[name] > 0 else -math.inf
         for name in ("median", "ci_low", "ci_high")
@@ -299,12 +305,15 @@ def _quantile(probability: float, freedom: float) -> float:
 
 
 def known(value: float) -> Row:
-    """Return a number without error as a row."""
+    """Return a number, `value`, without error as a row."""
     return {"median": value, "ci_low": value, "ci_high": value}
 
 
 def counted(decisions: Iterable[bool], figure: str) -> Outcome:
-    """Return the outcome of decisions without error; a `LookupError` says that there are none."""
+    """Return the outcome of `decisions` without error; a `LookupError` if there are none.
+
+    `figure` tells a reader the numbers.
+    """
     found = tuple(Comparison(1.0 if each else -1.0) for each in decisions)
     if not found:
         raise LookupError("anything to decide from")
@@ -312,19 +321,19 @@ def counted(decisions: Iterable[bool], figure: str) -> Outcome:
 
 
 def some(found: Sequence[Compared]) -> Sequence[Compared]:
-    """Return what is to be compared; a `LookupError` says that there is nothing."""
+    """Return what was `found` to compare; a `LookupError` says that there is nothing."""
     if not found:
         raise LookupError("any cells to compare")
     return found
 
 
 def listed(values: Mapping[str, float]) -> str:
-    """Return numbers by name."""
+    """Return `values`, by name, as text."""
     return ", ".join(f"{name}: {value:.3g}" for name, value in values.items())
 
 
 def range_of(values: Iterable[float], style: str = ".3g") -> str:
-    """Return the range of numbers; a `LookupError` says that there are none.
+    """Return the range of `values`, in a format `style`; a `LookupError` says that there are none.
 
     >>> range_of([3, 1, 2.5])
     '1 to 3'
@@ -336,7 +345,7 @@ def range_of(values: Iterable[float], style: str = ".3g") -> str:
 
 
 def ratios_of(pairs: Iterable[Pair]) -> str:
-    """Return the range of the ratios of first to second, as far as they are finite."""
+    """Return the range of the ratios of first to second in `pairs`, where they are finite."""
     return range_of(
         first["median"] / second["median"] for first, second in pairs if second["median"]
     )

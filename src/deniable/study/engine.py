@@ -43,7 +43,7 @@ class Simulator(Protocol):
     """
 
     def outputs(self, cell: Cell) -> Sequence[Output]:
-        """Return what names each output of a cell; a single output needs no name: ({},)."""
+        """Return what names each output of a `cell`; a single output needs no name: ({},)."""
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Simulate runs of a cell; return an array of shape (replicates, outputs).
@@ -112,7 +112,10 @@ def median_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Sum
 
 
 def mean_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Summary:
-    """Return the mean with Student's interval; with a single value that is the whole line."""
+    """Return the mean of `values` with Student's interval of a `confidence` in (0, 1).
+
+    With a single value that is the whole line.
+    """
     sample = np.asarray(values, dtype=float)
     n = sample.size
     if not n or np.any(np.isnan(sample)):
@@ -132,9 +135,10 @@ SUMMARIES: Mapping[SummaryName, Callable[[npt.ArrayLike], Summary]] = {
 
 
 def widening(replicates: Any, published_replicates: int) -> Any:
-    """Return by which factor the error of a printed value widens ours, of so many replicates.
+    """Return by which factor the error of a printed value widens ours, of so many `replicates`.
 
-    Its error is ours scaled to the paper's replicate count; being independent, they add in squares.
+    Its error is ours scaled to the paper's replicate count, `published_replicates`;
+    being independent, they add in squares.
     """
     return np.sqrt(1 + replicates / published_replicates)
 
@@ -202,7 +206,7 @@ def _spent(table: pd.DataFrame, keys: Sequence[str]) -> list[str]:
 
 
 def plotted(results: pd.DataFrame, keys: Sequence[str], summary: str) -> pd.DataFrame:
-    """Return results that no printed number stands beside: keys, summary, interval, origin.
+    """Return `results` that no printed number is beside: `keys`, `summary`, interval, origin.
 
     What is `SPENT` follows. What else names a cell comes last, where it says anything.
     """
@@ -265,7 +269,7 @@ def _by_runs(
 
 
 def in_order(results: pd.DataFrame, cells: Sequence[Cell]) -> pd.DataFrame:
-    """Return the results of the cells, in the cells' order, whatever chunks they came from.
+    """Return the `results` of the `cells`, in their order, whatever chunks they came from.
 
     Outputs of a cell stay in their order. A cell that is missing or there twice is refused.
     """
@@ -289,7 +293,9 @@ def _as_written(value: Any) -> Any:
 
 
 def agreement(results: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Count verdicts group by group, and say how far apart printed and regenerated are.
+    """Count verdicts in `results`, and say how far apart printed and regenerated are.
+
+    Groups are of equal values of the columns `by`.
 
     ``median_ratio`` is of regenerated to printed, ``typical_factor`` exp of the mean absolute log
     ratio, ``rank_correlation`` Spearman's.

@@ -44,7 +44,10 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """What is said of a paper on the first page, in the paper's order, but for claims in words."""
+    """What is said of a paper on the first page, in the paper's order, but for claims in words.
+
+    Of `privacy`, and of printed `numbers`.
+    """
 
     privacy: Sequence[PrivacyVerdict] = ()
     numbers: Sequence[Agreement] = ()
@@ -61,14 +64,17 @@ class Page:
     verdicts: str = ""  # a function of all tables that returns its `Verdicts`, if it has any
 
     def verdicts_on(self, tables: "Mapping[str, pd.DataFrame]") -> Verdicts:
-        """Return its verdicts, as far as there are tables for them."""
+        """Return its verdicts, as far as there are `tables`, by name, for them."""
         made = {name: table for name, table in tables.items() if len(table)}
         found: Verdicts = resolve(self.verdicts)(made) if self.verdicts else Verdicts()
         return found
 
 
 def agreement_of(what: str, table: "pd.DataFrame", section: str) -> Agreement:
-    """Count which printed numbers of a table agree, by its column ``verdict``."""
+    """Count which printed numbers of a `table` agree, by its column ``verdict``.
+
+    `what` says what they are, `section` is the id of the one that shows them.
+    """
     verdicts = table["verdict"][table["verdict"] != "not printed"]
     surrogate = (verdicts == "surrogate").any()
     agrees = None if surrogate else int((verdicts == "agrees").sum())
