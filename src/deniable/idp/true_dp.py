@@ -168,6 +168,10 @@ class NaiveBayes:
     """The classifier that takes attributes as independent within a class.
 
     Made from released histograms and public class counts alone: post-processing.
+
+    Attributes
+    ----------
+    histograms : NoisyHistograms
     """
 
     histograms: NoisyHistograms

@@ -70,7 +70,17 @@ class WorstSet:
 
 @dataclass(frozen=True)
 class Factors:
-    """The largest and the smallest ratio of posterior to prior: of which set, by which report."""
+    """The largest and the smallest ratio of posterior to prior: of which set, by which report.
+
+    Attributes
+    ----------
+    largest : float
+    largest_members : tuple of int
+    largest_report : int
+    smallest : float
+    smallest_members : tuple of int
+    smallest_report : int
+    """
 
     largest: float
     largest_members: tuple[int, ...]

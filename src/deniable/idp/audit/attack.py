@@ -42,7 +42,13 @@ BLOCK = 200  # releases that are drawn together
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How often an attack was right, and how often it was tried."""
+    """How often an attack was right, and how often it was tried.
+
+    Attributes
+    ----------
+    right : int
+    tried : int
+    """
 
     right: int
     tried: int

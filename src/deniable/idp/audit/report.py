@@ -98,7 +98,13 @@ class AuditedFile:
 
 @dataclass(frozen=True, eq=False)
 class ClusteredFile:
-    """A file cut into clusters of k (1 for ``dp``, which forms none), for all budgets."""
+    """A file cut into clusters of k (1 for ``dp``, which forms none), for all budgets.
+
+    Attributes
+    ----------
+    file : AuditedFile
+    k : int
+    """
 
     file: AuditedFile
     k: int
@@ -211,7 +217,14 @@ def _rows(
 
 @dataclass(frozen=True, eq=False)
 class Page:
-    """Writes the rows of one method at one budget."""
+    """Writes the rows of one method at one budget.
+
+    Attributes
+    ----------
+    clustered : ClusteredFile
+    method : Variant
+    epsilon : float
+    """
 
     clustered: ClusteredFile
     method: Variant
