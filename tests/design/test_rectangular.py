@@ -20,6 +20,7 @@ from deniable.design import Cost, Requirements, design, report_names
 from deniable.design.programs.amounts import fewest
 from deniable.design.programs.certificate import certified
 from deniable.design.programs.losses import loss_of
+from deniable.design.rectangular import _in_order
 from deniable.errors import ConfigError
 
 GLOBAL = 1e-6
@@ -328,13 +329,21 @@ def test_the_certificate_is_below_every_channel(seed, epsilon, loss):
 
 def test_few_columns_tell_what_many_do():
     pi = np.array([0.4, 0.3, 0.2, 0.1])
-    generator = np.random.default_rng(2)
-    many = np.where(generator.random((4, 60)) < 0.5, 3.0, 1.0) * generator.random(60)
-    few = fewest(many, pi)
-    assert few.shape[1] <= 10
-    np.testing.assert_allclose(few.sum(axis=1), many.sum(axis=1), rtol=1e-12)
-    J, told = ((P / (pi @ P)) @ P.T for P in (many, few))
-    np.testing.assert_allclose(told, J, rtol=1e-12)
+    for seed in range(20):
+        generator = np.random.default_rng(seed)
+        many = np.where(generator.random((4, 60)) < 0.5, 3.0, 1.0) * 10 ** -generator.uniform(
+            0, 9, 60
+        )
+        few = fewest(many, pi)
+        assert few.shape[1] <= 10
+        np.testing.assert_allclose(few.sum(axis=1), many.sum(axis=1), rtol=1e-12)
+        J, told = ((P / (pi @ P)) @ P.T for P in (many, few))
+        np.testing.assert_allclose(told, J, rtol=1e-12)
+
+
+def test_reports_that_are_proportional_are_one():
+    P = np.array([[0.1, 0.3, 0.2, 0.4], [0.2, 0.2, 0.4, 0.2]])
+    np.testing.assert_allclose(_in_order(P), [[0.3, 0.4, 0.3], [0.2, 0.2, 0.6]])
 
 
 def test_names_of_reports():

@@ -64,7 +64,9 @@ def write_reference(folder: Path) -> None:
     for place in sorted(handed_on, key=lambda place: (place == TOP, place.count("."), place)):
         for name in handed_on[place]:
             at.setdefault(name.same, place)
+    users = {name.same for name in handed_on[TOP]}
     for place, names in handed_on.items():
+        names.sort(key=lambda name: name.same not in users)  # what users call comes first
         text = [_title(place, "="), f".. automodule:: {place}\n\n.. currentmodule:: {place}\n"]
         text += [_told(name) for name in names if at[name.same] == place]
         elsewhere = [name for name in names if at[name.same] != place]

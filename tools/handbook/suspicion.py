@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from deniable.display import GRID, NARROWEST, STYLE, heading, panels
+from deniable.display import GRID, STYLE, canvas, heading
 from deniable.files import written_whole
 from deniable.privacy import largest_posterior
 
@@ -26,15 +26,17 @@ def picture() -> Figure:
     """Draw 100 squares for the suspicion before, and 100 for each epsilon."""
     chances = {"before": BEFORE} | {f"epsilon {each:g}": risen(each) for each in EPSILONS}
     with mpl.rc_context(STYLE):
-        figure, (axes,) = panels(1, len(chances), (NARROWEST, 2.75), (0.12, 0.12, 1.15, 0.1))
-        for axis, (name, chance) in zip(axes, chances.items(), strict=True):
+        # Small, so that it can be read on a telephone.
+        figure = canvas(5.2, 4.5)
+        figure.subplots_adjust(0.04, 0.02, 0.96, 0.76, hspace=0.35)
+        axes = figure.subplots(2, 3)
+        for axis, (name, chance) in zip(axes.flat, chances.items(), strict=True):
             _squares(axis, chance)
             axis.set_title(f"{name}\n{100 * chance:.2g} %")
         heading(
             figure,
             "How sure one can get of a respondent",
-            "by all that is published of the record, where 1 in 100 was suspected before: "
-            "filled squares, out of 100, at most",
+            "chances out of 100, at most, by all that is published of the record",
         )
     return figure
 

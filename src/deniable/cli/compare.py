@@ -1,12 +1,15 @@
 """``deniable compare``: utility against exact epsilon, for the owner of a file."""
 
 import argparse
+import shlex
+from collections.abc import Mapping
+from typing import Any
 
 from deniable.cli.answers import aligned
 from deniable.cli.plan import columns_of, priors
 from deniable.errors import DeniableError
 from deniable.files import write_table
-from deniable.plan import compare
+from deniable.plan import BEST, compare
 from deniable.schema import read_schema
 
 
@@ -45,5 +48,23 @@ def run(options: argparse.Namespace) -> None:
     order = ["mechanism", *(name for name in shown.columns if name != "mechanism")]
     print(f"{found.records:,} records; root mean squared errors that randomization adds to shares")
     print("\n".join(aligned(order, shown[order].to_numpy().tolist())))
-    print("", "Recommended, by the least error:", *found.recommendation, "", sep="\n")
+    print("", "Recommended, by the least error:", sep="\n")
+    best = found.table[found.table["recommended"]].to_dict("records")
+    for why, way in zip(found.recommendation, best, strict=True):
+        print(why, f"  {_command(way, options)}", sep="\n")
+    print()
     print(*found.not_compared, found.chosen_from, sep="\n")
+
+
+def _command(way: Mapping[Any, Any], options: argparse.Namespace) -> str:
+    """Return what makes the plan of a row of the comparison, from no data."""
+    tables = options.table or []
+    # Without clusters given, the tables are compared as such.
+    clusters = options.cluster or (tables if way["clusters"] else [])
+    words = ["deniable", "plan", str(options.schema), "--epsilon", f"{way['epsilon']:.12g}"]
+    words += ["--split", way["split"]]
+    words += ["--mechanism", way["mechanism"]] if way["mechanism"] != BEST else []
+    for option, given in (("--table", tables), ("--cluster", clusters), ("--prior", options.prior)):
+        words += [word for each in given or [] for word in (option, each)]
+    words += ["--reports", options.reports] if options.reports != "any" else []
+    return shlex.join([*words, "--out", "plan.json"])

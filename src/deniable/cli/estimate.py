@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.analysis import Released, as_text, notes_on, page
+from deniable.analysis import Released, as_text, for_reading, notes_on, page
 from deniable.cli.answers import to_json
 from deniable.errors import plain
 from deniable.files import write_table, write_text, written_whole
@@ -123,8 +123,7 @@ def _as_asked(form: str, facts: list[str], answers: Answers) -> str:
 def _text(facts: list[str], answers: Answers) -> str:
     lines, told = [*facts], set[str]()
     for title, answer in answers.items():
-        # What is the same in all rows is said below the table.
-        table = answer.drop(columns=["confidence", "target", "consistent_by"], errors="ignore")
+        table = for_reading(answer)
         new = [note for note in notes_on(answer) if note not in told]
         told.update(new)
         lines += ["", title, *_aligned(table), *(INDENT + note for note in new)]

@@ -1,4 +1,5 @@
 from .choosing import (
+    BEST as BEST,
     KINDS as KINDS,
     Kind as Kind,
     Mechanism as Mechanism,

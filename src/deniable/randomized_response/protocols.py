@@ -171,8 +171,10 @@ class Protocol:
         """
         reported: dict[str, Codes] = {}
         for cluster, channel in zip(self.clusters, self.channels, strict=True):
-            part = data.project(cluster)
-            reports = channel.report(part.domain.ravel(part.columns), chance, cluster, records)
+            own = [data.column(name) for name in cluster]
+            # One column's codes are its cells; they stay in their small type.
+            cells = own[0] if len(own) == 1 else self.domain.project(cluster).ravel(own)
+            reports = channel.report(cells, chance, cluster, records)
             domain = self.reported_as(cluster)
             reported.update(zip(domain.names, domain.unravel(reports), strict=True))
         ordered = data.domain if all(map(reports_categories, self.channels)) else self.report_domain

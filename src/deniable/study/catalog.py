@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from deniable.errors import from_extras
-from deniable.study.tables import AnalysisTable, Columns
+from deniable.study.tables import WRITTEN, AnalysisTable, Columns
 
 if TYPE_CHECKING:  # not at run time: every job's process reads this module
     import pandas as pd

@@ -41,6 +41,7 @@ ROUNDING = 1e-8  # of numbers written with 9 digits
 KEYS = ["attributes", "categories", "stratum"]
 LARGEST_MATRIX = 1 << 24  # entries
 LARGEST_EXACT = 2**14  # different entries of a matrix whose every ratio is taken in whole numbers
+MOST_EXACT_ENTRIES = 1 << 16  # of such a matrix: fractions of more take minutes
 RAREST = 1e-4  # p-value of a sampler's test that passes: a right one misses it once in 10,000
 SAMPLER_COLUMNS = ["release", "cluster", "cells", *(x.name for x in fields(SamplerTest)), "holds"]
 
@@ -99,8 +100,9 @@ def epsilons_of_blocks(protocol: Protocol) -> dict[str | None, tuple[float, floa
     """Return the exact and the shipped epsilon of a changed attribute, and of all (None).
 
     Exact ones are of the probabilities that are drawn, in whole numbers, shipped ones of the dense
-    matrices. Those of all attributes are sums over the blocks. A channel over so many categories
-    that its matrix is not formed is taken at its own word.
+    matrices, and stand for exact ones where a matrix has very many entries. Those of all
+    attributes are sums over the blocks. A channel over so many categories that its matrix is not
+    formed is taken at its own word.
     """
     found: dict[str | None, tuple[float, float]] = {None: (0.0, 0.0)}
     for block, channel in zip(protocol.clusters, protocol.channels, strict=True):
@@ -110,7 +112,8 @@ def epsilons_of_blocks(protocol: Protocol) -> dict[str | None, tuple[float, floa
                 found[changed] = (before[0] + channel.epsilon, before[1] + channel.epsilon)
             continue
         sizes, P = protocol.domain.project(block).shape, channel.matrix()
-        weights = whole_weights(channel) if np.unique(P).size <= LARGEST_EXACT else None
+        exactly = P.size <= MOST_EXACT_ENTRIES and np.unique(P).size <= LARGEST_EXACT
+        weights = whole_weights(channel) if exactly else None
         alone = {None: None} | {
             name: cells_by_others(sizes, position) for position, name in enumerate(block)
         }

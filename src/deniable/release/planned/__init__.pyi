@@ -4,3 +4,4 @@ from .protecting import (
     planned_release as planned_release,
     protect as protect,
 )
+from .records import OwnRecords as OwnRecords
