@@ -49,7 +49,7 @@ def rows_of(table: pd.DataFrame) -> list[Row]:
 
 
 def by(table: pd.DataFrame, *columns: str) -> dict[Any, Row]:
-    """Return the rows of a `table` by what stands in `columns`, of several as a tuple."""
+    """Return the rows of a `table` by what stands in its `columns`, if several as a tuple."""
     key = itemgetter(*columns)
     return {key(row): row for row in rows_of(table)}
 
@@ -62,13 +62,13 @@ def first_of(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
 
 
 def groups_of(table: pd.DataFrame, *columns: str) -> list[tuple[Row, pd.DataFrame]]:
-    """Return the values of `columns` of a `table` with the rows that have them, as they appear."""
+    """Return the values of `columns` with the rows of a `table` that have them, as they appear."""
     groups: Any = table.groupby(list(columns), sort=False)
     return [(dict(zip(columns, values, strict=True)), part) for values, part in groups]
 
 
 def nearest(values: Iterable[float], target: float) -> float | None:
-    """Return which of `values` above 0 is nearest to a `target`, as a ratio; None without any.
+    """Return the positive one of `values` nearest to a `target` as a ratio; None: there is none.
 
     >>> nearest([3, 9, 100], 10), nearest([0], 10)
     (9, None)
@@ -112,7 +112,7 @@ def percent(share: float) -> str:
 
 
 def thousands(value: float) -> str:
-    """Return a whole number, `value`, with commas between thousands.
+    """Return a `value` as a whole number with commas between thousands.
 
     >>> thousands(1814400.0)
     '1,814,400'
@@ -121,7 +121,7 @@ def thousands(value: float) -> str:
 
 
 def plain(value: float) -> str:
-    """Return a number, `value`, with no more digits than it has, 6 at most.
+    """Return a `value` with no more digits than it has.
 
     >>> plain(12.0), plain(11.5)
     ('12', '11.5')
@@ -130,9 +130,9 @@ def plain(value: float) -> str:
 
 
 def between(low: float, high: float, text: Callable[[float], str] = short) -> str:
-    """Return a range; as nothing if it has no ends, as with very few runs; as one if both agree.
+    """Return a range from `low` to `high`, each as `text`; as one number if both agree.
 
-    `text` makes words of its ends, `low` and `high`.
+    As nothing if it has no ends, as with very few runs.
 
     >>> between(0.1, 0.25), between(float("-inf"), float("inf")), between(1.0, 1.0)
     ('0.100 – 0.250', '–', '1.00')
@@ -185,7 +185,7 @@ def markdown(text: str, folder: str) -> str:
 
 
 def living_links(page: str, places: Mapping[str, str]) -> str:
-    """Return a `page` in HTML whose links to sections lead to `places`; others become plain text.
+    """Return the HTML of a `page` whose links to sections lead to their `places`; others are text.
 
     >>> living_links('<a href="#a">this</a> and <a href="#b">that</a>', {"a": "other.html#a"})
     '<a href="other.html#a">this</a> and that'
@@ -198,7 +198,7 @@ def living_links(page: str, places: Mapping[str, str]) -> str:
 
 
 def inline_svg(svg: str, name: str, label: str) -> str:
-    """Return a picture, `svg`, to stand within a page.
+    """Return a picture, text of an `svg`, to stand within a page.
 
     What a file of its own has around it goes, what is named within it gets names that no other
     picture has (the picture's own `name` before them), and readers who hear the page are told by
@@ -211,9 +211,9 @@ def inline_svg(svg: str, name: str, label: str) -> str:
 
 
 def linked_svg(svg: str, address: str, label: str) -> str:
-    """Return a picture that a page loads from beside it, as large as `inline_svg` would be.
+    """Return a picture that a page loads from an `address`, as large as `inline_svg` would be.
 
-    `svg` is the picture, `address` where it lies, and the `label` says what it shows.
+    It is that of the text `svg`, and the `label` says what it shows.
     It is loaded when it comes near the screen; its place is kept free until then.
     """
     size = re.search(r'<svg[^>]*\bviewBox="0 0 ([\d.]+) ([\d.]+)"', svg)

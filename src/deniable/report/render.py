@@ -45,7 +45,7 @@ OPENING = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>", re.DOT
 
 
 def write(output: Path | str, contents: Contents) -> None:
-    """Write `contents` as one file if the name of `output` ends in ".html", else as a folder."""
+    """Write the report of `contents`: in one file if `output` ends in ".html", else in a folder."""
     if str(output).endswith(".html"):
         write_text(output, render(contents))
         return

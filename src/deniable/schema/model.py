@@ -37,7 +37,7 @@ def number_text(number: float) -> str:
 
 
 class FileFormat(Strict):
-    """How records lie in a file; delimiter and encoding are those of a CSV file."""
+    """How records lie in a file of a `kind`; `delimiter` and `encoding` are those of a CSV file."""
 
     kind: Literal["csv", "parquet", "arrow"]
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
@@ -171,8 +171,11 @@ class Schema(Strict):
 
     Attributes
     ----------
+    format, version
+        What a file of this kind begins with.
     population : str
         Whose records these are: epsilons of all releases of one population add up.
+    file : FileFormat
     columns : list of Column
         In the order of the file.
     """
