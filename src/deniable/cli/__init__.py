@@ -15,6 +15,7 @@ from typing import Any
 
 from deniable.cli.parser import parser
 from deniable.errors import DeniableError, NoAnswerError, plain
+from deniable.pipeline import environment
 
 # Each subcommand imports what it needs when it runs: asking for help takes no time.
 
@@ -24,6 +25,9 @@ NO_ANSWER, FAULT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, by default with the process's arguments, and return its exit code."""
     options = parser().parse_args(arguments)
+    # Small matrices gain nothing by more threads, which lose much where others have the cores.
+    for name in environment.THREADS:
+        os.environ.setdefault(name, "1")
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Categories in any script, on any console.
         sys.stdout.reconfigure(errors="backslashreplace")
