@@ -15,7 +15,6 @@ from typing import Any
 
 from deniable.cli.parser import parser
 from deniable.errors import DeniableError, NoAnswerError, plain
-from deniable.pipeline import environment
 
 # Each subcommand imports what it needs when it runs: asking for help takes no time.
 
@@ -26,7 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, by default with the process's arguments, and return its exit code."""
     options = parser().parse_args(arguments)
     # Small matrices gain nothing by more threads, which lose much where others have the cores.
-    for name in environment.THREADS:
+    # Not OMP_NUM_THREADS: PyArrow reads files by as many.
+    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Categories in any script, on any console.
