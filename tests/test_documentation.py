@@ -2,11 +2,15 @@
 
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
+from pydantic import BaseModel
 
 from deniable.cli.parser import parser
+from deniable.pipeline.config import Config
 from deniable.release.contents import MECHANISMS
 from deniable.release.settings import AskedRelease, PlannedRelease
 
@@ -122,3 +126,23 @@ def test_every_mechanism_is_among_the_options() -> None:
         section = text.partition(f"{heading}\n")[2].partition("\n###")[0]
         for option in set(model.__annotations__) - {"lane", "data", "mechanism"}:
             assert re.search(rf"`{option}`", section), option
+
+
+def options_of(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
+    """Yield model and name, as a config has it, of each option of a model and of those within."""
+    for name, field in model.model_fields.items():
+        yield model.__name__, field.alias or name
+        inner = [field.annotation]
+        while inner:
+            kind = inner.pop()
+            if isinstance(kind, type) and issubclass(kind, BaseModel):
+                yield from options_of(kind)
+            inner += get_args(kind)
+
+
+def test_every_option_of_the_config_is_told() -> None:
+    text = (ROOT / "config" / "README.md").read_text(encoding="utf-8")
+    codes = " ".join(re.findall(r"`[^`\n]+`", BLOCK.sub("", text)))
+    options = set(options_of(Config))
+    assert len(options) > 200
+    assert {each for each in options if not re.search(rf"\b{each[1]}\b", codes)} == set()
