@@ -252,7 +252,8 @@ def adjust_reports(
 
     The targets are the maximum-likelihood ones of `estimates`: attribute by attribute for
     RR-Independent, cluster by cluster for RR-Clusters. RR-Joint has one cluster, so its weights are
-    that estimate. Strata, which are reported as they are, are weighted one by one, each to its own estimates.
+    that estimate. Strata, which are reported as they are, are weighted one by one, each to its own
+    estimates.
     Reports through invariant matrices meet their targets as they are: their weights are equal.
 
     Warns as `deniable.randomized_response.adjustment.adjust` does.
