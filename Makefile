@@ -41,7 +41,7 @@ export MPLCONFIGDIR := $(XDG_CACHE_HOME)/matplotlib
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce quick releases report check baseline compare test test-all test-kills test-slurm bench lint lock surrogates environment clean distclean
+.PHONY: help reproduce quick releases report check baseline compare test test-all test-kills test-slurm bench docs lint lock surrogates environment clean distclean
 .PHONY: plan sweep costs times container audit-dependencies
 
 help: ## list the targets
@@ -110,6 +110,9 @@ test-kills: $(TOOLS) ## kill a whole run at KILLS random moments (drawn from SEE
 
 bench: $(ENVIRONMENT) ## the benchmarks
 	$(BIN)/python benchmarks/run.py
+
+docs: $(TOOLS) ## guides, findings, options and the Python reference as a site: results/docs/index.html
+	$(BIN)/python tools/build_docs.py results/docs
 
 lint: $(TOOLS) ## style, types, workflow and CI files
 	$(BIN)/ruff check .

@@ -4,7 +4,7 @@ import copy
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 import yaml
 from hypothesis import settings
+from selenium import webdriver
+from tests.chromium import start
 
 from deniable.datasets import networks, surrogates
 from deniable.records.categorical import Microdata
@@ -115,3 +117,10 @@ def snakemake(environment: Environment) -> Callable[..., subprocess.CompletedPro
         )
 
     return run
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[webdriver.Chrome]:
+    opened = start()
+    yield opened
+    opened.quit()

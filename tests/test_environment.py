@@ -98,20 +98,28 @@ def test_each_lock_has_the_direct_dependencies_that_it_is_for(
     project: dict, direct: set[str], locks: dict[str, str]
 ) -> None:
     extras = project["optional-dependencies"]
-    assert set(extras) == {"all", *RUN, "build", "dev"}
+    assert set(extras) == {"all", *RUN, "build", "dev", "docs"}
     assert extras["all"] == [f"deniable[{','.join(RUN)}]"]
     assert direct - set(pins(locks[RUNTIME])) == set()
     assert named(extras["build"]) <= set(pins(locks[BUILD]))
     # What developers need may be something that runs or builds anyway.
-    assert named(extras["dev"]) <= {name for lock in locks.values() for name in pins(lock)}
+    assert named([*extras["dev"], *extras["docs"]]) <= {
+        name for lock in locks.values() for name in pins(lock)
+    }
 
 
 def test_what_runs_is_locked_without_tools_and_build_backend(
     project: dict, locks: dict[str, str]
 ) -> None:
     extras = project["optional-dependencies"]
-    assert named([*extras["build"], *extras["dev"]]) & set(pins(locks[RUNTIME])) == set()
+    assert (
+        named([*extras["build"], *extras["dev"], *extras["docs"]]) & set(pins(locks[RUNTIME]))
+        == set()
+    )
     assert named(extras["dev"]) & set(pins(locks[BUILD])) == set()
+
+
+APART = ("write_networks.py", "build_docs.py", "handbook/reference.py")
 
 
 def imported(file: Path) -> set[str]:
@@ -128,8 +136,9 @@ def imported(file: Path) -> set[str]:
 def test_code_that_runs_imports_only_what_is_locked_to_run(versions: dict[str, str]) -> None:
     """The library, the workflow, and the tools that other targets than tests call."""
     files = [*ROOT.glob("src/**/*.py"), *ROOT.glob("workflow/**/*.py"), *ROOT.glob("tools/**/*.py")]
-    # Called by hand, and rests on a developers' tool.
-    files = [file for file in files if file != ROOT / "tools" / "write_networks.py"]
+    # Called by hand, and rest on developers' tools.
+    apart = {ROOT / "tools" / n for n in APART}
+    files = [file for file in files if file not in apart]
     assert len(files) > 100
     names = set().union(*map(imported, files))
     owners = importlib.metadata.packages_distributions()

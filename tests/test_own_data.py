@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.release.test_contents import SAID_OF_USE
 
 from deniable.pipeline.config import validate
 
@@ -39,6 +40,10 @@ def test_the_page_can_be_carried_out(tmp_path: Path) -> None:
             subprocess.run(["sh", "-e", "-c", draft], cwd=tmp_path, env=variables, check=True)
     made = {path.name for path in (tmp_path / "release" / "public").iterdir()}
     assert made == {"README.txt", "SHA256SUMS", "plan.json", "protected.csv", "release.json"}
+    readme = " ".join((tmp_path / "release" / "public" / "README.txt").read_text("utf-8").split())
+    assert "has the epsilon 2, proved and rounded up" in readme
+    for said in SAID_OF_USE:
+        assert said in readme
 
 
 def test_the_entry_of_the_config_is_one(

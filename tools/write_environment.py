@@ -26,7 +26,7 @@ def direct_dependencies(project: dict) -> list[str]:
     """Names of what runs, in order, without extras and versions."""
     requirements = list(project["dependencies"])
     for extra, listed in project["optional-dependencies"].items():
-        requirements += listed if extra not in ("all", "build", "dev") else []
+        requirements += listed if extra not in ("all", "build", "dev", "docs") else []
     names = {re.split(r"[^A-Za-z0-9._-]", text, maxsplit=1)[0].lower() for text in requirements}
     return sorted(names)
 

@@ -47,6 +47,7 @@ from .plan import (
     Plan as Plan,
     compare as compare,
     make_plan as make_plan,
+    plan_of as plan_of,
     read_plan as read_plan,
     verify_plan as verify_plan,
     write_plan as write_plan,
@@ -87,7 +88,10 @@ from .records import (
     read_csv as read_csv,
     read_parquet as read_parquet,
 )
-from .release import protect as protect
+from .release import (
+    protect as protect,
+    randomize as randomize,
+)
 from .rrba import (
     Aggregator as Aggregator,
     Client as Client,
@@ -100,6 +104,7 @@ from .schema import (
     Schema as Schema,
     draft_schema as draft_schema,
     read_schema as read_schema,
+    schema_from as schema_from,
 )
 
 __version__: str

@@ -68,7 +68,11 @@ def read_yaml(path: Path | str) -> Any:
         If it cannot be read, is no YAML, repeats itself by aliases without end or too often, has a
         number of over 1,000 digits, or gives a key of a mapping twice: file, line and remedy.
     """
-    text = text_of(path, MOST_BYTES)
+    return yaml_values(text_of(path, MOST_BYTES), str(path))
+
+
+def yaml_values(text: str, where: str) -> Any:
+    """Return the values of a YAML `text`, as `read_yaml`; messages begin with `where`."""
     try:
         refuse_too_deep(text)
         loader = Loader(text)
@@ -80,9 +84,9 @@ def read_yaml(path: Path | str) -> Any:
         # The end of a text is told as one line more.
         line = f"line {min(mark.line + 1, len(text.splitlines()))}: " if mark else ""
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        raise DataError(f"{path}: {line}{problem}; mend the YAML there") from None
+        raise DataError(f"{where}: {line}{problem}; mend the YAML there") from None
     if repeated:
-        raise DataError("\n".join(f"{path}: {line}" for line in repeated[:MOST_LINES]))
+        raise DataError("\n".join(f"{where}: {line}" for line in repeated[:MOST_LINES]))
     return values
 
 

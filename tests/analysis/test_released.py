@@ -245,11 +245,11 @@ def test_pairs_are_the_tables_of_all_pairs(released: Released) -> None:
     assert own == pytest.approx(released.table(["income", "age"])["estimate"].to_numpy())
 
 
-def test_adjusted_weights_meet_the_estimates(tmp_path: Path, released: Released) -> None:
+def test_adjusted_weights_meet_the_estimates(public: Path, released: Released) -> None:
     found = released.adjusted_weights()
     assert found["weight"].sum() == pytest.approx(1)
     assert found.attrs["left_out"] == ["income", "age"]
-    reports = pd.read_csv(released.folder / "protected.csv", sep=";", keep_default_na=False)
+    reports = pd.read_csv(public / "protected.csv", sep=";", keep_default_na=False)
     weighted = found["weight"].groupby(reports["sex"]).sum()
     assert weighted["F"] == pytest.approx(released.margins("sex")["consistent"][0], abs=1e-5)
 
@@ -292,6 +292,10 @@ def test_a_column_called_as_an_estimate_is_keeps_apart(released: Released) -> No
 def test_a_folder_that_is_not_as_published_is_refused(tmp_path: Path, public: Path) -> None:
     with pytest.raises(DeniableError, match=r"no plan.json"):
         Released(tmp_path)
+    (tmp_path / "lane").mkdir()
+    (tmp_path / "lane" / "release.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(DeniableError, match="by no plan; it was published with its estimates"):
+        Released(tmp_path / "lane")
     with pytest.raises(DeniableError, match=r"give .*public"):
         Released(public.parent)
     folder = write_public(tmp_path / "p", survey_plan(), TRUE, WEIGHTS)

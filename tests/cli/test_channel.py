@@ -17,6 +17,7 @@ from deniable import __version__
 from deniable.channels import DenseChannel, KeepOrReplace
 from deniable.channels.files import write_channel
 from deniable.cli import main
+from deniable.plan import KINDS
 
 ROOT = Path(__file__).resolve().parents[2]
 F = Fraction
@@ -471,6 +472,7 @@ def test_version(capsys):
 # -- the page of the documentation -----------------------------------------------------------------
 
 PAGE = ROOT / "docs" / "command-line.md"
+COMMANDS = ("schema", "compare", "plan", "protect", "estimate", "channel", "design")
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 
 
@@ -507,11 +509,15 @@ def test_the_page_names_every_key_and_option(answer, capsys):
     text = PAGE.read_text(encoding="utf-8")
     for key in answer():
         assert f"`{key}`" in text, key
-    for command in ("channel", "design"):
+    for command in COMMANDS:
+        assert f"`deniable {command} " in text, command
         with pytest.raises(SystemExit):
             main([command, "--help"])
-        for option in set(re.findall(r"--[a-z]+", capsys.readouterr().out)) - {"--help"}:
-            assert f"`{option}" in text or f" {option}" in text, option
+        options = set(re.findall(r"--[a-z]+(?:-[a-z]+)*", capsys.readouterr().out))
+        for option in options - {"--help"}:
+            assert re.search(rf"[` \n]{option}\b", text), option
+    for kind in KINDS:
+        assert f"`{kind}`" in text, kind
 
 
 # -- as a process ----------------------------------------------------------------------------------

@@ -51,6 +51,7 @@ def test_a_page_asks_nothing_of_other_places(public: str, tmp_path: Path) -> Non
     assert main(["estimate", public, *arguments]) == 0
     text = page.read_text(encoding="utf-8")
     assert "income&lt;high" in text
+    assert '<th scope="col">target' not in text  # below the table, once
     assert "http" not in text
 
 

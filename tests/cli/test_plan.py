@@ -1,6 +1,8 @@
 """``deniable plan`` and ``deniable compare``: what they print, write and refuse."""
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -87,6 +89,11 @@ def test_a_comparison_is_printed_and_written(
     assert "200 records" in said
     assert "epsilon 2: " in said
     assert "trusted owner" in said
+    for line, epsilon in zip(re.findall("  deniable (plan .*)", said), (0.5, 2), strict=True):
+        assert main(shlex.split(line)) == 0
+        told_again = capsys.readouterr().out
+        assert f"asked for: {epsilon}" in told_again
+        Path("plan.json").unlink()
     written = sorted(path.name for path in Path("compared").iterdir())
     assert written == ["compare.csv", "compare.png", "compare.svg"]
     assert main([*told.split()[:-4], "--public"]) == 0

@@ -10,11 +10,17 @@ from hypothesis import Phase, given, settings, strategies as st
 from tests.design.design_cases import MARGINS, epsilon_is_at_most, exact_rows
 from tests.slow_variants import slow
 
-from deniable.channels import DenseChannel
+from deniable.channels import (
+    DenseChannel,
+    HadamardResponse,
+    ProjectiveGeometry,
+    SubsetSelection,
+)
 from deniable.design import Cost, Requirements, design, report_names
 from deniable.design.programs.amounts import fewest
 from deniable.design.programs.certificate import certified
 from deniable.design.programs.losses import loss_of
+from deniable.design.rectangular import _in_order
 from deniable.errors import ConfigError
 
 GLOBAL = 1e-6
@@ -220,6 +226,23 @@ def test_one_report_more_is_no_worse(loss, epsilon):
     assert before == pytest.approx(most.loss, rel=1e-9)
 
 
+@pytest.mark.parametrize("epsilon", [0.3, 1.5])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_as_few_reports_as_a_protocol_has_are_no_worse_than_it(loss, epsilon):
+    # Seven reports: five points of a plane of order 2. Ten: subsets of two.
+    pi = np.array([0.4, 0.3, 0.15, 0.1, 0.05])
+    for protocol in (
+        ProjectiveGeometry.of_epsilon(5, epsilon, 2),
+        HadamardResponse.of_epsilon(5, epsilon),
+        SubsetSelection.of_epsilon(5, epsilon, 2),
+    ):
+        found = design(pi, Requirements(epsilon=epsilon), loss, reports=protocol.reports)
+        check(found, pi, epsilon)
+        assert found.channel.reports <= protocol.reports
+        own = loss_by_definition(protocol.matrix(), pi, loss, found.target)
+        assert found.loss <= own * (1 + 1e-9)
+
+
 def test_fewer_than_the_best_are_local():
     pi, asked = MARGINS["race"], Requirements(epsilon=0.5)
     most = design(pi, asked, reports="any")
@@ -306,13 +329,21 @@ def test_the_certificate_is_below_every_channel(seed, epsilon, loss):
 
 def test_few_columns_tell_what_many_do():
     pi = np.array([0.4, 0.3, 0.2, 0.1])
-    generator = np.random.default_rng(2)
-    many = np.where(generator.random((4, 60)) < 0.5, 3.0, 1.0) * generator.random(60)
-    few = fewest(many, pi)
-    assert few.shape[1] <= 10
-    np.testing.assert_allclose(few.sum(axis=1), many.sum(axis=1), rtol=1e-12)
-    J, told = ((P / (pi @ P)) @ P.T for P in (many, few))
-    np.testing.assert_allclose(told, J, rtol=1e-12)
+    for seed in range(20):
+        generator = np.random.default_rng(seed)
+        many = np.where(generator.random((4, 60)) < 0.5, 3.0, 1.0) * 10 ** -generator.uniform(
+            0, 9, 60
+        )
+        few = fewest(many, pi)
+        assert few.shape[1] <= 10
+        np.testing.assert_allclose(few.sum(axis=1), many.sum(axis=1), rtol=1e-12)
+        J, told = ((P / (pi @ P)) @ P.T for P in (many, few))
+        np.testing.assert_allclose(told, J, rtol=1e-12)
+
+
+def test_reports_that_are_proportional_are_one():
+    P = np.array([[0.1, 0.3, 0.2, 0.4], [0.2, 0.2, 0.4, 0.2]])
+    np.testing.assert_allclose(_in_order(P), [[0.3, 0.4, 0.3], [0.2, 0.2, 0.6]])
 
 
 def test_names_of_reports():

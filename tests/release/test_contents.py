@@ -17,6 +17,14 @@ from deniable.release.contents import README, refuse_other_files
 from deniable.release.entries import counted_epsilon, epsilon_text
 from deniable.release.receipts import SUMS, sums_of
 
+SAID_OF_USE = (
+    "statistics of many records, with their intervals; nothing about one person",
+    "for statistics only, and make no attempt to tell whose a record is",
+    "may remain personal data",
+    "GDPR, recital 26; Article 29 Working Party, Opinion 05/2014",
+    "This is no legal advice.",
+)
+
 
 def published(kind: str, at: Path, **changes: Any) -> Path:
     """Make a release; return its public folder."""
@@ -223,6 +231,15 @@ def test_what_is_not_protected_is_pointed_to(tmp_path: Path) -> None:
             line.split()[0] for line in text.rpartition("\n\n")[2].splitlines() if line[0] != " "
         ]
         assert sorted(told) == sorted(path.name for path in public.iterdir())
+
+
+@pytest.mark.parametrize("kind", ["independent", "strata", "centroids", "views"])
+def test_readers_are_told_what_for_and_that_it_may_be_personal_data(
+    kind: str, tmp_path: Path
+) -> None:
+    text = words(published(kind, tmp_path))
+    for said in SAID_OF_USE:
+        assert said in text
 
 
 def test_a_rehearsal_is_not_called_secret(tmp_path: Path) -> None:

@@ -4,11 +4,8 @@
 """
 
 import importlib.resources
-import json
 import os
 import re
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -16,27 +13,18 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from selenium import webdriver
 from selenium.common.exceptions import TimeoutException
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.wait import WebDriverWait
+from tests.chromium import NARROW, SLOWEST, WIDE, WIDER, asked_for, opened
 
 from deniable.papers.catalog import PAGES
 from deniable.report.contents import Contents
 from deniable.report.render import write
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 QUICK = ("index",)
-NARROW, WIDE = 400, 1280
 ONE_SCREEN = 1000  # pixels high, 1,280 wide
 MOST_ELEMENTS = 20_000
-SLOWEST = 400  # seconds
 AXE = importlib.resources.files("axe_core_python") / "axe.min.js"
 AXE_RUN = "const done = arguments[0]; axe.run().then((found) => done(found.violations))"
-WIDER = """
-const wide = (each) => each.getBoundingClientRect().right > arguments[0] + 1;
-const scrolls = (each) => each.parentElement.closest(".scroll, pre");
-return [...document.querySelectorAll("body *")].filter((each) => wide(each) && !scrolls(each))
-  .map((each) => each.outerHTML.slice(0, 100));
-"""
 WAITING = "return document.querySelectorAll('details[data-table]:not([data-loaded])').length"
 NOT_LOADED = """
 return [...document.querySelectorAll("details[data-table]:not([data-loaded]) .later")]
@@ -48,27 +36,6 @@ return [...document.querySelectorAll("table")].filter((each) => !each.offsetHeig
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[webdriver.Chrome]:
-    found = [path for name in BROWSERS if (path := shutil.which(name))]
-    driver = shutil.which("chromedriver")
-    if not found or not driver:
-        pytest.skip("no Chromium with chromedriver: apt-get install chromium chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = found[0]
-    # Root, as in a container, has no sandbox to run in.
-    for flag in ("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage"):
-        options.add_argument(f"--{flag}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    opened = webdriver.Chrome(options=options, service=Service(driver))
-    # A page is there in a second; a machine with other tests on it may take minutes.
-    opened.command_executor.client_config.timeout = SLOWEST
-    opened.set_page_load_timeout(SLOWEST)
-    opened.set_script_timeout(SLOWEST)
-    yield opened
-    opened.quit()
-
-
-@pytest.fixture(scope="module")
 def folder(request: pytest.FixtureRequest, run_folder: Path) -> Path:
     given = os.environ.get("DENIABLE_REPORT")
     if given:
@@ -76,24 +43,6 @@ def folder(request: pytest.FixtureRequest, run_folder: Path) -> Path:
     contents: Contents = request.getfixturevalue("contents")
     write(run_folder / "report", contents)
     return run_folder / "report"
-
-
-def width(browser: webdriver.Chrome, pixels: int) -> None:
-    size = {"width": pixels, "height": 900, "deviceScaleFactor": 1, "mobile": pixels == NARROW}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-
-
-def opened(browser: webdriver.Chrome, page: Path, pixels: int) -> webdriver.Chrome:
-    """Open a page; what was logged before is gone."""
-    width(browser, pixels)
-    for log in ("browser", "performance"):
-        browser.get_log(log)
-    browser.execute_script("window.left = true")
-    browser.get(page.as_uri())
-    # A driver on a busy machine may come back while the page that is left can still be clicked.
-    there = "return !window.left && document.readyState === 'complete'"
-    WebDriverWait(browser, SLOWEST).until(lambda driver: driver.execute_script(there))
-    return browser
 
 
 def open_all_tables(browser: webdriver.Chrome) -> None:
@@ -109,16 +58,6 @@ def open_all_tables(browser: webdriver.Chrome) -> None:
     except TimeoutException:
         waiting, log = browser.execute_script(NOT_LOADED), browser.get_log("browser")
         raise AssertionError(f"after {SLOWEST} s: {waiting}\n{log}") from None
-
-
-def asked_for(browser: webdriver.Chrome) -> set[str]:
-    """Return the addresses that were asked for since a page was opened."""
-    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    return {
-        event["params"]["request"]["url"]
-        for event in events
-        if event["method"] == "Network.requestWillBeSent"
-    }
 
 
 def violations(browser: webdriver.Chrome) -> list[Any]:

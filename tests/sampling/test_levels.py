@@ -82,6 +82,14 @@ def test_indexes_are_those_of_the_layout():
     assert [found[r] for r in decided] == [expected[r] for r in decided]
 
 
+def test_the_probability_is_not_rounded():
+    # All digits but the last of 1 - 2 ** -50 are 1.
+    digits = (2**34 - 1) << 94
+    for further, index in ((digits - 1, 0), (digits + 1, 3)):
+        column = Digits([2**16 - 1], [0], {0: further})
+        assert Levels(1 - 2**-50, 3, 2).draw_keyed(column).tolist() == [index]
+
+
 @pytest.mark.parametrize(
     ("probability", "first", "second"),
     [(0.3, 4, 4), (Fraction(1, 3), 2, 5), (0.0, 3, 2), (1.0, 3, 2), (0.9, 1, 1), (0.5, 3, 1)],

@@ -43,6 +43,14 @@ rule listed:
 TRIGGERS = ("--rerun-triggers", "params", "input", "software-env")
 
 
+def test_the_page_shows_what_is_tried_here() -> None:
+    page = (ROOT / "docs" / "elsewhere.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    tried = OUTER[OUTER.index("module") : OUTER.index("rule listed")]
+    words = tried.format(snakefile="deniable/workflow/Snakefile").split()
+    assert re.sub("  #.*", "", shown).split() == words
+
+
 @pytest.fixture
 def outer(
     tmp_path: Path, snakemake: Callable[..., Any], environment: Callable[..., Any]

@@ -1,4 +1,4 @@
-from .answers import notes_on as notes_on
+from .answers import for_reading as for_reading, notes_on as notes_on
 from .page import as_text as as_text, page as page
 from .queries import parsed_query as parsed_query
 from .released import Released as Released

@@ -137,6 +137,11 @@ def cells_as_columns(
     return found
 
 
+def for_reading(answer: pd.DataFrame) -> pd.DataFrame:
+    """Return an `answer` without what is the same in all of its rows, and in `notes_on` it."""
+    return answer.drop(columns=["confidence", "target", "consistent_by"], errors="ignore")
+
+
 def notes_on(answer: pd.DataFrame) -> list[str]:
     """Return what a reader of `answer`, a table of estimates, has to know, in sentences."""
     notes = []

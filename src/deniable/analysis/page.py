@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.analysis.answers import notes_on
+from deniable.analysis.answers import for_reading, notes_on
 from deniable.errors import from_extras
 
-DIGITS = 4
+DIGITS, WHOLE_FROM = 4, 1000
+SHORT = 8
+"""Characters up to which a number stands as it is, as points of a grid do."""
 
 
 def page(title: str, facts: Sequence[str], answers: Mapping[str, pd.DataFrame]) -> str:
@@ -28,18 +30,34 @@ def page(title: str, facts: Sequence[str], answers: Mapping[str, pd.DataFrame]) 
 
 
 def _shown(title: str, answer: pd.DataFrame) -> dict[str, Any]:
-    kinds = [pd.api.types.is_numeric_dtype(dtype) for dtype in answer.dtypes]
+    table = for_reading(answer)
+    kinds = [pd.api.types.is_numeric_dtype(dtype) for dtype in table.dtypes]
     columns = [
-        {"name": str(name), "number": number} for name, number in zip(answer, kinds, strict=True)
+        {"name": str(name), "number": number} for name, number in zip(table, kinds, strict=True)
     ]
-    rows = [[as_text(value) for value in row] for row in answer.itertuples(index=False)]
+    rows = [[as_text(value) for value in row] for row in table.itertuples(index=False)]
     return {"title": title, "columns": columns, "rows": rows, "notes": notes_on(answer)}
 
 
 def as_text(value: Any) -> str:
-    """Return a `value` as a reader wants it: four digits, a dash for what is not defined."""
+    """Return a `value` as a reader wants it.
+
+    A number that is short stands as it is, another one with four digits, from 1,000 on without a
+    fraction; a dash is what is not defined.
+
+    Examples
+    --------
+    >>> [as_text(value) for value in (0.50061234, 98765.0, 12.125, 24763.28173)]
+    ['0.5006', '98765', '12.125', '24763']
+    """
     if isinstance(value, bool | np.bool_):
         return "yes" if value else ""
-    if isinstance(value, float | np.floating):
-        return "–" if np.isnan(value) else f"{value:.{DIGITS}g}"
-    return str(value)
+    if not isinstance(value, float | np.floating):
+        return str(value)
+    number = float(value)
+    if np.isnan(number):
+        return "–"
+    exact = f"{number:.9g}"
+    if len(exact) <= SHORT:
+        return exact
+    return f"{number:.0f}" if WHOLE_FROM <= abs(number) < 1e15 else f"{number:.{DIGITS}g}"

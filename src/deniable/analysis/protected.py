@@ -1,8 +1,10 @@
 """The protected file of a release, read as codes of reports: the columns asked for, in portions."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -36,28 +38,21 @@ class Protected:
 
     Parameters
     ----------
-    folder : Path
-        With one file of the name ``protected`` and the ending csv, parquet or arrow.
+    source : Any
+        A table of reports, or the path of a file of them.
     plan : Plan
         What was done to the records.
 
     Raises
     ------
     DataError
-        If there is no such file, or several, or it lacks a column.
+        If it cannot be read, or lacks a column.
     """
 
-    def __init__(self, folder: Path, plan: Plan) -> None:
-        there = [kind for kind in KINDS if (folder / f"protected.{kind}").is_file()]
-        if len(there) != 1:
-            found = ", ".join(f"protected.{kind}" for kind in there) or "none"
-            raise DataError(
-                f"{folder}: one of protected.csv, .parquet or .arrow belongs here; there: {found}"
-            )
-        self.path, self.as_text = folder / f"protected.{there[0]}", there[0] == "csv"
-        form = plan.schema.file
-        self._source = open_source(self.path, form.delimiter, form.encoding)
-        protocol = plan.protocol
+    def __init__(self, source: Any, plan: Plan) -> None:
+        form, protocol = plan.schema.file, plan.protocol
+        self._source = open_source(source, form.delimiter, form.encoding)
+        self.where, self.as_text = self._source.where, form.kind == "csv"
         self._reports = {
             each.name: each
             for cluster in protocol.clusters
@@ -67,10 +62,29 @@ class Protected:
         for name in (*self._reports, *plan.passed):
             if name not in self._source.types:
                 raise DataError(
-                    f"{self.path}: the plan has the column {name!r}, but the columns are "
+                    f"{self.where}: the plan has the column {name!r}, but the columns are "
                     f"{shortened(', '.join(self._source.types))}; plan and file are of different "
                     "releases"
                 )
+
+    @classmethod
+    def in_folder(cls, folder: Path, plan: Plan) -> "Protected":
+        """Return the records of a `folder`, made by a `plan`.
+
+        It has one file of the name ``protected`` and the ending csv, parquet or arrow.
+
+        Raises
+        ------
+        DataError
+            If there is no such file, or several, or it lacks a column.
+        """
+        there = [kind for kind in KINDS if (folder / f"protected.{kind}").is_file()]
+        if len(there) != 1:
+            found = ", ".join(f"protected.{kind}" for kind in there) or "none"
+            raise DataError(
+                f"{folder}: one of protected.csv, .parquet or .arrow belongs here; there: {found}"
+            )
+        return cls(folder / f"protected.{there[0]}", plan)
 
     def count(self, tables: Sequence[Domain]) -> list[Counts]:
         """Return the counts of some tables of reports, each flat, from one pass over the file."""
@@ -101,7 +115,7 @@ class Protected:
             records += batch.num_rows
         faults.raise_if_any()
         if not records:
-            raise DataError(f"{self.path}: no records, so nothing can be estimated")
+            raise DataError(f"{self.where}: no records, so nothing can be estimated")
 
     def _codes_of(self, name: str) -> dict[str | None, int]:
         """Return the code of each report of a column, by its text; that of null is by None."""
@@ -112,7 +126,7 @@ class Protected:
     def _coded(self, name: str, values: pa.Array, known: dict[str | None, int], at: int) -> Codes:
         if not pa.types.is_dictionary(values.type):
             values = values.dictionary_encode()
-        texts = [*values.dictionary.cast(pa.string()).to_pylist(), None]
+        texts = [*self._texts_of(name, values.dictionary), None]
         table = np.array([known.get(text, -1) for text in texts])
         indices = values.indices.fill_null(len(texts) - 1)
         codes = table[np.asarray(indices)]
@@ -120,24 +134,33 @@ class Protected:
             bad = int(codes.argmin())
             labels = ", ".join(str(text) for text in known)
             raise DataError(
-                f"{self.path}: record {at + bad + 1:,}, column {name!r} has "
+                f"{self.where}: record {at + bad + 1:,}, column {name!r} has "
                 f"{shortened(str(values[bad].as_py()))!r}, which the plan's channel never reports "
                 f"(it reports {shortened(labels)}); plan and file are of different releases"
             )
         return np.asarray(codes, dtype=self._reports[name].code_type)
+
+    def _texts_of(self, name: str, values: pa.Array) -> list[str | None]:
+        """Return values as texts; whole numbers beside missing ones are floats in a DataFrame."""
+        kind = self._texts[name].values.type
+        if not self.as_text and values.type != kind:
+            with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):  # else: told as no report
+                values = values.cast(kind)
+        texts: list[str | None] = values.cast(pa.string()).to_pylist()
+        return texts
 
     def _weights(self, name: str, values: pa.Array, at: int) -> Floats:
         try:
             weights = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
         except pa.ArrowInvalid as error:
             raise DataError(
-                f"{self.path}: column {name!r} has a weight that is no number ({error}); estimate "
+                f"{self.where}: column {name!r} has a weight that is no number ({error}); estimate "
                 "without weights"
             ) from None
         bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
         if bad.size:
             raise DataError(
-                f"{self.path}: record {at + int(bad[0]) + 1:,}, column {name!r} has the weight "
+                f"{self.where}: record {at + int(bad[0]) + 1:,}, column {name!r} has the weight "
                 f"{weights[bad[0]]}; weights must be numbers that are not negative, so estimate "
                 "without them"
             )

@@ -24,7 +24,7 @@ from deniable.plan import Plan, read_plan
 from deniable.records import Domain
 from deniable.release import refuse_other_files
 
-PLAN = "plan.json"
+PLAN, OTHER_LANE = "plan.json", "release.json"
 Names = Sequence[str] | str
 """Columns, or one of them."""
 
@@ -40,8 +40,11 @@ class Released:
 
     Parameters
     ----------
-    public : path
-        The folder, with ``plan.json``, the protected file and ``SHA256SUMS``.
+    public : path or table
+        The folder, with ``plan.json``, the protected file and ``SHA256SUMS``; or, with a plan,
+        reports in memory, as `deniable.randomize` makes them.
+    plan : Plan, optional
+        By which reports in memory were randomized.
 
     Attributes
     ----------
@@ -52,21 +55,18 @@ class Released:
     Raises
     ------
     DataError
-        If it is no such folder, or a file in it is missing, damaged or not listed.
+        If it is no such folder, or a file in it is missing, damaged or not listed; or if reports
+        lack a column.
     """
 
-    def __init__(self, public: Path | str) -> None:
-        folder = Path(public)
-        if not (folder / PLAN).is_file():
-            inside = folder / "public" if (folder / "public" / PLAN).is_file() else None
-            raise DataError(
-                f"{folder}: no {PLAN}, so no public folder of a release; give "
-                f"{inside or 'the folder public/ that deniable protect left'}"
-            )
-        refuse_other_files(folder)
-        self.folder = folder
-        self.plan: Plan = read_plan(folder / PLAN)
-        self._protected = Protected(folder, self.plan)
+    def __init__(self, public: Any, plan: Plan | None = None) -> None:
+        if plan is None:
+            folder = Path(public)
+            plan = _plan_in(folder)
+            protected = Protected.in_folder(folder, plan)
+        else:
+            protected = Protected(public, plan)
+        self.plan, self._protected = plan, protected
         self._columns = {column.name: column for column in self.plan.schema.randomized}
         self._counted: dict[tuple[str, ...], Counts] = {}
 
@@ -348,3 +348,19 @@ class Released:
         (answer,) = self._estimated([table], weight, asked)
         cells = cells_as_columns(table.domain, self._columns, list(answer))
         return pd.DataFrame(cells | answer)
+
+
+def _plan_in(folder: Path) -> Plan:
+    if not (folder / PLAN).is_file():
+        if (folder / OTHER_LANE).is_file():
+            raise DataError(
+                f"{folder}: a release by no plan; it was published with its estimates, which "
+                "README.txt names. Give the folder public/ of a release by a plan"
+            )
+        inside = folder / "public" if (folder / "public" / PLAN).is_file() else None
+        raise DataError(
+            f"{folder}: no {PLAN}, so no public folder of a release; give "
+            f"{inside or 'the folder public/ that deniable protect left'}"
+        )
+    refuse_other_files(folder)
+    return read_plan(folder / PLAN)

@@ -24,6 +24,10 @@ NO_ANSWER, FAULT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, by default with the process's arguments, and return its exit code."""
     options = parser().parse_args(arguments)
+    # Small matrices gain nothing by more threads, which lose much where others have the cores.
+    # Not OMP_NUM_THREADS: PyArrow reads files by as many.
+    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Categories in any script, on any console.
         sys.stdout.reconfigure(errors="backslashreplace")

@@ -1,12 +1,15 @@
 """``deniable compare``: utility against exact epsilon, for the owner of a file."""
 
 import argparse
+import shlex
+from collections.abc import Mapping
+from typing import Any
 
 from deniable.cli.answers import aligned
 from deniable.cli.plan import columns_of, priors
 from deniable.errors import DeniableError
 from deniable.files import write_table
-from deniable.plan import compare
+from deniable.plan import BEST, compare
 from deniable.schema import read_schema
 
 
@@ -18,6 +21,9 @@ def run(options: argparse.Namespace) -> None:
     DeniableError
         If the file or its schema has a fault, or a name or an epsilon is none.
     """
+    if options.out:  # an extra that is missing is told before the work is done
+        from deniable.display import save  # noqa: PLC0415 - seldom needed, slow to import
+        from deniable.plan import draw  # noqa: PLC0415
     schema = read_schema(options.schema)
     if options.out and options.out.exists() and not options.out.is_dir():
         raise DeniableError(f"{options.out}: a file is there already; name another folder")
@@ -32,9 +38,6 @@ def run(options: argparse.Namespace) -> None:
         prior=priors(schema, options.prior) if public else None,
     )
     if options.out:
-        from deniable.display import save  # noqa: PLC0415 - seldom needed, slow to import
-        from deniable.plan import draw  # noqa: PLC0415
-
         figure = draw(found.table)
         write_table(options.out / "compare.csv", found.table)
         save(figure, options.out / "compare.svg", options.out / "compare.png")
@@ -45,5 +48,23 @@ def run(options: argparse.Namespace) -> None:
     order = ["mechanism", *(name for name in shown.columns if name != "mechanism")]
     print(f"{found.records:,} records; root mean squared errors that randomization adds to shares")
     print("\n".join(aligned(order, shown[order].to_numpy().tolist())))
-    print("", "Recommended, by the least error:", *found.recommendation, "", sep="\n")
-    print(found.chosen_from)
+    print("", "Recommended, by the least error:", sep="\n")
+    best = found.table[found.table["recommended"]].to_dict("records")
+    for why, way in zip(found.recommendation, best, strict=True):
+        print(why, f"  {_command(way, options)}", sep="\n")
+    print()
+    print(*found.not_compared, found.chosen_from, sep="\n")
+
+
+def _command(way: Mapping[Any, Any], options: argparse.Namespace) -> str:
+    """Return what makes the plan of a row of the comparison, from no data."""
+    tables = options.table or []
+    # Without clusters given, the tables are compared as such.
+    clusters = options.cluster or (tables if way["clusters"] else [])
+    words = ["deniable", "plan", str(options.schema), "--epsilon", f"{way['epsilon']:.12g}"]
+    words += ["--split", way["split"]]
+    words += ["--mechanism", way["mechanism"]] if way["mechanism"] != BEST else []
+    for option, given in (("--table", tables), ("--cluster", clusters), ("--prior", options.prior)):
+        words += [word for each in given or [] for word in (option, each)]
+    words += ["--reports", options.reports] if options.reports != "any" else []
+    return shlex.join([*words, "--out", "plan.json"])

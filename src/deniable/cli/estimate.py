@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.analysis import Released, as_text, notes_on, page
+from deniable.analysis import Released, as_text, for_reading, notes_on, page
 from deniable.cli.answers import to_json
 from deniable.errors import plain
 from deniable.files import write_table, write_text, written_whole
@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> None:
     released = Released(options.public)
     made, files = options.synthetic is not None or options.adjusted_weights, options.out
     answers = {} if made and not _asked(options) else _answers(released, options)
-    facts = _facts(released)
+    facts = _facts(options.public, released)
     shown = _as_asked(options.format, facts, answers) if answers else ""
     if made:
         records = (
@@ -93,10 +93,10 @@ def _answers(released: Released, options: argparse.Namespace) -> Answers:
     return {title: answer for title, answer in found.items() if len(answer)}
 
 
-def _facts(released: Released) -> list[str]:
+def _facts(public: Path, released: Released) -> list[str]:
     plan = released.plan
     return [
-        f"Estimated from {released.folder} alone: {released.records:,} protected records of the "
+        f"Estimated from {public} alone: {released.records:,} protected records of the "
         f"population {plan.schema.population}.",
         f"Exact epsilon of a record: {epsilon_text(plan.epsilon)}. Estimates cost no more of it.",
         *(f"Not covered by it: {said}." for said in plan.not_covered),
@@ -123,8 +123,7 @@ def _as_asked(form: str, facts: list[str], answers: Answers) -> str:
 def _text(facts: list[str], answers: Answers) -> str:
     lines, told = [*facts], set[str]()
     for title, answer in answers.items():
-        # What is the same in all rows is said below the table.
-        table = answer.drop(columns=["confidence", "target", "consistent_by"], errors="ignore")
+        table = for_reading(answer)
         new = [note for note in notes_on(answer) if note not in told]
         told.update(new)
         lines += ["", title, *_aligned(table), *(INDENT + note for note in new)]

@@ -8,15 +8,18 @@ from deniable import __version__
 from deniable.errors import shown
 
 DESCRIPTION = """\
-Answer questions about a channel (a randomization matrix), or design one.
+Protect a file of one's own, and estimate from what was released: schema, compare, plan, protect,
+estimate. Answer questions about a channel (a randomization matrix), or design one: channel, design.
 
 A matrix file is a CSV file with the categories as its header and as its first column, and a row for
 each true category: row u, column v holds the probability of reporting v when u is true.
 """
 EXAMPLES = """\
 examples:
-  deniable channel matrix.csv
-  deniable channel matrix.csv --prior prior.csv --breach 0.1 0.5
+  deniable schema survey.csv > survey.yaml
+  deniable plan survey.yaml --epsilon 2 --out plan.json
+  deniable protect survey.csv plan.json --out release/
+  deniable estimate release/public
   deniable channel matrix.csv --counts counts.csv --json
   deniable design specification.yaml --output designed
 """

@@ -7,15 +7,25 @@ worse with one report more, so that what is found is not either.
 - From above: reports of the best channel are left out, one by one, those that are missed least.
 - From below: to the best square channel the staircase is added that gains most, again and again;
   and exchanged for another as long as that tells more.
+
+Protocols with so many reports, their sets in the best amounts, are among either.
 """
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from deniable.arrays import Flags, Floats
+from deniable.channels import (
+    HadamardResponse,
+    LocalHashing,
+    ProjectiveGeometry,
+    PureProtocol,
+    SubsetSelection,
+)
 from deniable.design.programs import (
     InverseVariance,
     Program,
@@ -36,6 +46,7 @@ Reports = Literal["square", "any"] | int
 TRIED = 3  # staircases that gain most
 EXCHANGES = 6  # of one report each, for one number of reports
 FROM_BELOW = 3  # times the categories: beyond so many reports, only from above
+PRIMES = (2, 3, 5, 7, 11)  # of geometries and hashes: with larger ones there are too many reports
 WORTHWHILE = 1e-9  # relative: what a report more must lessen the loss by
 ADDED = 0.1  # of the mean amount: that of a staircase which is added
 ALIKE = 1e-9
@@ -70,24 +81,48 @@ def least_with_reports(
     best = optimum(program, relaxation)
     columns = best.columns
     if reports != "any" and columns.shape[1] > reports:
-        columns = _few(program, square, columns, reports)
+        columns = _few(program, epsilon, square, columns, reports)
     chosen = columns if better(loss, columns, square, WORTHWHILE) else square
     return Searched(_in_order(chosen), best.bound)
 
 
-def _few(program: Program, square: Floats, most: Floats, count: int) -> Floats:
+def _few(program: Program, epsilon: float, square: Floats, most: Floats, count: int) -> Floats:
     """Return the best channel found with at most so many reports; `most` has more."""
     size, loss = program.size, program.loss
     above = {P.shape[1]: P for P in eliminated(program, most, size)}
+    protocols = {P.shape[1]: P for P in _of_protocols(program, epsilon, count)}
     best = below = square
     for reports in range(size + 1, count + 1):
-        found = [above[reports]] if reports in above else []
+        found = [each[reports] for each in (above, protocols) if reports in each]
         if reports <= FROM_BELOW * size:
             below = _exchanged(program, _with_one_more(program, below, found))
             found.append(below)
         for P in found:
             best = P if better(loss, P, best) else best
     return best
+
+
+def _of_protocols(program: Program, epsilon: float, count: int) -> Iterator[Floats]:
+    """Yield the best channel of each number of reports, at most so many, that protocols have."""
+    made = sorted(_protocols(program, epsilon, count), key=lambda P: P.shape[1])
+    for _, alike in itertools.groupby(made, lambda P: P.shape[1]):
+        yield min(alike, key=program.loss.value)
+
+
+def _protocols(program: Program, epsilon: float, count: int) -> Iterator[Floats]:
+    for channel in _pure_protocols(program.size, epsilon):
+        if program.size < channel.reports <= count:
+            P = best_amounts(program, channel.matrix()).columns
+            yield P if better(program.loss, P, channel.matrix()) else channel.matrix()
+
+
+def _pure_protocols(size: int, epsilon: float) -> Iterator[PureProtocol]:
+    yield HadamardResponse.of_epsilon(size, epsilon)
+    for prime in PRIMES:
+        yield ProjectiveGeometry.of_epsilon(size, epsilon, prime)
+        yield LocalHashing.of_epsilon(size, epsilon, prime)
+    for chosen in range(2, size - 1):
+        yield SubsetSelection.of_epsilon(size, epsilon, chosen)
 
 
 def _with_one_more(program: Program, P: Floats, others: Sequence[Floats]) -> Floats:

@@ -42,33 +42,33 @@ SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def rows_of(table: pd.DataFrame) -> list[Row]:
-    """Return the rows of a table, by column."""
+    """Return the rows of a `table`, by column."""
     # All columns at once: a table has a few rows, and a column of it takes longer than they do.
     names = [str(name) for name in table.columns]
     return [dict(zip(names, row, strict=True)) for row in table.to_numpy(object).tolist()]
 
 
 def by(table: pd.DataFrame, *columns: str) -> dict[Any, Row]:
-    """Return the rows of a table by what stands in a column, or in several as a tuple."""
+    """Return the rows of a `table` by what stands in its `columns`, if several as a tuple."""
     key = itemgetter(*columns)
     return {key(row): row for row in rows_of(table)}
 
 
 def first_of(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
-    """Return the rows that have in some columns what stands there first: what the paper has."""
+    """Return the rows of a `table` that have in `columns` what stands there first: the paper's."""
     for column in columns:
         table = table.loc[table[column] == table[column].iloc[0]]
     return table
 
 
 def groups_of(table: pd.DataFrame, *columns: str) -> list[tuple[Row, pd.DataFrame]]:
-    """Return the values of some columns with the rows that have them, in order of appearance."""
+    """Return the values of `columns` with the rows of a `table` that have them, as they appear."""
     groups: Any = table.groupby(list(columns), sort=False)
     return [(dict(zip(columns, values, strict=True)), part) for values, part in groups]
 
 
 def nearest(values: Iterable[float], target: float) -> float | None:
-    """Return the positive value that is nearest to a target as a ratio; None if there is none.
+    """Return the positive one of `values` nearest to a `target` as a ratio; None: there is none.
 
     >>> nearest([3, 9, 100], 10), nearest([0], 10)
     (9, None)
@@ -78,7 +78,7 @@ def nearest(values: Iterable[float], target: float) -> float | None:
 
 
 def short(value: Any) -> str:
-    """Return a number with three significant digits, or the value as text.
+    """Return a number with three significant digits, or another `value` as text.
 
     >>> short(0.29538), short(12.3456), short(1234.5), short(float("nan")), short("x")
     ('0.295', '12.3', '1,234', '–', 'x')
@@ -103,7 +103,7 @@ def short(value: Any) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share in percent, with three significant digits.
+    """Return a `share` in percent, with three significant digits.
 
     >>> percent(0.11684), percent(41.4765), percent(1.0), percent(0.00625), percent(0.0)
     ('11.7 %', '4,148 %', '100 %', '0.625 %', '0 %')
@@ -112,7 +112,7 @@ def percent(share: float) -> str:
 
 
 def thousands(value: float) -> str:
-    """Return a whole number with commas between thousands.
+    """Return a `value` as a whole number with commas between thousands.
 
     >>> thousands(1814400.0)
     '1,814,400'
@@ -121,7 +121,7 @@ def thousands(value: float) -> str:
 
 
 def plain(value: float) -> str:
-    """Return a number with no more digits than it has.
+    """Return a `value` with no more digits than it has.
 
     >>> plain(12.0), plain(11.5)
     ('12', '11.5')
@@ -130,7 +130,9 @@ def plain(value: float) -> str:
 
 
 def between(low: float, high: float, text: Callable[[float], str] = short) -> str:
-    """Return a range; as nothing if it has no ends, as with very few runs; as one if both agree.
+    """Return a range from `low` to `high`, each as `text`; as one number if both agree.
+
+    As nothing if it has no ends, as with very few runs.
 
     >>> between(0.1, 0.25), between(float("-inf"), float("inf")), between(1.0, 1.0)
     ('0.100 – 0.250', '–', '1.00')
@@ -142,7 +144,7 @@ def between(low: float, high: float, text: Callable[[float], str] = short) -> st
 
 
 def joined(words: Iterable[Any]) -> str:
-    """Return words as a list within a sentence.
+    """Return `words` as a list within a sentence.
 
     >>> joined(["a"]), joined(["a", "b"]), joined([0.1, 0.3, 0.5])
     ('a', 'a and b', '0.1, 0.3 and 0.5')
@@ -152,7 +154,7 @@ def joined(words: Iterable[Any]) -> str:
 
 
 def typeset(text: str) -> Markup:
-    """Return text with the thresholds T_v and T_d set as a paper sets them.
+    """Return `text` with the thresholds T_v and T_d set as a paper sets them.
 
     >>> str(typeset("T_v < 50"))
     'T<sub>v</sub> &lt; 50'
@@ -161,10 +163,10 @@ def typeset(text: str) -> Markup:
 
 
 def markdown(text: str, folder: str) -> str:
-    r"""Return text in Markdown as HTML; HTML within it stays text.
+    r"""Return `text` in Markdown as HTML; HTML within it stays text.
 
     Its title is left to the page, its headings stand one below those of sections, and what it links
-    to beside it is found from the page, which sees the text in ``folder``.
+    to beside it is found from the page, which sees the text in `folder`.
 
     >>> markdown("# Title\n\n## Heading\n\n[file](a.csv)", "../docs")
     '<h3>Heading</h3>\n<p><a href="../docs/a.csv">file</a></p>\n'
@@ -183,7 +185,7 @@ def markdown(text: str, folder: str) -> str:
 
 
 def living_links(page: str, places: Mapping[str, str]) -> str:
-    """Return HTML whose links to sections lead to their places; others become plain text.
+    """Return the HTML of a `page` whose links to sections lead to their `places`; others are text.
 
     >>> living_links('<a href="#a">this</a> and <a href="#b">that</a>', {"a": "other.html#a"})
     '<a href="other.html#a">this</a> and that'
@@ -196,11 +198,11 @@ def living_links(page: str, places: Mapping[str, str]) -> str:
 
 
 def inline_svg(svg: str, name: str, label: str) -> str:
-    """Return a picture to stand within a page.
+    """Return a picture, text of an `svg`, to stand within a page.
 
     What a file of its own has around it goes, what is named within it gets names that no other
-    picture has (the picture's own before them), and readers who hear the page are told by the label
-    what it shows.
+    picture has (the picture's own `name` before them), and readers who hear the page are told by
+    the `label` what it shows.
     """
     inside = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     inside = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", inside)
@@ -209,8 +211,9 @@ def inline_svg(svg: str, name: str, label: str) -> str:
 
 
 def linked_svg(svg: str, address: str, label: str) -> str:
-    """Return a picture that a page loads from beside it, as large as `inline_svg` would be.
+    """Return a picture that a page loads from an `address`, as large as `inline_svg` would be.
 
+    It is that of the text `svg`, and the `label` says what it shows.
     It is loaded when it comes near the screen; its place is kept free until then.
     """
     size = re.search(r'<svg[^>]*\bviewBox="0 0 ([\d.]+) ([\d.]+)"', svg)

@@ -39,7 +39,7 @@ STYLE: dict[Any, Any] = {
 
 
 def in_style(draw: Callable[Drawing, Figure]) -> Callable[Drawing, Figure]:
-    """Let a function draw in the style of all figures, marked if its first table is surrogate."""
+    """Let a function `draw` in the style of all figures, marked if its first table is surrogate."""
 
     @wraps(draw)
     def styled(*args: Drawing.args, **options: Drawing.kwargs) -> Figure:
@@ -53,7 +53,7 @@ def in_style(draw: Callable[Drawing, Figure]) -> Callable[Drawing, Figure]:
 
 
 def canvas(width: float, height: float) -> Figure:
-    """Return an empty figure of that size, in inches."""
+    """Return an empty figure of a `width` and `height` in inches."""
     figure = Figure(figsize=(width, height))
     FigureCanvasAgg(figure)
     return figure
@@ -67,11 +67,11 @@ def panels(
     between: tuple[float, float] = (0.06, 0.22),
     **shared: Any,
 ) -> tuple[Figure, Any]:
-    """Return a figure with panels, and their axes as an array, shape (rows, columns).
+    """Return a figure with panels, and their axes as an array, shape (`rows`, `columns`).
 
-    The size is width (`NARROWEST` at least) and height, ``around`` what is left free at the left,
-    right, top and bottom, all in inches; ``between`` is what is left free between columns and
-    between rows, as shares of a panel. Others (``sharex`` ...) are as `Figure.subplots` takes them.
+    The `size` is width (`NARROWEST` at least) and height, `around` what is left free at the left,
+    right, top and bottom, all in inches; `between` is what is left free between columns and between
+    rows, as shares of a panel. What is `shared` (``sharex`` ...) is as `Figure.subplots` takes it.
     """
     width, height = max(size[0], NARROWEST), size[1]
     left, right, top, bottom = around
@@ -88,52 +88,55 @@ def panels(
 
 
 def gridded(axis: Axes, along: Any = "both", linewidth: float = 0.6) -> None:
-    """Draw a grid below what is drawn."""
+    """Draw a grid along an `axis` (`along` x, y or both), below what is drawn, of a `linewidth`."""
     axis.grid(axis=along, color=GRID, linewidth=linewidth)
     axis.set_axisbelow(True)
 
 
 def plain_ticks(axis: Axis, ticks: Sequence[float], text: Callable[[float], str]) -> None:
-    """Mark some numbers of an axis and no others, whatever its scale."""
+    """Mark the numbers `ticks` of an `axis`, as `text` shows them, and no others."""
     axis.set_major_locator(FixedLocator(list(ticks)))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
 
 
 def as_number(value: float) -> str:
-    """Return a number as an axis shows it."""
+    """Return a `value` as an axis shows it."""
     return f"{value:,g}"
 
 
 def as_share(value: float) -> str:
-    """Return a share as an axis shows it, in percent."""
+    """Return a `value`, a share, as an axis shows it, in percent."""
     return f"{100 * value:g} %"
 
 
 def line_key(colour: str, line: Any, label: str) -> Line2D:
-    """Return the entry of a line in a legend."""
+    """Return a legend's entry, `label`, of a line of a `colour` and style `line`."""
     return Line2D([], [], color=colour, linestyle=line, linewidth=2, label=label)
 
 
 def mark_key(colour: str, marker: str, label: str, **style: Any) -> Line2D:
-    """Return the entry of a mark in a legend."""
+    """Return a legend's entry, `label`, of a `marker` of a `colour` and further `style`."""
     return Line2D([], [], color=colour, marker=marker, linestyle="none", label=label, **style)
 
 
 def legend_below(figure: Figure, keys: Iterable[Line2D], columns: int) -> None:
-    """Write what lines and marks stand for, at the bottom."""
+    """Write what lines and marks stand for: `keys` in `columns`, at the bottom of a `figure`."""
     figure.legend(handles=[*keys], loc="lower center", ncols=columns, frameon=False)
 
 
 def heading(figure: Figure, title: str, below: str) -> None:
-    """Write a title and a line below it, at the top left."""
+    """Write a `title` and a line `below` it, at the top left of a `figure`."""
     height = figure.get_figheight()
     figure.text(0.01, 1 - 0.12 / height, title, ha="left", va="top", fontsize=11, weight="bold")
     figure.text(0.01, 1 - 0.42 / height, below, ha="left", va="top")
 
 
 def line_with_band(axis: Axes, table: pd.DataFrame, x: str, y: str, **style: Any) -> None:
-    """Draw a summary over a column, with its 95 % interval (ci_low, ci_high) as a band."""
+    """Draw a summary `y` of a `table` over its column `x`, in a `style`, on an `axis`.
+
+    Its 95 % interval (ci_low, ci_high) is a band.
+    """
     ordered = table.sort_values(x)
     # As arrays, which matplotlib need not convert.
     at, value, low, high = ordered[[x, y, "ci_low", "ci_high"]].to_numpy(np.float64).T
@@ -144,7 +147,7 @@ def line_with_band(axis: Axes, table: pd.DataFrame, x: str, y: str, **style: Any
 
 
 def mark_surrogate(figure: Figure, table: pd.DataFrame) -> None:
-    """Put the banner on a figure if its table has rows of surrogate data; it may be of no data."""
+    """Put the banner on a `figure` if its `table` has rows of surrogate data, which may be none."""
     if "data_source" in table and (table["data_source"] == "surrogate").any():
         figure.text(
             0.99,
@@ -158,7 +161,7 @@ def mark_surrogate(figure: Figure, table: pd.DataFrame) -> None:
 
 
 def save(figure: Figure, svg: Path | str, png: Path | str) -> None:
-    """Write a figure as SVG and as PNG; the same figure gives the same bytes."""
+    """Write a `figure` as `svg` and as `png`; the same figure gives the same bytes."""
     with mpl.rc_context(STYLE):
         with written_whole(svg) as temporary:
             figure.savefig(temporary, format="svg", metadata={"Date": None})

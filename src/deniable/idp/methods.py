@@ -141,12 +141,12 @@ class Masking:
         return np.asarray(self.sensitivities / self.epsilons[:, None])
 
     def noisy_centroids(self, noise: Noise, runs: int = 1) -> Floats:
-        """Return centroids with noise, clipped to the domain, (runs, attributes, clusters)."""
+        """Return centroids with `noise`, clipped to the domain, (`runs`, attributes, clusters)."""
         noisy = noise.add(self.centres, self.scales, runs)
         return np.clip(noisy, 0.0, self.upper[:, None], out=noisy)
 
     def mask(self, noise: Noise, runs: int = 1) -> Floats:
-        """Return masked records, shape (runs, records, attributes), in their original order."""
+        """Return records masked by `noise`, shape (`runs`, records, attributes), in file order."""
         return self.clusters.expand(self.noisy_centroids(noise, runs))
 
 
@@ -192,7 +192,7 @@ def masking(
 
 
 def split_budget(epsilon: float, attributes: int) -> Floats:
-    """Return the epsilon of each attribute, epsilon / m ([idp], section 3.1).
+    """Return the epsilon of each of m `attributes`, epsilon / m ([idp], section 3.1).
 
     Rounded down, so that the exact sum of the shares is at most `epsilon`.
     """

@@ -60,7 +60,7 @@ class Ranking:
 
     @classmethod
     def of(cls, values: npt.ArrayLike) -> "Ranking":
-        """Rank the attributes of records, values of shape (records, attributes).
+        """Rank the attributes of records, `values` of shape (records, attributes).
 
         Raises
         ------
@@ -102,7 +102,7 @@ class Ranking:
         return positions
 
     def clusters(self, k: int) -> "Clusters":
-        """Cut each attribute into clusters of k consecutive values; see `cluster_starts`."""
+        """Cut each attribute into clusters of `k` consecutive values; see `cluster_starts`."""
         return Clusters(self, int(k), cluster_starts(self.records, k))
 
 
@@ -228,7 +228,7 @@ class Clusters:
 def microaggregate(values: npt.ArrayLike, k: int) -> Floats:
     """Replace each value by the mean of its cluster, attribute by attribute.
 
-    Values have shape (records, attributes), also what is returned; `k` is from 1 to the number of
+    `values` have shape (records, attributes), also what is returned; `k` is from 1 to the number of
     records.
 
     Examples

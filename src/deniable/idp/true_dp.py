@@ -83,8 +83,8 @@ class NoisyHistograms:
         """Draw records, each attribute on its own from the distribution of the record's class.
 
         Within a bin values are uniform. Dependences between attributes are kept as far as the
-        class carries them. `labels` has the class code of each record; the shape is
-        (records, attributes).
+        class carries them. `labels` has the class code of each record, `generator` draws
+        them; the shape is (records, attributes).
         """
         distributions = self.distributions()
         widths = self.upper / self.bins
@@ -101,7 +101,10 @@ class NoisyHistograms:
 
 
 def bins_of_domain(upper: Floats, values: Floats) -> int:
-    """Return how many bins cut [0, U_j], so that `BINS_TO_MAXIMUM` of them reach the maximum."""
+    """Return how many bins cut [0, U_j], so that `BINS_TO_MAXIMUM` of them reach the maximum.
+
+    `upper`, U_j > 0, has the shape (attributes,), `values` (records, attributes).
+    """
     factor = float(np.max(upper / values.max(axis=0)))
     return math.ceil(round(BINS_TO_MAXIMUM * factor, 6))
 
@@ -125,11 +128,15 @@ def noisy_histograms(
     values : array, shape (records, attributes)
         Values outside [0, U_j] count in the nearest bin.
     labels : array of class codes, shape (records,)
+    classes : int
+        How many there are: codes are below it.
     upper : array, shape (attributes,), > 0
         Known without the data.
     bins : int, >= 1
     epsilon : float, > 0
         Split evenly between the attributes.
+    noise : Noise
+        What is added to the counts.
     """
     bounds = np.array(upper, dtype=float)
     counts = histograms(values, labels, classes, bounds, bins)
@@ -141,7 +148,9 @@ def noisy_histograms(
 def histograms(values: ArrayLike, labels: Codes, classes: int, upper: Floats, bins: int) -> Counts:
     """Count the records of each class in bins of each attribute, without noise.
 
-    Returned with shape (attributes, classes, bins).
+    `values` have the shape (records, attributes), `labels` are codes of so many `classes`, and
+    `bins`, at least 1, cut [0, U_j] of `upper`, shape (attributes,). Returned with shape
+    (attributes, classes, bins).
     """
     table = np.asarray(values, dtype=float)
     attributes = len(upper)
@@ -167,13 +176,13 @@ def binned(values: Floats, upper: Floats, bins: int) -> Counts:
 class NaiveBayes:
     """The classifier that takes attributes as independent within a class.
 
-    Made from released histograms and public class counts alone: post-processing.
+    Made from released `histograms` and public class counts alone: post-processing.
     """
 
     histograms: NoisyHistograms
 
     def predict(self, values: ArrayLike) -> Counts:
-        """Return the most probable class, shape (records,), of records (records, attributes)."""
+        """Return the most probable class, shape (records,), of `values` (records, attributes)."""
         tables = self.histograms
         codes = binned(np.asarray(values, dtype=float), tables.upper, tables.bins)
         # What was never seen has the weight of half a record, as Jeffreys' prior gives it.
@@ -217,7 +226,8 @@ def class_medians(
     """Draw the median of each attribute in each class with epsilon-differential privacy.
 
     A record touches one class, so the classes of an attribute share its budget, epsilon / m.
-    Records are given as for `noisy_histograms`; the medians have shape (runs, attributes, classes).
+    `values`, `labels`, `classes`, `upper` and `epsilon` are as for `noisy_histograms`; `generator`
+    draws the medians, which have shape (`runs`, attributes, classes).
     """
     table, bounds = np.asarray(values, dtype=float), np.asarray(upper, dtype=float)
     share = split_budget(epsilon, len(bounds))[0]
@@ -278,8 +288,9 @@ def threshold_rule(
     """Draw a classifier of two classes with epsilon-differential privacy.
 
     Attribute, threshold and direction are drawn at once by the exponential mechanism. Classes
-    weigh in inverse proportion to their public sizes, the smaller one 1. Records are given as for
-    `noisy_histograms`; both classes, 0 and 1, must occur.
+    weigh in inverse proportion to their public sizes, the smaller one 1. `values`, `labels`,
+    `upper` and `epsilon` are as for `noisy_histograms`; both classes, 0 and 1, must occur. The
+    `generator` draws the rule.
     """
     table, bounds = np.asarray(values, dtype=float), np.asarray(upper, dtype=float)
     sizes = np.bincount(labels, minlength=2)

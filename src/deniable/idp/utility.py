@@ -13,8 +13,8 @@ def mean_sse(original: npt.ArrayLike, masked: npt.ArrayLike) -> Floats:
 
     The squared distance is the mean over attributes of (x_j - x'_j)^2 / s_j^2, with s_j^2 the
     sample variance of the original attribute ([idp], (4) and (5); the formulas are not preserved
-    in the text; if (5) is a sum over attributes, multiply by their number). Originals have shape
-    (records, attributes), masked records (..., records, attributes), what is returned (...).
+    in the text; if (5) is a sum over attributes, multiply by their number). `original` has
+    the shape (records, attributes), `masked` (..., records, attributes), what is returned (...).
 
     Examples
     --------
@@ -28,6 +28,8 @@ def mean_sse(original: npt.ArrayLike, masked: npt.ArrayLike) -> Floats:
 
 def sample_variances(values: npt.ArrayLike) -> Floats:
     """Return the sample variance of each attribute, shape (attributes,).
+
+    Of `values` of the shape (records, attributes).
 
     Raises
     ------
@@ -50,8 +52,9 @@ def sample_variances(values: npt.ArrayLike) -> Floats:
 def masking_sse(masking: Masking, noisy_centroids: Floats, variances: Floats) -> Floats:
     """Return the mean SSE of runs from their noisy centroids alone, without any record.
 
-    The records of a cluster differ from its value v by scatter + n (mean - v)^2 in all: exact. The
-    centroids are those of `Masking.noisy_centroids`, the variances those of the original
+    The records of a cluster of the `masking` differ from its value v by scatter + n (mean - v)^2 in
+    all: exact. The
+    `noisy_centroids` are those of `Masking.noisy_centroids`, the `variances` those of the original
     attributes, as `sample_variances` returns them; what is returned has shape (runs,).
     """
     clusters = masking.clusters
@@ -61,14 +64,14 @@ def masking_sse(masking: Masking, noisy_centroids: Floats, variances: Floats) ->
 
 
 def expected_squares(masking: Masking, targets: Floats) -> Floats:
-    """Return the expected squared distance of each cluster's released value from a target.
+    """Return the expected squared distance of each released value of a `masking` from a target.
 
     For a centre c, noise of scale b and the domain [0, U], the clipped value V has, from a target a
     of [0, U] and with d = c - a,
 
         E(V - a)^2 = d^2 + 2 b^2 - b exp(-(U - c) / b) (U - a + b) - b exp(-c / b) (a + b).
 
-    Targets, and what is returned, have shape (attributes, clusters).
+    `targets`, and what is returned, have shape (attributes, clusters).
     """
     b, c, upper = masking.scales, masking.centres, masking.upper[:, None]
     positive = np.where(b > 0, b, 1.0)
@@ -79,7 +82,10 @@ def expected_squares(masking: Masking, targets: Floats) -> Floats:
 
 
 def expected_sse(masking: Masking, variances: Floats) -> float:
-    """Return the expectation over the noise of the mean SSE, in closed form; see `masking_sse`."""
+    """Return the expectation over the noise of the mean SSE, in closed form.
+
+    `masking` and `variances` are as in `masking_sse`.
+    """
     clusters = masking.clusters
     squares = expected_squares(masking, clusters.centroids) @ clusters.sizes.astype(float)
     return float(_in_all(masking, squares, variances))
@@ -96,7 +102,8 @@ def f_measures(true: Codes, predicted: Codes, classes: int) -> Floats:
     """Return the F-measure of each class: the harmonic mean of precision and recall.
 
     It is 2 TP / (2 TP + FP + FN), so 0 for a class that is never predicted, and 0 as well for one
-    that is neither predicted nor there. Classes are codes, from 0; the shape is (classes,).
+    that is neither predicted nor there. The `true` and the `predicted` classes are codes, from 0,
+    shape (records,); what is returned has the shape (`classes`,).
 
     Examples
     --------
@@ -115,6 +122,9 @@ def f_measures(true: Codes, predicted: Codes, classes: int) -> Floats:
 
 
 def majority_f_measures(training: Codes, test: Codes, classes: int) -> Floats:
-    """Return the F-measures of always answering the class that is most frequent in training."""
+    """Return the F-measures of always answering the class that is most frequent in `training`.
+
+    `training` and `test` are codes of so many `classes`, from 0; the shape is (classes,).
+    """
     majority = int(np.bincount(training, minlength=classes).argmax())
     return f_measures(test, np.full_like(test, majority), classes)

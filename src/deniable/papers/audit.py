@@ -65,6 +65,7 @@ def one_audit(
 ) -> pd.DataFrame:
     """Return the audit of all papers whose tables there are, of protocols, and of releases.
 
+    The papers' `tables` are given by name.
     `releases` are the name, the mechanism and the audited claims of each: of categories and
     collections as of `deniable.randomized_response.audit.audit_table`, of numbers as of
     `deniable.idp.audit.as_table`. `protocols` is as of

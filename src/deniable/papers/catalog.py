@@ -156,7 +156,7 @@ DRAWN_BY: Mapping[str, Origin] = {
 
 
 def columns_of(table: str) -> Columns:
-    """Return what the columns of a table are, by its name or that of an audit."""
+    """Return what the columns of a `table` are, by its name or that of an audit."""
     if table in TABLES:
         return TABLES[table].columns(STUDIES[TABLES[table].study])
     audits = {f"audit_{name}": audit for name, audit in AUDITS.items()}

@@ -147,7 +147,21 @@ class KeysConfig(Strict):
 
 
 class Config(Strict):
-    """Everything that a run can be told."""
+    """Everything that a run can be told: what config/README.md lists.
+
+    Attributes
+    ----------
+    seed : int, at least 0
+        The root of all streams of random numbers.
+    data : DataConfig
+        Where data sets come from.
+    studies, analyses : settings by name
+    ledger : str
+        The folder in which epsilons of releases are counted.
+    keys : KeysConfig
+        Where keys of releases lie.
+    releases : list of settings
+    """
 
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)]
     data: DataConfig = DataConfig()
@@ -169,17 +183,17 @@ class Config(Strict):
         return self
 
     def release(self, name: str) -> AnyRelease:
-        """Return the release of that name."""
+        """Return the release of that `name`."""
         return next(release for release in self.releases if release.name == name)
 
     def study(self, name: str) -> StudySettings[Any]:
-        """Return the study of that name."""
+        """Return the study of that `name`."""
         study: StudySettings[Any] = getattr(self.studies, name)
         return study
 
 
 def refuse_repeated_keys(path: Path | str) -> None:
-    """Refuse a config file that gives an option twice, or repeats itself without end.
+    """Refuse a config file, at `path`, that gives an option twice or repeats itself without end.
 
     YAML would silently take the last of two, and of aliases make more than memory holds.
 
@@ -200,7 +214,7 @@ def refuse_repeated_keys(path: Path | str) -> None:
 
 
 def validate(values: Mapping[str, Any]) -> Config:
-    """Turn the values of the config files into a `Config`.
+    """Turn the `values` of the config files into a `Config`.
 
     Raises
     ------

@@ -44,7 +44,14 @@ RESTS_ON = "rests on "
 
 @dataclass(frozen=True)
 class Asked:
-    """What a job would make now, and of what; with the parameters that `Making` has."""
+    """What a job would make now, and of what; with the parameters that `Making` has.
+
+    Attributes
+    ----------
+    outputs : tuple of str
+    inputs : tuple of str
+    params : mapping of str to Any
+    """
 
     outputs: tuple[str, ...]
     inputs: tuple[str, ...]
@@ -66,7 +73,7 @@ def stale(jobs: Iterable[Asked]) -> dict[str, list[str]]:
 
 
 def summary(found: Mapping[str, list[str]]) -> str:
-    """Return what to tell of results that are not current: the first that rest on no other."""
+    """Return what to tell of results `found` to be old: the first that rest on no other."""
     first = [
         f"  {path}: {reasons[0]}"
         for path, reasons in sorted(found.items())
@@ -78,7 +85,7 @@ def summary(found: Mapping[str, list[str]]) -> str:
 
 
 def set_aside(results: Iterable[str]) -> None:
-    """Move results and their records to `STALE`; what was there of an earlier run is replaced."""
+    """Move `results` and their records to `STALE`; what was there of an earlier run is replaced."""
     for result in results:
         if result.startswith(LEFT_IN_PLACE):
             continue

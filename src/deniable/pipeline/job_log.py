@@ -21,7 +21,7 @@ at once (--cores), and start again: what is finished is kept.
 
 @contextmanager
 def logged(file: Path, rule: str) -> Iterator[None]:
-    """Run a job with its warnings in a log; an error that a user can mend ends it in one message.
+    """Run a job of a `rule` with warnings in the log `file`; what a user can mend is one message.
 
     Raises
     ------

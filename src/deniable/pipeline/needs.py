@@ -11,7 +11,7 @@ Asking = Any
 
 
 def needs(*asking: Asking) -> Mapping[str, Callable[..., int]]:
-    """Return the resources of a rule: the most that one of several asks for.
+    """Return the resources of a rule: the most that one of those `asking` asks for.
 
     A second attempt asks for twice as much as the first, a third for three times.
     """

@@ -43,6 +43,13 @@ class Plan:
     Sources are those of the data sets that the config needs; of another once a target asks for it
     (`source`). The root is the folder of the workflow's own files: not that of the run where
     another workflow has this one as its module, or where a run is told its directory.
+
+    Attributes
+    ----------
+    config : Config
+    root : Path
+    datasets : mapping of str to AnyDataset
+    sources : dict[str, Source]
     """
 
     config: Config
@@ -52,9 +59,10 @@ class Plan:
 
     @classmethod
     def prepare(cls, values: Mapping[str, Any], root: Path | str) -> "Plan":
-        """Validate the config, then obtain the data or settle for the surrogates.
+        """Validate the config of `values`, then obtain the data or settle for the surrogates.
 
-        For the process that a user starts. What it settles is recorded under results/data/raw.
+        For the process that a user starts. What it settles is recorded under results/data/raw, in
+        the folder `root` of the project.
 
         Raises
         ------
@@ -79,7 +87,7 @@ class Plan:
 
     @classmethod
     def recall(cls, values: Mapping[str, Any], root: Path | str) -> "Plan":
-        """Rebuild the plan that `prepare` settled, for the process of one of its jobs."""
+        """Rebuild the plan that `prepare` settled of `values` and `root`, for one of its jobs."""
         datasets = load_manifest(_resources(root) / "datasets.yaml")
         config = validate(values)
         needed = needed_datasets(config, datasets)
@@ -89,11 +97,11 @@ class Plan:
         return cls(config, Path(root), datasets, sources)
 
     def code(self, script: str, *entries: Any) -> str:
-        """Return the digest of a script, of entries of catalogs, and of all code behind them."""
+        """Return the digest of a `script`, `entries` of catalogs, and all code behind them."""
         return code_digest(self.root / "workflow" / "scripts" / script, *entries)
 
     def settings(self, section: str, name: str) -> dict[str, Any]:
-        """Return a study's, an analysis's or a release's settings as plain values, for a rule."""
+        """Return plain settings, for a rule: those of a `name` in a `section` of the config."""
         if section == "releases":
             return self.config.release(name).model_dump()
         values: dict[str, Any] = getattr(getattr(self.config, section), name).model_dump()
@@ -104,7 +112,7 @@ class Plan:
         return list(needed_datasets(self.config, self.datasets))
 
     def source(self, dataset: str) -> Source:
-        """Return where a data set comes from; settle it first if the config does not need it.
+        """Return where a `dataset` comes from; settle it first if the config does not need it.
 
         So a target can ask for any data set of the manifest (fit_surrogates asks for all of them).
         """
@@ -114,20 +122,20 @@ class Plan:
         return self.sources[dataset]
 
     def origin(self, dataset: str) -> str:
-        """Return the file that holds a data set: the published one, or its surrogate's model."""
+        """Return the file that holds a `dataset`: the published one, or its surrogate's model."""
         if self.source(dataset).kind == "original":
             return str(RAW / self.datasets[dataset].file)
         return self.own(f"resources/{self.datasets[dataset].surrogate}")
 
     def own(self, path: str) -> str:
-        """Return the path of a file of the workflow's own, which is given from its folder.
+        """Return the path of a file of the workflow's own, whose `path` is given from its folder.
 
         The same where the run is in that folder: a project that is moved does not run anew.
         """
         return path if self.root.resolve() == Path.cwd() else str(self.root / path)
 
     def chunks(self, table: str) -> list[str]:
-        """Return the files of results that a table is collected from."""
+        """Return the files of results that a `table` is collected from."""
         study = TABLES[table].study
         if not self.config.study(study).cells():
             raise ConfigError(
@@ -170,13 +178,13 @@ class Plan:
         return [name for tables in AUDITED.values() for name in tables if name in made]
 
     def read_by(self, analysis: Analysis) -> list[str]:
-        """Return the files of the tables that an analysis reads."""
+        """Return the files of the tables that an `analysis` reads."""
         parts = {table.id: table.path for each in ANALYSES.values() for table in each.tables}
         asked = [name for name in analysis.needs if name not in self._lacking]
         return [parts.get(name, f"results/tables/{name}.csv") for name in asked]
 
     def asked_of(self, analysis: Analysis) -> dict[str, Any]:
-        """Return the settings of an analysis as plain values; none if it has none."""
+        """Return the settings of an `analysis` as plain values; none if it has none."""
         section, _, name = analysis.settings.partition(".")
         return self.settings(section, name) if name else {}
 
@@ -207,15 +215,15 @@ class Plan:
             )
 
     def lane(self, release: str) -> Lane:
-        """Return what a release goes through."""
+        """Return what a `release` goes through."""
         return LANES[self.config.release(release).lane]
 
     def steps(self, release: str) -> tuple[Step, ...]:
-        """Return a release's steps."""
+        """Return the steps of a `release`."""
         return self.lane(release).steps(self.config.release(release))
 
     def released(self, *lanes: str) -> list[str]:
-        """Return what the releases of some lanes, or all, leave that Snakemake may know.
+        """Return what the releases of some `lanes`, or all, leave that Snakemake may know.
 
         The folders of rehearsals, and the receipts of others.
         """
@@ -227,7 +235,7 @@ class Plan:
         ]
 
     def made_from(self, release: str) -> dict[str, list[str]]:
-        """Return the files that a release is made from, by what they are.
+        """Return the files that a `release` is made from, by what they are.
 
         Receipts of earlier releases of the same population, whose number and total a consent names;
         its true records, or a file of one's own with schema or plan; files of a user's own
@@ -257,7 +265,7 @@ class Plan:
         return [f"{RELEASES}/{name}/{RECEIPT}" for name in alike[-1:]]
 
     def names(self, *, rehearsal: bool) -> str:
-        """Return a pattern for the names of releases: of rehearsals, or of the others."""
+        """Return a pattern for the names of releases: of each `rehearsal`, or of the others."""
         releases = self.config.releases
         names = [each.name for each in releases if each.rehearsal == rehearsal]
         return "|".join(names) or "(?!)"  # which nothing matches

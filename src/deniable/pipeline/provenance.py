@@ -51,19 +51,38 @@ class Making:
     Of the rule's parameters the digest under ``code`` and the ``seed`` are recorded by themselves,
     the others together as the digest of the job's settings. Where there is no digest, ``steps``
     are the code that the script is told to call, each as "module:function".
+
+    Attributes
+    ----------
+    rule : str
+    inputs : tuple of str
+        Paths as the rule gives them: relative to the project's folder.
+    outputs : tuple of str
+    params : mapping of str to Any
+    config : mapping of str to Any
+        That the run was given.
+    script : Path
+        What the rule runs; read only where the rule has no digest of code.
     """
 
     rule: str
-    inputs: tuple[str, ...]  # paths as the rule gives them: relative to the project's folder
+    inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     params: Mapping[str, Any]
-    config: Mapping[str, Any]  # that the run was given
-    script: Path  # what the rule runs; read only where the rule has no digest of code
+    config: Mapping[str, Any]
+    script: Path
 
 
 @dataclass(frozen=True)
 class Verified:
-    """A file with its SHA-256 and what is recorded of it, if anything is."""
+    """A file with its SHA-256 and what is recorded of it, if anything is.
+
+    Attributes
+    ----------
+    label : str
+    sha256 : str
+    record : Record, optional
+    """
 
     label: str
     sha256: str
@@ -82,7 +101,7 @@ class Verified:
 
 @contextmanager
 def recorded(making: Making) -> Iterator[None]:
-    """Verify the inputs, run the block that makes the outputs, and record what they were made of.
+    """Verify the inputs of `making`, run the block that makes the outputs, and record it.
 
     What an earlier job recorded of the outputs, and what it left half-written if it was killed, is
     removed before the block begins: at no time does a record stand beside a file that it is not of.
@@ -111,12 +130,12 @@ def recorded(making: Making) -> Iterator[None]:
 
 
 def provenance_path(result: Path | str) -> Path:
-    """Return the file that says what a result was made of."""
+    """Return the file that says what a `result` was made of."""
     return Path(f"{result}{SUFFIX}")
 
 
 def content_digest(path: Path | str) -> str:
-    """Return the SHA-256 of a file, or that of a folder's list of files.
+    """Return the SHA-256 of the file at `path`, or that of a folder's list of files.
 
     The list has a line a file, in order of their names: its SHA-256, two spaces, its path below the
     folder, as the command ``sha256sum`` writes it.
@@ -158,7 +177,7 @@ def read_provenance(result: Path | str) -> Record | None:
 
 
 def verified(paths: Iterable[str]) -> list[Verified]:
-    """Hold files against what is recorded of them, each once.
+    """Hold the files at `paths` against what is recorded of them, each once.
 
     A file of which nothing is recorded is taken as it is.
 

@@ -1,4 +1,5 @@
 from .choosing import (
+    BEST as BEST,
     KINDS as KINDS,
     Kind as Kind,
     Mechanism as Mechanism,
@@ -10,6 +11,7 @@ from .comparing import (
 from .making import (
     Reports as Reports,
     make_plan as make_plan,
+    plan_of as plan_of,
 )
 from .model import (
     FINDINGS as FINDINGS,

@@ -121,6 +121,8 @@ def choose(
             raise DeniableError(f"{kind} {fault}; choose another mechanism")
         best = _best(block, epsilon, designs)
         return Choice(best.kind, best.channel, f"{best.why}; {kind} {fault}")
+    except MissingExtraError:
+        raise
     except DeniableError as error:
         raise DeniableError(f"{block.label}: {error}") from None
 

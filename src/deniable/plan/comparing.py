@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from deniable.arrays import Floats
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, MissingExtraError
 from deniable.plan.blocks import LARGEST_CLUSTER, AskedTable, Block, Part
 from deniable.plan.choosing import BEST, KINDS, Choice, Mechanism, choose
 from deniable.plan.making import (
@@ -52,12 +52,15 @@ class Comparison:
         By which distribution, and what that means.
     records : int
         Of the file.
+    not_compared : tuple of str
+        Kinds of mechanisms for which an extra is missing, and which.
     """
 
     table: pd.DataFrame
     recommendation: tuple[str, ...]
     chosen_from: str
     records: int
+    not_compared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,13 +129,19 @@ def compare(
         planned = [with_distributions(blocks, file)[0] for blocks in planned]
     ways = [way for each in zip(groupings, planned, strict=True) for way in _ways(*each)]
     names = schema.domain().names
-    found = []
+    found, absent = [], dict[str, str]()
     for epsilon in epsilons:
-        rows = [_row(schema, way, epsilon, asked, names, records) for way in ways]
+        rows = []
+        for way in ways:
+            try:
+                rows.append(_row(schema, way, epsilon, asked, names, records))
+            except MissingExtraError as error:
+                absent[way.mechanism] = f"{way.mechanism} is not compared: {error}"
         found.append(_marked([row for row in rows if row is not None], asked))
     table = pd.concat([each for each, _ in found], ignore_index=True)
     said = BY_DATA if prior is None else BY_PRIOR
-    return Comparison(table, tuple(reason for _, reason in found), said, records)
+    reasons = tuple(reason for _, reason in found)
+    return Comparison(table, reasons, said, records, tuple(absent.values()))
 
 
 def _can_be_clusters(schema: Schema, tables: Sequence[tuple[str, ...]]) -> bool:

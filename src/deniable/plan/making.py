@@ -15,7 +15,7 @@ from deniable.plan.model import Origin, Plan
 from deniable.plan.reports import holds_wider_points
 from deniable.plan.sharing import LARGEST_SHARE, Split, shares_of
 from deniable.randomized_response import Protocol
-from deniable.schema import RecordsFile, Schema
+from deniable.schema import RecordsFile, Schema, schema_from
 
 Reports = Literal["any", "categories"]
 
@@ -98,6 +98,54 @@ def make_plan(
         accept=tuple(dict.fromkeys(accept)),
         order=order,
     )
+
+
+def plan_of(
+    protocol: Protocol,
+    population: str = "records",
+    *,
+    chosen_from: Origin = "no data",
+    accept: Sequence[str] = (),
+) -> Plan:
+    """Return any protocol as a plan: RR-Independent, -Joint and -Clusters, PRAM, channels given.
+
+    Its records are tables whose columns hold the categories of the protocol's attributes.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    population : str
+        Whose records they are.
+    chosen_from, accept
+        As in `Plan`. Matrices that were made from the records, as those of PRAM often are, are
+        chosen by the data, whatever their epsilon.
+
+    Raises
+    ------
+    DeniableError
+        If something about it is not accepted, or a category is no text that a file can hold.
+
+    Examples
+    --------
+    >>> from deniable.records import Attribute, Domain
+    >>> from deniable.randomized_response import rr_independent
+    >>> domain = Domain((Attribute("sex", ("F", "M")),))
+    >>> plan_of(rr_independent(domain, 0.5, "keep")).epsilon  # ln 3, rounded up
+    1.0986122886681098
+    """
+    columns = [
+        {
+            "name": each.name,
+            "kind": "categorical",
+            "categories": list(each.categories),
+            "ordered": each.scale == "ordinal",
+        }
+        for each in protocol.domain
+    ]
+    about = {"format": "deniable-schema", "version": 1, "population": population}
+    schema = schema_from(about | {"file": {"kind": "arrow"}, "columns": columns})
+    why = ("stated",) * len(protocol.clusters)
+    return Plan(schema, protocol, protocol.epsilon, why, chosen_from, tuple(accept))
 
 
 def planned_blocks(

@@ -40,6 +40,8 @@ def item_set_supports(
 
     Parameters
     ----------
+    transactions : Transactions
+        The reports, with their channel.
     item_sets : sequence of sequences of items, by name or number
     confidence : float, in (0, 1)
         Of each interval on its own. Sets picked because their estimates are high have intervals
@@ -105,8 +107,12 @@ def rule_confidences(
 
     Parameters
     ----------
+    transactions : Transactions
+        The reports, with their channel.
     rules : sequence of pairs (A, B) of item sets without common items
     confidence : float, in (0, 1)
+    target : "population" or "file"
+        What errors and intervals are about.
     method : "fieller" or "delta"
         ``fieller``: the ratios r with support(A and B) - r support(A) within z standard errors of
         0; the whole line where support(A) cannot be told from 0. ``delta``: the ratio give or take
@@ -158,7 +164,8 @@ def frequent_item_sets(
     is not. The rest stays undecided and is extended too.
 
     The best of many estimates is too high, and its interval on its own is optimistic. Bounds are
-    therefore one-sided and simultaneous (Bonferroni), the error rate shared evenly among the sizes:
+    therefore one-sided and simultaneous (Bonferroni), the error rate shared evenly among the sizes,
+    in each `family`:
 
     - ``every``: over every set of a size that there is, tested or not. With confidence 1 -
       `error_rate` nothing called frequent is infrequent, and with the same confidence nothing
@@ -169,10 +176,14 @@ def frequent_item_sets(
 
     Parameters
     ----------
+    transactions : Transactions
+        The reports, with their channel.
     minimum_support : float, in (0, 1]
     largest : int, in 1 .. 20
         Size at which to stop.
     error_rate : float, in (0, 0.5)
+    target : "population" or "file"
+        What bounds are about.
 
     Returns
     -------

@@ -48,7 +48,7 @@ def channel_of_retention(size: int, retention: float | npt.ArrayLike) -> Channel
 
     What is not retained goes to any other category alike. In the matrix that is drawn from, in
     exact arithmetic, P[v, v] is at least `retention` (of v), above it by rounding alone. Retentions
-    are in [0, 1]: one for all categories, of which there is at least one, gives a `KeepOrReplace`,
+    are in [0, 1]: one for all `size` categories, at least one, gives a `KeepOrReplace`,
     one for each, shape (size,), a `DenseChannel`.
     """
     _refuse_no_categories(size)
@@ -176,7 +176,7 @@ def _designed(
 
 
 def matrix_from_file(path: Path | str, block: Domain) -> DenseChannel:
-    """Read a user's own matrix for a block of attributes.
+    """Read a user's own matrix for a `block` of attributes from the file at `path`.
 
     A CSV file with the block's cells as header and as first column, a row a true category. Cells of
     several attributes are named by their categories, joined by " x ". Raises `DeniableError`,
@@ -214,8 +214,8 @@ def whole_file_epsilon(method: Method, counts: npt.ArrayLike) -> float:
         sum over records j of max over v of ln(R[x_j, v] / R'[x'_j, v]).
 
     Compare with the epsilon of the matrix, which counts one report. Infinite if a category has a
-    single record and is reported at all. To rounding, not exact. The counts, shape (size,), are the
-    true ones of the file.
+    single record and is reported at all. To rounding, not exact. The `counts`, shape (size,), are
+    the true ones of the file; `method` makes a channel of proportions.
     """
     true = whole_counts(counts)
     here = method(true / true.sum()).matrix()

@@ -111,7 +111,7 @@ class StratifiedProtocol:
 
     @classmethod
     def single(cls, protocol: Protocol) -> "StratifiedProtocol":
-        """Return a protocol for all records as a protocol without strata."""
+        """Return a `protocol` for all records as a protocol without strata."""
         return cls(protocol.domain, (), {(): protocol})
 
     @cached_property
@@ -145,7 +145,7 @@ class StratifiedProtocol:
         return worst
 
     def parts(self, data: Microdata) -> list[tuple[Stratum, Positions]]:
-        """Return which records are in which stratum, for the strata that have any.
+        """Return which records of `data` are in which stratum, for the strata that have any.
 
         Raises `DeniableError` if records are in a stratum that has no protocol.
         """
@@ -156,7 +156,8 @@ class StratifiedProtocol:
     ) -> PramResult:
         """Randomize every record through the matrices of its stratum.
 
-        By a key, the records are those numbered so in the whole file; by default the first ones.
+        `data` are the true records; `chance` draws the reports. By a key, the `records` are those
+        numbered so in the whole file; by default the first ones.
 
         Nothing is drawn before everything is known to fit. A report of probability 0 never occurs:
         draws have exactly the probabilities of the matrix (`deniable.sampling`). Raises
@@ -207,7 +208,7 @@ class StratifiedProtocol:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "StratifiedProtocol":
-        """Rebuild a protocol from `to_json`, or from the `to_json` of a `Protocol`."""
+        """Rebuild a protocol from a `value` of `to_json`, or of the `to_json` of a `Protocol`."""
         if "protocols" not in value:
             return cls.single(Protocol.from_json(value))
         try:
@@ -226,16 +227,17 @@ class StratifiedProtocol:
 
 
 def label(stratum: Stratum) -> str:
-    """Return the name of a stratum in tables; "" is the whole file."""
+    """Return the name of a `stratum`, its categories, in tables; "" is the whole file."""
     return " x ".join(stratum)
 
 
 def parts_by_stratum(
     data: Microdata, strata: tuple[str, ...], known: Mapping[Stratum, Any] | None = None
 ) -> list[tuple[Stratum, Positions]]:
-    """Return which records are in which stratum, by categories, for the strata that have any.
+    """Return which records of `data` are in which stratum, for the strata that have any.
 
-    Positions in the file ascend. In ``known``, if given, there must be something for each stratum
+    The `strata` are attributes, a stratum is named by their categories. Positions in the file
+    ascend. In `known`, if given, there must be something for each stratum
     that has records.
     """
     if not strata:
@@ -257,10 +259,10 @@ def parts_by_stratum(
 
 
 def shares(data: Microdata, names: tuple[str, ...], weights: npt.ArrayLike | None = None) -> Floats:
-    """Return the proportions of the joint cells of some attributes of at least one record, flat.
+    """Return the proportions of the joint cells of some attributes, `names`, flat.
 
-    Survey weights, shape (len(data),), are not negative, with a positive sum: a matrix that is
-    invariant for the weighted proportions is that of [pram], (2.7).
+    Of at least one record of `data`. Survey `weights`, shape (len(data),), are not negative, with a
+    positive sum: a matrix that is invariant for the weighted proportions is that of [pram], (2.7).
     """
     if weights is None:
         counts = data.counts(names).reshape(-1).astype(float)
@@ -279,7 +281,7 @@ def shares(data: Microdata, names: tuple[str, ...], weights: npt.ArrayLike | Non
 
 
 def margins(data: Microdata) -> Iterator[tuple[str, list[str], Counts]]:
-    """Yield each attribute with two or more categories that occur: name, those, their counts."""
+    """Yield attributes of `data` with 2 or more categories that occur: name, those, counts."""
     for attribute in data.domain:
         counts = data.counts((attribute.name,))
         present = np.flatnonzero(counts)

@@ -72,8 +72,9 @@ class Transactions:
     ) -> "Transactions":
         """Take the records as a table of 0 and 1, or as microdata of binary attributes.
 
-        A table has shape (records, items); the second category of an attribute is "present". Names
-        are by default those of the attributes, or "0", "1", ...
+        The `records` are reports through the `channel`, which has a factor an item. A table has
+        shape (records, items); the second category of an attribute is "present". The `names` of
+        items are by default those of the attributes, or "0", "1", ...
 
         Examples
         --------
@@ -97,7 +98,7 @@ class Transactions:
         return self.columns[0].size
 
     def positions(self, items: Sequence[Item]) -> tuple[int, ...]:
-        """Return the columns of some items, given by name or by number from 0.
+        """Return the columns of some `items`, given by name or by number from 0.
 
         Raises
         ------
@@ -130,7 +131,7 @@ class Transactions:
         return tuple(found)
 
     def patterns(self, positions: Sequence[int]) -> Counts:
-        """Return how often each pattern of some items is reported, 2^s counts.
+        """Return how often each pattern of items at s `positions` is reported, 2^s counts.
 
         Patterns are numbered as cells are: the last item runs fastest.
         """
@@ -142,7 +143,7 @@ class Transactions:
         return np.bincount(codes, minlength=cells).astype(np.int64)
 
     def label(self, positions: Sequence[int], present: Sequence[bool] | None = None) -> str:
-        """Return the names of some items, joined; "not " before those that are not present."""
+        """Return the names of items at `positions`, joined; "not " where not `present`."""
         marks = [True] * len(positions) if present is None else present
         pairs = zip(positions, marks, strict=True)
         return " & ".join(("" if mark else "not ") + self.names[place] for place, mark in pairs)

@@ -188,9 +188,9 @@ def smallest_posterior(prior_probability: npt.ArrayLike, parity: npt.ArrayLike) 
 def channel_of_parity(size: int, parity: Number) -> KeepOrReplace:
     """Return the channel of [pram], 3: eta / (eta + k - 1) on the diagonal, 1 over it elsewhere.
 
-    What it draws has a parity of at most `parity`, finite and at least 1, in rational numbers, and
-    less than that by at most one step of the float that is its diagonal weight,
-    (eta - 1) / (eta + k - 1) rounded down.
+    It has `size` categories, k, at least 1. What it draws has a parity of at most `parity`, finite
+    and at least 1, in rational numbers, and less than that by at most one step of the float
+    that is its diagonal weight, (eta - 1) / (eta + k - 1) rounded down.
 
     Examples
     --------
@@ -234,6 +234,8 @@ def approaching_prior(channel: Channel, mass: Number, side: Side = "largest") ->
     channel : Channel
         Of 2 to 4,096 categories.
     mass : float or Fraction, in (0, 1)
+    side : "largest" or "smallest"
+        The ratio that nears the parity, or its mirror.
     """
     report, most, least, column = _decisive(channel, channel.exact_parity)
     heavy, category = _roles(most, least, side)
@@ -241,9 +243,10 @@ def approaching_prior(channel: Channel, mass: Number, side: Side = "largest") ->
 
 
 def breaching_prior(channel: Channel, beta: Number, side: Side = "largest") -> FactorWitness | None:
-    """Return a prior of the form (3.12) under which a ratio is above beta, or below 1 / beta.
+    """Return a prior of the form (3.12) under which a ratio is above `beta`, or below 1 / beta.
 
-    None if the channel guarantees beta-factor privacy, beta >= 1 ([pram], Theorem 3.2).
+    Above for the `side` "largest", below for "smallest". None if the `channel`, of 2 to 4,096
+    categories, guarantees beta-factor privacy, beta >= 1 ([pram], Theorem 3.2).
     """
     parity, factor = channel.exact_parity, _factor(beta)
     if parity is not None and parity <= factor:

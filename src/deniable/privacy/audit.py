@@ -58,14 +58,14 @@ class Finding:
 
 
 def constant_matrix(size: int, odds: Fraction) -> Matrix:
-    """Return the weights of the matrix whose diagonal is `odds` times its other entries."""
+    """Return weights, shape (`size`, `size`): on the diagonal `odds` times the other entries."""
     weights = np.full((size, size), odds.denominator, dtype=object)
     np.fill_diagonal(weights, odds.numerator)
     return weights
 
 
 def whole_weights(channel: Channel) -> Matrix:
-    """Return the matrix that a channel draws from in whole-number weights, column by column."""
+    """Return the matrix that a `channel` draws from in whole-number weights, column by column."""
     columns = [channel.exact_column(report) for report in range(channel.reports)]
     distinct: dict[Fraction, int] = dict.fromkeys((p for column in columns for p in column), 0)
     common = math.lcm(*(p.denominator for p in distinct))
@@ -142,7 +142,10 @@ def column_epsilon(matrix: npt.ArrayLike, classes: Sequence[Sequence[int]] | Non
 
 
 def cells_by_others(sizes: Sequence[int], changed: int) -> list[list[int]]:
-    """Return classes of cells that differ in one attribute only, by position of that attribute."""
+    """Return classes of cells that differ in one attribute only, at the position `changed`.
+
+    Cells are numbered with the last attribute running fastest; `sizes` are numbers of categories.
+    """
     classes: dict[tuple[int, ...], list[int]] = {}
     for number, cell in enumerate(product(*(range(size) for size in sizes))):
         classes.setdefault(cell[:changed] + cell[changed + 1 :], []).append(number)
@@ -155,6 +158,8 @@ class SamplerTest:
 
     Attributes
     ----------
+    draws
+        How many reports were drawn.
     statistic, degrees_of_freedom
         Pearson's chi-square over all rows, cells expected below 5 pooled row by row.
     rare_p_value
@@ -235,14 +240,17 @@ def _pearson(observed: np.ndarray, expected: np.ndarray) -> tuple[float, int]:
 
 
 def tables_of(records: int, categories: int) -> Iterator[tuple[int, ...]]:
-    """Yield every table of counts with that total."""
+    """Yield every table of counts over so many `categories` with the total `records`."""
     for bars in combinations(range(records + categories - 1), categories - 1):
         edges = (-1, *bars, records + categories - 1)
         yield tuple(right - left - 1 for left, right in pairwise(edges))
 
 
 def multinomial(records: int, proportions: Sequence[float] | Floats) -> Distribution:
-    """Return the probability of every table of counts."""
+    """Return the probability of every table of counts of so many `records`.
+
+    Each falls into a category with its share of the `proportions`, of sum 1.
+    """
     return {
         counts: math.prod(
             [float(p) ** n for p, n in zip(proportions, counts, strict=True)],
@@ -253,9 +261,10 @@ def multinomial(records: int, proportions: Sequence[float] | Floats) -> Distribu
 
 
 def reports_given(counts: Sequence[int], matrix: Floats) -> Distribution:
-    """Return the probability of every table of reports, given the true counts.
+    """Return the probability of every table of reports, given the true `counts`.
 
-    The records of each category are spread over reports by that category's row, independently.
+    The records of each category are spread over reports by that category's row of the
+    `matrix`, shape (categories, reports), independently.
     """
     found: Distribution = {(0,) * np.shape(matrix)[1]: 1.0}
     for count, row in zip(counts, matrix, strict=True):
@@ -271,7 +280,10 @@ def reports_given(counts: Sequence[int], matrix: Floats) -> Distribution:
 def moments(
     distribution: Distribution, values: dict[tuple[int, ...], Floats]
 ) -> tuple[Floats, Floats]:
-    """Return the mean and the covariance matrix of a vector that depends on the table."""
+    """Return the mean and the covariance matrix of a vector that depends on the table.
+
+    Tables have the `distribution`, and the vectors, shape (n,), are `values` by table.
+    """
     weights = np.array(list(distribution.values()))
     vectors = np.array([values[table] for table in distribution])
     mean = weights @ vectors
@@ -280,5 +292,5 @@ def moments(
 
 
 def as_counts(table: Sequence[int]) -> Counts:
-    """Return a table as an array."""
+    """Return a `table` of counts as an array."""
     return np.array(table, dtype=np.int64)

@@ -52,8 +52,12 @@ class WorstSet:
 
     Attributes
     ----------
+    members
+        Codes of its categories.
     report
         The one that moves it.
+    prior_probability, posterior
+        Of the set, before and after that report; in [0, 1].
     bound
         No such set has a larger posterior (downward: a smaller one).
     exact
@@ -70,7 +74,11 @@ class WorstSet:
 
 @dataclass(frozen=True)
 class Factors:
-    """The largest and the smallest ratio of posterior to prior: of which set, by which report."""
+    """The `largest` and the `smallest` ratio of posterior to prior.
+
+    `largest_members` and `smallest_members` are the codes of the sets that have them, after the
+    reports `largest_report` and `smallest_report`.
+    """
 
     largest: float
     largest_members: tuple[int, ...]
@@ -123,6 +131,8 @@ def breach(
 
     Parameters
     ----------
+    channel : Channel
+        What reports go through.
     prior : shape (categories,)
         Probabilities of the true categories.
     members : iterable of int
@@ -158,7 +168,9 @@ def breach(
 
 
 def worst_upward(channel: Channel, prior: Prior, rho_1: Number) -> WorstSet | None:
-    """Return the set of prior probability below rho_1 whose posterior can become largest.
+    """Return the set of `prior` probability below `rho_1` whose posterior can become largest.
+
+    The prior is of the `channel`'s categories, shape (categories,); rho_1 is in (0, 1).
 
     An upward rho_1-to-rho_2 breach with respect to some Q exists under this prior if and only if
     that posterior is above rho_2. For each report it is a knapsack: exact for up to 40 categories
@@ -189,7 +201,9 @@ def worst_downward(channel: Channel, prior: Prior, rho_2: Number) -> WorstSet | 
 def permits_breach(
     channel: Channel, prior: Prior, rho_1: Number, rho_2: Number, direction: Direction = "upward"
 ) -> bool | None:
-    """Return whether some Q has a breach under the prior; None if that is left open.
+    """Return whether some Q has a breach under the `prior`; None if that is left open.
+
+    In the `direction` "upward" or "downward"; `channel`, `rho_1` and `rho_2` are as in `breach`.
 
     It may be left open only with over 40 categories; see `worst_upward`.
     """
@@ -209,7 +223,8 @@ def permits_breach(
 def extreme_factors(channel: Channel, prior: Prior) -> Factors:
     """Return the extreme ratios Pr(Q | report) / Pr(Q), [pram], (3.7), over all sets and reports.
 
-    Attained by single categories: the ratio of a set is a weighted mean of those of its members.
+    The `prior`, shape (categories,), is of the `channel`'s categories. Attained by single
+    categories: the ratio of a set is a weighted mean of those of its members.
 
     Examples
     --------

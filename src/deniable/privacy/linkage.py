@@ -73,7 +73,7 @@ def rebuilt_records(
 
 
 def linked_parties(data: Microdata) -> pd.DataFrame:
-    """Rebuild what the exact tables of all pairs give away, and hold it against the records.
+    """Rebuild what the exact tables of all pairs in `data` give away; compare with its records.
 
     Returns
     -------

@@ -24,7 +24,9 @@ MOST_SWEEPS = 1000
 
 @dataclass(frozen=True)
 class Unreachable:
-    """A positive target of a category that no record can meet, of the attribute at a position.
+    """A positive `target`, a share, of a `category` that no record can meet.
+
+    The category is one of the `attribute`: both are positions, from 0 on.
 
     That share is left out; what remains of the attribute's targets is rescaled to sum 1.
     """
@@ -46,6 +48,8 @@ class Adjustment:
         How often the algorithm went through all attributes.
     gap : float
         Largest distance between a weighted margin and its target (of those that can be met).
+    unreachable : tuple of Unreachable
+        Targets that were left out.
     """
 
     weights: Floats
@@ -135,8 +139,9 @@ def weighted_pairs(
 ) -> list[Floats]:
     """Return the two-way tables of weighted records: what adjusted records say of each pair.
 
-    The attributes have codes of shape (records,) and `shape` categories; pairs are in the order of
-    `itertools.combinations`. One pass over the records serves all.
+    The `columns` are the attributes' codes, of shape (records,), as are the `weights`; the
+    attributes have `shape` categories. Pairs are in the order of `itertools.combinations`.
+    One pass over the records serves all.
     """
     from deniable.randomized_response.compiled import sum_pairs  # noqa: PLC0415 - numba is slow to import
 

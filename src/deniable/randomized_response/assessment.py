@@ -67,7 +67,8 @@ class AssessmentProtocol(ABC):
     """What the parties send, what is estimated from it, and what it costs them.
 
     Epsilons are those of one party's reports as they are sent. That only their sums become known
-    changes nothing of them: see `deniable.randomized_response.waiver`.
+    changes nothing of them: see `deniable.randomized_response.waiver`. The `domain` has at least
+    two attributes.
     """
 
     domain: Domain
@@ -83,14 +84,26 @@ class AssessmentProtocol(ABC):
     def reports(
         self, data: Microdata, source: Chance, records: Positions | None = None
     ) -> PairCounts:
-        """Run the protocol on records; return the counts of the pairs that are reported."""
+        """Run the protocol on records; return the counts of the pairs that are reported.
+
+        Parameters
+        ----------
+        data : Microdata
+            The true records, over `domain`.
+        source : source of randomness or KeyedDraws
+        records : array of int, optional
+            Their numbers in the whole file, for `KeyedDraws`; by default from 0 on.
+        """
 
     @abstractmethod
     def drawn_reports(self, data: Microdata, generator: Generator, runs: int) -> PairCounts:
-        """Draw many runs of the protocol, on the tables' first axis; distributed as `reports`."""
+        """Draw many `runs` of the protocol, on the tables' first axis; distributed as `reports`.
+
+        The true records are `data`, and what is random comes from the `generator`.
+        """
 
     def tables(self, reports: PairCounts) -> PairTables:
-        """Return the tables that dependence is measured on; the reports, unless a way estimates."""
+        """Return the tables that dependence is measured on; `reports`, unless a way estimates."""
         return {pair: counts.astype(float) for pair, counts in reports.items()}
 
     @property
@@ -120,7 +133,8 @@ class AssessmentProtocol(ABC):
         """Run the protocol and measure the dependence of every pair of attributes.
 
         The table is as `deniable.randomized_response.dependence.dependences` returns it and
-        Algorithm 1 takes it. `records` are their numbers in the whole file, for `KeyedDraws`.
+        Algorithm 1 takes it. `data`, `source` and `records` are those of `reports`, `ordinal` the
+        attributes of `deniable.randomized_response.dependence.pair_measures`.
         """
         tables = self.tables(self.reports(data, source, records))
         return dependences_from_tables(tables, pair_measures(self.domain, ordinal))
@@ -181,18 +195,18 @@ class AttributeReports(AssessmentProtocol):
 class SecureSum(AssessmentProtocol):
     """Exact bivariate distributions via secure sum ([multirr], 4.2).
 
-    Nothing is randomized: no epsilon bounds what the tables tell. What they hide rests on trust in
-    the protocol, and on counts that are not small.
+    The pairs are those of a `domain`. Nothing is randomized: no epsilon bounds what the tables
+    tell. What they hide rests on trust in the protocol, and on counts that are not small.
     """
 
     def reports(
         self, data: Microdata, source: Chance, records: Positions | None = None
     ) -> PairCounts:
-        """Return the true tables; nothing is random about them."""
+        """Return the true tables of `data`; `source` and `records` are not used."""
         return two_way_counts(data)
 
     def drawn_reports(self, data: Microdata, generator: Generator, runs: int) -> PairCounts:
-        """Return the true tables, once for each run."""
+        """Return the true tables of `data`, once for each of `runs`; `generator` is not used."""
         tables = two_way_counts(data).items()
         return {pair: np.broadcast_to(table, (runs, *table.shape)) for pair, table in tables}
 
@@ -215,8 +229,10 @@ class SecureSum(AssessmentProtocol):
 class PairReports(AssessmentProtocol):
     """Randomized response on each pair of attributes, counted by secure sum ([multirr], 4.3).
 
-    A pair is randomized by the mechanism of a cluster of two: the text speaks of one matrix for the
-    pair. `p` and `reading` are those of `deniable.randomized_response.protocols.rr_channel`.
+    A pair of the `domain` is randomized by the `mechanism` of a cluster of two ("joint" or
+    "kronecker", see `deniable.randomized_response.protocols.cluster_channel`): the text speaks of
+    one matrix for the pair. `p` and `reading` are those of
+    `deniable.randomized_response.protocols.rr_channel`.
     """
 
     p: float
@@ -232,7 +248,11 @@ class PairReports(AssessmentProtocol):
     def reports(
         self, data: Microdata, source: Chance, records: Positions | None = None
     ) -> PairCounts:
-        """Randomize every pair of every record anew and count the masked pairs."""
+        """Randomize every pair of every record of `data` anew and count the masked pairs.
+
+        `source` draws the reports; the `records` are their numbers in the whole file, for
+        `KeyedDraws`.
+        """
         counts = {}
         for pair, channel in self.channels.items():
             part = data.project(pair)
@@ -241,7 +261,10 @@ class PairReports(AssessmentProtocol):
         return counts
 
     def drawn_reports(self, data: Microdata, generator: Generator, runs: int) -> PairCounts:
-        """Draw the counts of the masked pairs from the true counts."""
+        """Draw the counts of the masked pairs from the true counts of `data`.
+
+        So many `runs` are on the tables' first axis, drawn by the `generator`.
+        """
         drawn = {}
         for pair, true in two_way_counts(data).items():
             cells = np.broadcast_to(true.reshape(-1), (runs, true.size))
@@ -250,7 +273,7 @@ class PairReports(AssessmentProtocol):
         return drawn
 
     def tables(self, reports: PairCounts) -> PairTables:
-        """Return the estimated joint distributions."""
+        """Return the joint distributions estimated from counts of `reports`."""
         return _clipped_estimates(reports, self.channels)
 
     @property
@@ -273,7 +296,11 @@ class PairReports(AssessmentProtocol):
 def assessment_protocol(
     method: Assessment, domain: Domain, p: float, reading: Reading
 ) -> AssessmentProtocol:
-    """Return the protocol of a method that a config names."""
+    """Return the protocol of a `method` that a config names, for the attributes of a `domain`.
+
+    `p` and `reading` are those of `deniable.randomized_response.protocols.rr_channel`; "secure_sum"
+    has no use for them.
+    """
     match method:
         case "attributes" | "attributes_inverted":
             return AttributeReports(domain, p, reading, method == "attributes_inverted")

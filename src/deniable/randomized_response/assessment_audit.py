@@ -81,6 +81,8 @@ def audit_assessments(
 
     For 4.1 the sum over attributes; 4.2 claims no epsilon. For 4.3, under both mechanisms, the sum
     over pairs that sequential composition gives; and the waiver, for a record and each attribute.
+    The records are of the `domain`, randomized at each p of the `probabilities`, in (0, 1), and
+    each of the `readings` of the matrix.
     """
     settings = [Setting(reading, repr(p)) for reading in readings for p in probabilities]
     return audit_table(row for setting in settings for row in _assessment_rows(domain, setting))
@@ -113,7 +115,8 @@ def risk_table(
     the mechanism of the clusters. Assessment and release compose sequentially (section 4); exactly,
     for two records that differ in all attributes are worst for both.
 
-    The release is of the `clusters` of each T_v.
+    The release is of the `clusters` of each T_v, of records of the `domain`, at each p of the
+    `probabilities`, in (0, 1), and each of the `readings` of the matrix.
 
     The columns are ``matrix``, ``p``, ``mechanism``, ``t_v``; ``assessment`` (none, 4.1, 4.2, 4.3
     waived: the claim, 4.3 summed: what is so); ``release_epsilon``, ``assessment_epsilon`` and

@@ -131,6 +131,10 @@ def audit_multirr(
 ) -> pd.DataFrame:
     """Audit every mechanism of Tables 1 and 2 at every setting.
 
+    Records are of the `domain`, randomized at each p of the `probabilities`, in (0, 1). Clusters
+    are formed from `dependences` at each T_v of `largest_cells` and T_d of `least_dependences`: see
+    `cluster_attributes`.
+
     The columns are ``mechanism``, ``matrix``, ``p``, ``t_v``, ``unit`` (what changes), ``of``
     (which one), ``claimed_epsilon``, ``exact_epsilon`` (of the defined matrix), ``shipped_epsilon``
     (of the matrix that is drawn from), ``kind`` ("exact"), ``holds``. Thresholds T_d that give the
@@ -151,7 +155,12 @@ def clusters_table(
     largest_cells: Sequence[int],
     least_dependences: Sequence[float],
 ) -> pd.DataFrame:
-    """Return the clusters that Algorithm 1 forms at each pair of thresholds."""
+    """Return the clusters that Algorithm 1 forms at each pair of thresholds.
+
+    From the attributes of the `domain` and their `dependences`, at each T_v of `largest_cells` and
+    T_d of `least_dependences`: see `cluster_attributes`. The columns are ``t_v``, ``t_d``,
+    ``cluster``, ``attributes`` (how many) and ``cells``.
+    """
     rows = []
     for t_v, t_d in product(largest_cells, least_dependences):
         for cluster in cluster_attributes(domain, dependences, t_v, t_d):
@@ -210,7 +219,7 @@ def audit_release(description: Mapping[str, Any]) -> pd.DataFrame:
     define; the shipped one is that of the channels in the file. Where respondents answered for the
     clusters, these answers count: added to those for the file, or in place of them if nobody gave
     both; the two parts have rows of their own. Where clusters were formed from the true records, a
-    row says that no finite epsilon holds for them. The description is what
+    row says that no finite epsilon holds for them. The `description` is what
     `deniable.release.categorical.design.describe` wrote.
     """
     privacy, parameters = description["privacy"], description["parameters"]
@@ -291,7 +300,9 @@ def audit_row(
 ) -> dict[str, Any]:
     """Return a row of the audit: what is claimed of a matrix and what is exact.
 
-    For matrices of another kind than those of [multirr] its name stands for the setting.
+    Of a `mechanism`, by name, and its `setting`; for matrices of another kind than those of
+    [multirr] a name stands for the setting. `unit` is what changes ("attribute", "record"), `of`
+    which one, `finding` the epsilons, and `t_v` the largest number of cells of a cluster, if any.
     """
     return {
         "mechanism": mechanism,
@@ -309,14 +320,16 @@ def audit_row(
 
 
 def audit_table(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
-    """Return rows as one table, in which T_v is a whole number or missing."""
+    """Return `rows` of `audit_row` as one table, in which T_v is a whole number or missing."""
     return pd.DataFrame(rows).astype({"t_v": "Int64"})
 
 
 def audit_of_release(
     release: str, matrix: str, rows: Sequence[tuple[str, str, Finding]]
 ) -> pd.DataFrame:
-    """Return findings on a release, each with its unit and of what it is, as rows of the audit.
+    """Return findings on a `release`, by name, as rows of the audit.
+
+    The `rows` are each the unit, of what it is, and the finding.
 
     `matrix` says of which kind its channels are.
     """

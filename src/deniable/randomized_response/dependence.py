@@ -29,7 +29,7 @@ Measure = Literal["cramers_v", "pearson"]
 
 
 def cramers_v(table: npt.ArrayLike) -> float:
-    """Return Cramer's V of a two-way table, in [0, 1] ([multirr], (9)).
+    """Return Cramer's V of a two-way `table`, in [0, 1] ([multirr], (9)).
 
     The numbers of categories are those of the attributes, whether or not they occur. An attribute
     with one category depends on nothing: 0.
@@ -45,16 +45,17 @@ def cramers_v(table: npt.ArrayLike) -> float:
 def absolute_correlation(table: npt.ArrayLike) -> float:
     """Return |Pearson's r| of the codes of two ordinal attributes, in [0, 1] ([multirr], (8)).
 
-    An attribute that does not vary depends on nothing: 0.
+    The two-way `table` has a row a code of the first. An attribute that does not vary depends on
+    nothing: 0.
     """
     return float(dependence_of_tables(table, "pearson"))
 
 
 def dependence_of_tables(tables: npt.ArrayLike, measure: Measure) -> Floats:
-    """Measure the dependence in each of many two-way tables at once, shape (..., rows, columns).
+    """Measure the dependence in each of many two-way `tables`, shape (..., rows, columns).
 
-    Tables are of counts or proportions: any numbers, as estimates are. Cramer's V takes none
-    below 0.
+    Tables are of counts or proportions: any numbers, as estimates are. The `measure` "cramers_v"
+    takes none below 0; "pearson" is |r| of the codes.
 
     Examples
     --------
@@ -104,7 +105,7 @@ _MEASURES: dict[Measure, Callable[[Floats], Floats]] = {
 
 
 def pair_measures(domain: Domain, ordinal: Collection[str] = ()) -> dict[Pair, Measure]:
-    """Return every pair of attributes in the domain's order, and how its dependence is measured.
+    """Return every pair of attributes in a `domain`'s order, and how its dependence is measured.
 
     A pair of ordinal attributes is measured by |r|, every other pair by Cramer's V; `ordinal` are
     attributes to take as such besides those that the domain says are.
@@ -118,7 +119,7 @@ def pair_measures(domain: Domain, ordinal: Collection[str] = ()) -> dict[Pair, M
 
 
 def dependences(data: Microdata, ordinal: Collection[str] = ()) -> pd.DataFrame:
-    """Measure the dependence of every pair of attributes; `ordinal` as in `pair_measures`.
+    """Measure the dependence of every pair in `data`; `ordinal` as in `pair_measures`.
 
     Columns attribute_1, attribute_2, measure, dependence; a row a pair, in the domain's order.
     """
@@ -131,7 +132,8 @@ def dependences_from_tables(
 ) -> pd.DataFrame:
     """Measure the dependence of every pair from its two-way table, as `dependences` does.
 
-    `measures` are those of `pair_measures`.
+    The `tables`, of counts or proportions, are given by pair; `measures` are those of
+    `pair_measures`.
     """
     rows = [
         (*pair, measure, float(dependence_of_tables(tables[pair], measure)))
@@ -159,9 +161,9 @@ class Shrunk:
 def shrink(counts: npt.ArrayLike, channel: ProductChannel) -> Shrunk:
     """Pull the unbiased joint of two attributes towards the product of its own margins.
 
-    Counts are flat tables of pairs of reports, shape (..., reports), those of the second attribute
-    running fastest. Through more reports than categories joints are those of the channel's own left
-    inverse, whose variance is known.
+    The `counts` are flat tables of pairs of reports through the `channel`, shape (..., reports),
+    those of the second attribute running fastest. Through more reports than categories
+    joints are those of the channel's own left inverse, whose variance is known.
     The weight is positive-part James-Stein, max(0, 1 - V / D): D is the squared distance between
     unbiased joint and product, V what randomization adds to its expectation
     (`variance_of_dependence`). As D - V is unbiased for the squared distance d between true joint
@@ -187,7 +189,7 @@ def _by_own_inverse(counts: npt.NDArray[Any], channel: Channel) -> Floats:
 def shrunk_joint(joint: Floats, noise: npt.ArrayLike) -> Shrunk:
     """Pull unbiased joint distributions towards the product of their margins, as `shrink` does.
 
-    Joints are of shape (..., rows, columns); the noise, shape (...), is the total variance that
+    `joint` is of shape (..., rows, columns); the `noise`, shape (...), is the total variance that
     randomization adds to each minus its product, infinite where nothing but margins is known.
     """
     independent = joint.sum(axis=-1)[..., :, None] * joint.sum(axis=-2)[..., None, :]
@@ -247,6 +249,8 @@ def cluster_attributes(
 
     Parameters
     ----------
+    domain : Domain
+        The attributes.
     dependences : DataFrame
         As `dependences` returns it.
     largest_cells : int

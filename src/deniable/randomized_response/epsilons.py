@@ -25,7 +25,7 @@ class SpendsEpsilon(Protocol):
 
 
 def epsilons(protocol: SpendsEpsilon) -> dict[str, float]:
-    """Return what a person spends under a protocol, as tables have it beside p.
+    """Return what a person spends under a `protocol`, as tables have it beside p.
 
     Returns
     -------

@@ -51,7 +51,8 @@ def rr_channel(size: int, p: float, reading: Reading) -> KeepOrReplace:
     - ``diagonal``: p on the diagonal, (1 - p) / (|A| - 1) elsewhere; epsilon is
       |ln(p (|A| - 1) / (1 - p))|.
 
-    The number of categories |A| is at least 1, p is in (0, 1).
+    The number of categories |A|, `size`, is at least 1, `p` is in (0, 1), and `reading` is one of
+    the three.
     """
     _refuse_bad(size, p, reading)
     if size == 1:
@@ -68,7 +69,8 @@ def rr_channel(size: int, p: float, reading: Reading) -> KeepOrReplace:
 def claimed_epsilon(size: int, p: float, reading: Reading) -> float:
     """Return the epsilon that the text's formula gives for an attribute (6.3.1, per reading).
 
-    To nearest, as a formula in a paper is evaluated; the channel's own `epsilon` is exact.
+    `size`, `p` and `reading` are those of `rr_channel`. To nearest, as a formula in a paper is
+    evaluated; the channel's own `epsilon` is exact.
     """
     _refuse_bad(size, p, reading)
     if size == 1:
@@ -84,7 +86,9 @@ def claimed_epsilon(size: int, p: float, reading: Reading) -> float:
 def cluster_channel(
     sizes: Sequence[int], p: float, reading: Reading, mechanism: ClusterMechanism
 ) -> Channel:
-    """Return the channel of a cluster of attributes.
+    """Return the channel of a cluster of attributes with so many categories, their `sizes`.
+
+    `p` and `reading` are those of `rr_channel` for each attribute, `mechanism` is one of
 
     - ``joint`` (6.3.2): one matrix over the cluster's cells, p_C on the diagonal and
       p_C exp(-sum of the attributes' epsilons) elsewhere, with
@@ -115,6 +119,8 @@ class Protocol:
 
     Parameters
     ----------
+    domain : Domain
+        All attributes.
     clusters : tuple of tuples of attribute names
         A partition of the domain's attributes.
     channels : tuple of Channel
@@ -157,7 +163,7 @@ class Protocol:
         return {name: composed_epsilon(self.domain, sent, name) for name in self.domain.names}
 
     def channel_of(self, cluster: Sequence[str]) -> Channel:
-        """Return the channel of a cluster."""
+        """Return the channel of a `cluster`, one of `clusters`."""
         return self.channels[self.clusters.index(tuple(cluster))]
 
     def randomize(
@@ -167,12 +173,15 @@ class Protocol:
 
         The reports are over `report_domain`: the attributes, if all reports are categories.
 
-        By a key, the records are those numbered so in the whole file; by default the first ones.
+        `data` are the true records, over the domain; `chance` draws the reports. By a key, the
+        `records` are those numbered so in the whole file; by default the first ones.
         """
         reported: dict[str, Codes] = {}
         for cluster, channel in zip(self.clusters, self.channels, strict=True):
-            part = data.project(cluster)
-            reports = channel.report(part.domain.ravel(part.columns), chance, cluster, records)
+            own = [data.column(name) for name in cluster]
+            # One column's codes are its cells; they stay in their small type.
+            cells = own[0] if len(own) == 1 else self.domain.project(cluster).ravel(own)
+            reports = channel.report(cells, chance, cluster, records)
             domain = self.reported_as(cluster)
             reported.update(zip(domain.names, domain.unravel(reports), strict=True))
         ordered = data.domain if all(map(reports_categories, self.channels)) else self.report_domain
@@ -180,7 +189,7 @@ class Protocol:
         return Microdata(ordered, columns, data.marks)
 
     def reported_as(self, cluster: Sequence[str]) -> Domain:
-        """Return of what a cluster's reports are: its attributes, or what `as_reports` says."""
+        """Return of what a `cluster`'s reports are: its attributes, or what `as_reports` says."""
         return as_reports(self.domain.project(cluster), self.channel_of(cluster))
 
     @cached_property
@@ -206,7 +215,7 @@ class Protocol:
                 )
 
     def reported_counts(self, reports: Microdata) -> list[Counts]:
-        """Return for each cluster the counts of its cells, flat."""
+        """Return for each cluster the counts of its cells in `reports`, flat."""
         return [reports.counts(cluster).reshape(-1) for cluster in self.clusters]
 
     def to_json(self) -> dict[str, Any]:
@@ -221,7 +230,7 @@ class Protocol:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Protocol":
-        """Rebuild a protocol from `to_json`."""
+        """Rebuild a protocol from a `value` that `to_json` gave."""
         try:
             return cls(
                 domain_from_json(value["attributes"]),
@@ -244,6 +253,8 @@ def composed_epsilon(
 
     Parameters
     ----------
+    domain : Domain
+        All attributes of the record.
     reports : pairs of attribute names and the Channel that their cells go through
         An attribute may be in several.
     changed : str, optional
@@ -314,7 +325,7 @@ def rr_joint(domain: Domain, records: int, p: float, reading: Reading) -> Protoc
 
 
 def refuse_too_large(domain: Domain, records: int) -> None:
-    """Raise `DeniableError` unless one matrix over all cells of a domain suits the records."""
+    """Raise `DeniableError` unless one matrix over all cells of a `domain` suits the `records`."""
     cells = domain.size
     if cells > LARGEST_JOINT_CELLS or records < FEWEST_RECORDS_A_CELL * cells:
         error = best_case_relative_error(cells, records)

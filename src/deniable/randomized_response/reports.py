@@ -12,7 +12,7 @@ LARGEST_NAMED = 1 << 24  # entries of a matrix
 
 
 def reports_categories(channel: Channel) -> bool:
-    """Return whether the reports of a channel are the categories themselves.
+    """Return whether the reports of a `channel` are the categories themselves.
 
     Not those of protocols, be there as many of them: only subsets of one category are categories.
 
@@ -28,7 +28,7 @@ def reports_categories(channel: Channel) -> bool:
 
 
 def as_reports(part: Domain, channel: Channel) -> Domain:
-    """Return of what the reports of some attributes are.
+    """Return of what the reports are of some attributes, `part`, that go through one `channel`.
 
     Of these attributes, if the reports are their categories; else one attribute, named after all
     of them, with a category for each report (see `report_labels`).
@@ -40,7 +40,7 @@ def as_reports(part: Domain, channel: Channel) -> Domain:
 
 
 def report_labels(channel: Channel, categories: Sequence[str]) -> list[str]:
-    """Return a name for each report: the categories that give it most often.
+    """Return a name for each report of a `channel`: the `categories` that give it most often.
 
     Where such names are not all short and different, the reports are numbered, from 1: what they
     mean is in the channel's matrix alone.

@@ -71,7 +71,10 @@ class Traffic:
 
 
 class SecureSumError(DeniableError):
-    """A sum that cannot be completed; `parties` are those whose messages are missing."""
+    """A sum that cannot be completed, with its `message` and the `traffic` up to then.
+
+    `parties` are those whose messages are missing.
+    """
 
     def __init__(
         self, message: str, parties: Sequence[int] = (), traffic: Traffic = Traffic()
@@ -84,19 +87,19 @@ class SecureSumError(DeniableError):
 def messages_per_party(cells: int, parties: int) -> int:
     """Return how many messages ONE party sends: n - 1 shares and one broadcast a cell.
 
-    With cells summed over all pairs this is, to the message, what [multirr] gives as the cost of
-    the method: O(sum over i < j of |Ai| |Aj| x n).
+    `parties` are n. With `cells` summed over all pairs this is, to the message, what [multirr]
+    gives as the cost of the method: O(sum over i < j of |Ai| |Aj| x n).
     """
     return cells * parties
 
 
 def messages_in_all(cells: int, parties: int) -> int:
-    """Return how many messages all parties send together: n times the cost that is printed."""
+    """Return how many messages all `parties` send for so many `cells`: n times what is printed."""
     return cells * parties**2
 
 
 class Network:
-    """The channels between the parties of one sum, in seats 0 .. n - 1, and what went over them."""
+    """The channels between n `parties` of one sum, in seats 0 .. n - 1, and what went over them."""
 
     def __init__(self, parties: int) -> None:
         if not FEWEST_PARTIES <= parties <= MOST_PARTIES:
@@ -111,19 +114,19 @@ class Network:
         self._broadcasts = np.full(parties, NOTHING, dtype=np.int64)
 
     def send(self, seat: int, shares: Codes) -> None:
-        """Deliver a party's shares, one a receiver; `NOTHING` is not sent, its own place is 0."""
+        """Deliver `shares` of a `seat`, one a receiver; `NOTHING` is not sent, its own is 0."""
         self._shares[seat] = shares
 
     def received(self, seat: int) -> Codes:
-        """Return the shares that came to a party, one a sender; 0 in its own place."""
+        """Return the shares that came to a `seat`, one a sender; 0 in its own place."""
         return self._shares[:, seat].copy()
 
     def broadcast(self, seat: int, value: int) -> None:
-        """Deliver a number to all."""
+        """Deliver a number, `value`, from a `seat` to all."""
         self._broadcasts[seat] = value
 
     def exchange(self, parties: "Sequence[Party]", source: RandomSource) -> None:
-        """Deliver what parties send that all keep to the protocol, drawn as they draw in turn."""
+        """Deliver what honest `parties` send, drawn from the `source` as they draw in turn."""
         free = self.parties - 1
         drawn = source.integers(0, self.modulus, self.parties * free).reshape(self.parties, free)
         shares = np.column_stack([drawn, -drawn.sum(axis=1) % self.modulus])
@@ -134,7 +137,7 @@ class Network:
         self._shares[:] = shares
 
     def missing(self, message: Message) -> list[int]:
-        """Return the seats of the parties of which somebody lacks the share, or the broadcast."""
+        """Return the seats of which somebody lacks the `message`: "share" or "broadcast"."""
         arrived = self._shares if message == "share" else self._broadcasts[:, None]
         return [int(seat) for seat in np.flatnonzero((arrived == NOTHING).any(axis=1))]
 
@@ -154,7 +157,7 @@ class Network:
         )
 
     def view(self, coalition: Sequence[int]) -> tuple[Codes, Codes, Codes]:
-        """Return what the parties in these seats have seen: shares sent, received, broadcasts.
+        """Return what a `coalition` of seats has seen: shares sent, received, broadcasts.
 
         Shares have a row a sender and are 0 where sender and receiver are one; what a party kept
         follows from what it sent.
@@ -166,7 +169,7 @@ class Network:
 class Party:
     """A party that keeps to the protocol, and its indicator to itself.
 
-    The indicator is 1 if it holds the combination that is counted; the number is its record's.
+    The `indicator` is 1 if it holds the combination that is counted; the `number` is its record's.
     """
 
     def __init__(self, number: int, indicator: int) -> None:
@@ -175,19 +178,19 @@ class Party:
         self._kept = 0
 
     def send(self, seat: int, network: Network, source: RandomSource) -> None:
-        """Steps 1 and 2: make shares of 0, keep one, send the others."""
+        """Steps 1 and 2: draw shares of 0 from `source`; send all but `seat`'s by `network`."""
         shares = self._shares(network, source)
         self._kept = int(shares[seat])
         shares[seat] = 0
         network.send(seat, shares)
 
     def answer(self, seat: int, network: Network) -> None:
-        """Step 3: broadcast the sum of the shares that came, the one kept and the indicator."""
+        """Step 3: from `seat`, by `network`, broadcast all shares' sum plus the indicator."""
         total = int(network.received(seat).sum(dtype=np.int64)) + self._kept
         network.broadcast(seat, self.reply(total, network.modulus))
 
     def reply(self, total: int, modulus: int) -> int:
-        """Return what is broadcast, given the sum of the shares that came and the one kept."""
+        """Return what is broadcast, given the `total` of all shares it has; modulo `modulus`."""
         return (total + self._contribution()) % modulus
 
     def _shares(self, network: Network, source: RandomSource) -> Codes:
@@ -210,8 +213,8 @@ NO_FAULTS: Faults = MappingProxyType({})
 def secure_sum(parties: Sequence[Party], source: RandomSource, what: str = "the sum") -> Network:
     """Run the protocol once and return the network that carried it, with its count and traffic.
 
-    Parties draw from the source in turn; `what` is counted, for messages. Raises `SecureSumError`
-    if shares or broadcasts are missing, or the parties are too few or too many.
+    The `parties` draw from the `source` in turn; `what` is counted, for messages. Raises
+    `SecureSumError` if shares or broadcasts are missing, or the parties are too few or too many.
 
     Examples
     --------
@@ -296,9 +299,10 @@ def bivariate_distribution(
     left_out: Sequence[int] = (),
     go_on_without_missing: bool = False,
 ) -> BivariateDistribution:
-    """Count each combination of a pair of attributes by a secure sum between all records' owners.
+    """Count each combination of a `pair` of attributes by secure sums between the records' owners.
 
-    Each record is a party; those `left_out` do not take part. To `go_on_without_missing` is to run
+    Each record of `data` is a party, which draws from `source` and has its `faults`, if any; those
+    `left_out`, by number, do not take part. To `go_on_without_missing` is to run
     the whole pair again without a party whose messages are missing; else that is a
     `SecureSumError`, as are too few or too many parties.
     """
@@ -350,9 +354,10 @@ def bivariate_distributions(
     faults: Mapping[Pair, Faults] = MappingProxyType({}),
     go_on_without_missing: bool = False,
 ) -> dict[Pair, BivariateDistribution]:
-    """Count several pairs in turn, as `bivariate_distribution`; `faults` are given by pair.
+    """Count several `pairs` in turn, as `bivariate_distribution`; `faults` are given by pair.
 
-    Who is missing in a pair is left out of those that follow, and `disagreeing_margins` shows it.
+    `data`, `source`, `go_on_without_missing`: as there. Who is missing in a pair is left out of
+    those that follow, and `disagreeing_margins` shows it.
     """
     counted: dict[Pair, BivariateDistribution] = {}
     left_out: tuple[int, ...] = ()
@@ -366,7 +371,7 @@ def bivariate_distributions(
 
 
 def disagreeing_margins(distributions: Iterable[BivariateDistribution]) -> tuple[str, ...]:
-    """Return a message for each pair whose counts of an attribute differ from the first pair's.
+    """Return a message for each of `distributions` that counts an attribute unlike the first.
 
     A party has one value of an attribute, in whichever pair it is counted.
     """

@@ -57,8 +57,9 @@ def synthesize(
     random: independent of each other, as the estimate takes them to be. A cluster's distribution is
     met as closely as whole records allow, whatever the match.
 
-    Clusters are a partition of the domain's attributes, each with a distribution over its cells.
-    The records, at least one, are in random order, without marks.
+    The `clusters` are a partition of the `domain`'s attributes, each with one of `distributions`
+    over its cells. So many `records`, at least one, are in random order, drawn from the `source`,
+    and without marks.
     """
     refuse_no_source(source)
     names = [name for cluster in clusters for name in cluster]
@@ -95,8 +96,9 @@ def repeat_records(
     then comes within 1 of its expected number. The other attributes' categories lie scattered: they
     come within some 30 of 32,561 records on Adult, half of what independent draws would leave.
 
-    The records asked for, at least one, are in random order and without marks. The weights of the
-    randomized records are those of `deniable.randomized_response.adjustment.adjust`.
+    So many `records`, at least one, are in random order, drawn from the `source`, and without
+    marks. The `weights` of the randomized records, `reports`, are those of
+    `deniable.randomized_response.adjustment.adjust`, shape (records,).
     """
     refuse_no_source(source)
     _refuse_no_records(records)

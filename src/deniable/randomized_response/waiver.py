@@ -223,6 +223,8 @@ def waiver_table(
 
     A binary attribute among three is in two pairs: its value is randomized and summed twice. What
     is taken to be known are both counts of its reports; the counts of whole pairs tell no less.
+    A row for each p of the `probabilities`, in (0, 1), each of the `readings` of the matrix and
+    each number of `parties`, at least 1.
 
     The columns are ``matrix``, ``p``, ``releases`` (2), ``parties`` (that one and those who can be
     trusted); ``claimed_epsilon`` of the waiver, as if released once; ``exact_epsilon`` of the sums

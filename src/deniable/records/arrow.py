@@ -9,7 +9,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,9 @@ import pyarrow.parquet as pq
 from deniable.arrays import Floats
 from deniable.errors import DataError, plain
 from deniable.files import written_whole
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 CATEGORICAL_KEY = b"deniable"
 NUMERIC_KEY = b"deniable_numeric"
@@ -36,6 +39,12 @@ class ArrowRecords(ABC):
     @abstractmethod
     def to_arrow(self) -> pa.Table:
         """Return the records as an Arrow table."""
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the records as a DataFrame: categories as they are called, numbers as floats."""
+        frame: pd.DataFrame = self.to_arrow().to_pandas()
+        frame.attrs.clear()
+        return frame
 
     def write_parquet(self, path: Path | str, *, private: bool = False) -> None:
         """Write the records as Parquet; what they are and their marks go into the metadata.
@@ -62,6 +71,29 @@ class ArrowRecords(ABC):
             table = table.append_column(name, pa.array([note] * table.num_rows))
         with written_whole(path) as temporary:
             arrow_csv.write_csv(table, temporary)
+
+
+def column_of(frame: "pd.DataFrame", name: str, kind: pa.DataType) -> pa.Array:
+    """Return a column of a DataFrame as an Arrow array of a kind; None is what is missing.
+
+    Raises
+    ------
+    DataError
+        If there is no such column, or it has values of another kind.
+    """
+    if name not in frame.columns:
+        there = shortened(", ".join(map(str, frame.columns)))
+        raise DataError(f"the table has no column {name!r}; it has {there}")
+    try:
+        values = pa.array(frame[name], from_pandas=True)
+        if isinstance(values, pa.ChunkedArray):
+            values = values.combine_chunks()
+        return values.cast(kind)
+    except pa.ArrowException as error:
+        reason = str(error).partition("\n")[0]
+        raise DataError(
+            f"the table: column {name!r} is not as {kind} ({reason}); mend it"
+        ) from None
 
 
 def read_described(

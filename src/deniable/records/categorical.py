@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,9 @@ from deniable.errors import DataError, DeniableError
 from deniable.records import arrow
 from deniable.records.discretization import Discretization
 from deniable.records.domain import Attribute, Domain, refuse_foreign_codes
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LARGEST_COUNTED_DOMAIN = 200_000_000
 CHUNK_RECORDS = 1 << 20
@@ -66,6 +69,39 @@ class Microdata(arrow.ArrowRecords):
         if len(lengths) > 1:
             raise DataError(f"columns differ in length: {sorted(lengths)}")
         object.__setattr__(self, "columns", tuple(small))
+
+    @classmethod
+    def of_frame(cls, frame: "pd.DataFrame", domain: Domain | None = None) -> "Microdata":
+        """Return the records of a DataFrame, whose values are the names of categories.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            Numbers and truth values count by their text: 20, true.
+        domain : Domain, optional
+            The attributes to take. By default all columns, each with the values that occur, as text
+            in order: such a domain tells of the records.
+
+        Raises
+        ------
+        DataError
+            If a column is absent, or a value is missing or no category.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> Microdata.of_frame(pd.DataFrame({"sex": ["F", "M", "M"]})).counts()
+        array([1, 2])
+        """
+        names = [str(name) for name in frame.columns] if domain is None else list(domain.names)
+        texts = {name: arrow.column_of(frame, name, pa.string()) for name in names}
+        if domain is None:
+            seen = {
+                name: sorted(values.unique().drop_null().to_pylist())
+                for name, values in texts.items()
+            }
+            domain = Domain(tuple(Attribute(name, tuple(seen[name])) for name in names))
+        return cls(domain, tuple(encode(texts[a.name], a, "the table") for a in domain))
 
     def __len__(self) -> int:
         return len(self.columns[0])

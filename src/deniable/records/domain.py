@@ -185,6 +185,8 @@ class Domain:
         self._refuse_too_large()
         codes = np.asarray(joint)
         refuse_foreign_codes(codes, self.size, "the joint cells")
+        if len(self) == 1:
+            return (codes.astype(self.attributes[0].code_type, copy=False),)
         columns = np.unravel_index(codes, self.shape)
         return tuple(
             column.astype(attribute.code_type)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +16,16 @@ from deniable.errors import DataError
 from deniable.records.arrow import (
     NUMERIC_KEY,
     ArrowRecords,
+    column_of,
     read_described,
     refuse_missing_columns,
     text_column,
 )
 from deniable.records.categorical import Microdata, encode, read_parquet
 from deniable.records.domain import Attribute, refuse_foreign_codes
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ClassCodes = npt.NDArray[np.int8]
 
@@ -75,6 +79,37 @@ class NumericMicrodata(ArrowRecords):
         labels = _class_codes(self.class_name, self.classes, self.labels, len(values))
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "labels", labels)
+
+    @classmethod
+    def of_frame(cls, frame: "pd.DataFrame", class_name: str = "") -> "NumericMicrodata":
+        """Return the records of a DataFrame of numbers.
+
+        Parameters
+        ----------
+        frame : DataFrame
+        class_name : str, optional
+            The column that holds classes; all others are numbers.
+
+        Raises
+        ------
+        DataError
+            If a column has values that are no finite numbers, or there is no such class.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> NumericMicrodata.of_frame(pd.DataFrame({"age": [17, 44]})).column("age")
+        array([17., 44.])
+        """
+        names = tuple(str(name) for name in frame.columns if name != class_name)
+        read = [column_of(frame, name, pa.float64()) for name in names]
+        columns = [column.to_numpy(zero_copy_only=False) for column in read]
+        values = np.stack(columns, axis=1) if columns else np.empty((len(frame), 0))
+        if not class_name:
+            return cls(names, values)
+        texts = column_of(frame, class_name, pa.string()).dictionary_encode()
+        labels = texts.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        return cls(names, values, class_name, tuple(texts.dictionary.to_pylist()), labels)
 
     def __len__(self) -> int:
         return len(self.values)

@@ -57,7 +57,10 @@ from .overlap import (
     RecordDigests as RecordDigests,
     record_digests as record_digests,
 )
-from .planned import protect as protect
+from .planned import (
+    protect as protect,
+    randomize as randomize,
+)
 from .receipts import (
     RECEIPT as RECEIPT,
     faults_of_receipt as faults_of_receipt,

@@ -34,6 +34,8 @@ class Entry:
     ----------
     number : int, >= 1
         Of the release among those of its population.
+    population, release : str
+        Names.
     plan : str
         Digest of the plan that it is drawn by.
     epsilon : Fraction or math.inf
@@ -41,6 +43,8 @@ class Entry:
         Of the true records, under the ledger's key.
     time : str
         In UTC, of the reservation.
+    state : str
+        Reserved, for good.
     """
 
     number: int
@@ -94,7 +98,7 @@ def _text(epsilon: Number) -> str:
 
 
 def epsilon_text(epsilon: Number) -> str:
-    """Return an epsilon for people: exactly, or rounded up where that would be long."""
+    """Return an `epsilon` for people: exactly, or rounded up where that would be long."""
     if epsilon == math.inf:
         return _text(epsilon)
     exact = Fraction(epsilon)
@@ -117,7 +121,7 @@ def counted_epsilon(epsilon: float) -> Number:
 
 
 def canonical(plan: Any) -> bytes:
-    """Return plain JSON values in the one form that digests are of."""
+    """Return a `plan`, plain JSON values, in the one form that digests are of."""
     return json.dumps(plan, sort_keys=True, ensure_ascii=True, allow_nan=False).encode()
 
 

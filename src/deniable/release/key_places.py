@@ -41,7 +41,7 @@ class KeyPlace:
     command: Sequence[str] = ()
 
     def of_release(self, release: str, private: Path) -> "PlaceOfKey":
-        """Return where the key of a release lies: as it was begun, whatever is asked for now."""
+        """Return where the key of a `release` lies, begun in the folder `private`; for good."""
         file = private / PLACE_FILE
         if not file.exists():
             label = f"{release}-{secrets.token_hex(8)}"

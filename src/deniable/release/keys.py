@@ -38,16 +38,21 @@ Records = Microdata | NumericMicrodata | InPortions
 
 @dataclass(frozen=True)
 class ReleaseKey:
-    """The key of a release."""
+    """The key of a release.
+
+    Attributes
+    ----------
+    value : bytes, optional
+    """
 
     value: bytes = field(repr=False)
 
     def draws(self, plan: Any) -> KeyedDraws:
-        """Return what is drawn from, for a plan in plain JSON values."""
+        """Return what is drawn from, for a `plan` in plain JSON values."""
         return KeyedDraws(self.value, hashlib.sha256(canonical(plan)).digest())
 
     def digest(self, purpose: str, parts: Iterator[bytes]) -> str:
-        """Return a digest of parts under the key: without it nothing can be told from it."""
+        """Return a digest of `parts` for a `purpose`: without the key it tells nothing."""
         own = KeyedDraws(self.value, b"").subkey(f"digest of {purpose}", ())
         found = hmac.new(own, digestmod=hashlib.sha256)
         for part in framed(parts):
@@ -56,7 +61,7 @@ class ReleaseKey:
 
 
 def key_of_seed(*facts: Any) -> ReleaseKey:
-    """Return the key that follows from plain JSON values: it protects nobody."""
+    """Return the key that follows from `facts`, plain JSON values: it protects nobody."""
     return ReleaseKey(hashlib.sha256(canonical(["deniable key of a seed", *facts])).digest())
 
 
@@ -75,6 +80,9 @@ def key_for(
 
     Parameters
     ----------
+    release : settings
+    root_seed : int
+        Of the config, for rehearsals alone.
     folder : path
         That of the release.
     records : Microdata, NumericMicrodata or InPortions

@@ -82,7 +82,7 @@ class Lane:
         )
 
     def steps(self, release: AnyRelease) -> tuple[Step, ...]:
-        """Return the steps that a release takes, in order."""
+        """Return the steps that a `release` takes, in order."""
         last = (self.check,) if release.rehearsal else ()
         taken = (self.design, self.draw, self.audit, *self.estimates, *last)
         return tuple(step for step in taken if step.mechanism in ("", release.mechanism))

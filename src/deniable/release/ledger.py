@@ -76,7 +76,7 @@ class Ledger:
     def digests(
         self, records: Microdata | NumericMicrodata | InPortions | Columns
     ) -> RecordDigests:
-        """Return the digests of records under the ledger's key, which is made if there is none.
+        """Return the digests of `records` under the ledger's key, which is made if there is none.
 
         Digest the file as it is, with all its attributes, whichever of them a release takes:
         files are compared by whole records.
@@ -93,7 +93,7 @@ class Ledger:
             return tuple(sorted(each.name for each in self.folder.iterdir() if each.is_dir()))
 
     def entries(self, population: str) -> tuple[Entry, ...]:
-        """Return what is reserved for a population, the first one first.
+        """Return what is reserved for a `population`, the first one first.
 
         Raises
         ------
@@ -119,7 +119,7 @@ class Ledger:
                 entries.append(entry_from(file, content, population, len(entries) + 1))
 
     def total(self, population: str) -> Number:
-        """Return the sum of epsilons of a population's releases, exactly; math.inf if one is.
+        """Return the sum of epsilons of a `population`'s releases, exactly; math.inf if one is.
 
         That is the epsilon of all of them together, whoever is in how many of their files
         (sequential composition).
@@ -129,16 +129,16 @@ class Ledger:
     def overlaps(
         self, population: str, records: RecordDigests, release: str = ""
     ) -> tuple[Overlap, ...]:
-        """Return with which releases of a population other than `release` records are shared."""
+        """Return which releases of a `population`, other than `release`, had some of `records`."""
         others = (each for each in self.entries(population) if each.release != release)
         found = (overlap(records, each.release, each.records) for each in others)
         return tuple(each for each in found if each.shared)
 
     def consent_needed(self, population: str, release: str, epsilon: Number | None) -> str | None:
-        """Return the words that the next release of a population needs; None if it is the first.
+        """Return the words that the next release of a `population` needs; None if it is the first.
 
-        They hold name and number of the release and the total with it, so that no release that
-        comes between leaves them valid, or takes them.
+        They hold name and number of the `release` and the total with its `epsilon`, so that no
+        release that comes between leaves them valid, or takes them.
         """
         entries = self.entries(population)
         return _consent(population, release, entries, counted(epsilon)) if entries else None

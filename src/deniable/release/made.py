@@ -46,7 +46,7 @@ SomeRecords = TypeVar("SomeRecords", Microdata, NumericMicrodata)
 
 
 def public_source(release: AnyRelease, protected: Microdata, step: str) -> RandomSource:
-    """Return the chance of what is made of a protected file: it follows from that file.
+    """Return the chance of a `step` on the `protected` file of a `release`: it follows from that.
 
     It protects nobody and need not: whoever has the file may make the same of it, and does.
     """
@@ -59,7 +59,7 @@ def public_source(release: AnyRelease, protected: Microdata, step: str) -> Rando
 def described(
     release: AnyRelease, data_source: str, production: str = PRODUCTION_MARK
 ) -> dict[str, Any]:
-    """Return how the description of every release begins.
+    """Return how the description of a `release` begins, of records from a `data_source`.
 
     `production` is the notice of a release that is no rehearsal.
     """
@@ -75,7 +75,7 @@ def described(
 
 
 def epsilon_of(description: Mapping[str, Any]) -> float:
-    """Return the epsilon of a whole record that a release's description states.
+    """Return the epsilon of a whole record that a release's `description` states.
 
     Infinite where none is proved, and where something that it tells is not counted.
     """
@@ -87,16 +87,16 @@ def epsilon_of(description: Mapping[str, Any]) -> float:
 
 
 def in_order(release: FileRelease, drawn: SomeRecords, draws: KeyedDraws) -> SomeRecords:
-    """Return drawn records in the order that a release has them in.
+    """Return `drawn` records in the order that a `release` has them in.
 
-    A permutation by the key, unless that of the true file is asked for: whoever knows that file
-    would tell by its place whose a record is.
+    A permutation by the key of `draws`, unless that of the true file is asked for: whoever knows
+    that file would tell by its place whose a record is.
     """
     return drawn if release.order == "as_in_file" else drawn.take(draws.order(len(drawn)))
 
 
 def in_true_order(release: FileRelease, drawn: SomeRecords, draws: KeyedDraws) -> SomeRecords:
-    """Return what `in_order` was given."""
+    """Return what `in_order` was given, by `release`, `draws` and what it returned, `drawn`."""
     if release.order == "as_in_file":
         return drawn
     return drawn.take(np.argsort(draws.order(len(drawn))))
@@ -136,7 +136,7 @@ def texts_of(domain: Domain) -> list[str]:
 def marks_for(
     release: AnyRelease, data: Records, production: str = PRODUCTION_MARK
 ) -> dict[str, str]:
-    """Return the marks of a protected file of some records; parameters as those of `described`."""
+    """Return the marks of a file of protected `data`; `release`, `production` as in `described`."""
     # Not the digest of the true file: with a guess at hand it would confirm the guess.
     return {
         "data_source": data.marks.get("data_source", ""),
@@ -146,7 +146,7 @@ def marks_for(
 
 
 def notes(records: Records) -> dict[str, str]:
-    """Return the columns by which a CSV file of marked records says that nobody is in it."""
+    """Return the columns by which a CSV file of `records` says if nobody is in it."""
     marks = records.marks
     found = {"synthetic": marks["synthetic_from"]} if "synthetic_from" in marks else {}
     found |= {"rehearsal": "yes"} if marks["notice"] == REHEARSAL_MARK else {}
@@ -155,17 +155,17 @@ def notes(records: Records) -> dict[str, str]:
 
 
 def marked(table: pd.DataFrame, release: AnyRelease, records: Records) -> pd.DataFrame:
-    """Return a table that says what it rests on: a rehearsal or not, and which records."""
+    """Return a `table` that says if its `release` is a rehearsal, and of which `records`."""
     return table.assign(rehearsal=release.rehearsal, data_source=records.marks["data_source"])
 
 
 def marked_as(table: pd.DataFrame, like: pd.DataFrame) -> pd.DataFrame:
-    """Return a table marked as the one that it is made from."""
+    """Return a `table` marked as the one that it is made from, `like`."""
     return table.assign(**{name: like[name].iloc[0] for name in ("rehearsal", "data_source")})
 
 
 def read_made(files: Iterable[Path | str]) -> dict[str, Any]:
-    """Read what steps of a release left, by the names of the files without their endings.
+    """Read what steps of a release left in `files`, by their names without their endings.
 
     In tables categories are text, one of which may be called "NA", and an empty stratum is "".
     """
@@ -184,7 +184,7 @@ def _read(file: Path) -> Any:
 
 
 def write_made(files: Iterable[Path | str], made: Mapping[str, Any]) -> None:
-    """Write what a step made to files of these names, in the form that their endings say."""
+    """Write what a step `made`, by name, to `files` of these names, as their endings say."""
     for file in map(Path, files):
         match made[file.stem]:
             case pd.DataFrame() as table:

@@ -88,7 +88,8 @@ class Source:
 def rehearse(release: AnyRelease, source: Source, folder: Path | str) -> None:
     """Make a rehearsal: as a release is made, by a key that follows from the seed, and checked.
 
-    It may be repeated, and then replaces the one before.
+    Of the true records of a `source` by the settings `release`, into a `folder`. It may be
+    repeated, and then replaces the one before.
 
     Raises
     ------
@@ -119,6 +120,9 @@ def make_release(
 
     Parameters
     ----------
+    release : settings
+    source : Source
+        The true records, and where a population's releases are numbered from.
     folder : path
         That of the release, on a file system that all who may take it up share.
     ledger : Ledger

@@ -80,7 +80,7 @@ class FileMatrix(_Matrix):
     files: dict[str, Annotated[str, Field(min_length=1)]]
 
     def channel(self, proportions: Floats, block: Domain) -> "Channel":
-        """Return the matrix in the block's file."""
+        """Return the matrix in the file of the `block`, whatever its `proportions`."""
         from deniable.pram import matrix_from_file  # noqa: PLC0415 - only a design computes
 
         return matrix_from_file(self.files[" x ".join(block.names)], block)

@@ -85,6 +85,8 @@ class Overlap:
 
     Attributes
     ----------
+    release : str
+        The earlier one.
     compared : int
         Records of the file that both sketches would show: about 1,024 for files of one size, fewer
         the more of them the earlier release had.
@@ -114,7 +116,7 @@ def overlap(records: RecordDigests, release: str, earlier: RecordDigests) -> Ove
 
 
 def record_digests(records: Microdata | NumericMicrodata | Columns, key: bytes) -> RecordDigests:
-    """Return what a ledger keeps of some records.
+    """Return what a ledger keeps of some `records`, under its `key` of 32 bytes.
 
     Raises
     ------

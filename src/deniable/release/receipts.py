@@ -47,7 +47,7 @@ def receipt_of(release: str, public: Path) -> dict[str, Any]:
 
 
 def faults_of_receipt(receipt: Path | str) -> list[str]:
-    """Return a line for each published file that is not what its receipt says.
+    """Return a line for each published file that is not what its `receipt` says.
 
     One line, of the receipt, if that is damaged.
     """
@@ -65,7 +65,7 @@ def faults_of_receipt(receipt: Path | str) -> list[str]:
 
 
 def refuse_real(release: str, folder: Path) -> None:
-    """Raise `DeniableError` if a release that is no rehearsal was begun in a folder."""
+    """Raise `DeniableError` if `release`, one that is no rehearsal, was begun in a `folder`."""
     if (folder / PRIVATE / RECORDS_FILE).exists():
         raise DeniableError(
             f"release {release!r} was begun in {folder} as no rehearsal, and cannot be drawn "

@@ -13,7 +13,7 @@ from deniable.release.settings import LANE_OF
 
 
 def folders_of(left: Iterable[Path | str]) -> list[Path]:
-    """Return the folders of releases by what they leave: folders of rehearsals, and receipts."""
+    """Return the folders of releases by what is `left`: folders of rehearsals, and receipts."""
     paths = map(Path, left)
     return list(
         dict.fromkeys(p.parent if p.name in (PUBLIC, PRIVATE) else p.parent.parent for p in paths)
@@ -26,7 +26,7 @@ def lane_of(folder: Path) -> Lane:
 
 
 def audited_releases(left: Iterable[Path | str]) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """Yield name, mechanism and audited claims of releases, by what they leave.
+    """Yield name, mechanism and audited claims of releases, by what is `left` of them.
 
     Of what was computed on true records those of rehearsals alone.
     """
@@ -48,7 +48,7 @@ def _for_all(made: Mapping[str, Any], audited: pd.DataFrame) -> pd.DataFrame:
 
 
 def shown_of(folder: Path) -> dict[str, Any]:
-    """Return what a page shows of the release in a folder, by the names of files."""
+    """Return what a page shows of the release in a `folder`, by the names of files."""
     lane = lane_of(folder)
     made = _as_shown(folder, lane.shown)
     if "audit" in made:

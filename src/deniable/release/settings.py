@@ -162,7 +162,7 @@ class AskedRelease(FileRelease):
     joint: Joint = Field(default_factory=list)
 
     def blocks(self, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-        """Return which of the attributes go through a channel together, in order of the first."""
+        """Return which of the attributes `names` share a channel, in order of the first of each."""
         return _blocks(self.joint, names)
 
 

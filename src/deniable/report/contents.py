@@ -49,9 +49,9 @@ class Contents:
 
 
 def gather(files: Any, config: Mapping[str, Any]) -> Contents:
-    """Read everything that the report shows, from the inputs of its rule by name.
+    """Read everything that the report shows, from `files`, the inputs of its rule by name.
 
-    The config is without its data section: that may name a folder of the machine.
+    The `config` is without its data section: that may name a folder of the machine.
     """
     return Contents(
         tables={Path(path).stem: read_table(path) for path in [*files.tables, *files.audits]},

@@ -45,7 +45,7 @@ OPENING = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>", re.DOT
 
 
 def write(output: Path | str, contents: Contents) -> None:
-    """Write the report: as one file if its name ends in ".html", else as a folder of pages."""
+    """Write the report of `contents`: in one file if `output` ends in ".html", else in a folder."""
     if str(output).endswith(".html"):
         write_text(output, render(contents))
         return

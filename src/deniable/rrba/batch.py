@@ -100,6 +100,10 @@ def collect(
         Of the clients of each block: see `sampled_blocks` and `split_blocks`. A block may be empty.
     keep : float, in (0, 1)
         p.
+    generator : numpy.random.Generator
+        Draws who answers truly, and the fake answers.
+    rule : Rule, optional
+        How a block's reports make the table of the next.
     """
     refuse_bad_keep(keep)
     true = np.asarray(true_counts)
@@ -149,6 +153,15 @@ def sampled_blocks(
 ) -> Counts:
     """Draw clients with replacement from a distribution over cells, so many for each block.
 
+    Parameters
+    ----------
+    truth : shape (cells,), a distribution
+    sizes : sequence of int, from 0 on
+        Clients of each block.
+    runs : int
+        How often all blocks are drawn.
+    generator : numpy.random.Generator
+
     Returns
     -------
     array of int64, shape (runs, blocks, cells)
@@ -169,6 +182,10 @@ def split_blocks(
         Of the file.
     sizes : sequence of int
         Clients of each block; they sum to the records of the file.
+    runs : int
+        How often the file is dealt out.
+    generator : numpy.random.Generator
+        Shuffles the records.
 
     Returns
     -------
@@ -190,7 +207,7 @@ def split_blocks(
 
 
 def block_sizes(records: int, size: int) -> tuple[int, ...]:
-    """Return the sizes of blocks of `size` clients; the last block has what is left.
+    """Return the sizes of blocks of `size` clients for all `records`; the last has what is left.
 
     Examples
     --------

@@ -25,6 +25,8 @@ class Question:
     ----------
     number : int
         No two questions of an aggregator have the same. A question sent again keeps its own.
+    client : str
+        The name of who is asked.
     keep : float
         p, the probability of a true answer.
     view : tuple of combinations
@@ -65,7 +67,17 @@ def _are_rows(value: Any, kind: type) -> bool:
 
 @dataclass(frozen=True)
 class Answer:
-    """From a client to the aggregator: one cell for each combination, through the channel."""
+    """From a client to the aggregator: one cell for each combination, through the channel.
+
+    Attributes
+    ----------
+    question : int
+        The question's number.
+    client : str
+        The name of who answers.
+    cells : tuple of int, from 0 on
+        One a combination of the question's view, in its order.
+    """
 
     question: int
     client: str
@@ -74,7 +86,10 @@ class Answer:
 
 @dataclass(frozen=True)
 class Refusal:
-    """From a client to the aggregator. It depends on the questions alone, not on true values."""
+    """From a client to the aggregator. It depends on the questions alone, not on true values.
+
+    It gives the number of the `question`, the name of the `client`, and its `reason` in words.
+    """
 
     question: int
     client: str
@@ -89,6 +104,8 @@ class BlockReport:
     ----------
     block : int
         By the aggregator's count: others count their own.
+    combination : tuple of str
+        The attributes.
     keep : float
         p.
     table : tuple of float
@@ -152,10 +169,16 @@ class Client:
 
     Parameters
     ----------
+    name : str
+        By which it is asked, and which its messages carry.
+    domain : Domain
+        The attributes that may be asked about.
     values : sequence of int
         The true codes, one an attribute of the domain. They leave through the channel only.
     budget : float, > 0
         Epsilon that all answers together may cost; infinite for a client that minds nothing.
+    source : source of randomness
+        Draws the answers; it must be secret.
     """
 
     def __init__(
@@ -188,7 +211,7 @@ class Client:
         return self._spent
 
     def answer(self, question: Question) -> Answer | Refusal:
-        """Answer a question, or refuse it."""
+        """Answer a `question`, or refuse it if it is malformed or beyond the budget."""
         if question in self._answered:
             return self._answered[question]
         try:

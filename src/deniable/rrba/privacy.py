@@ -26,6 +26,8 @@ from deniable.rrba.tables import refuse_bad_keep, table_channel
 def claimed_epsilon(keep: float) -> float:
     """Return ln(1 / (1 - p)), the epsilon of Theorem 4.1 and equation (6). It does not hold.
 
+    p, `keep`, is in (0, 1).
+
     Examples
     --------
     >>> round(claimed_epsilon(0.5), 3)
@@ -36,7 +38,7 @@ def claimed_epsilon(keep: float) -> float:
 
 
 def keep_of_claim(epsilon: float) -> float:
-    """Return p = 1 - exp(-epsilon), equation (6).
+    """Return p = 1 - exp(-`epsilon`), equation (6), for an epsilon above 0.
 
     The p of [rrba], Figure 6, come from here: epsilons .01, .05, .1, .15, .25 and .35 give .009,
     .048, .095, .139, .221 and .295, cut off after three digits.
@@ -70,8 +72,9 @@ def answer_epsilon(table: npt.ArrayLike, keep: float) -> float:
 def view_epsilon(tables: Sequence[npt.ArrayLike], keep: float) -> float:
     """Return the exact epsilon of a client's answers to all combinations of a view, rounded up.
 
-    The sum over its tables: combinations of a view share no attribute, so that some two records
-    are at each table's worst at once, and answers are independent.
+    The sum over its `tables`, distributions of the shape (cells,) each: combinations of a view
+    share no attribute, so that some two records are at each table's worst at once, and answers are
+    independent. p, `keep`, is in (0, 1).
     """
     return ProductChannel(tuple(table_channel(table, keep) for table in tables)).epsilon
 
@@ -115,7 +118,8 @@ def repeated_epsilon(tables: Sequence[npt.ArrayLike], keep: float) -> float:
 def floor_epsilon(cells: int, keep: float, floor: float) -> float:
     """Return the epsilon that a floor guarantees for one answer, whatever the data: rounded up.
 
-    Every cell of the table is at least floor / cells, so epsilon is at most
+    Every one of the table's `cells` is at least `floor` / cells, the floor in [0, 1]; p, `keep`, is
+    in (0, 1). So epsilon is at most
     ln(1 + p cells / ((1 - p) floor)); a table that touches its floor attains it. At floor 1 the
     table is uniform. Infinite for floor 0, and 0 for one cell.
     """
@@ -136,7 +140,8 @@ def keep_for_epsilon(cells: int, epsilon: float, floor: float = 1.0) -> float:
     """Return the p at which a table's answers are epsilon-differentially private under a floor.
 
     Solves ln(1 + p cells / ((1 - p) floor)) = epsilon; rounded so that the guarantee is not above
-    epsilon.
+    `epsilon`, which is above 0. The table has at least 2 `cells`, each at least `floor` / cells,
+    the floor in (0, 1]; 1 if it is uniform.
 
     Examples
     --------
@@ -202,7 +207,8 @@ def guaranteed_epsilon(sizes: Sequence[int], keep: float, floor: float) -> float
     """Return the epsilon that a floor guarantees for the answers of a view, rounded up once.
 
     The sum of the `floor_epsilon` of its tables, attained where each touches its floor. Infinite
-    for floor 0, if a table has two cells.
+    for floor 0, if a table has two cells. The `sizes` are the tables' numbers of cells; `keep`, p,
+    and `floor` are as there.
     """
     for cells in sizes:
         floor_epsilon(cells, keep, floor)  # refuses what is none
@@ -216,7 +222,8 @@ def guaranteed_epsilon(sizes: Sequence[int], keep: float, floor: float) -> float
 def variance_inflation(truth: npt.ArrayLike, table: npt.ArrayLike, keep: float) -> float:
     """Return the trace of the estimate's variance, in units of that of sampling alone.
 
-    sum of lambda (1 - lambda) / (p^2 sum of pi (1 - pi)) with lambda = p pi + (1 - p) q.
+    sum of lambda (1 - lambda) / (p^2 sum of pi (1 - pi)) with lambda = p pi + (1 - p) q, for the
+    distributions pi, `truth`, and q, `table`, of the shape (cells,), and p, `keep`, in (0, 1).
     """
     pi, q = np.asarray(truth, dtype=float), np.asarray(table, dtype=float)
     reported = table_channel(q, keep).reported(pi)

@@ -30,12 +30,16 @@ class Aggregator:
 
     Parameters
     ----------
+    domain : Domain
+        The attributes that views are of.
     views : sequence of views
         Each client is asked one of them, drawn at random.
     keep : float, in (0, 1)
         p.
     generator : numpy.random.Generator
         Draws the views. It needs no secrecy.
+    rule : Rule, optional
+        How a block's answers make the table of the next.
     """
 
     def __init__(
@@ -65,11 +69,11 @@ class Aggregator:
         """Messages that were not counted, by reason."""
 
     def table(self, combination: Combination) -> Floats:
-        """Return the table that the next clients are sent."""
+        """Return the table over a `combination` that the next clients are sent, shape (cells,)."""
         return self._states[combination].table
 
     def open_block(self, clients: Sequence[str]) -> list[Question]:
-        """Start a block; return a question for each client, none if there are none.
+        """Start a block; return a question for each of the `clients`, given by name.
 
         Raises `DeniableError` if the block before is open, or a client is named twice.
         """
@@ -87,7 +91,7 @@ class Aggregator:
         return list(self._open.values())
 
     def receive(self, message: Answer | Refusal) -> None:
-        """Count an answer: the first to each open question, from the client that was asked."""
+        """Count a `message`: the first to each open question, from the client that was asked."""
         number = message.question if type(message.question) is int else 0
         question = self._open.get(number)
         if question is None:
@@ -140,7 +144,7 @@ class Server:
         self._counted: dict[Combination, set[str]] = defaultdict(set)
 
     def receive(self, report: BlockReport) -> None:
-        """Keep the answers of clients that have not been counted.
+        """Keep the answers in a `report` of clients that have not been counted.
 
         Raises `DeniableError` if the table has not the cells that it had before.
         """
@@ -163,11 +167,11 @@ class Server:
         return list(self._reports)
 
     def answers(self, combination: Combination) -> int:
-        """Return the number of answers."""
+        """Return the number of answers about a `combination`."""
         return sum(sum(report.counts) for report in self._of(combination))
 
     def estimate(self, combination: Combination) -> Floats:
-        """Return the unbiased estimate of a combination's true proportions, from all blocks.
+        """Return the unbiased estimate of a `combination`'s true proportions, from all blocks.
 
         The sum over blocks of (o - n (1 - p) q), divided by that of n p; it sums to 1 but may leave
         [0, 1].
@@ -207,6 +211,14 @@ def run_block(
 
     Parameters
     ----------
+    aggregator : Aggregator
+        Asks, without a block that is open.
+    server : Server
+        Gets the block's reports.
+    clients : mapping of names to Client
+        Those that there are.
+    asked : sequence of str
+        The names of those to ask.
     deliver, deliver_back : callable, optional
         The network, to the clients and back: which of the messages arrive, how often and in which
         order.

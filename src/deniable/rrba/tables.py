@@ -104,14 +104,19 @@ class TableState:
 
     @classmethod
     def uniform(cls, cells: int, runs: tuple[int, ...] = ()) -> "TableState":
-        """Return the state before the first client: a uniform table."""
+        """Return the state before the first client: a uniform table of so many `cells`.
+
+        `runs` is the shape of the leading axes, by default none.
+        """
         if cells < 1:
             raise DeniableError(f"a table has at least 1 cell, not {cells}")
         shape = (*runs, cells)
         return cls(np.full(shape, 1 / cells), np.zeros(shape, dtype=np.int64), np.zeros(shape))
 
     def updated(self, reported: npt.ArrayLike, keep: float, rule: Rule) -> "TableState":
-        """Return the state after a block with counts of the shape (..., cells); p is ``keep``.
+        """Return the state after a block that `reported` counts of the shape (..., cells).
+
+        p is `keep`, in (0, 1), and the table of the next block follows by the `rule`.
 
         A run without reports stays as it is. Raises `DeniableError` if these are no counts.
         """
@@ -137,7 +142,10 @@ class TableState:
         return drawn_distribution(self.table)
 
     def estimate(self, keep: float) -> Floats:
-        """Return the unbiased estimate from all reports so far; uniform where there are none."""
+        """Return the unbiased estimate from all reports so far; uniform where there are none.
+
+        Of the shape (..., cells); p, `keep`, is in (0, 1).
+        """
         total = self.counts.sum(axis=-1, keepdims=True)
         truth = pooled_estimate(self.counts, self.exposure, total, keep)
         return np.asarray(np.where(total > 0, truth, 1 / self.counts.shape[-1]))
@@ -155,8 +163,9 @@ def _made_table(estimate: Floats, rule: Rule) -> Floats:
 def printed_estimate(reported: npt.ArrayLike, table: npt.ArrayLike, keep: float) -> Floats:
     """Return T' = (o / n - T (1 - p)) / p, equation (4).
 
-    It sums to 1 if T does, and may leave [0, 1]. Without reports it is T. Non-negative counts and
-    the tables T that clients were sent have the shape (..., cells); p, ``keep``, is in (0, 1).
+    It sums to 1 if T does, and may leave [0, 1]. Without reports it is T. Non-negative counts,
+    `reported`, and the `table` T that clients were sent have the shape (..., cells); p, `keep`, is
+    in (0, 1).
     Raises `DeniableError` if these are no counts.
 
     Examples
@@ -248,7 +257,7 @@ def table_channel(table: npt.ArrayLike, keep: float) -> KeepOrReplace:
 
 
 def checked_counts(reported: npt.ArrayLike, cells: int) -> Counts:
-    """Return counts of reports, shape (..., cells), as an array.
+    """Return counts that are `reported`, shape (..., `cells`), as an array.
 
     Expected counts need not be whole.
 

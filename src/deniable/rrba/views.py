@@ -23,7 +23,10 @@ LARGEST_NUMBER_OF_COMBINATIONS = 200_000
 
 
 def fewest_views(attributes: int, size: int) -> int:
-    """Return C(d, k) / floor(d / k), rounded up: no set of views that covers all has fewer."""
+    """Return C(d, k) / floor(d / k), rounded up: no set of views that covers all has fewer.
+
+    d are the `attributes` and k, `size`, those of a combination: 1 .. d.
+    """
     return -(-math.comb(attributes, size) // (attributes // size))
 
 

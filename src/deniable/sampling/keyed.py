@@ -49,6 +49,7 @@ VERSION = b"deniable keyed draws 1"
 KEY_BYTES = 32
 BLOCK_BYTES = 16
 NARROW, WIDE = 16, 64  # bits of a word
+CHUNK_RECORDS = 1 << 16  # whose words are made at a time, to order all
 PURPOSES = {NARROW: "outcome", WIDE: "wide outcome"}
 
 Words = npt.NDArray[np.unsignedinteger]
@@ -105,15 +106,24 @@ class KeyedDraws:
         A permutation of 0 .. records - 1, shape (records,), uniform but for records that tie in
         all 128 bits.
         """
+        first: Words = np.empty(records, dtype=np.uint64)
+        for start, words in self._order_words(records):
+            first[start : start + len(words)] = words[:, 0]
+        order = np.argsort(first)
+        for start in range(0, records, CHUNK_RECORDS):
+            part = first[order[start : start + CHUNK_RECORDS + 1]]
+            if np.any(part[1:] == part[:-1]):
+                second = np.concatenate([each[:, 1] for _, each in self._order_words(records)])
+                return np.lexsort((second, first))
+        return order
+
+    def _order_words(self, records: int) -> Iterator[tuple[int, Words]]:
+        """Yield the two words of each record that order them, and the first record's number."""
         counter = modes.CTR(bytes(BLOCK_BYTES))
         stream = Cipher(algorithms.AES(self.subkey("order", ())), counter).encryptor()
-        words = np.frombuffer(stream.update(bytes(BLOCK_BYTES * records)), dtype="<u8")
-        first, second = words.reshape(-1, 2).T
-        order = np.argsort(first)
-        sorted_first = first[order]
-        if np.any(sorted_first[1:] == sorted_first[:-1]):
-            return np.lexsort((second, first))
-        return order
+        for start in range(0, records, CHUNK_RECORDS):
+            made = stream.update(bytes(BLOCK_BYTES * min(CHUNK_RECORDS, records - start)))
+            yield start, np.frombuffer(made, dtype="<u8").reshape(-1, 2)
 
     def column(self, names: Sequence[str], records: int | Numbers) -> "KeyedColumn":
         """Return what reports on the attributes `names`, together, are drawn from.

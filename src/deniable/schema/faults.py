@@ -45,7 +45,7 @@ class Faults:
             self._unkept += 1
 
     def add_row(self, where: str, number: int, what: str) -> None:
-        """Add a row that is no record, number `number` of the file from 1."""
+        """Add row `number`, from 1, of the file `where`, which is no record, and `what` it is."""
         insort(self._skipped.setdefault(where, []), number)
         if len(self._found) < MOST_KEPT:
             self._found[where, f"record {number:,} {what}"] = -1, 1
@@ -64,10 +64,14 @@ class Faults:
 
         Parameters
         ----------
+        where : str
+            The file.
         first : int
             Number of the first of these records, from 0.
         indices : array of int
             Of each record, the index of its value if that is a fault, else -1.
+        dictionary : array of str
+            The values.
         tell : callable
             What to say of a value.
         """

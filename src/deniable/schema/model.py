@@ -14,7 +14,7 @@ from deniable.errors import DataError, shown
 from deniable.records import Attribute, Domain
 from deniable.schema.texts import unfit
 from deniable.schema.types import refuse_foreign_values
-from deniable.validation import Name, Strict, fault_lines, message, read_yaml
+from deniable.validation import Name, Strict, fault_lines, message, read_yaml, yaml_values
 
 FORMAT, VERSION = "deniable-schema", 1
 MISSING = "(missing)"
@@ -37,7 +37,7 @@ def number_text(number: float) -> str:
 
 
 class FileFormat(Strict):
-    """How records lie in a file; delimiter and encoding are those of a CSV file."""
+    """How records lie in a file of a `kind`; `delimiter` and `encoding` are those of a CSV file."""
 
     kind: Literal["csv", "parquet", "arrow"]
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
@@ -171,8 +171,11 @@ class Schema(Strict):
 
     Attributes
     ----------
+    format, version
+        What a file of this kind begins with.
     population : str
         Whose records these are: epsilons of all releases of one population add up.
+    file : FileFormat
     columns : list of Column
         In the order of the file.
     """
@@ -220,13 +223,17 @@ class Schema(Strict):
 
 
 def schema_from(values: Any, where: str = "the schema") -> Schema:
-    """Return a schema from plain `values`; `where` says in messages what they are of.
+    """Return a schema from plain `values`, or from YAML as `draft_schema` returns it.
+
+    `where` says in messages what they are of.
 
     Raises
     ------
     DataError
         With a line for each fault.
     """
+    if isinstance(values, str):
+        values = yaml_values(values, where)
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         raise DataError(f"{where}: no schema; one begins with format: {FORMAT}")
     try:

@@ -40,7 +40,7 @@ class Portion:
 
 
 class RecordsFile:
-    """Records, read by their schema; `open` makes one.
+    """Records of a `source`, read by their `schema`, with columns `passed` on; `open` makes one.
 
     Examples
     --------
@@ -69,6 +69,7 @@ class RecordsFile:
         source : path or table
             Of a CSV, Parquet or Arrow file, or a folder of Parquet files, which are read in the
             order of their names; or a table of pandas, Polars or pyarrow.
+        schema : Schema
         passed : sequence of str, optional
             The identifiers and weights to read; by default all. What is not read costs no time.
 

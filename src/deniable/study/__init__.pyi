@@ -1,12 +1,8 @@
 from .bootstrap import How as How
 from .catalog import (
-    DESIGNED as DESIGNED,
     MINUTES as MINUTES,
     SECONDS as SECONDS,
-    WRITTEN as WRITTEN,
     Analysis as Analysis,
-    AnalysisTable as AnalysisTable,
-    Columns as Columns,
     Figure as Figure,
     Given as Given,
     Paper as Paper,
@@ -96,4 +92,10 @@ from .settings import (
     Share as Share,
     StudySettings as StudySettings,
     Values as Values,
+)
+from .tables import (
+    DESIGNED as DESIGNED,
+    WRITTEN as WRITTEN,
+    AnalysisTable as AnalysisTable,
+    Columns as Columns,
 )

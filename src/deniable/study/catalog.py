@@ -11,18 +11,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from deniable.errors import from_extras
+from deniable.study.tables import WRITTEN, AnalysisTable, Columns
 
 if TYPE_CHECKING:  # not at run time: every job's process reads this module
     import pandas as pd
 
-WRITTEN = 2e-8  # tables have 9 digits: numbers that differ by less, relatively, are the same
-COMPUTED = 1e-6
-"""The same for what sums and solvers compute, which differ with versions and kinds of processor."""
-DESIGNED = 1e-3  # the same for channels found by search, which stops where little is left to gain
-
 
 def resolve(place: str) -> Any:
-    """Return the object that a catalog names, "module:name" or "module:Class.method"."""
+    """Return what a catalog names by its `place`, "module:name" or "module:Class.method"."""
     module, _, names = place.partition(":")
     with from_extras():
         found: Any = import_module(f"deniable.{module}")
@@ -38,6 +34,11 @@ class Resources:
     Minutes are at least five times those of the slowest job at full size, megabytes have room for
     the two Snakemakes around a job on its node (200 each); see docs/cluster.md. All use one thread.
     No entry's digest has them (``repr=False``): they change no result.
+
+    Attributes
+    ----------
+    minutes : int, optional
+    memory_mb : int, optional
     """
 
     minutes: int = 3
@@ -50,23 +51,38 @@ MINUTES = Resources(15, 1500)  # of jobs that may take minutes and up to 500 MB
 
 @dataclass(frozen=True)
 class Study:
-    """An experiment that is repeated over the cells of a grid."""
+    """An experiment that is repeated over the cells of a grid.
 
-    # A class that is a `deniable.study.Simulator`, or a class method that makes one, from true
-    # records and what it takes.
+    Attributes
+    ----------
+    simulator : str
+        A class that is a `deniable.study.Simulator`, or a class method that makes one, from
+        true records and what it takes.
+    takes : tuple of str, optional
+        The study's settings that it takes, by name.
+    summary : Literal["median", "mean"], optional
+        Of the replicates of each output.
+    published_column : str, optional
+        Of the printed numbers in their files.
+    published_replicates : int, optional
+        The runs behind each of them.
+    datasets : tuple of str, optional
+        Whose true records it simulates on; of several, the simulator gets a mapping by name.
+        None if it draws its data from a model of its own.
+    resources : Resources, optional
+        Of a chunk, which a user's own ``chunks`` may make larger than the committed config's.
+    """
+
     simulator: str
-    takes: tuple[str, ...] = ()  # the study's settings that it takes, by name
-    summary: Literal["median", "mean"] = "median"  # of the replicates of each output
-    published_column: str = ""  # of the printed numbers in their files
-    published_replicates: int | None = None  # the runs behind each of them
-    # Whose true records it simulates on; of several, the simulator gets a mapping by name. None if
-    # it draws its data from a model of its own.
+    takes: tuple[str, ...] = ()
+    summary: Literal["median", "mean"] = "median"
+    published_column: str = ""
+    published_replicates: int | None = None
     datasets: tuple[str, ...] = ("adult",)
-    # Of a chunk, which a user's own ``chunks`` may make larger than the committed config's.
     resources: Resources = field(default=Resources(30, 1500), repr=False)
 
     def on(self, data: Any, settings: Mapping[str, Any]) -> Any:
-        """Return the simulator on true records (None: it has a model of its own)."""
+        """Return the simulator with `settings` on true `data` (None: it has a model of its own)."""
         asked = {name: settings[name] for name in self.takes}
         asked = {k: tuple(v) if isinstance(v, list) else v for k, v in asked.items()}
         return resolve(self.simulator)(*([data] if self.datasets else []), **asked)
@@ -84,49 +100,64 @@ class Study:
 
 
 @dataclass(frozen=True)
-class Columns:
-    """What the columns of a table are, for the baseline that a quick run is held against."""
-
-    keys: tuple[str, ...]  # they name a row; none: its place among rows that are otherwise unnamed
-    estimate: str = ""  # the column that ci_low and ci_high belong to, "" if there is none
-    summary: Literal["median", "mean"] = "mean"  # of the estimate's replicates
-    verdict: str = "verdict"  # the column of verdicts
-    # What depends on the draws and has no interval, and what is said in words: not kept.
-    by_chance: tuple[str, ...] = ()
-    # A column, and how it begins in rows that depend on the draws altogether: not kept either.
-    rows_by_chance: tuple[str, str] | None = None
-    tolerance: float = COMPUTED  # relative, for numbers that do not depend on chance
-    decided_elsewhere: bool = False  # a verdict rests on simulated numbers of other rows or tables
-
-
-@dataclass(frozen=True)
 class StudyTable:
-    """A table that a study fills."""
+    """A table that a study fills.
 
-    id: str  # of the file under results/tables
-    title: str  # as a reader of the report sees it
-    keys: tuple[str, ...]  # columns that name a row, in order
-    study: str = ""  # in the config; by default its own id
-    # Files of printed numbers under resources/published, without ".csv"; none for the numbers
-    # behind a figure that the paper only draws, or that it does not have.
+    Attributes
+    ----------
+    id : str
+        Of the file under results/tables.
+    title : str
+        As a reader of the report sees it.
+    keys : tuple of str
+        Columns that name a row, in order.
+    study : str, optional
+        In the config; by default its own id.
+    published : tuple of str, optional
+        Files of printed numbers under resources/published, without ".csv"; none for the numbers
+        behind a figure that the paper only draws, or that it does not have.
+    where : mapping of str to Any, optional
+        The cells and outputs of the study that belong to the table, by value or values; empty:
+        all.
+    value : str, optional
+        Name of the column of summaries; the summary's own if empty.
+    reshape : str, optional
+        A function of the results, applied before they are compared.
+    finish : str, optional
+        (results, printed numbers or None) -> the table, if comparing does not do.
+    by_chance : tuple of str, optional
+        As in `Columns`.
+    decided_elsewhere : bool, optional
+        As in `Columns`.
+    on_request : bool, optional
+        The file config/config.yaml does not ask for it.
+    audited : tuple of str, optional
+        As in `AnalysisTable`.
+    resources : Resources, optional
+        To collect it.
+    """
+
+    id: str
+    title: str
+    keys: tuple[str, ...]
+    study: str = ""
     published: tuple[str, ...] = ()
-    # The cells and outputs of the study that belong to the table, by value or values; empty: all.
     where: Mapping[str, Any] = field(default_factory=dict)
-    value: str = ""  # name of the column of summaries; the summary's own if empty
-    reshape: str = ""  # a function of the results, applied before they are compared
-    finish: str = ""  # (results, printed numbers or None) -> the table, if comparing does not do
-    by_chance: tuple[str, ...] = ()  # as in `Columns`
-    decided_elsewhere: bool = False  # as in `Columns`
-    on_request: bool = False  # config/config.yaml does not ask for it
-    audited: tuple[str, ...] = field(default=(), repr=False)  # as in `AnalysisTable`
-    resources: Resources = field(default=SECONDS, repr=False)  # to collect it
+    value: str = ""
+    reshape: str = ""
+    finish: str = ""
+    by_chance: tuple[str, ...] = ()
+    decided_elsewhere: bool = False
+    on_request: bool = False
+    audited: tuple[str, ...] = field(default=(), repr=False)
+    resources: Resources = field(default=SECONDS, repr=False)
 
     def __post_init__(self) -> None:
         """Take the study of the same name, unless another is given."""
         object.__setattr__(self, "study", self.study or self.id)
 
     def holds(self, cell: Mapping[str, Any]) -> bool:
-        """Return whether a cell, or a row, belongs to the table."""
+        """Return whether a `cell`, or a row, belongs to the table."""
         return all(
             cell[key] in (values if isinstance(values, tuple) else (values,))
             for key, values in self.where.items()
@@ -139,7 +170,7 @@ class StudyTable:
         return bool(self.published) and not (self.reshape or self.finish)
 
     def columns(self, study: Study) -> Columns:
-        """Return what its columns are, given the study that fills it."""
+        """Return what its columns are, given the `study` that fills it."""
         return Columns(
             tuple(key for key in self.keys if key not in self.by_chance),
             self.value or ("regenerated" if self.published else study.summary),
@@ -151,66 +182,95 @@ class StudyTable:
 
 
 @dataclass(frozen=True)
-class AnalysisTable:
-    """A table that no study fills."""
-
-    id: str  # of the file, without ".csv"
-    made_by: str  # the function that computes it, which the report names under it
-    # What its columns are, or the keys alone; None for a part of a table, neither shown nor kept.
-    described: "Columns | tuple[str, ...] | None"
-    folder: str = "tables"  # under results/
-    # The functions of `deniable.papers.audit` that read its claims of privacy. They are no part of
-    # what makes the table: its jobs' digests follow neither their names nor their code.
-    audited: tuple[str, ...] = field(default=(), repr=False)
-
-    @property
-    def columns(self) -> Columns | None:
-        """What its columns are."""
-        return Columns(self.described) if isinstance(self.described, tuple) else self.described
-
-    @property
-    def path(self) -> str:
-        """The file."""
-        return f"results/{self.folder}/{self.id}.csv"
-
-
-@dataclass(frozen=True)
 class Given:
-    """What an analysis computes from."""
+    """What an analysis computes from.
 
-    data: Mapping[str, Any] = field(default_factory=dict)  # records, as `Analysis.data` names them
+    Attributes
+    ----------
+    data : mapping of str to Any, optional
+        Records, as `Analysis.data` names them.
+    tables : mapping of str to "pd.DataFrame", optional
+    published : mapping of str to str, optional
+        Paths of files of printed numbers.
+    settings : mapping of str to Any, optional
+        As `Analysis.settings` names them.
+    seed : int, optional
+        The root seed.
+    """
+
+    data: Mapping[str, Any] = field(default_factory=dict)
     tables: Mapping[str, "pd.DataFrame"] = field(default_factory=dict)
-    published: Mapping[str, str] = field(default_factory=dict)  # paths of files of printed numbers
-    settings: Mapping[str, Any] = field(default_factory=dict)  # as `Analysis.settings` names them
-    seed: int = 0  # the root seed
+    published: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """A computation that fills one table or several, once; a rule of the workflow."""
+    """A computation that fills one table or several, once; a rule of the workflow.
 
-    name: str  # of the rule
-    run: str  # a function of `Given` that returns a mapping of ids to tables
-    tables: tuple[AnalysisTable, ...]  # that it fills
-    says: str  # what it does, as Snakemake tells it
-    data: tuple[str, ...] = ()  # sets that it reads, by the names of their files in results/data
-    needs: tuple[str, ...] = ()  # tables that it reads, by id; it is not made without them
-    takes_what_is_there: bool = False  # leaves out those that a config makes no cells for
-    published: tuple[str, ...] = ()  # files of printed numbers that it reads
-    settings: str = ""  # its part of the config, "studies.name" or "analyses.name"
-    caption: str = ""  # of its first table in Snakemake's own report: a file in workflow/report
+    Attributes
+    ----------
+    name : str
+        Of the rule.
+    run : str
+        A function of `Given` that returns a mapping of ids to tables.
+    tables : tuple of AnalysisTable
+        That it fills.
+    says : str
+        What it does, as Snakemake tells it.
+    data : tuple of str, optional
+        Sets that it reads, by the names of their files in results/data.
+    needs : tuple of str, optional
+        Tables that it reads, by id; it is not made without them.
+    takes_what_is_there : bool, optional
+        Leaves out those that a config makes no cells for.
+    published : tuple of str, optional
+        Files of printed numbers that it reads.
+    settings : str, optional
+        Its part of the config, "studies.name" or "analyses.name".
+    caption : str, optional
+        Of its first table in Snakemake's own report: a file in workflow/report.
+    resources : Resources, optional
+    """
+
+    name: str
+    run: str
+    tables: tuple[AnalysisTable, ...]
+    says: str
+    data: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    takes_what_is_there: bool = False
+    published: tuple[str, ...] = ()
+    settings: str = ""
+    caption: str = ""
     resources: Resources = field(default=SECONDS, repr=False)
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure, drawn from tables."""
+    """A figure, drawn from tables.
 
-    id: str  # of the files under results/figures
-    draw: str  # a function of its tables that returns a matplotlib Figure
-    shows: str  # for those who hear the page
-    tables: tuple[str, ...] = ()  # ids; by default its own
-    options: Mapping[str, Any] = field(default_factory=dict)  # further arguments of ``draw``
+    Attributes
+    ----------
+    id : str
+        Of the files under results/figures.
+    draw : str
+        A function of its tables that returns a matplotlib Figure.
+    shows : str
+        For those who hear the page.
+    tables : tuple of str, optional
+        Ids; by default its own.
+    options : mapping of str to Any, optional
+        Further arguments of ``draw``.
+    resources : Resources, optional
+    """
+
+    id: str
+    draw: str
+    shows: str
+    tables: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
     resources: Resources = field(default=SECONDS, repr=False)
 
     def __post_init__(self) -> None:
@@ -220,40 +280,72 @@ class Figure:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page with a heading of its own."""
+    """A part of the page with a heading of its own.
 
-    id: str  # its anchor
-    title: str  # its heading
-    link: str  # its name in the list of contents
-    prepare: str = ""  # a function of all tables: what the template shows besides them
-    # "folder/name" of a paper's templates, by default named after the function, or a name of the
-    # report's own.
+    Attributes
+    ----------
+    id : str
+        Its anchor.
+    title : str
+        Its heading.
+    link : str
+        Its name in the list of contents.
+    prepare : str, optional
+        A function of all tables: what the template shows besides them.
+    template : str, optional
+        "folder/name" of a paper's templates, by default named after the function, or a name of
+        the report's own.
+    needs : tuple of str, optional
+        Ids of tables without which it is left out; "" is its own.
+    options : mapping of str to Any, optional
+        Further arguments of ``prepare``.
+    """
+
+    id: str
+    title: str
+    link: str
+    prepare: str = ""
     template: str = ""
-    needs: tuple[str, ...] = ("",)  # ids of tables without which it is left out; "" is its own
-    options: Mapping[str, Any] = field(default_factory=dict)  # further arguments of ``prepare``
+    needs: tuple[str, ...] = ("",)
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Need the table of the same name, unless others are given."""
         object.__setattr__(self, "needs", tuple(name or self.id for name in self.needs))
 
     def possible(self, tables: Mapping[str, "pd.DataFrame"]) -> bool:
-        """Return whether the tables that it needs were made, and are not empty."""
+        """Return whether the tables that it needs are among `tables`, by id, and not empty."""
         return all(name in tables and len(tables[name]) for name in self.needs)
 
     def content(self, tables: Mapping[str, "pd.DataFrame"]) -> Mapping[str, Any]:
-        """Return what the template shows besides tables."""
+        """Return what the template shows besides `tables`, from them."""
         found: Mapping[str, Any] = {}
         return resolve(self.prepare)(tables, **self.options) if self.prepare else found
 
 
 @dataclass(frozen=True)
 class Paper:
-    """What is reproduced of one source."""
+    """What is reproduced of one source.
 
-    # By which it is cited (docs/references.md); folder, tables and figures are named after it.
+    Attributes
+    ----------
+    key : str
+        By which it is cited (docs/references.md); folder, tables and figures are named after
+        it.
+    heading : str
+        Of its sections on the page.
+    source : str
+        Who wrote what, as the page says it.
+    studies : mapping of str to Study
+    tables : tuple of StudyTable
+    analyses : tuple of Analysis
+    figures : tuple of Figure
+    sections : tuple of Section
+    """
+
     key: str
-    heading: str  # of its sections on the page
-    source: str  # who wrote what, as the page says it
+    heading: str
+    source: str
     studies: Mapping[str, Study]
     tables: tuple[StudyTable, ...]
     analyses: tuple[Analysis, ...]

@@ -20,19 +20,35 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of the text."""
+    """A claim of the text.
+
+    Attributes
+    ----------
+    id : str
+    section : str
+    printed : str
+        What the text says, in other words.
+    kind : Kind
+        It is about every setting, some setting, an average, an order or an equality.
+    test : str
+        What is compared.
+    about : str
+        What is looked at to decide it, by the names of `decide_claims`.
+    decide : Test
+        Decides it from that.
+    """
 
     id: str
     section: str
-    printed: str  # what the text says, in other words
-    kind: Kind  # it is about every setting, some setting, an average, an order or an equality
-    test: str  # what is compared
-    about: str  # what is looked at to decide it, by the names of `decide_claims`
-    decide: Test  # decides it from that
+    printed: str
+    kind: Kind
+    test: str
+    about: str
+    decide: Test
 
 
 class Claims(list[Claim]):
-    """The claims of a text, in the order in which their tests stand.
+    """The claims of a text, in the order in which their tests stand; an `iterable` of some.
 
     >>> from deniable.study.comparisons import counted
     >>> claims = Claims()
@@ -56,9 +72,9 @@ class Claims(list[Claim]):
     ) -> Callable[[Function], Function]:
         """Return a decorator that enters a claim, or one for each case, with its test.
 
-        The first five are as in `Claim`; the name is the id, by default the function's without the
-        underscore before it. Of each of the cases the function gets the values as further
-        arguments, and texts what stands in braces.
+        `printed`, `test`, `section`, `kind` and `about` are as in `Claim`; `name` is the id, by
+        default the function's without the underscore before it. Of each of the `cases` the
+        function gets the values as further arguments, and texts what stands in braces.
         """
 
         def enter(function: Function) -> Function:
@@ -75,18 +91,29 @@ class Claims(list[Claim]):
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What claims are decided from."""
+    """What claims are decided from.
 
-    settings: tuple[str, ...]  # that it is about, in the order of their columns: how a claim reads
-    source: str  # where the data come from, as in ``data_source``
-    given: Any  # what the tests take
-    # What it is called beside other evidence of the same settings, with which it is taken
-    # together: the claim is about all of it.
+    Attributes
+    ----------
+    settings : tuple of str
+        That it is about, in the order of their columns: how a claim reads.
+    source : str
+        Where the data come from, as in ``data_source``.
+    given : Any
+        What the tests take.
+    part : str, optional
+        What it is called beside other evidence of the same settings, with which it is taken
+        together: the claim is about all of it.
+    """
+
+    settings: tuple[str, ...]
+    source: str
+    given: Any
     part: str = ""
 
 
 def source_of(table: pd.DataFrame) -> str:
-    """Return where the data of a table come from; "none" if it has no rows."""
+    """Return where the data of a `table` come from; "none" if it has no rows."""
     return str(table["data_source"].iloc[0]) if len(table) else "none"
 
 
@@ -97,7 +124,7 @@ smallest difference that the design finds with 80 % power."""
 
 
 def claim_columns(*settings: str) -> tuple[str, ...]:
-    """Return the columns of a table of claims, with those of the settings they are decided for."""
+    """Return the columns of a table of claims that are decided for `settings`, with these."""
     said = ("claim", "section", "printed", "kind", *settings, "test", "figure")
     return (*said, *COUNTS, *WORST, "p_value", "verdict", "data_source")
 
@@ -105,9 +132,9 @@ def claim_columns(*settings: str) -> tuple[str, ...]:
 def decide_claims(
     claims: Iterable[Claim], evidence: Mapping[str, Sequence[Evidence]], *settings: str
 ) -> pd.DataFrame:
-    """Decide claims from what they are about, in the order of the claims.
+    """Decide `claims` from what they are about, in the order of the claims.
 
-    Evidence is by the names that the claims are ``about``; settings are the columns of its
+    The `evidence` is by the names that the claims are ``about``; `settings` are the columns of its
     settings, and last of the readings if tests have several. A row a claim and settings:
     `claim_columns`. What the tables lack cells for is undecided, and the figure says so.
     """
@@ -161,7 +188,7 @@ def _by_settings(claim: Claim, evidence: Iterable[Evidence]) -> dict[tuple[str, 
 
 
 def found_by(decide: Callable[[], Found]) -> Found | Outcome:
-    """Return what is decided; if the tables lack what it takes, that nothing is."""
+    """Return what `decide` decides; if the tables lack what it takes, that nothing is."""
     try:
         return decide()
     except LookupError as lacking:
@@ -224,7 +251,10 @@ def _of_readings(verdicts: set[str]) -> str:
 
 
 def corrected(p_values: Mapping[Any, float], verdicts: Mapping[Any, str]) -> dict[Any, str]:
-    """Return verdicts that stand among all claims, by Holm's procedure; others are undecided."""
+    """Return the `verdicts`, by claim, that stand among all by Holm's procedure on `p_values`.
+
+    Others are undecided.
+    """
     ordered = sorted(p_values, key=lambda each: p_values[each])
     standing = set(ordered[: rejected(p_values.values())])
     decided = ("holds", "fails")

@@ -48,16 +48,29 @@ Compared = TypeVar("Compared")
 
 @dataclass(frozen=True)
 class Comparison:
-    """By how much a claim is so: above 0 it is, below 0 it is not."""
+    """By how much a claim is so: above 0 it is, below 0 it is not.
+
+    Attributes
+    ----------
+    difference : float
+    error : float, optional
+        Its standard error: 0 if it is exact, infinite if nothing is known.
+    margin : float, optional
+        Of an equality: `difference` is this less the distance, moves with it.
+    picked_from : int, optional
+        Of how many estimates these are the extremes: as many chances.
+    freedom : float, optional
+        Degrees of freedom of the standard error.
+    """
 
     difference: float
-    error: float = 0.0  # its standard error: 0 if it is exact, infinite if nothing is known
-    margin: float = 0.0  # of an equality: `difference` is this less the distance, moves with it
-    picked_from: int = 1  # of how many estimates these are the extremes: as many chances
-    freedom: float = math.inf  # degrees of freedom of the standard error
+    error: float = 0.0
+    margin: float = 0.0
+    picked_from: int = 1
+    freedom: float = math.inf
 
     def p_value(self, sign: Literal[1, -1]) -> float:
-        """Return the p-value of the test that supports the claim (1), or contradicts it (-1)."""
+        """Return the p-value of the test that supports (`sign` 1) or contradicts (-1) the claim."""
         if not self.error or not self.difference or math.isinf(self.error):
             return 0.0 if sign * self.difference > 0 and not self.error else 1.0
         tail = float(scipy.special.stdtr(self.freedom, -sign * self.difference / self.error))
@@ -81,12 +94,24 @@ UNKNOWN = Comparison(0.0, math.inf)  # neither supports a claim nor contradicts 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What decides a claim."""
+    """What decides a claim.
 
-    comparisons: tuple[Comparison, ...]  # none: the claim is undecided, and the figure says why
-    figure: str  # the numbers that a reader wants to see
-    kind: Kind = "every"  # the claim's own, whatever the test gives
-    our_margin: bool = False  # that of an equality; otherwise it is the text's own precision
+    Attributes
+    ----------
+    comparisons : tuple of Comparison
+        None: the claim is undecided, and the figure says why.
+    figure : str
+        The numbers that a reader wants to see.
+    kind : Kind, optional
+        The claim's own, whatever the test gives.
+    our_margin : bool, optional
+        That of an equality; otherwise it is the text's own precision.
+    """
+
+    comparisons: tuple[Comparison, ...]
+    figure: str
+    kind: Kind = "every"
+    our_margin: bool = False
 
     @property
     def support(self) -> int:
@@ -133,7 +158,7 @@ class Outcome:
         return max(told, key=lambda each: (each.p_value(1), -each.difference), default=None)
 
     def with_margin(self, factor: float) -> "Outcome":
-        """Return the outcome with all margins multiplied by a factor."""
+        """Return the outcome with all margins multiplied by a `factor` above 0."""
         moved = []
         for each in self.comparisons:
             difference = each.difference + (factor - 1) * each.margin
@@ -160,7 +185,7 @@ def rejected(p_values: Iterable[float]) -> int:
 
 
 def holm(p_values: npt.ArrayLike) -> Floats:
-    """Return p-values, shape (tests,), adjusted by Holm's step-down method.
+    """Return `p_values`, shape (tests,), adjusted by Holm's step-down method.
 
     What is no number is no test.
 
@@ -171,7 +196,7 @@ def holm(p_values: npt.ArrayLike) -> Floats:
 
 
 def benjamini_hochberg(p_values: npt.ArrayLike) -> Floats:
-    """Return p-values adjusted by Benjamini and Hochberg's step-up method, otherwise as `holm`.
+    """Return `p_values` adjusted by Benjamini and Hochberg's step-up method, otherwise as `holm`.
 
     >>> benjamini_hochberg([0.01, 0.04, 0.03]).round(4).tolist()
     [0.03, 0.04, 0.04]
@@ -197,17 +222,20 @@ def _adjusted(
 
 
 def below(pairs: Sequence[Pair], figure: str) -> Outcome:
-    """Test that in each pair the first estimate is below the second."""
+    """Test that in each of `pairs` the first estimate is below the second; `figure` shows it."""
     return Outcome(tuple(_above(second, first) for first, second in pairs), figure)
 
 
 def below_one(ratios: Iterable[Row], figure: str) -> Outcome:
-    """Test that each ratio is below 1, on the log scale."""
+    """Test that each of `ratios` is below 1, on the log scale; `figure` shows it."""
     return below([(logarithms(row), known(0.0)) for row in ratios], figure)
 
 
 def on_average(pairs: Sequence[Pair], figure: str) -> Outcome:
-    """Test that on average over the pairs the logarithm of the first is below the second's."""
+    """Test that on average over `pairs` the logarithm of the first is below the second's.
+
+    `figure` shows it.
+    """
     each = [_above(logarithms(second), logarithms(first)) for first, second in pairs]
     mean = math.fsum(one.difference for one in each) / len(each)
     error = math.hypot(*(one.error for one in each)) / len(each)
@@ -215,13 +243,19 @@ def on_average(pairs: Sequence[Pair], figure: str) -> Outcome:
 
 
 def alike(pairs: Sequence[Pair], figure: str) -> Outcome:
-    """Test that in each pair the estimates are alike, within the factor `SIMILAR`, our margin."""
+    """Test that in each of `pairs` the estimates are alike, by the factor `SIMILAR`, our margin.
+
+    Here and below `figure` is what readers see of it, in words and numbers.
+    """
     logs = [(logarithms(first), logarithms(second)) for first, second in pairs]
     return replace(near(logs, math.log(SIMILAR), figure), our_margin=True)
 
 
 def near(pairs: Sequence[Pair], margin: float, figure: str, picked_from: int = 1) -> Outcome:
-    """Test that in each pair the estimates are at most so far apart, in their unit."""
+    """Test that in each of `pairs` the estimates are at most `margin` apart, in their unit.
+
+    `figure` shows it; the pairs are the closest of `picked_from` that were looked at.
+    """
     found = (
         Comparison(margin - abs(each.difference), each.error, margin, picked_from)
         for each in (_above(*pair) for pair in pairs)
@@ -244,7 +278,9 @@ def _above(first: Row, second: Row) -> Comparison:
 
 
 def ratio(first: Row, second: Row) -> dict[str, float]:
-    """Return the ratio of two independent medians with its interval, on the log scale.
+    """Return the ratio of the `first` to the `second` independent median, with its interval.
+
+    On the log scale.
 
     To 0 it is infinite, of 0 to 0 not a number; an interval that reaches 0 gives 0 to infinity.
     """
@@ -261,7 +297,7 @@ def ratio(first: Row, second: Row) -> dict[str, float]:
 
 
 def pooled(rows: Sequence[Row]) -> dict[str, float]:
-    """Return the mean of independent estimates of one quantity, with its interval."""
+    """Return the mean of `rows`, independent estimates of one quantity, with its interval."""
     if len(rows) == 1:
         return {name: float(rows[0][name]) for name in ("median", "ci_low", "ci_high")}
     value = math.fsum(float(row["median"]) for row in rows) / len(rows)
@@ -273,7 +309,7 @@ def pooled(rows: Sequence[Row]) -> dict[str, float]:
 
 
 def logarithms(row: Row) -> dict[str, float]:
-    """Return a row on the log scale."""
+    """Return a `row` of an estimate and its interval on the log scale."""
     moved = {
         name: math.log(row[name]) if row[name] > 0 else -math.inf
         for name in ("median", "ci_low", "ci_high")
@@ -299,12 +335,15 @@ def _quantile(probability: float, freedom: float) -> float:
 
 
 def known(value: float) -> Row:
-    """Return a number without error as a row."""
+    """Return a `value` without error as a row."""
     return {"median": value, "ci_low": value, "ci_high": value}
 
 
 def counted(decisions: Iterable[bool], figure: str) -> Outcome:
-    """Return the outcome of decisions without error; a `LookupError` says that there are none."""
+    """Return the outcome of `decisions` without error, which `figure` shows.
+
+    A `LookupError` says that there are none.
+    """
     found = tuple(Comparison(1.0 if each else -1.0) for each in decisions)
     if not found:
         raise LookupError("anything to decide from")
@@ -312,19 +351,19 @@ def counted(decisions: Iterable[bool], figure: str) -> Outcome:
 
 
 def some(found: Sequence[Compared]) -> Sequence[Compared]:
-    """Return what is to be compared; a `LookupError` says that there is nothing."""
+    """Return what was `found` to be compared; a `LookupError` says that there is nothing."""
     if not found:
         raise LookupError("any cells to compare")
     return found
 
 
 def listed(values: Mapping[str, float]) -> str:
-    """Return numbers by name."""
+    """Return `values` by name, as text."""
     return ", ".join(f"{name}: {value:.3g}" for name, value in values.items())
 
 
 def range_of(values: Iterable[float], style: str = ".3g") -> str:
-    """Return the range of numbers; a `LookupError` says that there are none.
+    """Return the range of `values`, formatted in a `style`; `LookupError`: there are none.
 
     >>> range_of([3, 1, 2.5])
     '1 to 3'
@@ -336,7 +375,7 @@ def range_of(values: Iterable[float], style: str = ".3g") -> str:
 
 
 def ratios_of(pairs: Iterable[Pair]) -> str:
-    """Return the range of the ratios of first to second, as far as they are finite."""
+    """Return the range of the ratios of first to second in `pairs`, as far as they are finite."""
     return range_of(
         first["median"] / second["median"] for first, second in pairs if second["median"]
     )

@@ -43,7 +43,7 @@ class Simulator(Protocol):
     """
 
     def outputs(self, cell: Cell) -> Sequence[Output]:
-        """Return what names each output of a cell; a single output needs no name: ({},)."""
+        """Return what names each output of a `cell`; a single output needs no name: ({},)."""
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Simulate runs of a cell; return an array of shape (replicates, outputs).
@@ -63,11 +63,12 @@ class ComparingSimulator(Simulator, Protocol):
 def replicate(
     simulator: Simulator, root_seed: int, study: str, cell: Cell, *, replicates: int, block: int
 ) -> Floats:
-    """Simulate the replicates of a cell, so many together; return an array (replicates, outputs).
+    """Simulate the replicates of a cell; return an array, shape (replicates, outputs).
 
-    Each block has a stream of its own, from the root seed, the study, the cell and the block's
-    number: what else runs, and where, changes nothing, and more replicates only add blocks. So do
-    those that a simulator wants after a look at the first.
+    The `simulator` makes them `block` by block until there are `replicates`. Each block has a
+    stream of its own, from the `root_seed`, the `study`, the `cell` and the block's number:
+    what else runs, and where, changes nothing, and more replicates only add blocks. So do those
+    that a simulator wants after a look at the first.
     """
     wanted = getattr(simulator, "wanted", None)
     blocks: list[Floats] = []
@@ -112,7 +113,10 @@ def median_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Sum
 
 
 def mean_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Summary:
-    """Return the mean with Student's interval; with a single value that is the whole line."""
+    """Return the mean of `values` with Student's interval of a `confidence`.
+
+    With a single value that is the whole line.
+    """
     sample = np.asarray(values, dtype=float)
     n = sample.size
     if not n or np.any(np.isnan(sample)):
@@ -132,9 +136,10 @@ SUMMARIES: Mapping[SummaryName, Callable[[npt.ArrayLike], Summary]] = {
 
 
 def widening(replicates: Any, published_replicates: int) -> Any:
-    """Return by which factor the error of a printed value widens ours, of so many replicates.
+    """Return by which factor the error of a printed value widens ours, of `replicates`.
 
-    Its error is ours scaled to the paper's replicate count; being independent, they add in squares.
+    Its error is ours scaled to the paper's count, `published_replicates`; being independent, they
+    add in squares.
     """
     return np.sqrt(1 + replicates / published_replicates)
 
@@ -171,11 +176,12 @@ def compare(
     keys: Sequence[str],
     published_replicates: int | None,
 ) -> pd.DataFrame:
-    """Set results beside the printed numbers, with a verdict a row.
+    """Set `results` beside the printed numbers, with a verdict a row.
 
-    Results have the key columns, and regenerated, ci_low, ci_high, replicates, data_source; printed
-    numbers are as `deniable.study.read_published` returns them, and may have some of the keys. The
-    result has the keys first, then `RESULT_COLUMNS`, then what is `SPENT`.
+    Results have the columns `keys`, and regenerated, ci_low, ci_high, replicates, data_source; the
+    numbers `published` are as `deniable.study.read_published` returns them, and may have some of
+    the keys; `published_replicates` runs are behind each of them. What is returned has the keys
+    first, then `RESULT_COLUMNS`, then what is `SPENT`.
     """
     if published is None:
         table = results.assign(published=np.nan, half_unit=0.0)
@@ -202,7 +208,7 @@ def _spent(table: pd.DataFrame, keys: Sequence[str]) -> list[str]:
 
 
 def plotted(results: pd.DataFrame, keys: Sequence[str], summary: str) -> pd.DataFrame:
-    """Return results that no printed number stands beside: keys, summary, interval, origin.
+    """Return `results` that no printed number stands beside: `keys`, `summary`, interval, origin.
 
     What is `SPENT` follows. What else names a cell comes last, where it says anything.
     """
@@ -224,7 +230,10 @@ def simulate_chunk(
     root_seed: int,
     summary: SummaryName = "median",
 ) -> pd.DataFrame:
-    """Simulate one chunk of a study's cells and summarise each output, a row each.
+    """Simulate one `chunk` (from 0) of `chunks` of a study's cells; a row an output, its `summary`.
+
+    The cells are those of `grids`; `simulator`, `root_seed`, `study`, `replicates` and `block` are
+    as `replicate` takes them.
 
     Columns are the cell's, what names the output, then regenerated, ci_low, ci_high, replicates,
     and what is `SPENT`, where the simulator says so.
@@ -265,7 +274,7 @@ def _by_runs(
 
 
 def in_order(results: pd.DataFrame, cells: Sequence[Cell]) -> pd.DataFrame:
-    """Return the results of the cells, in the cells' order, whatever chunks they came from.
+    """Return the `results` of the `cells`, in the cells' order, whatever chunks they came from.
 
     Outputs of a cell stay in their order. A cell that is missing or there twice is refused.
     """
@@ -289,10 +298,10 @@ def _as_written(value: Any) -> Any:
 
 
 def agreement(results: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Count verdicts group by group, and say how far apart printed and regenerated are.
+    """Count the verdicts of `results` in groups `by` columns, and how far apart values are.
 
-    ``median_ratio`` is of regenerated to printed, ``typical_factor`` exp of the mean absolute log
-    ratio, ``rank_correlation`` Spearman's.
+    ``median_ratio`` is of regenerated to printed values, ``typical_factor`` exp of the mean
+    absolute log ratio, ``rank_correlation`` Spearman's.
     """
     rows = []
     for group, cells in results.dropna(subset=["published"]).groupby(list(by), sort=True):

@@ -11,7 +11,7 @@ Grid = Mapping[str, Sequence[Any]]
 
 
 def cells_of_grids(grids: Sequence[Grid]) -> list[dict[str, Any]]:
-    """Return every combination of each grid's values, the last column running fastest.
+    """Return every combination of the values of each of `grids`, the last column running fastest.
 
     >>> cells_of_grids([{"p": [0.1, 0.3], "t_v": [50]}])
     [{'p': 0.1, 't_v': 50}, {'p': 0.3, 't_v': 50}]
@@ -21,12 +21,12 @@ def cells_of_grids(grids: Sequence[Grid]) -> list[dict[str, Any]]:
 
 
 def values_of(grids: Sequence[Grid], column: str) -> list[Any]:
-    """Return the values that a column takes in any of the grids, in order, each once."""
+    """Return the values that a `column` takes in any of the `grids`, in order, each once."""
     return list(dict.fromkeys(value for grid in grids for value in grid[column]))
 
 
 def chunk_of(cells: Sequence[Cell], chunk: int, chunks: int) -> list[Cell]:
-    """Return one of several chunks of cells (from 0), dealt out in turn to even out the cost."""
+    """Return one `chunk` (from 0) of `chunks` of `cells`, dealt out in turn to even the cost."""
     if not 0 <= chunk < chunks:
         raise DeniableError(f"chunk {chunk} of {chunks} does not exist; count from 0")
     return list(cells[chunk::chunks])

@@ -7,7 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from deniable.study.catalog import AnalysisTable, Columns, Section, resolve
+from deniable.study.catalog import Section, resolve
+from deniable.study.tables import AnalysisTable, Columns
 
 if TYPE_CHECKING:  # not at run time: every job's process reads the catalogs
     import pandas as pd
@@ -20,31 +21,62 @@ COUNTS = ("readings", "holds", "fails")
 
 @dataclass(frozen=True)
 class PrivacyVerdict:
-    """What becomes of something that is claimed, or taken, to protect."""
+    """What becomes of something that is claimed, or taken, to protect.
 
-    # The second if it holds under one reading and fails under another.
+    Attributes
+    ----------
+    verdict : Literal["holds", "depends on the reading", "fails"]
+        The second if it holds under one reading and fails under another.
+    says : str
+        What holds or fails, as a headline.
+    found : str
+        By how much, in a sentence or two.
+    section : str
+        The id of the section that has more.
+    instead : str, optional
+        What one would use; "" if nothing has to be, or nothing is known.
+    times : float, optional
+        The largest multiple of the claimed epsilon that is spent.
+    """
+
     verdict: Literal["holds", "depends on the reading", "fails"]
-    says: str  # what holds or fails, as a headline
-    found: str  # by how much, in a sentence or two
-    section: str  # the id of the section that has more
-    instead: str = ""  # what one would use; "" if nothing has to be, or nothing is known
-    times: float = 1.0  # the largest multiple of the claimed epsilon that is spent
+    says: str
+    found: str
+    section: str
+    instead: str = ""
+    times: float = 1.0
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How many of some printed numbers, of one reading, come out; None: there is no verdict."""
+    """How many of some printed numbers, of one reading, come out; None: there is no verdict.
+
+    Attributes
+    ----------
+    what : str
+    agrees : int, optional
+    of : int
+    section : str
+    unjudged : str, optional
+        What is said instead of None.
+    """
 
     what: str
     agrees: int | None
     of: int
     section: str
-    unjudged: str = "no verdict on surrogate data"  # what is said instead of None
+    unjudged: str = "no verdict on surrogate data"
 
 
 @dataclass(frozen=True)
 class Verdicts:
-    """What is said of a paper on the first page, in the paper's order, but for claims in words."""
+    """What is said of a paper on the first page, in the paper's order, but for claims in words.
+
+    Attributes
+    ----------
+    privacy : sequence of PrivacyVerdict, optional
+    numbers : sequence of Agreement, optional
+    """
 
     privacy: Sequence[PrivacyVerdict] = ()
     numbers: Sequence[Agreement] = ()
@@ -52,23 +84,39 @@ class Verdicts:
 
 @dataclass(frozen=True)
 class Page:
-    """A page of the report."""
+    """A page of the report.
 
-    id: str  # its file, without ".html"
-    title: str  # its heading
-    link: str  # its name in lists of pages
+    Attributes
+    ----------
+    id : str
+        Its file, without ".html".
+    title : str
+        Its heading.
+    link : str
+        Its name in lists of pages.
+    sections : tuple of Section
+    verdicts : str, optional
+        A function of all tables that returns its `Verdicts`, if it has any.
+    """
+
+    id: str
+    title: str
+    link: str
     sections: tuple[Section, ...]
-    verdicts: str = ""  # a function of all tables that returns its `Verdicts`, if it has any
+    verdicts: str = ""
 
     def verdicts_on(self, tables: "Mapping[str, pd.DataFrame]") -> Verdicts:
-        """Return its verdicts, as far as there are tables for them."""
+        """Return its verdicts, as far as `tables`, by id, has tables for them."""
         made = {name: table for name, table in tables.items() if len(table)}
         found: Verdicts = resolve(self.verdicts)(made) if self.verdicts else Verdicts()
         return found
 
 
 def agreement_of(what: str, table: "pd.DataFrame", section: str) -> Agreement:
-    """Count which printed numbers of a table agree, by its column ``verdict``."""
+    """Count which printed numbers of a `table` agree, by its column ``verdict``.
+
+    `what` and `section` are as in `Agreement`.
+    """
     verdicts = table["verdict"][table["verdict"] != "not printed"]
     surrogate = (verdicts == "surrogate").any()
     agrees = None if surrogate else int((verdicts == "agrees").sum())
@@ -76,7 +124,10 @@ def agreement_of(what: str, table: "pd.DataFrame", section: str) -> Agreement:
 
 
 def claims_tables(paper: str, decided_by: str, *readings: str) -> tuple[AnalysisTable, ...]:
-    """Return the tables of a paper's sentences and of their readings; kept: verdicts alone."""
+    """Return the tables of a `paper`'s sentences and of their `readings`; kept: verdicts alone.
+
+    `decided_by` names the function that decides them.
+    """
     of_sentences = Columns(("claim",), by_chance=SAID + WORST + COUNTS, decided_elsewhere=True)
     found = [AnalysisTable(f"{paper}_claims", decided_by, of_sentences)]
     if readings:
@@ -86,7 +137,10 @@ def claims_tables(paper: str, decided_by: str, *readings: str) -> tuple[Analysis
 
 
 def claims_section(paper: str, words: str = "") -> Section:
-    """Return the section on them; ``words`` names what calls methods as readers know them."""
+    """Return the section on the claims of a `paper`, by its key.
+
+    `words` names what calls methods as readers know them.
+    """
     return Section(
         f"{paper}_claims",
         f"What [{paper}] says in words",
@@ -99,10 +153,18 @@ def claims_section(paper: str, words: str = "") -> Section:
 
 @dataclass(frozen=True)
 class Origin:
-    """The code that makes a table or a figure."""
+    """The code that makes a table or a figure.
 
-    function: str  # "module:name" in the library, as "papers.multirr.example_1:example_1"
-    rule: str  # of the workflow, which calls it
+    Attributes
+    ----------
+    function : str
+        "module:name" in the library, as "papers.multirr.example_1:example_1".
+    rule : str
+        Of the workflow, which calls it.
+    """
+
+    function: str
+    rule: str
 
     @property
     def name(self) -> str:

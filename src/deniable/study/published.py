@@ -12,7 +12,7 @@ from deniable.errors import DataError
 
 
 def read_published(path: Path | str, value_column: str) -> pd.DataFrame:
-    """Read a table of printed numbers: a CSV file of key columns and one of printed values.
+    """Read a table of printed numbers: a CSV file at `path` of key columns and a `value_column`.
 
     Columns: the keys, ``published`` (float) and ``half_unit`` (half a unit of the last printed
     digit: .0005 for "0.310"). A `DataError` says what is amiss with the file: a column or value is

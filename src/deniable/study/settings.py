@@ -19,7 +19,19 @@ Grid = TypeVar("Grid", bound=Strict)
 
 
 class StudySettings(Strict, Generic[Grid]):
-    """A study: how often its cells are simulated, in which portions, and which they are."""
+    """A study: how often its cells are simulated, in which portions, and which they are.
+
+    Attributes
+    ----------
+    replicates : int, above 0
+        Of each cell.
+    block : int, above 0
+        Replicates that share a stream of random numbers.
+    chunks : int, above 0
+        Jobs that its cells are dealt out to.
+    grids : sequence of Grid
+        All combinations of each one's values are its cells.
+    """
 
     # With fewer than 6 runs no two of them enclose a median with 95 % confidence.
     replicates: Annotated[int, Field(ge=6, le=10_000_000)]

@@ -21,6 +21,8 @@ from deniable.channels import (
     UnaryEncoding,
     best_protocol,
 )
+from deniable.channels.protocols.choosing import LARGEST_WORK
+from deniable.channels.protocols.projective_geometry import work
 from deniable.errors import ChannelError
 
 PRECISE = Context(prec=60)
@@ -175,6 +177,16 @@ def test_subset_selection_beats_generalized_by_what_is_known():
         variances = {c.name: c.variance for c in best_protocol(size, 1.0).candidates}
         ratio = variances["subset selection"] / variances["generalized randomized response"]
         assert 1 - ratio == pytest.approx(gain, abs=0.05)
+
+
+@pytest.mark.parametrize(("size", "epsilon"), [(1_000_000, 6.0), (1_000_000, 8.0), (100_000, 9.0)])
+def test_a_smaller_prime_is_taken_where_the_best_one_costs_too_much(size, epsilon):
+    best = ProjectiveGeometry.of_epsilon(size, epsilon)
+    chosen = best_protocol(size, epsilon).chosen
+    assert chosen.name == "projective geometry response"
+    assert chosen.work <= LARGEST_WORK < work(size, best.prime)
+    limit = 4 * math.exp(epsilon) / math.expm1(epsilon) ** 2
+    assert chosen.variance < 1.15 * limit
 
 
 def test_work_is_bounded():

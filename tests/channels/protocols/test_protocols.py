@@ -194,6 +194,24 @@ def test_sums_go_over_more_subsets_than_a_chunk():
     assert channel.point_sums(weights) @ tally == pytest.approx(weights @ supports, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    "channel",
+    [
+        HadamardResponse(300, 0.75),
+        ProjectiveGeometry(900, 2, 0.6),
+        ProjectiveGeometry(300, 7, 0.4),
+        LocalHashing(200, 5, 0.4),
+    ],
+    ids=lambda channel: f"{type(channel).__name__} {channel.reports}",
+)
+def test_sums_of_larger_channels_go_over_the_sets(channel):
+    generator, codes = np.random.default_rng(8), np.arange(channel.reports)
+    tally, weights = generator.integers(0, 9, channel.reports), generator.random(channel.size)
+    sums = [tally[channel.supported_by(codes, u)].sum() for u in range(channel.size)]
+    np.testing.assert_allclose(channel.membership_sums(tally.astype(float)), sums, atol=1e-6)
+    assert channel.point_sums(weights) @ tally == pytest.approx(weights @ sums, rel=1e-12)
+
+
 @TWO_LEVEL
 def test_designs_are_balanced(channel):
     sets = sets_of(channel)[1]

@@ -202,6 +202,23 @@ def test_a_coarse_grid_is_even_within_its_ranges():
     np.testing.assert_allclose(margin.proportions, np.full(4, 0.25), atol=1e-15)
 
 
+def test_variances_through_a_coarse_grid_are_those_of_its_scores():
+    # Of one cell each, 8 records whose reports have exactly the proportions of their rows.
+    channel = KeepOrReplace.uniform(4, 0.5)
+    question = Question(("a0", "a1"), channel, (2, 2))
+    plan = QuestionPlan(domain_of(4, 4), (Group(1, (question,)),))
+    counts = np.array([2, 0, 5, 1])
+    told = [np.repeat(range(4), np.where(np.arange(4) == u, 5, 1)) for u in range(4)]
+    answers = np.concatenate([np.tile(told[u], n) for u, n in enumerate(counts.tolist())])
+    reports = Reports(np.zeros(len(answers), dtype=int), ((answers,),))
+    # a0 falls into halves of two: each of its categories has half of the scores of two cells.
+    scores = np.linalg.inv(channel.matrix()) @ np.kron(np.eye(2), np.ones((2, 1))) / 2
+    given = channel.matrix() @ scores**2 - (channel.matrix() @ scores) ** 2
+    expected = np.sqrt(np.repeat(counts / counts.sum() @ given, 2) / len(answers))
+    found = estimate_table(plan, reports, ["a0"], "file")
+    np.testing.assert_allclose(found.standard_errors, expected, rtol=1e-9)
+
+
 def test_only_full_grids_are_used_where_there_are_any():
     domain = Domain((*domain_of(4, 2).attributes, Attribute("b", ("x", "y"))))
     plan = QuestionPlan(

@@ -19,6 +19,7 @@ from deniable.randomized_response.budgets import (
     split_clusters,
     split_record,
 )
+from deniable.randomized_response.budgets.plan import GROUP
 from deniable.records import Attribute, Domain
 from deniable.sampling import KeyedDraws, SystemSource
 
@@ -182,6 +183,11 @@ def test_the_group_does_not_depend_on_the_record():
     np.testing.assert_array_equal(one.group, other.group)
 
 
+def test_groups_are_drawn_under_a_name_that_no_attribute_has():
+    with pytest.raises(DeniableError, match="no name"):
+        Attribute(*GROUP, ("x", "y"))
+
+
 def test_ranges_are_consecutive_and_even():
     question = Question(("a0",), KeepOrReplace.of_epsilon(3, 1.0), (3,))
     cells = question.cells([np.arange(8, dtype=np.uint8)], (8,))
@@ -209,6 +215,23 @@ def test_ranges_are_coarser_for_fewer_persons_and_categories_without_order_are_k
     assert nominal.groups[0].questions[0].shape == (30, 30)
     mixed = Domain((*domain_of(7).attributes, Attribute("o", tuple("abcdefgh"), "ordinal")))
     assert share_pairs(mixed, 1.0, records=1_000).groups[0].questions[0].shape == (7, 2)
+
+
+@pytest.mark.parametrize(("records", "epsilon"), [(3_000, 0.5), (20_000, 1.0), (500_000, 2.0)])
+def test_ranges_have_the_least_error_of_all(records, epsilon):
+    sizes, alpha, odds = (12, 9), 0.03, np.expm1(epsilon)
+    asked = share_pairs(domain_of(*sizes, scale="ordinal"), epsilon, records=records)
+
+    def error(g, h):
+        cells = g * h
+        variance = (1 / cells) * (1 - 1 / cells) * (1 + cells / odds) ** 2
+        bias = alpha / g * (g < sizes[0]) + alpha / h * (h < sizes[1])
+        return cells / 4 * variance / records + bias**2
+
+    grids = [(g, h) for g in range(2, sizes[0] + 1) for h in range(2, sizes[1] + 1)]
+    assert error(*asked.groups[0].questions[0].shape) <= min(error(*grid) for grid in grids) * (
+        1 + 1e-9
+    )
 
 
 def test_what_does_not_fit_is_refused():

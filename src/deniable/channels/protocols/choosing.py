@@ -14,6 +14,7 @@ from deniable.channels.protocols.hadamard import HadamardResponse
 from deniable.channels.protocols.projective_geometry import (
     LARGEST_TRANSFORM as LARGEST_PROJECTIVE_TRANSFORM,
     ProjectiveGeometry,
+    work as projective_work,
 )
 from deniable.channels.protocols.pure import LARGEST_TALLY
 from deniable.channels.protocols.subset_selection import LARGEST_ENUMERATED, SubsetSelection
@@ -84,7 +85,8 @@ def best_protocol(
         Whether only protocols are allowed whose reports are drawn in tens of nanoseconds:
         generalized randomized response and Hadamard response.
     largest_work : float
-        Steps that an estimate may take. Generalized randomized response is allowed always.
+        Steps that an estimate may take. Generalized randomized response is allowed always. The
+        prime of projective geometry response is the best of those that take no more.
 
     Raises
     ------
@@ -108,7 +110,8 @@ def best_protocol(
         raise ChannelError(f"{shares.size} proportions for {size} categories; give one each")
     # Equal to the last bit where two kinds are the same channel in another order.
     candidates = sorted(
-        _candidates(size, epsilon, shares), key=lambda each: float(f"{each.variance:.12g}")
+        _candidates(size, epsilon, shares, largest_work),
+        key=lambda each: float(f"{each.variance:.12g}"),
     )
     allowed = [
         each
@@ -120,7 +123,9 @@ def best_protocol(
     return ProtocolChoice(chosen, _reason(chosen, candidates, fast), tuple(candidates))
 
 
-def _candidates(size: int, epsilon: float, shares: Floats) -> list[ProtocolCandidate]:
+def _candidates(
+    size: int, epsilon: float, shares: Floats, largest_work: float
+) -> list[ProtocolCandidate]:
     response = KeepOrReplace.of_epsilon(size, epsilon)
     variance = float(np.mean(_variance_of_response(response, shares)))
     found = [
@@ -139,12 +144,11 @@ def _candidates(size: int, epsilon: float, shares: Floats) -> list[ProtocolCandi
         steps = hadamard.reports * math.log2(hadamard.reports)
         found.append(ProtocolCandidate("Hadamard response", hadamard, variance, steps, fast=True))
     if size < LARGEST_PROJECTIVE_TRANSFORM:
-        geometry = ProjectiveGeometry.of_epsilon(size, epsilon)
+        geometry = ProjectiveGeometry.of_epsilon(size, epsilon, largest_work=largest_work)
         if geometry.dimension == 2:  # one report a category, and one or more for nobody
             return found
         variance = float(np.mean(geometry.own_variance(shares)))
-        cells = geometry.prime ** (geometry.dimension - 1)
-        steps = 8 * cells * math.log2(geometry.reports) + size * geometry.prime
+        steps = projective_work(size, geometry.prime)
         found.append(
             ProtocolCandidate("projective geometry response", geometry, variance, steps, fast=False)
         )

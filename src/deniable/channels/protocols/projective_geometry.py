@@ -67,13 +67,18 @@ class ProjectiveGeometry(TwoLevelChannel):
 
     @classmethod
     def of_epsilon(
-        cls, size: int, epsilon: float, prime: int | None = None
+        cls,
+        size: int,
+        epsilon: float,
+        prime: int | None = None,
+        largest_work: float = math.inf,
     ) -> "ProjectiveGeometry":
         """Return the channel of `size` categories and an `epsilon` in (0, 30].
 
         Its exact epsilon does not exceed this. The `prime` is the given one, or by default that
         whose own estimate of a category as frequent as all others has the least variance, of those
-        with no more than 2 ** 25 cells to transform.
+        with no more than 2 ** 25 cells to transform and, if there are such, with so much `work`
+        as `largest_work` at most.
         """
         refuse_few_categories(size, "projective geometry response")
         refuse_epsilon(epsilon)
@@ -83,7 +88,9 @@ class ProjectiveGeometry(TwoLevelChannel):
                     f"{size:,} categories are too many for a transform (limit "
                     f"{LARGEST_TRANSFORM:,}); give a prime, and count by other means"
                 )
-            prime = min(_primes_to_try(size, epsilon), key=lambda q: _variance(size, q, epsilon))
+            primes = _primes_to_try(size, epsilon)
+            quick = [q for q in primes if work(size, q) <= largest_work]
+            prime = min(quick or primes, key=lambda q: _variance(size, q, epsilon))
         t = dimension(size, prime)
         probability = probability_of_epsilon(epsilon, points(t, prime), points(t - 1, prime))
         return cls(size, prime, probability)
@@ -255,6 +262,12 @@ def points(dimension: int, prime: int) -> int:
 def dimension(size: int, prime: int) -> int:
     """Return the least length of vectors for so many points; at least 2, for 2 categories."""
     return next(t for t in range(2, 64) if points(t, prime) >= size)
+
+
+def work(size: int, prime: int) -> float:
+    """Return about how many steps the own estimate from a tally takes, by `size` and `prime`."""
+    t = dimension(size, prime)
+    return float(8 * prime ** (t - 1) * math.log2(points(t, prime)) + size * prime)
 
 
 def _primes_to_try(size: int, epsilon: float) -> list[int]:

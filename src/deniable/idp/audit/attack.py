@@ -42,7 +42,7 @@ BLOCK = 200  # releases that are drawn together
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How often an attack was right, and how often it was tried."""
+    """How often an attack was `right`, and how often it was `tried`, at least once."""
 
     right: int
     tried: int
@@ -53,18 +53,18 @@ class Accuracy:
         return self.right / self.tried
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Return the Clopper-Pearson interval, which covers with at least that confidence."""
+        """Return the Clopper-Pearson interval, which covers with at least that `confidence`."""
         low, high = clopper_pearson(self.right, self.tried, confidence)
         return float(low), float(high)
 
     def epsilon(self, confidence: float = 0.95) -> float:
-        """Return the lower bound on epsilon that the lower end of the interval proves."""
+        """Return the bound on epsilon that the lower end of `interval` proves at a `confidence`."""
         low, _ = self.interval(confidence)
         return math.inf if low >= 1 else max(0.0, math.log(low / (1 - low))) if low > 0 else 0.0
 
 
 def largest_accuracy(epsilon: float) -> float:
-    """Return e^epsilon / (1 + e^epsilon), the most that epsilon-DP allows any attack."""
+    """Return e^`epsilon` / (1 + e^epsilon), the most that epsilon-DP allows any attack."""
     return float(scipy.special.expit(epsilon))
 
 
@@ -83,12 +83,12 @@ class NoisyCentroids:
     upper: Floats
 
     def draw(self, generator: np.random.Generator, runs: int) -> Floats:
-        """Return releases, shape (runs, centroids)."""
+        """Return releases drawn by the `generator`, shape (`runs`, centroids)."""
         noise = generator.laplace(size=(runs, self.centres.size))
         return np.clip(self.centres + self.scales * noise, 0.0, self.upper)
 
     def log_likelihood(self, released: Floats) -> Floats:
-        """Return the log likelihood of releases, shape (runs,).
+        """Return the log likelihood, shape (runs,), of what is `released`, (runs, centroids).
 
         With respect to length inside the domain, and to points at its ends and at exact centroids.
         """
@@ -125,7 +125,9 @@ def _attacked(
 def likelihood_attack(
     actual: NoisyCentroids, neighbour: NoisyCentroids, generator: np.random.Generator, runs: int
 ) -> Accuracy:
-    """Attack centroids by their likelihood; half of the releases are of each data set.
+    """Attack centroids by their likelihood; half of the `runs` release each data set.
+
+    The `actual` one or its `neighbour`, by noise that the `generator` draws.
 
     A centroid without noise under one of the two only decides at once: the other gives its exact
     value with probability 0. Ties are decided by a coin.
@@ -194,8 +196,8 @@ def partition_attack(
 ) -> Accuracy:
     """Attack released records of one attribute by which of them have equal values.
 
-    Each data set, of which half of the releases are, is given by its centroids and by the cluster
-    of each record.
+    Half of the `runs` release the `actual` data set, the others its `neighbour`, by noise that the
+    `generator` draws; each is given by its centroids and by the cluster of each record.
     """
     (model, clusters), (other_model, other_clusters) = actual, neighbour
     here, there = Blocks.of(clusters), Blocks.of(other_clusters)
@@ -218,8 +220,8 @@ def told_beyond_means(
 ) -> float:
     """Return the loss between releases of two single clusters with the same mean.
 
-    They are given by their values in [0, upper], of one sum, so that microaggregation makes the
-    same of them.
+    They are given by their values in [0, `upper`], `one` and the `other`, of one sum, so that
+    microaggregation makes the same of them. The `method` masks both at `epsilon`, above 0.
     """
     columns = [np.asarray(each, dtype=float)[:, None] for each in (one, other)]
     a, b = (masking(method, Ranking.of(each), len(each), [upper], epsilon) for each in columns)
@@ -243,7 +245,7 @@ class CertainValues:
 
 
 def certain_values(cut: Cut) -> CertainValues:
-    """Return what is known for certain of one attribute with the domain [0, upper].
+    """Return what is known for certain of one attribute, `cut` into clusters, of [0, upper].
 
     From an exact preprocessed centroid: the value of all its records. From a microaggregated file:
     a mean at an end of the domain, and means of neighbouring clusters that are equal (the one's

@@ -87,8 +87,8 @@ class AuditedFile:
     def of_all_attributes(self, losses: Sequence[Losses]) -> Floats:
         """Return the loss of each record that changes in all attributes at once, (records,).
 
-        Its new values can be chosen apart from each other and noises are independent: the largest
-        losses of the attributes add up.
+        From `losses`, one an attribute. Its new values can be chosen apart from each other and
+        noises are independent: the largest losses of the attributes add up.
         """
         positions = self.ranking.positions
         return np.asarray(
@@ -98,7 +98,7 @@ class AuditedFile:
 
 @dataclass(frozen=True, eq=False)
 class ClusteredFile:
-    """A file cut into clusters of k (1 for ``dp``, which forms none), for all budgets."""
+    """A `file` cut into clusters of `k` (1 for ``dp``, which forms none), for all budgets."""
 
     file: AuditedFile
     k: int
@@ -113,17 +113,17 @@ class ClusteredFile:
         return {kind: [Moves(cut, kind) for cut in self._cuts] for kind in get_args(Centroid)}
 
     def moves(self, method: Variant) -> list[Moves]:
-        """Return what a record's change does to each attribute."""
+        """Return what a record's change does to each attribute under a `method`."""
         return self._moves[centroid_of(method)]
 
     def shipped(self, method: Variant, epsilon: float) -> Masking:
-        """Return centroids and scales of the mechanism that ships."""
+        """Return centroids and scales of the `method` as it ships, at `epsilon`, above 0."""
         return masking(method, self.file.ranking, self.k, self.file.upper, epsilon)
 
     def frozen_losses(self, method: Variant) -> dict[str, list[Losses]]:
         """Return the losses of each attribute at epsilon 1, scales held fixed, by clusters.
 
-        They are proportional to epsilon.
+        Of a `method`. They are proportional to epsilon.
         """
         losses = [FrozenScale(scales) for scales in self.shipped(method, 1.0).scales]
         pairs = list(zip(self.moves(method), losses, strict=True))
@@ -133,7 +133,10 @@ class ClusteredFile:
         return found
 
     def losses_as_it_runs(self, shipped: Masking) -> list[Losses]:
-        """Return losses with each neighbour's own scales: attained, not always the largest."""
+        """Return losses with each neighbour's own scales: attained, not always the largest.
+
+        Of centroids as they are `shipped`.
+        """
         parts = zip(shipped.centres, shipped.scales, shipped.epsilons.tolist(), strict=True)
         return [
             losses_of_clusters_formed_anew(moves, AsItRuns(shipped.method, moves.cut, *part))
@@ -142,7 +145,10 @@ class ClusteredFile:
 
 
 def holds(claimed: float, found: float, kind: Kind) -> bool | None:
-    """Return whether a claim holds; None if a lower bound decides nothing."""
+    """Return whether a `claimed` epsilon holds; None if a lower bound decides nothing.
+
+    `found` is the epsilon of the audit, "exact" or a "lower bound" by its `kind`.
+    """
     within = found <= claimed * (1 + CLAIM_TOLERANCE)
     return (True if kind == "exact" else None) if within else False
 
@@ -180,7 +186,7 @@ def audit_file(
 
 
 def as_table(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """Return rows of the audit as a table of the columns `COLUMNS`."""
+    """Return `rows` of the audit as a table of the columns `COLUMNS`."""
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     return table.astype({"holds": "boolean", "k": "Int64"})
 
@@ -211,7 +217,7 @@ def _rows(
 
 @dataclass(frozen=True, eq=False)
 class Page:
-    """Writes the rows of one method at one budget."""
+    """Writes the rows of one `method` at one `epsilon`, of a file, `clustered`."""
 
     clustered: ClusteredFile
     method: Variant
@@ -223,14 +229,18 @@ class Page:
         return self.clustered.shipped(self.method, self.epsilon)
 
     def claimed(self, unit: str, attribute: str) -> float:
-        """Return what is claimed of a unit: of one attribute a share of the budget."""
+        """Return what is claimed of a `unit`: of one `attribute` a share of the budget."""
         attributes = self.clustered.file.ranking.attributes
         return self.epsilon if attribute == ALL or unit == "record" else self.epsilon / attributes
 
     def of_losses(
         self, losses: Sequence[Losses], reading: str, clusters: str, kind: Kind, times: float
     ) -> Iterator[dict[str, Any]]:
-        """Yield the rows of centroids, attributes and, for clusters that are fixed, records."""
+        """Yield the rows of centroids, attributes and, for clusters that are fixed, records.
+
+        The `losses`, one an attribute, are taken `times` as large; `reading`, `clusters` and `kind`
+        are those of `row`.
+        """
         names = self.clustered.file.names
         single = [float(own.of_centroids.max()) * times for own in losses]
         whole = [float(own.of_records.max()) * times for own in losses]
@@ -251,7 +261,7 @@ class Page:
             yield self.row(*of, beyond=beyond, note=note)
 
     def of_records(self, reading: str) -> dict[str, Any]:
-        """Return the row of released records whose clusters are formed anew."""
+        """Return the row, in a `reading`, of released records whose clusters are formed anew."""
         shipped = self.shipped
         parts = zip(shipped.centres, shipped.scales, shipped.upper.tolist(), strict=True)
         deltas = [refutation_by_a_full_shift(*part) for part in parts]
@@ -297,7 +307,25 @@ class Page:
         domain: str = "public",
         note: str = "",
     ) -> dict[str, Any]:
-        """Return one row. A lower bound that is infinite is exact."""
+        """Return one row. A lower bound that is infinite is exact.
+
+        Parameters
+        ----------
+        reading : str
+            How the scale of the noise is read: frozen, or as it runs.
+        unit, attribute : str
+            What changes or is released, and in which attribute, or in all.
+        found : float
+            The epsilon that was found, of a `kind`: "exact" or "lower bound".
+        clusters : str
+            Whether clusters are fixed or formed anew.
+        beyond : float, in [0, 1]
+            Share of records that lose more than is claimed.
+        delta : float, in [0, 1]
+            The probability that a release refutes the neighbour outright.
+        domain, note : str
+            How the domain is known; what else is to be said.
+        """
         kind, claimed = "exact" if np.isinf(found) else kind, self.claimed(unit, attribute)
         return {
             "dataset": self.clustered.file.dataset,

@@ -91,7 +91,7 @@ def where(table: pd.DataFrame | None, **values: Any) -> pd.DataFrame:
 
 
 def noted(table: pd.DataFrame, note: str) -> pd.Series:
-    """Return which rows of the audit have some words in their note."""
+    """Return which rows of the audit, a `table`, have the words `note` in their note."""
     return table["note"].fillna("").astype(str).str.contains(note, regex=False)
 
 

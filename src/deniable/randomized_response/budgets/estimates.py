@@ -58,7 +58,7 @@ class TableEstimate:
     persons: int
 
     def intervals(self, confidence: float = CONFIDENCE) -> tuple[Floats, Floats]:
-        """Return the limits of each cell's interval of a normal distribution, low and high."""
+        """Return the limits, low and high, of cells' normal intervals of a `confidence`."""
         refuse_bad_confidence(confidence)
         reach = float(scipy.special.ndtri((1 + confidence) / 2)) * self.standard_errors
         return self.proportions - reach, self.proportions + reach
@@ -135,8 +135,8 @@ def planned_variances(plan: QuestionPlan, names: Sequence[str], persons: int) ->
     """Return the variance of each cell of a table at uniform truth, for the target "population".
 
     Groups are taken to have the persons that are expected: n times their share. What a coarse grid
-    leaves out is no variance; at uniform truth it is nothing. Parameters are those of
-    `estimate_table`; the array has a cell each.
+    leaves out is no variance; at uniform truth it is nothing. `plan` and `names` are those of
+    `estimate_table`, n is `persons`, at least 1; the array has a cell each.
     """
     if persons < 1:
         raise DeniableError(f"persons must be at least 1, not {persons}")

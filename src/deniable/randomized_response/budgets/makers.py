@@ -34,7 +34,8 @@ def split_record(
 ) -> QuestionPlan:
     """Return the plan by which everybody answers for every attribute, epsilon split over them.
 
-    The exact epsilon of a record is at most `epsilon`, above 0; `how` is that of `split_budget`.
+    The exact epsilon of a record of the `domain` is at most `epsilon`, above 0; `how` is that of
+    `split_budget`, and `channel_of` makes an attribute's channel of its size and epsilon.
     """
     return split_clusters(domain, tuple((name,) for name in domain.names), epsilon, how, channel_of)
 

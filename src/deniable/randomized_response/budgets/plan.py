@@ -52,7 +52,7 @@ class Question:
     shape: tuple[int, ...]
 
     def cells(self, columns: Sequence[Codes], sizes: Sequence[int]) -> Codes:
-        """Return the grid's cell of each record, from a column an attribute of such sizes."""
+        """Return the grid's cell of each record: `columns` are codes of `sizes` categories."""
         ranges = [
             column.astype(np.int64) * cells // size
             for column, size, cells in zip(columns, sizes, self.shape, strict=True)
@@ -94,13 +94,15 @@ class Reports:
         return len(self.group)
 
     def persons(self, group: int) -> int:
-        """Return how many persons a group has."""
+        """Return how many persons a `group`, by number, has."""
         return int(np.count_nonzero(self.group == group))
 
 
 @dataclass(frozen=True, eq=False)
 class QuestionPlan:
     """Groups of persons with their questions about one domain; see the module for its epsilon.
+
+    A person belongs to one of the `groups`; questions are about attributes of the `domain`.
 
     Raises
     ------
@@ -163,7 +165,7 @@ class QuestionPlan:
         return log_rounded_up(self.exact_parity)
 
     def epsilon_of(self, name: str) -> float:
-        """Return the exact epsilon of one attribute, the others unchanged, rounded up."""
+        """Return the exact epsilon of the attribute `name`, the others unchanged, rounded up."""
         self.domain.position(name)
         parities: list[Fraction | None] = [
             question.channel.parity_of_attribute(question.shape, question.names.index(name))
@@ -227,7 +229,7 @@ class QuestionPlan:
         return drawn.draw(chance.column(GROUP, numbers))
 
     def counts(self, reports: Reports, group: int, question: int) -> Counts:
-        """Return how many persons of a group gave each answer to one of its questions."""
+        """Return how many in `reports` gave each answer to a `group`'s `question`, by number."""
         channel = self.groups[group].questions[question].channel
         return np.bincount(reports.answers[group][question], minlength=channel.reports)
 

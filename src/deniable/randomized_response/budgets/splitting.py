@@ -46,7 +46,7 @@ def checked_channel(channel_of: ChannelOf, size: int, epsilon: float) -> Channel
 def mean_variance(channel: Channel) -> float:
     """Return the mean over categories of n times the variance of the estimate, at uniform truth.
 
-    For the target "population", by the left inverse of least variance there.
+    For the target "population", by the left inverse of the `channel` of least variance there.
     """
     uniform = np.full(channel.size, 1 / channel.size)
     fitted = channel.of_least_variance(uniform)

@@ -29,9 +29,10 @@ MAKERS: Mapping[ChannelKind, Callable[[int, float], Channel]] = {
 
 
 def channel_at(kind: ChannelKind, size: int, epsilon: float) -> Channel:
-    """Return a channel over so many categories, at least 2, of at most this exact epsilon.
+    """Return a channel over `size` categories, at least 2, of at most this exact `epsilon`.
 
-    "best" is the first of `deniable.channels.best_protocol`'s candidates, least variance first,
+    Its `kind` is one of those that a config names; "best" is the first of
+    `deniable.channels.best_protocol`'s candidates, least variance first,
     whose matrix has up to `LARGEST_MATRIX` entries; how many steps an estimate takes is not asked.
 
     Raises
@@ -57,8 +58,9 @@ def channel_at(kind: ChannelKind, size: int, epsilon: float) -> Channel:
 def protocol_within(
     domain: Domain, blocks: Sequence[tuple[str, ...]], kind: ChannelKind, epsilon: float
 ) -> Protocol:
-    """Return a channel for each block, whose exact epsilons add up to at most `epsilon`.
+    """Return a channel of a `kind` for each of `blocks`; exact epsilons sum to at most `epsilon`.
 
+    The blocks are attributes of the `domain`.
     Each has an equal share; a block of a single cell, which tells nothing, needs none.
 
     Raises `DeniableError` as `channel_at`, naming the block; and if no block has two cells.

@@ -24,7 +24,7 @@ ASKED = "record, as asked for"
 
 
 def audit_asked(description: Mapping[str, Any]) -> pd.DataFrame:
-    """Audit what a release states of its privacy, from its channel file.
+    """Audit what a release states of its privacy, from the `description` in its channel file.
 
     Epsilons are those of `deniable.release.categorical.epsilons_of_blocks`. Claims are those of the
     file, and, of the record, the epsilon that was asked for. Returned are the columns of

@@ -41,6 +41,7 @@ ROUNDING = 1e-8  # of numbers written with 9 digits
 KEYS = ["attributes", "categories", "stratum"]
 LARGEST_MATRIX = 1 << 24  # entries
 LARGEST_EXACT = 2**14  # different entries of a matrix whose every ratio is taken in whole numbers
+MOST_EXACT_ENTRIES = 1 << 16  # of such a matrix: fractions of more take minutes
 RAREST = 1e-4  # p-value of a sampler's test that passes: a right one misses it once in 10,000
 SAMPLER_COLUMNS = ["release", "cluster", "cells", *(x.name for x in fields(SamplerTest)), "holds"]
 
@@ -96,11 +97,12 @@ def _worst(protocol: StratifiedProtocol) -> dict[str | None, tuple[float, float]
 
 
 def epsilons_of_blocks(protocol: Protocol) -> dict[str | None, tuple[float, float]]:
-    """Return the exact and the shipped epsilon of a changed attribute, and of all (None).
+    """Return a `protocol`'s exact and shipped epsilon of a changed attribute, and of all (None).
 
     Exact ones are of the probabilities that are drawn, in whole numbers, shipped ones of the dense
-    matrices. Those of all attributes are sums over the blocks. A channel over so many categories
-    that its matrix is not formed is taken at its own word.
+    matrices, and stand for exact ones where a matrix has very many entries. Those of all
+    attributes are sums over the blocks. A channel over so many categories that its matrix is not
+    formed is taken at its own word.
     """
     found: dict[str | None, tuple[float, float]] = {None: (0.0, 0.0)}
     for block, channel in zip(protocol.clusters, protocol.channels, strict=True):
@@ -110,7 +112,8 @@ def epsilons_of_blocks(protocol: Protocol) -> dict[str | None, tuple[float, floa
                 found[changed] = (before[0] + channel.epsilon, before[1] + channel.epsilon)
             continue
         sizes, P = protocol.domain.project(block).shape, channel.matrix()
-        weights = whole_weights(channel) if np.unique(P).size <= LARGEST_EXACT else None
+        exactly = P.size <= MOST_EXACT_ENTRIES and np.unique(P).size <= LARGEST_EXACT
+        weights = whole_weights(channel) if exactly else None
         alone = {None: None} | {
             name: cells_by_others(sizes, position) for position, name in enumerate(block)
         }
@@ -127,8 +130,9 @@ def audit_release_samplers(
 ) -> pd.DataFrame:
     """Hold each channel of a release against its matrix, by drawing from every true category.
 
-    The description is what `deniable.release.categorical.design.describe` wrote; `draws` are those
-    for each channel, shared by its rows.
+    Draws follow from the `root_seed`. The `description` is what
+    `deniable.release.categorical.design.describe` wrote; `draws` are those for each channel, shared
+    by its rows.
 
     Columns are ``release``, ``cluster`` (in a stratum named as "education in Female"; of
     answers that clusters are formed from as "dependences: sex"), ``cells``, ``draws``,
@@ -186,9 +190,9 @@ def checked(
 def check_against_truth(estimates: pd.DataFrame, coverage: pd.DataFrame) -> pd.DataFrame:
     """Set the estimates of a rehearsal beside the true proportions, which a rehearsal knows.
 
-    ``estimates`` are returned with what `coverage_of_redraws` found, and ``covered``: whether the
-    interval for the file holds the truth, empty without an estimate. Where the matrices are
-    invariant, ``reported_covered`` is the same for the reports' own shares.
+    `estimates` are returned with the `coverage` that `coverage_of_redraws` found, and ``covered``:
+    whether the interval for the file holds the truth, empty without an estimate. Where the matrices
+    are invariant, ``reported_covered`` is the same for the reports' own shares.
     """
     table = estimates.merge(coverage, on=KEYS, validate="one_to_one", how="left")
     for prefix in ("", "reported_"):
@@ -209,10 +213,11 @@ def coverage_of_redraws(
     generator: np.random.Generator,
     redraws: int = 2000,
 ) -> pd.DataFrame:
-    """Draw the release again and again, as counts, and see how often each interval covers.
+    """Draw a release by a `protocol` again and again, as counts, and see how often intervals cover.
 
-    One release says little of its intervals: its cells depend on each other, so they miss together.
-    Matrices stay as they are, as they do given the true records, `data`.
+    A `generator` serves, for the draws protect nobody. One release says little of its intervals:
+    its cells depend on each other, so they miss together. Matrices stay as they are, as they do
+    given the true records, `data`.
 
     Columns are ``attributes``, ``categories``, ``stratum``, ``true`` (proportion), ``coverage``
     (share of redraws whose interval for the file holds it), ``redraws``; with ``reported_coverage``
@@ -282,7 +287,7 @@ def distances_from_truth(
 
 
 def pair_distances(pairs: pd.DataFrame, data: Microdata) -> dict[str, float]:
-    """Return how far each two-way table, as `estimate_pairs` shrinks it, is from the true one.
+    """Return how far each of `pairs`, as `estimate_pairs` shrinks it, is from that of true `data`.
 
     By the pair's name, in total variation; NaN where nothing is estimated.
     """

@@ -303,7 +303,7 @@ def _not_counted(release: PramRelease) -> str:
 
 
 def matrices_table(protocol: StratifiedProtocol) -> pd.DataFrame:
-    """Return all matrices: ``stratum``, ``block``, ``true``, ``reported``, ``probability``.
+    """Return matrices of a `protocol`: ``stratum, block, true, reported, probability``.
 
     A row an entry. Probabilities are text, with as many digits as give the same number again.
     """
@@ -328,7 +328,7 @@ def written_matrices(release: PramRelease, made: Mapping[str, Any]) -> dict[str,
 
 
 def write_matrices(protocol: StratifiedProtocol, folder: Path | str) -> None:
-    """Write each matrix to a file of its own, and ``index.csv``, a row a matrix.
+    """Write each matrix of a `protocol` to a file in a `folder`, and ``index.csv``, a row a matrix.
 
     The files have the form that ``deniable channel`` reads. The index has ``file``, ``stratum``,
     ``block``, ``categories``, ``epsilon`` (exact), ``least_retention`` (smallest diagonal entry),

@@ -223,11 +223,11 @@ class AdjustedReports:
 def estimated_distributions(
     protocol: StratifiedProtocol, estimates: pd.DataFrame, stratum: Stratum = ()
 ) -> list[Floats]:
-    """Return the estimated distribution of each cluster, by default of the whole file.
+    """Return the distribution of each cluster of a `protocol`, by default of the whole file.
 
-    By maximum likelihood; through invariant matrices the reports' own shares, which are unbiased,
-    a distribution already, and nearer to the truth. The estimates are those of `estimate`; of other
-    clusters than the protocol's they are refused by a `DeniableError`.
+    Else of a `stratum`. By maximum likelihood; through invariant matrices the reports' own shares,
+    which are unbiased, a distribution already, and nearer to the truth. The `estimates` are those
+    of `estimate`; of other clusters than the protocol's they are refused by a `DeniableError`.
     """
     distributions = []
     own = estimates[estimates["stratum"] == label(stratum)]
@@ -248,11 +248,12 @@ def estimated_distributions(
 def adjust_reports(
     protocol: StratifiedProtocol, reports: Microdata, estimates: pd.DataFrame
 ) -> AdjustedReports:
-    """Weight the randomized records so that every cluster has its estimated distribution.
+    """Weight the `reports` so that every cluster of the `protocol` has its estimated distribution.
 
-    The targets are the maximum-likelihood estimates: attribute by attribute for RR-Independent,
-    cluster by cluster for RR-Clusters. RR-Joint has one cluster, so its weights are that estimate.
-    Strata, which are reported as they are, are weighted one by one, each to its own estimates.
+    The targets are the maximum-likelihood ones of `estimates`: attribute by attribute for
+    RR-Independent, cluster by cluster for RR-Clusters. RR-Joint has one cluster, so its weights are
+    that estimate. Strata, which are reported as they are, are weighted one by one, each to its own
+    estimates.
     Reports through invariant matrices meet their targets as they are: their weights are equal.
 
     Warns as `deniable.randomized_response.adjustment.adjust` does.
@@ -308,8 +309,9 @@ def _strata(
 def describe_adjustment(
     release: Mapping[str, Any], protocol: StratifiedProtocol, adjusted: AdjustedReports
 ) -> dict[str, Any]:
-    """Return what the weights say of themselves; `release` is what the release says of itself.
+    """Return what `adjusted` weights say; `release` is what the release says of itself.
 
+    They are of reports by the `protocol`.
     Among others ``effective_records``, 1 / (sum of squared weights): as many equally weighted
     records would say as much (Kish). ``sweeps`` and ``gap`` are the largest of any stratum.
     """
@@ -353,13 +355,14 @@ def synthesize_release(
     weights: npt.ArrayLike,
     source: RandomSource,
 ) -> Microdata:
-    """Return as many synthetic records as the protected file has, marked as synthetic.
+    """Return as many synthetic records as the `protected` file has, marked as synthetic.
 
+    By a `protocol`, with chance from a `source`.
     Stratum attributes are public: record by record they are those of the protected file, and the
     others are made within the stratum.
 
-    The basis says what to repeat: the estimated cells of each cluster, as `estimate` returns them,
-    or the reports, by their weights of shape (len(protected),), as `adjust_reports` returns them.
+    The `basis` says what to repeat: the estimated cells of each cluster, as `estimates` has them,
+    or the reports, by their `weights` of shape (len(protected),), as `adjust_reports` returns them.
     """
     shares = np.asarray(weights, dtype=float)
     columns = {name: protected.column(name).copy() for name in protected.domain.names}

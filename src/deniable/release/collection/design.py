@@ -76,6 +76,12 @@ class CollectionDesign:
 
     A question, to one client, is of the combinations of a view, or of a single one; the table of
     each combination is collected.
+
+    Attributes
+    ----------
+    domain : Domain
+    questions : tuple of View
+    tables : mapping of Combination to AskedTable
     """
 
     domain: Domain
@@ -83,7 +89,9 @@ class CollectionDesign:
     tables: Mapping[Combination, AskedTable]
 
     def client_epsilon(self, question: int) -> float:
-        """Return epsilon of a client's record, the sum over its answers; rounded up.
+        """Return epsilon of a client's record asked a `question`, by its number; rounded up.
+
+        The sum over its answers.
 
         Combinations of a view share no attribute, so that some two records are at each table's
         worst at once: the sum is exact where the epsilons of the answers are.
@@ -92,7 +100,7 @@ class CollectionDesign:
         return rounded_up(sum(epsilons, Fraction(0)))
 
     def answers(self, clients: int) -> dict[Combination, int]:
-        """Return how many clients are asked each combination."""
+        """Return how many of so many `clients` are asked each combination."""
         return {
             combination: number
             for number, question in zip(self.clients(clients), self.questions, strict=True)
@@ -100,12 +108,12 @@ class CollectionDesign:
         }
 
     def clients(self, clients: int) -> list[int]:
-        """Return how many of so many clients are asked each question: as equal as can be."""
+        """Return how many of so many `clients` are asked each question: as equal as can be."""
         whole, left = divmod(clients, len(self.questions))
         return [whole + (number < left) for number in range(len(self.questions))]
 
     def to_json(self, clients: int) -> dict[str, Any]:
-        """Return the content of views.json."""
+        """Return the content of views.json, for so many `clients`."""
         pairs = zip(self.questions, self.clients(clients), strict=True)
         questions: list[dict[str, Any]] = []
         for number, (question, asked) in enumerate(pairs):
@@ -116,7 +124,7 @@ class CollectionDesign:
 
     @classmethod
     def from_json(cls, described: Mapping[str, Any]) -> "CollectionDesign":
-        """Return the design that views.json describes."""
+        """Return the design that views.json, as `described`, has."""
         tables, questions = {}, []
         for question in described["questions"]:
             for each in question["tables"]:
@@ -259,7 +267,7 @@ def _collection_table(
 
 
 def in_full(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """Return a table whose numbers in some columns are written with all their digits."""
+    """Return a `table` whose numbers in some `columns` are written with all their digits."""
     return table.assign(**{name: [repr(float(x)) for x in table[name]] for name in columns})
 
 

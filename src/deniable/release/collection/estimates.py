@@ -161,9 +161,10 @@ def cells_of(
 def make_consistent(
     design: CollectionDesign, tables: pd.DataFrame
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return tables that agree on all shared margins, closest to `estimate_tables` ([rrba], 4.3).
+    """Return tables that agree on all shared margins, closest to `tables` ([rrba], 4.3).
 
-    Weighted least squares, the weights from the standard errors; see
+    These are what `estimate_tables` returns of a collection by a `design`. Weighted least squares,
+    the weights from the standard errors; see
     `deniable.contingency.consistency`.
 
     Returns
@@ -232,8 +233,9 @@ def _margins(
 
 
 def fit_in_two_steps(design: CollectionDesign, tables: pd.DataFrame) -> pd.DataFrame:
-    """Return the two-step maximum-likelihood estimate of each table, were it independent.
+    """Return the two-step maximum-likelihood estimate of each of `tables`, were it independent.
 
+    Of a collection by a `design`.
     [rrba], section 6: the ``nearest`` table without negative cells, then the expected table if its
     attributes were ``independent``, fitted as if the first had been observed. Both as proportions,
     beside ``attributes``, ``categories`` and ``estimate``.

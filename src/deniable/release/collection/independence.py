@@ -51,10 +51,11 @@ def independence_tests(
     generator: np.random.Generator,
     monte_carlo_tables: int = MONTE_CARLO_TABLES,
 ) -> pd.DataFrame:
-    """Test for each table of `collect_answers` whether its attributes are independent.
+    """Test for each table of a `collection` by a `design` whether its attributes are independent.
 
-    The generator is for Monte Carlo tables. What it draws protects nobody: it may be seeded. More
-    are drawn for p-values that are the least possible with `monte_carlo_tables`.
+    The collection is that of `collect_answers`. The `generator` is for Monte Carlo tables. What it
+    draws protects nobody: it may be seeded. More are drawn for p-values that are the least possible
+    with `monte_carlo_tables`.
 
     The columns are ``attributes``, ``answers``, ``statistic``, ``degrees_of_freedom``, ``p_value``,
     ``valid`` (whether the rule of validity holds), ``method``, ``p_value_holm``,

@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,9 +27,10 @@ from deniable.release import (
 from deniable.release.asked import audit_asked
 from deniable.release.planned.records import OwnRecords
 from deniable.release.planned.risk import Risk
-from deniable.release.planned.writing import GROUP, Reports, written_in_portions
+from deniable.release.planned.writing import Reports, written_in_portions
 from deniable.sampling import KeyedDraws
 
+TAKEN = 1 << 18  # records that are put in another order at a time
 REPORTS = (
     "a column whose channel has other reports than its categories holds these: a report is named "
     'after the categories that give it most often, joined by " | ", or, where such names are long '
@@ -93,7 +95,9 @@ def _write(plan: Plan, data: OwnRecords, draws: KeyedDraws, risk: Risk, path: Pa
         if plan.order == "permuted":
             # Reports alone, in the order of the file: as private as what they are drawn from.
             with tempfile.TemporaryDirectory(prefix=".order.", dir=path.parent) as scratch:
-                drawn = _permuted(plan, drawn, draws.order(len(data)), Path(scratch))
+                pa.default_memory_pool().release_unused()  # what the first pass left
+                order = draws.order(len(data)).astype(np.min_scalar_type(len(data)))
+                drawn = _permuted(plan, drawn, order, Path(scratch))
                 for own, passed in drawn:
                     writer.write(reports.arrays(own, passed))
         else:
@@ -119,26 +123,29 @@ def _drawn(plan: Plan, data: OwnRecords, draws: KeyedDraws, risk: Risk) -> Drawn
 def _permuted(plan: Plan, drawn: Drawn, order: Codes, scratch: Path) -> Drawn:
     """Yield what was drawn in another order; it lies on the disk meanwhile."""
     domain, size = plan.protocol.report_domain, len(order)
+    passed: dict[str, list[pa.Array]] = {name: [] for name in plan.passed}
+    # Written, not mapped: what is mapped counts as memory from the first record on.
+    with ExitStack() as opened:
+        files = {
+            name: opened.enter_context((scratch / str(place)).open("wb"))
+            for place, name in enumerate(domain.names)
+        }
+        for reports, own in drawn:
+            for name, file in files.items():
+                file.write(reports.column(name).tobytes())
+            for name, array in own.items():
+                passed[name].append(array)
     columns = (
         {
-            each.name: np.memmap(scratch / str(place), each.code_type, "w+", shape=(size,))
+            each.name: np.memmap(scratch / str(place), each.code_type, "r")
             for place, each in enumerate(domain)
         }
         if size
         else {}
     )
-    passed: dict[str, list[pa.Array]] = {name: [] for name in plan.passed}
-    first = 0
-    for reports, own in drawn:
-        last = first + len(reports)
-        for each in domain.names:
-            columns[each][first:last] = reports.column(each)
-        for name, array in own.items():
-            passed[name].append(array)
-        first = last
     whole = {name: pa.chunked_array(arrays) for name, arrays in passed.items() if arrays}
-    for start in range(0, size, GROUP):
-        part = order[start : start + GROUP]
+    for start in range(0, size, TAKEN):
+        part = order[start : start + TAKEN]
         reports = Microdata(domain, tuple(columns[name][part] for name in domain.names))
         taken = {name: each.take(pa.array(part)).combine_chunks() for name, each in whole.items()}
         yield reports, taken

@@ -49,7 +49,7 @@ class OwnRecords:
         return self._digested[0].parts()
 
     def digests(self, key: bytes) -> RecordDigests:
-        """Return what a ledger keeps of them; the key is that of the first pass."""
+        """Return what a ledger keeps of them; the `key` is that of the first pass."""
         if key != self._ledger_key:
             raise ValueError("the ledger has another key than the one that records were read with")
         return self._digested[1]

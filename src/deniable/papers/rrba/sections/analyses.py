@@ -29,7 +29,7 @@ ALWAYS = 1.0
 
 
 def overview(tables: Tables) -> dict[str, Any]:
-    """Prepare the epsilons of one answer, a view and rounds, beside the claim."""
+    """Prepare the epsilons of one answer, a view and rounds, beside the claim, from `tables`."""
     table = tables["rrba_epsilon"].fillna({"dataset": ""})
     general = table[table["dataset"] == ""]
     answers = general[general["unit"] == "answer"].sort_values("p")

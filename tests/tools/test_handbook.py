@@ -1,0 +1,105 @@
+"""The documentation as a site: whole, closed in itself, and telling what a folder hands on."""
+
+import re
+import subprocess
+import sys
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+from selenium import webdriver
+from tests.chromium import NARROW, WIDE, asked_for, opened
+
+from handbook import links, suspicion
+from handbook.reference import folders
+
+ROOT = Path(__file__).resolve().parents[2]
+SHOWN = (
+    *("index", "docs/own-data", "docs/findings", "config/README", "search"),
+    *("api/deniable.channels", "api/deniable.analysis"),
+)
+FIRST = '<a href="other.html#there">{}</a><img src="{}"><link rel="stylesheet" href="{}">'
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("docs") / "site"
+    command = [sys.executable, str(ROOT / "tools" / "build_docs.py"), str(made)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return made
+
+
+@pytest.mark.slow
+def test_all_of_the_documentation_is_there_and_leads_nowhere_else(site: Path) -> None:
+    guides = {page.relative_to(ROOT).with_suffix(".html") for page in ROOT.glob("docs/*.md")}
+    others = {Path("index.html"), Path("config/README.html"), Path("CHANGELOG.html")}
+    pages = {page.relative_to(site) for page in site.rglob("*.html")}
+    assert guides | others <= pages
+    assert links.faults(site) == []
+
+
+@pytest.mark.slow
+def test_every_name_that_is_handed_on_is_told_once(site: Path) -> None:
+    found: dict[str, set[str]] = {}
+    for page in (site / "api").glob("*.html"):
+        anchors = links.Page(page.read_text(encoding="utf-8")).anchors
+        for anchor in anchors:
+            found.setdefault(anchor.rpartition(".")[2], set()).add(anchor)
+    for place, names in folders().items():
+        for name in names:
+            told = {each for each in found.get(name.name, ()) if not each.startswith("module-")}
+            assert told, f"{place}.{name.name}"
+    page = (site / "api" / "deniable.channels.html").read_text(encoding="utf-8")
+    assert 'id="deniable.channels.KeepOrReplace.of_epsilon"' in page
+
+
+@pytest.mark.slow
+def test_pages_are_read_from_their_folder_alone_and_fit_a_narrow_screen(
+    browser: webdriver.Chrome, site: Path
+) -> None:
+    for page, pixels in product(SHOWN, (NARROW, WIDE)):
+        opened(browser, site / f"{page}.html", pixels)
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= pixels, page
+        asked = {url for url in asked_for(browser) if not url.startswith("data:")}
+        assert (site / f"{page}.html").as_uri() in asked
+        assert [url for url in asked if not url.startswith(f"{site.as_uri()}/")] == []
+        assert browser.get_log("browser") == []
+
+
+def test_faults_of_a_site_are_found(tmp_path: Path) -> None:
+    (tmp_path / "other.html").write_text('<h1 id="there">There</h1>', encoding="utf-8")
+    (tmp_path / "s.css").write_text("a { color: red }", encoding="utf-8")
+    (tmp_path / "p.png").write_bytes(b"")
+    page = tmp_path / "index.html"
+    page.write_text(FIRST.format("a", "p.png", "s.css"), encoding="utf-8")
+    assert links.faults(tmp_path) == []
+
+    wrong = FIRST.replace("#there", "#elsewhere") + '<a href="gone.html">b</a>'
+    page.write_text(wrong.format("a", "//cdn.example/p.png", "s.css"), encoding="utf-8")
+    (tmp_path / "s.css").write_text("@import 'https://f.example/f.css'; a { src: url(gone.woff) }")
+    assert links.faults(tmp_path) == [
+        "index.html: asks elsewhere for //cdn.example/p.png",
+        "s.css: asks elsewhere for https://f.example/f.css",
+        "index.html: gone.html is not there",
+        "index.html: other.html#elsewhere is no anchor there",
+        "s.css: gone.woff is not there",
+    ]
+
+
+def test_the_picture_of_epsilon_is_as_it_is_drawn_and_as_the_page_says(tmp_path: Path) -> None:
+    suspicion.save(tmp_path / "drawn.png")
+    committed = imread(ROOT / "docs" / "figures" / "suspicion.png")
+    np.testing.assert_array_equal(imread(tmp_path / "drawn.png"), committed)
+
+    page = (ROOT / "docs" / "own-data.md").read_text(encoding="utf-8")
+    (epsilons, chances) = (
+        re.findall(rf"^\| {row} \|(.*)\|$", page, re.MULTILINE)[0].split("|")
+        for row in ("epsilon", "suspicion afterwards")
+    )
+    assert [float(each) for each in epsilons] == list(suspicion.EPSILONS)
+    # Bayes' rule by hand: odds of 1 in 99, times exp(epsilon).
+    odds = np.exp(suspicion.EPSILONS) / 99
+    assert [each.strip() for each in chances] == [f"{100 * o / (1 + o):.2g} %" for o in odds]

@@ -1,0 +1,41 @@
+"""Build the documentation as a site into a folder. Called by ``make docs``.
+
+A warning is an error, and so is a link that leads nowhere, or a request to elsewhere. The site is
+made beside its place and put there whole.
+"""
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from sphinx.cmd.build import build_main
+
+from handbook.links import faults
+from handbook.reference import write_reference
+from handbook.staged import ROOT, stage
+from handbook.suspicion import save
+
+
+def build(site: Path) -> int:
+    """Make the site anew, with the picture that a guide shows; return 0, or leave no new one."""
+    save(ROOT / "docs" / "figures" / "suspicion.png")
+    site.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=site.parent) as temporary:
+        source, made = Path(temporary, "source"), Path(temporary, "site")
+        stage(source)
+        write_reference(source / "api")
+        settings = str(ROOT / "tools" / "handbook")
+        options = ["-q", "-W", "--keep-going", "-c", settings, "-d", str(Path(temporary, "trees"))]
+        code = build_main([*options, str(source), str(made)])
+        if code == 0 and (wrong := faults(made)):
+            print("\n".join(wrong), file=sys.stderr)
+            code = 1
+        if code == 0:
+            shutil.rmtree(site, ignore_errors=True)
+            made.replace(site)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(build(Path(sys.argv[1])))

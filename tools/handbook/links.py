@@ -1,0 +1,62 @@
+"""What the pages of a site ask for and where they lead, held to the files that are there."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+ASKING = re.compile(r"""@import\s+(?:url\()?["']?([^"')\s;]+)|url\(\s*["']?([^"')]+)""")
+
+
+class Page(HTMLParser):
+    """One page: its anchors, its links, and what a browser asks for to show it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.anchors: set[str] = set()
+        self.links: set[str] = set()
+        self.asked = asked_by_styles("".join(re.findall(r"(?s)<style.*?</style>", text)))
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note what a tag names."""
+        given = {name: text for name, text in attrs if text}
+        self.anchors |= {given[name] for name in ("id", "name") if name in given}
+        if "href" in given:
+            (self.links if tag in ("a", "area") else self.asked).add(given["href"])
+        self.asked |= {given[name] for name in ("src", "data", "poster") if name in given}
+        for each in given.get("srcset", "").split(","):
+            self.asked |= set(each.split()[:1])
+        self.asked |= asked_by_styles(given.get("style", ""))
+
+
+def asked_by_styles(text: str) -> set[str]:
+    """Return the addresses that style sheets have a browser ask for."""
+    return {one or other for one, other in ASKING.findall(text)}
+
+
+def faults(site: Path) -> list[str]:
+    """Return a line for each link that leads nowhere, and for each request to elsewhere.
+
+    Links to other hosts lead out of the site and are none of its requests.
+    """
+    site = site.resolve()
+    pages = {page: Page(page.read_text(encoding="utf-8")) for page in site.rglob("*.html")}
+    asked = {(page, address) for page, of in pages.items() for address in of.asked}
+    for sheet in site.rglob("*.css"):
+        asked |= {(sheet, each) for each in asked_by_styles(sheet.read_text(encoding="utf-8"))}
+    found = []
+    for page, address in sorted(asked):
+        if (urlsplit(address).scheme or urlsplit(address).netloc) and address[:5] != "data:":
+            found.append(f"{page.relative_to(site)}: asks elsewhere for {address}")
+    followed = {(page, address) for page, of in pages.items() for address in of.links}
+    for page, address in sorted(followed | asked):
+        parts = urlsplit(address)
+        if parts.scheme or parts.netloc:
+            continue
+        target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+        if not target.is_relative_to(site) or not target.is_file():
+            found.append(f"{page.relative_to(site)}: {address} is not there")
+        elif target in pages and unquote(parts.fragment) not in {"", *pages[target].anchors}:
+            found.append(f"{page.relative_to(site)}: {address} is no anchor there")
+    return found

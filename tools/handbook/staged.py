@@ -1,0 +1,42 @@
+"""What the site is made of: the guides as they stand in the repository, and pages of its own."""
+
+import re
+import shutil
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+COPIED = ("docs", "config/README.md", "CHANGELOG.md", "CITATION.cff")
+"""Folders and files, where the links of the guides look for them."""
+CONTENTS = {
+    "Your own file": ("own-data", "command-line", "designing-a-channel"),
+    "The pipeline": ("/config/README", "faults", "sweeps", "cluster", "elsewhere"),
+    "The papers": ("findings", "references"),
+    "Developing": ("architecture", "adding-a-mechanism", "continuous-integration", "/CHANGELOG"),
+}
+"""The guides by heading. One that is missing here stops the build: Sphinx warns of it."""
+
+
+def stage(folder: Path) -> None:
+    """Put all Markdown of the site into a new folder; the README is its first page."""
+    for name in COPIED:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, folder / name)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (folder / "index.md").write_text(readme + "".join(_contents()), encoding="utf-8")
+    for page in folder.rglob("*.md"):
+        # Of mermaid a script from elsewhere would make a picture; of csv nothing knows the colours.
+        text = re.sub("^```(mermaid|csv)$", "```text", page.read_text("utf-8"), flags=re.MULTILINE)
+        page.write_text(text, encoding="utf-8")
+
+
+def _contents() -> list[str]:
+    lists = {
+        caption: [page if page.startswith("/") else f"/docs/{page}" for page in pages]
+        for caption, pages in CONTENTS.items()
+    }
+    lists["Python"] = ["/api/index"]
+    return [
+        f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n" + "\n".join(pages) + "\n```\n"
+        for caption, pages in lists.items()
+    ]
