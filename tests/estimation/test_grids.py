@@ -7,7 +7,7 @@ import pytest
 import scipy
 from hypothesis import given, settings, strategies as st
 
-from deniable.channels import DenseChannel, SquareWave, laplace_channel
+from deniable.channels import DenseChannel, KeepOrReplace, SquareWave, laplace_channel
 from deniable.errors import ChannelError, DeniableError
 from deniable.estimation import (
     bootstrap_intervals,
@@ -233,3 +233,15 @@ def test_what_cannot_be_resampled_is_refused(given_up, message):
     counts = given_up.pop("counts", [40, 30, 20, 30])
     with pytest.raises(DeniableError, match=message):
         bootstrap_intervals(counts, THREE, lambda x: x, np.random.default_rng(1), **given_up)
+
+
+def test_what_is_no_point_is_not_smoothed() -> None:
+    # All is missing: a step of smoothing would move a quarter of it to the last point.
+    channel = KeepOrReplace.uniform(5, 0.9)
+    counts = 1000 * channel.matrix()[4]
+    found = grid_estimate(counts, channel, apart=1)
+    assert found[4] > 0.99
+    assert grid_estimate(counts, channel)[4] < 0.8
+    # Of one alike on all points nothing changes.
+    counts = 1000 * (channel.matrix()[:4].mean(axis=0) / 2 + channel.matrix()[4] / 2)
+    assert grid_estimate(counts, channel, apart=1) == pytest.approx([0.125] * 4 + [0.5], abs=1e-2)

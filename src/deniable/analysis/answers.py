@@ -9,7 +9,7 @@ import pandas as pd
 
 from deniable.analysis.tables import Table
 from deniable.arrays import Counts, Floats
-from deniable.channels import Channel, SquareWave, Target
+from deniable.channels import Channel, SquareWave, SquareWaveOrMissing, Target
 from deniable.errors import refuse_unknown
 from deniable.estimation import (
     CONFIDENCE,
@@ -72,8 +72,10 @@ def consistent(channel: Channel, counts: Counts) -> tuple[Floats, str]:
     farther. Of tables too large for Newton's method the distribution nearest to the unbiased
     estimate.
     """
-    if isinstance(channel, SquareWave) and channel.size > MOST_UNSMOOTHED:
-        return grid_estimate(counts, channel), "EM with smoothing"
+    waves = isinstance(channel, (SquareWave, SquareWaveOrMissing))
+    if waves and channel.size > MOST_UNSMOOTHED:
+        apart = int(isinstance(channel, SquareWaveOrMissing))
+        return grid_estimate(counts, channel, apart=apart), "EM with smoothing"
     closed = channel.weight_and_replacement is not None
     if closed or channel.size**2 * channel.reports <= MOST_LIKELIHOOD:
         return maximum_likelihood(counts, channel).proportions, "maximum likelihood"

@@ -32,6 +32,7 @@ def grid_estimate(
     channel: Channel,
     *,
     smoothed: bool = True,
+    apart: int = 0,
     rise: float = RISE,
     iterations: int = MOST_STEPS,
 ) -> Floats:
@@ -53,6 +54,9 @@ def grid_estimate(
         Tables are estimated each on its own.
     channel : Channel, of at most 4,096 categories: the cells, in order
     smoothed : bool
+    apart : int, >= 0
+        So many of the last cells are no points of the grid, as that of missing values: they are not
+        smoothed.
     rise : float, > 0, in nats
     iterations : int, >= 1
         The most steps; a warning says if they end so.
@@ -81,7 +85,8 @@ def grid_estimate(
         observed, x = tables[going], found[going]
         x = x * (_shares(observed, x @ matrix) @ matrix.T)
         if smoothed:
-            x = smooth(x)
+            points = channel.size - apart
+            x = np.concatenate([smooth(x[:, :points]), x[:, points:]], axis=1)
         found[going] = x
         with np.errstate(divide="ignore"):
             logs = np.where(observed > 0, np.log(x @ matrix), 0.0)
