@@ -78,10 +78,10 @@ NO_YAML = {
 
 def refused(where: Path, read: Any, *arguments: Any) -> str:
     """Return the message of a refusal in time, which names where the fault is."""
-    begun = time.perf_counter()
+    begun = time.process_time()  # others may have the cores
     with pytest.raises(DeniableError) as caught:
         read(*arguments)
-    assert time.perf_counter() - begun < LONGEST_WAIT
+    assert time.process_time() - begun < LONGEST_WAIT
     message = str(caught.value)
     assert message.startswith(f"{where}")
     assert all(line.isprintable() for line in message.splitlines())

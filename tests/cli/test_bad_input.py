@@ -23,9 +23,9 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
 def answer(folder: Path, capsys, *arguments: str) -> str:
     """Return the message for what was given, after looking at what came of it."""
     before = sorted(folder.iterdir())
-    begun = time.perf_counter()
+    begun = time.process_time()  # others may have the cores
     assert main(arguments) == 2
-    assert time.perf_counter() - begun < LONGEST_WAIT
+    assert time.process_time() - begun < LONGEST_WAIT
     out, err = capsys.readouterr()
     assert out == ""
     assert sorted(folder.iterdir()) == before

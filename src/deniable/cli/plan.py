@@ -100,7 +100,8 @@ def _text(plan: Plan) -> list[str]:
         "",
         f"epsilon of the record: {number(plan.epsilon)}, exact and rounded up; asked for: "
         f"{number(plan.asked)}",
-        f"a suspicion of 1 in 100 about a respondent can rise to {100 * posterior:.3g} % at most",
+        f"a suspicion of 1 in 100 about a respondent can rise to {100 * posterior:.3g} % at most"
+        + ", but for what is not covered" * bool(plan.not_covered),
         f"chosen from: {plan.chosen_from}",
         *(f"not covered: {each}" for each in plan.not_covered),
     ]

@@ -1,0 +1,170 @@
+"""A file of one's own: one draw whatever is killed, and no byte in public but the mechanism's."""
+
+import multiprocessing
+import os
+import random
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.ipc
+import pytest
+from tests.release.small_releases import NamedKeys, content, known_key
+
+from deniable.errors import DeniableError
+from deniable.plan import Plan, make_plan
+from deniable.release import Ledger
+from deniable.release.planned import protect
+from deniable.schema import schema_from
+
+KILLS = int(os.environ.get("DENIABLE_KILLS", "12"))
+SECONDS = 0.5  # of a release, at the most usual
+NUMBER, CHANGED = 3000, 17
+CHANGES = {
+    "one of many": ("region", "e", "n"),
+    "alone in its category": ("region", "c", "n"),
+    "the largest number": ("age", 40, 12),
+    "no longer missing": ("smokes", "", "yes"),
+    "a number off its grid": ("age", 13, 14),
+}
+TEXT_ALONE = "NA"
+CSV = {"delimiter": ",", "encoding": "utf-8"}
+FORMATS = ("csv", "parquet", "arrow")
+
+
+def records(value: Any = None, column: str = "region") -> pd.DataFrame:
+    """Return records, the changed one with a value in a column that no other record has."""
+    generator = np.random.default_rng(5)
+    table = pd.DataFrame(
+        {
+            "sex": generator.choice(["F", "M"], NUMBER),
+            "region": generator.choice(["e", "n", "s"], NUMBER),
+            "age": generator.integers(0, 30, NUMBER),
+            "smokes": generator.choice(["yes", "no", TEXT_ALONE], NUMBER),
+        }
+    )
+    if value is not None:
+        table.loc[CHANGED, column] = value
+    return table
+
+
+def written(table: pd.DataFrame, kind: str, folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"people.{kind}"
+    if kind == "csv":
+        table.to_csv(file, index=False)
+    elif kind == "parquet":
+        table.to_parquet(file, row_group_size=700)
+    else:
+        whole = pa.Table.from_pandas(table, preserve_index=False)
+        with pa.ipc.new_file(file, whole.schema) as stream:
+            stream.write_table(whole)
+    return file
+
+
+def plan_of(kind: str) -> Plan:
+    missing = {"values": ["", TEXT_ALONE], "policy": "category"}
+    age: dict[str, Any] = {"name": "age", "kind": "numeric", "bounds": [0, 40], "step": 2}
+    schema = schema_from(
+        {
+            "format": "deniable-schema",
+            "version": 1,
+            "population": "people",
+            "file": {"kind": kind} | (CSV if kind == "csv" else {}),
+            "columns": [
+                {"name": "sex", "kind": "categorical", "categories": ["F", "M"]},
+                {"name": "region", "kind": "categorical", "categories": ["e", "n", "s", "c"]},
+                age if kind == "csv" else age | {"type": "int64"},
+                {
+                    "name": "smokes",
+                    "kind": "categorical",
+                    "categories": ["yes", "no"],
+                    "missing": missing,
+                },
+            ],
+        }
+    )
+    return make_plan(schema, 4.0, clusters=[("sex", "region")])
+
+
+def published(table: pd.DataFrame, kind: str, at: Path) -> Path:
+    place = known_key(at / "keys", "made")
+    protect(written(table, kind, at / "in"), plan_of(kind), at / "made", place=place)
+    return at / "made" / "public"
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("change", CHANGES)
+def test_only_the_changed_records_report_differs(kind: str, change: str, tmp_path: Path) -> None:
+    column, first, second = CHANGES[change]
+    both = [
+        published(records(value, column), kind, tmp_path / str(i))
+        for i, value in enumerate((first, second))
+    ]
+    one, other = (content(each) for each in both)
+    assert list(one) == list(other)
+    protected = f"protected.{kind}"
+    assert {name for name in one if one[name] != other[name]} <= {protected, "SHA256SUMS"}
+    reports = [_rows(each / protected, kind) for each in both]
+    moved = [(u, v) for u, v in zip(*reports, strict=True) if u != v]
+    assert len(moved) <= 1
+    together = ("sex", "region") if column == "region" else (column,)
+    names = list(records().columns)
+    for u, v in moved:
+        assert {name for name, a, b in zip(names, u, v, strict=True) if a != b} <= {*together}
+    if kind == "csv":  # and nothing of how it is written
+        lines = [each[protected].splitlines() for each in (one, other)]
+        assert sum(a != b for a, b in zip(*lines, strict=True)) == len(moved)
+
+
+def _rows(file: Path, kind: str) -> list[tuple[Any, ...]]:
+    if kind == "csv":
+        table = pd.read_csv(file, dtype=str, keep_default_na=False)
+    elif kind == "parquet":
+        table = pd.read_parquet(file)
+    else:
+        with pa.memory_map(str(file)) as stream:
+            table = pa.ipc.open_file(stream).read_all().to_pandas()
+    return [tuple(map(str, row)) for row in table.itertuples(index=False)]
+
+
+def process(at: Path, ready: Any) -> None:
+    plan, place = plan_of("csv"), NamedKeys(str(at / "keys"))
+    ready.wait()
+    protect(at / "in" / "people.csv", plan, at / "made", place=place)
+
+
+@pytest.mark.slow
+def test_kills_at_random_leave_one_draw(tmp_path: Path) -> None:
+    whole = published(records(), "csv", tmp_path / "whole")
+    at = tmp_path / "killed"
+    written(records(), "csv", at / "in")
+    known_key(at / "keys", "made")
+    context, moments = multiprocessing.get_context("spawn"), random.Random(1)
+    killed = 0
+    for _ in range(KILLS // 2):
+        barrier = context.Barrier(3)
+        started = [context.Process(target=process, args=(at, barrier)) for _ in range(2)]
+        for each in started:
+            each.start()
+        barrier.wait(120)
+        for each in started:
+            each.join(moments.uniform(0, SECONDS))
+            if each.is_alive():
+                os.kill(each.pid or 0, signal.SIGKILL)
+                killed += 1
+            each.join(60)
+    protect(
+        at / "in" / "people.csv", plan_of("csv"), at / "made", place=NamedKeys(str(at / "keys"))
+    )
+    with pytest.raises(DeniableError, match="published from other records"):
+        protect(written(records("c"), "csv", tmp_path / "other"), plan_of("csv"), at / "made")
+    assert killed > 0
+    assert content(at / "made" / "public") == content(whole)
+    assert len(Ledger(at / "ledger").entries("people")) == 1
+    assert not (at / "keys" / "made").exists()
+    modes = {path: path.stat().st_mode & 0o777 for path in (at / "made" / "private").rglob("*")}
+    assert set(modes.values()) == {0o600}
