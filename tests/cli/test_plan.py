@@ -98,3 +98,17 @@ def test_a_comparison_is_printed_and_written(
     assert written == ["compare.csv", "compare.png", "compare.svg"]
     assert main([*told.split()[:-4], "--public"]) == 0
     assert "only their number" in capsys.readouterr().out
+
+
+def test_what_no_epsilon_covers_is_no_part_of_the_suspicion(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with_weights = SCHEMA + "  - {name: w, kind: weight}\n"
+    Path("survey.yaml").write_text(with_weights)
+    asked = ["plan", "survey.yaml", "--epsilon", "1", "--out", "plan.json"]
+    assert main(asked) == 0
+    assert "can rise to 2.67 % at most\n" in capsys.readouterr().out
+    assert main([*asked, "--accept", "weights_released"]) == 0
+    said = capsys.readouterr().out
+    assert "can rise to 2.67 % at most, but for what is not covered\n" in said
+    assert "not covered: " in said
