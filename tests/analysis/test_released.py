@@ -1,6 +1,7 @@
 """Estimates from a public folder, held to the truth that its records had."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,13 +16,17 @@ from tests.analysis.public_folders import (
     write_public,
 )
 
+import deniable
 from deniable.analysis import Released, parsed_query, tables
 from deniable.analysis.answers import cells_as_columns
-from deniable.channels import DenseChannel
+from deniable.channels import DenseChannel, HadamardResponse, laplace_channel
 from deniable.errors import DeniableError
 from deniable.files import sha256, write_text
+from deniable.plan import Plan
+from deniable.randomized_response import Protocol
 from deniable.records import Microdata
 from deniable.release.planned import protect
+from deniable.schema import schema_from
 
 RECORDS = 4000
 TRUE, WEIGHTS = survey_truth(RECORDS, 1)
@@ -316,3 +321,25 @@ def test_values_that_no_channel_reports_are_named(tmp_path: Path) -> None:
     write_text(folder / "SHA256SUMS", sums)
     with pytest.raises(DeniableError, match=r"record 3, column 'sex' has 'X'"):
         Released(folder).margins()
+
+
+@pytest.mark.parametrize("channel", [HadamardResponse, laplace_channel], ids=["bits", "noise"])
+def test_intervals_of_a_deviation_cover_through_weak_channels(channel: Any) -> None:
+    # Of 200, at 95 %: fewer than 176 in one run of 100,000.
+    grid = {"name": "age", "kind": "numeric", "bounds": [0, 40], "step": 1}
+    about = {"format": "deniable-schema", "version": 1, "population": "p"}
+    schema = schema_from(about | {"file": {"kind": "arrow"}, "columns": [grid]})
+    weak = channel.of_epsilon(41, 1.0) if channel is HadamardResponse else channel(41, 1.0)
+    plan = Plan(schema, Protocol(schema.domain(), (("age",),), (weak,)), 1.01, ("",))
+    covered, outside = 0, 0
+    for run in range(200):
+        generator = np.random.default_rng(run)
+        ages = np.clip(np.round(generator.normal(18, 6, 2000)), 0, 40).astype(int)
+        reports = deniable.randomize(pd.DataFrame({"age": ages.astype(str)}), plan, generator)
+        found = deniable.Released(reports, plan).numbers("age", target="file")
+        rows = found.set_index("statistic")
+        row = rows.loc["standard deviation"]
+        covered += row["ci_low"] <= ages.std() <= row["ci_high"]
+        outside += not rows["estimate"].between(rows["ci_low"], rows["ci_high"]).all()
+    assert covered >= 176
+    assert outside == 0

@@ -1,5 +1,6 @@
 """Mean, standard deviation and quantiles of a numeric column, from reports on its grid."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,10 +25,13 @@ def summarized(
     """Return mean, standard deviation and quantiles of a column, among values not missing.
 
     Mean and standard deviation are those of the unbiased estimate, with the error of their
-    linearization. A quantile is the smallest point up to which there is a given share of the
-    consistent distribution. Its interval inverts tests of the distribution function (Woodruff,
-    1952): it holds every point q for which neither "up to q there is less" nor "below q there is as
-    much" is refused by the intervals of the unbiased estimate.
+    linearization. The variance adds the squared error of the mean, by which the spread around an
+    estimated mean falls short; the standard deviation and its limits are roots of the variance's,
+    or 0 where that is below. A quantile is the smallest point up to which there is a given share of
+    the consistent distribution, or the end of its interval where that lies outside. Its interval
+    inverts tests of the distribution function (Woodruff, 1952): it holds every point q for which
+    neither "up to q there is less" nor "below q there is as much" is refused by the intervals of
+    the unbiased estimate.
 
     Raises
     ------
@@ -39,7 +43,8 @@ def summarized(
             raise DeniableError(f"the quantile of {share} is asked for; shares are in (0, 1)")
     present = np.arange(table.domain.size) < column.points.size
     own = _OneColumn(table, counts, asked)
-    rows = [_mean(own, column.points, present), _deviation(own, column.points, present)]
+    mean = _mean(own, column.points, present)
+    rows = [mean, _deviation(own, column.points, present, mean["standard_error"])]
     rows += _quantiles(own, column.points, present, shares)
     about = {"confidence": asked.confidence, "target": asked.target, "records": int(counts.sum())}
     return pd.DataFrame([{"column": column.name} | row | about for row in rows])
@@ -80,17 +85,21 @@ def _mean(own: _OneColumn, points: Floats, present: Flags) -> dict[str, Any]:
     return _linearized(own, "mean", mean, np.where(present, values - mean, 0.0) / share)
 
 
-def _deviation(own: _OneColumn, points: Floats, present: Flags) -> dict[str, Any]:
-    values, name = _padded(points, present), "standard deviation"
+def _deviation(
+    own: _OneColumn, points: Floats, present: Flags, error_of_mean: float
+) -> dict[str, Any]:
+    values = _padded(points, present)
     share = own.estimate[present].sum()
     mean = own.estimate @ values / share
     squares = np.where(present, (values - mean) ** 2, 0.0)
-    variance = float(own.estimate @ squares / share)
-    if variance <= 0:  # chance of the randomization has taken it all
-        return _row(name, np.nan, np.nan, np.nan, np.nan)
-    deviation = float(np.sqrt(variance))
-    weights = np.where(present, squares - variance, 0.0) / (2 * deviation * share)
-    return _linearized(own, name, deviation, weights)
+    around = float(own.estimate @ squares / share)
+    weights = np.where(present, squares - around, 0.0) / share
+    found = _linearized(own, "variance", around + error_of_mean**2, weights)
+    value, low, high = (
+        math.sqrt(max(found[name], 0.0)) for name in ("estimate", "ci_low", "ci_high")
+    )
+    error = found["standard_error"] / (2 * value) if value else np.nan
+    return _row("standard deviation", value, low, high, error)
 
 
 def _linearized(own: _OneColumn, name: str, value: float, weights: Floats) -> dict[str, Any]:
@@ -123,7 +132,6 @@ def _quantiles(
         last = min(short[-1] + 1, levels.size - 1) if short.size else 0
         goal = share * cumulated[-1]
         at = min(int(np.searchsorted(cumulated, goal - 1e-12)), points.size - 1)
-        rows.append(
-            _row(f"quantile {share:g}", points[at], points[low], points[levels[last]], np.nan)
-        )
+        ends = points[low], points[levels[last]]
+        rows.append(_row(f"quantile {share:g}", np.clip(points[at], *ends), *ends, np.nan))
     return rows

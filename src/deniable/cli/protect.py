@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from deniable.errors import DeniableError
+from deniable.files import read_table
 from deniable.plan import read_plan
 from deniable.release import KeyPlace, Ledger, epsilon_text
 from deniable.release.planned import protect
@@ -45,6 +46,9 @@ def run(options: argparse.Namespace) -> None:
     print(f"total epsilon of population {population}, in {ledger}: {epsilon_text(total)}")
     for said in plan.not_covered:
         print(f"not covered: {said}")
+    risk = read_table(options.out / "private" / "risk.csv")
+    for row in risk[risk["about"].isin(plan.passed)].to_dict("records"):
+        print(f"column {row['about']}: {row['measure']}: {row['before']:.0f}")
 
 
 def shown_progress(in_place: bool) -> Callable[[str, int, int], None]:

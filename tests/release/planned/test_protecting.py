@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from deniable.channels import KeepOrReplace, SquareWave, SubsetSelection
+from deniable.cli import main
 from deniable.errors import DeniableError
-from deniable.plan import Plan
+from deniable.plan import Plan, write_plan
 from deniable.randomized_response import Protocol
 from deniable.release import Ledger
 from deniable.release.planned import protect
@@ -143,3 +144,42 @@ def test_the_owner_learns_what_the_file_leaves_of_the_risk(tmp_path: Path) -> No
     assert posterior == pytest.approx(f * kept / (f * kept + (1 - f) * (1 - kept)), rel=1e-6)
     public = [each.read_bytes() for each in (tmp_path / "made" / "public").iterdir()]
     assert not any(b"posterior probability" in each for each in public)
+
+
+def test_keys_that_are_reported_otherwise_are_taken_for_what_they_likely_are(
+    tmp_path: Path,
+) -> None:
+    file = file_of(tmp_path)
+    protect(file, plan_of(), tmp_path / "made", keys=["region", "sex"])
+    risk = pd.read_csv(tmp_path / "made" / "private" / "risk.csv").set_index(["about", "measure"])
+    expected = risk.loc[("region x sex", "expected probability that a match is right")]
+    table = pd.read_parquet(file)
+    cells = table.groupby(["region", "sex"]).size()
+    # By hand: a set of two categories is taken for the first of them, any category for itself.
+    plan = plan_of()
+    sets = SubsetSelection.of_epsilon(5, 0.5)
+    matrix, likeliest = sets.matrix(), sets.matrix().argmax(axis=0)
+    regions = np.array([matrix[:, likeliest == u].sum(axis=1) for u in range(5)]).T
+    kept = np.kron(np.diag(regions), np.diag(plan.protocol.channel_of(("sex",)).matrix()))
+    assert sets.reports > 5
+    assert len(cells) == 10
+    assert expected["after"] == pytest.approx(kept.sum() / NUMBER, rel=1e-6)
+    assert expected["before"] == pytest.approx(10 / NUMBER, rel=1e-6)
+    assert not risk.loc["region x sex"].isna().any().any()
+
+
+def test_the_owner_is_told_how_many_values_go_out_as_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = pd.read_parquet(file_of(tmp_path)).assign(weight=1.5)
+    table.loc[:9, "weight"] = np.arange(10) + 2.0
+    table.to_parquet(tmp_path / "people1.parquet")
+    accepted = ("weights_released", "identifiers_released")
+    write_plan(tmp_path / "plan.json", plan_of(accept=accepted))
+    names = ("people1.parquet", "plan.json", "made")
+    file, plan, made = (str(tmp_path / name) for name in names)
+    assert main(["protect", file, plan, "--out", made]) == 0
+    said = capsys.readouterr().out
+    assert "column weight: different values that go out as they are: 11\n" in said
+    assert "column weight: of them, values of one record alone: 10\n" in said
+    assert f"column person: of them, values of one record alone: {NUMBER}\n" in said

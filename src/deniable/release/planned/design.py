@@ -116,8 +116,9 @@ def _drawn(plan: Plan, data: OwnRecords, draws: KeyedDraws, risk: Risk) -> Drawn
         numbers = range(portion.first, portion.first + len(portion))
         true = Microdata(domain, columns)
         reports = plan.protocol.randomize(true, draws, numbers)
-        risk.add(portion.codes, true, reports)
-        yield reports, {name: portion.passed[name] for name in plan.passed}
+        passed = {name: portion.passed[name] for name in plan.passed}
+        risk.add(portion.codes, true, reports, passed)
+        yield reports, passed
 
 
 def _permuted(plan: Plan, drawn: Drawn, order: Codes, scratch: Path) -> Drawn:

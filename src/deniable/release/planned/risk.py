@@ -3,7 +3,11 @@
 Rows of one table, in the columns ``about``, ``measure``, ``before``, ``after``: of each column the
 share of values that are reported as they are and the largest posterior probability of its most
 exposed categories; of the declared keys how many records are alone with theirs, or with few
-others, and how probable it is that a match by them is right.
+others, and how probable it is that a match by them is right. Of columns that go out as they are,
+how many values they have, and how many of these one record alone has.
+
+Where reports are no categories, an intruder takes each for the category that gives it most often,
+in the middle of those that do so alike.
 
 The probability that a protected record with the keys j is that of a given person with these keys is
 M[j, j] / R[j], with M the channel of the keys and R[j] the expected number of records reported so:
@@ -15,6 +19,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from deniable.arrays import Codes, Counts, Floats
 from deniable.channels import Channel
@@ -22,11 +27,13 @@ from deniable.errors import DeniableError
 from deniable.plan import Plan
 from deniable.randomized_response import Protocol, reports_categories
 from deniable.records import Microdata
+from deniable.release.planned.values import Values
 
 LARGEST_MATRIX = 1 << 22
 MOST_KEY_CELLS = 1 << 21
 EXPOSED = 3  # categories shown of a column
 FEW = (1, 2, 4)
+ALIKE = 1e-12  # relative: probabilities that differ by less are the same
 
 
 class Risk:
@@ -51,12 +58,21 @@ class Risk:
         self._records = 0
         self._before: Counts | None = None
         self._after: Counts | None = None
+        self._released = {name: Values() for name in plan.passed}
         if self._keys:
             self._begin_keys()
 
-    def add(self, codes: Mapping[str, Codes], data: Microdata, reports: Microdata) -> None:
-        """Take the records of a portion, and their reports in the same order."""
+    def add(
+        self,
+        codes: Mapping[str, Codes],
+        data: Microdata,
+        reports: Microdata,
+        released: Mapping[str, pa.Array],
+    ) -> None:
+        """Take the records of a portion, their reports in this order, what goes out as it is."""
         self._records += len(data)
+        for name, values in self._released.items():
+            values.add(released[name])
         for name, counts in self._true.items():
             np.add(counts, np.bincount(codes[name], minlength=counts.size), out=counts)
             if name in reports.domain.names and self._comparable(name):
@@ -64,7 +80,7 @@ class Risk:
         if self._before is not None:
             self._before += data.counts(self._keys).reshape(-1)
             if self._after is not None:
-                self._after += reports.counts(self._keys).reshape(-1)
+                self._after += self._taken_for(reports).counts(self._keys).reshape(-1)
 
     def exact_cells(self) -> pd.DataFrame:
         """Return how many values of each column are reported as they are, where they can be."""
@@ -82,6 +98,8 @@ class Risk:
             for row in self.exact_cells().to_dict("records")
         ]
         rows += [row for name in self._true for row in self._exposed(name)]
+        for name, values in self._released.items():
+            rows += [(name, measure, number, number) for measure, number in values.told()]
         if self._before is not None:
             rows += self._of_keys(self._before)
         return pd.DataFrame(rows, columns=["about", "measure", "before", "after"])
@@ -129,8 +147,24 @@ class Risk:
                     "them as keys, or none"
                 )
         self._before = np.zeros(domain.size, dtype=np.int64)
-        if all(self._comparable(name) for name in self._keys):
+        channels = [self._cluster_of(name)[1] for name in self._keys]
+        if all(each.size * each.reports <= LARGEST_MATRIX for each in channels):
             self._after = np.zeros(domain.size, dtype=np.int64)
+
+    def _taken_for(self, reports: Microdata) -> Microdata:
+        """Return what an intruder takes the reports for, of the keys."""
+        columns: dict[str, Codes] = {}
+        for cluster in _within(self._protocol, self._keys):
+            channel = self._protocol.channel_of(cluster)
+            if reports_categories(channel):
+                columns |= {name: reports.column(name) for name in cluster}
+                continue
+            (reported,) = self._protocol.reported_as(cluster).names
+            cells = likeliest_cells(channel)[reports.column(reported)]
+            part = self._protocol.domain.project(cluster)
+            columns |= dict(zip(part.names, part.unravel(cells), strict=True))
+        domain = self._protocol.domain.project(self._keys)
+        return Microdata(domain, tuple(columns[name] for name in self._keys))
 
     def _of_keys(self, before: Counts) -> list[tuple[str, str, float, float]]:
         about, after = " x ".join(self._keys), self._after
@@ -145,7 +179,8 @@ class Risk:
             return rows
         kept, reported = _kept_and_reported(self._protocol, self._keys, before)
         there = before > 0
-        right = kept[there] / reported[there]
+        # What no report is taken for is never matched.
+        right = np.divide(kept, reported, out=np.zeros_like(kept), where=reported > 0)[there]
         share = 1 / before[there]
         return [
             *rows,
@@ -160,6 +195,18 @@ class Risk:
         ]
 
 
+def likeliest_cells(channel: Channel) -> Codes:
+    """Return which cell gives each report most often, shape (reports,); of several the middle."""
+    matrix = channel.matrix()
+    likeliest = matrix >= matrix.max(axis=0) * (1 - ALIKE)
+    middle = (likeliest.sum(axis=0) + 1) // 2
+    return np.asarray((np.cumsum(likeliest, axis=0) >= middle).argmax(axis=0))
+
+
+def _within(protocol: Protocol, keys: Sequence[str]) -> list[tuple[str, ...]]:
+    return [cluster for cluster in protocol.clusters if set(cluster) <= set(keys)]
+
+
 def _with_up_to(counts: Counts, few: int) -> float:
     return float(counts[(counts > 0) & (counts <= few)].sum())
 
@@ -169,14 +216,19 @@ def _kept_and_reported(
 ) -> tuple[Floats, Floats]:
     """Return M[j, j] and the expected number of records reported as j, of each cell of the keys."""
     domain = protocol.domain.project(keys)
-    clusters = [cluster for cluster in protocol.clusters if set(cluster) <= set(keys)]
+    clusters = _within(protocol, keys)
     ordered = [name for cluster in clusters for name in cluster]
     axes = [list(keys).index(name) for name in ordered]
     table = counts.reshape(domain.shape).transpose(axes).astype(float)
     sizes = [protocol.domain.project(cluster).size for cluster in clusters]
     table, kept = table.reshape(sizes), np.ones(1)
     for axis, cluster in enumerate(clusters):
-        matrix = protocol.channel_of(cluster).matrix()
+        channel = protocol.channel_of(cluster)
+        matrix = channel.matrix()
+        if not reports_categories(channel):
+            taken = np.zeros((channel.reports, channel.size))
+            taken[np.arange(channel.reports), likeliest_cells(channel)] = 1
+            matrix = matrix @ taken
         table = np.moveaxis(np.tensordot(matrix, table, axes=(0, axis)), 0, axis)
         kept = np.multiply.outer(kept, np.diag(matrix))
     shape = [domain.shape[axis] for axis in axes]
