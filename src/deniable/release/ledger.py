@@ -233,8 +233,8 @@ class Ledger:
         _refuse_bad_name("population", population)
         return self.folder / population.lower()  # as file systems do that know no difference
 
-    def key(self) -> bytes:
-        """Return the key of digests, made once."""
+    def key(self, first: bytes | None = None) -> bytes:
+        """Return the key of digests, made once: a new one, or `first` if that is given."""
         with self._in_words():
             known = self.populations()
             self._made()
@@ -245,7 +245,7 @@ class Ledger:
                         f"{file}: the key is lost, so records cannot be compared with those of the "
                         f"releases of {', '.join(known)}; restore it from a copy"
                     )
-                put_once(file, os.urandom(KEY_BYTES))
+                put_once(file, first or os.urandom(KEY_BYTES))
             sync_folder(self.folder)  # who made the key may have been killed before
             key = file.read_bytes()
         if len(key) != KEY_BYTES:

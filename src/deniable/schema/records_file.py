@@ -14,7 +14,7 @@ from deniable.schema.faults import Faults
 from deniable.schema.model import Column, Schema
 from deniable.schema.sources import PORTION, Piece, Source, open_source
 from deniable.schema.texts import listed
-from deniable.schema.types import is_number, is_text
+from deniable.schema.types import is_number, is_text, plain_type
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class Portion:
     codes : dict of str to array of unsigned integers, shape (records,)
         Of the randomized columns, in the order of the schema.
     passed : dict of str to pa.Array
-        Identifiers and weights, as they lie in the file.
+        Identifiers and weights, as they lie in the file, text as text.
     """
 
     first: int
@@ -143,7 +143,8 @@ class RecordsFile:
             values = piece.batch.column(column.name)
             if column.kind == "weight":
                 _refuse_bad_weights(column, values, piece, faults)
-            passed[column.name] = values
+            # A dictionary has values of other records too, in the order of the file.
+            passed[column.name] = values.cast(plain_type(values.type))
         if left_out is not None:
             kept = ~left_out
             codes = {name: each[kept] for name, each in codes.items()}

@@ -27,10 +27,9 @@ from deniable.release import (
 from deniable.release.asked import audit_asked
 from deniable.release.planned.records import OwnRecords
 from deniable.release.planned.risk import Risk
-from deniable.release.planned.writing import Reports, written_in_portions
+from deniable.release.planned.writing import GROUP, Reports, written_in_portions
 from deniable.sampling import KeyedDraws
 
-TAKEN = 1 << 18  # records that are put in another order at a time
 REPORTS = (
     "a column whose channel has other reports than its categories holds these: a report is named "
     'after the categories that give it most often, joined by " | ", or, where such names are long '
@@ -145,8 +144,8 @@ def _permuted(plan: Plan, drawn: Drawn, order: Codes, scratch: Path) -> Drawn:
         else {}
     )
     whole = {name: pa.chunked_array(arrays) for name, arrays in passed.items() if arrays}
-    for start in range(0, size, TAKEN):
-        part = order[start : start + TAKEN]
+    for start in range(0, size, GROUP):
+        part = order[start : start + GROUP]
         reports = Microdata(domain, tuple(columns[name][part] for name in domain.names))
         taken = {name: each.take(pa.array(part)).combine_chunks() for name, each in whole.items()}
         yield reports, taken

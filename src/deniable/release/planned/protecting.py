@@ -1,7 +1,6 @@
 """A file of one's own, protected by a plan: the function behind command, program and workflow."""
 
 import re
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from deniable.release import (
     make_release,
 )
 from deniable.release.planned.records import OwnRecords, Progress, silent
-from deniable.sampling import KEY_BYTES
+from deniable.sampling import KEY_BYTES, new_key
 from deniable.schema import RecordsFile
 
 LEDGER = "ledger"
@@ -71,14 +70,11 @@ def protect(
     release = planned_release(plan, name or at.resolve().name, keys, consent)
     counted = Ledger(ledger if ledger is not None else at.resolve().parent / LEDGER)
     own = RecordsFile.open(source, plan.schema, passed=plan.passed)
-    begun = counted.folder.exists()
-    records = OwnRecords(own, plan, counted.key(), progress)
-    try:
-        records.parts()  # all values are as the schema says, or nothing is begun
-    except DeniableError:
-        if not begun:
-            shutil.rmtree(counted.folder, ignore_errors=True)
-        raise
+    key = counted.key() if counted.folder.exists() else new_key()
+    records = OwnRecords(own, plan, key, progress)
+    records.parts()  # all values are as the schema says, or nothing is begun
+    if counted.key(key) != key:  # another release began the ledger meanwhile
+        records = OwnRecords(own, plan, counted.key(), progress)
     make_release(release, Source(records, 0), at, counted, place or KeyPlace())
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
+from deniable.errors import DeniableError
 from deniable.plan import Plan
 from deniable.release.overlap import RecordDigests
 from deniable.release.planned.digests import Content, LedgerDigests
@@ -55,18 +56,31 @@ class OwnRecords:
         return self._digested[1]
 
     def portions(self) -> Iterator[Portion]:
-        """Yield the records again, to be drawn."""
-        yield from self._told("drawing", len(self))
+        """Yield the records again, to be drawn.
+
+        Raises `DeniableError` at the end, if they are not those of the first pass.
+        """
+        again = self._content()
+        for portion in self._told("drawing", len(self)):
+            again.add(portion.codes, portion.passed)
+            yield portion
+        if list(again.parts()) != list(self.parts()):
+            raise DeniableError(
+                "the file was changed while it was read: what was drawn is not kept; leave the "
+                "file as it is, and start again"
+            )
 
     @cached_property
     def _digested(self) -> tuple[Content, RecordDigests]:
-        attributes = tuple(self.plan.protocol.domain)
-        content = Content(attributes, self.plan.passed)
-        ledger = LedgerDigests(attributes, self._ledger_key)
+        content = self._content()
+        ledger = LedgerDigests(tuple(self.plan.protocol.domain), self._ledger_key)
         for portion in self._told("reading", 0):
             content.add(portion.codes, portion.passed)
             ledger.add(portion.codes, len(portion))
         return content, ledger.found()
+
+    def _content(self) -> Content:
+        return Content(tuple(self.plan.protocol.domain), self.plan.passed)
 
     def _told(self, what: str, of: int) -> Iterator[Portion]:
         done = 0

@@ -7,13 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from deniable.plan import Plan, reported_columns
 from deniable.records import Microdata
 
-GROUP = 1 << 20  # records of a row group of Parquet
+GROUP = 1 << 18  # records of a row group of Parquet, of a batch of Arrow
 
 
 class Reports:
@@ -55,7 +56,10 @@ class Reports:
         ]
 
     def _array(self, passed: pa.Array) -> pa.Array:
-        return passed.cast(pa.string()) if self._as_text else passed
+        if self._as_text:
+            return passed.cast(pa.string())
+        # Below a null may lie the value that it hides: what is taken has none there.
+        return passed.take(pa.array(np.arange(len(passed))))
 
     def _coded(self, values: pa.Array, codes: Any) -> pa.Array:
         if not pa.types.is_string(values.type) or values.null_count:
@@ -79,6 +83,7 @@ class _Writer:
         self._schema, self._passed = plan.schema, plan.passed
         self._reported = reported_columns(plan)
         self._opened: Any = None
+        self._held: list[pa.RecordBatch] = []
         self._stream: io.BufferedWriter | None = None
 
     def write(self, arrays: Sequence[pa.Array]) -> None:
@@ -86,8 +91,17 @@ class _Writer:
         batch = pa.RecordBatch.from_arrays(list(arrays), names=self._names)
         if self._opened is None:
             self._opened = self._open(batch.schema)
+        self._held.append(batch)
+        # Groups of one size: those of the true file would tell where records were left out.
+        while sum(map(len, self._held)) >= GROUP:
+            held = pa.Table.from_batches(self._held)
+            self._put(held.slice(0, GROUP))
+            self._held = held.slice(GROUP).to_batches()
+
+    def _put(self, group: pa.Table) -> None:
+        batch = group.combine_chunks().to_batches()[0]
         if self._format.kind == "parquet":
-            self._opened.write_table(pa.Table.from_batches([batch]), row_group_size=GROUP)
+            self._opened.write_batch(batch, row_group_size=GROUP)
         elif self._format.kind == "arrow":
             self._opened.write_batch(batch)
         else:
@@ -127,6 +141,8 @@ class _Writer:
 
     def close(self) -> None:
         """End the file."""
+        if self._held:
+            self._put(pa.Table.from_batches(self._held))
         if self._opened is not None:
             self._opened.close()
         if self._stream is not None:
