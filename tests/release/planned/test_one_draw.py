@@ -3,7 +3,9 @@
 import multiprocessing
 import os
 import random
+import shutil
 import signal
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -168,3 +170,36 @@ def test_kills_at_random_leave_one_draw(tmp_path: Path) -> None:
     assert not (at / "keys" / "made").exists()
     modes = {path: path.stat().st_mode & 0o777 for path in (at / "made" / "private").rglob("*")}
     assert set(modes.values()) == {0o600}
+
+
+@pytest.mark.parametrize("stopped", ["write_contents", "sync_tree", "receipt_of", None])
+def test_whatever_is_lost_no_other_draw_is_made(
+    stopped: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, plan = written(records(), "csv", tmp_path / "in"), plan_of("csv")
+    drawn = content(published(records(), "csv", tmp_path / "whole"))["protected.csv"]
+    place = known_key(tmp_path / "keys", "made")
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        if stopped:
+            patch.setattr(f"deniable.release.making.{stopped}", stop)
+        try:
+            protect(file, plan, tmp_path / "made", place=place)
+        except KeyboardInterrupt:
+            assert stopped
+    places = ("made", "keys", "ledger")
+    left = [path for name in places for path in (tmp_path / name).rglob("*") if path.is_file()]
+    assert len(left) > 3
+    for lost in left:
+        at = tmp_path / "again"
+        for name in places:
+            shutil.copytree(tmp_path / name, at / name)
+        (at / lost.relative_to(tmp_path)).unlink()
+        with suppress(DeniableError):
+            protect(file, plan, at / "made", place=NamedKeys(str(at / "keys")))
+        found = at / "made" / "public" / "protected.csv"
+        assert not found.exists() or found.read_bytes() == drawn, lost
+        shutil.rmtree(at)
