@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from deniable.channels import log_rounded_up, product_of_ratios
+from deniable.channels import SubsetSelection, log_rounded_up, product_of_ratios
 from deniable.errors import DeniableError
 from deniable.plan import Split, make_plan, plan_from, read_plan, reported_columns, write_plan
 from deniable.plan.blocks import Block
@@ -214,3 +214,15 @@ def test_a_design_for_a_prior_is_no_worse() -> None:
     assert found.kind == "designed"
     assert found.channel.epsilon <= 1.0
     assert skewed.error(found.channel) < plain
+
+
+def test_no_column_has_hundreds_of_thousands_of_reports() -> None:
+    land = {"name": "land", "kind": "categorical", "categories": [f"c{u}" for u in range(24)]}
+    about = {"format": "deniable-schema", "version": 1, "population": "p", "file": {"kind": "csv"}}
+    schema = schema_from(about | {"columns": [land]})
+    (channel,) = make_plan(schema, 0.8).protocol.channels
+    assert SubsetSelection.of_epsilon(24, 0.8).reports > 300_000
+    assert channel.reports < 100
+    asked = make_plan(schema, 0.8, mechanism="subset-selection")
+    assert "has 346,104 reports, over 32,768" in asked.why[0]
+    assert repr(asked.protocol.channels) == repr((channel,))

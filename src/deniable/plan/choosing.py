@@ -56,6 +56,8 @@ LARGEST_NOISE = 256
 """Points of a grid whose noise is a matrix, which is part of the plan, entry by entry."""
 MOST_OR_MISSING = 512
 """Points of a grid through whose square wave missing values go too: a dense matrix."""
+MOST_REPORTS = 1 << 15
+"""Of a channel of a plan: drawing and reading more is slow, for variances that are hardly less."""
 LARGEST_MATRIX = 4096**2
 """Entries of a matrix up to which reports that are no categories have names."""
 LARGEST_DESIGNED = 6
@@ -191,6 +193,8 @@ def _fault_of(block: Block, channel: Channel) -> str | None:
             f"has {channel.reports:,} reports for {channel.size:,} cells, over {LARGEST_MATRIX:,} "
             "entries"
         )
+    if channel.reports > max(MOST_REPORTS, 4 * channel.size):
+        return f"has {channel.reports:,} reports, over {MOST_REPORTS:,}"
     if channel.singular:
         return "tells some cells not apart at this epsilon, so that nothing can be estimated"
     return None

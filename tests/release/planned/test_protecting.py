@@ -15,6 +15,7 @@ from deniable.plan import Plan, write_plan
 from deniable.randomized_response import Protocol
 from deniable.release import Ledger
 from deniable.release.planned import protect
+from deniable.release.planned.risk import likeliest_cells
 from deniable.schema import schema_from
 
 NUMBER = 3000
@@ -183,3 +184,22 @@ def test_the_owner_is_told_how_many_values_go_out_as_they_are(
     assert "column weight: different values that go out as they are: 11\n" in said
     assert "column weight: of them, values of one record alone: 10\n" in said
     assert f"column person: of them, values of one record alone: {NUMBER}\n" in said
+
+
+def test_values_that_are_reported_as_they_are_are_counted(tmp_path: Path) -> None:
+    file = file_of(tmp_path)
+    protect(file, plan_of(order="as_in_file"), tmp_path / "made")
+    exact = pd.read_csv(tmp_path / "made" / "private" / "exact_cells.csv").set_index("attribute")
+    made = pd.read_parquet(tmp_path / "made" / "public" / "protected.parquet")
+    same = int((made["sex"].astype(str) == pd.read_parquet(file)["sex"]).sum())
+    assert exact.loc["sex", "exact"] == same > NUMBER / 2
+    assert exact.loc["sex", "share"] == pytest.approx(same / NUMBER, rel=1e-8)
+
+
+def test_a_report_is_taken_for_the_middle_of_what_gives_it_most_often() -> None:
+    wave = SquareWave(9, 2, 0.9)
+    # Reports run from two cells below the grid to two above; at its ends fewer cells give them.
+    assert likeliest_cells(wave).tolist() == [0, 0, 1, 1, 2, 3, 4, 5, 6, 6, 7, 7, 8]
+    sets = SubsetSelection(4, 2, 0.7)
+    assert likeliest_cells(sets).tolist() == sets.matrix().argmax(axis=0).tolist()
+    assert likeliest_cells(KeepOrReplace.uniform(3, 0.5)).tolist() == [0, 1, 2]
