@@ -173,7 +173,7 @@ def test_the_owner_is_told_how_many_values_go_out_as_they_are(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = pd.read_parquet(file_of(tmp_path)).assign(weight=1.5)
-    table.loc[:9, "weight"] = np.arange(10) + 2.0
+    table.loc[:11, "weight"] = [*(np.arange(10) + 2.0), 99.0, 99.0]
     table.to_parquet(tmp_path / "people1.parquet")
     accepted = ("weights_released", "identifiers_released")
     write_plan(tmp_path / "plan.json", plan_of(accept=accepted))
@@ -181,7 +181,7 @@ def test_the_owner_is_told_how_many_values_go_out_as_they_are(
     file, plan, made = (str(tmp_path / name) for name in names)
     assert main(["protect", file, plan, "--out", made]) == 0
     said = capsys.readouterr().out
-    assert "column weight: different values that go out as they are: 11\n" in said
+    assert "column weight: different values that go out as they are: 12\n" in said
     assert "column weight: of them, values of one record alone: 10\n" in said
     assert f"column person: of them, values of one record alone: {NUMBER}\n" in said
 
@@ -203,3 +203,18 @@ def test_a_report_is_taken_for_the_middle_of_what_gives_it_most_often() -> None:
     sets = SubsetSelection(4, 2, 0.7)
     assert likeliest_cells(sets).tolist() == sets.matrix().argmax(axis=0).tolist()
     assert likeliest_cells(KeepOrReplace.uniform(3, 0.5)).tolist() == [0, 1, 2]
+
+
+def test_records_that_few_are_like_are_counted_by_hand(tmp_path: Path) -> None:
+    table = pd.read_parquet(file_of(tmp_path))
+    table["region"] = table["region"].replace("c", "e")
+    alike = [("F", 1), ("M", 2)]
+    for place, (sex, times) in enumerate(alike):
+        table.loc[10 * place : 10 * place + times - 1, ["region", "sex"]] = ["c", sex]
+    table.to_parquet(tmp_path / "people1.parquet")
+    file = tmp_path / "people1.parquet"
+    protect(file, plan_of(), tmp_path / "made", keys=["region", "sex"])
+    risk = pd.read_csv(tmp_path / "made" / "private" / "risk.csv").set_index("measure")["before"]
+    assert risk["records alone with their keys"] == 1
+    assert risk["records with up to 2 alike"] == 3
+    assert risk["records with up to 4 alike"] == 3
