@@ -220,6 +220,12 @@ def _add_plan(commands: Any) -> None:
     parser.add_argument(
         "--data", type=Path, metavar="FILE", help="choose by the true file: --accept chosen_by_data"
     )
+    parser.add_argument(
+        "--clusters-from-data",
+        nargs=2,
+        metavar=("T_V", "T_D"),
+        help="put columns together that depend by T_D or more in the true file, up to T_V cells",
+    )
     parser.add_argument("--accept", nargs="+", metavar="NAME", help="findings, by name")
     parser.add_argument(
         "--order", choices=("permuted", "as_in_file"), default="permuted", help="of the records"

@@ -46,6 +46,7 @@ def run(options: argparse.Namespace) -> None:
         reports=options.reports,
         prior=priors(schema, options.prior),
         data=RecordsFile.open(options.data, schema) if options.data else None,
+        clusters_from_data=_thresholds(options.clusters_from_data),
         accept=options.accept or (),
         order=options.order,
     )
@@ -67,6 +68,19 @@ def priors(schema: Schema, given: list[str] | None) -> dict[str, Floats]:
             raise DeniableError(f"--prior {each}: give COLUMN=FILE.csv")
         found[name] = read_prior(Path(file), schema[name].attribute().categories)
     return found
+
+
+def _thresholds(given: list[str] | None) -> tuple[int, float] | None:
+    """Return T_v and T_d, which a command has as texts."""
+    if given is None:
+        return None
+    try:
+        return int(given[0]), float(given[1])
+    except ValueError:
+        raise DeniableError(
+            f"--clusters-from-data {' '.join(given)}: give T_v, a whole number of cells, and T_d, "
+            "a dependence, such as 50 0.1"
+        ) from None
 
 
 def _mechanisms(given: list[str]) -> tuple[Mechanism, dict[str, Mechanism]]:

@@ -18,6 +18,7 @@ from deniable.channels import (
     best_protocol,
     laplace_channel,
     staircase_channel,
+    two_step_with_epsilon,
 )
 from deniable.errors import DeniableError, MissingExtraError, refuse_unknown
 from deniable.plan.blocks import Block
@@ -32,6 +33,7 @@ Kind = Literal[
     "square-wave",
     "laplace",
     "staircase",
+    "invariant",
 ]
 Mechanism = Kind | Literal["best"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -45,6 +47,8 @@ MAKERS: Mapping[Kind, Callable[[int, float], Channel]] = {
     "laplace": laplace_channel,
     "staircase": staircase_channel,
 }
+INVARIANT: Final = "invariant"
+"""Of two steps, from the true shares, which it leaves as they are on average, and discloses."""
 _NAMED: Mapping[str, Kind] = {
     "generalized randomized response": "generalized-rr",
     "subset selection": "subset-selection",
@@ -156,6 +160,8 @@ def _candidates(block: Block, epsilon: float, designs: bool) -> Iterator[tuple[K
 
 
 def _made(block: Block, epsilon: float, kind: Kind) -> Channel:
+    if kind == INVARIANT:
+        return two_step_with_epsilon(block.prior, epsilon)
     if kind == "square-wave" and not block.on_a_grid:
         return SquareWaveOrMissing.of_epsilon(block.part.size - 1, epsilon)
     if kind != "designed":
@@ -169,6 +175,10 @@ def _made(block: Block, epsilon: float, kind: Kind) -> Channel:
 
 def _fault(block: Block, kind: Kind) -> str | None:
     """Return what a kind cannot do for a block, whatever epsilon is."""
+    if kind == INVARIANT:
+        if block.part.size > LARGEST_NOISE:
+            return f"is for at most {LARGEST_NOISE} cells, not {block.part.size:,}"
+        return None if np.all(block.prior > 0) else "needs a record in every cell"
     if kind not in OF_NUMBERS:
         return None
     if kind == "square-wave" and block.number:

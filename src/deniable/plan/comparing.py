@@ -11,7 +11,7 @@ import pandas as pd
 from deniable.arrays import Floats
 from deniable.errors import DeniableError, MissingExtraError
 from deniable.plan.blocks import LARGEST_CLUSTER, AskedTable, Block, Part
-from deniable.plan.choosing import BEST, KINDS, Choice, Mechanism, choose
+from deniable.plan.choosing import BEST, INVARIANT, KINDS, Choice, Mechanism, choose
 from deniable.plan.making import (
     Reports,
     planned_blocks,
@@ -155,7 +155,7 @@ def _ways(clusters: Sequence[tuple[str, ...]], blocks: tuple[Block, ...]) -> lis
     splits: tuple[Split, ...] = ("even", "size", "optimal")
     return [
         *(_Way(BEST, split, label, blocks) for split in splits),
-        *(_Way(kind, "even", label, blocks) for kind in KINDS),
+        *(_Way(kind, "even", label, blocks) for kind in KINDS if kind != INVARIANT),
     ]
 
 

@@ -10,7 +10,8 @@ from deniable.arrays import Floats
 from deniable.channels import refuse_bad_budget
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.plan.blocks import Block, blocks_of
-from deniable.plan.choosing import BEST, KINDS, Choice, Mechanism, choose
+from deniable.plan.choosing import BEST, INVARIANT, KINDS, Choice, Mechanism, choose
+from deniable.plan.curator import clusters_from
 from deniable.plan.model import Origin, Plan
 from deniable.plan.reports import holds_wider_points
 from deniable.plan.sharing import LARGEST_SHARE, Split, shares_of
@@ -32,6 +33,7 @@ def make_plan(
     reports: Reports = "any",
     prior: Mapping[str, Floats] | None = None,
     data: RecordsFile | None = None,
+    clusters_from_data: tuple[int, float] | None = None,
     accept: Sequence[str] = (),
     order: Literal["permuted", "as_in_file"] = "permuted",
 ) -> Plan:
@@ -63,6 +65,9 @@ def make_plan(
         Distributions known in public, by column, at which errors are expected; by default uniform.
     data : RecordsFile, optional
         The true file: a curator chooses by it, which must be accepted as ``chosen_by_data``.
+        Invariant matrices, whose epsilon is that of a record given the matrix, are made from it.
+    clusters_from_data : pair of int and float, optional
+        T_v and T_d, by which clusters are found in `data` (`clusters_from`); by default none.
     accept : sequence of str
         Names of findings; see `deniable.plan.FINDINGS`.
     order : "permuted" or "as_in_file"
@@ -76,6 +81,13 @@ def make_plan(
     refuse_unknown("reports", reports, ("any", "categories"))
     if prior and data is not None:
         raise DeniableError("both a prior and the data to choose by; give one of them")
+    if clusters_from_data is not None:
+        if data is None or clusters:
+            raise DeniableError(
+                "clusters are found in the data: give --data and --accept chosen_by_data, and name "
+                "no clusters"
+            )
+        clusters = clusters_from(data, *clusters_from_data)
     blocks = planned_blocks(schema, clusters, reports, prior or {})
     refuse_unknown_columns(schema, [*tables, tuple(prior or {})])
     origin: Origin = "a public prior" if prior else "no data"
@@ -83,6 +95,10 @@ def make_plan(
         origin = "the data, by a curator"
         blocks = with_distributions(blocks, data)[0]
     kinds = _kinds(blocks, mechanism, mechanisms or {})
+    if INVARIANT in kinds and data is None:
+        raise DeniableError(
+            "invariant matrices are made from the records: give --data and --accept chosen_by_data"
+        )
     named = [any(name in (mechanisms or {}) for name in block.names) for block in blocks]
     shares = shares_of(blocks, kinds, epsilon, split, [tuple(table) for table in tables])
     choices = [
