@@ -50,11 +50,11 @@ def clusters_from(
         for first, second in fitting
     }
     for portion in data.portions():
-        for first, second in tables:
-            rows, width = tables[first, second].shape
+        for (first, second), table in tables.items():
+            rows, width = table.shape
             cells = portion.codes[first].astype(np.int64) * width + portion.codes[second]
             counted = np.bincount(cells, minlength=rows * width)
-            tables[first, second] += counted.reshape(rows, width)
+            np.add(table, counted.reshape(rows, width), out=table)
     measures = pair_measures(domain)
     fit = {pair: measure for pair, measure in measures.items() if pair in tables}
     found = dependences_from_tables(tables, fit).set_index(["attribute_1", "attribute_2"])
