@@ -9,6 +9,7 @@ from deniable.errors import DataError
 from deniable.plan import KINDS, Kind, Plan
 from deniable.pram import pram_matrix
 from deniable.randomized_response import Protocol, rr_channel
+from deniable.schema import RecordsFile
 
 RECORDS = 4000
 NEEDS = 5.0  # standard errors; fixed seeds
@@ -50,7 +51,10 @@ def schema_of(frame: pd.DataFrame) -> deniable.Schema:
 @pytest.mark.parametrize("mechanism", KINDS)
 def test_a_frame_goes_in_and_comes_out_by_each_mechanism(mechanism: Kind) -> None:
     frame = survey().astype({"rooms": "Int64"})
-    plan = deniable.make_plan(schema_of(frame), 6.0, mechanism=mechanism)
+    schema = schema_of(frame)
+    by_data = {"data": RecordsFile.open(frame, schema), "accept": ("chosen_by_data",)}
+    of_records = by_data if mechanism == "invariant" else {}
+    plan = deniable.make_plan(schema, 6.0, mechanism=mechanism, **of_records)
     reports = deniable.randomize(frame, plan, np.random.default_rng(2))
     assert isinstance(reports, pd.DataFrame)
     assert len(reports) == RECORDS
