@@ -1,5 +1,10 @@
 """Small releases of every kind, and what they are made from."""
 
+import multiprocessing
+import os
+import random
+import signal
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -92,6 +97,34 @@ def known_key(folder: Path, release: str = "small", byte: int = 7) -> KeyPlace:
     """Put a known key where a release will look for it."""
     write_once(folder / release / KEY_FILE, bytes([byte]) * 32)
     return NamedKeys(str(folder))
+
+
+def killed_at_random(
+    process: Callable[..., None],
+    given: Sequence[Any],
+    rounds: int,
+    seconds: float,
+    moments: random.Random,
+) -> int:
+    """Start a process twice at once, again and again; return how many were killed by then.
+
+    Two, as a job and the one that was started because the first was thought dead. The process gets
+    a barrier after what is `given`, and is killed within so many `seconds` after it.
+    """
+    context, killed = multiprocessing.get_context("spawn"), 0
+    for _ in range(rounds):
+        barrier = context.Barrier(3)
+        started = [context.Process(target=process, args=(*given, barrier)) for _ in range(2)]
+        for each in started:
+            each.start()
+        barrier.wait(120)
+        for each in started:
+            each.join(moments.uniform(0, seconds))
+            if each.is_alive():
+                os.kill(each.pid or 0, signal.SIGKILL)
+                killed += 1
+            each.join(60)
+    return killed
 
 
 def content(folder: Path) -> dict[str, bytes]:

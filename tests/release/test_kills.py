@@ -1,13 +1,18 @@
 """Releases whose processes are killed at any moment, some while others are at work on them."""
 
 import multiprocessing
-import os
 import random
-import signal
 from pathlib import Path
 
 import pytest
-from tests.release.small_releases import NamedKeys, content, known_key, settings, source
+from tests.release.small_releases import (
+    NamedKeys,
+    content,
+    killed_at_random,
+    known_key,
+    settings,
+    source,
+)
 
 from deniable.release import Ledger, make_release
 
@@ -31,23 +36,7 @@ def test_kills_at_random_leave_one_draw(kind: str, tmp_path: Path) -> None:
     whole.start()
     whole.join(120)
     known_key(tmp_path / "killed" / "keys")
-    killed = 0
-    for _ in range(4):
-        barrier = context.Barrier(3)
-        # Two at once, as a job and the one that was started because the first was thought dead.
-        started = [
-            context.Process(target=process, args=(kind, tmp_path / "killed", barrier))
-            for _ in range(2)
-        ]
-        for each in started:
-            each.start()
-        barrier.wait(120)
-        for each in started:
-            each.join(moments.uniform(0, SECONDS))
-            if each.is_alive():
-                os.kill(each.pid or 0, signal.SIGKILL)
-                killed += 1
-            each.join(60)
+    killed = killed_at_random(process, (kind, tmp_path / "killed"), 4, SECONDS, moments)
     release = settings(kind)
     place = NamedKeys(str(tmp_path / "killed" / "keys"))
     ledger = Ledger(tmp_path / "killed" / "ledger")

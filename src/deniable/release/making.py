@@ -122,7 +122,7 @@ def make_release(
     ----------
     release : settings
     source : Source
-        The true records, and where a population's releases are numbered from.
+        The true records, and what its lane takes besides.
     folder : path
         That of the release, on a file system that all who may take it up share.
     ledger : Ledger

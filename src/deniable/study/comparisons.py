@@ -254,7 +254,7 @@ def alike(pairs: Sequence[Pair], figure: str) -> Outcome:
 def near(pairs: Sequence[Pair], margin: float, figure: str, picked_from: int = 1) -> Outcome:
     """Test that in each of `pairs` the estimates are at most `margin` apart, in their unit.
 
-    `figure` shows it; the pairs are the closest of `picked_from` that were looked at.
+    `figure` shows it; `picked_from` is as in `Comparison`.
     """
     found = (
         Comparison(margin - abs(each.difference), each.error, margin, picked_from)

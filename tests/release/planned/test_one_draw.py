@@ -1,10 +1,8 @@
 """A file of one's own: one draw whatever is killed, and no byte in public but the mechanism's."""
 
-import multiprocessing
 import os
 import random
 import shutil
-import signal
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.ipc
 import pytest
-from tests.release.small_releases import NamedKeys, content, known_key
+from tests.release.small_releases import NamedKeys, content, killed_at_random, known_key
 
 from deniable.errors import DeniableError
 from deniable.plan import Plan, make_plan
@@ -145,20 +143,7 @@ def test_kills_at_random_leave_one_draw(tmp_path: Path) -> None:
     at = tmp_path / "killed"
     written(records(), "csv", at / "in")
     known_key(at / "keys", "made")
-    context, moments = multiprocessing.get_context("spawn"), random.Random(1)
-    killed = 0
-    for _ in range(KILLS // 2):
-        barrier = context.Barrier(3)
-        started = [context.Process(target=process, args=(at, barrier)) for _ in range(2)]
-        for each in started:
-            each.start()
-        barrier.wait(120)
-        for each in started:
-            each.join(moments.uniform(0, SECONDS))
-            if each.is_alive():
-                os.kill(each.pid or 0, signal.SIGKILL)
-                killed += 1
-            each.join(60)
+    killed = killed_at_random(process, (at,), KILLS // 2, SECONDS, random.Random(1))
     protect(
         at / "in" / "people.csv", plan_of("csv"), at / "made", place=NamedKeys(str(at / "keys"))
     )
