@@ -108,6 +108,11 @@ def test_each_lock_has_the_direct_dependencies_that_it_is_for(
     }
 
 
+def test_the_library_alone_needs_seven_packages(project: dict) -> None:
+    needed = "cryptography numpy pandas pyarrow pydantic pyyaml scipy"
+    assert sorted(named(project["dependencies"])) == needed.split()
+
+
 def test_what_runs_is_locked_without_tools_and_build_backend(
     project: dict, locks: dict[str, str]
 ) -> None:

@@ -1,5 +1,5 @@
 """Estimates from a public folder of a planned release, and from nothing else."""
 
-import lazy_loader
+from deniable.stubs import handed_on
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = handed_on(__name__, __file__)

@@ -1,5 +1,5 @@
 """The studies behind the papers' tables and figures, one a file, over `deniable.study.engine`."""
 
-import lazy_loader
+from deniable.stubs import handed_on
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = handed_on(__name__, __file__)

@@ -1,4 +1,5 @@
 from . import environment as environment
+from .cluster_needs import needs as needs
 from .code_digest import (
     COMPUTING_PACKAGES as COMPUTING_PACKAGES,
     run_facts as run_facts,
@@ -18,7 +19,6 @@ from .freshness import (
     summary as summary,
 )
 from .job_log import logged as logged
-from .needs import needs as needs
 from .plan import MIRROR_VARIABLE as MIRROR_VARIABLE, RAW as RAW, Plan as Plan
 from .provenance import (
     SOURCE_VARIABLE as SOURCE_VARIABLE,

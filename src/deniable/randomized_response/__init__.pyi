@@ -42,11 +42,6 @@ from .dependence import (
     shrink as shrink,
     shrunk_joint as shrunk_joint,
 )
-from .epsilons import (
-    SpendsEpsilon as SpendsEpsilon,
-    epsilons as epsilons,
-    p_of_epsilon as p_of_epsilon,
-)
 from .protocols import (
     FEWEST_RECORDS_A_CELL as FEWEST_RECORDS_A_CELL,
     Protocol as Protocol,
@@ -71,7 +66,7 @@ from .reports import (
     report_labels as report_labels,
     reports_categories as reports_categories,
 )
-from .secure_sum import (
+from .secure_sums import (
     NOTHING as NOTHING,
     Behaviour as Behaviour,
     BivariateDistribution as BivariateDistribution,
@@ -85,6 +80,11 @@ from .secure_sum import (
     messages_in_all as messages_in_all,
     messages_per_party as messages_per_party,
     secure_sum as secure_sum,
+)
+from .spending import (
+    SpendsEpsilon as SpendsEpsilon,
+    epsilons as epsilons,
+    p_of_epsilon as p_of_epsilon,
 )
 from .synthetic import repeat_records as repeat_records, synthesize as synthesize
 from .waiver import waiver_table as waiver_table

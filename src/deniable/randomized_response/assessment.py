@@ -7,7 +7,7 @@ alone. Each way ends in a two-way table for every pair, on which dependence is t
   those of the reports. Beyond [multirr] (`inverted`): the pair's joint distribution is estimated
   from them, through the inverse of both attributes' matrices.
 - `SecureSum` (4.2): the true tables, counted by secure sum. Who runs the protocol gets exactly the
-  contingency tables (`deniable.randomized_response.secure_sum` shows it), so they are counted from
+  contingency tables (`deniable.randomized_response.secure_sums` shows it), so they are counted from
   the records here.
 - `PairReports` (4.3): every party randomizes each pair anew through a matrix of the pair; secure
   sums count the masked pairs; equation (2) estimates the joint distribution.

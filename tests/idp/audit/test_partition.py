@@ -23,7 +23,7 @@ from deniable.idp.audit.attack import (
     partition_attack,
     told_beyond_means,
 )
-from deniable.idp.audit.certificate import certificate, epsilon_from_errors
+from deniable.idp.audit.certificates import certificate, epsilon_from_errors
 from deniable.idp.audit.changes import Cut
 from deniable.idp.audit.partition import (
     _log_at,

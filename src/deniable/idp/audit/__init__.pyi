@@ -7,7 +7,7 @@ from .attack import (
     partition_attack as partition_attack,
     told_beyond_means as told_beyond_means,
 )
-from .certificate import certificate as certificate
+from .certificates import certificate as certificate
 from .linkage import Linkage as Linkage, link_records as link_records
 from .report import (
     ALL as ALL,

@@ -75,7 +75,7 @@ class OfTrueRecords:
 
 @dataclass(frozen=True)
 class Stated:
-    """A protocol, and what tables have beside its p: see `deniable.randomized_response.epsilons`.
+    """A protocol, and what tables have beside its p: see `deniable.randomized_response.spending`.
 
     ``spends`` has p, too, which follows where an epsilon is asked for.
     """

@@ -18,7 +18,7 @@ from tests.slow_variants import slow
 
 from deniable.errors import DataError, DeniableError
 from deniable.papers.multirr.secure_sum import DropsOut, Miscounts, SetsTheCount
-from deniable.randomized_response.secure_sum import (
+from deniable.randomized_response.secure_sums import (
     BivariateDistribution,
     Network,
     Party,
