@@ -54,9 +54,9 @@ def reported_columns(plan: Plan) -> tuple[ReportedColumn, ...]:
 
 def _reported(column: Column, attribute: Attribute, channel: Channel) -> ReportedColumn:
     if isinstance(channel, SquareWave) and column.kind == "numeric":
-        texts: Sequence[str] = wider_points(column, channel.half_width)
+        texts: Sequence[str] = _wider_points(column, channel.half_width)
     elif isinstance(channel, SquareWaveOrMissing) and column.kind == "numeric":
-        texts = (*wider_points(column, channel.half_width), MISSING)
+        texts = (*_wider_points(column, channel.half_width), MISSING)
     elif reports_categories(channel):
         texts = attribute.categories
     else:
@@ -75,7 +75,7 @@ def _reported(column: Column, attribute: Attribute, channel: Channel) -> Reporte
     )
 
 
-def wider_points(column: Column, more: int) -> tuple[str, ...]:
+def _wider_points(column: Column, more: int) -> tuple[str, ...]:
     """Return the points of a grid with so many more at either end, as texts."""
     assert column.bounds is not None
     low, step = Fraction(repr(column.bounds[0])), Fraction(repr(column.step))
@@ -87,7 +87,7 @@ def holds_wider_points(column: Column) -> bool:
     """Return whether a number's type holds what a square wave may report beyond its bounds."""
     if column.type is None:
         return True
-    texts = wider_points(column, -(-len(column.points) // 2))  # no window is wider
+    texts = _wider_points(column, -(-len(column.points) // 2))  # no window is wider
     kind = type_named(column.type)
     try:
         values = pa.array(texts, pa.string()).cast(pa.float64()).cast(kind)

@@ -33,14 +33,14 @@ IDLE_ROUNDS = 3  # end it
 
 
 @dataclass
-class Pairs:
+class _Pairs:
     """Numbers that must stay positive, each with a dual: their products are near the weight."""
 
     primal: Floats
     dual: Floats
 
     @classmethod
-    def central(cls, primal: Floats, weight: float) -> "Pairs":
+    def central(cls, primal: Floats, weight: float) -> "_Pairs":
         """Return numbers with their duals on the central path."""
         return cls(primal, weight / primal)
 
@@ -84,14 +84,14 @@ class CentralPath:
         cells = self._cells_of(self._features @ amounts)
         loss = float(cells.max() if program.loss.worst else cells.sum())
         self.weight = FIRST_WEIGHT * loss / (amounts.size + slacks.size)
-        self.amounts = Pairs.central(amounts, self.weight)
-        self.slacks = Pairs.central(slacks, self.weight)
+        self.amounts = _Pairs.central(amounts, self.weight)
+        self.slacks = _Pairs.central(slacks, self.weight)
         self._ceiling = 0.0
-        self.distances = Pairs(np.zeros(0), np.zeros(0))
+        self.distances = _Pairs(np.zeros(0), np.zeros(0))
         if program.loss.worst:
             above = excesses(cells, self.weight)
             self._ceiling = float(cells[0] + above[0])
-            self.distances = Pairs.central(above, self.weight)
+            self.distances = _Pairs.central(above, self.weight)
         self._multipliers = np.zeros(len(program.right))
 
     @classmethod
@@ -281,7 +281,7 @@ class CentralPath:
             added = information(self._staircases[codes], self.program.loss.proportions)
             self._features = np.hstack([self._features, added])
             self._used = np.hstack([self._used, self._requirements(codes, reports)])
-            self.amounts = Pairs(
+            self.amounts = _Pairs(
                 np.append(self.amounts.primal, amounts),
                 np.append(self.amounts.dual, self.weight / amounts),
             )
