@@ -68,6 +68,8 @@ def _reported(column: Column, attribute: Attribute, channel: Channel) -> Reporte
         values = values.cast(pa.float64())
     if column.type is not None:
         values = values.cast(type_named(column.type))
+    if column.kind == "numeric":
+        told = [each and each.replace(".", column.decimal) for each in told]
     return ReportedColumn(
         column.name, tuple(missing if each is None else each for each in told), values
     )
