@@ -15,7 +15,7 @@ BETWEEN = 0.5  # seconds between lines of progress
 
 
 def run(options: argparse.Namespace) -> None:
-    """Protect the file, and say what was made and what was counted.
+    """Protect the file of the `options`, and say what was made and what was counted.
 
     Raises
     ------

@@ -353,7 +353,10 @@ def drawn_records() -> dict[str, int]:
 
 
 def drawn_domains(config: Config, folder: Path) -> dict[str, Domain]:
-    """Return the domains of all files drawn from networks, if a release names such a file."""
+    """Return the domains of all files drawn from the networks in a `folder`, by name.
+
+    There are none if no release of the `config` names such a file.
+    """
     if not any(release.data.startswith(NETWORK_FILES) for release in config.releases):
         return {}
     from deniable.datasets import FILES, NETWORKS, from_resources  # noqa: PLC0415
