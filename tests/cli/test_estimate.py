@@ -91,7 +91,11 @@ def test_what_cannot_be_answered_is_refused_before_anything_is_written(
 @pytest.mark.parametrize(
     "asked",
     [
-        *(["--test", "independence"], ["--pairs", "--weight", "w"], ["--synthetic", "5"]),
+        *(
+            ["--test", "independence"],
+            ["--table", "sex", "age", "--weight", "w", "--test", "independence"],
+            ["--synthetic", "5"],
+        ),
         *(["--synthetic", "0", "--out", "a.csv"], ["--confidence", "2"], ["--seed", "-1"]),
     ],
 )
