@@ -287,12 +287,13 @@ class People:
 def test_weighted_intervals_cover_at_their_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     """Weights go with income, sex and age, and count for 7 in 10 records.
 
-    Were the true rate .95, one interval's would be seen outside [.93, .97] once in 250; of 68, of
-    which the rarest categories are a little off, none is seen outside [.925, .98]. Quantiles of a
-    coarse grid cover more.
+    All intervals of a kind together cover .93 to .97 of the time. Of the true rate .95, one alone
+    is seen outside [.92, .98] once in 80,000 tests; a category that 3 records are expected to have,
+    of large weights, is covered less, and quantiles of a coarse grid more.
     """
     people, plan, chance = People(50_000), survey_plan(), np.random.default_rng(3)
     everyone = people.truth(np.arange(people.weights.size), np.ones(people.weights.size))
+    rare = SIZE * people.truth(np.arange(people.weights.size), people.drawn)["margins"] < 5
     held: dict[tuple[str, str], list[Flags]] = {}
     for _ in range(SAMPLES):
         rows = chance.choice(people.weights.size, SIZE, p=people.drawn)
@@ -320,6 +321,9 @@ def test_weighted_intervals_cover_at_their_rate(monkeypatch: pytest.MonkeyPatch)
         if what == "numbers":
             assert rates[2:].min() >= 0.93
             rates = rates[:2]
+        if what == "margins":
+            assert rates[rare].min() >= 0.89
+            rates = rates[~rare]
         assert 0.93 <= rates.mean() <= 0.97
-        assert rates.min() >= 0.925
+        assert rates.min() >= 0.92
         assert rates.max() <= 0.98

