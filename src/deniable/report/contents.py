@@ -56,7 +56,7 @@ def gather(files: Any, config: Mapping[str, Any]) -> Contents:
     return Contents(
         tables={Path(path).stem: read_table(path) for path in [*files.tables, *files.audits]},
         figures={Path(path).stem: Path(path).read_text(encoding="utf-8") for path in files.figures},
-        releases=read_releases(files.releases),
+        releases=_read_releases(files.releases),
         sources=[_told(read_source(path), config) for path in files.sources],
         findings=Path(files.findings).read_text(encoding="utf-8"),
         facts=run_facts(),
@@ -71,7 +71,7 @@ def _told(source: Source, config: Mapping[str, Any]) -> Source:
     return replace(source, sha256="") if real else source
 
 
-def read_releases(left: Sequence[str]) -> list[ReleaseFiles]:
+def _read_releases(left: Sequence[str]) -> list[ReleaseFiles]:
     """Read the files of all releases, by the folders and receipts that they leave."""
     return [_files(shown_of(folder)) for folder in folders_of(left)]
 

@@ -34,7 +34,7 @@ def in_short(contents: Contents) -> Row:
     """Prepare the verdicts on all papers: claims of privacy first, the worst of them first."""
     found = [(page, page.verdicts_on(contents.tables)) for page in PAGES if page.verdicts]
     privacy = [(page, each) for page, of in found for each in of.privacy]
-    claims, taken_back = claims_at_once(contents.tables)
+    claims, taken_back = _claims_at_once(contents.tables)
     return {
         "privacy": sorted(privacy, key=lambda row: (ORDER.index(row[1].verdict), -row[1].times)),
         "papers": [
@@ -50,7 +50,7 @@ def in_short(contents: Contents) -> Row:
     }
 
 
-def claims_at_once(tables: Tables) -> tuple[dict[str, list[tuple[str, str]]], Counter[str]]:
+def _claims_at_once(tables: Tables) -> tuple[dict[str, list[tuple[str, str]]], Counter[str]]:
     """Count, by paper, the verdicts on its sentences that stand among those of all papers.
 
     By Holm's procedure over all, but for results that leave nothing to chance; with numbers in
@@ -135,13 +135,13 @@ def releases(all_files: Sequence[ReleaseFiles]) -> Row:
             for each in all_files
             if "estimates" in each.tables and "audit" not in each.tables
         ],
-        "planned": [each.description for each in all_files if is_planned(each)],
+        "planned": [each.description for each in all_files if _is_planned(each)],
         "numeric": [_numeric(each) for each in all_files if "audit" in each.tables],
         "collections": [_collection(each) for each in all_files if "independence" in each.tables],
     }
 
 
-def is_planned(files: ReleaseFiles) -> bool:
+def _is_planned(files: ReleaseFiles) -> bool:
     """Return whether a release is of a file of one's own."""
     return bool(files.description["parameters"]["mechanism"] == "plan")
 

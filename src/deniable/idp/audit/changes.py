@@ -119,7 +119,7 @@ class Cut:
         return np.where(there, self.values[inside], if_not)
 
 
-def centroid_change(
+def _centroid_change(
     centroid: Centroid, before: Edges, after: Edges, removed: Floats, inserted: Floats
 ) -> Floats:
     """Return how much the centroids of clusters change when one value replaces another.
@@ -243,5 +243,5 @@ class Moves:
         before = Edges(edges.low[clusters], edges.high[clusters], edges.sizes[clusters])
         after = self.cut.exchanged(clusters, removed, inserted)
         gone = self.cut.values[removed]
-        change = centroid_change(self.centroid, before, after, gone, inserted)
+        change = _centroid_change(self.centroid, before, after, gone, inserted)
         return Changes(np.broadcast_to(clusters, change.shape), change, after)

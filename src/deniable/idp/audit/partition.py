@@ -64,7 +64,7 @@ def _log_of_one_value(
     return float(np.logaddexp(at_0, at_upper))
 
 
-def unlabelled(blocks: Positions, others: Sequence[Positions]) -> tuple[int, ...]:
+def _unlabelled(blocks: Positions, others: Sequence[Positions]) -> tuple[int, ...]:
     """Return what a shuffled file shows of the blocks of one attribute, without any label.
 
     The number of blocks, and for each other attribute the sum of squared numbers of records that a
@@ -120,11 +120,11 @@ def shown_when_shuffled(
 
     table = np.asarray(columns, dtype=float)
     own, *others = shown(table, scales)
-    before = unlabelled(own, others)
+    before = _unlabelled(own, others)
     for record in np.argsort(table[:, 0], kind="stable")[: 2 * k]:
         changed = table[:, :1].copy()
         changed[record] = upper
         (blocks,) = shown(changed, scales[:1])
-        if unlabelled(blocks, others) != before:
+        if _unlabelled(blocks, others) != before:
             return True
     return False

@@ -91,7 +91,9 @@ class Convergence:
     files: Mapping[str, Microdata]
     blocks: int = 200
     reference: int = 500
-    _followed: dict[tuple[str, float], Followed] = field(default_factory=dict, repr=False)
+    _followed: dict[tuple[str, float], Followed] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return what names each output of a run: criterion, measure.

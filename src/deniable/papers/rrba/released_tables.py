@@ -92,7 +92,7 @@ Released = Iterator[tuple[str, tuple[str, ...], Floats]]
 """Method, readings, tables with axes run, cell."""
 
 
-class Method(NamedTuple):
+class _Method(NamedTuple):
     """A way to release a table, the readings of it (keys of `METRICS`), and whom it trusts.
 
     The last is "local"; "central" where a curator sees the true table; "oracle" where the p takes
@@ -117,9 +117,9 @@ class _Simulation:
     subset_seed: int = 2024
     block_size: int = 250
     _true: dict[tuple[str, int], dict[Combination, Counts]] = field(
-        default_factory=dict, repr=False
+        default_factory=dict, init=False, repr=False
     )
-    methods: ClassVar[tuple[Method, ...]]
+    methods: ClassVar[tuple[_Method, ...]]
     """In the order of the outputs."""
 
     def epsilon_exact(self, cell: Cell, method: str, reading: str, m: int) -> float:
@@ -187,7 +187,7 @@ class _Simulation:
         sizes = block_sizes(int(true[0].sum()), self.block_size)
         return np.concatenate([split_blocks(table, sizes, 1, generator) for table in true])
 
-    def _measured(self) -> Iterator[tuple[Method, str, str]]:
+    def _measured(self) -> Iterator[tuple[_Method, str, str]]:
         for method in self.methods:
             for reading in method.readings:
                 yield from ((method, reading, metric) for metric in METRICS[reading])
@@ -213,9 +213,9 @@ class PrintedTables(_Simulation):
     """
 
     methods = (
-        Method("rrba", BOTH + LAST, "local"),
-        Method("laplace", BOTH, "central"),
-        Method("laplace_honest", BOTH, "central"),
+        _Method("rrba", BOTH + LAST, "local"),
+        _Method("laplace", BOTH, "central"),
+        _Method("laplace_honest", BOTH, "central"),
     )
 
     def epsilon_exact(self, cell: Cell, method: str, reading: str, m: int) -> float:
@@ -233,7 +233,7 @@ class PrintedTables(_Simulation):
         yield "rrba", BOTH, records * collect(blocks, cell["p"], generator, POOLED).estimate()
         yield "rrba", LAST, records * collect(blocks, cell["p"], generator, PRINTED).state.table
         for method, factor in (("laplace", m), ("laplace_honest", 1)):
-            yield method, BOTH, laplace(true, 2 * factor / cell["epsilon_claimed"], generator)
+            yield method, BOTH, _laplace(true, 2 * factor / cell["epsilon_claimed"], generator)
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,9 +258,9 @@ class EqualEpsilon(_Simulation):
     """
 
     methods = (
-        *(Method(name, BOTH, "local") for name in (*ADAPTED, "randomized_response", *PROTOCOLS)),
-        Method("rrba_at_truth", BOTH, "oracle"),
-        Method("laplace_honest", BOTH, "central"),
+        *(_Method(name, BOTH, "local") for name in (*ADAPTED, "randomized_response", *PROTOCOLS)),
+        _Method("rrba_at_truth", BOTH, "oracle"),
+        _Method("laplace_honest", BOTH, "central"),
     )
 
     def epsilon_exact(self, cell: Cell, method: str, reading: str, m: int) -> float:
@@ -280,7 +280,7 @@ class EqualEpsilon(_Simulation):
         reports = channel.randomize_counts(true, generator)
         yield "randomized_response", BOTH, records * channel.estimate(reports)
         yield "rrba_at_truth", BOTH, records * self._at_truth(true, blocks, epsilon, generator)
-        yield "laplace_honest", BOTH, laplace(true, 2 / epsilon, generator)
+        yield "laplace_honest", BOTH, _laplace(true, 2 / epsilon, generator)
         # On a stream of their own: the others are as they were before there were protocols.
         for name, table in by_protocols(true, epsilon, generator.spawn(1)[0]):
             yield name, BOTH, records * table
@@ -300,7 +300,7 @@ class EqualEpsilon(_Simulation):
         return estimates
 
 
-def laplace(true: Counts, scale: float, generator: np.random.Generator) -> Floats:
+def _laplace(true: Counts, scale: float, generator: np.random.Generator) -> Floats:
     """Return tables with independent Laplace noise of a scale in each cell."""
     counts = true.astype(float)
     return np.asarray(SeededNoise(generator).add(counts, np.full(counts.shape, scale), 1)[0])

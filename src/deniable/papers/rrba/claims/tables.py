@@ -80,10 +80,10 @@ def paired(
     table: pd.DataFrame, keys: Sequence[str], column: str, first: Any, second: Any
 ) -> list[Pair]:
     """Return pairs of rows that differ in a column and agree in the keys; `LookupError` if none."""
-    return matched(table[table[column] == first], table[table[column] == second], keys)
+    return _matched(table[table[column] == first], table[table[column] == second], keys)
 
 
-def matched(firsts: pd.DataFrame, seconds: pd.DataFrame, keys: Sequence[str]) -> list[Pair]:
+def _matched(firsts: pd.DataFrame, seconds: pd.DataFrame, keys: Sequence[str]) -> list[Pair]:
     """Return pairs of rows of two tables that agree in the keys; `LookupError` if none."""
     key_of = itemgetter(*keys)
     by_key = {key_of(row): row for row in rows_of(seconds)}
@@ -110,7 +110,7 @@ def undecided_where(
 
 
 @dataclass(frozen=True, eq=False)
-class Tests:
+class _Tests:
     """Accuracies (`accuracies`), those whom RRBA is held against, and the rates behind them."""
 
     right: pd.DataFrame
@@ -123,13 +123,13 @@ def evidence_on_tests(table_3: pd.DataFrame, power: pd.DataFrame) -> dict[str, l
     printed = []
     for (rule, small), (scale, laplace) in product(RULES.items(), SCALES.items()):
         part = table_3[table_3["small_cells"] == rule]
-        given = Tests(accuracies(*_halves(part)), ("mcindep", laplace), part)
+        given = _Tests(accuracies(*_halves(part)), ("mcindep", laplace), part)
         reading = f"{small}, {scale} scale"
         printed.append(Evidence((reading,), source_of(table_3), given))
     rates = power[power["measure"] == "rejected"]
     null = rates[rates["effect"] == 0].drop(columns="effect")
     right = accuracies(null, rates[rates["effect"] > 0])
-    equal = Tests(right, ("mcindep", "laplace"), rates)
+    equal = _Tests(right, ("mcindep", "laplace"), rates)
     reading = "equal exact epsilon, no rule for small cells"
     return {"table 3": printed, "tests": [*printed, Evidence((reading,), source_of(power), equal)]}
 
@@ -164,7 +164,7 @@ def _setting(right: pd.DataFrame) -> list[str]:
     return [name for name in SETTING if name in right]
 
 
-def _of_others(given: Tests) -> list[Pair]:
+def _of_others(given: _Tests) -> list[Pair]:
     """Return the accuracies of each other method with RRBA's, of the same setting."""
     right, others = given.right, given.others
     return [
@@ -188,7 +188,7 @@ def _unless_fitted(pairs: Sequence[Pair], figure: str) -> Outcome:
     "accuracy (half of the trials a null) above both, each k, n, effect; Laplace noise as in "
     "7.3.1, at equal epsilon with the limit of the chi-squared distribution",
 )
-def _better_than_laplace_and_mcindep(given: Tests) -> Outcome:
+def _better_than_laplace_and_mcindep(given: _Tests) -> Outcome:
     pairs = _of_others(given)
     gains = [ours["median"] - theirs["median"] for theirs, ours in pairs]
     return _unless_fitted(pairs, f"accuracy above by {range_of(gains)} points")
@@ -200,7 +200,7 @@ def _better_than_laplace_and_mcindep(given: Tests) -> Outcome:
     "accuracy lost between the smallest and the largest k below the others' loss, and accuracy at "
     "the largest above theirs, each n and effect",
 )
-def _robust_as_values_grow(given: Tests) -> Outcome:
+def _robust_as_values_grow(given: _Tests) -> Outcome:
     losses, largest = [], []
     right, others = given.right, given.others
     for _, part in right.groupby(_setting(right)[1:], sort=False):
@@ -231,7 +231,7 @@ def _lost(rows: Sequence[Row]) -> Row:
     "others",
     about="table 3",
 )
-def _robust_in_sparse_data(given: Tests) -> Outcome:
+def _robust_in_sparse_data(given: _Tests) -> Outcome:
     sparse = _sparse(given.right)
     ours = rows_of(sparse, method="rrba")
     margin = (CERTAIN - GUESSING) / 2
@@ -250,7 +250,7 @@ def _robust_in_sparse_data(given: Tests) -> Outcome:
     f"at most {SPARSE} records a cell: a true null rejected in more than 5 % of trials",
     about="table 3",
 )
-def _others_invalid_in_sparse_data(given: Tests) -> Outcome:
+def _others_invalid_in_sparse_data(given: _Tests) -> Outcome:
     null, _ = _halves(_sparse(given.rates))
     rows = [row for other in given.others for row in rows_of(null, method=other)]
     figure = f"true nulls rejected in {range_of(row['median'] for row in rows)} % of trials"
@@ -315,7 +315,7 @@ def _below(table: pd.DataFrame, readings: Mapping[str, str]) -> Outcome:
         ours = shown[(shown["method"] == "rrba") & (shown["reading"] == reading)]
         as_released = shown["reading"] == RELEASED["all blocks pooled"][metric]
         theirs = shown[(shown["method"] == "laplace") & as_released]
-        pairs += matched(ours, theirs, ["file", "k", "p"])
+        pairs += _matched(ours, theirs, ["file", "k", "p"])
     lost = [
         f"{row['file']} k = {row['k']} p = {row['p']:g}"
         for row, other in pairs
