@@ -38,7 +38,7 @@ from deniable.idp.microaggregation import Ranking
 def visible(clusters: Positions, centres: Floats, scales: Floats) -> Positions:
     """Return the visible block of each record: exact centroids that are equal look like one.
 
-    Given are the cluster of each record, and the centres and scales of the clusters.
+    Given are the cluster of each record, `clusters`, and the `centres` and `scales` of these.
     """
     blocks = np.arange(centres.size)
     exact = np.flatnonzero(scales == 0)
@@ -84,7 +84,8 @@ def refutation_by_a_full_shift(centres: Floats, scales: Floats, upper: float) ->
     Each cluster then hands its first value down, so that those of the neighbour tie all clusters
     together. Above 0, the exact epsilon of the released records is infinite.
 
-    Centres and scales are those of the mechanism that ships, of clusters of two records or more.
+    `centres`, in [0, `upper`], and `scales` are those of the mechanism that ships, of clusters of
+    two records or more.
     """
     if centres.size == 1:
         return 0.0
