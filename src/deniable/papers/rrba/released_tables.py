@@ -106,11 +106,7 @@ class _Method(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Simulation:
-    """What the two studies share: files by name, their true tables, measures and their names.
-
-    Which sets of attributes are released ``subsets`` and ``subset_seed`` say, as `drawn_sets` takes
-    them; ``block_size`` is B.
-    """
+    """What the two studies share: files by name, their true tables, measures and their names."""
 
     files: Mapping[str, Microdata]
     subsets: int = 40
@@ -123,11 +119,11 @@ class _Simulation:
     """In the order of the outputs."""
 
     def epsilon_exact(self, cell: Cell, method: str, reading: str, m: int) -> float:
-        """Return the epsilon of one answer about a table of m cells."""
+        """Return the epsilon, in a `cell`, of one answer by `method` and `reading` on `m` cells."""
         raise NotImplementedError
 
     def released(self, cell: Cell, true: Counts, generator: np.random.Generator) -> Released:
-        """Yield what is released of true tables with axes run, cell."""
+        """Yield what a `cell` releases, by the `generator`, of `true` tables, axes run, cell."""
         raise NotImplementedError
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
@@ -206,10 +202,11 @@ class _Simulation:
 class PrintedTables(_Simulation):
     """Simulates Tables 4 and 5: RRBA, and Laplace noise at the printed and the honest scale.
 
-    The printed scale is 2 |T| / epsilon, the honest one 2 / epsilon. A cell has ``file``, ``k``,
-    ``p`` (of RRBA) and ``epsilon_claimed`` (of Laplace noise, printed beside p as if both were one
-    privacy). RRBA's exact epsilon is what its floor guarantees for the pooled rule; the printed
-    rule has no floor, and no bound.
+    Of `files` by name those sets of attributes are released that `drawn_sets` gives, at most
+    `subsets`, with `subset_seed`; `block_size` is B. The printed scale is 2 |T| / epsilon, the
+    honest one 2 / epsilon. A cell has ``file``, ``k``, ``p`` (of RRBA) and ``epsilon_claimed`` (of
+    Laplace noise, printed beside p as if both were one privacy). RRBA's exact epsilon is what its
+    floor guarantees for the pooled rule; the printed rule has no floor, and no bound.
     """
 
     methods = (
@@ -219,7 +216,6 @@ class PrintedTables(_Simulation):
     )
 
     def epsilon_exact(self, cell: Cell, method: str, reading: str, m: int) -> float:
-        """Return the epsilon of one answer about a table of m cells."""
         if method == "rrba":
             floored = reading != "last_block"
             return floor_epsilon(m, cell["p"], POOLED.floor) if floored else math.inf
@@ -227,7 +223,6 @@ class PrintedTables(_Simulation):
         return claimed / m if method == "laplace" else claimed
 
     def released(self, cell: Cell, true: Counts, generator: np.random.Generator) -> Released:
-        """Yield what is released of true tables with axes run, cell."""
         records, m = int(true[0].sum()), true.shape[1]
         blocks = self.blocks_of(true, generator)
         yield "rrba", BOTH, records * collect(blocks, cell["p"], generator, POOLED).estimate()
@@ -241,7 +236,7 @@ class EqualEpsilon(_Simulation):
     """Simulates releases that all have the same exact epsilon for one answer.
 
     A cell has ``file``, ``k``, ``epsilon``. The p of each method and table is the largest that
-    epsilon allows.
+    epsilon allows. `files`, `subsets`, `subset_seed`, `block_size`: as in `PrintedTables`.
 
     - ``rrba``: adapted to the data, every cell of its tables at least .1 / m;
     - ``rrba_half_floor``: at least .5 / m;
@@ -264,11 +259,9 @@ class EqualEpsilon(_Simulation):
     )
 
     def epsilon_exact(self, cell: Cell, method: str, reading: str, m: int) -> float:
-        """Return the epsilon that all have, of one answer about a table of m cells."""
         return float(cell["epsilon"])
 
     def released(self, cell: Cell, true: Counts, generator: np.random.Generator) -> Released:
-        """Yield what is released of true tables with axes run, cell."""
         records, m = int(true[0].sum()), true.shape[1]
         epsilon = float(cell["epsilon"])
         blocks = self.blocks_of(true, generator)
@@ -309,9 +302,9 @@ def _laplace(true: Counts, scale: float, generator: np.random.Generator) -> Floa
 def drawn_sets(
     names: Sequence[str], k: int, most: int = 40, seed: int = 2024
 ) -> tuple[Combination, ...]:
-    """Return all sets of k attributes if they are no more than `most`, else so many.
+    """Return all sets of `k` of the `names` if they are no more than `most`, else so many.
 
-    These are drawn with the seed, without replacement; all are in the order of the attributes.
+    These are drawn with the `seed`, without replacement; all are in the order of the attributes.
     """
     if not 1 <= k <= len(names):
         raise DeniableError(
@@ -325,7 +318,7 @@ def drawn_sets(
 
 
 def figure_7_cells(cells: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the cells of Tables 4 and 5 that Figure 7 shows."""
+    """Return those of the `cells` of Tables 4 and 5 that Figure 7 shows."""
     return [cell for cell in cells if (cell["file"], cell["p"]) in FIGURE_7_PANELS]
 
 
@@ -337,11 +330,11 @@ def figure_7_table(
 ) -> pd.DataFrame:
     """Return the histograms of Figure 7: distances over trials and sets of attributes.
 
-    With the name, the seed and the sizes of the study (``study``, which names the random streams,
-    ``root_seed``, ``replicates`` and ``block``, as in `deniable.study.replicate`) they are of the
-    very trials whose means are in Tables 4 and 5. The cells are as the simulator takes them; what
-    is published, as in `printed_table`, are the averages of Tables 4 and 5, to be drawn beside the
-    histograms. The columns are `FIGURE_7_COLUMNS`; bins without a trial are left out.
+    With the name, the seed and the sizes of the study as `runs` (``study``, which names the random
+    streams, ``root_seed``, ``replicates`` and ``block``, as in `deniable.study.replicate`) they are
+    of the very trials whose means are in Tables 4 and 5. `cells` are as the `simulator` takes them;
+    what is `published`, as in `printed_table`, are the averages of Tables 4 and 5, to be drawn
+    beside the histograms. Columns are `FIGURE_7_COLUMNS`; bins without a trial are left out.
     """
     rows: list[dict[str, Any]] = []
     for cell in cells:
@@ -383,7 +376,7 @@ def _histograms(by_method: Mapping[str, Floats]) -> list[dict[str, Any]]:
 
 
 def spread(given: Given) -> dict[str, pd.DataFrame]:
-    """Tabulate the distances of single trials behind Tables 4 and 5: Figure 7."""
+    """Tabulate the distances of single trials behind Tables 4 and 5 as `given`: Figure 7."""
     asked = given.settings
     simulator = PrintedTables(
         given.data, asked["subsets"], asked["subset_seed"], asked["block_size"]

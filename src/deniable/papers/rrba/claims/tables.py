@@ -66,7 +66,7 @@ distances = partial(CLAIMS.claim, section="7.4, Tables 4 and 5", about="distance
 
 
 def rows_of(table: pd.DataFrame, **where: Any) -> list[dict[Any, Any]]:
-    """Return the rows with the given values as what `deniable.study.comparisons` compares.
+    """Return rows of a `table` with the values `where`, as `deniable.study.comparisons` compares.
 
     The mean stands under ``median``, whatever the table calls it.
     """
@@ -79,7 +79,10 @@ def rows_of(table: pd.DataFrame, **where: Any) -> list[dict[Any, Any]]:
 def paired(
     table: pd.DataFrame, keys: Sequence[str], column: str, first: Any, second: Any
 ) -> list[Pair]:
-    """Return pairs of rows that differ in a column and agree in the keys; `LookupError` if none."""
+    """Return pairs of rows of a `table`: `first` and `second` in a `column`, alike in the `keys`.
+
+    `LookupError` if there are none.
+    """
     return _matched(table[table[column] == first], table[table[column] == second], keys)
 
 
@@ -98,7 +101,7 @@ def _matched(firsts: pd.DataFrame, seconds: pd.DataFrame, keys: Sequence[str]) -
 def undecided_where(
     unknown: Callable[[Row, Row, Comparison], bool], pairs: Sequence[Pair], outcome: Outcome
 ) -> tuple[Outcome, int]:
-    """Return the outcome of pairs without what is not known of some, and how many those are."""
+    """Return the `outcome` of `pairs` without what is `unknown` of some, and how many those are."""
     found = [unknown(*pair, each) for pair, each in zip(pairs, outcome.comparisons, strict=True)]
     kept = (
         UNKNOWN if lost else each for lost, each in zip(found, outcome.comparisons, strict=True)
@@ -119,7 +122,7 @@ class _Tests:
 
 
 def evidence_on_tests(table_3: pd.DataFrame, power: pd.DataFrame) -> dict[str, list[Evidence]]:
-    """Return what the claims on tests are about: Table 3 by reading, and equal exact epsilon."""
+    """Return what claims on tests are about: `table_3` by reading, `power` at equal epsilon."""
     printed = []
     for (rule, small), (scale, laplace) in product(RULES.items(), SCALES.items()):
         part = table_3[table_3["small_cells"] == rule]
@@ -141,9 +144,9 @@ def _halves(table: pd.DataFrame) -> list[pd.DataFrame]:
 def accuracies(null: pd.DataFrame, alternative: pd.DataFrame) -> pd.DataFrame:
     """Return the share of right decisions, half of the trials a null, in per cent.
 
-    Errors of the two halves add as those of independent means. The columns are those that name
-    setting and method, ``mean``, ``ci_low``, ``ci_high``, and ``fitted``: whether both rates of
-    RRBA have that verdict.
+    Errors of the two halves, under the `null` and the `alternative`, add as those of independent
+    means. The columns are those that name setting and method, ``mean``, ``ci_low``, ``ci_high``,
+    and ``fitted``: whether both rates of RRBA have that verdict.
     """
     keys = [name for name in (*SETTING, "method") if name in null and name in alternative]
     both = null.merge(alternative, on=keys, suffixes=HYPOTHESES)
@@ -340,7 +343,10 @@ def _wins_over_laplace(given: tuple[pd.DataFrame, pd.DataFrame]) -> Readings:
 
 
 def at_equal_epsilon(table: pd.DataFrame, other: str) -> Readings:
-    """Yield for each way to keep cells from 0 whether RRBA is below at equal exact epsilon."""
+    """Yield for each way to keep cells from 0 whether RRBA is below `other`.
+
+    The `table` is ``rrba_equal``: at equal exact epsilon.
+    """
     measured = table["metric"].isin(["l2", "jensen_shannon"])
     shown = table[(table["reading"] == "projected") & measured]
     for reading, method in VARIANTS:
