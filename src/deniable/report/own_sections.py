@@ -31,7 +31,7 @@ DECISIONS = {
 
 
 def in_short(contents: Contents) -> Row:
-    """Prepare the verdicts on all papers in `contents`: claims of privacy, the worst first, lead."""
+    """Prepare the verdicts in `contents` on all papers: claims of privacy first, worst first."""
     found = [(page, page.verdicts_on(contents.tables)) for page in PAGES if page.verdicts]
     privacy = [(page, each) for page, of in found for each in of.privacy]
     claims, taken_back = _claims_at_once(contents.tables)
