@@ -325,6 +325,8 @@ def round_grid(low: float, high: float, *, whole: bool) -> tuple[str, str, str]:
 
     Parameters
     ----------
+    low, high : float
+        The least and the largest number.
     whole : bool
         Whether all numbers are whole; so is then the step.
 

@@ -100,7 +100,7 @@ class Evidence:
         return sorted(negative) if CODES.issuperset(negative) else []
 
     def add(self, values: pa.Array) -> None:
-        """Take the next values."""
+        """Take the next `values`."""
         self.records += len(values)
         if not self.supported:
             return
