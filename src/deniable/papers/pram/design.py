@@ -26,7 +26,7 @@ FEASIBLE = 1e-9
 
 
 @dataclass(frozen=True)
-class Kind:
+class _Kind:
     """A loss with requirements, as rows of the table have them."""
 
     loss: LossName  # what is least
@@ -52,10 +52,10 @@ class Kind:
         return (size <= FEW or not self.dear) and attribute in (self.attributes or (attribute,))
 
 
-TRACE = Kind("trace", "epsilon")
-INVARIANT = Kind("trace", "epsilon, invariant", "reports", invariant=True)
+TRACE = _Kind("trace", "epsilon")
+INVARIANT = _Kind("trace", "epsilon, invariant", "reports", invariant=True)
 # A cost that grows with the distance, for attributes whose categories are in order.
-ORDINAL = Kind(
+ORDINAL = _Kind(
     "distance",
     "epsilon, invariant",
     "reports",
@@ -65,14 +65,14 @@ ORDINAL = Kind(
 )
 KINDS = (
     TRACE,
-    Kind("worst_cell", "epsilon"),
-    Kind("worst_cell", "epsilon, retention floor", floor=0.9, dear=True),
+    _Kind("worst_cell", "epsilon"),
+    _Kind("worst_cell", "epsilon, retention floor", floor=0.9, dear=True),
     INVARIANT,
-    Kind("trace", "epsilon, invariant, inverted", invariant=True, dear=True),
-    Kind("changed", "epsilon, invariant", "reports", invariant=True),
+    _Kind("trace", "epsilon, invariant, inverted", invariant=True, dear=True),
+    _Kind("changed", "epsilon, invariant", "reports", invariant=True),
     ORDINAL,
 )
-SHOWN: tuple[tuple[str, float, Kind, str], ...] = (
+SHOWN: tuple[tuple[str, float, _Kind, str], ...] = (
     ("marital-status", 0.5, TRACE, "least trace"),
     ("education", 2.0, TRACE, "least trace"),
     ("race", 2.0, INVARIANT, "invariant, least trace of the reports' shares"),
@@ -101,7 +101,7 @@ def design_table(data: Microdata, epsilons: Sequence[float]) -> pd.DataFrame:
     )
 
 
-def _row(kind: Kind, shares: Floats, epsilon: float) -> dict[str, Any]:
+def _row(kind: _Kind, shares: Floats, epsilon: float) -> dict[str, Any]:
     requirements = kind.asked(shares.size, epsilon)
     found = design(shares, requirements, kind.loss, estimator=kind.estimator, target="file")
     costs = None if kind.cost is None else kind.cost.costs(shares.size)
