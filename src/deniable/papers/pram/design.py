@@ -84,8 +84,8 @@ SHOWN: tuple[tuple[str, float, _Kind, str], ...] = (
 def design_table(data: Microdata, epsilons: Sequence[float]) -> pd.DataFrame:
     """Return the losses of designed channels beside those of closed forms.
 
-    They are for the data's margins, without categories that no record has, at epsilons above 0, at
-    most 30: a row for each attribute of two or more categories, epsilon and kind.
+    They are for the margins of `data`, without categories that no record has, at `epsilons` above
+    0, at most 30: a row for each attribute of two or more categories, epsilon and kind.
     ``generalized_rr`` and ``two_step`` (invariant) are the losses of the closed forms of that
     epsilon, ``gain_over_...`` are these divided by the designed one; ``lower_bound``: no channel
     that meets the requirements has less; ``optimality``: global or local; ``exact_epsilon`` and
@@ -132,7 +132,7 @@ def _row(kind: _Kind, shares: Floats, epsilon: float) -> dict[str, Any]:
 
 
 def channel_table(data: Microdata) -> pd.DataFrame:
-    """Return some designed matrices, entry by entry; a design is named by what is least."""
+    """Return some designed matrices for `data` by entry; a design is named by what is least."""
     known = {attribute: (names, counts) for attribute, names, counts in margins(data)}
     tables = []
     for attribute, epsilon, kind, words in SHOWN:
@@ -150,7 +150,7 @@ def channel_table(data: Microdata) -> pd.DataFrame:
 
 
 def designed(given: Given) -> dict[str, pd.DataFrame]:
-    """Design channels by convex optimization for attributes of Adult."""
+    """Design channels by convex optimization for attributes of the Adult of `given`."""
     data = given.data["adult"]
     source = data.marks["data_source"]
     return {

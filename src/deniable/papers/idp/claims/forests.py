@@ -165,9 +165,9 @@ def _side_by_side(pairs: Sequence[Pair]) -> str:
 def above_true_dp(
     tables: Tables, epsilons: Sequence[tuple[float, float]], margin: float
 ) -> Outcome:
-    """Test that the best F of iDP-CBLS is above that of true DP by a margin of ours.
+    """Test by `tables` that iDP-CBLS's best F is above that of true DP by a `margin` of ours.
 
-    A margin below 0: that it is not so far below. Each has its epsilon.
+    A margin below 0: that it is not so far below. `epsilons` are pairs: iDP-CBLS's, true DP's.
     """
     pairs = [
         (tables.best(["idp_cbls"], own, factor), tables.best(TRUE_DP, other, factor))
