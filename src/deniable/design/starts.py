@@ -37,7 +37,7 @@ WORTHWHILE = 1.2
 epsilon near 0."""
 
 
-def closed_forms(proportions: Floats, requirements: Requirements) -> Iterator[Floats]:
+def _closed_forms(proportions: Floats, requirements: Requirements) -> Iterator[Floats]:
     """Yield families of closed forms at the epsilon that is allowed; not all meet requirements.
 
     Generalized randomized response; the invariant two-step matrix; what keeps a record or draws
@@ -58,7 +58,7 @@ def closed_forms(proportions: Floats, requirements: Requirements) -> Iterator[Fl
 def feasible_forms(
     polytope: Polytope, proportions: Floats, requirements: Requirements
 ) -> list[Floats]:
-    """Return the closed forms that meet the requirements.
+    """Return the closed forms that meet the `requirements` at `proportions`: in the `polytope`.
 
     A family that does not is mixed with what says nothing, all rows the same, as little as makes
     it meet them, if that does.
@@ -67,7 +67,7 @@ def feasible_forms(
     found = [np.tile(row, (size, 1)) for row in (proportions, np.full(size, 1 / size))]
     found = [P for P in found if polytope.contains(P, FITS)]
     idle = list(found)
-    for P in closed_forms(proportions, requirements):
+    for P in _closed_forms(proportions, requirements):
         if polytope.contains(P, FITS):
             found.append(P)
             continue
@@ -166,7 +166,7 @@ def _parts(left: int, designs: int, before: tuple[Part, ...]) -> Iterator[tuple[
                 yield from _parts(left - points, designs - 1, (*before, (points, block)))
 
 
-def vertex_channels(proportions: Floats, ratio: float, count: int) -> list[Floats]:
+def _vertex_channels(proportions: Floats, ratio: float, count: int) -> list[Floats]:
     """Return the channels of least trace that are built of block designs side by side.
 
     Which category takes which place is chosen best: with g_v what a report of v adds to the trace,
@@ -191,7 +191,7 @@ def vertex_channels(proportions: Floats, ratio: float, count: int) -> list[Float
     return [P for _, P in found[:count]]
 
 
-def gathered(
+def _gathered(
     relaxation: Relaxation, proportions: Floats, generator: np.random.Generator, count: int
 ) -> list[Floats]:
     """Return channels that gather the relaxation's many reports into as many as categories.
@@ -267,9 +267,10 @@ def _squared_distances(X: Floats, metric: Floats) -> Floats:
 
 
 def labelled(P: Floats, proportions: Floats, polytope: Polytope) -> Floats:
-    """Return a matrix with its reports renamed so that most records are retained.
+    """Return the matrix `P` with its reports renamed so that most records are retained.
 
-    Names that a requirement speaks against cost more than any retention is worth.
+    Of records with these `proportions` of categories. Names that a requirement of the `polytope`
+    speaks against cost more than any retention is worth.
     """
     gains = proportions[:, None] * P  # of giving the name of category u to report v
     for group in polytope.groups:
@@ -297,12 +298,14 @@ def first_matrices(
 ) -> list[Floats]:
     """Return the starts that are no closed forms: of block designs, and of the relaxation.
 
-    At most so many of each (`counts`); of the latter the best of several times as many.
+    At most so many of each (`counts`); of the latter, which are there if the `relaxation` is, those
+    of least `loss` of several times as many, which the `generator` draws. The `polytope` and the
+    `proportions` are those of `labelled`.
     """
     designs, channels = counts
-    found = vertex_channels(proportions, polytope.ratio, designs)
+    found = _vertex_channels(proportions, polytope.ratio, designs)
     if relaxation is not None:
-        tried = gathered(relaxation, proportions, generator, TRIED * channels)
+        tried = _gathered(relaxation, proportions, generator, TRIED * channels)
         tried = [P for P in tried if inverse(P) is not None]
         found += sorted(tried, key=loss.value)[:channels]
     return [labelled(P, proportions, polytope) for P in found]

@@ -54,9 +54,9 @@ def reported_columns(plan: Plan) -> tuple[ReportedColumn, ...]:
 
 def _reported(column: Column, attribute: Attribute, channel: Channel) -> ReportedColumn:
     if isinstance(channel, SquareWave) and column.kind == "numeric":
-        texts: Sequence[str] = wider_points(column, channel.half_width)
+        texts: Sequence[str] = _wider_points(column, channel.half_width)
     elif isinstance(channel, SquareWaveOrMissing) and column.kind == "numeric":
-        texts = (*wider_points(column, channel.half_width), MISSING)
+        texts = (*_wider_points(column, channel.half_width), MISSING)
     elif reports_categories(channel):
         texts = attribute.categories
     else:
@@ -68,12 +68,14 @@ def _reported(column: Column, attribute: Attribute, channel: Channel) -> Reporte
         values = values.cast(pa.float64())
     if column.type is not None:
         values = values.cast(type_named(column.type))
+    if column.kind == "numeric":
+        told = [each and each.replace(".", column.decimal) for each in told]
     return ReportedColumn(
         column.name, tuple(missing if each is None else each for each in told), values
     )
 
 
-def wider_points(column: Column, more: int) -> tuple[str, ...]:
+def _wider_points(column: Column, more: int) -> tuple[str, ...]:
     """Return the points of a grid with so many more at either end, as texts."""
     assert column.bounds is not None
     low, step = Fraction(repr(column.bounds[0])), Fraction(repr(column.step))
@@ -82,10 +84,10 @@ def wider_points(column: Column, more: int) -> tuple[str, ...]:
 
 
 def holds_wider_points(column: Column) -> bool:
-    """Return whether a number's type holds what a square wave may report beyond its bounds."""
+    """Return whether the type of a `column` of numbers holds what a square wave may report."""
     if column.type is None:
         return True
-    texts = wider_points(column, -(-len(column.points) // 2))  # no window is wider
+    texts = _wider_points(column, -(-len(column.points) // 2))  # no window is wider
     kind = type_named(column.type)
     try:
         values = pa.array(texts, pa.string()).cast(pa.float64()).cast(kind)

@@ -56,13 +56,13 @@ class Source(ABC):
         """
 
 
-class CsvSource(Source):
+class _CsvSource(Source):
     """A CSV file: all of it is text."""
 
     def __init__(self, text: CsvText) -> None:
         self._text, self.where = text, str(text.path)
         self.format = FileFormat(kind="csv", delimiter=text.delimiter, encoding=text.encoding)
-        refuse_bad_names(self.where, text.names)
+        _refuse_bad_names(self.where, text.names)
         self.types = dict.fromkeys(text.names, pa.string())
 
     def pieces(
@@ -75,7 +75,7 @@ class CsvSource(Source):
             first += batch.num_rows
 
 
-class ParquetSource(Source):
+class _ParquetSource(Source):
     """A Parquet file, or all of those of a folder in the order of their names."""
 
     format = FileFormat(kind="parquet")
@@ -116,7 +116,7 @@ class ParquetSource(Source):
                 raise _unreadable(path, "Parquet", error) from None
 
 
-class ArrowSource(Source):
+class _ArrowSource(Source):
     """An Arrow IPC file or stream (Feather)."""
 
     format = FileFormat(kind="arrow")
@@ -124,7 +124,7 @@ class ArrowSource(Source):
     def __init__(self, path: Path) -> None:
         self._path, self.where = path, str(path)
         with self._open() as (_, schema):
-            refuse_bad_names(self.where, schema.names)
+            _refuse_bad_names(self.where, schema.names)
             self.types = dict(zip(schema.names, schema.types, strict=True))
 
     def pieces(
@@ -172,12 +172,12 @@ class _OpenArrow:
         self._stream.close()
 
 
-class TableSource(Source):
+class _TableSource(Source):
     """A table in memory: of pandas, of Polars, or of whatever gives itself as Arrow."""
 
     def __init__(self, table: pa.Table) -> None:
         self._table, self.where, self.format = table, "the table", FileFormat(kind="arrow")
-        refuse_bad_names(self.where, table.column_names)
+        _refuse_bad_names(self.where, table.column_names)
         self.types = dict(zip(table.column_names, table.schema.types, strict=True))
 
     def pieces(
@@ -223,27 +223,27 @@ def open_source(source: Any, delimiter: str | None = None, encoding: str | None 
         If it cannot be read, or has names that no column may have.
     """
     if not isinstance(source, (str, Path)):
-        return TableSource(_table(source))
+        return _TableSource(_table(source))
     path = Path(source)
     try:
         if path.is_dir():
-            return ParquetSource(path)
+            return _ParquetSource(path)
         if path.exists() and not path.is_file():
             raise DataError(f"{path}: no file that can be read twice; save what it gives as one")
         kind = _Start(path).kind
         if kind == "csv" and path.suffix not in PARQUET_ENDINGS:
-            return CsvSource(CsvText.open(path, delimiter, encoding))
-        return ArrowSource(path) if kind == "arrow" else ParquetSource(path)
+            return _CsvSource(CsvText.open(path, delimiter, encoding))
+        return _ArrowSource(path) if kind == "arrow" else _ParquetSource(path)
     except OSError as error:
         raise DataError(f"{path}: {error.strerror or error}; check the path") from None
 
 
-def refuse_bad_names(where: str, names: Sequence[str]) -> None:
+def _refuse_bad_names(where: str, names: Sequence[str]) -> None:
     """Raise `DataError`, a line for each, for names of columns that occur twice or cannot be used.
 
     Examples
     --------
-    >>> refuse_bad_names("a.csv", ["age", "sex"])
+    >>> _refuse_bad_names("a.csv", ["age", "sex"])
     """
     lines = []
     for position, (name, times) in enumerate(Counter(names).items(), 1):
@@ -278,7 +278,7 @@ def _of_pandas(frame: Any) -> pa.Table:
     if getattr(frame, "ndim", 0) != 2:
         raise DataError(f"{type(frame).__name__}: no table; give a DataFrame")
     names = [str(name) for name in frame.columns]
-    refuse_bad_names("the table", names)
+    _refuse_bad_names("the table", names)
     arrays = []
     for position, name in enumerate(names):
         try:
@@ -310,7 +310,7 @@ def _types(path: Path) -> dict[str, pa.DataType]:
         schema = pq.read_schema(path)
     except (OSError, pa.ArrowException) as error:
         raise _unreadable(path, "Parquet", error) from None
-    refuse_bad_names(str(path), schema.names)
+    _refuse_bad_names(str(path), schema.names)
     return dict(zip(schema.names, schema.types, strict=True))
 
 

@@ -96,17 +96,17 @@ class HadamardResponse(TwoLevelChannel):
 
     def membership_sums(self, values: Floats) -> Floats:
         self.refuse_large_tally()
-        transformed = hadamard_transform(values)
+        transformed = _hadamard_transform(values)
         return np.asarray((transformed[..., :1] + transformed[..., 1 : self.size + 1]) / 2)
 
     def point_sums(self, weights: Floats) -> Floats:
         self.refuse_large_tally()
         rows = np.zeros((*weights.shape[:-1], self.reports))
         rows[..., 1 : self.size + 1] = weights
-        return np.asarray((weights.sum(axis=-1, keepdims=True) + hadamard_transform(rows)) / 2)
+        return np.asarray((weights.sum(axis=-1, keepdims=True) + _hadamard_transform(rows)) / 2)
 
 
-def hadamard_transform(values: Floats) -> Floats:
+def _hadamard_transform(values: Floats) -> Floats:
     """Return H values along the last axis, whose length is a power of 2; H is Sylvester's matrix.
 
     Sums and differences of whole numbers are exact as long as the numbers are below 2 ** 53.

@@ -91,26 +91,26 @@ class ProjectiveGeometry(TwoLevelChannel):
             primes = _primes_to_try(size, epsilon)
             quick = [q for q in primes if work(size, q) <= largest_work]
             prime = min(quick or primes, key=lambda q: _variance(size, q, epsilon))
-        t = dimension(size, prime)
-        probability = probability_of_epsilon(epsilon, points(t, prime), points(t - 1, prime))
+        t = _dimension(size, prime)
+        probability = probability_of_epsilon(epsilon, _points(t, prime), _points(t - 1, prime))
         return cls(size, prime, probability)
 
     @property
     def dimension(self) -> int:
         """Return t, the length of the vectors."""
-        return dimension(self.size, self.prime)
+        return _dimension(self.size, self.prime)
 
     @property
     def reports(self) -> int:
-        return points(self.dimension, self.prime)
+        return _points(self.dimension, self.prime)
 
     @property
     def members(self) -> int:
-        return points(self.dimension - 1, self.prime)
+        return _points(self.dimension - 1, self.prime)
 
     @property
     def shared(self) -> int:
-        return points(self.dimension - 2, self.prime)
+        return _points(self.dimension - 2, self.prime)
 
     # -- drawing -----------------------------------------------------------------------------------
 
@@ -161,7 +161,7 @@ class ProjectiveGeometry(TwoLevelChannel):
     @cached_property
     def _starts(self) -> Counts:
         """The first points whose vectors begin with 1 at each place, counted from the last."""
-        return np.array([points(t, self.prime) for t in range(self.dimension + 1)])
+        return np.array([_points(t, self.prime) for t in range(self.dimension + 1)])
 
     @cached_property
     def _solved(self) -> tuple[Counts, Counts, Counts, Counts]:
@@ -216,7 +216,7 @@ class ProjectiveGeometry(TwoLevelChannel):
         """Return the sums over the hyperplanes of the first points of PG(t - 1, q)."""
         if t == 1:
             return np.zeros(1)
-        q, smaller, below = self.prime, points(t - 1, self.prime), self.prime ** (t - 2)
+        q, smaller, below = self.prime, _points(t - 1, self.prime), self.prime ** (t - 2)
         inner = self._sums(values[:smaller], t - 1, smaller)
         grid = values[smaller:].reshape((q,) * (t - 1))
         spectrum = np.asarray(scipy.fft.fftn(grid)).reshape(-1)
@@ -246,7 +246,7 @@ class ProjectiveGeometry(TwoLevelChannel):
         q, t = self.prime, self.dimension
         found = np.zeros(q ** (t - 1), dtype=np.int32)
         for length in range(t - 1):
-            block, start = q**length, points(length, q)
+            block, start = q**length, _points(length, q)
             for digit in range(1, q):
                 inverse = pow(digit, -1, q)
                 multiples = self._multiples(inverse, length, q) if length else 0
@@ -254,20 +254,20 @@ class ProjectiveGeometry(TwoLevelChannel):
         return found
 
 
-def points(dimension: int, prime: int) -> int:
+def _points(dimension: int, prime: int) -> int:
     """Return how many points PG(dimension - 1, prime) has, (q ** t - 1) / (q - 1)."""
     return int((prime**dimension - 1) // (prime - 1))
 
 
-def dimension(size: int, prime: int) -> int:
+def _dimension(size: int, prime: int) -> int:
     """Return the least length of vectors for so many points; at least 2, for 2 categories."""
-    return next(t for t in range(2, 64) if points(t, prime) >= size)
+    return next(t for t in range(2, 64) if _points(t, prime) >= size)
 
 
 def work(size: int, prime: int) -> float:
     """Return about how many steps the own estimate from a tally takes, by `size` and `prime`."""
-    t = dimension(size, prime)
-    return float(8 * prime ** (t - 1) * math.log2(points(t, prime)) + size * prime)
+    t = _dimension(size, prime)
+    return float(8 * prime ** (t - 1) * math.log2(_points(t, prime)) + size * prime)
 
 
 def _primes_to_try(size: int, epsilon: float) -> list[int]:
@@ -277,15 +277,15 @@ def _primes_to_try(size: int, epsilon: float) -> list[int]:
     return [
         q
         for q in primes_up_to(int(largest)).tolist()
-        if q ** (dimension(size, q) - 1) <= LARGEST_TRANSFORM
-        and points(dimension(size, q), q) <= LARGEST_TALLY
+        if q ** (_dimension(size, q) - 1) <= LARGEST_TRANSFORM
+        and _points(_dimension(size, q), q) <= LARGEST_TALLY
     ]
 
 
 def _variance(size: int, prime: int, epsilon: float) -> float:
     """Return n times the variance of a category as frequent as all others, by the own inverse."""
-    t = dimension(size, prime)
-    reports, members, shared = (points(t - less, prime) for less in range(3))
+    t = _dimension(size, prime)
+    reports, members, shared = (_points(t - less, prime) for less in range(3))
     p = members / (members + (reports - members) * math.exp(-epsilon))
     high, low = p / members, (1 - p) / (reports - members)
     gain = (members - shared) * (high - low)

@@ -33,14 +33,14 @@ IDLE_ROUNDS = 3  # end it
 
 
 @dataclass
-class Pairs:
+class _Pairs:
     """Numbers that must stay positive, each with a dual: their products are near the weight."""
 
     primal: Floats
     dual: Floats
 
     @classmethod
-    def central(cls, primal: Floats, weight: float) -> "Pairs":
+    def central(cls, primal: Floats, weight: float) -> "_Pairs":
         """Return numbers with their duals on the central path."""
         return cls(primal, weight / primal)
 
@@ -62,10 +62,11 @@ class Pairs:
 
 
 class CentralPath:
-    """The iterates: `amounts` theta of the staircases kept, and `slacks` b_j - <A_j, P>.
+    """A `program`'s iterates: `amounts` theta of the staircases kept, and `slacks` b_j - <A_j, P>.
 
     For the largest cell also the `distances` of each cell's variance below a ceiling, whose duals
-    are the weights w. `weight` is the barrier's; codes are rows of `staircases`.
+    are the weights w. `weight` is the barrier's; the staircase and the report of each amount are
+    in `codes`, which are rows of `staircases`, and `reports`.
     """
 
     def __init__(
@@ -84,19 +85,22 @@ class CentralPath:
         cells = self._cells_of(self._features @ amounts)
         loss = float(cells.max() if program.loss.worst else cells.sum())
         self.weight = FIRST_WEIGHT * loss / (amounts.size + slacks.size)
-        self.amounts = Pairs.central(amounts, self.weight)
-        self.slacks = Pairs.central(slacks, self.weight)
+        self.amounts = _Pairs.central(amounts, self.weight)
+        self.slacks = _Pairs.central(slacks, self.weight)
         self._ceiling = 0.0
-        self.distances = Pairs(np.zeros(0), np.zeros(0))
+        self.distances = _Pairs(np.zeros(0), np.zeros(0))
         if program.loss.worst:
             above = excesses(cells, self.weight)
             self._ceiling = float(cells[0] + above[0])
-            self.distances = Pairs.central(above, self.weight)
+            self.distances = _Pairs.central(above, self.weight)
         self._multipliers = np.zeros(len(program.right))
 
     @classmethod
     def started(cls, program: Program, centre: Floats, others: Sequence[Floats]) -> "CentralPath":
-        """Return the path's start: a matrix inside, taken apart; and staircases of others."""
+        """Return the path's start: a matrix inside, taken apart; and staircases of others.
+
+        The matrix, `centre`, is inside what the `program` requires; `others` are matrices, too.
+        """
         found: dict[tuple[int, int], float] = {}
         for v, column in program.reports_of(centre):
             for code, amount in decomposition(column, program.ratio).items():
@@ -116,7 +120,10 @@ class CentralPath:
 
     @classmethod
     def among(cls, program: Program, columns: Floats) -> "CentralPath":
-        """Return the path to the best amounts of columns, staircases or not, and no others."""
+        """Return the path to the best amounts of `columns`, staircases or not, and no others.
+
+        They have the shape (size, columns), and are reports of the `program`.
+        """
         lows = columns.min(axis=0)
         amounts = np.maximum(lows, 1e-3 * lows.mean())
         own = np.arange(lows.size)
@@ -258,7 +265,10 @@ class CentralPath:
         return bound, excess
 
     def advance(self, excess: Floats) -> None:
-        """Take in staircases that gain, and lower the weight if they do not gain much."""
+        """Take in staircases that gain, and lower the weight if they do not gain much.
+
+        Their `excess` is that of `priced`.
+        """
         taken = self._take_in(excess)
         if not taken or excess.max() < 10 * self.weight / self.amounts.primal.max():
             self.weight *= DECREASE
@@ -281,7 +291,7 @@ class CentralPath:
             added = information(self._staircases[codes], self.program.loss.proportions)
             self._features = np.hstack([self._features, added])
             self._used = np.hstack([self._used, self._requirements(codes, reports)])
-            self.amounts = Pairs(
+            self.amounts = _Pairs(
                 np.append(self.amounts.primal, amounts),
                 np.append(self.amounts.dual, self.weight / amounts),
             )
