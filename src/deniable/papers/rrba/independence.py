@@ -176,7 +176,7 @@ class IndependencePower:
             self.looks.append(2 * self.looks[-1])
 
     def wanted(self, cell: Cell, values: Floats) -> int:
-        """Return how many trials a `cell` gets in all, given its first `values`, (trials, outputs)."""
+        """Return how many trials a `cell` is to have, given first `values`, (trials, outputs)."""
         later = [look for look in self.looks if look > len(values)]
         if cell["effect"] or not later:
             return len(values)

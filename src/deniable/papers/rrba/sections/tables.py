@@ -58,7 +58,7 @@ def in_order(names: Iterable[str], found: Iterable[str]) -> list[str]:
 def groups_by_name(
     table: pd.DataFrame, names: Iterable[str], *columns: str
 ) -> list[tuple[Row, pd.DataFrame]]:
-    """Return groups of a `table` in the order of `columns`, the first of which has that of `names`."""
+    """Return groups of a `table` in the order of `columns`, the first in that of `names`."""
     order = in_order(names, table[columns[0]])
 
     def place(column: Any) -> Any:
