@@ -130,3 +130,32 @@ def test_reports_of_another_plan_are_refused() -> None:
         deniable.Released(reports.assign(sex="X"), plan).margins()
     with pytest.raises(DataError, match="the plan has the column 'sex'"):
         deniable.Released(reports.drop(columns="sex"), plan)
+
+
+def test_decimals_with_a_comma_are_those_with_a_point() -> None:
+    generator = np.random.default_rng(2)
+    points = pd.DataFrame(
+        {
+            "income": generator.choice(["0", "0.5", "1", "1.5"], RECORDS),
+            "weight": generator.choice(["0.25", "1", "2.5"], RECORDS),
+        }
+    )
+    about = {"format": "deniable-schema", "version": 1, "population": "survey"}
+
+    def answers(frame: pd.DataFrame, decimal: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+        columns = [
+            {"name": "income", "kind": "numeric", "bounds": [0, 1.5], "step": 0.5},
+            {"name": "weight", "kind": "weight"},
+        ]
+        columns = [column | {"decimal": decimal} for column in columns]
+        schema = deniable.schema_from(about | {"file": {"kind": "csv"}, "columns": columns})
+        plan = deniable.make_plan(schema, 2.0, accept=["weights_released"])
+        reports = deniable.randomize(frame, plan, np.random.default_rng(3))
+        return reports, deniable.Released(reports, plan).margins(weight="weight")
+
+    reports, estimates = answers(points, ".")
+    with_commas, same = answers(points.replace({"\\.": ","}, regex=True), ",")
+    assert set(with_commas["income"]) >= {"0,5", "1,5"}
+    as_text = reports.astype(str).replace({"\\.": ","}, regex=True)
+    pd.testing.assert_frame_equal(with_commas.astype(str), as_text)
+    pd.testing.assert_frame_equal(same, estimates)

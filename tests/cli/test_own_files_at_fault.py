@@ -142,7 +142,7 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
     "space": (PROTECT, record("102,F ,30,east,yes,1"), "'F ', which is the category 'F' but"),
     "no sex": (PROTECT, record("102,,30,east,yes,1"), "column 'sex' has a missing value"),
     "words": (PROTECT, record("102,F,thirty,east,yes,1"), "'thirty', which is no number"),
-    "comma": (PROTECT, record('102,F,"30,5",east,yes,1'), "write a point in place of the comma"),
+    "comma": (PROTECT, record('102,F,"30,5",east,yes,1'), 'or write decimal: "," in the schema'),
     "NaN": (PROTECT, record("102,F,nan,east,yes,1"), "'nan', which is no number"),
     "infinite": (PROTECT, record("102,F,-inf,east,yes,1"), "'-inf', which is no number"),
     "hexadecimal": (PROTECT, record("102,F,0x1f,east,yes,1"), "'0x1f', which is no number"),
@@ -218,6 +218,11 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
     "verify a schema": ("plan --verify survey.yaml", as_it_is, "no JSON"),
     "verify and more": ("plan survey.yaml --verify plan.json", as_it_is, "no schema"),
     "numbers as names": (PLAN + " --epsilon 1", column(1, categories=[1.5, 2]), "categories[0]"),
+    "decimals of text": (
+        PLAN + " --epsilon 1",
+        column(1, decimal=","),
+        "decimal of 'sex'; allowed",
+    ),
     "a million": (PLAN + " --epsilon 1", column(2, bounds=[0, 1e9]), "columns[2]"),
     "missing and not": (
         PLAN + " --epsilon 1",

@@ -57,7 +57,8 @@ def test_an_invariant_matrix_leaves_true_shares_and_spends_what_was_asked(tmp_pa
     write_plan(tmp_path / "plan.json", plan)
     assert verify_plan(tmp_path / "plan.json")["holds"].all()
     protect(table, plan, tmp_path / "made")
-    found = Released(tmp_path / "made" / "public").margins(target="file")
+    # A key of its own each time: one in a million of these misses.
+    found = Released(tmp_path / "made" / "public").margins(target="file", confidence=1 - 1e-6)
     rows = found[found["column"] == "region"]
     truth = table["region"].value_counts(normalize=True).sort_index().to_numpy()
     assert ((rows["ci_low"] <= truth) & (truth <= rows["ci_high"])).all()

@@ -132,11 +132,29 @@ def test_texts_and_codes_among_few_numbers() -> None:
     assert not drafted(pa.table({"a": [-9, -3, 0, 3] * 4})).warnings
 
 
-def test_numbers_with_a_comma_are_told() -> None:
-    table = pa.table({"preis": [f"{i},5" for i in range(300)] * 2, "x": ["a", "b"] * 300})
+def test_a_comma_may_stand_before_decimals() -> None:
+    preis = [f"{i},5" for i in range(300)] * 2
+    draft = drafted(pa.table({"preis": preis, "few": ["10", "2,5", "9,25"] * 200}))
+    schema = read_back(draft.text)
+    assert (schema["preis"].kind, schema["preis"].decimal) == ("numeric", ",")
+    assert (schema["preis"].bounds, schema["preis"].step) == ([0, 300], 5)
+    assert schema["few"].categories == ["2,5", "9,25", "10"]
+    assert draft.warnings == ()
+
+
+@pytest.mark.parametrize("more", [["1.5"], ["2,5", "1.5"]])
+def test_numbers_with_points_and_with_commas_are_none(more: list[str]) -> None:
+    values = [f"{i},5" for i in range(300)] * 2
+    for texts in (values + more, more + values):
+        pieces = pa.table({"a": pa.chunked_array([[each] for each in texts])})
+        assert read_back(draft_schema(pieces))["a"].kind == "left_out"
+
+
+def test_commas_that_may_be_between_thousands_are_told() -> None:
+    table = pa.table({"a": [f"{i},500" for i in range(300)] * 2, "x": ["a", "b"] * 300})
     draft = drafted(table)
-    assert "column 'preis': numbers with a comma; write them with a point" in draft.warnings[0]
-    assert draft.found.endswith("1 left_out, 1 categorical; left out: 'preis'")
+    assert "column 'a': numbers with a comma, before decimals or between th" in draft.warnings[0]
+    assert draft.found.endswith("1 left_out, 1 categorical; left out: 'a'")
 
 
 def test_an_order_that_the_file_states_is_drafted() -> None:
@@ -152,6 +170,19 @@ def test_categories_that_look_alike_are_said(pair: tuple[str, str]) -> None:
     draft = drafted(pa.table({"a": list(pair) * 3}))
     assert read_back(draft.text)["a"].categories == sorted(pair)
     assert "differ by spaces, capitals or the form of accents" in draft.warnings[0]
+
+
+def test_what_somebody_wrote_is_no_identifier() -> None:
+    numbers = range(100)
+    table = pa.table(
+        {
+            "comment": [f"I said {i}" if i % 3 else "" for i in numbers],
+            "code": [f"a-{i}" for i in numbers],
+            "person id": [f"a {i}" for i in numbers],
+        }
+    )
+    found = {"comment": "left_out", "code": "identifier", "person id": "identifier"}
+    assert kinds(table) == found
 
 
 def test_what_is_drafted_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

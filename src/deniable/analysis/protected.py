@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from deniable.arrays import Codes, Counts, Floats
-from deniable.errors import DataError
+from deniable.errors import DataError, shown
 from deniable.plan import Plan, reported_columns
 from deniable.records import Domain, shortened
-from deniable.schema import Faults, open_source
+from deniable.schema import Faults, open_source, weights_of
 
 KINDS = ("csv", "parquet", "arrow")
 
@@ -58,6 +58,7 @@ class Protected:
             for cluster in protocol.clusters
             for each in protocol.reported_as(cluster)
         }
+        self._decimals = {column.name: column.decimal for column in plan.schema.columns}
         self._texts = {each.name: each for each in reported_columns(plan)}
         for name in (*self._reports, *plan.passed):
             if name not in self._source.types:
@@ -150,18 +151,12 @@ class Protected:
         return texts
 
     def _weights(self, name: str, values: pa.Array, at: int) -> Floats:
-        try:
-            weights = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
-        except pa.ArrowInvalid as error:
-            raise DataError(
-                f"{self.where}: column {name!r} has a weight that is no number ({error}); estimate "
-                "without weights"
-            ) from None
+        weights = weights_of(values, self._decimals[name])
         bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
         if bad.size:
             raise DataError(
                 f"{self.where}: record {at + int(bad[0]) + 1:,}, column {name!r} has the weight "
-                f"{weights[bad[0]]}; weights must be numbers that are not negative, so estimate "
-                "without them"
+                f"{shown(values[int(bad[0])].as_py())}; weights must be numbers that are not "
+                "negative, so estimate without them"
             )
-        return np.asarray(weights, dtype=float)
+        return weights

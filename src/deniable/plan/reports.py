@@ -68,6 +68,8 @@ def _reported(column: Column, attribute: Attribute, channel: Channel) -> Reporte
         values = values.cast(pa.float64())
     if column.type is not None:
         values = values.cast(type_named(column.type))
+    if column.kind == "numeric":
+        told = [each and each.replace(".", column.decimal) for each in told]
     return ReportedColumn(
         column.name, tuple(missing if each is None else each for each in told), values
     )
@@ -82,7 +84,7 @@ def _wider_points(column: Column, more: int) -> tuple[str, ...]:
 
 
 def holds_wider_points(column: Column) -> bool:
-    """Return whether a number's type holds what a square wave may report beyond its bounds."""
+    """Return whether the type of a `column` of numbers holds what a square wave may report."""
     if column.type is None:
         return True
     texts = _wider_points(column, -(-len(column.points) // 2))  # no window is wider

@@ -1,3 +1,4 @@
+from .coding import weights_of as weights_of
 from .draft import (
     Draft as Draft,
     draft_schema as draft_schema,

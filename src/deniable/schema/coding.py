@@ -15,7 +15,7 @@ from deniable.schema.texts import alike, listed
 from deniable.schema.types import is_number, is_text, plain_type, type_named
 
 NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
-COMMA = r"\s*[+-]?[0-9]+,[0-9]+\s*"
+COMMA = r"^\s*[+-]?[0-9]+,[0-9]+\s*$"
 
 
 class Coder:
@@ -23,6 +23,7 @@ class Coder:
 
     Parameters
     ----------
+    column : Column
     kind : DataType
         Of the values as they lie in the file.
 
@@ -60,10 +61,10 @@ class Coder:
     def codes(
         self, values: pa.Array, faults: Faults, where: str, first: int
     ) -> tuple[Codes, Flags | None]:
-        """Return the codes of values, and which records to leave out, None for none of them.
+        """Return the codes of `values`, and which records to leave out, None for none of them.
 
-        Faults go to `faults`, with the number of the first record in the file `where`, from 0;
-        codes mean nothing then.
+        Faults go to `faults`, by records of the file `where`, of which `first`, from 0, is the
+        number of the first value's; codes mean nothing then.
         """
         if self.column.kind == "numeric" and is_number(self._kind):
             return self._of_numbers(values, faults, where, first)
@@ -87,7 +88,7 @@ class Coder:
         if is_text(dictionary.type):
             dictionary = dictionary.cast(pa.string())
         if self.column.kind == "numeric":
-            numbers = numbers_of(dictionary)
+            numbers = numbers_of(dictionary, self.column.decimal)
             codes = np.where(np.isfinite(numbers), self._nearest(numbers), self._unknown)
         else:
             found = pc.index_in(dictionary, value_set=self._values)
@@ -157,8 +158,9 @@ class Coder:
     def _told(self, value: str) -> str:
         has = f"column {shown(self.column.name)} has {shown(value)}"
         if self.column.kind == "numeric":
-            point = "; write a point in place of the comma" if re.fullmatch(COMMA, value) else ""
-            return f"{has}, which is no number; mend it, or add it to the missing values{point}"
+            comma = self.column.decimal == "." and re.fullmatch(COMMA, value)
+            more = ', or write decimal: "," in the schema' if comma else ""
+            return f"{has}, which is no number; mend it, or add it to the missing values{more}"
         same = [each for each in self.column.categories if alike(each) == alike(value)]
         if same:
             return (
@@ -171,14 +173,32 @@ class Coder:
         )
 
 
-def numbers_of(texts: pa.Array) -> Floats:
-    """Return the numbers that texts are, NaN for those that are none, and infinity beyond doubles.
+def weights_of(values: pa.Array, decimal: str) -> Floats:
+    """Return `values` of any type of numbers or of text as doubles, NaN for those that are none.
+
+    In text, `decimal` stands before decimals.
+    """
+    if is_text(values.type):
+        return numbers_of(values.cast(pa.string()), decimal)
+    floats = values.cast(pa.float64(), safe=False)
+    return np.asarray(floats.fill_null(np.nan).to_numpy(zero_copy_only=False))
+
+
+def numbers_of(texts: pa.Array, decimal: str = ".") -> Floats:
+    """Return the numbers that `texts` are, NaN for those that are none, infinity beyond doubles.
+
+    Before their decimals stands `decimal`, a point or a comma, and nothing else.
 
     Examples
     --------
     >>> numbers_of(pa.array(["1", " +2.5 ", "nan", "0x10", None])).tolist()
     [1.0, 2.5, nan, nan, nan]
+    >>> numbers_of(pa.array(["1", "2,5", "2.5"]), ",").tolist()
+    [1.0, 2.5, nan]
     """
-    legible = pc.match_substring_regex(texts, NUMBER)
+    pattern = NUMBER if decimal == "." else NUMBER.replace(r"\.", decimal)
+    legible = pc.match_substring_regex(texts, pattern)
     kept = pc.utf8_ltrim(pc.utf8_trim_whitespace(pc.if_else(legible, texts, None)), "+")
+    if decimal != ".":
+        kept = pc.replace_substring(kept, decimal, ".")
     return np.asarray(kept.cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False))

@@ -206,9 +206,13 @@ def _judged(name: str, seen: Evidence) -> _Drafted:
     if left_out:
         return _Drafted("left_out", remarks=[left_out])
     if WEIGHT.search(name) and seen.numbers and seen.low > 0 and not seen.missing:
-        return _Drafted("weight", remarks=["so named, and all are numbers above 0"])
+        weight = _Drafted("weight", remarks=["so named, and all are numbers above 0"])
+        _add_decimal(weight, seen)
+        return weight
     named = bool(IDENTIFIER.search(name)) and (seen.different or len(seen.counts) > MOST_CATEGORIES)
     counts_up = seen.numbers and seen.whole and seen.high - seen.low + 1 == seen.present
+    if all_differ and not named and seen.words:
+        return _Drafted("left_out", remarks=[f"{different}, and some have several words"])
     if named or (all_differ and (not seen.numbers or (counts_up and not seen.many))):
         return _Drafted("identifier", remarks=[different if seen.different else "so named"])
     if seen.numbers and len(seen.counts) - len(seen.stand_ins) > MOST_NUMBERS:
@@ -216,8 +220,11 @@ def _judged(name: str, seen: Evidence) -> _Drafted:
     if len(seen.counts) > MOST_CATEGORIES:
         number = f"over {MOST_COUNTED:,}" if seen.many else f"{len(seen.counts):,}"
         what = f"{number} different values, more than {MOST_CATEGORIES}"
-        if seen.with_comma:
-            why = "numbers with a comma; write them with a point in the file to have them released"
+        if seen.grouped:
+            why = (
+                "numbers with a comma, before decimals or between thousands; write thousands "
+                'without in the file, or here kind: numeric, bounds, step and decimal: ","'
+            )
             return _Drafted("left_out", warnings=[why])
         return _Drafted("left_out", remarks=[f"{what}; put them into groups to have it released"])
     return _categorical(seen)
@@ -244,6 +251,7 @@ def _numeric(seen: Evidence) -> _Drafted:
         column.options.append(("type", quoted(str(seen.kind))))
     low, high, step = round_grid(seen.low, seen.high, whole=seen.whole)
     column.options += [("bounds", f"[{low}, {high}]"), ("step", step)]
+    _add_decimal(column, seen)
     column.remarks.append("bounds are those of the records, rounded: write public ones")
     if seen.stand_ins:
         texts = quoted_list(list(seen.stand_ins))
@@ -251,6 +259,12 @@ def _numeric(seen: Evidence) -> _Drafted:
     _add_codes(column, seen)
     _add_missing(column, seen, list(seen.stand_ins))
     return column
+
+
+def _add_decimal(column: _Drafted, seen: Evidence) -> None:
+    if seen.decimal == ",":
+        column.options.append(("decimal", '","'))
+        column.remarks.append("a comma stands before decimals")
 
 
 def _add_codes(column: _Drafted, seen: Evidence) -> None:
@@ -266,7 +280,7 @@ def _categorical(seen: Evidence) -> _Drafted:
     stand_ins = list(seen.stand_ins) if seen.numbers else []
     names = sorted(each for each in seen.counts if each not in stand_ins)
     if seen.numbers:
-        names.sort(key=float)
+        names.sort(key=lambda each: float(each.replace(seen.decimal, ".")))
     elif seen.ordered:
         names = [each for each in seen.order if each in seen.counts]
         column.remarks.append("the file says that these are in order; look whether they are")
@@ -313,6 +327,8 @@ def round_grid(low: float, high: float, *, whole: bool) -> tuple[str, str, str]:
 
     Parameters
     ----------
+    low, high : float
+        The least and the largest number.
     whole : bool
         Whether all numbers are whole; so is then the step.
 

@@ -1,6 +1,5 @@
 """What the values of a column look like: what a draft of its schema goes by."""
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 
@@ -8,13 +7,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deniable.schema.coding import numbers_of
+from deniable.schema.coding import COMMA, numbers_of
 from deniable.schema.texts import unfit
 from deniable.schema.types import is_number, is_supported, is_text, plain_type
 
 MOST_COUNTED = 20_000  # different values of a column; of further ones nothing is kept
 LONGEST_INTEGER = 15  # digits that a double holds
-WITH_COMMA = r"\s*[+-]?[0-9]+(,[0-9]+)?\s*"
+_GROUPED = r"^\s*[+-]?[0-9]{1,3}(,[0-9]{3})+\s*$"  # what may be thousands
 _CODE = r"^\s*[+-]?(0[0-9]|[0-9]{16})"  # a number with zeros in front is a code
 STAND_INS = frozenset(
     each.casefold()
@@ -46,6 +45,8 @@ class Evidence:
         Of the numbers.
     whole : bool
         Whether all numbers are whole.
+    decimal : str
+        What stands before the decimals of numbers that are text, a point or a comma.
     unfit : str
         Why a value can be no category, or nothing.
     ordered : bool
@@ -64,7 +65,9 @@ class Evidence:
         self.unfit = ""
         self.ordered = pa.types.is_dictionary(kind) and bool(kind.ordered)
         self.order: list[str] = []
+        self.decimal = "."
         self._numbers = self.supported and not pa.types.is_boolean(self.kind)
+        self._with_point, self._grouped = False, True
 
     @property
     def present(self) -> int:
@@ -80,7 +83,17 @@ class Evidence:
     def numbers(self) -> bool:
         """Whether all values are numbers, but for stand-ins of missing values."""
         of_numbers = self.present - sum(self.stand_ins.values())
-        return self._numbers and of_numbers > 0
+        return self._numbers and of_numbers > 0 and not self.grouped
+
+    @property
+    def grouped(self) -> bool:
+        """Whether all commas in numbers may be between thousands, so that nobody can tell."""
+        return self._numbers and self.decimal == "," and self._grouped
+
+    @property
+    def words(self) -> bool:
+        """Whether a value has a space inside, as text that somebody wrote has."""
+        return is_text(self.kind) and any(" " in each.strip() for each in self.counts)
 
     @property
     def codes(self) -> list[str]:
@@ -91,15 +104,8 @@ class Evidence:
         negative = [each for each in texts if each.startswith("-")]
         return sorted(negative) if CODES.issuperset(negative) else []
 
-    @property
-    def with_comma(self) -> bool:
-        """Whether values are numbers but for a comma in place of the point."""
-        texts = [each for each in self.counts if each.strip().casefold() not in STAND_INS]
-        whole = (re.fullmatch(WITH_COMMA, each) for each in texts)
-        return any("," in each for each in texts) and all(whole)
-
     def add(self, values: pa.Array) -> None:
-        """Take the next values."""
+        """Take the next `values`."""
         self.records += len(values)
         if not self.supported:
             return
@@ -143,7 +149,9 @@ class Evidence:
 
     def _see_texts(self, texts: pa.Array, counted: np.ndarray) -> None:
         if self._numbers:
-            numbers = numbers_of(texts)
+            self._see_decimals(texts, counted)
+        if self._numbers:
+            numbers = numbers_of(texts, self.decimal)
             code = pc.match_substring_regex(texts, _CODE).fill_null(False)
             wrong = (counted > 0) & (~np.isfinite(numbers) | np.asarray(code))
             for place in np.flatnonzero(wrong)[:100].tolist():
@@ -156,6 +164,17 @@ class Evidence:
         if not self.unfit and not self.many:
             found = (unfit(texts[i].as_py()) for i in np.flatnonzero(counted).tolist())
             self.unfit = next((fault for fault in found if fault), "")
+
+    def _see_decimals(self, texts: pa.Array, counted: np.ndarray) -> None:
+        """Find out what stands before decimals; if both do, some texts are no numbers."""
+        seen = texts.filter(pa.array(counted > 0))
+        with_comma = seen.filter(pc.match_substring_regex(seen, COMMA))
+        if len(with_comma):
+            self._grouped &= pc.all(pc.match_substring_regex(with_comma, _GROUPED)).as_py()
+            self.decimal = ","
+        with_point = seen.filter(pc.match_substring(seen, "."))
+        self._with_point |= bool(np.isfinite(numbers_of(with_point)).any())
+        self._numbers &= not (self._with_point and self.decimal == ",")
 
     def _keep(self, dictionary: pa.Array, counted: np.ndarray) -> None:
         if self.many:

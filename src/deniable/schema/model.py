@@ -78,6 +78,8 @@ class Column(Strict):
         Texts of the values, in order if they are ``ordered``.
     bounds, step : numbers
         Of the public grid: low, low + step, ..., high. A value is taken as the nearest point.
+    decimal : "." or ","
+        What stands before the decimals of numbers that are text.
     missing : Missing, optional
     """
 
@@ -89,6 +91,7 @@ class Column(Strict):
     ordered: bool = False
     bounds: Annotated[list[float], Field(min_length=2, max_length=2)] | None = None
     step: Annotated[float, Field(gt=0)] | None = None
+    decimal: Literal[".", ","] = "."
     missing: Missing = Field(default_factory=Missing)
 
     @model_validator(mode="after")
@@ -110,6 +113,8 @@ class Column(Strict):
             )
         if self.ordered and self.kind != "categorical":
             raise ValueError(f"ordered of {self.name!r}; allowed: of categories")
+        if self.decimal == "," and (self.kind not in ("numeric", "weight") or self.type):
+            raise ValueError(f"decimal of {self.name!r}; allowed: of numbers and weights in text")
         for each, times in Counter(self.categories).items():
             if times > 1 or each == MISSING:
                 allowed = "each once" if times > 1 else "another name: it is that of missing values"

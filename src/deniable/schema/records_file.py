@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from deniable.arrays import Codes
 from deniable.errors import DataError, shown
-from deniable.schema.coding import Coder, numbers_of
+from deniable.schema.coding import Coder, weights_of
 from deniable.schema.faults import Faults
 from deniable.schema.model import Column, Schema
 from deniable.schema.sources import PORTION, Piece, Source, open_source
@@ -186,15 +186,11 @@ def _coders(source: Source, schema: Schema) -> dict[str, Coder]:
 def _refuse_bad_weights(column: Column, values: pa.Array, piece: Piece, faults: Faults) -> None:
     """Tell of weights that are no number, or below zero."""
     kind = values.type
-    if is_text(kind):
-        numbers = numbers_of(values.cast(pa.string()))
-    elif is_number(kind):
-        floats = values.cast(pa.float64(), safe=False)
-        numbers = floats.fill_null(np.nan).to_numpy(zero_copy_only=False)
-    else:
+    if not (is_text(kind) or is_number(kind)):
         what = f"column {shown(column.name)} holds {kind}, no weights; say kind: left_out"
         faults.add(piece.where, piece.first, what, len(values))
         return
+    numbers = weights_of(values, column.decimal)
     bad = np.flatnonzero(~((numbers >= 0) & np.isfinite(numbers)))
     for record in bad[:100].tolist():
         value = values[record].as_py()
