@@ -64,7 +64,7 @@ def drawn(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def least(cells: dict[str, Row]) -> Row:
+def _least(cells: dict[str, Row]) -> Row:
     """Return the method with the ``lowest`` median, and ``others`` whose intervals meet its own."""
     lowest = min(cells, key=lambda name: float(cells[name]["median"]))
     end = cells[lowest]["ci_high"]
@@ -83,7 +83,7 @@ def epsilon(tables: Tables) -> dict[str, Any]:
         told = [each for name, each in cells.items() if name != "uniform"]
         spent = [each["attribute_epsilon"] for each in told]
         found = {"p": told[0]["p"], "one": (min(spent), max(spent))}
-        rows.append(row | found | least(cells))
+        rows.append(row | found | _least(cells))
     order = list(ASKED)
     rows.sort(key=lambda row: (order.index(row["attributes"]), row["epsilon"]))
     return {

@@ -50,7 +50,9 @@ class DependenceAssessment:
     ordinal: tuple[str, ...] = ()
     t_v: Sequence[int] = ()
     t_d: Sequence[float] = ()
-    _formed: dict[tuple[int, tuple[int, ...]], Clusters] = field(default_factory=dict, repr=False)
+    _formed: dict[tuple[int, tuple[int, ...]], Clusters] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @cached_property
     def measures(self) -> dict[Pair, Measure]:
@@ -64,7 +66,7 @@ class DependenceAssessment:
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return what a run yields, with a record's epsilon as the text takes it."""
-        protocol = self.protocol(cell)
+        protocol = self._protocol(cell)
         exact = protocol.epsilon
         claimed = protocol.waived_epsilon if isinstance(protocol, PairReports) else exact
         risk = {"epsilon_claimed": claimed}
@@ -73,13 +75,13 @@ class DependenceAssessment:
             for t_v, t_d in product(self.t_v, self.t_d)
         ]
 
-    def protocol(self, cell: Cell) -> AssessmentProtocol:
+    def _protocol(self, cell: Cell) -> AssessmentProtocol:
         """Return the protocol of a cell: its method, at its p and matrix."""
         return assessment_protocol(cell["method"], self.data.domain, cell["p"], cell["matrix"])
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
         """Return what assessing spends."""
-        return epsilons(self.protocol(cell))
+        return epsilons(self._protocol(cell))
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the outputs of runs, shape (replicates, outputs); cells: method, matrix, p."""
@@ -93,7 +95,7 @@ class DependenceAssessment:
 
     def assessed(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the assessed dependences of each run, shape (replicates, pairs)."""
-        protocol = self.protocol(cell)
+        protocol = self._protocol(cell)
         tables = protocol.tables(protocol.drawn_reports(self.data, generator, replicates))
         return self._measured(tables)
 

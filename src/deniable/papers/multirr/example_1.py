@@ -175,6 +175,6 @@ def _text(values: Values) -> str:
     return f"({', '.join(map(str, values))})"
 
 
-def worked(_: Given) -> dict[str, pd.DataFrame]:
-    """Work the example through 100 sweeps."""
+def worked(given: Given) -> dict[str, pd.DataFrame]:
+    """Work the example through 100 sweeps, whatever is `given`."""
     return {"multirr_example1": example_1(sweeps=100)}

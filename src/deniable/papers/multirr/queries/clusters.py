@@ -77,10 +77,10 @@ class ClusterQueries(OfTrueRecords):
 
         number = cell.get("attributes", ATTRIBUTES_OF_A_QUERY)
         sets = list(combinations(self.data.domain.names, number))
-        chances = self.chances(cell, sets)
+        chances = self._chances(cell, sets)
         return of_random_attributes(errors, sets, generator, replicates, chances)[:, None]
 
-    def chances(self, cell: Cell, sets: Sequence[tuple[str, ...]]) -> Floats | None:
+    def _chances(self, cell: Cell, sets: Sequence[tuple[str, ...]]) -> Floats | None:
         """Return with which probabilities a query is about each of the sets; None: all alike."""
         return None
 
@@ -126,7 +126,7 @@ class ExploredQueries(ClusterQueries):
             return self._nominal.clusters(cell)
         return super().clusters(cell)
 
-    def chances(self, cell: Cell, sets: Sequence[tuple[str, ...]]) -> Floats | None:
+    def _chances(self, cell: Cell, sets: Sequence[tuple[str, ...]]) -> Floats | None:
         """Return the probabilities of the sets; None: all alike, as if none or all are inside."""
         clusters = self.clusters(cell)
         inside = np.array([any(set(names) <= set(each) for each in clusters) for names in sets])
@@ -166,7 +166,7 @@ class ThresholdSweep:
         sized = partial(resized, self.data, seed=self.subset_seed)
         return cache(lambda records: ClusterQueries(sized(records), self.coverage, self.ordinal))
 
-    def protocols(self, cell: Cell) -> dict[tuple[int, float], Protocol]:
+    def _protocols(self, cell: Cell) -> dict[tuple[int, float], Protocol]:
         """Return the protocol at each combination of thresholds."""
         queries = self.queries_on(cell["records"])
         return {
@@ -178,7 +178,7 @@ class ThresholdSweep:
         """Return thresholds, and how many clusters they form."""
         return [
             {"t_v": t_v, "t_d": t_d, "clusters": len(protocol.clusters)}
-            for (t_v, t_d), protocol in self.protocols(cell).items()
+            for (t_v, t_d), protocol in self._protocols(cell).items()
         ]
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
@@ -191,7 +191,7 @@ class ThresholdSweep:
         A cell has records, matrix, mechanism, projection, p.
         """
         queries = self.queries_on(cell["records"])
-        protocols = [*self.protocols(cell).values()]
+        protocols = [*self._protocols(cell).values()]
         channels = {
             cluster: channel
             for protocol in protocols
