@@ -34,7 +34,7 @@ def _first_drawn(table: pd.DataFrame) -> pd.DataFrame:
 
 @style.in_style
 def drawn(table: pd.DataFrame) -> Figure:
-    """Draw relative errors over the exact epsilon of a record: all attributes, and few."""
+    """Draw the `table`'s errors over the exact epsilon of a record: all attributes, and few."""
     table = _first_drawn(table)
     asked = [name for name in ASKED if name in set(table["attributes"])]
     figure, (axes,) = style.panels(
@@ -73,7 +73,7 @@ def _least(cells: dict[str, Row]) -> Row:
 
 
 def epsilon(tables: Tables) -> dict[str, Any]:
-    """Prepare the methods' errors at each epsilon, and which is least beyond its interval."""
+    """Prepare from `tables` the errors at each epsilon, and which is least beyond its interval."""
     table = _first_drawn(tables["multirr_epsilon"])
     rows = []
     for row, part in groups_of(
