@@ -18,7 +18,7 @@ LONGEST = 60  # characters of a value that a message shows
 
 
 def plain(text: str) -> str:
-    r"""Return a text as a terminal can show it: what is not printable is escaped.
+    r"""Return a `text` as a terminal can show it: what is not printable is escaped.
 
     Examples
     --------
@@ -31,7 +31,9 @@ def plain(text: str) -> str:
 
 
 def shown(value: object, longest: int = LONGEST) -> str:
-    r"""Return a value as a message shows it: on one line, cut short, nothing unprintable.
+    r"""Return a `value` as a message shows it: on one line, nothing unprintable.
+
+    It is cut short to the `longest` number of characters.
 
     Examples
     --------
@@ -101,7 +103,7 @@ def from_extras() -> Iterator[None]:
 
 
 def refuse_unknown(what: str, given: str, known: Iterable[str]) -> None:
-    """Raise `DeniableError` for an option that is none of those known.
+    """Raise `DeniableError` if `given`, the name of `what`, is none of those `known`.
 
     Examples
     --------

@@ -29,7 +29,7 @@ PRIVATE_FILE, PRIVATE_FOLDER, OTHERS = 0o600, 0o700, 0o077
 
 
 def kept_private(folder: Path | str) -> Path:
-    """Make a folder, if it is not there, that its owner alone may look into, and return it.
+    """Make a `folder`, if it is not there, that its owner alone may look into, and return it.
 
     Raises
     ------
@@ -49,8 +49,8 @@ def written_whole(
 ) -> Iterator[Path]:
     """Give a temporary path beside `path`; rename it to `path` if the block ends well.
 
-    When the block raises, the temporary file is removed and `path` is as it was. What is private
-    is its owner's alone, and so is then its folder, whatever the umask; what is closed is its
+    When the block raises, the temporary file is removed and `path` is as it was. What is `private`
+    is its owner's alone, and so is then its folder, whatever the umask; what is `closed` is its
     owner's in a folder that is not.
     """
     target = Path(path)
@@ -69,9 +69,9 @@ def written_whole(
 
 
 def write_once(path: Path | str, content: bytes) -> None:
-    """Write a file into a folder, both private, unless it is there; it is on the disk then.
+    """Write `content` to `path`, a private file in a private folder, unless it is there.
 
-    As `put_once` does; of several who try at once, for the others, too, it is then there.
+    It is on the disk then, as `put_once` does it; also for the others, if several try at once.
     """
     target = Path(path)
     if not put_once(kept_private(target.parent) / target.name, content):
@@ -79,7 +79,7 @@ def write_once(path: Path | str, content: bytes) -> None:
 
 
 def put_once(file: Path, content: bytes) -> bool:
-    """Put a private file there unless there is one; return whether it was put.
+    """Put a private `file` of this `content` there unless there is one; return whether it was put.
 
     Of several processes that try, one puts it. When this returns True, content and name are on the
     disk. A process that is killed leaves the whole file or none, and perhaps a temporary one.
@@ -117,7 +117,7 @@ def put_once(file: Path, content: bytes) -> bool:
 
 
 def sync_folder(folder: Path) -> None:
-    """Return when the names in a folder are on the disk."""
+    """Return when the names in a `folder` are on the disk."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)
@@ -126,7 +126,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def sync_tree(folder: Path) -> None:
-    """Return when a folder is on the disk, with all that is in it."""
+    """Return when a `folder` is on the disk, with all that is in it."""
     for path in folder.rglob("*"):
         if path.is_dir():
             sync_folder(path)
@@ -138,7 +138,10 @@ def sync_tree(folder: Path) -> None:
 
 @contextmanager
 def folder_written_whole(path: Path | str, *, private: bool = False) -> Iterator[Path]:
-    """Give a temporary folder beside `path` that takes its place if the block ends well."""
+    """Give a temporary folder beside `path` that takes its place if the block ends well.
+
+    If it is `private`, its owner alone may look into it.
+    """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
@@ -174,7 +177,10 @@ def _umask() -> int:
 
 
 def write_text(path: Path | str, text: str, *, private: bool = False, closed: bool = False) -> None:
-    """Write `text` as UTF-8 with Unix line ends."""
+    """Write `text` to `path` as UTF-8 with Unix line ends.
+
+    What is `private` or `closed` is told by `written_whole`.
+    """
     with written_whole(path, private=private, closed=closed) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
@@ -187,18 +193,21 @@ def json_line(value: Any) -> str:
 def write_json(
     path: Path | str, value: Any, *, private: bool = False, closed: bool = False
 ) -> None:
-    """Write `value` as JSON that a person can read and `diff` can compare."""
+    """Write `value` to `path` as JSON that a person can read and `diff` can compare.
+
+    What is `private` or `closed` is told by `written_whole`.
+    """
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     write_text(path, text, private=private, closed=closed)
 
 
 def read_json(path: Path | str) -> Any:
-    """Read a JSON file."""
+    """Read the JSON file at `path`."""
     return json.loads(Path(path).read_text(encoding="utf-8"))
 
 
 def read_fitted(path: Path | str, from_json: Callable[[Any], Fitted]) -> Fitted:
-    """Read a file of fitted parameters as what they are parameters of, rebuilt from JSON values.
+    """Read the file of fitted parameters at `path` as what they are of, rebuilt from JSON values.
 
     What `from_json` refuses in words of its own it must raise as `DeniableError`.
 
@@ -221,7 +230,7 @@ def read_fitted(path: Path | str, from_json: Callable[[Any], Fitted]) -> Fitted:
 
 
 def write_table(path: Path | str, table: "pd.DataFrame") -> None:
-    """Write `table` as CSV, numbers with 9 significant digits: equal results are equal bytes."""
+    """Write `table` to `path` as CSV with 9 significant digits: equal results are equal bytes."""
     with written_whole(path) as temporary:
         table.to_csv(
             temporary,
@@ -233,7 +242,7 @@ def write_table(path: Path | str, table: "pd.DataFrame") -> None:
 
 
 def read_table(path: Path | str, **options: Any) -> "pd.DataFrame":
-    """Read a table that `write_table` wrote; further options are those of `pandas.read_csv`."""
+    """Read the table at `path` that `write_table` wrote; `**options` are of `pandas.read_csv`."""
     import pandas as pd  # noqa: PLC0415 - seldom needed, slow to import
 
     # A category may be called "NA" or "None"; what is missing is written as nothing.
@@ -242,6 +251,6 @@ def read_table(path: Path | str, **options: Any) -> "pd.DataFrame":
 
 
 def sha256(path: Path | str) -> str:
-    """Return the SHA-256 of a file, in hexadecimal."""
+    """Return the SHA-256 of the file at `path`, in hexadecimal."""
     with Path(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

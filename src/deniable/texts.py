@@ -18,7 +18,9 @@ NUMBERS = ("int", "float", "timestamp")
 
 
 def text_of(path: Path | str, most: int | None = None) -> str:
-    """Return the text of a file, in UTF-8 with or without a byte order mark.
+    """Return the text of the file at `path`, in UTF-8 with or without a byte order mark.
+
+    It may have `most` bytes; None is no limit.
 
     Raises
     ------
@@ -44,13 +46,20 @@ def text_of(path: Path | str, most: int | None = None) -> str:
 
 
 class TooMuchError(yaml.MarkedYAMLError):
-    """YAML that goes too deep, or repeats too much."""
+    """YAML that goes too deep, or repeats too much: the `problem`, at its `problem_mark`.
+
+    The `context`, `context_mark` and `note` of PyYAML's errors are left out.
+    """
 
 
 class Loader(LOADER):  # type: ignore[misc]
-    """Builds plain values; names the line of one that is none, such as a date in month 13."""
+    """Builds plain values; names the line of one that is none, such as a date in month 13.
+
+    From a `stream`: text, bytes, or an open file of either.
+    """
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """Return the value of a `node`, as PyYAML does; `deep`, with all that is in it at once."""
         kind = node.tag.rpartition(":")[2]
         try:
             if kind in NUMBERS and len(node.value) > LONGEST_NUMBER:
@@ -68,7 +77,7 @@ class Loader(LOADER):  # type: ignore[misc]
 
 
 def refuse_too_deep(text: str) -> None:
-    """Refuse YAML that goes too deep, repeats itself without end, or repeats too much.
+    """Refuse a YAML `text` that goes too deep, repeats itself without end, or repeats too much.
 
     Its events tell, before anything is built of it.
     """
@@ -108,7 +117,7 @@ def refuse_too_deep(text: str) -> None:
 
 
 def read_given_json(path: Path | str, most: int = 100 * MOST_BYTES) -> Any:
-    """Read a JSON file that a user gives.
+    """Read a JSON file that a user gives, at `path`, of `most` bytes at most.
 
     Raises
     ------

@@ -21,7 +21,7 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=L
 
 
 def repeated_keys(text: str) -> Iterator[str]:
-    """Yield a line of a message for each key that a mapping gives again.
+    """Yield a line of a message for each key that a mapping in a YAML `text` gives again.
 
     YAML readers silently take the last.
 
@@ -60,7 +60,7 @@ def _repeated_in(root: yaml.Node | None) -> Iterator[str]:
 
 
 def read_yaml(path: Path | str) -> Any:
-    """Read the values of a YAML file, of at most 4 MB and 50 levels.
+    """Read the values of the YAML file at `path`, of at most 4 MB and 50 levels.
 
     Raises
     ------
@@ -92,6 +92,8 @@ def yaml_values(text: str, where: str) -> Any:
 
 def message(what: str, lines: Sequence[str], manual: str) -> str:
     """Return the message for the faults that something has, each once; and where to read on.
+
+    That is `what`, the faults are `lines`, and `manual` says where.
 
     Examples
     --------

@@ -30,7 +30,11 @@ def schema() -> Schema:
 
 def test_errors_are_the_covariances_of_the_channels() -> None:
     found = compare(TABLE.select(["a", "b"]), _two(), [1.0], [("a", "b")])
-    row = found.table.query("mechanism == 'generalized-rr' and clusters == 'a x b'").iloc[0]
+    assert any(
+        each.startswith("As best, split even, clusters a x b:") and "generalized-rr" in each
+        for each in found.repeated
+    )
+    row = found.table.query("split == 'even' and clusters == 'a x b'").iloc[0]
     joint = np.array([75, 150, 75, 25, 50, 25]) / 400
     covariance = KeepOrReplace.of_epsilon(6, 1.0).covariance(joint, 400, "file")
     assert row["a x b"] == pytest.approx(np.sqrt(np.diagonal(covariance).mean()), rel=1e-9)
@@ -38,6 +42,24 @@ def test_errors_are_the_covariances_of_the_channels() -> None:
     assert 1 - 1e-12 < row["exact_epsilon"] <= 1.0
     assert row["posterior_of_1_percent"] == pytest.approx(np.e / (np.e + 99))
     assert found.records == 400
+
+
+def test_kinds_that_are_the_best_everywhere_are_told_and_not_listed() -> None:
+    found = compare(TABLE, schema(), [0.5, 4.0], [("a", "b")])
+    told = {each for said in found.repeated for each in said.partition(": ")[2][:-1].split(", ")}
+    assert "square-wave" in told  # of the only number it is the best anyway
+    numbers = found.table.select_dtypes("number").columns
+    for _, rows in found.table.query("split == 'even'").groupby("clusters"):
+        ways = [own[numbers].to_numpy() for _, own in rows.groupby("mechanism")]
+        for number, way in enumerate(ways):
+            for other in ways[:number]:
+                assert way.shape != other.shape or not np.allclose(way, other, rtol=1e-9)
+
+
+def test_errors_worse_than_a_guess_are_told() -> None:
+    few, many = TABLE.slice(0, 4), pa.concat_tables([TABLE] * 20)
+    assert "more than guessing a share" in compare(few, schema(), [0.1]).recommendation[0]
+    assert "guessing" not in compare(many, schema(), [4.0]).recommendation[0]
 
 
 def _two() -> Schema:

@@ -172,6 +172,19 @@ def test_categories_that_look_alike_are_said(pair: tuple[str, str]) -> None:
     assert "differ by spaces, capitals or the form of accents" in draft.warnings[0]
 
 
+def test_what_somebody_wrote_is_no_identifier() -> None:
+    numbers = range(100)
+    table = pa.table(
+        {
+            "comment": [f"I said {i}" if i % 3 else "" for i in numbers],
+            "code": [f"a-{i}" for i in numbers],
+            "person id": [f"a {i}" for i in numbers],
+        }
+    )
+    found = {"comment": "left_out", "code": "identifier", "person id": "identifier"}
+    assert kinds(table) == found
+
+
 def test_what_is_drafted_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("deniable.schema.evidence.MOST_COUNTED", 300)
     table = pa.table({"a": [f"v{i}" for i in range(1000)], "b": np.arange(1000) / 7})

@@ -15,7 +15,7 @@ LARGEST_EPSILON = 30.0  # exp(30) is 10^13: beyond, nothing would ever be replac
 
 
 def refuse_no_number(name: str, value: object) -> None:
-    """Raise `ChannelError` unless a parameter is one number that a float can hold."""
+    """Raise `ChannelError` unless `value`, called `name`, is one number that a float can hold."""
     if type(value) is float:  # nearly always, and told in no time
         return
     if isinstance(value, Real) and not isinstance(value, bool):
@@ -29,7 +29,7 @@ def refuse_no_number(name: str, value: object) -> None:
 
 
 def numbers_in(name: str, values: object) -> Floats:
-    """Return a copy of numbers in an array; raise `ChannelError` where one is none."""
+    """Return a copy of `values`, those of `name`; raise `ChannelError` where one is no number."""
     try:
         return np.array(values, dtype=float)
     except (TypeError, ValueError, OverflowError) as error:

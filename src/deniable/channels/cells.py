@@ -29,7 +29,10 @@ Value = TypeVar("Value", int, float)
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a file, without the white space around cells; `name` is what it is about."""
+    """A `line` of a `file`, by its number, as `cells` without white space around them.
+
+    What it is about is its `name`.
+    """
 
     file: Path
     line: int
@@ -41,7 +44,7 @@ class Row:
 
 
 def rows_of(file: Path) -> list[Row]:
-    """Return the lines that are not empty, cells without the white space around them."""
+    """Return the lines of a `file` that are not empty, cells without white space around them."""
     reader = csv.reader(io.StringIO(text_of(file), newline=""), strict=True)
     rows = []
     try:
@@ -62,6 +65,10 @@ def rows_of(file: Path) -> list[Row]:
 
 
 def refuse_bad_columns(file: Path, header: Row, rows: list[Row]) -> None:
+    """Raise `DataError` unless the `header` of a `file` names categories, each once.
+
+    A header without a first cell is told by its `rows`, which all have a cell more.
+    """
     categories = header.cells[1:]
     if rows and all(len(row.cells) == len(header.cells) + 1 for row in rows):
         raise DataError(
@@ -97,7 +104,11 @@ def rows_in_order(
     where: str,
     if_none_is_known: str = "",
 ) -> list[Row]:
-    """Return the rows in the order of the categories, which cell number `at` names."""
+    """Return the `rows` in the order of the `categories`, which cell number `at` names.
+
+    Each has as many cells as the `header`. In messages the categories are those of `where`, and
+    `if_none_is_known` is added where none of the rows has one of these.
+    """
     found: dict[str, Row] = {}
     for row in rows:
         if len(row.cells) != len(header.cells):
@@ -126,6 +137,7 @@ def rows_in_order(
 
 
 def refuse_other_sums(rows: Sequence[Row], matrix: Floats) -> None:
+    """Raise `DataError` unless the `rows`, whose numbers are the `matrix`, sum to 1 each."""
     sums = [math.fsum(row) for row in matrix]
     wrong = [number for number, total in enumerate(sums) if abs(total - 1) > ROW_SUM_TOLERANCE]
     if not wrong:
@@ -140,6 +152,7 @@ def refuse_other_sums(rows: Sequence[Row], matrix: Floats) -> None:
 
 
 def remedy_for_sum(total: float) -> str:
+    """Return what to do about probabilities whose sum is `total`."""
     if abs(total - 100) < 0.5:
         return "these look like percentages: divide them by 100"
     if abs(total - 1) < 0.01:
@@ -154,9 +167,10 @@ def column_of(
     parse: Callable[[Row, str, str], Value],
     other: str = "category",
 ) -> list[Value]:
-    """Return the values of one column, in the order of the categories.
+    """Return the values of the column `name` of a `file`, in the order of the `categories`.
 
-    These have their names in the column ``category``, or in the other one if there is none such.
+    These have their names in the column ``category``, or in the `other` one if there is none such.
+    A cell is read by `parse`, from its row, the column's name and its text.
     """
     header, *rows = rows_of(file)
     key = other if other in header.cells and "category" not in header.cells else "category"
@@ -173,7 +187,7 @@ def column_of(
 
 
 def numbers_of(row: Row, columns: Sequence[str]) -> list[float]:
-    """Return the numbers of a row of a matrix, which are not negative."""
+    """Return the numbers of a `row` of a matrix, not negative, one for each of the `columns`."""
     cells = row.cells[1:]
     joined = ",".join(cells)
     if DECIMALS.fullmatch(joined) and joined.count(",") == len(cells) - 1:  # all of them at once
@@ -184,7 +198,7 @@ def numbers_of(row: Row, columns: Sequence[str]) -> list[float]:
 
 
 def one_number(row: Row, column: str, text: str) -> float:
-    """Return a number that is not negative."""
+    """Return the number, not negative, that is the `text` of a `row` in a `column`."""
     if DECIMAL.fullmatch(text):
         value = float(text)
     elif FRACTION.fullmatch(text) and int(text.partition("/")[2]):
@@ -197,6 +211,7 @@ def one_number(row: Row, column: str, text: str) -> float:
 
 
 def whole_number(row: Row, column: str, text: str) -> int:
+    """Return the number of records that is the `text` of a `row` in a `column`."""
     short = len(text) < 400 and DECIMAL.fullmatch(text)
     value = Fraction(text) if short else Fraction(-1)
     if not 0 <= value <= LARGEST_COUNT or value.denominator != 1:

@@ -117,7 +117,8 @@ def log_rounded_up(ratio: Fraction | None) -> float:
 def largest_column_ratio(matrix: Floats) -> Fraction | None:
     """Return max over columns of (largest entry / smallest entry), exactly; None if infinite.
 
-    Rows are taken in their exact proportions: each entry is divided by its row's exact sum.
+    Rows of the `matrix` are taken in their exact proportions: each entry is divided by its row's
+    exact sum.
     """
     sums = matrix.sum(axis=1, keepdims=True)
     larger, smaller = (matrix / sums).max(axis=0), (matrix / sums).min(axis=0)
@@ -150,7 +151,7 @@ def largest_column_ratio(matrix: Floats) -> Fraction | None:
 
 
 def exact_sum(values: Floats) -> Fraction:
-    """Return the sum of floats, exactly: whole mantissas in two halves, exponent by exponent."""
+    """Return the exact sum of `values`: whole mantissas in two halves, exponent by exponent."""
     fractions, exponents = np.frexp(values)
     mantissas = (fractions * 2.0**53).astype(np.int64)
     lowest = int(exponents.min())

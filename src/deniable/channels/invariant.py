@@ -131,10 +131,11 @@ def resampling(proportions: npt.ArrayLike) -> KeepOrReplace:
 def lazy(channel: Channel, theta: float) -> Channel:
     """Return theta I + (1 - theta) R: each record is kept with probability theta, else through R.
 
-    Invariant for whatever R is invariant for. Theta, in [0, 1], raises each diagonal entry, to
-    theta + (1 - theta) R[v, v], and so the epsilon of an R whose diagonal is largest in each
-    column. A category that R never reports, having no records, is then told by its own reports:
-    epsilon becomes infinite. A product becomes dense, since all attributes are kept together.
+    Invariant for whatever the `channel` R is invariant for. `theta`, in [0, 1], raises each
+    diagonal entry, to theta + (1 - theta) R[v, v], and so the epsilon of an R whose diagonal is
+    largest in each column. A category that R never reports, having no records, is then told by its
+    own reports: epsilon becomes infinite. A product becomes dense, since all attributes are kept
+    together.
     """
     if not 0 <= theta <= 1:
         raise ChannelError(f"theta is {theta}, a probability to keep; it must be in [0, 1]")

@@ -2,9 +2,11 @@
 
 import argparse
 import shlex
+import sys
 from collections.abc import Mapping
 from typing import Any
 
+from deniable.analysis import as_text
 from deniable.cli.answers import aligned
 from deniable.cli.plan import columns_of, priors
 from deniable.errors import DeniableError
@@ -36,24 +38,31 @@ def run(options: argparse.Namespace) -> None:
         clusters=columns_of(options.cluster),
         reports=options.reports,
         prior=priors(schema, options.prior) if public else None,
+        progress=_show_progress,
     )
     if options.out:
         figure = draw(found.table)
         write_table(options.out / "compare.csv", found.table)
         save(figure, options.out / "compare.svg", options.out / "compare.png")
     shown = found.table.drop(columns="epsilon")
-    shown["recommended"] = shown["recommended"].map({True: "yes", False: ""})
     if not shown["clusters"].any():
         shown = shown.drop(columns="clusters")
     order = ["mechanism", *(name for name in shown.columns if name != "mechanism")]
     print(f"{found.records:,} records; root mean squared errors that randomization adds to shares")
-    print("\n".join(aligned(order, shown[order].to_numpy().tolist())))
+    rows = [[as_text(value) for value in row] for row in shown[order].to_numpy().tolist()]
+    print("\n".join(aligned(order, rows)))
+    print(*found.repeated, sep="\n")
     print("", "Recommended, by the least error:", sep="\n")
     best = found.table[found.table["recommended"]].to_dict("records")
     for why, way in zip(found.recommendation, best, strict=True):
         print(why, f"  {_command(way, options)}", sep="\n")
     print()
     print(*found.not_compared, found.chosen_from, sep="\n")
+
+
+def _show_progress(epsilon: float) -> None:
+    if sys.stderr.isatty():
+        print(f"comparing at epsilon {epsilon:g}", file=sys.stderr)
 
 
 def _command(way: Mapping[Any, Any], options: argparse.Namespace) -> str:

@@ -173,7 +173,10 @@ def channel_test(
 
 
 def score_statistic(reports: npt.ArrayLike, fit: ModelFit, channel: Channel) -> Floats:
-    """Return X^2, the reports against what the fitted model leads to expect, shape (...)."""
+    """Return X^2, the `reports` against what the fitted model leads to expect, shape (...).
+
+    Counts of reports, of shape (..., reports), went through the `channel`; `fit` is the model's.
+    """
     counts = np.asarray(reports, dtype=float)
     records = counts.sum(axis=-1, keepdims=True)
     expected = records * fit.reported
@@ -215,7 +218,7 @@ def _told(fit: ModelFit, channel: Channel) -> Iterator[tuple[slice, Floats]]:
 
 
 def chi_squared(counts: Floats, expected: Floats) -> Floats:
-    """Return the sum over cells of (counts - expected)^2 / expected, shape (...)."""
+    """Return the sum over cells of (`counts` - `expected`)^2 / `expected`, shape (...)."""
     # A report that the fit holds to be impossible and that nobody gave adds nothing.
     parts = np.zeros_like(expected)
     np.divide((counts - expected) ** 2, expected, out=parts, where=expected > 0)
@@ -264,7 +267,11 @@ def _monte_carlo_p_values(
 def draw_tables(
     proportions: Floats, records: Floats, tables: int, generator: np.random.Generator
 ) -> Counts:
-    """Draw so many tables of each number of records: (number, tables, cells or reports)."""
+    """Draw so many `tables` of each number of `records`: (number, tables, cells or reports).
+
+    The `proportions`, of shape (number, cells or reports), go with the numbers; the `generator`
+    draws.
+    """
     numbers = np.asarray(records).astype(np.int64)[:, None]
     return generator.multinomial(numbers, proportions[:, None, :], (len(numbers), tables))
 
@@ -272,7 +279,7 @@ def draw_tables(
 def rounds(
     tests: Positions, tables: int, limit: int, as_large: Counts, most: int = TABLES_AT_ONCE
 ) -> Iterator[tuple[Positions, slice]]:
-    """Yield which tests are to draw which of their tables, until all are drawn or enough are.
+    """Yield which `tests` are to draw which of their `tables`, until all are drawn or enough are.
 
     A test has enough once `limit` of its tables have a statistic at least as large as its own:
     `as_large` counts them by test, and who draws adds to it. The first round draws twice the limit,

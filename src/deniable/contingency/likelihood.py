@@ -52,7 +52,7 @@ class ModelFit:
     def distance_from_zero(self, model: LogLinearModel) -> Floats:
         """Return the least share of a margin in units of its standard error, shape (...).
 
-        Over all cells of the margins that the model leaves free, at the fit.
+        Over all cells of the margins that the `model` leaves free, at the fit.
         """
         shares, variances = self._margins(model)
         return self._least(shares, np.sqrt(np.maximum(variances, 0.0)))
@@ -61,7 +61,7 @@ class ModelFit:
         """Return the least effective number of records behind the margins, shape (...).
 
         A share s of a margin whose variance is V is known as well as from s (1 - s) / V records
-        that answer openly. The least is over all cells of the margins that the model leaves free.
+        that answer openly. The least is over all cells of the margins that the `model` leaves free.
         """
         shares, variances = self._margins(model)
         return self._least(shares * (1 - shares), variances)
@@ -87,9 +87,10 @@ class ModelFit:
 def fit_of(
     proportions: npt.ArrayLike, records: float, channel: Channel, model: LogLinearModel
 ) -> ModelFit:
-    """Return the fit to so many reports that happen to be what true proportions lead to.
+    """Return the fit to so many reports that happen to be what true `proportions` lead to.
 
-    The proportions are tables of the model, of shape (..., cells); there are more than 0 reports.
+    The proportions are tables of the `model`, of shape (..., cells); the `channel` is over the
+    cells, and the reports are those of so many `records`, more than 0.
     """
     pi = np.asarray(proportions, dtype=float)
     return _fit_at(pi, np.full(pi.shape[:-1], float(records)), channel, model)
@@ -124,6 +125,7 @@ def fit_through_channel(
     reports : non-negative counts, shape (..., reports)
         Of the channel's reports, which need not be as many as there are cells.
     channel : Channel over the joint cells
+    model : LogLinearModel over the same cells
 
     Raises
     ------
@@ -210,7 +212,7 @@ def _information(slopes: Floats, reported: Floats, records: Floats, channel: Cha
 
 
 def portions(tables: int, entries: int) -> Iterator[slice]:
-    """Yield which tables to take together, if each takes so many entries of memory."""
+    """Yield which of so many `tables` to take together, if each has so many `entries` in memory."""
     at_once = max(ENTRIES_AT_ONCE // max(entries, 1), 1)
     return (slice(start, start + at_once) for start in range(0, tables, at_once))
 

@@ -194,7 +194,8 @@ class LogLinearModel:
 def effect_columns(shape: Sequence[int], axes: Sequence[int], spread: Sequence[float]) -> Floats:
     """Return contrasts of some attributes, spread over the others by a weight for each of these.
 
-    Contrasts are Helmert's: orthonormal, and orthogonal to a constant.
+    Contrasts are Helmert's: orthonormal, and orthogonal to a constant. The table has the `shape`,
+    contrasts are of its `axes`, and `spread` has a weight for each axis, used for the others.
     """
     column: Floats = np.ones((1, 1))
     for axis, (size, weight) in enumerate(zip(shape, spread, strict=True)):

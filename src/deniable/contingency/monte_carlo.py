@@ -146,8 +146,9 @@ class RandomizedRelease:
 class MonteCarloTest:
     """What a simulated test found for a batch of noisy tables, arrays of shape (number,).
 
-    The threshold is NaN where the rule of five accepts without simulation, and where tables ended
-    before the last; `too_small` says where the rule accepted the null.
+    The null is `rejected` where the `statistic` exceeds the `threshold`. That is NaN where the rule
+    of five accepts without simulation, and where tables ended before the last; `too_small` says
+    where the rule accepted the null.
     """
 
     statistic: Floats
@@ -271,7 +272,10 @@ def _of_nearest(noisy: npt.ArrayLike, records: npt.ArrayLike, model: LogLinearMo
 
 
 def critical_rank(tables: int, level: float) -> int:
-    """Return ceil((l + 1) (1 - alpha)), the rank of the critical value among l statistics."""
+    """Return ceil((l + 1) (1 - alpha)), the rank of the critical value among l statistics.
+
+    These are of l `tables`; alpha is the `level`, in (0, 1).
+    """
     if not 0 < level < 1:
         raise DeniableError(f"the level is {level}; it must be between 0 and 1")
     rank = math.ceil((tables + 1) * (1 - level) - 1e-9)  # 100 * .95 is a little more in floats

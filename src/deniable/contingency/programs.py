@@ -43,7 +43,8 @@ def least_squares(
     """Return the effects of the non-negative tables with the least weighted squared misfit.
 
     `even` are the tables without any effect, of shape (cells,); `basis`, of shape (cells, effects),
-    leads from effects to cells. A weight of 0 marks a cell that was not observed.
+    leads from effects to cells. Of shape (cells,) are what was `observed` and its `weights`: a
+    weight of 0 marks a cell that was not observed.
     """
     effects = cp.Variable(basis.shape[1])
     tables = even + basis @ effects
@@ -63,7 +64,8 @@ def least_absolute(
 ) -> Floats:
     """Return the effects with the least weighted absolute misfit, of those the smallest tables.
 
-    Many tables may have the least misfit; the sum of squares of all cells picks one of them.
+    Many tables may have the least misfit; the sum of squares of all cells picks one of them. The
+    arguments, `even`, `basis`, `observed` and `weights`, are those of `least_squares`.
     """
     effects = cp.Variable(basis.shape[1])
     tables = even + basis @ effects

@@ -31,9 +31,9 @@ Solver = Literal["closed_form", "cvxpy"]
 
 @dataclass(frozen=True, eq=False)
 class TwoStepEstimate:
-    """The nearest tables of counts (step one), and their expected counts under the model.
+    """The nearest `tables` of counts (step one), and those `fitted`, expected by the model.
 
-    Both of the shape of the noisy tables, (..., cells).
+    Both are of the shape of the noisy tables, (..., cells).
     """
 
     tables: Floats

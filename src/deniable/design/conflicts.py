@@ -48,7 +48,10 @@ class InfeasibleError(NoAnswerError):
 
 
 def refuse_conflicts(proportions: Floats, requirements: Requirements, names: Sequence[str]) -> None:
-    """Refuse requirements that no channel meets, with an `InfeasibleError`."""
+    """Refuse `requirements` that no channel meets, with an `InfeasibleError`.
+
+    At the true `proportions` of the categories, of shape (size,), which have these `names`.
+    """
     case = _Case(proportions, requirements, names, polytope(proportions, requirements))
     conflict = _smallest_conflict(case.wanted)
     words = _described(conflict, names)
@@ -255,9 +258,10 @@ def _rounded(value: float, *, up: bool) -> str:
 def refuse_unestimable(
     wanted: Polytope, requirements: Requirements, names: Sequence[str], least_epsilon: float
 ) -> None:
-    """Refuse requirements that leave singular matrices only, if the reason can be seen.
+    """Refuse `requirements` that leave singular matrices only, if the reason can be seen.
 
-    With an `InfeasibleError`; below `least_epsilon`, estimates are lost in rounding.
+    With an `InfeasibleError`; below `least_epsilon`, estimates are lost in rounding. `wanted` is
+    what they leave, `names` are those of the categories.
     """
     way_out = "then nothing can be estimated by inversion; minimise 'changed' or 'distance' instead"
     if requirements.epsilon is not None and requirements.epsilon < least_epsilon:

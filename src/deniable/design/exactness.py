@@ -31,7 +31,7 @@ LARGEST_VIOLATION = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """A matrix that was made exact, and what `violations` returns of it."""
+    """A matrix `P` that was made exact, and its `violations`, as the function returns them."""
 
     P: Floats
     violations: Mapping[str, float]
@@ -50,6 +50,9 @@ class Exact:
 
 def exact_matrix(P: Floats, proportions: Floats, requirements: Requirements) -> Exact:
     """Return a matrix near a solver's, which meets the requirements to some 1e-7, that does.
+
+    The solver's is `P`, of shape (size, size); `requirements` are at the `proportions`, of shape
+    (size,).
 
     Raises
     ------
@@ -90,6 +93,9 @@ def exact_reports(P: Floats, proportions: Floats, requirements: Requirements) ->
     ----------
     P : array, shape (size, reports)
         Positive; the sums of rows are 1 to some 1e-9.
+    proportions : array, shape (size,)
+    requirements : Requirements
+        Of an epsilon, and nothing else.
 
     Raises
     ------

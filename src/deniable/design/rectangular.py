@@ -54,7 +54,7 @@ ALIKE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Searched:
-    """The best channel found, shape (size, reports), and a bound for any number of reports."""
+    """The best channel `P` found, shape (size, reports); a `bound` for any number of reports."""
 
     P: Floats
     bound: float
@@ -67,7 +67,7 @@ def least_with_reports(
     relaxation: Relaxation,
     reports: Literal["any"] | int,
 ) -> Searched:
-    """Search for the channel of least loss of an epsilon with any, or at most so many, reports.
+    """Search for the channel of least `loss` of an `epsilon` with any, or at most so many, reports.
 
     Parameters
     ----------

@@ -59,9 +59,9 @@ def _effort(size: int) -> _Effort:
 class Found:
     """What a search came to: the best matrices, best first, and a lower bound of all losses.
 
-    The matrices meet the requirements to a solver's tolerance; the best closed form that does is
-    among them. The bound is None if none is known. The relaxation is that with epsilon alone, None
-    if it was not solved.
+    These `candidates` meet the requirements to a solver's tolerance; the best closed form that does
+    is among them. The `bound` is None if none is known. The `relaxation` is that with epsilon
+    alone, None if it was not solved.
     """
 
     candidates: list[Floats]
@@ -74,7 +74,8 @@ def least_variance(
 ) -> Found:
     """Search for the matrix whose estimate by inversion has the least trace or largest variance.
 
-    Some matrix meets the requirements; the loss found is infinite if only singular ones were met.
+    That is the `loss`. Some matrix meets the `requirements` at the `proportions`; the loss found is
+    infinite if only singular ones were met. The `generator` draws where the search starts.
     """
     wanted = polytope(proportions, requirements)
     inside = interior(wanted)
@@ -203,7 +204,10 @@ def _slide(loss: InverseVariance, wanted: Polytope, P: Floats) -> Floats:
 def least_concave(
     loss: ReportsVariance, proportions: Floats, requirements: Requirements, generator: Generator
 ) -> Found:
-    """Search for the invariant matrix whose reports have the least variances: over vertices."""
+    """Search for the invariant matrix whose reports have the least variances: over vertices.
+
+    The `loss`, `proportions`, `requirements` and `generator` are as in `least_variance`.
+    """
     wanted = polytope(proportions, requirements)
     if wanted.ratio == 1:  # all rows are the same, and so the proportions
         alike = np.tile(proportions, (proportions.size, 1))

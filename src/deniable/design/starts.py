@@ -58,7 +58,7 @@ def _closed_forms(proportions: Floats, requirements: Requirements) -> Iterator[F
 def feasible_forms(
     polytope: Polytope, proportions: Floats, requirements: Requirements
 ) -> list[Floats]:
-    """Return the closed forms that meet the requirements.
+    """Return the closed forms that meet the `requirements` at `proportions`: in the `polytope`.
 
     A family that does not is mixed with what says nothing, all rows the same, as little as makes
     it meet them, if that does.
@@ -267,9 +267,10 @@ def _squared_distances(X: Floats, metric: Floats) -> Floats:
 
 
 def labelled(P: Floats, proportions: Floats, polytope: Polytope) -> Floats:
-    """Return a matrix with its reports renamed so that most records are retained.
+    """Return the matrix `P` with its reports renamed so that most records are retained.
 
-    Names that a requirement speaks against cost more than any retention is worth.
+    Of records with these `proportions` of categories. Names that a requirement of the `polytope`
+    speaks against cost more than any retention is worth.
     """
     gains = proportions[:, None] * P  # of giving the name of category u to report v
     for group in polytope.groups:
@@ -297,7 +298,9 @@ def first_matrices(
 ) -> list[Floats]:
     """Return the starts that are no closed forms: of block designs, and of the relaxation.
 
-    At most so many of each (`counts`); of the latter the best of several times as many.
+    At most so many of each (`counts`); of the latter, which are there if the `relaxation` is, those
+    of least `loss` of several times as many, which the `generator` draws. The `polytope` and the
+    `proportions` are those of `labelled`.
     """
     designs, channels = counts
     found = _vertex_channels(proportions, polytope.ratio, designs)

@@ -52,8 +52,9 @@ def absolute_error(proportions: npt.ArrayLike, records: int, alpha: float = 0.05
     """Return the absolute error (5) of [multirr], max over u of sqrt(B l_u (1 - l_u) / n).
 
     With confidence 1 - alpha all proportions at once are within it of their estimates, up to the
-    normal approximation (Definition 1). The proportions l are those of r categories of reports
-    (lambda in the text), or their estimates: shape (r,), non-negative, sum 1.
+    normal approximation (Definition 1). The `proportions` l are those of r categories of reports
+    (lambda in the text), or their estimates: shape (r,), non-negative, sum 1; n is the number of
+    `records`, `alpha` in (0, 1).
 
     Examples
     --------
@@ -71,7 +72,7 @@ def relative_error(proportions: npt.ArrayLike, records: int, alpha: float = 0.05
     It is infinite if a proportion is 0: no share of nothing is a bound. It is relative to the
     proportion itself. The intervals of Definition 2 are relative to its estimate; to hold with the
     confidence stated they need e / (1 - e) in the place of this e, and do not exist for e >= 1.
-    Proportions are those of `absolute_error`.
+    The `proportions`, `records` and `alpha` are those of `absolute_error`.
 
     Examples
     --------

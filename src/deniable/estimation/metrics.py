@@ -17,7 +17,7 @@ from deniable.sampling import refuse_no_source
 
 
 def queried_cells(cells: int, coverage: float) -> int:
-    """Return the number of cells of a query that covers a share of them, rounded up."""
+    """Return how many of the `cells` a query of a `coverage`, a share of them, has, rounded up."""
     if not 0 < coverage <= 1:
         raise DeniableError(f"the coverage is {coverage}; it must be above 0 and at most 1")
     # .07 of 100 cells is 7, although .07 * 100 is a little more in floating point.

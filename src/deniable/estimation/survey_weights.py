@@ -109,8 +109,8 @@ def weighted_estimate(
     """Return the weighted estimate of the true proportions, shape (..., categories).
 
     `total` is the known size of the population (Horvitz and Thompson: unbiased, need not sum to 1);
-    by default the sum of the weights stands for it (Hajek: sums to 1). For the inverse see
-    `weighted_intervals`.
+    by default the sum of the weights stands for it (Hajek: sums to 1). For the `channel`, the
+    `counts` of its reports and the `inverse` see `weighted_intervals`.
     """
     _refuse_misfit(channel, counts, inverse)
     sums = counts.weights.sum(axis=-2)
@@ -250,7 +250,7 @@ class SurveyEstimate:
         return roots_of_variances(variance, 1e-12 * np.abs(self.covariance).max(initial=0.0))
 
     def intervals(self, confidence: float = 0.95) -> Intervals:
-        """Return the intervals by Student's t."""
+        """Return the intervals of a `confidence`, in (0, 1), by Student's t."""
         refuse_bad_confidence(confidence)
         errors = self.standard_error
         reach = _student(np.array(self.degrees_of_freedom), confidence) * errors

@@ -67,7 +67,7 @@ class Block:
         return np.asarray((self.prior + NEARLY_NONE) / (self.prior + NEARLY_NONE).sum())
 
     def shares(self, names: Sequence[str]) -> Floats:
-        """Return the shares that a table of some attributes is made of, shape (cells, shares).
+        """Return the shares that a table of attributes, `names`, is made of, shape (cells, shares).
 
         A column has 1 for the cells that the share is of. Of a category it is its share; of a
         number the share of all at or below a point, for at most `MOST_THRESHOLDS` points.
@@ -83,9 +83,9 @@ class Block:
         return reduce(_kron, weights)
 
     def second_moments(self, channel: Channel, names: Sequence[str]) -> float:
-        """Return the sum over `shares` of the second moment that one report's estimate has.
+        """Return the sum over `shares` of `names` of the second moments of one report's estimates.
 
-        Raises `DeniableError` if nothing can be estimated through the channel.
+        Raises `DeniableError` if nothing can be estimated through the `channel`.
         """
         channel.refuse_singular()
         fitted = channel.of_least_variance(self.fitting_prior)
@@ -96,7 +96,7 @@ class Block:
         return float((scores**2).sum(axis=0) @ reported)
 
     def error(self, channel: Channel) -> float:
-        """Return n times the mean variance of the estimated shares that randomization adds.
+        """Return n times the mean variance of estimated shares that a `channel` adds.
 
         Estimates are those of the inverse of least variance; see `deniable.channels.Inverse`.
         """
@@ -104,7 +104,7 @@ class Block:
         return table.excess({(0, self.names): self.second_moments(channel, self.names)})
 
     def number_of_shares(self, names: Sequence[str]) -> int:
-        """Return how many `shares` of a table of some attributes are this block's."""
+        """Return how many `shares` of a table of attributes, `names`, are this block's."""
         asked = (each for each in self.part if each.name in names)
         return math.prod(
             _grid_shares(each, self.points[each.name]).shape[1]
@@ -114,7 +114,7 @@ class Block:
         )
 
     def held(self, names: Sequence[str]) -> float:
-        """Return in how many of the `shares` somebody is, on average."""
+        """Return in how many of the `shares` of `names` somebody is, on average."""
         each_in = (
             _grid_shares(each, self.points[each.name]).sum(axis=1)
             if each.name in names and each.name in self.points
@@ -149,7 +149,7 @@ class AskedTable:
 
     @classmethod
     def of(cls, blocks: Sequence[Block], names: Sequence[str]) -> "AskedTable":
-        """Return the table of some attributes of the blocks."""
+        """Return the table of some attributes, `names`, of the `blocks`."""
         own = [tuple(name for name in block.names if name in names) for block in blocks]
         parts = tuple((number, part) for number, part in enumerate(own) if part)
         return cls(
@@ -162,9 +162,10 @@ class AskedTable:
     def excess(self, moments: Mapping[Part, float]) -> float:
         """Return n times the mean variance that randomization adds to the table's shares.
 
-        Closed form, from the `Block.second_moments` of its parts: the mean of the diagonal of
-        D' diag(lambda) D - diag(pi), with D that of the product of the blocks' channels. Within a
-        block the distribution is the one given; blocks are taken as independent of each other.
+        Closed form, from the `Block.second_moments` of its parts (`moments`): the mean of the
+        diagonal of D' diag(lambda) D - diag(pi), with D that of the product of the blocks'
+        channels. Within a block the distribution is the one given; blocks are taken as independent
+        of each other.
         """
         return max(math.prod(moments[part] for part in self.parts) - self.held, 0.0) / self.shares
 
@@ -178,6 +179,17 @@ def blocks_of(
     beyond: Callable[[str], bool] = lambda _: True,
 ) -> tuple[Block, ...]:
     """Return the blocks, clusters and all other attributes by themselves, in the file's order.
+
+    Parameters
+    ----------
+    domain : Domain
+    points : mapping of str to int
+        How many points the grids of the numeric attributes have.
+    clusters : sequence of sequences of names
+    categories_only, beyond : callable
+        What `Block` says of a block's names, and of each number's name.
+    priors : mapping of str to array
+        By attribute; those that are not there are uniform.
 
     Raises
     ------

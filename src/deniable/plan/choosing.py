@@ -71,7 +71,7 @@ NOTHING_TO_HIDE = "generalized-rr: of one category, which tells nothing"
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A channel, of what kind it is, and why it is that one."""
+    """A `channel`, of what `kind` it is, and `why` it is that one."""
 
     kind: Kind
     channel: Channel

@@ -1,6 +1,6 @@
 """For the owner of a file: errors expected of each mechanism at each epsilon, before any draw."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -25,6 +25,8 @@ from deniable.schema import RecordsFile, Schema
 
 SUSPICION = 0.01
 ALIKE = 1e-6  # relative
+GUESSED = 12**-0.5
+"""Standard deviation of a share of which nothing is known but that it is between 0 and 1."""
 BY_DATA = (
     "Chosen by the true records: for their trusted owner alone. A plan that is chosen so tells of "
     "them what no epsilon counts; choose by a public prior to avoid that."
@@ -54,6 +56,8 @@ class Comparison:
         Of the file.
     not_compared : tuple of str
         Kinds of mechanisms for which an extra is missing, and which.
+    repeated : tuple of str
+        Which kinds have no row, as they give what the best gives at every epsilon.
     """
 
     table: pd.DataFrame
@@ -61,6 +65,7 @@ class Comparison:
     chosen_from: str
     records: int
     not_compared: tuple[str, ...] = ()
+    repeated: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +92,7 @@ def compare(
     clusters: Sequence[Sequence[str]] = (),
     reports: Reports = "any",
     prior: Mapping[str, Floats] | None = None,
+    progress: Callable[[float], None] = lambda epsilon: None,
 ) -> Comparison:
     """Return the errors to expect of each mechanism at each exact epsilon of a record.
 
@@ -107,6 +113,8 @@ def compare(
     prior : mapping of str to array, optional
         Public distributions, by column; uniform for columns that it lacks, so for all if empty. By
         default the true ones, which is for a trusted owner: see `Comparison.chosen_from`.
+    progress : callable, optional
+        Is told each epsilon before its mechanisms are made.
 
     Raises
     ------
@@ -131,6 +139,7 @@ def compare(
     names = schema.domain().names
     found, absent = [], dict[str, str]()
     for epsilon in epsilons:
+        progress(epsilon)
         rows = []
         for way in ways:
             try:
@@ -138,10 +147,10 @@ def compare(
             except MissingExtraError as error:
                 absent[way.mechanism] = f"{way.mechanism} is not compared: {error}"
         found.append(_marked([row for row in rows if row is not None], asked))
-    table = pd.concat([each for each, _ in found], ignore_index=True)
+    table, repeated = _without_repeats(pd.concat([each for each, _ in found], ignore_index=True))
     said = BY_DATA if prior is None else BY_PRIOR
     reasons = tuple(reason for _, reason in found)
-    return Comparison(table, reasons, said, records, tuple(absent.values()))
+    return Comparison(table, reasons, said, records, tuple(absent.values()), repeated)
 
 
 def _can_be_clusters(schema: Schema, tables: Sequence[tuple[str, ...]]) -> bool:
@@ -227,5 +236,30 @@ def _marked(
     )
     if others:
         reason += f", against {errors[others[0]]:.4g} by {rows[others[0]]['label']}"
+    if errors[best] > GUESSED:
+        reason += (
+            f". That is more than guessing a share between 0 and 1 would give ({GUESSED:.2f}): "
+            "leave columns out, make coarser categories, or give a larger epsilon"
+        )
     table = pd.DataFrame(rows).drop(columns="label")
     return table.assign(recommended=np.arange(len(rows)) == best), reason
+
+
+def _without_repeats(table: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return the rows but for those of kinds that the best is everywhere, and which these are."""
+    left, told = table, []
+    numbers = table.select_dtypes("number").columns
+    for clusters, rows in table.query("split == 'even'").groupby("clusters", sort=False):
+        ways = {str(mechanism): own for mechanism, own in rows.groupby("mechanism", sort=False)}
+        best = ways.pop(BEST)[numbers].to_numpy()
+        same = [
+            mechanism
+            for mechanism, own in ways.items()
+            if len(own) == len(best)
+            and np.allclose(own[numbers], best, rtol=ALIKE, atol=0, equal_nan=True)
+        ]
+        if same:
+            left = left.drop(rows.index[rows["mechanism"].isin(same)])
+            among = ", clusters " + str(clusters) if clusters else ""
+            told.append(f"As {BEST}, split even{among}: {', '.join(same)}.")
+    return left.reset_index(drop=True), tuple(told)

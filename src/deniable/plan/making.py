@@ -170,7 +170,10 @@ def planned_blocks(
     reports: Reports,
     prior: Mapping[str, Floats],
 ) -> tuple[Block, ...]:
-    """Return what goes through one channel each, with what reports it may have."""
+    """Return what goes through one channel each, with what reports it may have.
+
+    The `schema`, `clusters`, `reports` and `prior` are those of `make_plan`.
+    """
     refuse_unknown_columns(schema, clusters)
     points = {each.name: len(each.points) for each in schema.randomized if each.kind == "numeric"}
 
@@ -185,13 +188,16 @@ def planned_blocks(
 
 
 def protocol_of(schema: Schema, blocks: Sequence[Block], choices: Sequence[Choice]) -> Protocol:
-    """Return the protocol of the blocks' channels."""
+    """Return the protocol of the `blocks` of a `schema`, with the channels of their `choices`."""
     channels = tuple(choice.channel for choice in choices)
     return Protocol(schema.domain(), tuple(block.names for block in blocks), channels)
 
 
 def refuse_unknown_columns(schema: Schema, lists: Sequence[Sequence[str]]) -> None:
-    """Raise `DeniableError` for a name of no randomized column, or one that is there twice."""
+    """Raise `DeniableError` for a name in `lists` that is there twice in one of them.
+
+    Or that is none of the columns that the `schema` randomizes.
+    """
     known = [column.name for column in schema.randomized]
     for names in lists:
         for name in names:
@@ -201,7 +207,7 @@ def refuse_unknown_columns(schema: Schema, lists: Sequence[Sequence[str]]) -> No
 
 
 def with_distributions(blocks: Sequence[Block], data: RecordsFile) -> tuple[tuple[Block, ...], int]:
-    """Return the blocks with the true distributions as priors, and the number of records.
+    """Return the `blocks` with the distributions in the `data` as priors, and how many records.
 
     Raises `DeniableError` if there is no record.
     """

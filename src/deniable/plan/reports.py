@@ -84,7 +84,7 @@ def _wider_points(column: Column, more: int) -> tuple[str, ...]:
 
 
 def holds_wider_points(column: Column) -> bool:
-    """Return whether a number's type holds what a square wave may report beyond its bounds."""
+    """Return whether the type of a `column` of numbers holds what a square wave may report."""
     if column.type is None:
         return True
     texts = _wider_points(column, -(-len(column.points) // 2))  # no window is wider

@@ -68,6 +68,8 @@ def pattern_supports(
 
     Parameters
     ----------
+    transactions, confidence
+        As in `item_set_supports`.
     patterns : sequence of mappings of item to bool
         True: present; False: absent. Items not named may be either.
 

@@ -33,7 +33,7 @@ Matrices = Mapping[Stratum, Mapping[Block, Floats]]
 class PramResult:
     """A randomized file and how it was made.
 
-    Reports are in the order of the records, stratum attributes as they were; matrices are those
+    The `reports` are in the order of the records, stratum attributes as they were; `matrices` those
     that were used, row-stochastic, of every stratum and block, shape (cells, cells).
     """
 

@@ -38,9 +38,9 @@ Side = Literal["largest", "smallest"]
 
 @dataclass(frozen=True)
 class Witness:
-    """A prior, positive everywhere, a set and a report that make a breach.
+    """A `prior`, positive everywhere, a set of `members` and a `report` that make a breach.
 
-    With the prior and the posterior probability of the set.
+    With the `prior_probability` and the `posterior` of the set.
     """
 
     prior: tuple[Fraction, ...]
@@ -52,7 +52,7 @@ class Witness:
 
 @dataclass(frozen=True)
 class FactorWitness:
-    """A prior, positive everywhere, under which a report changes a category's probability.
+    """A `prior`, positive everywhere, under which a `report` changes a `category`'s probability.
 
     By the factor `ratio`, posterior to prior.
     """

@@ -183,7 +183,9 @@ def worst_upward(channel: Channel, prior: Prior, rho_1: Number) -> WorstSet | No
 
 
 def worst_downward(channel: Channel, prior: Prior, rho_2: Number) -> WorstSet | None:
-    """Return the set of prior probability above rho_2 whose posterior can become smallest.
+    """Return the set of `prior` probability above `rho_2` whose posterior can become smallest.
+
+    By a report of the `channel`.
 
     The complement of the set of prior probability below 1 - rho_2 whose posterior can become
     largest ([pram], after Definition 3.1); see `worst_upward`. None if no category has a prior

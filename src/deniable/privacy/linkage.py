@@ -23,7 +23,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class RebuiltRecord:
-    """The record of the one party that has a category of an attribute, as far as the tables reach.
+    """The `record` of the one party with a `category` of an `attribute`, as far as tables reach.
 
     In the domain's order, without attributes that have no table together with that one.
     """
@@ -38,9 +38,9 @@ def rebuilt_records(
 ) -> tuple[RebuiltRecord, ...]:
     """Rebuild the record of each party that is the only one with some category.
 
-    From exact counts of pairs of attributes, one record for each category with a count of 1, in the
-    domain's order. A party that is alone in two attributes is rebuilt twice, with the same record
-    if all pairs were counted.
+    From `tables`, exact counts of pairs of attributes, one record for each category with a count of
+    1, in the order of the `domain`. A party that is alone in two attributes is rebuilt twice, with
+    the same record if all pairs were counted.
 
     Raises
     ------

@@ -30,8 +30,8 @@ def largest_posterior_below(
     """Return the set of prior probability below `limit` whose posterior can become largest.
 
     Its members, the report, an upper bound for all such sets and reports, and whether the set
-    attains it. None if no category has a prior that is positive and below the limit. The matrix has
-    the shape (categories, reports), the prior sums to 1, the limit is in (0, 1].
+    attains it. None if no category has a prior that is positive and below the limit. The `matrix`
+    has the shape (categories, reports), the `prior` sums to 1, the limit is in (0, 1].
     """
     items = np.array([u for u, p in enumerate(prior) if 0 < p < limit], dtype=np.intp)
     if not items.size:

@@ -52,7 +52,7 @@ PairTables = Mapping[Pair, Floats]
 
 
 def two_way_counts(data: Microdata) -> dict[Pair, Counts]:
-    """Count every pair of attributes; as `Microdata.counts`, three times as fast for all pairs."""
+    """Count every pair of attributes in `data`, as `Microdata.counts`, three times as fast."""
     columns = [column.astype(np.intp) for column in data.columns]
     tables = {}
     for i, j in combinations(range(len(columns)), 2):
@@ -142,7 +142,7 @@ class AssessmentProtocol(ABC):
 
 @dataclass(frozen=True, eq=False)
 class AttributeReports(AssessmentProtocol):
-    """Randomized response on each attribute ([multirr], 4.1).
+    """Randomized response on each attribute of a `domain` ([multirr], 4.1).
 
     A party's reports of all attributes come from one randomization, which all pairs share; `p` and
     `reading` are those of `deniable.randomized_response.protocols.rr_channel`. If `inverted`,
@@ -169,16 +169,23 @@ class AttributeReports(AssessmentProtocol):
     def reports(
         self, data: Microdata, source: Chance, records: Positions | None = None
     ) -> PairCounts:
-        """Randomize the records and count the pairs of their reports."""
+        """Randomize the records of `data` and count the pairs of their reports.
+
+        `source` draws the reports; the `records` are their numbers in the whole file, for
+        `KeyedDraws`.
+        """
         return two_way_counts(self.protocol.randomize(data, source, records))
 
     def drawn_reports(self, data: Microdata, generator: Generator, runs: int) -> PairCounts:
-        """Randomize the records in each run: counts of one pair say nothing of another's."""
+        """Randomize the records of `data` in each of `runs`, by the `generator`.
+
+        Counts of one pair say nothing of another's.
+        """
         drawn = [self.reports(data, generator) for _ in range(runs)]
         return {pair: np.stack([run[pair] for run in drawn]) for pair in drawn[0]}
 
     def tables(self, reports: PairCounts) -> PairTables:
-        """Return the counts of the reports, or the joint distributions estimated from them."""
+        """Return the counts of the `reports`, or the joint distributions estimated from them."""
         if not self.inverted:
             return super().tables(reports)
         own = {name: channel for (name,), channel in self.sent}

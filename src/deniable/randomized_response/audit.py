@@ -38,14 +38,18 @@ _Reports = Iterable[tuple[Sequence[str], Channel]]
 
 @dataclass(frozen=True)
 class Setting:
-    """One choice of probabilities and thresholds. `p` is decimal text, to be taken exactly."""
+    """One choice of probabilities: `p`, decimal text, to be taken exactly, in a `reading` of it."""
 
     reading: Reading
     p: str
 
 
 def rational_odds(size: int, p: Fraction, reading: Reading) -> Fraction:
-    """Return diagonal / elsewhere of an attribute's RR matrix, exactly ([multirr], 6.3.1)."""
+    """Return diagonal / elsewhere of an attribute's RR matrix, exactly ([multirr], 6.3.1).
+
+    The attribute has `size` categories; `p`, in (0, 1), and `reading` are those of
+    `deniable.randomized_response.protocols.rr_channel`.
+    """
     if size == 1:  # its one category is reported whatever p is
         return Fraction(1)
     match reading:
@@ -59,7 +63,10 @@ def rational_odds(size: int, p: Fraction, reading: Reading) -> Fraction:
 
 
 def claimed_odds(sizes: Sequence[int], p: Fraction, reading: Reading) -> Fraction:
-    """Return exp(sum of the attributes' claimed epsilons), exactly."""
+    """Return exp(sum of the attributes' claimed epsilons), exactly.
+
+    They have `sizes` categories each; `p` and `reading` are those of `rational_odds`.
+    """
     ratios = [rational_odds(size, p, reading) for size in sizes]
     return math.prod((max(r, 1 / r) for r in ratios), start=Fraction(1))
 
@@ -185,7 +192,7 @@ def _record(domain: Domain, setting: Setting) -> Finding:
 
 
 def summed(findings: Iterable[Finding]) -> Finding:
-    """Return what is claimed and what is so of several reports together."""
+    """Return what is claimed and what is so of several reports together, by `findings` of each."""
     found = list(findings)
     return Finding(
         sum(finding.claimed for finding in found),

@@ -202,8 +202,9 @@ def shrunk_joint(joint: Floats, noise: npt.ArrayLike) -> Shrunk:
 def variance_of_dependence(counts: npt.ArrayLike, channel: ProductChannel) -> Floats:
     """Estimate the total variance, >= 0, that randomization adds to joint minus product of margins.
 
-    Summed over cells, for the target "file": the true records are given. Let a(v) be the row of the
-    inverse for report v of the first attribute (of its own left inverse, with more reports than
+    Summed over cells, for the target "file": the true records are given. The `counts` of reports of
+    the pair, shape (..., reports), went through its `channel`. Let a(v) be the row of the inverse
+    for report v of the first attribute (of its own left inverse, with more reports than
     categories), of expectation the indicator e_x of the true x, and b(w) that of the second.
     Unbiased joint minus product of its margins t, u is the mean over records of
     (a(v) - t)(b(w) - u)'. Given a record's true (x, y) its two reports are independent, so the

@@ -58,7 +58,8 @@ AT_ONCE = 1_000  # parties whose shares are drawn together
 class Traffic:
     """What was sent: a share goes to one party, a broadcast is delivered to all others.
 
-    `bits` are those of shares and deliveries, ceil(log2(n + 1)) for a number in 0 .. n.
+    `share_messages`, `broadcasts` and `broadcast_deliveries` are numbers of messages; `bits` are
+    those of shares and deliveries, ceil(log2(n + 1)) for a number in 0 .. n.
     """
 
     share_messages: int = 0

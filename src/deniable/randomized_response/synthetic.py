@@ -28,7 +28,7 @@ def repeat_cells(proportions: npt.ArrayLike, records: int) -> npt.NDArray[np.int
     expect less than one record, what is rounded is a sizeable part of the whole, and always in
     favour of the larger cells.
 
-    The proportions are of any shape and sum 1, the records at least one.
+    The `proportions` are of any shape and sum 1, the `records` at least one.
 
     Examples
     --------

@@ -57,7 +57,7 @@ def aggregate_matrix(
 ) -> Matrix:
     """Return the weights of all that the published counts can be, for each truth of one party.
 
-    Matrices are weights as of `deniable.privacy.constant_matrix`, one a release, over its true
+    `matrices` are weights as of `deniable.privacy.constant_matrix`, one a release, over its true
     cells; `truths` are the possible records of a party, each as its row of every matrix; `others`
     are the records of the other parties, by their number among `truths`. The result has shape
     (truths, outcomes) and rows of equal sum; an outcome is a count of every report in every
@@ -91,7 +91,8 @@ def aggregate_epsilon(
 ) -> float:
     """Return the exact epsilon of published counts, by enumeration in whole numbers, rounded up.
 
-    The worst over all records of the other parties. By the proposition above it is that of a
+    The worst over all records of the other parties; `matrices` and `truths` are those of
+    `aggregate_matrix`. By the proposition above it is that of a
     single party's reports, whatever `parties`.
 
     Examples
@@ -164,14 +165,14 @@ def _binomial_shares(trials: int, probability: float) -> Floats:
 def two_sums_delta(crowd: Crowd, claim: Fraction) -> Fraction:
     """Return the exact delta at which two sums over parties tell one party's binary value.
 
-    The value is reported twice through the crowd's matrix (as that of an attribute in two pairs);
-    each time the reports of 1 are counted over all parties. Delta is the hockey-stick divergence
-    between both counts when the value is 1 and when it is 0, the sum over counts of
+    The value is reported twice through the matrix of the `crowd` (as that of an attribute in two
+    pairs); each time the reports of 1 are counted over all parties. Delta is the hockey-stick
+    divergence between both counts when the value is 1 and when it is 0, the sum over counts of
     max(0, Pr(counts | 1) - claim Pr(counts | 0)). (The other way round is the crowd with its
     values exchanged.)
 
     The likelihood ratio of a count rises with it (the crowd's counts are log-concave), so the
-    counts that matter lie above a staircase. The claim is exp(epsilon).
+    counts that matter lie above a staircase. The `claim` is exp(epsilon).
 
     Examples
     --------
@@ -195,9 +196,10 @@ def _tail_sums(weights: Sequence[int]) -> list[int]:
 
 
 def worst_crowd(parties: int, keep: Fraction, claim: Fraction) -> Crowd:
-    """Return the crowd of that many parties for which `two_sums_delta` is largest.
+    """Return the crowd of that many `parties` for which `two_sums_delta` of a `claim` is largest.
 
-    Searched over all crowds in floating point; what delta is there is exact again.
+    Each party reports its true value with the probability `keep`. Searched over all crowds in
+    floating point; what delta is there is exact again.
     """
     q, log_claim, deltas = float(keep), math.log(claim), []
     for ones in range(parties + 1):

@@ -47,7 +47,7 @@ class ArrowRecords(ABC):
         return frame
 
     def write_parquet(self, path: Path | str, *, private: bool = False) -> None:
-        """Write the records as Parquet; what they are and their marks go into the metadata.
+        """Write the records to `path` as Parquet; what they are and their marks are its metadata.
 
         True records are `private`: their owner alone can read the file.
         """
@@ -55,7 +55,7 @@ class ArrowRecords(ABC):
             pq.write_table(self.to_arrow(), temporary, compression="zstd")
 
     def write_csv(self, path: Path | str, notes: Mapping[str, str] | None = None) -> None:
-        """Write the records as CSV with a header: categories as text, numbers that read back.
+        """Write the records to `path` as CSV: a header, categories as text, numbers that read back.
 
         `notes` are further columns by name, the same text in every record: a CSV file has no other
         place for marks.
@@ -74,7 +74,7 @@ class ArrowRecords(ABC):
 
 
 def column_of(frame: "pd.DataFrame", name: str, kind: pa.DataType) -> pa.Array:
-    """Return a column of a DataFrame as an Arrow array of a kind; None is what is missing.
+    """Return the column `name` of a `frame` as an Arrow array of a `kind`; None is what is missing.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def column_of(frame: "pd.DataFrame", name: str, kind: pa.DataType) -> pa.Array:
 def read_described(
     path: Path | str, key: bytes, parse: Callable[[Any], About], what: str, unsaid: str
 ) -> tuple[pa.Table, About]:
-    """Read a table that `write_parquet` wrote, and what its metadata say under a key.
+    """Read the table at `path` that `write_parquet` wrote, and what its metadata say under a `key`.
 
     Parameters
     ----------
@@ -134,7 +134,10 @@ def read_described(
 def refuse_missing_columns(
     path: Path | str, table: pa.Table, names: Sequence[str], who: str
 ) -> None:
-    """Refuse a table that has not one column for each name that, say, "the domain has"."""
+    """Refuse the `table` at `path` unless it has one column for each of the `names`.
+
+    Which they are is told by `who`, such as "the domain has".
+    """
     for name in names:
         if table.column_names.count(name) != 1:
             raise DataError(
@@ -203,7 +206,7 @@ def text_columns(
 
 
 def text_column(path: Path | str, table: pa.Table, name: str) -> pa.Array:
-    """Return a column of a table as text.
+    """Return the column `name` of the `table` at `path` as text.
 
     Raises
     ------

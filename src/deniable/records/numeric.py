@@ -253,7 +253,7 @@ def _class_codes(
 
 
 def read_numeric_parquet(path: Path | str) -> NumericMicrodata:
-    """Read numeric microdata that `NumericMicrodata.write_parquet` wrote.
+    """Read the numeric microdata at `path` that `NumericMicrodata.write_parquet` wrote.
 
     Raises
     ------

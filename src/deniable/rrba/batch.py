@@ -132,7 +132,7 @@ def multinomial_rows(
     """Draw multinomial counts, each row with its own probabilities; zeros stay zeros.
 
     NumPy gives what rounding leaves over to the last category: here that is the most likely one.
-    Totals have the shape (rows,), probabilities (rows, cells).
+    The `totals` have the shape (rows,), `probabilities` (rows, cells); the `generator` draws.
     """
     rows, last = np.arange(len(probabilities)), probabilities.shape[-1] - 1
     likeliest = probabilities.argmax(axis=-1)

@@ -148,7 +148,7 @@ class BlockReport:
 
 
 def refuse_repeated(clients: Sequence[str], where: str) -> None:
-    """Raise if a client is named twice: it would count twice."""
+    """Raise if one of the `clients` is named twice in `where`: it would count twice."""
     if len(set(clients)) < len(clients):
         twice = next(name for name in clients if clients.count(name) > 1)
         raise DeniableError(f"{where} names the client {twice!r} twice; name each once")

@@ -189,9 +189,9 @@ def pooled_estimate(
 ) -> Floats:
     """Return (O - (1 - p) sum of n q) / (p N): (4) over blocks, with the tables in force.
 
-    Unbiased. Blocks may depend on those before them: the error is a martingale. O are the counts of
-    all reports, the exposure is the sum of n q over blocks (see `TableState`), N the total, of the
-    shape (..., 1).
+    Unbiased. Blocks may depend on those before them: the error is a martingale. O are the `counts`
+    of all reports, the `exposure` is the sum of n q over blocks (see `TableState`), N the `total`,
+    of the shape (..., 1), p the probability `keep`.
     """
     return np.asarray((counts - (1 - keep) * exposure) / (keep * np.maximum(total, 1)))
 
@@ -219,7 +219,7 @@ def floored_projection(estimate: npt.ArrayLike, floor: float) -> Floats:
 
 
 def drawn_distribution(table: Floats) -> Floats:
-    """Return the distribution of fake answers that (3) gives, also for a table that is none.
+    """Return the distribution of fake answers that (3) gives, also for a `table` that is none.
 
     A uniform number u leads to the first cell whose cumulative sum exceeds it. Cells that are
     negative are never drawn, and cells after them less often than their entry says. A distribution
@@ -280,6 +280,6 @@ def checked_counts(reported: npt.ArrayLike, cells: int) -> Counts:
 
 
 def refuse_bad_keep(keep: float) -> None:
-    """Raise unless p is in (0, 1)."""
+    """Raise unless p, which is `keep`, is in (0, 1)."""
     if not 0 < keep < 1:
         raise DeniableError(f"p, the probability of a true answer, is {keep}; it must be in (0, 1)")

@@ -67,14 +67,14 @@ class KeyedNoise:
 
 
 class Bits:
-    """The random bits of one value, one after the other."""
+    """The random bits of value `number`, one after the other, from `blocks`, an encryptor."""
 
     def __init__(self, blocks: Any, number: int) -> None:
         self._blocks, self._number, self._attempt = blocks, number, 0
         self._bits, self._left = 0, 0
 
     def take(self, number: int) -> int:
-        """Return a uniform number of so many bits."""
+        """Return a uniform number of so many bits, `number`."""
         while self._left < number:
             block = self._number.to_bytes(8, "big") + self._attempt.to_bytes(8, "big")
             made = int.from_bytes(self._blocks.update(block), "big")
@@ -86,14 +86,14 @@ class Bits:
         return taken
 
     def below(self, bound: int) -> int:
-        """Return a uniform whole number below a bound, by rejection."""
+        """Return a uniform whole number from 0 up and below a `bound`, by rejection."""
         size = (bound - 1).bit_length()
         while (drawn := self.take(size)) >= bound:
             pass
         return drawn
 
     def happens(self, numerator: int, denominator: int) -> bool:
-        """Return an event of a rational probability; so many bits as it takes to decide."""
+        """Return an event of probability `numerator` / `denominator`; so many bits as it takes."""
         word, scale = 0, 1
         while True:
             word, scale = (word << WORD_BITS) | self.take(WORD_BITS), scale << WORD_BITS
@@ -104,7 +104,7 @@ class Bits:
                 return False
 
     def decays(self, numerator: int, denominator: int) -> bool:
-        """Return an event of probability exp(-numerator / denominator), a ratio of 0 to 1."""
+        """Return an event of probability exp(-`numerator` / `denominator`), a ratio of 0 to 1."""
         tries = 1
         while self.happens(numerator, denominator * tries):
             tries += 1
@@ -112,7 +112,10 @@ class Bits:
 
 
 def discrete_laplace(numerator: int, denominator: int, bits: Bits) -> int:
-    """Return a whole z, with probability in proportion to exp(-|z| / scale), of that ratio."""
+    """Return a whole z, with probability in proportion to exp(-|z| / scale), drawn from `bits`.
+
+    The scale is `numerator` / `denominator`, above 0.
+    """
     while True:
         remainder = bits.below(numerator)
         if not bits.decays(remainder, numerator):

@@ -63,13 +63,13 @@ class SeededNoise:
 
 
 def refuse_scale(scale: float) -> None:
-    """Raise `DeniableError` if discrete noise cannot have that scale."""
+    """Raise `DeniableError` if discrete noise cannot have that `scale`."""
     if not (np.isfinite(scale) and scale > 0):
         raise DeniableError(f"the scale of discrete noise is {scale}; it must be above 0")
 
 
 def refuse_misfit(values: Floats, scales: Floats) -> None:
-    """Raise `DeniableError` if values and scales are not alike, or a scale is none."""
+    """Raise `DeniableError` if `values` and `scales` are not alike, or a scale is none."""
     if values.shape != scales.shape:
         raise DeniableError(
             f"values of shape {values.shape} and scales of shape {scales.shape} must be alike"

@@ -59,14 +59,17 @@ def refuse_no_source(source: object, *, of_counts: bool = False) -> None:
 
 
 def uniform_floats(words: npt.NDArray[np.uint64]) -> Floats:
-    """Return the multiples of 2**-53 in [0, 1) that random words of 64 bits begin with."""
+    """Return the multiples of 2**-53 in [0, 1) that random `words` of 64 bits begin with."""
     return np.asarray((words >> np.uint64(11)).astype(np.float64) * 2.0**-53)
 
 
 def uniform_integers(
     words_of: Callable[[int], npt.NDArray[np.uint64]], low: int, high: int, size: int
 ) -> Counts:
-    """Return `size` integers in low .. high - 1 from random words of 64 bits, by rejection."""
+    """Return `size` integers in `low` .. `high` - 1 from random words of 64 bits, by rejection.
+
+    These are drawn by `words_of`, as many as it is given.
+    """
     span = high - low
     if span == 2**64:  # every word is one of them
         return words_of(size).view(np.int64)

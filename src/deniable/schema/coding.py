@@ -23,6 +23,7 @@ class Coder:
 
     Parameters
     ----------
+    column : Column
     kind : DataType
         Of the values as they lie in the file.
 
@@ -60,10 +61,10 @@ class Coder:
     def codes(
         self, values: pa.Array, faults: Faults, where: str, first: int
     ) -> tuple[Codes, Flags | None]:
-        """Return the codes of values, and which records to leave out, None for none of them.
+        """Return the codes of `values`, and which records to leave out, None for none of them.
 
-        Faults go to `faults`, with the number of the first record in the file `where`, from 0;
-        codes mean nothing then.
+        Faults go to `faults`, by records of the file `where`, of which `first`, from 0, is the
+        number of the first value's; codes mean nothing then.
         """
         if self.column.kind == "numeric" and is_number(self._kind):
             return self._of_numbers(values, faults, where, first)

@@ -35,6 +35,8 @@ class CsvText:
 
     Parameters
     ----------
+    path, delimiter, encoding
+        The file, one ASCII character, and a name that Python has for encodings.
     names : tuple of str
         Its header.
     """
@@ -48,7 +50,7 @@ class CsvText:
     def open(
         cls, path: Path, delimiter: str | None = None, encoding: str | None = None
     ) -> "CsvText":
-        """Open a file; delimiter and encoding are found out where they are not given.
+        """Open the file at `path`; `delimiter` and `encoding` are found out where not given.
 
         Raises
         ------
@@ -84,7 +86,7 @@ class CsvText:
         return cls(path, delimiter, encoding, tuple(names))
 
     def batches(self, coded: Sequence[str], plain: Sequence[str], faults: Faults) -> Iterator[Any]:
-        """Yield record batches of some columns: those to be coded dictionary-encoded.
+        """Yield record batches of the columns `coded`, dictionary-encoded, and `plain`.
 
         Rows of another length than the header's, and quotation marks that are left open, go to
         `faults`; blank lines hold no record, but where there is one column only.

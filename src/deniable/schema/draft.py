@@ -211,6 +211,8 @@ def _judged(name: str, seen: Evidence) -> _Drafted:
         return weight
     named = bool(IDENTIFIER.search(name)) and (seen.different or len(seen.counts) > MOST_CATEGORIES)
     counts_up = seen.numbers and seen.whole and seen.high - seen.low + 1 == seen.present
+    if all_differ and not named and seen.words:
+        return _Drafted("left_out", remarks=[f"{different}, and some have several words"])
     if named or (all_differ and (not seen.numbers or (counts_up and not seen.many))):
         return _Drafted("identifier", remarks=[different if seen.different else "so named"])
     if seen.numbers and len(seen.counts) - len(seen.stand_ins) > MOST_NUMBERS:
@@ -325,6 +327,8 @@ def round_grid(low: float, high: float, *, whole: bool) -> tuple[str, str, str]:
 
     Parameters
     ----------
+    low, high : float
+        The least and the largest number.
     whole : bool
         Whether all numbers are whole; so is then the step.
 

@@ -91,6 +91,11 @@ class Evidence:
         return self._numbers and self.decimal == "," and self._grouped
 
     @property
+    def words(self) -> bool:
+        """Whether a value has a space inside, as text that somebody wrote has."""
+        return is_text(self.kind) and any(" " in each.strip() for each in self.counts)
+
+    @property
     def codes(self) -> list[str]:
         """Numbers that may mean missing values: the only negative ones, and usual as such codes."""
         if not self.numbers or self.many or self.low >= 0:
@@ -100,7 +105,7 @@ class Evidence:
         return sorted(negative) if CODES.issuperset(negative) else []
 
     def add(self, values: pa.Array) -> None:
-        """Take the next values."""
+        """Take the next `values`."""
         self.records += len(values)
         if not self.supported:
             return

@@ -23,10 +23,10 @@ PARQUET_ENDINGS = (".parquet", ".pq", ".parq")
 
 
 class Piece(NamedTuple):
-    """Some records of one file."""
+    """Records of one file, `where`: a `batch`, whose first has the number `first` in it, from 0."""
 
-    where: str  # the file
-    first: int  # number of the first of them in this file, from 0
+    where: str
+    first: int
     batch: pa.RecordBatch
 
 
@@ -52,7 +52,8 @@ class Source(ABC):
     ) -> Iterator[Piece]:
         """Yield the columns named, in a new pass over all records; about `rows` at a time.
 
-        Columns to be coded come dictionary-encoded where that costs nothing.
+        Columns to be `coded` come dictionary-encoded where that costs nothing, others are `plain`.
+        What is wrong with records goes to `faults`.
         """
 
 

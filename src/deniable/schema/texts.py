@@ -11,7 +11,7 @@ _REORDERING = {*range(0x202A, 0x202F), *range(0x2066, 0x206A)}
 
 
 def listed(texts: Sequence[str], most: int = 8) -> str:
-    """Return texts as a message can list them.
+    """Return `texts` as a message can list them, `most` of them at most.
 
     Examples
     --------
@@ -23,7 +23,7 @@ def listed(texts: Sequence[str], most: int = 8) -> str:
 
 
 def unfit(text: str) -> str:
-    r"""Return why a text can be no name or category, or nothing.
+    r"""Return why a `text` can be no name or category, or nothing.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def unfit(text: str) -> str:
 
 
 def alike(text: str) -> str:
-    r"""Return what texts share that differ by spaces, capitals or the form of accents alone.
+    r"""Return what a `text` shares with those of other spaces, capitals or forms of accents alone.
 
     Examples
     --------

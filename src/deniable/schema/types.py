@@ -12,7 +12,7 @@ _DECIMAL = re.compile(r"decimal(128|256)\((\d{1,2}), (\d{1,2})\)")
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of values, however they are stored: text is text, encoded or not."""
+    """Return the type of values of a `kind`, however stored: text is text, encoded or not."""
     if pa.types.is_dictionary(kind):
         return plain_type(kind.value_type)
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
@@ -21,18 +21,18 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Return whether values are text."""
+    """Return whether values of a `kind` are text."""
     return bool(pa.types.is_string(plain_type(kind)))
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Return whether values are numbers."""
+    """Return whether values of a `kind` are numbers."""
     plain, types = plain_type(kind), pa.types
     return bool(types.is_integer(plain) or types.is_floating(plain) or types.is_decimal(plain))
 
 
 def is_supported(kind: pa.DataType) -> bool:
-    """Return whether a column of this type can be randomized: text, numbers, dates, true/false.
+    """Return whether a column of this `kind` can be randomized: text, numbers, dates, true/false.
 
     Examples
     --------
@@ -77,6 +77,8 @@ def type_named(name: str) -> pa.DataType:
 
 def refuse_foreign_values(name: str, kind: str, texts: Sequence[str], numeric: bool) -> None:
     """Raise `DataError` where categories or points of a grid are no values of a column's type.
+
+    These are the `texts` of the column `name`, whose type is called `kind`; points if `numeric`.
 
     Examples
     --------

@@ -8,7 +8,7 @@ _WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null",
 
 
 def quoted(text: str) -> str:
-    r"""Return a text as YAML that reads back as it, on one line.
+    r"""Return a `text` as YAML that reads back as it, on one line.
 
     Examples
     --------
@@ -21,7 +21,7 @@ def quoted(text: str) -> str:
 
 
 def quoted_list(texts: Sequence[str]) -> str:
-    """Return a list of texts as YAML, on one line.
+    """Return a list of `texts` as YAML, on one line.
 
     Examples
     --------

@@ -152,7 +152,7 @@ class PureProtocol(Channel):
 
 
 def refuse_few_categories(size: int, what: str) -> None:
-    """Raise `ChannelError` unless there are at least two categories."""
+    """Raise `ChannelError` unless a protocol, `what`, has at least two categories, `size`."""
     refuse_other_than_whole("the number of categories", size, 0)
     if size < 2:
         raise ChannelError(f"{what} is for at least 2 categories, not {size}")

@@ -38,7 +38,7 @@ def epsilon_alone(loss: InverseVariance, epsilon: float) -> Program:
 
 @dataclass(frozen=True, eq=False)
 class Weighed:
-    """Columns in the amounts in which the loss is least, and in such as prove best how low it is.
+    """The `columns` in amounts of least loss, and `central`, in such as prove best how low it is.
 
     Either of shape (size, columns). Some amounts are (nearly) nothing.
     """
@@ -123,7 +123,10 @@ def _without_idle(program: Program, columns: Floats) -> Floats:
 
 
 def fewest(columns: Floats, proportions: Floats) -> Floats:
-    """Return columns, some of those given in other amounts, that tell the same: few of them."""
+    """Return few columns, some of those given in other amounts, that tell the same.
+
+    The `columns` have the shape (size, columns), the `proportions` (size,).
+    """
     lows = columns.min(axis=0)
     features = information((columns / lows).T, proportions)
     told = features @ lows

@@ -62,10 +62,11 @@ class _Pairs:
 
 
 class CentralPath:
-    """The iterates: `amounts` theta of the staircases kept, and `slacks` b_j - <A_j, P>.
+    """A `program`'s iterates: `amounts` theta of the staircases kept, and `slacks` b_j - <A_j, P>.
 
     For the largest cell also the `distances` of each cell's variance below a ceiling, whose duals
-    are the weights w. `weight` is the barrier's; codes are rows of `staircases`.
+    are the weights w. `weight` is the barrier's; the staircase and the report of each amount are
+    in `codes`, which are rows of `staircases`, and `reports`.
     """
 
     def __init__(
@@ -96,7 +97,10 @@ class CentralPath:
 
     @classmethod
     def started(cls, program: Program, centre: Floats, others: Sequence[Floats]) -> "CentralPath":
-        """Return the path's start: a matrix inside, taken apart; and staircases of others."""
+        """Return the path's start: a matrix inside, taken apart; and staircases of others.
+
+        The matrix, `centre`, is inside what the `program` requires; `others` are matrices, too.
+        """
         found: dict[tuple[int, int], float] = {}
         for v, column in program.reports_of(centre):
             for code, amount in decomposition(column, program.ratio).items():
@@ -116,7 +120,10 @@ class CentralPath:
 
     @classmethod
     def among(cls, program: Program, columns: Floats) -> "CentralPath":
-        """Return the path to the best amounts of columns, staircases or not, and no others."""
+        """Return the path to the best amounts of `columns`, staircases or not, and no others.
+
+        They have the shape (size, columns), and are reports of the `program`.
+        """
         lows = columns.min(axis=0)
         amounts = np.maximum(lows, 1e-3 * lows.mean())
         own = np.arange(lows.size)
@@ -258,7 +265,10 @@ class CentralPath:
         return bound, excess
 
     def advance(self, excess: Floats) -> None:
-        """Take in staircases that gain, and lower the weight if they do not gain much."""
+        """Take in staircases that gain, and lower the weight if they do not gain much.
+
+        Their `excess` is that of `priced`.
+        """
         taken = self._take_in(excess)
         if not taken or excess.max() < 10 * self.weight / self.amounts.primal.max():
             self.weight *= DECREASE

@@ -34,7 +34,10 @@ NO_GAIN = 1e-9  # of the largest gain: what solvers leave
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """A lower bound, and the staircases that gain most beside the channel's own, best first."""
+    """A lower `bound`, and the `staircases` that gain most beside the channel's own, best first.
+
+    Of shape (staircases, size).
+    """
 
     bound: float
     staircases: Floats

@@ -215,7 +215,10 @@ def _independent(left: Floats, right: Floats) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, eq=False)
 class LocalMinimum:
-    """A matrix inside the polytope, near a local minimum; its loss, and its free variables."""
+    """A matrix `P` inside the polytope, near a local minimum; its loss, and its free variables.
+
+    The loss is the `value`, the variables are `x`.
+    """
 
     P: Floats
     value: float
@@ -369,7 +372,7 @@ def _weight_changes(model: Expansion, interior: Interior, dx: Floats, weight: fl
 
 
 def to_boundary(values: Floats, change: Floats) -> float:
-    """Return the longest step, at most 1, that leaves positive values positive by a margin."""
+    """Return the longest step along `change`, up to 1, that keeps `values` positive by a margin."""
     ratio = np.min(change / values, initial=0.0)
     return float(min(1.0, -TO_BOUNDARY / ratio)) if ratio < 0 else 1.0
 

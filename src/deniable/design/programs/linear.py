@@ -138,7 +138,7 @@ class Constraints:
 
 @dataclass(frozen=True, eq=False)
 class Bounded:
-    """A matrix, the best that was found, and what no feasible one costs or loses less than."""
+    """The best matrix `P` that was found, and a `bound`: no feasible one costs or loses less."""
 
     P: Floats
     bound: float

@@ -58,14 +58,14 @@ class Expansion:
 class Linear:
     """An expected cost, the sum over u and v of pi_u P[u, v] cost[u, v].
 
-    The weights are pi_u cost[u, v]; for the share of changed records 0 on the diagonal and pi_u
+    The `weights` are pi_u cost[u, v]; for the share of changed records 0 on the diagonal and pi_u
     elsewhere.
     """
 
     weights: Floats
 
     def value(self, P: Floats) -> float:
-        """Return the expected cost under a matrix, of shape (size, size)."""
+        """Return the expected cost under a matrix `P`, of shape (size, size)."""
         return float(np.sum(self.weights * P))
 
 
@@ -95,7 +95,7 @@ class Variance(ABC):
         """
 
     def value(self, P: Floats) -> float:
-        """Return the trace, or the largest variance; infinite where nothing can be estimated."""
+        """Return the trace at `P` or the largest variance; infinite if nothing can be estimated."""
         cells = self.cells(P)
         return float(cells.max() if self.worst else cells.sum())
 
@@ -223,7 +223,7 @@ class InverseVariance(Variance):
 
 
 def excesses(cells: Floats, sharpness: float) -> Floats:
-    """Return t - c_u > 0 for numbers c_u: the sum of sharpness / (t - c_u) is 1.
+    """Return t - c_u > 0 for numbers c_u, the `cells`: the sum of `sharpness` / (t - c_u) is 1.
 
     That t is where t - sharpness * sum log(t - c_u) is least; the terms of the sum are the weights
     of the c_u in the gradient of that least value, the smoothed maximum.
@@ -243,7 +243,8 @@ def excesses(cells: Floats, sharpness: float) -> Floats:
 def inverse_of_information(P: Floats, proportions: Floats) -> Floats:
     """Return J^-1, J the sum of p_v p_v' / (pi' p_v) over columns; infinite if it is singular.
 
-    By orthogonal factors of P' with its rows scaled, whose condition is not squared.
+    The columns p_v are those of `P`, the `proportions` are pi. By orthogonal factors of P' with its
+    rows scaled, whose condition is not squared.
     """
     shares = proportions @ P
     _, R = np.linalg.qr((P[:, shares > 0] / np.sqrt(shares[shares > 0])).T)

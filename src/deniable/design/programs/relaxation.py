@@ -61,7 +61,7 @@ def members(size: int) -> Flags:
 
 
 def decomposition(column: Floats, ratio: float) -> dict[int, float]:
-    """Return a positive column, no entry over `ratio` times another, as a mixture of staircases.
+    """Return a positive `column`, no entry over `ratio` times another, as a mixture of staircases.
 
     By their numbers: a staircase for each drop in the sorted column, high above it; what is then
     left is the same for all entries, and is shared by the staircases that are high in one.
@@ -80,14 +80,14 @@ def decomposition(column: Floats, ratio: float) -> dict[int, float]:
 
 
 def information(staircases: Floats, proportions: Floats) -> Floats:
-    """Return s s' / (pi' s) for each staircase, a column of y each."""
+    """Return s s' / (pi' s) for each of the `staircases`, a column of y each; pi: `proportions`."""
     i, j, scale = _triangle(proportions.size)
     shares = staircases @ proportions
     return np.asarray((staircases[:, i] * staircases[:, j] * scale / shares[:, None]).T)
 
 
 def inverse_information(y: Floats, size: int) -> Floats:
-    """Return C = J^-1."""
+    """Return C = J^-1, of shape (`size`, `size`), with J written as the vector `y`."""
     i, j, scale = _triangle(size)
     J = np.empty((size, size))
     J[i, j] = J[j, i] = y / scale
@@ -95,13 +95,13 @@ def inverse_information(y: Floats, size: int) -> Floats:
 
 
 def cell_gradients(C: Floats) -> Floats:
-    """Return the gradient of each C_uu over y, shape (size, features)."""
+    """Return the gradient of each entry C_uu of `C` over y, shape (size, features)."""
     i, j, scale = _triangle(len(C))
     return -C[:, i] * C[:, j] * scale
 
 
 def weighted_hessian(C: Floats, weights: Floats) -> Floats:
-    """Return the Hessian of the sum of weights[u] C_uu over y.
+    """Return the Hessian of the sum of `weights`[u] `C`_uu over y.
 
     The second derivative along X is 2 tr(Z X C X) with Z = C W C.
     """

@@ -61,6 +61,10 @@ def attack_table(
 ) -> pd.DataFrame:
     """Attack releases of a data set and of a neighbour, `runs` times each.
 
+    `data`, the set called `name`, is masked in clusters of at least each `k`, at each of the
+    claimed `epsilons`, on domains that reach to `domain_factor` times its largest values; `seed` is
+    the root seed.
+
     ``attack`` is "partition" or "likelihood", ``neighbour`` what is changed, ``unit`` what is
     released; ``claimed_epsilon`` is the record's, though the partition attack changes a single
     attribute; ``accuracy`` has a 95 % interval from ``replicates`` releases; ``allowed`` is the
@@ -211,6 +215,8 @@ def protection_table(
 ) -> pd.DataFrame:
     """Compare what releases protect with what microaggregation alone protects.
 
+    `name`, `data`, `seed`, `k`, `epsilons` and `domain_factor` are those of `attack_table`.
+
     ``value`` is a ``measure`` under the method, ``microaggregation`` the same of the
     microaggregated file, ``less_protection`` whether the first is larger; ``replicates`` are the
     records looked for, ``score`` is what the intruder went by in each half of them. Measures:
@@ -279,7 +285,7 @@ def _linked(
 
 
 def attacked(given: Given) -> dict[str, pd.DataFrame]:
-    """Attack releases of a data set, and compare what they protect."""
+    """Attack releases of the one data set of `given`, and compare what they protect."""
     ((name, data),) = given.data.items()
     asked = dict(given.settings)
     runs = asked.pop("runs")

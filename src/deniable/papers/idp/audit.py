@@ -36,7 +36,7 @@ INDEPENDENTLY = "attributes released independently"
 
 
 def file_of(name: str, data: NumericMicrodata, domain_factor: float) -> AuditedFile:
-    """Return a data set with the domains that a factor gives it."""
+    """Return `data`, the set called `name`, with the domains that a `domain_factor` gives it."""
     upper = domain_bounds(data.values, domain_factor)
     return AuditedFile(name, data.names, Ranking.of(data.values), upper, domain_factor)
 
@@ -53,8 +53,9 @@ def audit_table(
 ) -> pd.DataFrame:
     """Audit all methods on a data set; columns are those of `deniable.idp.audit.as_table`.
 
-    The first domain factor is audited in both readings, the others with the scale frozen;
-    certificates are measured in so many releases.
+    That is `data`, called `name`, in clusters of at least each `k`, at each of the claimed
+    `epsilons`. The first of the `domain_factors` is audited in both readings, the others with the
+    scale frozen; certificates are measured in so many `releases`, drawn from the root `seed`.
     """
     files = [file_of(name, data, factor) for factor in domain_factors]
     tables = [audit_file(file, k, epsilons, as_it_runs=file is files[0]) for file in files]
@@ -82,6 +83,9 @@ def cluster_table(
     name: str, data: NumericMicrodata, k: Sequence[int], domain_factors: Sequence[float]
 ) -> pd.DataFrame:
     """Hold each sensitivity against all changes of one record, attribute by attribute.
+
+    The records are `data`, called `name`, in clusters of at least each `k`, on domains of each of
+    the `domain_factors`.
 
     ``tightness_fixed`` and ``tightness_fixed_median`` are the largest and the median over
     ``clusters`` (how many) of largest change / claimed sensitivity if records stay in their
@@ -132,7 +136,7 @@ def _cluster_rows(clustered: ClusteredFile, method: Variant) -> Iterator[dict[st
 
 
 def of_datasets(tables: Mapping[str, pd.DataFrame], sources: Mapping[str, str]) -> pd.DataFrame:
-    """Return the tables of several data sets, with sources; rows about none are kept once."""
+    """Return the `tables` of data sets as one, with `sources`; rows about none are kept once."""
     joined = pd.concat([table.assign(data_source=sources[name]) for name, table in tables.items()])
     about_none = joined["dataset"] == "none"
     again = about_none & joined.drop(columns="data_source").duplicated()
@@ -140,7 +144,7 @@ def of_datasets(tables: Mapping[str, pd.DataFrame], sources: Mapping[str, str]) 
 
 
 def audited(given: Given) -> dict[str, pd.DataFrame]:
-    """Audit individual differential privacy by microaggregation on a data set."""
+    """Audit individual differential privacy by microaggregation on the data set of `given`."""
     ((name, data),) = given.data.items()
     asked = dict(given.settings)
     sizes = {each: asked.pop(f"{each}_k") for each in DATASETS}
@@ -151,7 +155,7 @@ def audited(given: Given) -> dict[str, pd.DataFrame]:
 
 
 def joined(given: Given) -> dict[str, pd.DataFrame]:
-    """Join what audits and attacks found on each data set, with the source of its records."""
+    """Join the tables of `given`, of each data set, with the source of its records."""
     sources = {name: data.marks["data_source"] for name, data in given.data.items()}
     types = {"k": "Int64", "holds": "boolean"}  # of columns with missing values
     found, made = {}, ("idp_audit", "idp_audit_clusters", "idp_attacks", "idp_protection")

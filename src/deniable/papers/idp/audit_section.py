@@ -15,7 +15,7 @@ CHARITABLE = next(iter(names.READINGS))
 
 
 def audit(tables: Tables) -> dict[str, Any]:
-    """Prepare the audit in detail: one centroid, all of them, records, as it runs, attacks."""
+    """Prepare the audit from `tables`: one centroid, all of them, records, as it runs, attacks."""
     at, table = shown(tables), tables["idp_audit"]
     first = where(table, domain_factor=at.factor, domain="public")
     clusters = tables.get("idp_audit_clusters")

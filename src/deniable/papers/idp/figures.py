@@ -55,7 +55,7 @@ FOREST_LINES: Mapping[str, dict[str, Any]] = {
 
 @style.in_style
 def errors(table: pd.DataFrame, dataset: str) -> Figure:
-    """Draw the mean SSE on a data set, "census" or "wine"."""
+    """Draw the mean SSE of a `table` about a `dataset`, "census" or "wine"."""
     epsilons, factors = _values(table, "epsilon"), _values(table, "domain_factor")
     figure, axes = _over_k(table, len(factors), len(epsilons), 2.9, 2.75)
     for axis, (factor, epsilon) in zip(axes.flat, product(factors, epsilons), strict=True):
@@ -79,7 +79,7 @@ def errors(table: pd.DataFrame, dataset: str) -> Figure:
 
 @style.in_style
 def f_measures(table: pd.DataFrame, dataset: str) -> Figure:
-    """Draw the F-measures on a data set, "census" or "wine"."""
+    """Draw the F-measures of a `table` about a `dataset`, "census" or "wine"."""
     epsilons, factors = _values(table, "epsilon"), _values(table, "domain_factor")
     columns = list(product(factors, dict.fromkeys(table["class"])))
     figure, axes = _over_k(table, len(epsilons), len(columns), 2.65, 2.35)
@@ -182,7 +182,7 @@ SHIFTS: Mapping[str, float] = {"dp_um": 0.94, "idp_ls": 1.0, "idp_cbls": 1.06}
 
 @style.in_style
 def claimed_and_exact(table: pd.DataFrame) -> Figure:
-    """Draw by which factor units exceed the largest claimed epsilon, over k, first domain."""
+    """Draw by which factor units of a `table` exceed the largest claim, over k, first domain."""
     largest = table["epsilon"].max()
     shown = table[
         (table["epsilon"] == largest)
@@ -290,7 +290,7 @@ LAPLACE = ("#1b1f24", "^", "Laplace DP")
 
 @style.in_style
 def attacks(table: pd.DataFrame) -> Figure:
-    """Draw how often an intruder tells the file from a neighbour, over the claimed epsilon."""
+    """Draw from a `table` how often an intruder tells file from neighbour, over claimed epsilon."""
     k = table["k"].max()
     shown = table[(table["k"] == k) | table["k"].isna()]
     size = style.NARROWEST, 2.5 * table["dataset"].nunique() + 1.9

@@ -52,9 +52,11 @@ FOREST_COMPETITORS = ("dp_synthetic", "dp_naive_bayes", "dp_rule")
 
 @dataclass(frozen=True, eq=False)
 class IdpForests:
-    """Simulates the F-measures of classifiers trained on protected records, of two classes.
+    """Simulates the F-measures of classifiers trained on protected `data`, of two classes.
 
-    ``dp_naive_bayes`` looks at the ``attribute``, chosen by its meaning and not by the data: FICA,
+    Domains reach to `domain_factors` times the largest values.
+
+    ``dp_naive_bayes`` looks at the `attribute`, chosen by its meaning and not by the data: FICA,
     a tax on earnings, of Census; alcohol of Wine.
     """
 
@@ -63,7 +65,7 @@ class IdpForests:
     attribute: str
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what names each output of a run: domain_factor, class."""
+        """Return what names each output of a `cell`: domain_factor, class."""
         factors = (0,) if cell["method"] in REFERENCES else self.domain_factors
         return [
             {"domain_factor": float(factor), "class": name}
@@ -174,8 +176,8 @@ def forest_predictions(training: Floats, labels: Codes, test: Floats, seed: int)
     for some hundred records takes as long as the tree. Here its trees are grown and asked, and
     nothing else is done: what it predicts is the same to the last digit.
 
-    Records are finite, shape (records, attributes), labels the classes of the training records; the
-    seed is what ``random_state`` is for scikit-learn's forest.
+    `training` and `test` are finite, shape (records, attributes), `labels` the classes of the
+    training records; the `seed` is what ``random_state`` is for scikit-learn's forest.
     """
     known, tested = (np.ascontiguousarray(values, dtype=np.float32) for values in (training, test))
     classes, codes = np.unique(labels, return_inverse=True)

@@ -176,7 +176,7 @@ def _coverage(
 
 
 def compared(given: Given) -> dict[str, pd.DataFrame]:
-    """Compare the noises on the one attribute of a data set, as many records as it has.
+    """Compare the noises on the one attribute of the data set of `given`, for as many records.
 
     The grid is that of the attribute's intervals, a unit each, an open one at an end as well.
     """

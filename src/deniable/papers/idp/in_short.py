@@ -11,7 +11,7 @@ from deniable.study import PrivacyVerdict, Verdicts
 
 
 def in_short(tables: Tables) -> Verdicts:
-    """Return what becomes of the ε of released records; the paper prints figures, no numbers."""
+    """Return what becomes of the ε of released records in `tables`; the paper prints no numbers."""
     return Verdicts(privacy=[*_records(tables)])
 
 

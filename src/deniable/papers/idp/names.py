@@ -57,7 +57,7 @@ UNITS = {
 
 @dataclass(frozen=True)
 class Attack:
-    """Which rows of the attacks belong together (part of a neighbour), and what they are called."""
+    """Rows of an `attack` in one `reading`, whose neighbour says `neighbour`, and their `title`."""
 
     attack: str
     reading: str
@@ -65,7 +65,7 @@ class Attack:
     title: str
 
     def rows_of(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Return its rows."""
+        """Return its rows of a `table`."""
         part = where(table, attack=self.attack, reading=self.reading)
         return part[part["neighbour"].str.contains(self.neighbour, regex=False)]
 
@@ -81,7 +81,7 @@ SHOWN_K, SHOWN_EPSILONS = 10.0, (0.1, 1.0)
 
 
 def where(table: pd.DataFrame | None, **values: Any) -> pd.DataFrame:
-    """Return the rows that have a value in each column, or one of several; none without a table."""
+    """Return the rows of a `table` with `values` by column, of a tuple any; none if it is None."""
     if table is None:
         return pd.DataFrame()
     for column, value in values.items():
@@ -96,7 +96,7 @@ def noted(table: pd.DataFrame, note: str) -> pd.Series:
 
 
 def common(tables: Iterable[pd.DataFrame], column: str, target: float) -> float | None:
-    """Return the value that stands in most of some tables; of several the nearest to a target."""
+    """Return the value of a `column` in most `tables`; of several the nearest to a `target`."""
     columns = [set(table[column].dropna()) for table in tables]
     values = set().union(*columns)
     most = max((sum(value in each for each in columns) for value in values if value), default=0)
@@ -104,7 +104,7 @@ def common(tables: Iterable[pd.DataFrame], column: str, target: float) -> float 
 
 
 def shown_epsilons(values: Iterable[float]) -> list[float]:
-    """Return the epsilons nearest to `SHOWN_EPSILONS`, in order."""
+    """Return which of `values` are the nearest to `SHOWN_EPSILONS`, in order."""
     every = list(values)
     found = {nearest(every, target) for target in SHOWN_EPSILONS}
     return sorted(each for each in found if each is not None)
@@ -112,7 +112,7 @@ def shown_epsilons(values: Iterable[float]) -> list[float]:
 
 @dataclass(frozen=True)
 class Shown:
-    """The settings that one page has room for; delivery is shown at the last of the epsilons."""
+    """The `k`, domain `factor` and `epsilons` of one page; delivery is shown at the last."""
 
     k: float | None
     factor: float | None
@@ -124,12 +124,12 @@ class Shown:
         return self.epsilons[-1] if self.epsilons else None
 
     def at_k(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Return the rows of its k, and of plain noise, which has none."""
+        """Return the rows of a `table` of its k, and of plain noise, which has none."""
         return table[(table["method"] == "dp") | (table["k"] == self.k)]
 
 
 def shown(tables: Tables) -> Shown:
-    """Return the k that most tables have, the narrowest domain and the epsilons of one page."""
+    """Return the k that most `tables` have, the narrowest domain and the epsilons of one page."""
     audit = tables["idp_audit"]
     with_k = ("idp_audit", "idp_attacks", "idp_protection")
     names = (*with_k, *SSE_TABLES.values(), *FOREST_TABLES.values())
@@ -142,13 +142,16 @@ def shown(tables: Tables) -> Shown:
 
 
 def judged(row: Row) -> Row:
-    """Return a row with its verdict in words: a lower bound within the claim decides nothing."""
+    """Return a `row` with its verdict in words: a lower bound within the claim decides nothing."""
     verdict: str = "undecided" if pd.isna(row["holds"]) else "holds" if row["holds"] else "fails"
     return row | {"verdict": verdict}
 
 
 def data_driven(audit: pd.DataFrame, at: Shown) -> Row | None:
-    """Count the methods without a finite epsilon if the domain is made from the data."""
+    """Count the methods of the `audit` without a finite epsilon if the data make the domain.
+
+    It is counted `at` what is shown: its epsilon and its domain factor.
+    """
     part = where(audit, domain="from the data", epsilon=at.epsilon, domain_factor=at.factor)
     if not len(part):
         return None

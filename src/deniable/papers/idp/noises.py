@@ -29,7 +29,7 @@ ERROR_TICKS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2]
 
 @style.in_style
 def drawn(table: pd.DataFrame) -> Figure:
-    """Draw the distance to the true distribution, and the error of its mean, by noise."""
+    """Draw from a `table` the distance to the true distribution and the error of its mean."""
     figure, (axes,) = style.panels(1, 2, (9.4, 4.4), (0.75, 0.1, 0.95, 1.1), (0.22, 0))
     for (noise, colour), (estimator, line) in (
         (each, kind) for each in COLOURS.items() for kind in DRAWN.items()
@@ -60,7 +60,7 @@ def drawn(table: pd.DataFrame) -> Figure:
 
 
 def noises(tables: Tables) -> dict[str, Any]:
-    """Prepare the errors of each noise, the least at each epsilon, and what intervals covered."""
+    """Prepare errors by noise in `tables`, the least at each epsilon, what intervals covered."""
     table = tables["idp_noises"].sort_values("epsilon", kind="stable")
     first = table.iloc[0]
     return {

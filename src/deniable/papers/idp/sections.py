@@ -39,7 +39,7 @@ def _axes(table: pd.DataFrame, titles: Mapping[str, str]) -> dict[str, Any]:
 
 
 def sse(tables: Tables) -> dict[str, Any]:
-    """Prepare the mean SSE of both data sets: what the figures say, and tables of them."""
+    """Prepare the mean SSE in `tables`, of both data sets: what figures say, and tables of them."""
     expected = tables.get("idp_expected_sse")
     found = {
         name: _sse_of(tables[table], where(expected, dataset=name))
@@ -130,7 +130,7 @@ def _flat(errors: pd.Series, axes: Mapping[str, Any]) -> Row | None:
 
 
 def forests(tables: Tables) -> dict[str, Any]:
-    """Prepare the F-measures of both data sets, and what always answering one class reaches."""
+    """Prepare the F-measures in `tables`, and what always answering one class reaches."""
     found = {
         n: forests_of(tables[table]) for n, table in names.FOREST_TABLES.items() if table in tables
     }
@@ -145,7 +145,7 @@ def forests(tables: Tables) -> dict[str, Any]:
 
 
 def forests_of(table: pd.DataFrame) -> dict[str, Any]:
-    """Prepare the F-measures of one data set.
+    """Prepare the F-measures of one data set from its `table`.
 
     ``lines`` has, by (method, epsilon, domain factor, k), 0 where they do not apply, the row of
     each class, and ``mean`` their mean; ``common`` is the class that the majority line answers,
@@ -191,14 +191,17 @@ def _best(lines: Mapping[Any, Row], epsilon: float, factor: float) -> dict[str, 
 
 
 def line_at(found: Mapping[str, Any], method: str, epsilon: float, factor: float) -> Row | None:
-    """Return the F-measures of a method at the k that is shown, or where k does not apply."""
+    """Return the F-measures of a `method` at the k that is shown, or where k does not apply.
+
+    `found` comes from `forests_of`; a method has its line at an `epsilon` and a domain `factor`.
+    """
     lines: Mapping[Any, Row] = found["lines"]
     keys = ((epsilon, factor, found["k"]), (epsilon, factor, 0), (0, 0, 0))
     return next((lines[method, *key] for key in keys if (method, *key) in lines), None)
 
 
 def in_words(text: str) -> str:
-    """Return text with methods called as the page calls them.
+    """Return `text` with methods called as the page calls them.
 
     >>> in_words("idp_ls over dp_um at epsilon 1, dp_rule")
     'iDP-LS over DP-UM at ε 1, threshold rule'
@@ -213,7 +216,7 @@ def in_words(text: str) -> str:
 
 
 def overview(tables: Tables) -> dict[str, Any]:
-    """Prepare the page: for each data set a row a method, and what is said of it in words."""
+    """Prepare the page from `tables`: for each data set a row a method, and what is said of it."""
     at = shown(tables)
     audit = tables["idp_audit"]
     audited, found = set(audit["dataset"]), _deliveries(audit, at)

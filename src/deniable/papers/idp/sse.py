@@ -45,7 +45,7 @@ DRAWS_AT_ONCE = 1 << 20  # 8 MB of noise
 
 @dataclass(frozen=True, eq=False)
 class IdpSse:
-    """Simulates the mean SSE of methods on records with classes, for all least cluster sizes k.
+    """Simulates methods' mean SSE on `data` with classes, for all least cluster sizes `k`.
 
     Methods without clusters have the same SSE at each, of the same draws.
     """
@@ -54,7 +54,7 @@ class IdpSse:
     k: tuple[int, ...]
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what names each output of a run: k."""
+        """Return what names each output of a `cell`: k."""
         return [{"k": k} for k in self.k]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
@@ -79,7 +79,10 @@ class IdpSse:
         return np.asarray(np.broadcast_to(np.stack(columns, axis=1), (replicates, len(self.k))))
 
     def masking(self, method: str, k: int, upper: Floats, epsilon: float) -> Masking:
-        """Return how records are masked; the ranking is shared."""
+        """Return how records are masked; the ranking is shared.
+
+        `method`, `k`, `upper` and `epsilon` are those of `deniable.idp.masking`.
+        """
         if method not in METHODS:
             raise DeniableError(
                 f"unknown method {method!r}; use {', '.join((*METHODS, *SSE_COMPETITORS))}"
@@ -132,7 +135,7 @@ class IdpSse:
 
 
 def least_dp_sse(data: NumericMicrodata, epsilon: float) -> float:
-    """Return the least mean SSE of independent releases of the attributes with true epsilon-DP.
+    """Return the least mean SSE of independent releases of `data`'s attributes, true `epsilon`-DP.
 
     It holds under two conditions only: the attributes are released independently, each from its own
     values (and public classes), and blind to the order of the records. Nine equal binary columns
@@ -162,9 +165,9 @@ def least_dp_sse(data: NumericMicrodata, epsilon: float) -> float:
 
 
 def expected_table(dataset: str, data: NumericMicrodata, simulated: pd.DataFrame) -> pd.DataFrame:
-    """Return the expected mean SSE beside the simulated one of a data set, idp_fig3 or idp_fig4.
+    """Return the expected mean SSE of `data` beside the `simulated` one, idp_fig3 or idp_fig4.
 
-    A row a cell of the methods of the text, of ``dp`` one for all k, which is then 0: ``dataset``,
+    A row a cell of the methods of the text, of ``dp`` one for all k, which is then 0: `dataset`,
     ``method``, ``epsilon``, ``domain_factor``, ``k``, ``expected_sse``, the simulated ``mean_sse``
     with interval and replicates, and ``standardized``: how far it is from what is expected, in
     standard errors, as a normal score of Student's distribution (0 where there is no error). Cells

@@ -53,9 +53,9 @@ def bound_table(
 ) -> pd.DataFrame:
     """Return how far a report can move a probability ``rho_1`` at most ([pram], (3.9) and (3.13)).
 
-    The bounds hold for every channel of that epsilon (of which ``parity`` is the exponential),
-    every set of that prior probability and every report; each such channel attains them under some
-    prior. ``largest_factor`` is that of posterior to prior.
+    The bounds hold for every channel of one of the `epsilons` (``parity`` is its exponential),
+    every set of a probability in `priors` and every report; each such channel attains them under
+    some prior. ``largest_factor`` is that of posterior to prior.
     """
     table = pd.DataFrame(product(priors, epsilons), columns=["rho_1", "epsilon"])
     table["parity"] = [float(np.exp(epsilon)) for epsilon in table["epsilon"]]
@@ -70,8 +70,9 @@ def threshold_table(
 ) -> pd.DataFrame:
     """Return what rules out every rho_1-to-rho_2 breach ([pram], (3.5)).
 
-    ``diagonal`` is that of the matrix of the largest parity; a parity up to ``largest_factor``,
-    rho_2 / rho_1, already follows from Theorem 3.2.
+    `thresholds` are pairs of both, `sizes` numbers of categories. ``diagonal`` is that of the
+    matrix of the largest parity; a parity up to ``largest_factor``, rho_2 / rho_1, already follows
+    from Theorem 3.2.
     """
     rows = []
     for (rho_1, rho_2), size in product(thresholds, sizes):
@@ -96,8 +97,9 @@ def approach_table(
 ) -> pd.DataFrame:
     """Return how close priors of the form (3.12) of [pram] come to its bound, on both sides.
 
-    ``mass`` is a, ``ratio`` that of posterior to prior, ``bound`` the parity, or 1 over it, ``gap``
-    how far the ratio is from the bound, as a share of it; ``category`` and ``report`` are codes.
+    `channels` are by name; ``mass`` is a, of `masses`, ``ratio`` that of posterior to prior,
+    ``bound`` the parity, or 1 over it, ``gap`` how far the ratio is from the bound, as a share of
+    it; ``category`` and ``report`` are codes.
     """
     rows = []
     sides: tuple[Side, ...] = ("largest", "smallest")
@@ -124,10 +126,10 @@ def intruder_table(
 ) -> pd.DataFrame:
     """Return what each report tells an intruder whose prior is the attribute's true margin.
 
-    Channels keep the true category with probability p and else report any category alike, so that
-    the posterior of the reported ``category`` is the bound (3.9), whatever the prior. ``likeliest``
-    is the true category of largest posterior given the report: for a rare one often not the one
-    reported.
+    Of each of the `attributes` of `data`. Channels keep the true category with probability p, one
+    of `probabilities`, and else report any category alike, so that the posterior of the reported
+    ``category`` is the bound (3.9), whatever the prior. ``likeliest`` is the true category of
+    largest posterior given the report: for a rare one often not the one reported.
     """
     rows = []
     for named, channel, margin, categories in _channels(data, attributes, probabilities):
@@ -156,7 +158,8 @@ def worst_set_table(
 ) -> pd.DataFrame:
     """Return the worst set for an intruder whose prior is the true margin, beside the bound.
 
-    Of all sets of categories of prior probability below rho_1, the one that a report makes most
+    `data`, `attributes` and `probabilities` are those of `intruder_table`. Of all sets of
+    categories of prior probability below rho_1, one of `priors`, the one that a report makes most
     likely; its complement is what a report makes least likely. ``members`` are joined by " + ", and
     empty if there is no such set; ``exact``: no set is worse; ``bound`` is that of all priors;
     ``largest_factor`` is over all sets and reports.
@@ -199,7 +202,7 @@ def _described(worst: WorstSet | None, categories: Sequence[str]) -> dict[str, A
 
 
 def bounded(given: Given) -> dict[str, pd.DataFrame]:
-    """Bound what a report can tell an intruder, in general and on Adult."""
+    """Bound what a report can tell an intruder, in general and on the Adult of `given`."""
     data = given.data["adult"]
     source = data.marks["data_source"]
     return {

@@ -26,7 +26,7 @@ FEASIBLE = 1e-9
 
 
 @dataclass(frozen=True)
-class Kind:
+class _Kind:
     """A loss with requirements, as rows of the table have them."""
 
     loss: LossName  # what is least
@@ -52,10 +52,10 @@ class Kind:
         return (size <= FEW or not self.dear) and attribute in (self.attributes or (attribute,))
 
 
-TRACE = Kind("trace", "epsilon")
-INVARIANT = Kind("trace", "epsilon, invariant", "reports", invariant=True)
+TRACE = _Kind("trace", "epsilon")
+INVARIANT = _Kind("trace", "epsilon, invariant", "reports", invariant=True)
 # A cost that grows with the distance, for attributes whose categories are in order.
-ORDINAL = Kind(
+ORDINAL = _Kind(
     "distance",
     "epsilon, invariant",
     "reports",
@@ -65,14 +65,14 @@ ORDINAL = Kind(
 )
 KINDS = (
     TRACE,
-    Kind("worst_cell", "epsilon"),
-    Kind("worst_cell", "epsilon, retention floor", floor=0.9, dear=True),
+    _Kind("worst_cell", "epsilon"),
+    _Kind("worst_cell", "epsilon, retention floor", floor=0.9, dear=True),
     INVARIANT,
-    Kind("trace", "epsilon, invariant, inverted", invariant=True, dear=True),
-    Kind("changed", "epsilon, invariant", "reports", invariant=True),
+    _Kind("trace", "epsilon, invariant, inverted", invariant=True, dear=True),
+    _Kind("changed", "epsilon, invariant", "reports", invariant=True),
     ORDINAL,
 )
-SHOWN: tuple[tuple[str, float, Kind, str], ...] = (
+SHOWN: tuple[tuple[str, float, _Kind, str], ...] = (
     ("marital-status", 0.5, TRACE, "least trace"),
     ("education", 2.0, TRACE, "least trace"),
     ("race", 2.0, INVARIANT, "invariant, least trace of the reports' shares"),
@@ -84,8 +84,8 @@ SHOWN: tuple[tuple[str, float, Kind, str], ...] = (
 def design_table(data: Microdata, epsilons: Sequence[float]) -> pd.DataFrame:
     """Return the losses of designed channels beside those of closed forms.
 
-    They are for the data's margins, without categories that no record has, at epsilons above 0, at
-    most 30: a row for each attribute of two or more categories, epsilon and kind.
+    They are for the margins of `data`, without categories that no record has, at `epsilons` above
+    0, at most 30: a row for each attribute of two or more categories, epsilon and kind.
     ``generalized_rr`` and ``two_step`` (invariant) are the losses of the closed forms of that
     epsilon, ``gain_over_...`` are these divided by the designed one; ``lower_bound``: no channel
     that meets the requirements has less; ``optimality``: global or local; ``exact_epsilon`` and
@@ -101,7 +101,7 @@ def design_table(data: Microdata, epsilons: Sequence[float]) -> pd.DataFrame:
     )
 
 
-def _row(kind: Kind, shares: Floats, epsilon: float) -> dict[str, Any]:
+def _row(kind: _Kind, shares: Floats, epsilon: float) -> dict[str, Any]:
     requirements = kind.asked(shares.size, epsilon)
     found = design(shares, requirements, kind.loss, estimator=kind.estimator, target="file")
     costs = None if kind.cost is None else kind.cost.costs(shares.size)
@@ -132,7 +132,7 @@ def _row(kind: Kind, shares: Floats, epsilon: float) -> dict[str, Any]:
 
 
 def channel_table(data: Microdata) -> pd.DataFrame:
-    """Return some designed matrices, entry by entry; a design is named by what is least."""
+    """Return some designed matrices for `data` by entry; a design is named by what is least."""
     known = {attribute: (names, counts) for attribute, names, counts in margins(data)}
     tables = []
     for attribute, epsilon, kind, words in SHOWN:
@@ -150,7 +150,7 @@ def channel_table(data: Microdata) -> pd.DataFrame:
 
 
 def designed(given: Given) -> dict[str, pd.DataFrame]:
-    """Design channels by convex optimization for attributes of Adult."""
+    """Design channels by convex optimization for attributes of the Adult of `given`."""
     data = given.data["adult"]
     source = data.marks["data_source"]
     return {

@@ -51,7 +51,7 @@ FAINTEST = 1e-4  # probabilities below this share the palest ink; zeros stay whi
 
 @style.in_style
 def coverage(table: pd.DataFrame) -> Figure:
-    """Draw how often intervals hold the truth, by channel."""
+    """Draw from a `table` how often intervals hold the truth, by channel."""
     covered = table[table["measure"] == "coverage"]
     channels = [name for name in names.CHANNELS if name in set(covered["channel"])]
     titles = {
@@ -100,7 +100,7 @@ def _covered(axis: Axes, part: pd.DataFrame, height: float, colour: str, marker:
 
 @style.in_style
 def variance(table: pd.DataFrame) -> Figure:
-    """Draw the variance inflation of each mechanism over the epsilon of its matrix."""
+    """Draw from a `table` each mechanism's variance inflation over the epsilon of its matrix."""
     known = list(dict.fromkeys(table["attribute"]))
     shown = [name for name in SHOWN_ATTRIBUTES if name in known] or known[:4]
     size, around = (2.4 * len(shown) + 0.9, 4.3), (0.75, 0.1, 0.95, 1.15)
@@ -129,7 +129,7 @@ def variance(table: pd.DataFrame) -> Figure:
 
 @style.in_style
 def invariant(table: pd.DataFrame) -> Figure:
-    """Draw claimed over true variances of shares under invariant PRAM, and coverages."""
+    """Draw from a `table` variances claimed for invariant PRAM over true ones, and coverages."""
     shares = table[(table["estimator"] == "shares") & (table["records"] == table["records"].max())]
     shares = shares[shares["p"] == shares["p"].min()]
     attributes = list(dict.fromkeys(shares["attribute"]))
@@ -179,7 +179,7 @@ def _nominal(axis: Axes) -> None:
 
 @style.in_style
 def joint_loss(table: pd.DataFrame) -> Figure:
-    """Draw what is left of the dependence of pairs whose attributes are made invariant."""
+    """Draw from a `table` what dependence is left of pairs whose attributes are made invariant."""
     pairs = list(dict.fromkeys(zip(table["first"], table["second"], strict=True)))
     rows = {"cramers_v": "Cramér's V", "distance": "distance from the true table"}
     size, around = (2.5 * len(pairs) + 0.9, 5.9), (0.72, 0.14, 0.95, 1.0)
@@ -214,7 +214,7 @@ def joint_loss(table: pd.DataFrame) -> Figure:
 
 @style.in_style
 def breaches(bounds: pd.DataFrame, approach: pd.DataFrame) -> Figure:
-    """Draw how far a report can move a probability, and priors that come close to the bound."""
+    """Draw how far a report can move a probability, `bounds`, and how priors `approach` them."""
     figure, ((left, right),) = style.panels(
         1, 2, (style.NARROWEST, 4.7), (0.7, 0.14, 0.89, 0.99), (0.24, 0)
     )
@@ -261,7 +261,7 @@ def breaches(bounds: pd.DataFrame, approach: pd.DataFrame) -> Figure:
 
 @style.in_style
 def design(table: pd.DataFrame) -> Figure:
-    """Draw the loss of designed channels as a share of that of closed forms at equal epsilon."""
+    """Draw from a `table` designed channels' loss as a share of closed forms' at equal epsilon."""
     kinds = list(dict.fromkeys(zip(table["loss"], table["requirements"], strict=True)))
     attributes = list(dict.fromkeys(table["attribute"]))
     epsilons = sorted(table["epsilon"].unique())
@@ -317,7 +317,7 @@ def _shares(
 
 @style.in_style
 def channels(table: pd.DataFrame) -> Figure:
-    """Draw designed matrices with their categories, a heat map each."""
+    """Draw the designed matrices of a `table` with their categories, a heat map each."""
     designs = list(dict.fromkeys(table["design"]))
     columns = min(2, len(designs))
     rows = -(-len(designs) // columns)

@@ -13,7 +13,7 @@ PRIVACY = "3"  # the section of the census report on privacy
 
 
 def in_short(tables: Tables) -> Verdicts:
-    """Return what becomes of breach bounds and of invariant matrices; it prints formulas only."""
+    """Return what `tables` say of breach bounds and invariant matrices; it prints formulas only."""
     return Verdicts(privacy=[*_invariant(tables), *_breaches(tables)])
 
 

@@ -46,7 +46,7 @@ MEASURES = (
 class InvariantPram:
     """Simulates the estimates of a margin after invariant PRAM, and what is claimed of them.
 
-    Margins of the data are the populations that samples are drawn from; categories without records
+    Margins of `data` are the populations that samples are drawn from; categories without records
     are left out. A cell has ``attribute``, ``records``, ``method`` and ``p``:
 
     - ``two_step``: from the matrix that keeps with probability p, else reports any category alike.
@@ -61,7 +61,7 @@ class InvariantPram:
     data: Microdata
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what names each output of a run: estimator, claim, measure.
+        """Return what names each output of a `cell`: estimator, claim, measure.
 
         Estimators are ``shares``, the reports' own S / n, and ``inverted``, (1.2), but for
         ``resampling``. Under the claim ``none``, ``squared_error`` is what the run missed the truth
@@ -166,10 +166,10 @@ class _Sample:
 
 
 def matrices_of(method: str, p: float, samples: Floats, pi: Floats) -> Floats:
-    """Return the matrix of each run, shape (runs, size, size).
+    """Return the matrix of each run by a `method`, shape (runs, size, size).
 
-    Made from the proportions of each sample, shape (runs, size), or, for the control, from those of
-    the population, shape (size,); p is in (0, 1).
+    Made from the proportions of each of the `samples`, shape (runs, size), or, for the control,
+    from those of the population, `pi`, shape (size,); `p` is in (0, 1).
     """
     runs, size = samples.shape
     first = KeepOrReplace.uniform(size, p)
@@ -186,9 +186,9 @@ def matrices_of(method: str, p: float, samples: Floats, pi: Floats) -> Floats:
 
 
 def randomize_batch(true: Counts, matrices: Floats, generator: np.random.Generator) -> Counts:
-    """Draw the counts of reports, shape (runs, size), of each run through its own matrix.
+    """Draw by a `generator` the counts of reports, shape (runs, size), each run by its own matrix.
 
-    The true counts have the same shape, the matrices (runs, size, size).
+    The `true` counts have the same shape, the `matrices` (runs, size, size).
 
     NumPy gives what rounding leaves over to the last category: in each run the commonest is last,
     so that a category without records is never reported.
@@ -204,7 +204,7 @@ def randomize_batch(true: Counts, matrices: Floats, generator: np.random.Generat
 
 
 def inverses(matrices: Floats, occurring: Flags) -> Floats:
-    """Return each matrix's inverse among its occurring categories; others stay apart, as they are.
+    """Return inverses of `matrices` among `occurring` categories; others stay apart, as they are.
 
     A category that no record of a sample has is not reported either: its column is zero.
     """

@@ -33,15 +33,19 @@ MEASURES = (
 
 @dataclass(frozen=True, eq=False)
 class Mechanisms:
-    """The invariant matrices of a pair of attributes, at one epsilon of the pair."""
+    """The invariant matrices of a pair of attributes, at one epsilon of the pair.
 
-    true: Counts  # of the file, shape (first, second)
-    separate: ProductChannel  # an invariant matrix for each margin, each of half the epsilon
-    joint: Channel  # one invariant matrix for all cells
+    The file's `true` counts have the shape (first, second); `separate` has an invariant matrix for
+    each margin, each of half the epsilon, and `joint` is one for all cells.
+    """
+
+    true: Counts
+    separate: ProductChannel
+    joint: Channel
 
     @classmethod
     def of(cls, counts: Counts, epsilon: float) -> "Mechanisms":
-        """Make the two-step matrices for a file's counts.
+        """Make the two-step matrices for a file's `counts`, of an `epsilon` of the pair.
 
         Categories without records are left out: an invariant matrix never reports them, and
         Cramer's V is over those that are left.
@@ -55,7 +59,7 @@ class Mechanisms:
         return cls(counts, ProductChannel(factors), joint)
 
     def expected(self, estimator: str) -> Floats:
-        """Return the expectation of an estimate of the joint distribution, exactly."""
+        """Return the expectation of an `estimator` of the joint distribution, exactly."""
         shares = np.asarray(self.true / self.true.sum())
         if estimator == "separate":
             return self.separate.reported(shares.reshape(-1)).reshape(shares.shape)
@@ -64,18 +68,18 @@ class Mechanisms:
 
 @dataclass(frozen=True, eq=False)
 class JointLoss:
-    """Simulates joint distributions after invariant PRAM, of one file whose records are given.
+    """Simulates joint distributions after invariant PRAM, of one file whose records are `data`.
 
-    The coverage is the share of the pair's cells that a count query asks for; a cell has ``first``,
-    ``second`` and ``epsilon`` (of the pair of values). Epsilons are conditional on the matrices,
-    which disclose margins or joint distribution if published.
+    The `coverage` is the share of the pair's cells that a count query asks for; a cell has
+    ``first``, ``second`` and ``epsilon`` (of the pair of values). Epsilons are conditional on the
+    matrices, which disclose margins or joint distribution if published.
     """
 
     data: Microdata
     coverage: float = 0.1
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what names each output of a run: estimator, measure.
+        """Return what names each output of a `cell`: estimator, measure.
 
         ``true`` has ``cramers_v`` alone. The estimators are the reports of ``separate``, the same
         inverted, without bias but not within [0, 1], and the reports of ``joint``; their measures
@@ -115,7 +119,7 @@ class JointLoss:
         return np.stack(columns, axis=1)
 
     def mechanisms(self, cell: Cell) -> Mechanisms:
-        """Return the matrices of a cell."""
+        """Return the matrices of a `cell`."""
         first, second = cell["first"], cell["second"]
         if first == second:
             raise DeniableError(f"a pair needs two attributes, not {first!r} twice")

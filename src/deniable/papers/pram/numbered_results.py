@@ -58,7 +58,7 @@ RANDOMIZED_RESPONSE = KeepOrReplace.uniform(3, keep=0.6)
 
 
 class Result(NamedTuple):
-    """A numbered result, in other words, and how it is checked."""
+    """A result's `number`, what it `says` in other words, its `test` in words, and its `check`."""
 
     number: str
     says: str
@@ -395,6 +395,6 @@ def _vector(values: Floats) -> str:
     return "(" + ", ".join(f"{value:.6g}" for value in values) + ")"
 
 
-def checked(_: Given) -> dict[str, pd.DataFrame]:
-    """Hold every numbered result against small cases."""
+def checked(given: Given) -> dict[str, pd.DataFrame]:
+    """Hold every numbered result against small cases; nothing that is `given` has a part in it."""
     return {"pram_results": numbered_results()}

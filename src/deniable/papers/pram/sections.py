@@ -37,7 +37,7 @@ NEVER_WORSE = 1e-6  # relative
 
 
 def about(tables: Tables) -> dict[str, Any]:
-    """Prepare the example of the glossary: what one report tells of the smallest attribute."""
+    """Prepare the glossary's example from `tables`: one report about the smallest attribute."""
     if "pram_intruder" not in tables:
         return {"example": None}
     table = tables["pram_intruder"]
@@ -49,7 +49,7 @@ def about(tables: Tables) -> dict[str, Any]:
 
 
 def results(tables: Tables) -> dict[str, Any]:
-    """Prepare the numbered results by section, and how many hold."""
+    """Prepare the numbered results in `tables` by section, and how many hold."""
     table = tables["pram_results"]
     holds = table["verdict"] == "holds"
     return {
@@ -68,7 +68,7 @@ def results(tables: Tables) -> dict[str, Any]:
 
 
 def coverage(tables: Tables) -> dict[str, Any]:
-    """Prepare how often intervals hold the truth: a row a channel and target."""
+    """Prepare from `tables` how often intervals hold the truth: a row a channel and target."""
     table = tables["pram_coverage"]
     rows = [
         at | {"name": names.CHANNELS[at["channel"]]} | _covered(part)
@@ -109,7 +109,7 @@ def _covered(part: pd.DataFrame) -> Row:
 
 
 def weights(tables: Tables) -> dict[str, Any]:
-    """Prepare how weighted estimates fare beside unweighted ones: a row a design and channel."""
+    """Prepare weighted estimates in `tables` beside unweighted ones: a row a design and channel."""
     table = tables["pram_weights"]
     rows = []
     for at, part in groups_of(table, "design", "channel", "records"):
@@ -142,7 +142,7 @@ def weights(tables: Tables) -> dict[str, Any]:
 
 
 def item_sets(tables: Tables) -> dict[str, Any]:
-    """Prepare what item sets cost as they grow: a row an epsilon of an item and a size."""
+    """Prepare what item sets in `tables` cost as they grow: a row an item's epsilon and a size."""
     table = first_of(tables["pram_item_sets"], "records")
     rows = [at | {"of": by(part, "measure")} for at, part in groups_of(table, "epsilon", "size")]
     rows.sort(key=lambda row: (row["epsilon"], row["size"]))
@@ -167,7 +167,7 @@ def item_sets(tables: Tables) -> dict[str, Any]:
 
 
 def variance(tables: Tables) -> dict[str, Any]:
-    """Prepare variance inflations by attribute and epsilon, beside the whole file's epsilon."""
+    """Prepare variance inflations in `tables` by attribute and epsilon, and the file's epsilon."""
     table, whole = tables["pram_variance"], tables["pram_whole_file"]
     epsilons = sorted(table["epsilon"].unique())
     rows = [
@@ -213,7 +213,7 @@ def _whole(table: pd.DataFrame) -> Row:
 
 
 def invariant(tables: Tables) -> dict[str, Any]:
-    """Prepare claimed beside true variances: a row a method and attribute, claims as columns."""
+    """Prepare claimed and true variances in `tables`: a row a method and attribute, by claim."""
     table = tables["pram_invariant"]
     order = list(names.INVARIANT_METHODS)
     rows = [
@@ -251,7 +251,7 @@ def invariant(tables: Tables) -> dict[str, Any]:
 
 
 def joint_loss(tables: Tables) -> dict[str, Any]:
-    """Prepare what is left of pairs' dependence, and from which epsilon inverting is nearer."""
+    """Prepare what pairs in `tables` keep of dependence, from which epsilon inverting is nearer."""
     table = tables["pram_joint_loss"].sort_values("epsilon", kind="stable")
     rows, pairs, nearest = [], [], set()
     for pair, part in groups_of(table, "first", "second"):
@@ -281,7 +281,7 @@ def joint_loss(tables: Tables) -> dict[str, Any]:
 
 
 def breaches(tables: Tables) -> dict[str, Any]:
-    """Prepare what a report can tell: bounds, thresholds, priors near the bound, an intruder."""
+    """Prepare from `tables` what a report can tell: bounds, thresholds, approach, an intruder."""
     bounds, thresholds = tables["pram_breach_bounds"], tables["pram_breach_thresholds"]
     approach = tables["pram_approach"]
     last = approach[approach["mass"] == approach["mass"].max()]
@@ -336,7 +336,7 @@ def _worst_sets(table: pd.DataFrame) -> Row:
 
 
 def design(tables: Tables) -> dict[str, Any]:
-    """Prepare designed channels beside the best in closed form: a row a design."""
+    """Prepare designed channels in `tables` beside the best in closed form: a row a design."""
     table = tables["pram_design"]
     rows = [row | {"saved": _saved(row), "loss": LOSSES[row["loss"]]} for row in rows_of(table)]
     shown = min(table["epsilon"], key=lambda epsilon: abs(epsilon - SHOWN_EPSILONS[0]))
@@ -377,5 +377,5 @@ def _saved(row: Row) -> dict[str, float]:
 
 
 def extremes(table: pd.DataFrame) -> tuple[float, float]:
-    """Return the smallest and the largest mean of some rows."""
+    """Return the smallest and the largest mean of the rows of a `table`."""
     return float(table["mean"].min()), float(table["mean"].max())

@@ -46,10 +46,10 @@ def variance_inflation(data: Microdata, epsilons: Sequence[float]) -> pd.DataFra
       file's shares; (2.5) exactly.
     - ``bound``: what no invariant method exceeds, (2.6), of no epsilon and retention of its own.
 
-    The data's margins are taken for the population, without categories that no record has; epsilons
-    are above 0, at most 30. ``records`` is n, ``retention`` the expected share of records whose
-    category stays; ``trace_sampling`` and ``trace_added`` are of the covariance matrices, for n
-    records, and ``inflation`` is (sampling + added) / sampling.
+    Margins of `data` are taken for the population, without categories that no record has;
+    `epsilons` are above 0, at most 30. ``records`` is n, ``retention`` the expected share of those
+    whose category stays; ``trace_sampling`` and ``trace_added`` are of the covariance matrices, for
+    n records, and ``inflation`` is (sampling + added) / sampling.
     """
     rows: list[dict[str, Any]] = []
     for name, _, counts in margins(data):
@@ -61,7 +61,10 @@ def variance_inflation(data: Microdata, epsilons: Sequence[float]) -> pd.DataFra
 
 
 def inflations(shares: Floats, epsilon: float, records: int) -> list[dict[str, Any]]:
-    """Return the rows of one attribute and epsilon, from mechanism on; no share is 0."""
+    """Return the rows of one attribute and `epsilon`, from mechanism on, for so many `records`.
+
+    No category's share is 0 in `shares`.
+    """
     response = KeepOrReplace.of_epsilon(shares.size, epsilon)
     parity = _of_given_parity(shares.size, epsilon)
     two_step = two_step_with_epsilon(shares, epsilon)
@@ -93,7 +96,7 @@ def inflations(shares: Floats, epsilon: float, records: int) -> list[dict[str, A
 
 
 def whole_file_epsilons(data: Microdata, epsilons: Sequence[float]) -> pd.DataFrame:
-    """Return what the epsilon of an invariant matrix leaves out, by attribute.
+    """Return what the `epsilons` of invariant matrices leave out, by attribute of `data`.
 
     For a file in which one record changes, released with its matrix kept secret
     (``whole_file_epsilon``) or published (infinite if that discloses other shares after the change,
@@ -147,7 +150,7 @@ def _fixed_matrix(channel: Channel, shares: Floats, records: int) -> float:
 
 
 def compared(given: Given) -> dict[str, pd.DataFrame]:
-    """Compare the variances of randomized response, PRAM and invariant PRAM on Adult."""
+    """Compare variances of randomized response, PRAM and invariant PRAM on the Adult of `given`."""
     data, epsilons = given.data["adult"], given.settings["epsilons"]
     source = data.marks["data_source"]
     return {

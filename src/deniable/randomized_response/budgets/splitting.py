@@ -30,7 +30,8 @@ LARGEST_STEP = 20.0  # logarithms of shares further apart than this are none tha
 def checked_channel(channel_of: ChannelOf, size: int, epsilon: float) -> Channel:
     """Return the channel of a question, held to its epsilon; one category has nothing to hide.
 
-    Raises `DeniableError` if the function gives a channel of another size or of a larger epsilon.
+    Raises `DeniableError` if `channel_of`, which is given the `size` and the `epsilon`, returns a
+    channel of another size or of a larger epsilon.
     """
     if size == 1:
         return KeepOrReplace(1.0, np.zeros(1))

@@ -207,7 +207,7 @@ CLAIMS = (*GROUPS, *forests.SMALL_EPSILONS, *EPSILON, *sse.CLAIMS, *forests.FORE
 
 
 def claims(tables: dict[str, Tables], audit: pd.DataFrame) -> pd.DataFrame:
-    """Hold every claim against the tables of each data set, "census" and "wine", and their audit.
+    """Hold all claims against the `tables` of each data set, "census" and "wine", and the `audit`.
 
     A row a sentence, as of `deniable.study.by_sentence`; what tables lack cells for is undecided.
     """
@@ -223,7 +223,7 @@ def claims(tables: dict[str, Tables], audit: pd.DataFrame) -> pd.DataFrame:
 
 
 def decide(given: Given) -> dict[str, pd.DataFrame]:
-    """Decide what the text claims in words; hold simulated errors against the expected ones."""
+    """Decide from `given` what is claimed in words; hold simulated errors against the expected."""
     expected = pd.concat(
         expected_table(name, given.data[name], given.tables[errors])
         for name, (errors, _) in FIGURES.items()

@@ -20,7 +20,7 @@ Number = TypeVar("Number", int, float)
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """What the claims on a data set are held against.
+    """What claims are held against: a set's `data`, the `sse` of their releases, and `forests`.
 
     A row to compare has ``median`` (the estimate, here a mean), ``ci_low`` and ``ci_high``.
     """
@@ -40,7 +40,10 @@ class Tables:
         return {(m, e, c, int(k)): value for m, e, c, k, value in zip(*values, strict=True)}
 
     def sse_of(self, method: str, epsilon: float, factor: float, k: int = 0) -> Row:
-        """Return an expected mean SSE; that of ``dp``, a single experiment, is one at every k."""
+        """Return the expected mean SSE of a `method`, an `epsilon`, a domain `factor` and a `k`.
+
+        That of ``dp``, a single experiment, is one at every k.
+        """
         return known(self._errors[method, epsilon, factor, 0 if method == "dp" else k])
 
     @cached_property
@@ -50,7 +53,7 @@ class Tables:
         return _rows(self._forests.groupby(list(KEYS))[values].mean().reset_index())
 
     def of_class(self, name: str) -> Rows:
-        """Return the F-measures of one class."""
+        """Return the F-measures of the class `name`."""
         return _rows(self._forests[self._forests["class"] == name])
 
     @cached_property
@@ -92,11 +95,14 @@ class Tables:
         return [(*setting, k) for setting in self.settings for k in self.k]
 
     def pairs(self, first: str, second: str) -> Sequence[Pair]:
-        """Return the mean SSE of two methods in each setting, at each k."""
+        """Return the mean SSE of two methods, `first` and `second`, in each setting, at each k."""
         return some([(self.sse_of(first, *at), self.sse_of(second, *at)) for at in self.every()])
 
     def least(self, epsilon: float, factor: float, among: Iterable[int]) -> tuple[int, Row]:
-        """Return the k at which iDP-CBLS has the least mean SSE, and that."""
+        """Return the k `among` some at which iDP-CBLS has the least mean SSE, and that.
+
+        It is the SSE at an `epsilon` and a domain `factor`.
+        """
         of = [(k, self.sse_of("idp_cbls", epsilon, factor, k)) for k in among]
         if not of:
             raise LookupError("k to choose from")
@@ -121,7 +127,10 @@ class Tables:
         return self.measures["original", 0.0, 0.0, 0]
 
     def best(self, methods: Sequence[str], epsilon: float, factor: float) -> Row:
-        """Return the largest mean F of some methods, over k where they have one."""
+        """Return the largest mean F of `methods` at an `epsilon` and a domain `factor`.
+
+        Over k where they have one.
+        """
         at = [(method, epsilon, factor, k) for method in methods for k in (0, *self.forest_k)]
         if not (found := [self.measures[key] for key in at if key in self.measures]):
             raise LookupError(f"{', '.join(methods)} at epsilon {epsilon:g}, factor {factor:g}")
@@ -145,14 +154,14 @@ def _in_order(values: Iterable[Number], what: str) -> Sequence[Number]:
 
 
 def ends(values: Sequence[float], what: str) -> tuple[float, float]:
-    """Return the first and the last of ordered values; a `LookupError` says that one lacks."""
+    """Return the first and the last of ordered `values`; a `LookupError` says that `what` lacks."""
     if len(values) < 2:
         raise LookupError(f"a second {what}")
     return values[0], values[-1]
 
 
 def readings(decide: Mapping[str, Decide]) -> Readings:
-    """Return what decides a claim by reading, each with the figures of all: they are compared."""
+    """Return what `decide` finds, by reading, each with the figures of all: they are compared."""
     found = {name: found_by(each) for name, each in decide.items()}
     said = "; ".join(f"{name}: {outcome.figure}" for name, outcome in found.items())
     return [(name, partial(replace, outcome, figure=said)) for name, outcome in found.items()]

@@ -114,7 +114,7 @@ def _forests_of_cluster_based_at_less_epsilon(tables: Tables) -> Readings:
             (tables.best(["idp_cbls"], low, c), tables.best(["idp_ls"], high, c))
             for c in tables.forest_factors
         ]
-        found = near(pairs, SIMILAR_F, side_by_side(pairs), picked_from=len(tables.forest_k))
+        found = near(pairs, SIMILAR_F, _side_by_side(pairs), picked_from=len(tables.forest_k))
         return replace(found, our_margin=True)
 
     return of_less_epsilon(decide)
@@ -157,7 +157,7 @@ def _forests_improve_on_the_bound(tables: Tables) -> Outcome:
     return Outcome(tuple(comparisons), f"{'; '.join(said)}; bound {bound['median']:.3f}")
 
 
-def side_by_side(pairs: Sequence[Pair]) -> str:
+def _side_by_side(pairs: Sequence[Pair]) -> str:
     """Return what is compared, pair by pair."""
     return "; ".join(f"{a['median']:.3f} against {b['median']:.3f}" for a, b in pairs)
 
@@ -165,9 +165,9 @@ def side_by_side(pairs: Sequence[Pair]) -> str:
 def above_true_dp(
     tables: Tables, epsilons: Sequence[tuple[float, float]], margin: float
 ) -> Outcome:
-    """Test that the best F of iDP-CBLS is above that of true DP by a margin of ours.
+    """Test by `tables` that iDP-CBLS's best F is above that of true DP by a `margin` of ours.
 
-    A margin below 0: that it is not so far below. Each has its epsilon.
+    A margin below 0: that it is not so far below. `epsilons` are pairs: iDP-CBLS's, true DP's.
     """
     pairs = [
         (tables.best(["idp_cbls"], own, factor), tables.best(TRUE_DP, other, factor))
@@ -179,7 +179,7 @@ def above_true_dp(
         replace(each, difference=each.difference - margin, margin=-margin, picked_from=picked)
         for each in apart
     )
-    return Outcome(tuple(comparisons), side_by_side(pairs), our_margin=True)
+    return Outcome(tuple(comparisons), _side_by_side(pairs), our_margin=True)
 
 
 SMALL_EPSILONS = Claims()  # of section 1

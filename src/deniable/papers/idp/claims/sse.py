@@ -42,7 +42,7 @@ LESS_EPSILON = ((0.01, 1.0), (0.1, 1.0), (0.01, 0.1))
 
 
 def of_less_epsilon(decide: Callable[[float, float], Outcome]) -> Readings:
-    """Return what decides a claim on a smaller and a larger epsilon, however these are read."""
+    """Return what `decide` finds of a smaller and a larger epsilon, however these are read."""
     return readings(
         {f"{low:g} and {high:g}": partial(decide, low, high) for low, high in LESS_EPSILON}
     )
@@ -138,7 +138,10 @@ def _smaller_domain_smaller_sse(tables: Tables) -> Outcome:
 
 
 def below_by_orders_of_magnitude(tables: Tables, others: Sequence[str]) -> Outcome:
-    """Test that iDP-CBLS has at most a hundredth of others' SSE, a margin of ours, in each cell."""
+    """Test that iDP-CBLS has at most a hundredth of others' SSE, a margin of ours, in each cell.
+
+    The cells are those of `tables`, `others` the methods.
+    """
     best = [
         min(float(tables.sse_of(other, *at)["median"]) for other in others) for at in tables.every()
     ]

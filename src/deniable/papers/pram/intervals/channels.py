@@ -64,7 +64,10 @@ CHANNELS: Mapping[str, tuple[tuple[str, ...], Channel]] = {
 def setting(
     data: Microdata, name: str, classes: Sequence[str] = ()
 ) -> tuple[Channel, list[str], Floats]:
-    """Return a channel, names of its categories, and true shares, within each class if given."""
+    """Return the channel called `name`, names of its categories, and their true shares in `data`.
+
+    `classes` are attributes: with them the shares are of each class and category, classes first.
+    """
     attributes, channel = CHANNELS[name]
     labels = data.domain.project(attributes).cell_labels()
     counts = data.counts((*classes, *attributes))

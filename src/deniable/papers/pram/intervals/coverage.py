@@ -26,12 +26,12 @@ AT_ONCE: tuple[Simultaneous, ...] = ("bonferroni", "scheffe")
 
 @dataclass(frozen=True, eq=False)
 class PramCoverage:
-    """Simulates estimates and their intervals, from Adult or records with its attributes."""
+    """Simulates estimates and their intervals, `data` being Adult or having its attributes."""
 
     data: Microdata
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what names each output of a run: target, method, intervals, measure, category.
+        """Return what names each output of a `cell`: target, method, intervals, measure, category.
 
         - ``coverage`` of single intervals, for each category and for the mean of all, and of
           simultaneous intervals (1 if all hold); ``width``: mean width of the single intervals;
@@ -75,7 +75,7 @@ class PramCoverage:
 
 
 def rounded_counts(proportions: Floats, records: int) -> Counts:
-    """Return whole counts in the proportions, largest remainders rounded up."""
+    """Return counts of `records` in the `proportions`, largest remainders rounded up."""
     exact = proportions * records
     counts = np.floor(exact).astype(np.int64)
     missing = records - int(counts.sum())

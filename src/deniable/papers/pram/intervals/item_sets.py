@@ -36,10 +36,14 @@ MEASURES = (
 
 @dataclass(frozen=True, eq=False)
 class LatentClasses:
-    """Clients of several kinds; given the kind, items are bought independently."""
+    """Clients of several kinds; given the kind, items are bought independently.
 
-    shares: Floats  # of the kinds, sum 1, shape (kinds,)
-    chances: Floats  # of each item, in [0, 1], to be bought, shape (kinds, items)
+    Of the kinds with `shares`, sum 1, shape (kinds,), and `chances` of each item to be bought, in
+    [0, 1], shape (kinds, items).
+    """
+
+    shares: Floats
+    chances: Floats
 
     @classmethod
     def drawn(cls) -> "LatentClasses":
@@ -52,7 +56,7 @@ class LatentClasses:
         return cls(shares, generator.beta(0.5, 2.0, size=(4, 40)))
 
     def pattern_law(self, items: Sequence[int]) -> Floats:
-        """Return the distribution of the 2^s patterns of some items, the last running fastest."""
+        """Return the distribution of the 2^s patterns of `items`, the last running fastest."""
         chances = self.chances[:, list(items)]
         law = self.shares[:, None]
         for chance in chances.T[..., None]:
@@ -61,25 +65,25 @@ class LatentClasses:
         return np.asarray(law.sum(axis=0))
 
     def favourites(self, size: int) -> list[tuple[int, ...]]:
-        """Return for each kind the items that it buys most often, so many of them."""
+        """Return for each kind the items that it buys most often, `size` of them."""
         order = np.argsort(-self.chances, axis=1, kind="stable")
         return [tuple(int(item) for item in sorted(row[:size])) for row in order]
 
 
 def item_channel(epsilon: float) -> KeepOrReplace:
-    """Return the symmetric channel of an item with the given epsilon, above 0 and finite."""
+    """Return the symmetric channel of an item with the given `epsilon`, above 0 and finite."""
     lie = 1 / (1 + math.exp(epsilon))
     return KeepOrReplace.from_entries(2, 1 - lie, lie)
 
 
 @dataclass(frozen=True, eq=False)
 class PramItemSets:
-    """Simulates estimates of the supports of item sets, by default in `LatentClasses.drawn`."""
+    """Simulates estimates of item sets' supports in a `model`, else `LatentClasses.drawn`."""
 
     model: LatentClasses = field(default_factory=LatentClasses.drawn)
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what names each output of a run: the mean over the item sets of one size.
+        """Return what names each output of a `cell`: the mean over the item sets of one size.
 
         - ``support``, ``standard_error``: the true support; the estimated standard error;
         - ``bias``: error in true standard errors; ``relative_error``: absolute, over the support;

@@ -34,12 +34,12 @@ ESTIMATORS = ("hajek", "horvitz_thompson", "unweighted")
 
 @dataclass(frozen=True, eq=False)
 class PramWeights:
-    """Simulates weighted estimates and intervals, from Adult or records with its attributes."""
+    """Simulates weighted estimates and intervals, `data` being Adult or having its attributes."""
 
     data: Microdata
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what names each output of a run: target, estimator, category, measure.
+        """Return what names each output of a `cell`: target, estimator, category, measure.
 
         - ``coverage``: share of the categories whose interval holds the truth;
         - ``variance_ratio``: estimated over true variance (of the linearized ratio for ``hajek``),
@@ -90,7 +90,7 @@ class PramWeights:
         return np.column_stack(columns)
 
     def setting(self, cell: Cell) -> tuple[Channel, "Design"]:
-        """Return the channel and the design of a cell."""
+        """Return the channel and the design of a `cell`."""
         channel, _, shares = setting(self.data, cell["channel"], (CLASSES,))
         present, names = shares.sum(axis=1), self.data.domain[CLASSES].categories
         stratified = cell["design"] == "stratified"
@@ -104,11 +104,25 @@ class PramWeights:
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """Draws with replacement from classes of persons with equal chances within each."""
+    """Draws with replacement from classes of persons with equal chances within each.
 
-    present: Floats  # shares of the classes in the population, shape (classes,)
-    within: Floats  # proportions of the categories in each class, shape (classes, categories)
-    drawn: Floats  # shares of the classes in the draws: expected, or fixed if stratified
+    Attributes
+    ----------
+    present : shape (classes,)
+        Shares of the classes in the population.
+    within : shape (classes, categories)
+        Proportions of the categories in each class.
+    drawn : shape (classes,)
+        Shares of the classes in the draws: expected, or fixed if stratified.
+    records : int
+        Draws.
+    stratified : bool
+        Whether each class has a number of draws of its own.
+    """
+
+    present: Floats
+    within: Floats
+    drawn: Floats
     records: int
     stratified: bool
 
@@ -130,7 +144,7 @@ class Design:
         return np.asarray(self.present / drawn)
 
     def draw(self, generator: np.random.Generator, replicates: int) -> Counts:
-        """Return the true counts of samples, shape (replicates, classes, categories)."""
+        """Draw true counts by a `generator`, shape (`replicates`, classes, categories)."""
         if not self.stratified:
             cells = (self.drawn[:, None] * self.within).reshape(-1)
             counts = multinomial(generator, np.full(replicates, self.records), cells)
@@ -140,7 +154,7 @@ class Design:
         return np.stack(drawn, axis=1)
 
     def weighted_counts(self, reports: Counts) -> WeightedCounts:
-        """Return the sums of weights, by stratum if there are any."""
+        """Return the sums of weights of `reports`, counts by run and class, by stratum if any."""
         weights = self.weights[:, None]
         sums, squares, records = reports * weights, reports * weights**2, reports.sum(axis=-1)
         if not self.stratified:
@@ -149,7 +163,7 @@ class Design:
         return WeightedCounts(sums, squares, records)
 
     def shares_of_file(self, true: Counts, estimator: str) -> Floats:
-        """Return what the estimates for the file are estimates of, run by run."""
+        """Return what an `estimator` estimates of the file with `true` counts, run by run."""
         if estimator == "unweighted":
             return np.asarray(true.sum(axis=1) / self.records)
         sums = (true * self.weights[:, None]).sum(axis=1)
@@ -158,7 +172,7 @@ class Design:
         )
 
     def expected(self, estimator: str) -> Floats:
-        """Return the expected estimates of the population, whatever the channel: it adds no bias.
+        """Return an `estimator`'s expectation for the population, by any channel: it adds no bias.
 
         Of ``horvitz_thompson`` that is the truth, of ``unweighted`` that of another population.
         """
@@ -168,7 +182,7 @@ class Design:
         return np.asarray(drawn @ self.within)
 
     def variance(self, channel: Channel, estimator: str) -> Floats:
-        """Return the true variance of each weighted estimate; of the linearized ratio."""
+        """Return a weighted `estimator`'s true variances by `channel`; of the linearized ratio."""
         law = channel.reported(self.within)
         second = channel.second_moments(law)
         if self.stratified:
@@ -184,7 +198,10 @@ class Design:
 def intervals(
     channel: Channel, design: Design, reports: Counts, target: Target, estimator: str
 ) -> Intervals:
-    """Return the intervals of an estimate from the reports, shape (runs, classes, categories)."""
+    """Return the intervals of an `estimator` from `reports`, shape (runs, classes, categories).
+
+    They are of a `design`, through a `channel`, and for the `target`: population or file.
+    """
     if estimator == "unweighted":
         return confidence_intervals(channel, reports.sum(axis=1), target=target)
     total = 1.0 if estimator == "horvitz_thompson" else None
