@@ -80,11 +80,11 @@ class ClusterQueries(OfTrueRecords):
 
         number = cell.get("attributes", ATTRIBUTES_OF_A_QUERY)
         sets = list(combinations(self.data.domain.names, number))
-        chances = self._chances(cell, sets)
+        chances = self.chances(cell, sets)
         return of_random_attributes(errors, sets, generator, replicates, chances)[:, None]
 
-    def _chances(self, cell: Cell, sets: Sequence[tuple[str, ...]]) -> Floats | None:
-        """Return with which probabilities a query is about each of the sets; None: all alike."""
+    def chances(self, cell: Cell, sets: Sequence[tuple[str, ...]]) -> Floats | None:
+        """Return how probable each of the `sets` is in a query of a `cell`; None: all alike."""
         return None
 
     def true_counts(self, cell: Cell, names: tuple[str, ...]) -> Counts:
@@ -133,8 +133,8 @@ class ExploredQueries(ClusterQueries):
             return self._nominal.clusters(cell)
         return super().clusters(cell)
 
-    def _chances(self, cell: Cell, sets: Sequence[tuple[str, ...]]) -> Floats | None:
-        """Return the probabilities of the sets; None: all alike, as if none or all are inside."""
+    def chances(self, cell: Cell, sets: Sequence[tuple[str, ...]]) -> Floats | None:
+        """Return the chances of `sets` in a `cell`; None: alike, as if none or all are inside."""
         clusters = self.clusters(cell)
         inside = np.array([any(set(names) <= set(each) for each in clusters) for names in sets])
         if cell["variation"] != "clustered_pairs" or len(set(inside)) == 1:
@@ -173,8 +173,8 @@ class ThresholdSweep:
         sized = partial(resized, self.data, seed=self.subset_seed)
         return cache(lambda records: ClusterQueries(sized(records), self.coverage, self.ordinal))
 
-    def _protocols(self, cell: Cell) -> dict[tuple[int, float], Protocol]:
-        """Return the protocol at each combination of thresholds."""
+    def protocols(self, cell: Cell) -> dict[tuple[int, float], Protocol]:
+        """Return the protocol of a `cell` at each combination of thresholds."""
         queries = self.queries_on(cell["records"])
         return {
             (t_v, t_d): queries.protocol({**cell, "t_v": t_v, "t_d": t_d})
@@ -185,7 +185,7 @@ class ThresholdSweep:
         """Return the thresholds of a `cell`, and how many clusters they form."""
         return [
             {"t_v": t_v, "t_d": t_d, "clusters": len(protocol.clusters)}
-            for (t_v, t_d), protocol in self._protocols(cell).items()
+            for (t_v, t_d), protocol in self.protocols(cell).items()
         ]
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
@@ -198,7 +198,7 @@ class ThresholdSweep:
         A cell has records, matrix, mechanism, projection, p.
         """
         queries = self.queries_on(cell["records"])
-        protocols = [*self._protocols(cell).values()]
+        protocols = [*self.protocols(cell).values()]
         channels = {
             cluster: channel
             for protocol in protocols
