@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
+from deniable.analysis.protected import Counted
 from deniable.analysis.tables import Table
-from deniable.arrays import Counts
 from deniable.contingency import LogLinearModel, channel_test
 from deniable.errors import DeniableError
 
@@ -13,7 +13,7 @@ MOST_TESTED = 512
 MONTE_CARLO, ENOUGH = 499, 50
 
 
-def tested(table: Table, counts: Counts, seed: int) -> pd.DataFrame:
+def tested(table: Table, counted: Counted, seed: int) -> pd.DataFrame:
     """Return the test that some columns are independent of each other, all together, in one row.
 
     Rao's score test of the reports; see `deniable.contingency.channel_test`. Where its rule of
@@ -25,7 +25,7 @@ def tested(table: Table, counts: Counts, seed: int) -> pd.DataFrame:
         If the test cannot be made of these columns.
     """
     found = channel_test(
-        counts,
+        counted.counts,
         table.channel,
         LogLinearModel.independence(table.cells.shape),
         generator=np.random.default_rng(seed),
@@ -43,7 +43,7 @@ def tested(table: Table, counts: Counts, seed: int) -> pd.DataFrame:
                 "p_value": float(found.p_value),
                 "p_value_by": f"{drawn} Monte Carlo tables" if drawn else "chi-squared",
                 "target": "population",
-                "records": int(counts.sum()),
+                "records": counted.records,
             }
         ]
     )

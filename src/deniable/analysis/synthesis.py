@@ -27,7 +27,8 @@ def synthetic_records(plan: Plan, protected: Protected, records: int, seed: int)
     tables = [Table.of(protocol, cluster) for cluster in protocol.clusters]
     counted = protected.count([table.reports for table in tables])
     shares = [
-        consistent(table.channel, counts)[0] for table, counts in zip(tables, counted, strict=True)
+        consistent(table.channel, each.counts)[0]
+        for table, each in zip(tables, counted, strict=True)
     ]
     made = synthesize(
         protocol.domain, protocol.clusters, shares, records, np.random.default_rng(seed)
