@@ -17,7 +17,7 @@ INDENT = "  "
 
 
 def run(options: argparse.Namespace) -> None:
-    """Answer what is asked, all of it or nothing.
+    """Answer what `options` ask, all of it or nothing.
 
     Raises
     ------
