@@ -59,10 +59,11 @@ def intervals_of(
 ) -> Intervals:
     """Return intervals of a table's cells, or of linear functionals of them.
 
-    Score intervals; by weights those of Student's t, around the weighted share of the categories
-    (Hajek), for records drawn one by one with replacement. At 95 %, of 800 records with weights
-    that go with the answers, these cover .93 to .97 of the time, but a category that some 3
-    records have .91.
+    The reports `counted` went through the `channel`; `functionals`, of shape (functionals, cells),
+    are of its cells, and the intervals are as `asked`. Score intervals; by weights those of
+    Student's t, around the weighted share of the categories (Hajek), for records drawn one by one
+    with replacement. At 95 %, of 800 records with weights that go with the answers, these cover .93
+    to .97 of the time, but a category that some 3 records have .91.
 
     Raises
     ------
@@ -77,9 +78,10 @@ def intervals_of(
 
 
 def refuse_one_record(counted: Counted, asked: Asked) -> None:
-    """Raise `DeniableError` if a population is asked for and as much as one record speaks for it.
+    """Raise `DeniableError` if a population is `asked` for and not two records speak for it.
 
-    By weights: if they count for fewer than two records (Kish), as where one has nearly all.
+    By weights: if those `counted` count for fewer than two records (Kish), as where one has nearly
+    all.
     """
     if asked.target == "population" and (number := float(counted.counts.sum())) < FEWEST:
         of = "" if counted.weighted is None else f", by weights that count for {number:.3g},"
@@ -90,7 +92,7 @@ def refuse_one_record(counted: Counted, asked: Asked) -> None:
 
 
 def consistent(channel: Channel, counts: Counts | Floats) -> tuple[Floats, str]:
-    """Return a distribution over a channel's cells that fits its reports, and how it was found.
+    """Return a distribution over a `channel`'s cells that fits its reports, and how it was found.
 
     The most likely one. Through a square wave over a fine grid, which tells little of single
     points, that of EM with smoothing: over 51 and 101 points, at epsilon 1 to 4, it is mostly
@@ -109,7 +111,10 @@ def consistent(channel: Channel, counts: Counts | Floats) -> tuple[Floats, str]:
 
 
 def estimated(table: Table, counted: Counted, asked: Asked) -> dict[str, Any]:
-    """Return the columns of a table's estimates, a value for each of its cells."""
+    """Return the columns of a table's estimates, a value for each of its cells.
+
+    The reports of the `table` are `counted`; intervals are as `asked`.
+    """
     channel = table.channel
     distribution, how = consistent(channel, counted.counts)
     if table.whole:
@@ -126,7 +131,10 @@ def estimated(table: Table, counted: Counted, asked: Asked) -> dict[str, Any]:
 
 
 def columns_of(parts: Sequence[Floats], records: int, asked: Asked) -> dict[str, Any]:
-    """Return estimates, standard errors, limits and a distribution as columns that say of what."""
+    """Return estimates, standard errors, limits and a distribution as columns that say of what.
+
+    These are the five `parts`, from so many `records`, as they were `asked` for.
+    """
     estimate, errors, low, high, distribution = parts
     return {
         "estimate": estimate,
@@ -142,7 +150,7 @@ def columns_of(parts: Sequence[Floats], records: int, asked: Asked) -> dict[str,
 
 
 def values_of(attribute: Attribute, column: Column) -> list[Any]:
-    """Return what the categories of an attribute stand for: texts, or the points of a grid."""
+    """Return what an `attribute`'s categories stand for: texts, or points of a `column`'s grid."""
     if column.kind != "numeric":
         return list(attribute.categories)
     points: list[Any] = column.points.tolist()
@@ -154,7 +162,8 @@ def cells_as_columns(
 ) -> dict[str, Any]:
     """Return a column for each attribute with its category in each cell, under its own name.
 
-    A name that is `taken` by a column of estimates is followed by " (column)".
+    The cells are those of the `domain`, whose attributes are the schema's `columns`. A name that is
+    `taken` by a column of estimates is followed by " (column)".
     """
     codes = np.unravel_index(np.arange(domain.size), domain.shape)
     found = {}

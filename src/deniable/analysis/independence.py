@@ -16,8 +16,9 @@ MONTE_CARLO, ENOUGH = 499, 50
 def tested(table: Table, counted: Counted, seed: int) -> pd.DataFrame:
     """Return the test that some columns are independent of each other, all together, in one row.
 
-    Rao's score test of the reports; see `deniable.contingency.channel_test`. Where its rule of
-    validity fails, the p-value is from tables drawn anew from the fitted null, by the seed.
+    These are the columns of the `table`, whose reports are `counted`. Rao's score test of the
+    reports; see `deniable.contingency.channel_test`. Where its rule of validity fails, the p-value
+    is from tables drawn anew from the fitted null, by the `seed`.
 
     Raises
     ------
@@ -50,7 +51,7 @@ def tested(table: Table, counted: Counted, seed: int) -> pd.DataFrame:
 
 
 def refuse_untestable(table: Table) -> None:
-    """Raise `DeniableError` unless the table can be tested."""
+    """Raise `DeniableError` unless the `table` can be tested."""
     names = ", ".join(table.domain.names)
     if len(table.domain) < 2:
         raise DeniableError(f"independence of {names} alone; name at least two columns")

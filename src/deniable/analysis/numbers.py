@@ -23,9 +23,10 @@ MOST_LEVELS = 512
 def summarized(
     column: Column, table: Table, counted: Counted, shares: Sequence[float], asked: Asked
 ) -> pd.DataFrame:
-    """Return mean, standard deviation and quantiles of a column, among values not missing.
+    """Return mean, standard deviation and quantiles of a `column`, among values not missing.
 
-    Mean and standard deviation are those of the unbiased estimate, with the error of their
+    Its reports are `counted` for its `table`; quantiles are of given `shares`, intervals as
+    `asked`. Mean and standard deviation are those of the unbiased estimate, with the error of their
     linearization. The variance adds the squared error of the mean, by which the spread around an
     estimated mean falls short; the standard deviation and its limits are roots of the variance's,
     or 0 where that is below. A quantile is the smallest point up to which there is a given share of

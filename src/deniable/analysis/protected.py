@@ -23,13 +23,13 @@ WEIGHTS = (1e-100, 1e100)
 
 @dataclass(frozen=True)
 class Portion:
-    """Some records: codes of reports by column, and weights if asked for, of shape (records,)."""
+    """Some records: `codes` of reports by column, `weights` if asked for, of shape (records,)."""
 
     codes: dict[str, Codes]
     weights: Floats | None
 
     def joint(self, reports: Domain) -> Codes:
-        """Return the codes of cells of some columns of reports."""
+        """Return the codes of cells of some columns of `reports`."""
         if len(reports) == 1:
             return self.codes[reports.names[0]]
         columns = tuple(self.codes[name].astype(np.intp) for name in reports.names)
@@ -110,7 +110,10 @@ class Protected:
         return cls(folder / f"protected.{there[0]}", plan)
 
     def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
-        """Return some tables of reports, each flat, from one pass over the file; see `portions`."""
+        """Return `tables` of reports counted, each flat, from one pass over the file.
+
+        For the `weight` see `portions`.
+        """
         found = [np.zeros((1 if weight is None else 2, table.size)) for table in tables]
         records = 0
         for portion in self.portions({name for table in tables for name in table.names}, weight):
@@ -127,9 +130,10 @@ class Protected:
         return [Counted(each.effective, records, each) for each in weighted]
 
     def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[Portion]:
-        """Yield portions of the file, with these columns of reports, of records that count.
+        """Yield portions of the file, with columns `names` of reports, of records that count.
 
-        With a column of weights these are the ones of positive weight: others tell nothing.
+        With a column of weights, `weight`, these are the ones of positive weight: others tell
+        nothing.
 
         Raises
         ------

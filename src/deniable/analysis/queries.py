@@ -158,11 +158,13 @@ def answered(
 ) -> pd.DataFrame:
     """Return the share of records, or of their weights, for which all conditions hold, in one row.
 
-    A table of the columns serves, where there can be one. Else each report of a cluster counts
-    what its channel's inverse says of the cluster's own conditions, and the product of these
-    numbers over clusters has the share as its mean, for any number of columns. Its interval is
-    then by Student's t, or for the file by the normal distribution, from the linearization of the
-    weighted mean, as of all that is weighted (`deniable.estimation.survey_weights`).
+    The `conditions` are those of `parsed_query`, on the columns of the `table`; the records those
+    `protected`, the `weight` a released column, if any, and the interval is as `asked`. A table of
+    the columns serves, where there can be one. Else each report of a cluster counts what its
+    channel's inverse says of the cluster's own conditions, and the product of these numbers over
+    clusters has the share as its mean, for any number of columns. Its interval is then by Student's
+    t, or for the file by the normal distribution, from the linearization of the weighted mean, as
+    of all that is weighted (`deniable.estimation.survey_weights`).
     """
     if table.fault is None:
         (counted,) = protected.count([table.reports], weight)

@@ -13,10 +13,11 @@ from deniable.schema import MISSING, type_named
 
 
 def synthetic_records(plan: Plan, protected: Protected, records: int, seed: int) -> pd.DataFrame:
-    """Return synthetic records with the randomized columns of the release, in their types.
+    """Return so many synthetic `records` with the randomized columns of the `plan`, in their types.
 
-    Each cluster's consistent distribution is met as closely as whole records allow, and clusters
-    are matched at random: what depends on each other in different clusters does not here.
+    From the `protected` ones, drawn by the `seed`. Each cluster's consistent distribution is met as
+    closely as whole records allow, and clusters are matched at random: what depends on each other
+    in different clusters does not here.
 
     Raises
     ------

@@ -12,11 +12,12 @@ from deniable.randomized_response import adjust, reports_categories
 
 
 def adjusted(plan: Plan, protected: Protected) -> pd.DataFrame:
-    """Return a weight for each protected record: weighted, they have the estimated margins.
+    """Return a weight for each `protected` record: weighted, they have the estimated margins.
 
-    RR-Adjustment ([multirr], Algorithm 2) on the clusters whose reports are categories; others
-    cannot be weighted. A row a record: ``record``, its number in the file from 1, ``weight``, of
-    sum 1, in order of the file; ``.attrs["left_out"]`` names the columns that are not adjusted.
+    RR-Adjustment ([multirr], Algorithm 2) on the clusters of the `plan` whose reports are
+    categories; others cannot be weighted. A row a record: ``record``, its number in the file from
+    1, ``weight``, of sum 1, in order of the file; ``.attrs["left_out"]`` names the columns that are
+    not adjusted.
 
     Raises
     ------

@@ -292,7 +292,10 @@ def survey_estimate(
 
 
 def student(freedom: Floats, confidence: float) -> Floats:
-    """Return how many standard errors an interval reaches, the normal's for infinite freedom."""
+    """Return how many standard errors an interval of a `confidence` reaches, by Student's t.
+
+    Of so many degrees of `freedom`; of infinitely many by the normal distribution.
+    """
     finite = np.where(np.isinf(freedom), 1.0, freedom)
     level = (1 + confidence) / 2
     student = scipy.special.stdtrit(finite, level)

@@ -99,7 +99,10 @@ def _records(codes: Codes, weights: npt.ArrayLike, size: int) -> tuple[Codes, Fl
 def numbered(
     labels: npt.ArrayLike | None, records: int, what: str
 ) -> tuple[int, npt.NDArray[np.int64]]:
-    """Return the number of different labels, and for each record the number of its own."""
+    """Return the number of different `labels`, and for each of the `records` the number of its own.
+
+    Without labels all have the same; `what` they are is said where there is not one a record.
+    """
     if labels is None:
         return 1, np.zeros(records, dtype=np.int64)
     values = np.asarray(labels)
