@@ -36,9 +36,9 @@ REPORTS = (
 
 
 def designed(release: PlannedRelease, data: OwnRecords, key: ReleaseKey) -> dict[str, Any]:
-    """Return what a release says of itself, and the plan that is published with it.
+    """Return what a `release` says of itself, and the plan that is published with it.
 
-    Nothing but the number of records follows from the data.
+    Nothing but the number of records follows from the `data`, nothing at all from the `key`.
     """
     plan = release.own
     privacy = {
@@ -56,21 +56,24 @@ def designed(release: PlannedRelease, data: OwnRecords, key: ReleaseKey) -> dict
 
 
 def audited(made: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the audit of a release by its ``release`` and its ``plan``."""
+    """Return the audit of a release by the ``release`` and the ``plan`` that it `made`."""
     said = made["release"] | made["plan"]["protocol"]
     parameters = made["release"]["parameters"] | {"channel": "by plan"}
     return audit_asked(said | {"parameters": parameters}).assign(data_source="own")
 
 
 def checked(release: PlannedRelease, *given: Any) -> dict[str, Any]:
-    """Leave nothing more of a rehearsal than of a release."""
+    """Leave nothing more of a rehearsal `release` than of others, whatever is `given`."""
     return {}
 
 
 def protected(
     release: PlannedRelease, made: Mapping[str, Any], data: OwnRecords, key: ReleaseKey
 ) -> dict[str, Any]:
-    """Return what writes the protected file, and what the owner learns when it is written."""
+    """Return what writes the protected file, and what the owner learns when it is written.
+
+    A `release` by the ``release`` it `made`, of the true `data`, drawn by the `key`.
+    """
     plan, risk = release.own, Risk(release.own, release.keys)
     draws = key.draws([made["release"], release.stated()])
     return {
@@ -88,7 +91,7 @@ def _write_table(make: Callable[[], pd.DataFrame], path: Path) -> None:
 def _write(plan: Plan, data: OwnRecords, draws: KeyedDraws, risk: Risk, path: Path) -> None:
     reports = Reports(plan, as_text=plan.schema.file.kind == "csv")
     drawn = _drawn(plan, data, draws, risk)
-    with written_in_portions(path, plan, reports.names) as writer:
+    with written_in_portions(path, plan.schema.file, reports.names, data.file.form) as writer:
         if plan.order == "permuted":
             # Reports alone, in the order of the file: as private as what they are drawn from.
             with tempfile.TemporaryDirectory(prefix=".order.", dir=path.parent) as scratch:
