@@ -204,3 +204,11 @@ def test_a_file_system_without_hard_links_is_named(tmp_path, monkeypatch):
     with pytest.raises(DeniableError, match=f"^{tmp_path}: its file system has no hard links"):
         write_once(tmp_path / "once", b"1")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pipe_or_device_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DeniableError, match="pipe: a device or pipe"):
+        write_text(tmp_path / "pipe", "text")
+    assert (tmp_path / "pipe").is_fifo()
+    assert entries(tmp_path) == ["pipe"]

@@ -52,15 +52,25 @@ def written_whole(
     When the block raises, the temporary file is removed and `path` is as it was. What is `private`
     is its owner's alone, and so is then its folder, whatever the umask; what is `closed` is its
     owner's in a folder that is not.
+
+    Raises
+    ------
+    DeniableError
+        If `path` is a device or a pipe, such as /dev/null, which the rename would replace.
     """
     target = Path(path)
+    if target.exists() and not (target.is_file() or target.is_dir()):
+        raise DeniableError(f"{target}: a device or pipe, which a file would replace; name a file")
     target.parent.mkdir(parents=True, exist_ok=True)
     if private:
         kept_private(target.parent)
     # The name comes first: whatever ends this from here on, the file goes too.
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE))
+        try:
+            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE))
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(target)) from None
         yield temporary
         temporary.chmod(PRIVATE_FILE if private or closed else 0o666 & ~_umask())
         temporary.replace(target)

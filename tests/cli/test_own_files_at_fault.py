@@ -5,6 +5,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +202,7 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
     # -- plans
     "epsilon 0": (PLAN + " --epsilon 0", as_it_is, "finite number above 0"),
     "no epsilon": (PLAN, as_it_is, "needs SCHEMA.yaml, --epsilon and --out"),
+    "hardly any epsilon": (PLAN + " --epsilon 1e-300", as_it_is, "ask for 4e-05 or more"),
     "infinite epsilon": (PLAN + " --epsilon 1e400", as_it_is, "finite number above 0"),
     "drafted": (PLAN + " --epsilon 1", column(1, status="drafted"), "--accept drafted"),
     "table of nobody": (PLAN + " --epsilon 1 --table sex,x", as_it_is, "unknown column"),
@@ -223,9 +225,24 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
         lambda: Path("x").mkdir(),
         "x: Is a directory; check the path",
     ),
+    "pipe in the way": (PLAN + " --epsilon 1", lambda: os.mkfifo("p.json"), "a device or pipe"),
+    "name too long": (
+        f"plan survey.yaml --epsilon 1 --out {'x' * 250}",
+        as_it_is,
+        "x: File name too long",
+    ),
     "verify a schema": ("plan --verify survey.yaml", as_it_is, "no JSON"),
     "verify and more": ("plan survey.yaml --verify plan.json", as_it_is, "no schema"),
-    "numbers as names": (PLAN + " --epsilon 1", column(1, categories=[1.5, 2]), "categories[0]"),
+    "numbers as names": (
+        PLAN + " --epsilon 1",
+        column(1, categories=[1.5, 2]),
+        "columns[1] 'sex'.categories[0]: 1.5",
+    ),
+    "dates as names": (
+        PLAN + " --epsilon 1",
+        column(1, categories=[date(2020, 1, 2), "F"]),
+        "2020-01-02; allowed: text, in quotes if it looks like a number or a date",
+    ),
     "decimals of text": (
         PLAN + " --epsilon 1",
         column(1, decimal=","),
@@ -248,6 +265,7 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
     "no order": (ESTIMATE + " --query region<north", as_it_is, "region"),
     "no weight": (ESTIMATE + " --weight weight", as_it_is, "weight"),
     "confidence 95": (ESTIMATE + " --confidence 95", as_it_is, "confidence"),
+    "no memory": (ESTIMATE + f" --synthetic {10**14} --out s.csv", as_it_is, "not enough memory"),
     "no synthetic": (ESTIMATE + " --synthetic 0 --out s.csv", as_it_is, "synthetic"),
     "test of nothing": (ESTIMATE + " --test independence", as_it_is, "--table"),
     "format": (ESTIMATE + " --format xlsx", as_it_is, "invalid choice: 'xlsx'"),

@@ -56,6 +56,9 @@ def _problem(options: argparse.Namespace) -> DeniableError | None:
         raise
     except DeniableError as error:
         return error
+    except MemoryError as error:
+        what = str(error).partition(" for an array")[0] or "for this"
+        return DeniableError(f"not enough memory ({what}); ask for less at a time")
     except OSError as error:
         # A file that is written whole has the name that it is to have second.
         where = error.filename2 or error.filename or "the output"
