@@ -64,7 +64,7 @@ def intervals_of(
     Student's t, around the weighted share of the categories (Hajek), for records drawn one by one
     with replacement. At 95 %, of 800 records with weights that go with the answers and count for 7
     in 10 (Kish), these cover .93 to .97 of the time, but a category that some 3 records have .91;
-    where weights count for 3 in 10, .92 to .96, but categories that 3 and 8 records have .82 to .85.
+    where weights count for 3 in 10, .92 to .96, but categories of 3 and of 8 records .82 to .85.
 
     Raises
     ------
