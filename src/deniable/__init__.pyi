@@ -89,6 +89,9 @@ from .records import (
     read_parquet as read_parquet,
 )
 from .release import (
+    CollectionPlan as CollectionPlan,
+    MaskingPlan as MaskingPlan,
+    StratifiedPlan as StratifiedPlan,
     protect as protect,
     randomize as randomize,
 )

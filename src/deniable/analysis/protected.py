@@ -4,15 +4,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
+from deniable.analysis.strata import table_within_strata
+from deniable.analysis.tables import Table
 from deniable.arrays import Codes, Counts, Floats
 from deniable.errors import DataError, shown
 from deniable.plan import Plan, reported_columns
 from deniable.records import Domain, shortened
+from deniable.release import StratifiedPlan
 from deniable.schema import Faults, open_source, weights_of
 
 KINDS = ("csv", "parquet", "arrow")
@@ -33,6 +36,16 @@ class Portion:
         return np.ravel_multi_index(columns, reports.shape)
 
 
+class Counted(Protocol):
+    """What tables are estimated from: reports that can be counted, and perhaps read."""
+
+    def count(self, tables: Sequence[Domain]) -> list[Counts]:
+        """Return the counts of some `tables` of reports, each flat."""
+
+    def portions(self, names: Iterable[str], weights: Sequence[str] = ()) -> Iterator[Portion]:
+        """Yield records with columns of these `names` and `weights`."""
+
+
 class Protected:
     """The records that were released.
 
@@ -40,7 +53,7 @@ class Protected:
     ----------
     source : Any
         A table of reports, or the path of a file of them.
-    plan : Plan
+    plan : Plan or StratifiedPlan
         What was done to the records.
 
     Raises
@@ -49,8 +62,10 @@ class Protected:
         If it cannot be read, or lacks a column.
     """
 
-    def __init__(self, source: Any, plan: Plan) -> None:
-        form, protocol = plan.schema.file, plan.protocol
+    def __init__(self, source: Any, plan: Plan | StratifiedPlan) -> None:
+        form, self._plan = plan.schema.file, plan
+        written = plan if isinstance(plan, Plan) else plan.as_they_are
+        protocol = written.protocol
         self._source = open_source(source, form.delimiter, form.encoding)
         self.where, self.as_text = self._source.where, form.kind == "csv"
         self._reports = {
@@ -59,7 +74,7 @@ class Protected:
             for each in protocol.reported_as(cluster)
         }
         self._decimals = {column.name: column.decimal for column in plan.schema.columns}
-        self._texts = {each.name: each for each in reported_columns(plan)}
+        self._texts = {each.name: each for each in reported_columns(written)}
         for name in (*self._reports, *plan.passed):
             if name not in self._source.types:
                 raise DataError(
@@ -86,6 +101,12 @@ class Protected:
                 f"{folder}: one of protected.csv, .parquet or .arrow belongs here; there: {found}"
             )
         return cls(folder / f"protected.{there[0]}", plan)
+
+    def table(self, names: Sequence[str]) -> Table:
+        """Return the table of some columns by their `names`, as it can be estimated."""
+        if isinstance(self._plan, Plan):
+            return Table.of(self._plan.protocol, names)
+        return table_within_strata(self._plan.protocol, names)
 
     def count(self, tables: Sequence[Domain]) -> list[Counts]:
         """Return the counts of some tables of reports, each flat, from one pass over the file."""

@@ -10,7 +10,7 @@ import pandas as pd
 import scipy
 
 from deniable.analysis.answers import Asked, columns_of, consistent, intervals_of
-from deniable.analysis.protected import Protected
+from deniable.analysis.protected import Counted
 from deniable.analysis.tables import Table, cells_of
 from deniable.arrays import Flags, Floats
 from deniable.channels import roots_of_variances
@@ -144,7 +144,7 @@ def _code(column: Column, attribute: Attribute, value: str, *, exact: bool) -> f
 
 
 def answered(
-    conditions: Mapping[str, Flags], table: Table, protected: Protected, asked: Asked
+    conditions: Mapping[str, Flags], table: Table, protected: Counted, asked: Asked
 ) -> pd.DataFrame:
     """Return the share of records for which all conditions hold, in one row.
 
@@ -170,7 +170,7 @@ def answered(
 
 
 def _by_products(
-    conditions: Mapping[str, Flags], table: Table, protected: Protected, asked: Asked
+    conditions: Mapping[str, Flags], table: Table, protected: Counted, asked: Asked
 ) -> pd.DataFrame:
     scores = _scores(conditions, table, protected)
     records, first, second = 0, 0.0, 0.0
@@ -195,7 +195,7 @@ def _by_products(
     return pd.DataFrame(columns_of(parts, records, asked) | {"consistent_by": "projection"})
 
 
-def _scores(conditions: Mapping[str, Flags], table: Table, protected: Protected) -> list[Floats]:
+def _scores(conditions: Mapping[str, Flags], table: Table, protected: Counted) -> list[Floats]:
     """Return for each side what each of its reports says of whether its conditions hold."""
     found = []
     counted = protected.count([side.reports for side in table.sides])

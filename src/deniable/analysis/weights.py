@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from deniable.analysis.answers import Asked, columns_of, consistent
-from deniable.analysis.protected import Protected
+from deniable.analysis.protected import Counted, Protected
 from deniable.analysis.tables import Table
 from deniable.errors import DataError, DeniableError
 from deniable.estimation import (
@@ -16,9 +16,10 @@ from deniable.estimation import (
 )
 from deniable.plan import Plan
 from deniable.randomized_response import adjust, reports_categories
+from deniable.release import CollectionPlan, StratifiedPlan
 
 
-def refuse_unknown_weight(plan: Plan, weight: str) -> None:
+def refuse_unknown_weight(plan: Plan | StratifiedPlan | CollectionPlan, weight: str) -> None:
     """Raise `DataError` unless a column of weights went out under a name."""
     kinds = {column.name: column.kind for column in plan.schema.columns}
     there = [name for name in plan.passed if kinds[name] == "weight"]
@@ -28,7 +29,7 @@ def refuse_unknown_weight(plan: Plan, weight: str) -> None:
         )
 
 
-def weighted(table: Table, protected: Protected, weight: str, asked: Asked) -> dict[str, object]:
+def weighted(table: Table, protected: Counted, weight: str, asked: Asked) -> dict[str, object]:
     """Return the columns of a table's estimates, each record counted by its weight.
 
     By Student's t, around the weighted share of the categories (Hajek); records count as drawn one
