@@ -10,7 +10,7 @@ from deniable.analysis.protected import Portion
 from deniable.analysis.tables import Side, Table, cells_of
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, DenseChannel
-from deniable.errors import DataError, DeniableError
+from deniable.errors import DataError, DeniableError, shown
 from deniable.records import Attribute, Domain
 from deniable.release import CollectionPlan
 from deniable.release.collection import Answers, answers_of
@@ -48,17 +48,17 @@ class Collected:
             if bad.size:
                 raise DataError(
                     f"the answers: row {bad[0] + 1}, column {name!r} has "
-                    f"{given[name].iloc[bad[0]]!r}; restore what deniable.randomize returned"
+                    f"{shown(given[name].tolist()[bad[0]])}; give what deniable.randomize returned"
                 )
             given[name] = told
         self._answers = answers_of(self._design, given)
-        for names, rows in given.groupby("attributes", sort=False):
-            known = {" x ".join(each): each for each in self._design.tables}
-            labels = self._design.domain.project(known[str(names)]).cell_labels()
-            if list(rows["categories"]) != labels * (len(rows) // len(labels)):
+        told = {str(name): list(own) for name, own in given.groupby("attributes")["categories"]}
+        for names in self._design.tables:
+            labels, own = self._design.domain.project(names).cell_labels(), told[" x ".join(names)]
+            if own != labels * (len(own) // len(labels)):
                 raise DataError(
-                    f"the answers about {names}: the categories are not those of the plan, in "
-                    "their order; restore what deniable.randomize returned"
+                    f"the answers about {' x '.join(names)}: the categories are not those of the "
+                    "plan, in their order; give what deniable.randomize returned"
                 )
 
     @property

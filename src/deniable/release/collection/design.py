@@ -48,10 +48,10 @@ BETWEEN = " x "
 
 @dataclass(frozen=True, eq=False)
 class AskedTable:
-    """A table that is collected, with p, the probability to `keep` a true answer.
+    """A table of `attributes` and its `cells`, with p, the probability to `keep` a true answer.
 
-    Epsilon is that of one answer, whatever table is sent: exact if tables stay uniform, else what
-    the floor guarantees. Rounded up.
+    The `epsilon` is that of one answer, whatever table is sent: exact if tables stay uniform, else
+    what the floor guarantees. Rounded up.
     """
 
     attributes: Combination
@@ -194,6 +194,7 @@ def collect_answers(
     Clients are asked in a random order, and questions go round in this order: those who are asked
     a question are a simple random sample of the file, and questions differ by at most one client.
     A `block` of clients is sent the same tables, which follow by a `rule` from the answers before.
+    The `data` are a record a client, over the domain of the `design`; chance is that of `draws`.
     The true records leave through the channels only.
 
     Returns

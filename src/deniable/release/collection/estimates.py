@@ -86,7 +86,7 @@ class Answers:
 
 
 def answers_of(design: CollectionDesign, collection: pd.DataFrame) -> dict[Combination, Answers]:
-    """Return the answers about each table, from collection.csv.
+    """Return the answers about each table of a `design`, from its `collection`.
 
     Raises `DeniableError` if a table of the design has no answers, or not so many cells as it must
     have.

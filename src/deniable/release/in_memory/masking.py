@@ -110,7 +110,7 @@ class MaskingPlan:
         return tuple(self.settings.findings.values())
 
     def read(self, frame: pd.DataFrame) -> NumericMicrodata:
-        """Return the masked columns of a table, checked.
+        """Return the masked columns of a `frame`, checked.
 
         Raises
         ------

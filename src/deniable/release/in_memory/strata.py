@@ -135,6 +135,11 @@ class StratifiedPlan:
                 f"{', '.join(strata)} make {number:,} strata, over {MOST_STRATA:,}; name fewer"
             )
         rest = [name for name in domain.names if name not in strata]
+        if not rest:
+            raise DeniableError(
+                f"all columns ({', '.join(strata)}) are strata, which go out as they are; leave "
+                "one to randomize"
+            )
         own = {name: tuple(block) for block in joint for name in block}
         blocks = tuple(dict.fromkeys(own.get(name, (name,)) for name in rest))
         known = list(product(*(domain[name].categories for name in strata)))

@@ -37,7 +37,7 @@ HISTOGRAMS = "histograms"
 
 @dataclass(frozen=True, eq=False)
 class Domains:
-    """Between which values each attribute is taken to lie: `lower` and `upper` of each name."""
+    """Between which values each attribute is taken to lie: `lower` and `upper`, by `names`."""
 
     names: tuple[str, ...]
     lower: Floats
@@ -45,7 +45,7 @@ class Domains:
 
     @classmethod
     def from_json(cls, described: Sequence[Mapping[str, Any]]) -> "Domains":
-        """Return the domains that a release's description states."""
+        """Return the domains as `described` by a release."""
         lower, upper = (np.array([each[end] for each in described]) for end in ("lower", "upper"))
         return cls(tuple(each["attribute"] for each in described), lower, upper)
 
@@ -55,11 +55,11 @@ class Domains:
         return self.upper - self.lower
 
     def inner(self, values: Floats) -> Floats:
-        """Return values as a mechanism sees them, in [0, U_j]."""
+        """Return `values` as a mechanism sees them, in [0, U_j]."""
         return np.asarray(np.clip(values, self.lower, self.upper) - self.lower)
 
     def outer(self, values: Floats) -> Floats:
-        """Return a mechanism's values as the file has them; what is at an end is exactly there."""
+        """Return a mechanism's `values` as a file has them; what is at an end is exactly there."""
         moved = np.clip(values + self.lower, self.lower, self.upper)
         return np.where(values >= self.widths, self.upper, moved)
 
@@ -139,8 +139,9 @@ def protect(
 ) -> NumericMicrodata:
     """Protect every true record's numbers and mark the result; the class stays as it is.
 
-    Synthetic records are made of what is protected already: the choice of their generator touches
-    no promise.
+    The `data` are true, and the `release` is one within the `stated` domains, by `noise`. Synthetic
+    records are made of what is protected already: the choice of their `generator` touches no
+    promise.
     """
     own = chosen(release, data)
     marks = marks_for(release, data, SAMPLER_MARK)

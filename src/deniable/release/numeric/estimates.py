@@ -66,9 +66,10 @@ def estimate_numbers(
     protected: NumericMicrodata,
     quantiles: Sequence[float] = QUANTILES,
 ) -> pd.DataFrame:
-    """Estimate each attribute's mean, standard deviation and quantiles from the protected file.
+    """Estimate each attribute's mean, standard deviation and `quantiles` from the protected file.
 
-    The domains are those of the release's description; intervals of 95 % hold each on its own. In
+    The domains, `stated`, are those of the description of the `release`, by which the file was
+    `protected`; intervals of 95 % hold each on its own. In
     the columns `COLUMNS`, ``released`` is the statistic of the protected file as it is. The
     estimate, its standard error and its interval are empty where nothing right can be given;
     ``note`` says why. Of histograms there is also the share of each class in each bin.

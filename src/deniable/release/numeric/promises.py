@@ -94,7 +94,10 @@ def exact_epsilons(release: NumericRelease, stated: Domains) -> list[Fraction]:
 
 
 def proved_epsilon(release: NumericRelease, stated: Domains) -> float | str:
-    """Return the epsilon of differential privacy of the released records, or "infinite"."""
+    """Return the epsilon of differential privacy of a `release`'s records, or "infinite".
+
+    It is that within the `stated` domains.
+    """
     public = isinstance(release, HistogramRelease) or (
         release.method == "dp" and release.domain_factor is None
     )

@@ -47,7 +47,7 @@ class Reports:
         return [name for name in self._columns if name.split(" x ")[0] == column]
 
     def arrays(self, reports: Microdata, passed: Mapping[str, pa.Array]) -> list[pa.Array]:
-        """Return the columns of a portion."""
+        """Return the columns of a portion: its `reports`, and columns `passed` on by name."""
         return [
             self._array(passed[name])
             if name in passed
