@@ -175,6 +175,19 @@ def test_shares_lie_around_the_true_ones(name: str) -> None:
     assert len(released.pairs(target=target)) == 6 + 4 + 6
 
 
+@pytest.mark.parametrize("name", ["RRBA", "RRBA, tables that move", "strata"])
+def test_intervals_cover_at_their_rate(name: str) -> None:
+    plan, drawn, truth = PLANS[name](), np.random.default_rng(5), FRAME["smokes"].eq("yes").mean()
+    runs, covered = 200, 0
+    for _ in range(runs):
+        frame = FRAME[NAMES].iloc[drawn.integers(0, RECORDS, 900)].reset_index(drop=True)
+        reports = deniable.randomize(frame, plan, drawn)
+        found = deniable.Released(reports, plan).margins("smokes")
+        covered += int(found["ci_low"][1] <= truth <= found["ci_high"][1])
+    low, high = stats.binom.ppf([FALSE_ALARMS / 2, 1 - FALSE_ALARMS / 2], runs, 0.95)
+    assert low <= covered <= high
+
+
 @pytest.mark.parametrize("name", ["RRBA", "RRBA, all columns", "RR-Clusters"])
 def test_dependence_is_found(name: str) -> None:
     _, _, released = three_steps(name)
@@ -424,6 +437,7 @@ def test_answers_that_were_changed_are_refused() -> None:
         (reports.assign(reports=-1), "row 1, column 'reports' has -1"),
         (reports.assign(reports=0.5), "row 1, column 'reports' has 0.5"),
         (reports.assign(fake="x"), "row 1, column 'fake' has 'x'"),
+        (reports.assign(p=0.25), "p is 0.25, by the plan 0.5157"),
         (reports.iloc[::-1], "the categories are not those of the plan"),
         (reports.iloc[1:], "no whole table"),
         (reports.assign(attributes="a x b"), "no whole table"),
@@ -438,12 +452,12 @@ NO_SENSE = {
         "adjusted_weights": "one channel for all records",
         "synthetic": "one channel for all records",
         "independence": "went out together with region",
-        "weighted_table": "no column of weights 'w'",
+        "weighted": "no column of weights 'w'",
     },
     "RRBA": {
         "adjusted_weights": "one channel for all records",
         "synthetic": "one channel for all records",
-        "weighted_table": "no column of weights 'w'",
+        "weighted": "no column of weights 'w'",
         "file": "a random sample of all clients",
         "large": "no table of sex, region, smokes was collected",
     },
@@ -453,9 +467,10 @@ NO_SENSE = {
         "pairs": "no categories",
         "query": "no categories",
         "independence": "no categories",
-        "weighted_table": "no categories",
+        "weighted": "no categories",
         "adjusted_weights": "one channel for all records",
         "synthetic": "one channel for all records",
+        "weighted numbers": "no column of weights 'w'",
         "population": "ask for the target 'file'",
         "confidence": "at 0.95",
         "unknown": "no numeric attribute 'sex'",
@@ -467,11 +482,12 @@ QUESTIONS: dict[str, Callable[[deniable.Released], object]] = {
     "pairs": lambda r: r.pairs(),
     "query": lambda r: r.query("sex=F"),
     "independence": lambda r: r.independence(["sex", "smokes"]),
-    "weighted_table": lambda r: r.weighted_table("sex", "w"),
+    "weighted": lambda r: r.table("sex", weight="w"),
     "adjusted_weights": lambda r: r.adjusted_weights(),
     "synthetic": lambda r: r.synthetic(5),
     "file": lambda r: r.margins("sex", target="file"),
     "large": lambda r: r.table(NAMES),
+    "weighted numbers": lambda r: r.numbers(weight="w"),
     "population": lambda r: r.numbers("age", target="population"),
     "confidence": lambda r: r.numbers("age", confidence=0.9),
     "unknown": lambda r: r.numbers("sex"),

@@ -1,12 +1,13 @@
 """Answers that were collected in tables, block by block: what each table went through."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from deniable.analysis.protected import Portion
+from deniable.analysis.protected import Counted, Portion
 from deniable.analysis.tables import Side, Table, cells_of
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, DenseChannel
@@ -52,9 +53,16 @@ class Collected:
                 )
             given[name] = told
         self._answers = answers_of(self._design, given)
-        told = {str(name): list(own) for name, own in given.groupby("attributes")["categories"]}
+        cells = {str(name): own for name, own in given.groupby("attributes")["categories"]}
         for names in self._design.tables:
-            labels, own = self._design.domain.project(names).cell_labels(), told[" x ".join(names)]
+            labels = self._design.domain.project(names).cell_labels()
+            own = [str(cell) for cell in cells[" x ".join(names)]]
+            p, keep = self._answers[names].keep, self._design.tables[names].keep
+            if not math.isclose(p, keep):
+                raise DataError(
+                    f"the answers about {' x '.join(names)}: p is {p:g}, by the plan {keep:g}; "
+                    "plan and answers are of different collections"
+                )
             if own != labels * (len(own) // len(labels)):
                 raise DataError(
                     f"the answers about {' x '.join(names)}: the categories are not those of the "
@@ -124,10 +132,13 @@ class Collected:
         np.add.at(reports.T, cells, answers.reports.T)
         return fake, reports
 
-    def count(self, tables: Sequence[Domain]) -> list[Counts]:
-        """Return the answers of some `tables` of reports, each flat."""
-        return [self._counted[table.names] for table in tables]
+    def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
+        """Return the answers of some `tables` of reports, each flat; no `weight` is known."""
+        if weight is not None:
+            raise DeniableError(f"a collection has no column of weights {weight!r}, and no records")
+        found = [self._counted[table.names] for table in tables]
+        return [Counted(counts, int(counts.sum())) for counts in found]
 
-    def portions(self, names: Iterable[str], weights: Sequence[str] = ()) -> Iterator[Portion]:
-        """Raise `DeniableError`: there are no records of these `names` and `weights`."""
+    def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[Portion]:
+        """Raise `DeniableError`: there are no records of these `names`, nor a `weight`."""
         raise DeniableError("RRBA collects tables, and no records; ask for a smaller table")

@@ -6,9 +6,8 @@ from typing import Any
 import pandas as pd
 
 from deniable.analysis.answers import Asked
-from deniable.analysis.protected import Portion
+from deniable.analysis.protected import Counted, Portion
 from deniable.analysis.tables import Table
-from deniable.arrays import Counts
 from deniable.errors import DeniableError
 from deniable.estimation import CONFIDENCE
 from deniable.records import Domain
@@ -40,7 +39,11 @@ class Masked:
         return len(self._data)
 
     def numbers(
-        self, names: Sequence[str] | None, quantiles: Sequence[float], asked: Asked
+        self,
+        names: Sequence[str] | None,
+        quantiles: Sequence[float],
+        weight: str | None,
+        asked: Asked,
     ) -> pd.DataFrame:
         """Return what `deniable.Released.numbers` does, with two columns more.
 
@@ -51,6 +54,8 @@ class Masked:
         ----------
         names : sequence of str, optional
         quantiles : sequence of float, in (0, 1)
+        weight : None
+            Masked numbers have no weights.
         asked : Asked
             For the file, at 95 %.
 
@@ -61,6 +66,10 @@ class Masked:
         """
         for name in names or ():
             self._data.position(name)
+        if weight is not None:
+            raise DeniableError(
+                f"masked numbers have no column of weights {weight!r}; leave it out"
+            )
         for share in quantiles:
             if not 0 < share < 1:
                 raise DeniableError(f"the quantile of {share} is asked for; shares are in (0, 1)")
@@ -97,12 +106,12 @@ class Masked:
             "deniable.make_plan"
         )
 
-    def count(self, tables: Sequence[Domain]) -> list[Counts]:
-        """Raise `DeniableError`, as `table`: there are no `tables` to count."""
+    def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
+        """Raise `DeniableError`, as `table`: no `tables` to count, by a `weight` or not."""
         self.table([name for table in tables for name in table.names])
         return []
 
-    def portions(self, names: Iterable[str], weights: Sequence[str] = ()) -> Iterator[Portion]:
-        """Raise `DeniableError`, as `table`: there are no reports of `names`, nor `weights`."""
+    def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[Portion]:
+        """Raise `DeniableError`, as `table`: there are no reports of `names`, nor a `weight`."""
         self.table(list(names))
         return iter(())

@@ -37,7 +37,7 @@ class Side:
 
     @classmethod
     def of(cls, protocol: Protocol, cluster: tuple[str, ...], names: Sequence[str]) -> "Side":
-        """Return the side of the attributes among some names, which are of one cluster."""
+        """Return the side of a `cluster` of the `protocol`, of its attributes among `names`."""
         part, channel = protocol.domain.project(cluster), protocol.channel_of(cluster)
         if channel.singular:
             raise SingularChannelError(
@@ -68,21 +68,24 @@ def _alone(channel: Channel, cluster: Domain, names: tuple[str, ...]) -> Channel
 
 
 def cells_of(domain: Domain, margin: Domain) -> Positions:
-    """Return for each cell of a domain the cell of some of its attributes that it is in."""
+    """Return for each cell of a `domain` the cell of a `margin`, some attributes, that it is in."""
     columns = np.unravel_index(np.arange(domain.size), domain.shape)
     return np.ravel_multi_index([columns[domain.position(n)] for n in margin.names], margin.shape)
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table that can be estimated: its attributes, and what is read of which clusters for it."""
+    """A table that can be estimated: its attributes, and what is read of which clusters for it.
+
+    The attributes, in order, are its `domain`; `sides` has one for each cluster of theirs.
+    """
 
     domain: Domain
     sides: tuple[Side, ...]
 
     @classmethod
     def of(cls, protocol: Protocol, names: Sequence[str]) -> "Table":
-        """Return the table of some attributes, in their order.
+        """Return the table of some attributes of a `protocol`, in the order of their `names`.
 
         Raises
         ------

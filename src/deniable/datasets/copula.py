@@ -23,7 +23,7 @@ ABOUT = (
 
 @dataclass(frozen=True)
 class Margin:
-    """The distribution of one numeric attribute.
+    """The distribution of the numeric attribute `name`.
 
     Raises `DataError` if probabilities or quantiles are too few, too many or not in order, or
     decimals make no sense.
@@ -62,7 +62,7 @@ class Margin:
             raise DataError(f"{where}: {self.decimals} decimals; allowed: 0 to 15, or null")
 
     def at(self, probabilities: Floats) -> Floats:
-        """Return the values at probabilities in 0 .. 1."""
+        """Return the values at `probabilities` in 0 .. 1."""
         values = np.interp(probabilities, self.probabilities, self.quantiles)
         return values if self.decimals is None else np.round(values, self.decimals)
 
@@ -133,7 +133,7 @@ def _refuse_bad_correlations(correlations: Floats, size: int) -> None:
 
 
 def to_json(copula: Copula) -> dict[str, Any]:
-    """Describe a copula in plain JSON values."""
+    """Describe a `copula` in plain JSON values."""
     return {
         "about": ABOUT,
         "provenance": dict(copula.provenance),
@@ -157,7 +157,7 @@ def to_json(copula: Copula) -> dict[str, Any]:
 
 
 def from_json(value: Any) -> Copula:
-    """Rebuild a copula from `to_json`; `read` words what is wrong with other values.
+    """Rebuild a copula from a `value` of `to_json`; `read` words what is wrong with others.
 
     What `Margin` and `Copula` refuse is a `DataError`.
     """
@@ -186,7 +186,7 @@ def from_json(value: Any) -> Copula:
 
 
 def write(path: Path | str, copula: Copula) -> None:
-    """Write a copula as JSON, a line for each margin and row: short, and readable in a diff."""
+    """Write a `copula` to `path` as JSON, a line a margin and row: short, readable in a diff."""
     entries = []
     for key, part in to_json(copula).items():
         if isinstance(part, list) and not isinstance(part[0], float):
@@ -197,5 +197,5 @@ def write(path: Path | str, copula: Copula) -> None:
 
 
 def read(path: Path | str) -> Copula:
-    """Read a copula that `write` wrote; a `DataError` names the file and what is wrong with it."""
+    """Read the copula that `write` wrote to `path`; a `DataError` names it and what is wrong."""
     return read_fitted(path, from_json)

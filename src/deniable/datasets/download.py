@@ -25,19 +25,27 @@ TOO_LARGE = "larger than {:,} bytes, the manifest's `bytes` or, without, the mos
 
 @dataclass(frozen=True)
 class Limits:
-    """How long a download may take, and how large it may be."""
+    """How long a download may take, and how large it may be.
 
-    connect_seconds: float = 10  # for connecting to an address of the host
-    silence_seconds: float = 30  # without a byte
-    total_seconds: float = 300  # for the whole try, so that a server that drips cannot stall a run
-    most_bytes: int = 200_000_000  # once decoded: 400 kB of gzip can be 400 MB
+    It has `connect_seconds` for connecting to an address of the host, `silence_seconds` without a
+    byte, and `total_seconds` for the whole try, so that a server that drips cannot stall a run. It
+    may have `most_bytes` once decoded: 400 kB of gzip can be 400 MB.
+    """
+
+    connect_seconds: float = 10
+    silence_seconds: float = 30
+    total_seconds: float = 300
+    most_bytes: int = 200_000_000
 
 
 DEFAULT_LIMITS = Limits()
 
 
 class DownloadError(DataError):
-    """A download that failed; `reason` is what happened, free of this machine's paths."""
+    """A download from `address` that failed; `reason` is what happened, `remedy` what helps.
+
+    The reason is free of this machine's paths.
+    """
 
     def __init__(self, address: str, reason: str, remedy: str = REMEDY) -> None:
         super().__init__(f"{address}: {reason}; {remedy}")
@@ -57,7 +65,7 @@ def disk_errors(path: Path) -> Iterator[None]:
 
 
 def set_aside(path: Path, folder: Path, name: str, digest: str) -> Path:
-    """Move a wrong file aside for inspection: to `folder`/refused/`name`.<first 12 of `digest`>."""
+    """Move the wrong file `path` aside, to `folder`/refused/`name`.<first 12 of `digest`>."""
     refused = folder / "refused" / f"{name}.{digest[:12]}"
     kept_private(refused.parent)
     return path.replace(refused)
@@ -68,8 +76,8 @@ def download(
 ) -> None:
     """Fetch `address`, http or https, into `target`, which appears only whole and verified.
 
-    A file with another SHA-256 is moved to `refused/` beside `target`. On a terminal a bar shows
-    the progress.
+    A file with another SHA-256 than `expected_sha256` is moved to `refused/` beside `target`. On a
+    terminal a bar shows the progress. Beyond the `limits` it fails.
 
     Raises
     ------

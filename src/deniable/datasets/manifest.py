@@ -119,8 +119,8 @@ class _Measurement(_Column):
 class ClassAttribute(_Column):
     """The attribute that records are classified by.
 
-    If the file has numbers, each class but the last goes up to one of `at_most`. Without, the file
-    has the classes by name.
+    If the file has numbers, each of `classes` but the last goes up to one of `at_most`. Without,
+    the file has the classes by name. The `position`, from 0, is given where there is no header.
     """
 
     classes: Annotated[AnyNumber[Trimmed], Different]
@@ -209,7 +209,7 @@ class PublishedFile(Strict):
         return self
 
     def refuse_other_number(self, records: int, path: Path | str) -> None:
-        """Raise `DataError` unless a file has as many records as the published one."""
+        """Raise `DataError` unless the file `path` has as many `records` as the published one."""
         if records != self.records:
             raise DataError(
                 f"{path}: {records:,} records, but the manifest says {self.records:,} for "
@@ -218,7 +218,11 @@ class PublishedFile(Strict):
 
 
 class Dataset(PublishedFile):
-    """A published file of which categorical attributes are read: categories, or intervals."""
+    """A published file of which categorical attributes are read: categories, or intervals.
+
+    The keys `title`, `citation`, `file`, `address`, `sha256`, `records`, `surrogate`, `bytes`,
+    `delimiter` and `header` are those of `PublishedFile`; the last two must be given.
+    """
 
     delimiter: Delimiter
     header: bool

@@ -136,7 +136,7 @@ def _refuse_bad_rows(table: ConditionalTable, domain: Domain, where: str) -> Non
 
 
 def to_json(network: BayesianNetwork) -> dict[str, Any]:
-    """Describe a network in plain JSON values."""
+    """Describe a `network` in plain JSON values."""
     return {
         "about": ABOUT,
         "provenance": dict(network.provenance),
@@ -157,7 +157,7 @@ def to_json(network: BayesianNetwork) -> dict[str, Any]:
 
 
 def from_json(value: Any) -> BayesianNetwork:
-    """Rebuild a network from `to_json`; `read` words what is wrong with other values.
+    """Rebuild a network from a `value` of `to_json`; `read` words what is wrong with others.
 
     What `BayesianNetwork` refuses is a `DataError`, what `Domain` does a `DeniableError`.
     """
@@ -203,7 +203,7 @@ def write(path: Path | str, network: BayesianNetwork) -> None:
 
 
 def read(path: Path | str, domain: Domain | None = None) -> BayesianNetwork:
-    """Read a network that `write` wrote, and that must have the domain if one is given.
+    """Read the network that `write` wrote to `path`; if a `domain` is given, it must have that.
 
     A `DataError` names the file and what is wrong with it.
     """
@@ -217,12 +217,12 @@ def read(path: Path | str, domain: Domain | None = None) -> BayesianNetwork:
 
 
 def draw(network: BayesianNetwork, records: int, generator: np.random.Generator) -> Microdata:
-    """Draw independent records, each attribute given its parents (forward sampling).
+    """Draw so many independent `records`, each attribute given its parents (forward sampling).
 
     Unlike `deniable.datasets.surrogates.sample`, which draws by quota: counts here have a sample's
-    noise. The network must have a row for every configuration of parents. One uniform number a
-    record and attribute is taken from the generator, in ancestral order. Raises `DeniableError` for
-    less than one record.
+    noise. The `network` must have a row for every configuration of parents. One uniform number a
+    record and attribute is taken from the `generator`, in ancestral order. Raises `DeniableError`
+    for less than one record.
     """
     if records < 1:
         raise DeniableError(f"{records} records cannot be drawn; ask for at least 1")
@@ -238,7 +238,10 @@ def draw(network: BayesianNetwork, records: int, generator: np.random.Generator)
 
 
 def dense_table(network: BayesianNetwork, table: ConditionalTable) -> Floats:
-    """Return Pr(category | parents), axes the parents in order, then the attribute itself."""
+    """Return Pr(category | parents), axes the parents in order, then the attribute itself.
+
+    A `table` of the `network` that lacks a row for some parents is refused: `DeniableError`.
+    """
     domain = network.domain
     sizes = (*(domain[name].size for name in table.parents), domain[table.attribute].size)
     values = np.full(sizes, np.nan)
@@ -277,7 +280,7 @@ def exact_margin(network: BayesianNetwork, names: Sequence[str]) -> Floats:
 
 @dataclass(frozen=True)
 class DrawnFile:
-    """A file of records drawn from a network, one of `NETWORKS`.
+    """A file, by `name`, of so many `records` drawn from a `network`, one of `NETWORKS`.
 
     If it is `resampled_from` another drawn file, that one's records are drawn with replacement.
     """
@@ -333,10 +336,10 @@ def from_resources(name: str, folder: Path | str) -> BayesianNetwork:
 
 
 def drawn_file(name: str, network_of: Callable[[str], BayesianNetwork]) -> Microdata:
-    """Draw one of `FILES` again, the same records each time, from networks by name.
+    """Draw the one of `FILES` that has this `name` again, the same records each time.
 
-    Raises `DeniableError` for another name, and where the codes are not those recorded: the
-    network's tables or the random stream have then changed.
+    `network_of` returns a network by its name. Raises `DeniableError` for another name, and where
+    the codes are not those recorded: the network's tables or the random stream have then changed.
     """
     refuse_unknown("file", name, FILES)
     file = FILES[name]
@@ -365,7 +368,7 @@ def drawn_from_resources(name: str, folder: Path | str) -> Microdata:
 
 
 def digest(microdata: Microdata) -> str:
-    """Return the SHA-256 of names, categories and codes, column by column."""
+    """Return the SHA-256 of names, categories and codes of `microdata`, column by column."""
     state = hashlib.sha256()
     for attribute, column in zip(microdata.domain, microdata.columns, strict=True):
         state.update("\0".join((attribute.name, *attribute.categories, "")).encode())

@@ -29,7 +29,7 @@ SETTLED = 0.002  # of rank correlations: near enough to stop
 
 
 def fit(data: NumericMicrodata, *, sha256: str = "") -> Copula:
-    """Fit margins and correlations; the same records give the same copula, to the last digit.
+    """Fit margins and correlations to `data`; equal data give the same copula, to the last digit.
 
     A margin has at most 101 quantiles, closer together towards both ends, where values spread. No
     quantile is one person's value: each is the mean of five neighbouring order statistics, no two
@@ -39,7 +39,7 @@ def fit(data: NumericMicrodata, *, sha256: str = "") -> Copula:
     ties) *after* the margins' atoms and rounding is that of the file; the matrix of all pairs is
     moved to the nearest with eigenvalues of at least .002.
 
-    The SHA-256 of the published file is for the provenance. Raises `DataError` if records are too
+    The `sha256` of the published file is for the provenance. Raises `DataError` if records are too
     few: below 20.
     """
     if len(data) < FEWEST_RECORDS:
@@ -165,7 +165,7 @@ def _latent(products: Floats, wanted: float) -> float:
 
 
 def expected_rank_correlations(copula: Copula) -> Floats:
-    """Return Spearman's correlations of a copula's records in the long run, the class last."""
+    """Return Spearman's correlations of records of a `copula` in the long run, the class last."""
     expansions = _expansions(copula)
     expected = np.eye(len(expansions))
     for i, j in itertools.combinations(range(len(expected)), 2):
@@ -199,7 +199,7 @@ def _class_codes(copula: Copula, probabilities: Floats) -> npt.NDArray[np.int8]:
 
 
 def sample(copula: Copula, records: int, generator: np.random.Generator) -> NumericMicrodata:
-    """Draw records, by quota: with the margins and the rank correlations of the copula.
+    """Draw so many `records` by quota: with margins and rank correlations of the `copula`.
 
     A stand-in for a published file should have that file's margins and rank correlations; with
     independent draws they would carry a sample's noise on top of the error of the model (at 1,080
@@ -208,8 +208,8 @@ def sample(copula: Copula, records: int, generator: np.random.Generator) -> Nume
     rounds, to where the rank correlations of the values are those expected. Which record gets
     which values is random. With hardly more records than attributes, latents stay as drawn.
 
-    Equal generators give equal records. They are marked with `data_source` "surrogate". Raises
-    `DataError` if no records are asked for.
+    Equal states of the `generator` give equal records. They are marked with `data_source`
+    "surrogate". Raises `DataError` if no records are asked for.
     """
     if records < 1:
         raise DataError(f"{records} records; give at least 1")
@@ -254,7 +254,7 @@ def _records(copula: Copula, latents: Floats) -> NumericMicrodata:
 
 
 def rank_correlations(data: NumericMicrodata) -> Floats:
-    """Return Spearman's correlations of all attributes, and of the class's code last.
+    """Return Spearman's correlations of all attributes of `data`, and of the class's code last.
 
     Ties have mid-ranks. What is constant is correlated with nothing. The shape is
     (attributes, attributes), with a class one more each way.
@@ -274,7 +274,7 @@ def _columns(data: NumericMicrodata) -> list[npt.NDArray[Any]]:
 
 
 def margin_distance(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
-    """Return the Kolmogorov distance of two samples: the largest gap of their distributions."""
+    """Return the Kolmogorov distance of samples `a` and `b`, the largest gap of distributions."""
     first, second = np.sort(a), np.sort(b)
     points = np.concatenate([first, second])
     below_first = np.searchsorted(first, points, side="right") / len(first)
@@ -283,7 +283,7 @@ def margin_distance(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
 
 
 def fidelity(published: NumericMicrodata, drawn: NumericMicrodata) -> pd.DataFrame:
-    """Compare two files of the same attributes, the class among them.
+    """Compare `drawn` records with `published` ones of the same attributes, the class among them.
 
     A row for each margin, then one for each pair: kind ("margin" or "rank_correlation"),
     attribute_1, attribute_2 (empty for a margin), published, surrogate (the two rank correlations;

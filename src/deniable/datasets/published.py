@@ -77,7 +77,7 @@ def draw_surrogate(
 
 
 def read_copula(dataset: NumericDataset, model: Path | str) -> copula.Copula:
-    """Read the copula of a numeric data set.
+    """Read the copula of a numeric `dataset` from the file `model`.
 
     Raises `DataError` if it cannot be read, or is of other attributes or classes than the
     manifest's.
@@ -127,11 +127,12 @@ def read_numeric_csv(
     column_positions: Sequence[int] | None = None,
     delimiter: str = ",",
 ) -> NumericMicrodata:
-    """Read a CSV file of numbers, and of a class if there is one, in chunks.
+    """Read the CSV file `path` of numbers, and of a class if there is one, in chunks.
 
-    Parameters are those of `deniable.records.read_csv`; the position of the class comes last.
-    Raises `DataError`: one message with file, record, column, value and remedy, for what `read_csv`
-    refuses, a value that is missing or no finite number, or a class that is not in the list.
+    `names` are those of the numbers, `class_attribute` is the class; `column_positions`, that of
+    the class last, and `delimiter` are as in `deniable.records.read_csv`. Raises `DataError`: one
+    message with file, record, column, value and remedy, for what `read_csv` refuses, a value that
+    is missing or no finite number, or a class that is not in the list.
     """
     wanted = [*names, *([class_attribute.name] if class_attribute else [])]
     values: list[list[Floats]] = [[] for _ in names]
@@ -197,10 +198,11 @@ def _class_of(numbers: Floats, class_attribute: ClassAttribute) -> ClassCodes:
 def read_data_frame(
     path: Path | str, names: Sequence[str], class_attribute: ClassAttribute | None = None
 ) -> NumericMicrodata:
-    """Read the one data frame of an R data file (.rda): numeric attributes by name, and a class.
+    """Read the one data frame of the R data file (.rda) at `path`: numbers by `names`, a class.
 
-    Raises `DataError`: one message with file, record, column, value and remedy, for a file that
-    cannot be read or holds no data frame or several, and for what `read_numeric_csv` refuses.
+    `class_attribute` is the class, if there is one. Raises `DataError`: one message with file,
+    record, column, value and remedy, for a file that cannot be read or holds no data frame or
+    several, and for what `read_numeric_csv` refuses.
     """
     frame = _only_frame(Path(path))
     wanted = [*names, *([class_attribute.name] if class_attribute else [])]

@@ -84,7 +84,7 @@ class NotInMirror(DataError):  # noqa: N818 - a case to pass over more often tha
 
 
 def from_mirror(dataset: PublishedFile, mirror: Path, target: Path) -> None:
-    """Copy a data set's file from a mirror directory to `target`, verified.
+    """Copy the file of a `dataset` from the directory `mirror` to `target`, verified.
 
     Raises
     ------

@@ -23,7 +23,7 @@ def fit(
     min_support: int = 200,
     min_cell: int = 3,
 ) -> BayesianNetwork:
-    """Fit structure and tables; the same records give the same network, to the last digit.
+    """Fit structure and tables to `microdata`; the same give the same network, to the last digit.
 
     The structure has the largest AIC (log-likelihood in nats less the number of free parameters)
     of all networks with at most `max_parents` parents, found exactly by
@@ -35,7 +35,7 @@ def fit(
     A cell stands for `min_cell` records or more: smaller ones become 0 or `min_cell`, so that each
     category keeps its total in the table. Probabilities are rounded to 4 digits.
 
-    At most 12 attributes are searched. The SHA-256 of the published file is for the provenance.
+    At most 12 attributes are searched. The `sha256` of the published file is for the provenance.
     Raises `DataError` if attributes are too many, records or `min_support` too few, or an option
     makes no sense.
     """
@@ -162,15 +162,15 @@ def _best_structure(
 
 
 def sample(network: BayesianNetwork, records: int, generator: np.random.Generator) -> Microdata:
-    """Draw records, each attribute given its parents, by quota.
+    """Draw so many `records` of a `network`, each attribute given its parents, by quota.
 
     Among the records that use one row of a table, each category gets the expected number, rounded
     up or down at random without bias, and who gets it is random. A stand-in for a published file
     should have that file's margins; with independent draws they would carry a sample's noise on
     top of the error of the model.
 
-    Equal generators give equal records. They come in random order, marked with `data_source`
-    "surrogate".
+    Equal states of the `generator` give equal records. They come in random order, marked with
+    `data_source` "surrogate".
     """
     columns: dict[str, Counts] = {}
     for table in network.tables:
@@ -209,7 +209,7 @@ def _rows_in_use(
 
 
 def pairwise_total_variation(a: Microdata, b: Microdata) -> pd.DataFrame:
-    """Compare the two-way margins of two files, as proportions.
+    """Compare the two-way margins of two files, `a` and `b`, as proportions.
 
     A row for each pair of attributes: attribute_1, attribute_2, total_variation (half the sum of
     absolute differences, in 0 .. 1). Raises `DataError` if the files have different domains or no

@@ -59,7 +59,7 @@ def domain_bounds(values: npt.ArrayLike, factor: float) -> Floats:
 
 
 def sensitivity(method: Variant, clusters: Clusters | Edges, upper: npt.ArrayLike) -> Floats:
-    """Return the sensitivity that a method claims for the centroid of each cluster.
+    """Return the sensitivity that a `method` claims for the centroid of each of `clusters`.
 
     Of n sorted values x_1 .. x_n of [0, U] it is 1 / n times
 
@@ -90,12 +90,12 @@ def sensitivity(method: Variant, clusters: Clusters | Edges, upper: npt.ArrayLik
 
 
 def centroid_of(method: Variant) -> Centroid:
-    """Return which centroid a method gives noise to."""
+    """Return which centroid a `method` gives noise to."""
     return "preprocessed" if method.startswith("idp_cbls") else "mean"
 
 
 def centroids(clusters: Clusters, centroid: Centroid) -> Floats:
-    """Return the centroid of each cluster, shape (attributes, clusters).
+    """Return the `centroid` of each of the `clusters`, shape (attributes, clusters).
 
     If preprocessed ([idp], section 3.2.2), the smallest value is replaced by the second smallest
     and the largest by the second largest: of three values this leaves the middle one.

@@ -15,7 +15,7 @@ from deniable.errors import DeniableError
 
 
 def cluster_starts(records: int, k: int) -> Positions:
-    """Return where clusters of k consecutive values begin; the remainder joins the last cluster.
+    """Return where clusters of `k` consecutive values begin; the remainder joins the last cluster.
 
     There are records // k of them; sizes are k, but for the last, which has k to 2 k - 1 values.
 
@@ -124,17 +124,17 @@ class Edges:
     sizes: Positions
 
     def smallest(self, nth: int = 1) -> Floats:
-        """Return the n-th smallest value of each cluster, n <= 3."""
+        """Return the `nth` smallest value of each cluster, 1 to 3."""
         return self.low[..., nth - 1]
 
     def largest(self, nth: int = 1) -> Floats:
-        """Return the n-th largest value of each cluster, n <= 3."""
+        """Return the `nth` largest value of each cluster, 1 to 3."""
         return self.high[..., nth - 1]
 
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Clusters of consecutive values of each attribute, formed by individual ranking.
+    """Clusters of consecutive values of each attribute, formed by individual `ranking`.
 
     Attributes
     ----------
@@ -175,14 +175,14 @@ class Clusters:
         return np.add.reduceat(apart * apart, self.starts, axis=1)
 
     def smallest(self, nth: int = 1) -> Floats:
-        """Return the n-th smallest value of each cluster (n <= k), shape (attributes, clusters).
+        """Return the `nth` smallest value of each cluster, 1 to k; shape (attributes, clusters).
 
         Equal values count each: of 3, 3, 4 the second smallest is 3.
         """
         return self._numbered(nth, self.starts + (nth - 1))
 
     def largest(self, nth: int = 1) -> Floats:
-        """Return the n-th largest value of each cluster (n <= k), shape (attributes, clusters)."""
+        """Return the `nth` largest value of each cluster, 1 to k; shape (attributes, clusters)."""
         return self._numbered(nth, self.starts + self.sizes - nth)
 
     def _numbered(self, nth: int, positions: Positions) -> Floats:
@@ -193,7 +193,7 @@ class Clusters:
         return self.ranking.values[:, positions]
 
     def within(self, means: Floats) -> Floats:
-        """Return means of clusters, kept between their smallest and largest value.
+        """Return `means` of clusters, kept between their smallest and largest value.
 
         Rounding could take them out; the mean of equal values is so exactly that value.
         """
@@ -207,7 +207,7 @@ class Clusters:
     def expand(self, of_clusters: Floats) -> Floats:
         """Give each record, in the original order, the value of its cluster.
 
-        From values of shape (..., attributes, clusters) to some of (..., records, attributes).
+        From values `of_clusters` (..., attributes, clusters) to some of (..., records, attributes).
         """
         given = np.asarray(of_clusters, dtype=float)
         expected = (self.ranking.attributes, self.number)

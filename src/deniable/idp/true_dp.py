@@ -167,7 +167,7 @@ def histograms(values: ArrayLike, labels: Codes, classes: int, upper: Floats, bi
 
 
 def binned(values: Floats, upper: Floats, bins: int) -> Counts:
-    """Return the bin of each value; what is outside [0, U_j] goes to the nearest bin."""
+    """Return in which of `bins` of [0, `upper`] each of `values` is; outside, the nearest bin."""
     places = np.floor(np.clip(values / upper, 0.0, 1.0) * bins)
     return np.minimum(places, bins - 1).astype(np.int64)
 
@@ -199,8 +199,8 @@ def median_log_densities(values: Floats, upper: float, epsilon: float) -> tuple[
     """Return the intervals of [0, U], and the log weight of each, for a private median.
 
     The score of a point is minus the distance of the number of values below it from half of all;
-    one record changes it by at most 1. Values, shape (records,), outside [0, U] are taken as its
-    ends; U and epsilon are above 0.
+    one record changes it by at most 1. `values`, shape (records,), outside [0, U] are taken as its
+    ends; U, which is `upper`, and `epsilon` are above 0.
 
     Returns
     -------
@@ -243,14 +243,14 @@ def class_medians(
 
 @dataclass(frozen=True)
 class ThresholdRule:
-    """Answers one class, 0 or 1, above a threshold of one attribute, and the other below."""
+    """Answers class `above`, 0 or 1, over a `threshold` of column `attribute`, else the other."""
 
     attribute: int
     threshold: float
     above: int
 
     def predict(self, values: ArrayLike) -> Counts:
-        """Return the class of each record, shape (records,)."""
+        """Return the class of each record, shape (records,), of `values` (records, attributes)."""
         column = np.asarray(values, dtype=float)[:, self.attribute]
         return np.asarray(np.where(column > self.threshold, self.above, 1 - self.above))
 
@@ -260,9 +260,10 @@ def rule_log_densities(
 ) -> tuple[Floats, Floats]:
     """Return the intervals for the threshold of one attribute, and the log weight of each rule.
 
-    The score of a rule is the summed weight of the records that it classifies rightly; the weights
-    of the classes are public and at most 1, so one record changes it by at most 1. Attributes
-    count alike: widths are in units of U.
+    The score of a rule is the summed weight of the records that it classifies rightly; `weights` of
+    the classes are public and at most 1, so one record changes it by at most 1. Attributes count
+    alike: widths are in units of U, `upper`. `values` of the attribute and `labels`, 0 or 1, have
+    the shape (records,); `epsilon` is that of a rule drawn by the log weights.
 
     Returns
     -------

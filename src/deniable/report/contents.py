@@ -17,23 +17,31 @@ from deniable.release import folders_of, shown_of
 
 @dataclass(frozen=True)
 class ReleaseFiles:
-    """What a release left behind, as far as the page shows it."""
+    """What a release left behind, as far as the page shows it.
 
-    description: Mapping[str, Any]  # release.json
-    tables: Mapping[str, pd.DataFrame]  # by the names of their files; a rehearsal's also ``check``
-    adjustment: Mapping[str, Any] | None = None  # adjustment.json, of a release of categories
+    The `description` is release.json; `tables` are by the names of their files, a rehearsal's also
+    ``check``; `adjustment` is adjustment.json, of a release of categories.
+    """
+
+    description: Mapping[str, Any]
+    tables: Mapping[str, pd.DataFrame]
+    adjustment: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What the report is made of."""
+    """What the report is made of: `releases`, `sources` of data, the `seed`, and more.
 
-    tables: Tables  # that the run made; a section without its tables is left out
-    figures: Mapping[str, str]  # as SVG
+    `tables` are those that the run made, and a section without its tables is left out. `figures`
+    are SVG, `findings` Markdown, `facts` versions, the `config` is YAML.
+    """
+
+    tables: Tables
+    figures: Mapping[str, str]
     releases: Sequence[ReleaseFiles]
     sources: Sequence[Source]
-    findings: str  # as Markdown
-    facts: Mapping[str, str]  # versions
+    findings: str
+    facts: Mapping[str, str]
     seed: int
     config: str
 
@@ -43,7 +51,7 @@ class Contents:
         return any(source.kind == "surrogate" for source in self.sources)
 
     def runs(self, tables: Iterable[str]) -> list[int]:
-        """Return how many runs stand behind a number of some tables that studies fill."""
+        """Return how many runs stand behind a number of those of `tables` that studies fill."""
         asked = (self.tables[name]["replicates"] for name in tables if name in self.tables)
         return sorted({int(n) for replicates in asked for n in replicates.dropna().unique()})
 
@@ -56,7 +64,7 @@ def gather(files: Any, config: Mapping[str, Any]) -> Contents:
     return Contents(
         tables={Path(path).stem: read_table(path) for path in [*files.tables, *files.audits]},
         figures={Path(path).stem: Path(path).read_text(encoding="utf-8") for path in files.figures},
-        releases=read_releases(files.releases),
+        releases=_read_releases(files.releases),
         sources=[_told(read_source(path), config) for path in files.sources],
         findings=Path(files.findings).read_text(encoding="utf-8"),
         facts=run_facts(),
@@ -71,7 +79,7 @@ def _told(source: Source, config: Mapping[str, Any]) -> Source:
     return replace(source, sha256="") if real else source
 
 
-def read_releases(left: Sequence[str]) -> list[ReleaseFiles]:
+def _read_releases(left: Sequence[str]) -> list[ReleaseFiles]:
     """Read the files of all releases, by the folders and receipts that they leave."""
     return [_files(shown_of(folder)) for folder in folders_of(left)]
 

@@ -31,10 +31,10 @@ DECISIONS = {
 
 
 def in_short(contents: Contents) -> Row:
-    """Prepare the verdicts on all papers: claims of privacy first, the worst of them first."""
+    """Prepare the verdicts in `contents` on all papers: claims of privacy first, worst first."""
     found = [(page, page.verdicts_on(contents.tables)) for page in PAGES if page.verdicts]
     privacy = [(page, each) for page, of in found for each in of.privacy]
-    claims, taken_back = claims_at_once(contents.tables)
+    claims, taken_back = _claims_at_once(contents.tables)
     return {
         "privacy": sorted(privacy, key=lambda row: (ORDER.index(row[1].verdict), -row[1].times)),
         "papers": [
@@ -50,7 +50,7 @@ def in_short(contents: Contents) -> Row:
     }
 
 
-def claims_at_once(tables: Tables) -> tuple[dict[str, list[tuple[str, str]]], Counter[str]]:
+def _claims_at_once(tables: Tables) -> tuple[dict[str, list[tuple[str, str]]], Counter[str]]:
     """Count, by paper, the verdicts on its sentences that stand among those of all papers.
 
     By Holm's procedure over all, but for results that leave nothing to chance; with numbers in
@@ -76,7 +76,7 @@ def claims_at_once(tables: Tables) -> tuple[dict[str, list[tuple[str, str]]], Co
 
 
 def risen(suspicion: float, epsilon: float) -> float:
-    """Return the largest probability to which a report of some epsilon can raise a suspicion.
+    """Return the largest probability to which a report of `epsilon` can raise a `suspicion`.
 
     Bayes' rule, with a report that is exp(epsilon) times as likely if the suspicion is true.
 
@@ -96,12 +96,12 @@ def _stated(privacy: pd.DataFrame) -> Row | None:
 
 
 def findings(contents: Contents) -> Row:
-    """Prepare the findings, and whether they are about this run."""
+    """Prepare the findings of `contents`, and whether they are about this run."""
     return {"findings": contents.findings, "as_written": is_run_of_findings(contents)}
 
 
 def is_run_of_findings(contents: Contents) -> bool:
-    """Return whether this run has the seed, the size and the data that the findings name.
+    """Return whether the run of `contents` has the seed, size and data that the findings name.
 
     Their "seed 5, up to 1,000 runs" gives the seed and the largest number of runs of any study.
     """
@@ -117,7 +117,7 @@ def is_run_of_findings(contents: Contents) -> bool:
 
 
 def run(contents: Contents) -> Row:
-    """Prepare what the run was made from."""
+    """Prepare what the run of `contents` was made from."""
     shown = ("sources", "seed", "facts", "config")
     return {"papers": PAPERS} | {name: getattr(contents, name) for name in shown}
 
@@ -126,7 +126,7 @@ def run(contents: Contents) -> Row:
 
 
 def releases(all_files: Sequence[ReleaseFiles]) -> Row:
-    """Prepare what the page says of each release of categories, of numbers, and collection."""
+    """Prepare what the page says of releases, `all_files`: of categories, numbers, collections."""
     names = [each.description["release"] for each in all_files]
     return {
         "replicas": any(name.startswith(REPLICA) for name in names),
@@ -135,13 +135,13 @@ def releases(all_files: Sequence[ReleaseFiles]) -> Row:
             for each in all_files
             if "estimates" in each.tables and "audit" not in each.tables
         ],
-        "planned": [each.description for each in all_files if is_planned(each)],
+        "planned": [each.description for each in all_files if _is_planned(each)],
         "numeric": [_numeric(each) for each in all_files if "audit" in each.tables],
         "collections": [_collection(each) for each in all_files if "independence" in each.tables],
     }
 
 
-def is_planned(files: ReleaseFiles) -> bool:
+def _is_planned(files: ReleaseFiles) -> bool:
     """Return whether a release is of a file of one's own."""
     return bool(files.description["parameters"]["mechanism"] == "plan")
 
@@ -162,7 +162,7 @@ def _categorical(files: ReleaseFiles) -> Row:
 
 
 def distances(check: pd.DataFrame) -> Row:
-    """Return the mean distances of a rehearsal's files from the truth, by kind of table."""
+    """Return the mean distances from the truth in a rehearsal's `check`, by kind of table."""
     pairs = check["attributes"].str.contains(" x ")
     kinds = {
         "single attributes": ~pairs,

@@ -55,7 +55,7 @@ def write(output: Path | str, contents: Contents) -> None:
 
 
 def render(contents: Contents) -> str:
-    """Return the whole report as one page of HTML, with its figures and tables."""
+    """Return the report of `contents` as one page of HTML, with its figures and tables."""
     templates = _environment(contents, "", inline_svg)
     shown = _possible(contents)
     ids = {section.id: f"#{section.id}" for page in shown for section in page.sections}
@@ -70,7 +70,7 @@ def render(contents: Contents) -> str:
 
 
 def render_pages(contents: Contents) -> Iterator[tuple[str, str]]:
-    """Yield the files of the report by name: pages, and what they load from their folder."""
+    """Yield the files of a report of `contents` by name: pages, and what they load."""
     templates = _environment(
         contents, "../", lambda svg, id, shows: linked_svg(svg, f"figures/{id}.svg", shows)
     )
@@ -95,9 +95,10 @@ def render_pages(contents: Contents) -> Iterator[tuple[str, str]]:
 
 
 def without_long_tables(body: str, section: str) -> tuple[str, dict[str, str]]:
-    """Return HTML without what is long and opens on request, and that by names.
+    """Return `body`, HTML, without what is long and opens on request, and that by names.
 
-    In its place stand the files that it names, or that the section does; what has none stays.
+    In its place stand the files that it names, or that the `section` of this id does; what has none
+    stays.
 
     >>> without_long_tables("<details><summary>a</summary>b</details>", "s")
     ('<details><summary>a</summary>b</details>', {})

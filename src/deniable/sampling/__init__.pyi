@@ -11,6 +11,8 @@ from .keyed import (
     KeyedDraws as KeyedDraws,
     KeyedStream as KeyedStream,
     Numbers as Numbers,
+    Words as Words,
+    by_words as by_words,
     framed as framed,
     new_key as new_key,
 )

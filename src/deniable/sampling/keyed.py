@@ -49,7 +49,6 @@ VERSION = b"deniable keyed draws 1"
 KEY_BYTES = 32
 BLOCK_BYTES = 16
 NARROW, WIDE = 16, 64  # bits of a word
-CHUNK_RECORDS = 1 << 16  # whose words are made at a time, to order all
 PURPOSES = {NARROW: "outcome", WIDE: "wide outcome"}
 
 Words = npt.NDArray[np.unsignedinteger]
@@ -106,24 +105,14 @@ class KeyedDraws:
         A permutation of 0 .. records - 1, shape (records,), uniform but for records that tie in
         all 128 bits.
         """
-        first: Words = np.empty(records, dtype=np.uint64)
-        for start, words in self._order_words(records):
-            first[start : start + len(words)] = words[:, 0]
-        order = np.argsort(first)
-        for start in range(0, records, CHUNK_RECORDS):
-            part = first[order[start : start + CHUNK_RECORDS + 1]]
-            if np.any(part[1:] == part[:-1]):
-                second = np.concatenate([each[:, 1] for _, each in self._order_words(records)])
-                return np.lexsort((second, first))
-        return order
+        return by_words(self.order_words(range(records)))
 
-    def _order_words(self, records: int) -> Iterator[tuple[int, Words]]:
-        """Yield the two words of each record that order them, and the first record's number."""
-        counter = modes.CTR(bytes(BLOCK_BYTES))
+    def order_words(self, records: range) -> Words:
+        """Return the two words of each of the `records` that order all, shape (records, 2)."""
+        counter = modes.CTR(records.start.to_bytes(BLOCK_BYTES, "big"))
         stream = Cipher(algorithms.AES(self.subkey("order", ())), counter).encryptor()
-        for start in range(0, records, CHUNK_RECORDS):
-            made = stream.update(bytes(BLOCK_BYTES * min(CHUNK_RECORDS, records - start)))
-            yield start, np.frombuffer(made, dtype="<u8").reshape(-1, 2)
+        made = stream.update(bytes(BLOCK_BYTES * len(records)))
+        return np.frombuffer(made, dtype="<u8").reshape(-1, 2)
 
     def column(self, names: Sequence[str], records: int | Numbers) -> "KeyedColumn":
         """Return what reports on the attributes `names`, together, are drawn from.
@@ -202,6 +191,15 @@ class KeyedColumn:
         key = self.draws.subkey("continuation", self.names)
         # Single blocks, no two of them alike: what this mode is unfit for does not occur.
         return Cipher(algorithms.AES(key), modes.ECB()).encryptor()
+
+
+def by_words(words: Words) -> Positions:
+    """Return the positions of records in the order of their two `words`, then as they stand."""
+    first = words[:, 0].copy()
+    order = np.argsort(first)
+    first = first[order]
+    tied = np.any(first[1:] == first[:-1])
+    return np.lexsort((words[:, 1], words[:, 0])) if tied else order
 
 
 class KeyedStream:

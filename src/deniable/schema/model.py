@@ -198,6 +198,22 @@ class Schema(Strict):
                 raise ValueError(f"column {name!r} stands there {times} times; allowed: once")
         return self
 
+    @model_validator(mode="after")
+    def _in_the_encoding(self) -> Self:
+        """Refuse what the protected file could not hold."""
+        for column in self.columns if self.file.encoding else ():
+            for text in (column.name, *column.categories, *column.missing.values):
+                try:
+                    text.encode(self.file.encoding or "")
+                except UnicodeError:
+                    raise ValueError(
+                        f"{text!r} of column {column.name!r}; allowed: what the encoding "
+                        f"{self.file.encoding} has"
+                    ) from None
+                except LookupError:  # who opens the file tells of it
+                    return self
+        return self
+
     def __getitem__(self, name: str) -> Column:
         """Return the column of a name."""
         for column in self.columns:

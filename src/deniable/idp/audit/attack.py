@@ -174,14 +174,14 @@ class Blocks:
 
     @classmethod
     def of(cls, clusters: Positions) -> "Blocks":
-        """Make blocks of the cluster of each record."""
+        """Make blocks of `clusters`, the cluster of each record."""
         order = np.argsort(clusters, kind="stable")
         return cls(order, np.flatnonzero(np.diff(clusters[order], prepend=-1)))
 
     def are_constant_in(self, released: Floats) -> Flags:
         """Return whether all records of every cluster have one value, by run.
 
-        From values of shape (runs, records).
+        The values `released` have the shape (runs, records).
         """
         values = released[:, self.order]
         highest = np.maximum.reduceat(values, self.starts, axis=1)

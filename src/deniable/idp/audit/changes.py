@@ -82,9 +82,9 @@ class Cut:
     def candidates(self, lowest: Floats, highest: Floats) -> Floats:
         """Return the values that may have to be put into each cluster to change it most.
 
-        These are, shape (clusters, 8), both ends of the range of the value that is put in, shape
-        (clusters,) each, and the three smallest and three largest values: one of them may be the
-        value that is taken out.
+        These are, shape (clusters, 8), both ends of the range of the value that is put in, `lowest`
+        and `highest`, shape (clusters,) each, and the three smallest and three largest values: one
+        of them may be the value that is taken out.
         """
         at = np.arange(EDGE)
         low = np.minimum(self.starts[:, None] + at, self.stops[:, None] - 1)
@@ -95,8 +95,8 @@ class Cut:
     def exchanged(self, clusters: Positions, removed: Positions, inserted: Floats) -> Edges:
         """Return the edges of clusters that lose one value and get another.
 
-        Given are the clusters, the positions of the values that go, and the values that come, as
-        arrays that broadcast to each other.
+        Given are the `clusters`, the positions of the values that go, `removed`, and the values
+        that come, `inserted`, as arrays that broadcast to each other.
         """
         shape = np.broadcast_shapes(clusters.shape, removed.shape, inserted.shape)
         start, stop = self.starts[clusters][..., None], self.stops[clusters][..., None]
@@ -119,7 +119,7 @@ class Cut:
         return np.where(there, self.values[inside], if_not)
 
 
-def centroid_change(
+def _centroid_change(
     centroid: Centroid, before: Edges, after: Edges, removed: Floats, inserted: Floats
 ) -> Floats:
     """Return how much the centroids of clusters change when one value replaces another.
@@ -243,5 +243,5 @@ class Moves:
         before = Edges(edges.low[clusters], edges.high[clusters], edges.sizes[clusters])
         after = self.cut.exchanged(clusters, removed, inserted)
         gone = self.cut.values[removed]
-        change = centroid_change(self.centroid, before, after, gone, inserted)
+        change = _centroid_change(self.centroid, before, after, gone, inserted)
         return Changes(np.broadcast_to(clusters, change.shape), change, after)

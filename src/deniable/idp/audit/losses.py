@@ -42,7 +42,7 @@ from deniable.idp.methods import Variant, sensitivity
 
 
 def distance_in_scales(distance: Floats, scale: Floats) -> Floats:
-    """Return |distance| / scale, with 0 / 0 = 0: nothing is told by what does not change."""
+    """Return |`distance`| / `scale`, with 0 / 0 = 0: nothing is told by what does not change."""
     far = np.abs(distance)
     found = np.where(far > 0, np.inf, 0.0)
     return np.divide(far, scale, out=found, where=scale > 0)
@@ -53,7 +53,8 @@ def loss_between(
 ) -> Floats:
     """Return the largest |log likelihood ratio| between two clipped noisy centroids.
 
-    These are arrays that broadcast to each other; centroids lie in [0, upper], scales are >= 0.
+    `centre` and `other`, in [0, `upper`], with `scale` and `other_scale`, >= 0: arrays that
+    broadcast to each other.
     """
     m, b, m2, b2 = np.broadcast_arrays(centre, scale, other, other_scale)
     found = np.where((b > 0) | (b2 > 0) | (m != m2), np.inf, 0.0)
@@ -81,7 +82,7 @@ class Loss(Protocol):
 class FrozenScale:
     """Reading (i): what is computed at the actual data set, the scale, is held fixed.
 
-    The scales, shape (clusters,), are those of the mechanism that ships.
+    The `scales`, shape (clusters,), are those of the mechanism that ships.
     """
 
     scales: Floats
@@ -94,8 +95,8 @@ class FrozenScale:
 class AsItRuns:
     """Reading (ii): the algorithm as it runs on both data sets, each with its own scales.
 
-    Centres and scales, shape (clusters,), are those of the mechanism that ships; epsilon is that of
-    the attribute.
+    `centres` and `scales`, shape (clusters,), are those of the mechanism that ships, by the
+    `method` with the clusters of the `cut`; `epsilon` is that of the attribute.
     """
 
     method: Variant
@@ -130,7 +131,7 @@ class Losses:
 
 
 def losses_within_fixed_clusters(moves: Moves, loss: Loss) -> Losses:
-    """Return the losses if records kept their clusters whatever their values.
+    """Return the losses of `moves` by `loss` if records kept their clusters whatever their values.
 
     This is what the paper's composition takes for granted, and what no ranking does.
     """
@@ -139,7 +140,7 @@ def losses_within_fixed_clusters(moves: Moves, loss: Loss) -> Losses:
 
 
 def losses_of_clusters_formed_anew(moves: Moves, loss: Loss) -> Losses:
-    """Return the losses when each neighbour is ranked and cut into clusters of its own."""
+    """Return the losses of `moves` by `loss` when each neighbour is ranked and cut anew."""
     cluster_of = moves.cut.cluster_of
     within = loss(moves.within).max(axis=1)
     staying = Losses(np.maximum.reduceat(within, moves.cut.starts), within)

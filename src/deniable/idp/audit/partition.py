@@ -38,7 +38,7 @@ from deniable.idp.microaggregation import Ranking
 def visible(clusters: Positions, centres: Floats, scales: Floats) -> Positions:
     """Return the visible block of each record: exact centroids that are equal look like one.
 
-    Given are the cluster of each record, and the centres and scales of the clusters.
+    Given are the cluster of each record, `clusters`, and the `centres` and `scales` of these.
     """
     blocks = np.arange(centres.size)
     exact = np.flatnonzero(scales == 0)
@@ -64,7 +64,7 @@ def _log_of_one_value(
     return float(np.logaddexp(at_0, at_upper))
 
 
-def unlabelled(blocks: Positions, others: Sequence[Positions]) -> tuple[int, ...]:
+def _unlabelled(blocks: Positions, others: Sequence[Positions]) -> tuple[int, ...]:
     """Return what a shuffled file shows of the blocks of one attribute, without any label.
 
     The number of blocks, and for each other attribute the sum of squared numbers of records that a
@@ -84,7 +84,8 @@ def refutation_by_a_full_shift(centres: Floats, scales: Floats, upper: float) ->
     Each cluster then hands its first value down, so that those of the neighbour tie all clusters
     together. Above 0, the exact epsilon of the released records is infinite.
 
-    Centres and scales are those of the mechanism that ships, of clusters of two records or more.
+    `centres`, in [0, `upper`], and `scales` are those of the mechanism that ships, of clusters of
+    two records or more.
     """
     if centres.size == 1:
         return 0.0
@@ -120,11 +121,11 @@ def shown_when_shuffled(
 
     table = np.asarray(columns, dtype=float)
     own, *others = shown(table, scales)
-    before = unlabelled(own, others)
+    before = _unlabelled(own, others)
     for record in np.argsort(table[:, 0], kind="stable")[: 2 * k]:
         changed = table[:, :1].copy()
         changed[record] = upper
         (blocks,) = shown(changed, scales[:1])
-        if unlabelled(blocks, others) != before:
+        if _unlabelled(blocks, others) != before:
             return True
     return False

@@ -17,10 +17,11 @@ COUNTED: Mapping[str, type[ProjectiveGeometry] | type[HadamardResponse]] = {
 def by_protocols(
     true: Counts, epsilon: float, generator: np.random.Generator
 ) -> Iterator[tuple[str, Floats]]:
-    """Yield what protocols estimate from the reports of tables with axes run, cell.
+    """Yield what protocols of `epsilon` estimate from reports of `true` tables, axes run, cell.
 
     By their own inverses, unbiased whatever the tables. The bits of unary encoding are reported
-    independently of each other, and alike whatever the number of cells: numbers of ones are drawn.
+    independently of each other, and alike whatever the number of cells: numbers of ones are drawn,
+    as all else from the `generator`.
     """
     records, m = int(true[0].sum()), true.shape[1]
     for name, protocol in COUNTED.items():

@@ -58,9 +58,9 @@ def consistency_table(
 ) -> pd.DataFrame:
     """Return how far views disagree and tables are from the truth, before and after.
 
-    Files by name should have few attributes: the programs have a variable an effect. The
+    `files` by name should have few attributes: the programs have a variable an effect. The
     ``probabilities`` are the p, ``sizes`` (of `OTHER_SIZE`) k, attributes a table of a view; of
-    ``replicates`` it takes 2 at least.
+    ``replicates``, drawn with the `seed`, it takes 2 at least.
 
     Returned is a row a setting, kind of tables and method, of `COLUMNS`.
 
@@ -92,10 +92,11 @@ def collected(
     generator: np.random.Generator,
     block_size: int = BLOCK_SIZE,
 ) -> list[NoisyTable]:
-    """Return the tables of all views, each from its own share of the clients.
+    """Return the tables of all `views` of `data`, each from its own share of the clients.
 
-    Each true record is dealt to one view; p is the probability to ``keep``. Estimates are unbiased;
-    the precision is the number of clients.
+    The `generator` deals each true record to one view, whose clients answer in blocks of
+    `block_size`; p is the probability to ``keep``. Estimates are unbiased; the precision is the
+    number of clients.
     """
     found = []
     parts = np.array_split(generator.permutation(len(data)), len(views))
@@ -207,7 +208,7 @@ def _printed_feasible(noisy: Sequence[NoisyTable], names: Combination) -> bool:
 
 
 def worked(given: Given) -> dict[str, pd.DataFrame]:
-    """Work the examples in fractions, and make tables agree that randomized views gave."""
+    """Work examples in fractions; make tables agree that randomized views of `given` data gave."""
     consistent = consistency_table(given.data, PROBABILITIES, seed=given.seed)
     return {
         "rrba_examples": worked_cases().assign(data_source="formula"),

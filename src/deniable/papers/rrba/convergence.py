@@ -64,7 +64,7 @@ LARGEST_ERROR = 1.0
 
 @dataclass(frozen=True)
 class Followed:
-    """The cell of a file that a run follows: two attributes, a cell of their table.
+    """The cell of a file that a run follows: two attributes, `combination`, a `cell` of the table.
 
     The ``proportions``, shape (cells,), are those of the table in the file.
     """
@@ -81,7 +81,7 @@ class Followed:
 
 @dataclass(frozen=True, eq=False)
 class Convergence:
-    """Simulates runs of RRBA on data sets, by name, and says when they have converged.
+    """Simulates runs of RRBA on data sets, `files` by name, and says when they have converged.
 
     A run has 2 ``blocks`` or more; ``reference`` are the truthful answers that the criterion
     ``precise`` takes for its measure. A cell has ``dataset``, ``probability``, ``block_size``,
@@ -91,10 +91,12 @@ class Convergence:
     files: Mapping[str, Microdata]
     blocks: int = 200
     reference: int = 500
-    _followed: dict[tuple[str, float], Followed] = field(default_factory=dict, repr=False)
+    _followed: dict[tuple[str, float], Followed] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what names each output of a run: criterion, measure.
+        """Return what names each output of a run, in every `cell`: criterion, measure.
 
         For each criterion
 
@@ -126,7 +128,7 @@ class Convergence:
         return np.stack([*self._outcomes(runs, followed, size)], axis=1)
 
     def followed(self, dataset: str, probability: float) -> Followed:
-        """Return the cell of a data set's pairs of attributes closest to a probability."""
+        """Return the cell of the pairs of attributes of a `dataset` closest to a `probability`."""
         key = dataset, probability
         if key not in self._followed:
             refuse_unknown("data set", dataset, self.files)
@@ -170,9 +172,9 @@ def _error(value: Floats, truth: float) -> Floats:
 
 
 def closest_cell(data: Microdata, probability: float) -> Followed:
-    """Return the cell, of all tables of two attributes, whose proportion is closest.
+    """Return the cell, of all tables of two attributes, with a proportion closest to `probability`.
 
-    Of equally close ones the first, in the order of the file's attributes.
+    Of equally close ones the first, in the order of the attributes of `data`.
     """
     found = []
     for combination in combinations(data.domain.names, 2):
@@ -189,7 +191,7 @@ def interval_width(estimate: npt.ArrayLike, size: int) -> Floats:
 
     2 z sqrt(v (1 - v) / n) where the count v n is over 5, else that of the interval of the log
     odds, with the count taken as at least one half. The text writes 2 z_{1 - alpha / 2 sigma}. The
-    estimate v may be any number, for printed tables leave [0, 1]; n is the size of a block.
+    `estimate` v may be any number, for printed tables leave [0, 1]; n is the `size` of a block.
     """
     v = np.asarray(estimate, dtype=float)
     inside = np.clip(v, 0.5 / size, 1 - 0.5 / size)

@@ -64,8 +64,8 @@ def epsilon_table(
 ) -> pd.DataFrame:
     """Return claimed and exact epsilons of answers, views and rounds.
 
-    Views of the data sets, by name, are those of pairs. The ``probabilities`` are the p, the
-    ``floors``, in (0, 1], of tables that are made of the data; ``rounds``: how often a client
+    Views of the data sets, `files` by name, are those of pairs. The ``probabilities`` are the p,
+    the ``floors``, in (0, 1], of tables that are made of the data; ``rounds``: how often a client
     answers again.
 
     Columns are `EPSILON_COLUMNS`. ``unit``: "answer", "view", or "rounds". ``table``: "uniform"
@@ -152,7 +152,7 @@ def figure_4_table(floors: Sequence[float] = ()) -> pd.DataFrame:
     """Return the curve of Figure 4, epsilon over p by (6), and what is exact beside it.
 
     Columns are ``curve`` ("claimed", "uniform", or "lowest", of tables of four cells that touch one
-    of the floors), ``cells``, ``floor``, ``p``, ``epsilon``.
+    of the `floors`), ``cells``, ``floor``, ``p``, ``epsilon``.
     """
     rows: list[tuple[str, int, float, float, float]] = []
     for p in CURVE:
@@ -164,7 +164,7 @@ def figure_4_table(floors: Sequence[float] = ()) -> pd.DataFrame:
 
 
 def priced(given: Given) -> dict[str, pd.DataFrame]:
-    """Hold Theorem 4.1 against the exact epsilons of answers, views and rounds."""
+    """Hold Theorem 4.1 against exact epsilons of answers, views and rounds of what is `given`."""
     epsilons = epsilon_table(given.data, **given.settings)
     return {
         "rrba_epsilon": epsilons.assign(data_source="network"),
@@ -219,13 +219,13 @@ def example_records() -> Microdata:
 def two_coins(truth: Fraction) -> Fraction:
     """Return the chance of a "Yes" under two fair coins: p / 2 + 1 / 4 (Figure 1).
 
-    The truth is the proportion of true "Yes".
+    The `truth` is the proportion of true "Yes".
     """
     return truth / 2 + Fraction(1, 4)
 
 
 def two_coins_estimate(reported: Fraction) -> Fraction:
-    """Return 2 (q - 1/4), the estimate from the proportion q of reported "Yes" (section 1)."""
+    """Return 2 (q - 1/4), the estimate from the proportion q `reported` of "Yes" (section 1)."""
     return 2 * (reported - Fraction(1, 4))
 
 
@@ -325,7 +325,7 @@ def _two_step() -> Iterator[tuple[Any, ...]]:
 
 
 def projected(noisy: Sequence[int], total: int) -> list[Fraction]:
-    """Return the closest non-negative table of a total, exactly.
+    """Return the non-negative table of a `total` that is closest to a `noisy` one, exactly.
 
     One number is added to all cells, and what falls below 0 is cut off: of the numbers that give
     the n largest cells alone that total, for each n, the smallest.
@@ -341,7 +341,7 @@ def projected(noisy: Sequence[int], total: int) -> list[Fraction]:
 
 
 def independent(table: Sequence[Fraction]) -> list[Fraction]:
-    """Return the expected counts of a table of two binary attributes under independence.
+    """Return the expected counts of a `table` of two binary attributes under independence.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from deniable.study import Agreement, PrivacyVerdict, Verdicts, agreement_of
 
 
 def in_short(tables: Tables) -> Verdicts:
-    """Return what becomes of Theorem 4.1, and how many printed numbers agree."""
+    """Return what becomes of Theorem 4.1 in `tables`, and how many printed numbers agree."""
     return Verdicts(privacy=[*_theorem(tables)], numbers=[*_numbers(tables)])
 
 

@@ -77,9 +77,9 @@ MOST_HELD, CONSERVATIVE, WRONGLY = 0.06, 0.04, 0.05
 
 
 def proportions(k: int, margins: str, effect: float, pattern: str = "all") -> Floats:
-    """Return the cells of a table of 2 to 4 attributes, see the module; the effect is rho.
+    """Return the cells of a table of `k`, 2 to 4, attributes, see the module; `effect` is rho.
 
-    Margins are "uniform" or "skewed", the pattern "all" or "pair".
+    `margins` are "uniform" or "skewed", the `pattern` is "all" or "pair".
 
     Examples
     --------
@@ -107,7 +107,7 @@ def proportions(k: int, margins: str, effect: float, pattern: str = "all") -> Fl
 
 
 def keep_for(epsilon: float, cells: int) -> float:
-    """Return the p at which a uniform table of so many cells has this exact epsilon.
+    """Return the p at which a uniform table of so many `cells` has this exact `epsilon`.
 
     The inverse of epsilon = ln(1 + p m / (1 - p)).
 
@@ -129,7 +129,7 @@ class Table3:
     """
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what names each output of a trial: hypothesis, method, epsilon_exact."""
+        """Return what names each output in a `cell`: hypothesis, method, epsilon_exact."""
         releases = self._releases(cell)
         return [
             {"hypothesis": hypothesis, "method": method, "epsilon_exact": releases[method].epsilon}
@@ -176,7 +176,7 @@ class IndependencePower:
             self.looks.append(2 * self.looks[-1])
 
     def wanted(self, cell: Cell, values: Floats) -> int:
-        """Return how many trials to have in all, given the first ones, (trials, outputs)."""
+        """Return how many trials a `cell` is to have, given first `values`, (trials, outputs)."""
         later = [look for look in self.looks if look > len(values)]
         if cell["effect"] or not later:
             return len(values)
@@ -185,7 +185,7 @@ class IndependencePower:
         return later[0] if UNDECIDED in sizes else len(values)
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what names each output of a trial: method, epsilon_exact, measure, looks.
+        """Return what names each output in a `cell`: method, epsilon_exact, measure, looks.
 
         - ``rejected``: whether the method rejects;
         - ``valid`` (channel-aware): whether its rule of validity holds;
@@ -259,7 +259,7 @@ def _decisions(
 
 
 def counted(results: pd.DataFrame) -> pd.DataFrame:
-    """Add the number rejected and the trials to results in per cent, with exact intervals.
+    """Add the number rejected and the trials to `results` in per cent, with exact intervals.
 
     Student's interval, which summaries have, says nothing where all trials agree; Clopper and
     Pearson's takes its place. ``rejected`` and ``trials`` stand in front of ``regenerated``.
@@ -275,7 +275,7 @@ def counted(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def judged(results: pd.DataFrame) -> pd.DataFrame:
-    """Add to sizes, beside what `counted` adds, whether they are held: `SIZES`.
+    """Add to `results`, beside what `counted` adds, whether sizes are held: `SIZES`.
 
     ``size`` is empty for what is no size.
     """
@@ -289,6 +289,8 @@ def decided_sizes(
     rejected: npt.ArrayLike, trials: npt.ArrayLike, looks: npt.ArrayLike
 ) -> npt.NDArray[np.str_]:
     """Return what is decided of sizes, `SIZES`: see the module; all shapes broadcast.
+
+    Of the `trials` of each so many are `rejected`; it is looked at `looks` times at most.
 
     Examples
     --------

@@ -90,5 +90,5 @@ MAIN_READINGS = {
 
 
 def dataset_of(file: str) -> str:
-    """Return the data set that a file stands for: its name up to the first underscore."""
+    """Return the data set that a `file` stands for: its name up to the first underscore."""
     return file.split("_", maxsplit=1)[0]

@@ -92,7 +92,7 @@ Released = Iterator[tuple[str, tuple[str, ...], Floats]]
 """Method, readings, tables with axes run, cell."""
 
 
-class Method(NamedTuple):
+class _Method(NamedTuple):
     """A way to release a table, the readings of it (keys of `METRICS`), and whom it trusts.
 
     The last is "local"; "central" where a curator sees the true table; "oracle" where the p takes
@@ -106,28 +106,24 @@ class Method(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Simulation:
-    """What the two studies share: files by name, their true tables, measures and their names.
-
-    Which sets of attributes are released ``subsets`` and ``subset_seed`` say, as `drawn_sets` takes
-    them; ``block_size`` is B.
-    """
+    """What the two studies share: files by name, their true tables, measures and their names."""
 
     files: Mapping[str, Microdata]
     subsets: int = 40
     subset_seed: int = 2024
     block_size: int = 250
     _true: dict[tuple[str, int], dict[Combination, Counts]] = field(
-        default_factory=dict, repr=False
+        default_factory=dict, init=False, repr=False
     )
-    methods: ClassVar[tuple[Method, ...]]
+    methods: ClassVar[tuple[_Method, ...]]
     """In the order of the outputs."""
 
     def epsilon_exact(self, cell: Cell, method: str, reading: str, m: int) -> float:
-        """Return the epsilon of one answer about a table of m cells."""
+        """Return the epsilon, in a `cell`, of one answer by `method` and `reading` on `m` cells."""
         raise NotImplementedError
 
     def released(self, cell: Cell, true: Counts, generator: np.random.Generator) -> Released:
-        """Yield what is released of true tables with axes run, cell."""
+        """Yield what a `cell` releases, by the `generator`, of `true` tables, axes run, cell."""
         raise NotImplementedError
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
@@ -187,7 +183,7 @@ class _Simulation:
         sizes = block_sizes(int(true[0].sum()), self.block_size)
         return np.concatenate([split_blocks(table, sizes, 1, generator) for table in true])
 
-    def _measured(self) -> Iterator[tuple[Method, str, str]]:
+    def _measured(self) -> Iterator[tuple[_Method, str, str]]:
         for method in self.methods:
             for reading in method.readings:
                 yield from ((method, reading, metric) for metric in METRICS[reading])
@@ -206,20 +202,20 @@ class _Simulation:
 class PrintedTables(_Simulation):
     """Simulates Tables 4 and 5: RRBA, and Laplace noise at the printed and the honest scale.
 
-    The printed scale is 2 |T| / epsilon, the honest one 2 / epsilon. A cell has ``file``, ``k``,
-    ``p`` (of RRBA) and ``epsilon_claimed`` (of Laplace noise, printed beside p as if both were one
-    privacy). RRBA's exact epsilon is what its floor guarantees for the pooled rule; the printed
-    rule has no floor, and no bound.
+    Of `files` by name those sets of attributes are released that `drawn_sets` gives, at most
+    `subsets`, with `subset_seed`; `block_size` is B. The printed scale is 2 |T| / epsilon, the
+    honest one 2 / epsilon. A cell has ``file``, ``k``, ``p`` (of RRBA) and ``epsilon_claimed`` (of
+    Laplace noise, printed beside p as if both were one privacy). RRBA's exact epsilon is what its
+    floor guarantees for the pooled rule; the printed rule has no floor, and no bound.
     """
 
     methods = (
-        Method("rrba", BOTH + LAST, "local"),
-        Method("laplace", BOTH, "central"),
-        Method("laplace_honest", BOTH, "central"),
+        _Method("rrba", BOTH + LAST, "local"),
+        _Method("laplace", BOTH, "central"),
+        _Method("laplace_honest", BOTH, "central"),
     )
 
     def epsilon_exact(self, cell: Cell, method: str, reading: str, m: int) -> float:
-        """Return the epsilon of one answer about a table of m cells."""
         if method == "rrba":
             floored = reading != "last_block"
             return floor_epsilon(m, cell["p"], POOLED.floor) if floored else math.inf
@@ -227,13 +223,12 @@ class PrintedTables(_Simulation):
         return claimed / m if method == "laplace" else claimed
 
     def released(self, cell: Cell, true: Counts, generator: np.random.Generator) -> Released:
-        """Yield what is released of true tables with axes run, cell."""
         records, m = int(true[0].sum()), true.shape[1]
         blocks = self.blocks_of(true, generator)
         yield "rrba", BOTH, records * collect(blocks, cell["p"], generator, POOLED).estimate()
         yield "rrba", LAST, records * collect(blocks, cell["p"], generator, PRINTED).state.table
         for method, factor in (("laplace", m), ("laplace_honest", 1)):
-            yield method, BOTH, laplace(true, 2 * factor / cell["epsilon_claimed"], generator)
+            yield method, BOTH, _laplace(true, 2 * factor / cell["epsilon_claimed"], generator)
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +236,7 @@ class EqualEpsilon(_Simulation):
     """Simulates releases that all have the same exact epsilon for one answer.
 
     A cell has ``file``, ``k``, ``epsilon``. The p of each method and table is the largest that
-    epsilon allows.
+    epsilon allows. `files`, `subsets`, `subset_seed`, `block_size`: as in `PrintedTables`.
 
     - ``rrba``: adapted to the data, every cell of its tables at least .1 / m;
     - ``rrba_half_floor``: at least .5 / m;
@@ -258,17 +253,15 @@ class EqualEpsilon(_Simulation):
     """
 
     methods = (
-        *(Method(name, BOTH, "local") for name in (*ADAPTED, "randomized_response", *PROTOCOLS)),
-        Method("rrba_at_truth", BOTH, "oracle"),
-        Method("laplace_honest", BOTH, "central"),
+        *(_Method(name, BOTH, "local") for name in (*ADAPTED, "randomized_response", *PROTOCOLS)),
+        _Method("rrba_at_truth", BOTH, "oracle"),
+        _Method("laplace_honest", BOTH, "central"),
     )
 
     def epsilon_exact(self, cell: Cell, method: str, reading: str, m: int) -> float:
-        """Return the epsilon that all have, of one answer about a table of m cells."""
         return float(cell["epsilon"])
 
     def released(self, cell: Cell, true: Counts, generator: np.random.Generator) -> Released:
-        """Yield what is released of true tables with axes run, cell."""
         records, m = int(true[0].sum()), true.shape[1]
         epsilon = float(cell["epsilon"])
         blocks = self.blocks_of(true, generator)
@@ -280,7 +273,7 @@ class EqualEpsilon(_Simulation):
         reports = channel.randomize_counts(true, generator)
         yield "randomized_response", BOTH, records * channel.estimate(reports)
         yield "rrba_at_truth", BOTH, records * self._at_truth(true, blocks, epsilon, generator)
-        yield "laplace_honest", BOTH, laplace(true, 2 / epsilon, generator)
+        yield "laplace_honest", BOTH, _laplace(true, 2 / epsilon, generator)
         # On a stream of their own: the others are as they were before there were protocols.
         for name, table in by_protocols(true, epsilon, generator.spawn(1)[0]):
             yield name, BOTH, records * table
@@ -300,7 +293,7 @@ class EqualEpsilon(_Simulation):
         return estimates
 
 
-def laplace(true: Counts, scale: float, generator: np.random.Generator) -> Floats:
+def _laplace(true: Counts, scale: float, generator: np.random.Generator) -> Floats:
     """Return tables with independent Laplace noise of a scale in each cell."""
     counts = true.astype(float)
     return np.asarray(SeededNoise(generator).add(counts, np.full(counts.shape, scale), 1)[0])
@@ -309,9 +302,9 @@ def laplace(true: Counts, scale: float, generator: np.random.Generator) -> Float
 def drawn_sets(
     names: Sequence[str], k: int, most: int = 40, seed: int = 2024
 ) -> tuple[Combination, ...]:
-    """Return all sets of k attributes if they are no more than `most`, else so many.
+    """Return all sets of `k` of the `names` if they are no more than `most`, else so many.
 
-    These are drawn with the seed, without replacement; all are in the order of the attributes.
+    These are drawn with the `seed`, without replacement; all are in the order of the attributes.
     """
     if not 1 <= k <= len(names):
         raise DeniableError(
@@ -325,7 +318,7 @@ def drawn_sets(
 
 
 def figure_7_cells(cells: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the cells of Tables 4 and 5 that Figure 7 shows."""
+    """Return those of the `cells` of Tables 4 and 5 that Figure 7 shows."""
     return [cell for cell in cells if (cell["file"], cell["p"]) in FIGURE_7_PANELS]
 
 
@@ -337,11 +330,11 @@ def figure_7_table(
 ) -> pd.DataFrame:
     """Return the histograms of Figure 7: distances over trials and sets of attributes.
 
-    With the name, the seed and the sizes of the study (``study``, which names the random streams,
-    ``root_seed``, ``replicates`` and ``block``, as in `deniable.study.replicate`) they are of the
-    very trials whose means are in Tables 4 and 5. The cells are as the simulator takes them; what
-    is published, as in `printed_table`, are the averages of Tables 4 and 5, to be drawn beside the
-    histograms. The columns are `FIGURE_7_COLUMNS`; bins without a trial are left out.
+    With the name, the seed and the sizes of the study as `runs` (``study``, which names the random
+    streams, ``root_seed``, ``replicates`` and ``block``, as in `deniable.study.replicate`) they are
+    of the very trials whose means are in Tables 4 and 5. `cells` are as the `simulator` takes them;
+    what is `published`, as in `printed_table`, are the averages of Tables 4 and 5, to be drawn
+    beside the histograms. Columns are `FIGURE_7_COLUMNS`; bins without a trial are left out.
     """
     rows: list[dict[str, Any]] = []
     for cell in cells:
@@ -383,7 +376,7 @@ def _histograms(by_method: Mapping[str, Floats]) -> list[dict[str, Any]]:
 
 
 def spread(given: Given) -> dict[str, pd.DataFrame]:
-    """Tabulate the distances of single trials behind Tables 4 and 5: Figure 7."""
+    """Tabulate the distances of single trials behind Tables 4 and 5 as `given`: Figure 7."""
     asked = given.settings
     simulator = PrintedTables(
         given.data, asked["subsets"], asked["subset_seed"], asked["block_size"]

@@ -31,7 +31,7 @@ _OUTPUT = ["metric", "method", "reading", "trust"]
 
 
 def table_3(results: pd.DataFrame, published: pd.DataFrame | None) -> pd.DataFrame:
-    """Set the results of `deniable.papers.rrba.independence.Table3` beside the printed rates.
+    """Set `results` of `deniable.papers.rrba.independence.Table3` beside the rates `published`.
 
     Every method with Laplace noise is held against the one that is printed. The text states neither
     n nor the effect: where both rates of RRBA agree, these were fitted to them, and that is the
@@ -50,7 +50,7 @@ def table_3(results: pd.DataFrame, published: pd.DataFrame | None) -> pd.DataFra
 
 
 def printed_table(results: pd.DataFrame, published: pd.DataFrame | None) -> pd.DataFrame:
-    """Set the results of `PrintedTables` beside the printed numbers.
+    """Set the `results` of `PrintedTables` beside the printed numbers, `published`.
 
     Every reading and every file of a data set is held against the same printed number. Results have
     the columns file, k, p, epsilon_claimed, those of `PrintedTables.outputs`, regenerated, ci_low,
@@ -106,7 +106,7 @@ def _with_ranges(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
 
 
 def equal_table(results: pd.DataFrame, printed: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Say which method wins at the same exact epsilon, from results of `EqualEpsilon`.
+    """Say which method wins at the same exact epsilon, from `results` of `EqualEpsilon`.
 
     The paper has no such table: nothing is ``printed``. Of `EQUAL_COLUMNS`, ``verdict`` is
     "unbeaten" if no other local method has a mean that is lower beyond chance (Holm, 5 % over

@@ -46,7 +46,10 @@ WHOLE_RECORD = "the whole record of one respondent"
 
 
 def designed(release: CategoricalRelease, data: Microdata, key: ReleaseKey) -> dict[str, Any]:
-    """Return what the design of a release leaves: what it says of itself."""
+    """Return what the design of a `release` leaves: what it says of itself.
+
+    Matrices may be made of the true `data`, clusters of answers that are drawn by the `key`.
+    """
     chosen, formed = data.project(release.attributes or data.domain.names), None
     if release.mechanism == "rr_clusters":
         formed = form_clusters(release, chosen, key.draws(release.stated()))
@@ -58,10 +61,10 @@ def designed(release: CategoricalRelease, data: Microdata, key: ReleaseKey) -> d
 def protected(
     release: CategoricalRelease, made: Mapping[str, Any], data: Microdata, key: ReleaseKey
 ) -> dict[str, Any]:
-    """Return what the draw of a release leaves: its protected file, by its ``release``.
+    """Return what the draw of a `release` leaves: its protected file, by the ``release`` it `made`.
 
-    Of all records, or of those that the design leaves to answer for the file. For the owner alone,
-    ``exact_cells``: how many reports are true.
+    Drawn by the `key`, of all records of the true `data`, or of those that the design leaves to
+    answer for the file. For the owner alone, ``exact_cells``: how many reports are true.
     """
     protocol = StratifiedProtocol.from_json(made["release"])
     rows = answering(made["release"], len(data))
@@ -79,7 +82,10 @@ def protect(
     chance: Chance,
     rows: Positions | None = None,
 ) -> Microdata:
-    """Randomize the release's attributes of every record, or of those rows, and mark the result."""
+    """Randomize a `release`'s attributes by its `protocol`, and mark the result.
+
+    Of every record of the true `data`, or of those at `rows`; `chance` is what draws.
+    """
     own = part_of(data, rows)
     reports = protocol.randomize(own.project(protocol.domain.names), chance, rows).reports
     return Microdata(reports.domain, reports.columns, marks_for(release, data))
@@ -88,9 +94,9 @@ def protect(
 def design(
     release: CategoricalRelease, data: Microdata, formed: Formed | None = None
 ) -> StratifiedProtocol:
-    """Return the protocol of a release: its clusters and their channels, by stratum.
+    """Return the protocol of a `release`: its clusters and their channels, by stratum.
 
-    Clusters of RR-Clusters are those that were `formed`.
+    Clusters of RR-Clusters are those that were `formed`; matrices may be made of the true `data`.
 
     Raises `DeniableError` if a cluster's channel is singular, so that its file could not be
     estimated from; if its epsilon is infinite; if it is one matrix over too many cells for the
@@ -148,11 +154,11 @@ def _pram(release: PramRelease, data: Microdata) -> StratifiedProtocol:
         channels = tuple(_channel(release, part, stratum, block) for block in blocks)
         protocols[stratum] = Protocol(randomized, blocks, channels)
     return StratifiedProtocol(
-        data.domain, tuple(release.strata), protocols, invariant=is_invariant_release(release)
+        data.domain, tuple(release.strata), protocols, invariant=_is_invariant_release(release)
     )
 
 
-def is_invariant_release(release: PramRelease) -> bool:
+def _is_invariant_release(release: PramRelease) -> bool:
     """Return whether a release's matrices leave the true frequencies of a stratum as they are."""
     matrix = release.matrix
     return matrix.kind == "two_step" or (matrix.kind == "designed" and matrix.invariant)
@@ -174,7 +180,7 @@ def _channel(
             f"{where}: the matrix never changes a record; choose a smaller epsilon or retention"
         )
     # Through an invariant matrix the reports' own shares are estimates, be it singular or not.
-    if channel.singular and not is_invariant_release(release):
+    if channel.singular and not _is_invariant_release(release):
         raise DeniableError(
             f"{where}: the matrix is singular, so nothing could be estimated from the file; choose "
             "another epsilon or retention, or another kind or loss"
@@ -186,7 +192,7 @@ def _channel(
 def _refuse_unkept(where: str, release: PramRelease, channel: Channel, proportions: Floats) -> None:
     """Raise `DeniableError` if the matrix that would be used lacks what was asked for."""
     wanted = release.matrix
-    moved = invariance_gap(channel, proportions) if is_invariant_release(release) else 0.0
+    moved = invariance_gap(channel, proportions) if _is_invariant_release(release) else 0.0
     if moved > TOLERANCE:
         raise DeniableError(
             f"{where}: the matrix moves a frequency by {moved:.2g} and is not invariant; choose "
@@ -215,14 +221,15 @@ def describe(
     records: int,
     formed: Formed | None = None,
 ) -> dict[str, Any]:
-    """Return what a release says of itself: data, parameters, privacy, channels.
+    """Return what a `release` says of itself: data, parameters, privacy, channels.
 
-    Of RR-Clusters also how the clusters were `formed`. The number of records that answer for the
-    file is taken as public.
+    Channels and epsilons are those of the `protocol`; records are published ones or a surrogate by
+    the `data_source`. Of RR-Clusters also how the clusters were `formed`. The number of `records`
+    that answer for the file is taken as public.
     """
     if isinstance(release, PramRelease):
-        privacy = pram_privacy(release, protocol)
-        channels = {"estimates": estimators(release)} | protocol.to_json()
+        privacy = _pram_privacy(release, protocol)
+        channels = {"estimates": _estimators(release)} | protocol.to_json()
     else:
         own = protocol.protocols[()]
         privacy = {
@@ -241,7 +248,7 @@ def describe(
     return described(release, data_source) | shown | channels
 
 
-def pram_privacy(release: PramRelease, protocol: StratifiedProtocol) -> dict[str, Any]:
+def _pram_privacy(release: PramRelease, protocol: StratifiedProtocol) -> dict[str, Any]:
     """Return what a PRAM release promises, and what it does not.
 
     An infinite epsilon is the text "infinity": JSON knows no such number.
@@ -252,8 +259,8 @@ def pram_privacy(release: PramRelease, protocol: StratifiedProtocol) -> dict[str
     strata += ", ".join(release.strata)
     privacy: dict[str, Any] = {
         "unit": WHOLE_RECORD + (f", but for {strata}" if release.strata else ""),
-        "epsilon": finite_or_text(protocol.epsilon),
-        "epsilon_by_changed_attribute": {n: finite_or_text(e) for n, e in epsilons.items()},
+        "epsilon": _finite_or_text(protocol.epsilon),
+        "epsilon_by_changed_attribute": {n: _finite_or_text(e) for n, e in epsilons.items()},
         "given": "the matrices, as they are published below; the worst stratum",
         "not_counted": _not_counted(release),
     }
@@ -263,14 +270,14 @@ def pram_privacy(release: PramRelease, protocol: StratifiedProtocol) -> dict[str
     return privacy
 
 
-def estimators(release: PramRelease) -> str:
+def _estimators(release: PramRelease) -> str:
     """Return what estimates.csv holds, and what its intervals allow for."""
     text = (
         "estimate: the inverse of the matrix applied to the shares of reports, stratum by stratum; "
         "empty where a matrix is singular. Its intervals, for these records and for the "
         "population, hold for a matrix of any origin"
     )
-    if is_invariant_release(release):
+    if _is_invariant_release(release):
         text += (
             ". reported: the reports' own shares, unbiased through invariant matrices; their "
             "reported_* intervals are those of [pram], (2.4) and (2.5), never of (1.3)"
@@ -278,13 +285,13 @@ def estimators(release: PramRelease) -> str:
     return text
 
 
-def finite_or_text(epsilon: float) -> float | str:
+def _finite_or_text(epsilon: float) -> float | str:
     """Return an epsilon as JSON can hold it; ``float`` turns the text back."""
     return epsilon if math.isfinite(epsilon) else "infinity"
 
 
 def _not_counted(release: PramRelease) -> str:
-    if is_invariant_release(release):
+    if _is_invariant_release(release):
         return (
             "the matrices were computed from the true frequencies, and an invariant matrix "
             "discloses them: the frequencies of a block in a stratum are the stationary "
@@ -319,7 +326,10 @@ def matrices_table(protocol: StratifiedProtocol) -> pd.DataFrame:
 
 
 def written_matrices(release: PramRelease, made: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all matrices in one table, and what writes them into a folder one by one."""
+    """Return all matrices of the ``release`` that a `release` `made`.
+
+    They are in one table, and there is what writes them into a folder one by one.
+    """
     protocol = StratifiedProtocol.from_json(made["release"])
     return {
         "matrices": matrices_table(protocol),

@@ -1,5 +1,6 @@
 """Randomized response block aggregation as a plan: an epsilon of each client's whole record."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -41,7 +42,7 @@ class CollectionPlan:
         floor / cells; by default they are uniform.
     block : int, at least 1
         Clients that are sent the same table.
-    accept : tuple of str
+    accept : sequence of str
         Names of findings; see `deniable.plan.FINDINGS`.
 
     Raises
@@ -55,13 +56,13 @@ class CollectionPlan:
     size: int = 2
     floor: float | None = None
     block: int = 1000
-    accept: tuple[str, ...] = ()
+    accept: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         refuse_bad_budget(self.asked)
         if self.block < 1:
             raise DeniableError(f"blocks of {self.block} clients; give at least 1")
-        passing(self.schema, "no data", tuple(self.accept))
+        passing(self.schema, "no data", self.accept)
         self.design  # noqa: B018 - refuses what is out of range
 
     @property
@@ -101,7 +102,7 @@ class CollectionPlan:
     @property
     def not_covered(self) -> tuple[str, ...]:
         """What no epsilon counts, in sentences."""
-        return passing(self.schema, "no data", tuple(self.accept)).not_covered
+        return passing(self.schema, "no data", self.accept).not_covered
 
     @property
     def passed(self) -> tuple[str, ...]:

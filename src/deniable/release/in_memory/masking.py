@@ -1,7 +1,7 @@
 """Masking of numbers by noise and microaggregation ([idp]) as a plan, and what it does not hide."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -36,7 +36,7 @@ class MaskingPlan:
         See `deniable.idp.methods`.
     k : int, at least 3, optional
         Records of a cluster; none for ``dp``, which forms no clusters.
-    accept : tuple of str
+    accept : sequence of str
         Names of what fails of the method: ``no_epsilon_for_records`` where there are clusters, for
         ``idp_cbls`` ``true_values_released`` too.
 
@@ -50,7 +50,7 @@ class MaskingPlan:
     asked: float
     method: Method = "dp"
     k: int | None = None
-    accept: tuple[str, ...] = ()
+    accept: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if not self.bounds:

@@ -43,7 +43,7 @@ class StratifiedPlan:
     schema: Schema
     protocol: StratifiedProtocol
     chosen_from: Origin = "no data"
-    accept: tuple[str, ...] = ()
+    accept: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.protocol.domain != self.schema.domain():
@@ -192,7 +192,7 @@ class StratifiedPlan:
         return passing(self.schema, self.chosen_from, self.accept)
 
 
-def passing(schema: Schema, chosen_from: Origin, accept: tuple[str, ...]) -> Plan:
+def passing(schema: Schema, chosen_from: Origin, accept: Sequence[str]) -> Plan:
     """Return the plan that changes nothing: what a file of a schema's own categories looks like.
 
     Of infinite epsilon. Raises `DeniableError` if something about the schema, or that channels were
@@ -203,4 +203,4 @@ def passing(schema: Schema, chosen_from: Origin, accept: tuple[str, ...]) -> Pla
     clusters = tuple((name,) for name in domain.names)
     protocol = Protocol(domain, clusters, channels)
     why = ("as they are",) * len(clusters)
-    return Plan(schema, protocol, math.inf, why, chosen_from, accept)
+    return Plan(schema, protocol, math.inf, why, chosen_from, tuple(accept))

@@ -1,17 +1,14 @@
 """The steps of a planned release: what it says of itself, the draw in portions, its audit."""
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from deniable.arrays import Codes
 from deniable.files import write_table
 from deniable.plan import UNIT, Plan
 from deniable.records import Microdata
@@ -25,9 +22,10 @@ from deniable.release import (
     texts_of,
 )
 from deniable.release.asked import audit_asked
+from deniable.release.planned.ordering import Drawn, in_order_of_key
 from deniable.release.planned.records import OwnRecords
 from deniable.release.planned.risk import Risk
-from deniable.release.planned.writing import GROUP, Reports, written_in_portions
+from deniable.release.planned.writing import Reports, written_in_portions
 from deniable.sampling import KeyedDraws
 
 REPORTS = (
@@ -38,9 +36,9 @@ REPORTS = (
 
 
 def designed(release: PlannedRelease, data: OwnRecords, key: ReleaseKey) -> dict[str, Any]:
-    """Return what a release says of itself, and the plan that is published with it.
+    """Return what a `release` says of itself, and the plan that is published with it.
 
-    Nothing but the number of records follows from the data.
+    Nothing but the number of records follows from the `data`, nothing at all from the `key`.
     """
     plan = release.own
     privacy = {
@@ -58,21 +56,24 @@ def designed(release: PlannedRelease, data: OwnRecords, key: ReleaseKey) -> dict
 
 
 def audited(made: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the audit of a release by its ``release`` and its ``plan``."""
+    """Return the audit of a release by the ``release`` and the ``plan`` that it `made`."""
     said = made["release"] | made["plan"]["protocol"]
     parameters = made["release"]["parameters"] | {"channel": "by plan"}
     return audit_asked(said | {"parameters": parameters}).assign(data_source="own")
 
 
 def checked(release: PlannedRelease, *given: Any) -> dict[str, Any]:
-    """Leave nothing more of a rehearsal than of a release."""
+    """Leave nothing more of a rehearsal `release` than of others, whatever is `given`."""
     return {}
 
 
 def protected(
     release: PlannedRelease, made: Mapping[str, Any], data: OwnRecords, key: ReleaseKey
 ) -> dict[str, Any]:
-    """Return what writes the protected file, and what the owner learns when it is written."""
+    """Return what writes the protected file, and what the owner learns when it is written.
+
+    A `release` by the ``release`` it `made`, of the true `data`, drawn by the `key`.
+    """
     plan, risk = release.own, Risk(release.own, release.keys)
     draws = key.draws([made["release"], release.stated()])
     return {
@@ -90,21 +91,17 @@ def _write_table(make: Callable[[], pd.DataFrame], path: Path) -> None:
 def _write(plan: Plan, data: OwnRecords, draws: KeyedDraws, risk: Risk, path: Path) -> None:
     reports = Reports(plan, as_text=plan.schema.file.kind == "csv")
     drawn = _drawn(plan, data, draws, risk)
-    with written_in_portions(path, plan, reports.names) as writer:
+    with written_in_portions(path, plan.schema.file, reports.names, data.file.form) as writer:
         if plan.order == "permuted":
             # Reports alone, in the order of the file: as private as what they are drawn from.
             with tempfile.TemporaryDirectory(prefix=".order.", dir=path.parent) as scratch:
                 pa.default_memory_pool().release_unused()  # what the first pass left
-                order = draws.order(len(data)).astype(np.min_scalar_type(len(data)))
-                drawn = _permuted(plan, drawn, order, Path(scratch))
-                for own, passed in drawn:
+                ordered = in_order_of_key(drawn, draws, len(data), Path(scratch))
+                for own, passed in ordered:
                     writer.write(reports.arrays(own, passed))
         else:
             for own, passed in drawn:
                 writer.write(reports.arrays(own, passed))
-
-
-Drawn = Iterator[tuple[Microdata, Mapping[str, pa.Array]]]
 
 
 def _drawn(plan: Plan, data: OwnRecords, draws: KeyedDraws, risk: Risk) -> Drawn:
@@ -118,34 +115,3 @@ def _drawn(plan: Plan, data: OwnRecords, draws: KeyedDraws, risk: Risk) -> Drawn
         passed = {name: portion.passed[name] for name in plan.passed}
         risk.add(portion.codes, true, reports, passed)
         yield reports, passed
-
-
-def _permuted(plan: Plan, drawn: Drawn, order: Codes, scratch: Path) -> Drawn:
-    """Yield what was drawn in another order; it lies on the disk meanwhile."""
-    domain, size = plan.protocol.report_domain, len(order)
-    passed: dict[str, list[pa.Array]] = {name: [] for name in plan.passed}
-    # Written, not mapped: what is mapped counts as memory from the first record on.
-    with ExitStack() as opened:
-        files = {
-            name: opened.enter_context((scratch / str(place)).open("wb"))
-            for place, name in enumerate(domain.names)
-        }
-        for reports, own in drawn:
-            for name, file in files.items():
-                file.write(reports.column(name).tobytes())
-            for name, array in own.items():
-                passed[name].append(array)
-    columns = (
-        {
-            each.name: np.memmap(scratch / str(place), each.code_type, "r")
-            for place, each in enumerate(domain)
-        }
-        if size
-        else {}
-    )
-    whole = {name: pa.chunked_array(arrays) for name, arrays in passed.items() if arrays}
-    for start in range(0, size, GROUP):
-        part = order[start : start + GROUP]
-        reports = Microdata(domain, tuple(columns[name][part] for name in domain.names))
-        taken = {name: each.take(pa.array(part)).combine_chunks() for name, each in whole.items()}
-        yield reports, taken

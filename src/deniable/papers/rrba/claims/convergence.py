@@ -67,7 +67,7 @@ figure_5, figure_6 = (
 
 
 def evidence_on_convergence(fig5: pd.DataFrame, fig6: pd.DataFrame) -> dict[str, list[Evidence]]:
-    """Return what the claims are about, by reading: a figure, of Figure 6 the cells mentioned."""
+    """Return what the claims are about, by reading: `fig5`, the cells mentioned of `fig6`, both."""
     fig6 = fig6[_among(fig6["probability"], MENTIONED)]
     same = fig5["dataset"].isin(set(fig6["dataset"])) & _among(fig5["probability"], MENTIONED)
     both = pd.concat([fig6.assign(figure="rrba_fig6"), fig5[same].assign(figure="rrba_fig5")])

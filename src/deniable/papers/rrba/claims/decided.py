@@ -291,7 +291,7 @@ CLAIMS = (*PROMISES, *convergence.CLAIMS, *of_tables.CLAIMS)
 
 
 def decide(given: Given) -> dict[str, pd.DataFrame]:
-    """Hold every claim against exact values and the tables of this run, in the order of the text.
+    """Hold every claim against exact values and the tables `given`, in the order of the text.
 
     ``rrba_claims``: a row a sentence, `deniable.study.SENTENCE_COLUMNS`; ``rrba_claim_readings``: a
     row a sentence and reading, `deniable.study.claim_columns`.
@@ -301,7 +301,7 @@ def decide(given: Given) -> dict[str, pd.DataFrame]:
 
 
 def evidence_of(tables: Mapping[str, pd.DataFrame]) -> dict[str, list[Evidence]]:
-    """Return what there is to look at, by the names that the claims are about."""
+    """Return what there is to look at in `tables`, by the names that the claims are about."""
     distances = pd.concat([tables["rrba_table4"], tables["rrba_table5"]])
     # The cells that are printed, each once, as the page counts them: not Survey resampled as well.
     distances = distances[~distances["file"].str.endswith(RESAMPLED)]

@@ -66,7 +66,7 @@ distances = partial(CLAIMS.claim, section="7.4, Tables 4 and 5", about="distance
 
 
 def rows_of(table: pd.DataFrame, **where: Any) -> list[dict[Any, Any]]:
-    """Return the rows with the given values as what `deniable.study.comparisons` compares.
+    """Return rows of a `table` with the values `where`, as `deniable.study.comparisons` compares.
 
     The mean stands under ``median``, whatever the table calls it.
     """
@@ -79,11 +79,14 @@ def rows_of(table: pd.DataFrame, **where: Any) -> list[dict[Any, Any]]:
 def paired(
     table: pd.DataFrame, keys: Sequence[str], column: str, first: Any, second: Any
 ) -> list[Pair]:
-    """Return pairs of rows that differ in a column and agree in the keys; `LookupError` if none."""
-    return matched(table[table[column] == first], table[table[column] == second], keys)
+    """Return pairs of rows of a `table`: `first` and `second` in a `column`, alike in the `keys`.
+
+    `LookupError` if there are none.
+    """
+    return _matched(table[table[column] == first], table[table[column] == second], keys)
 
 
-def matched(firsts: pd.DataFrame, seconds: pd.DataFrame, keys: Sequence[str]) -> list[Pair]:
+def _matched(firsts: pd.DataFrame, seconds: pd.DataFrame, keys: Sequence[str]) -> list[Pair]:
     """Return pairs of rows of two tables that agree in the keys; `LookupError` if none."""
     key_of = itemgetter(*keys)
     by_key = {key_of(row): row for row in rows_of(seconds)}
@@ -98,7 +101,7 @@ def matched(firsts: pd.DataFrame, seconds: pd.DataFrame, keys: Sequence[str]) ->
 def undecided_where(
     unknown: Callable[[Row, Row, Comparison], bool], pairs: Sequence[Pair], outcome: Outcome
 ) -> tuple[Outcome, int]:
-    """Return the outcome of pairs without what is not known of some, and how many those are."""
+    """Return the `outcome` of `pairs` without what is `unknown` of some, and how many those are."""
     found = [unknown(*pair, each) for pair, each in zip(pairs, outcome.comparisons, strict=True)]
     kept = (
         UNKNOWN if lost else each for lost, each in zip(found, outcome.comparisons, strict=True)
@@ -110,7 +113,7 @@ def undecided_where(
 
 
 @dataclass(frozen=True, eq=False)
-class Tests:
+class _Tests:
     """Accuracies (`accuracies`), those whom RRBA is held against, and the rates behind them."""
 
     right: pd.DataFrame
@@ -119,17 +122,17 @@ class Tests:
 
 
 def evidence_on_tests(table_3: pd.DataFrame, power: pd.DataFrame) -> dict[str, list[Evidence]]:
-    """Return what the claims on tests are about: Table 3 by reading, and equal exact epsilon."""
+    """Return what claims on tests are about: `table_3` by reading, `power` at equal epsilon."""
     printed = []
     for (rule, small), (scale, laplace) in product(RULES.items(), SCALES.items()):
         part = table_3[table_3["small_cells"] == rule]
-        given = Tests(accuracies(*_halves(part)), ("mcindep", laplace), part)
+        given = _Tests(accuracies(*_halves(part)), ("mcindep", laplace), part)
         reading = f"{small}, {scale} scale"
         printed.append(Evidence((reading,), source_of(table_3), given))
     rates = power[power["measure"] == "rejected"]
     null = rates[rates["effect"] == 0].drop(columns="effect")
     right = accuracies(null, rates[rates["effect"] > 0])
-    equal = Tests(right, ("mcindep", "laplace"), rates)
+    equal = _Tests(right, ("mcindep", "laplace"), rates)
     reading = "equal exact epsilon, no rule for small cells"
     return {"table 3": printed, "tests": [*printed, Evidence((reading,), source_of(power), equal)]}
 
@@ -141,9 +144,9 @@ def _halves(table: pd.DataFrame) -> list[pd.DataFrame]:
 def accuracies(null: pd.DataFrame, alternative: pd.DataFrame) -> pd.DataFrame:
     """Return the share of right decisions, half of the trials a null, in per cent.
 
-    Errors of the two halves add as those of independent means. The columns are those that name
-    setting and method, ``mean``, ``ci_low``, ``ci_high``, and ``fitted``: whether both rates of
-    RRBA have that verdict.
+    Errors of the two halves, under the `null` and the `alternative`, add as those of independent
+    means. The columns are those that name setting and method, ``mean``, ``ci_low``, ``ci_high``,
+    and ``fitted``: whether both rates of RRBA have that verdict.
     """
     keys = [name for name in (*SETTING, "method") if name in null and name in alternative]
     both = null.merge(alternative, on=keys, suffixes=HYPOTHESES)
@@ -164,7 +167,7 @@ def _setting(right: pd.DataFrame) -> list[str]:
     return [name for name in SETTING if name in right]
 
 
-def _of_others(given: Tests) -> list[Pair]:
+def _of_others(given: _Tests) -> list[Pair]:
     """Return the accuracies of each other method with RRBA's, of the same setting."""
     right, others = given.right, given.others
     return [
@@ -188,7 +191,7 @@ def _unless_fitted(pairs: Sequence[Pair], figure: str) -> Outcome:
     "accuracy (half of the trials a null) above both, each k, n, effect; Laplace noise as in "
     "7.3.1, at equal epsilon with the limit of the chi-squared distribution",
 )
-def _better_than_laplace_and_mcindep(given: Tests) -> Outcome:
+def _better_than_laplace_and_mcindep(given: _Tests) -> Outcome:
     pairs = _of_others(given)
     gains = [ours["median"] - theirs["median"] for theirs, ours in pairs]
     return _unless_fitted(pairs, f"accuracy above by {range_of(gains)} points")
@@ -200,7 +203,7 @@ def _better_than_laplace_and_mcindep(given: Tests) -> Outcome:
     "accuracy lost between the smallest and the largest k below the others' loss, and accuracy at "
     "the largest above theirs, each n and effect",
 )
-def _robust_as_values_grow(given: Tests) -> Outcome:
+def _robust_as_values_grow(given: _Tests) -> Outcome:
     losses, largest = [], []
     right, others = given.right, given.others
     for _, part in right.groupby(_setting(right)[1:], sort=False):
@@ -231,7 +234,7 @@ def _lost(rows: Sequence[Row]) -> Row:
     "others",
     about="table 3",
 )
-def _robust_in_sparse_data(given: Tests) -> Outcome:
+def _robust_in_sparse_data(given: _Tests) -> Outcome:
     sparse = _sparse(given.right)
     ours = rows_of(sparse, method="rrba")
     margin = (CERTAIN - GUESSING) / 2
@@ -250,7 +253,7 @@ def _robust_in_sparse_data(given: Tests) -> Outcome:
     f"at most {SPARSE} records a cell: a true null rejected in more than 5 % of trials",
     about="table 3",
 )
-def _others_invalid_in_sparse_data(given: Tests) -> Outcome:
+def _others_invalid_in_sparse_data(given: _Tests) -> Outcome:
     null, _ = _halves(_sparse(given.rates))
     rows = [row for other in given.others for row in rows_of(null, method=other)]
     figure = f"true nulls rejected in {range_of(row['median'] for row in rows)} % of trials"
@@ -315,7 +318,7 @@ def _below(table: pd.DataFrame, readings: Mapping[str, str]) -> Outcome:
         ours = shown[(shown["method"] == "rrba") & (shown["reading"] == reading)]
         as_released = shown["reading"] == RELEASED["all blocks pooled"][metric]
         theirs = shown[(shown["method"] == "laplace") & as_released]
-        pairs += matched(ours, theirs, ["file", "k", "p"])
+        pairs += _matched(ours, theirs, ["file", "k", "p"])
     lost = [
         f"{row['file']} k = {row['k']} p = {row['p']:g}"
         for row, other in pairs
@@ -340,7 +343,10 @@ def _wins_over_laplace(given: tuple[pd.DataFrame, pd.DataFrame]) -> Readings:
 
 
 def at_equal_epsilon(table: pd.DataFrame, other: str) -> Readings:
-    """Yield for each way to keep cells from 0 whether RRBA is below at equal exact epsilon."""
+    """Yield for each way to keep cells from 0 whether RRBA is below `other`.
+
+    The `table` is ``rrba_equal``: at equal exact epsilon.
+    """
     measured = table["metric"].isin(["l2", "jensen_shannon"])
     shown = table[(table["reading"] == "projected") & measured]
     for reading, method in VARIANTS:

@@ -36,7 +36,7 @@ CRITERIA = {
 
 @in_style
 def figure_4(table: pd.DataFrame) -> Figure:
-    """Draw epsilon over p, claimed by (6) and exact, from `figure_4_table`."""
+    """Draw epsilon over p, claimed by (6) and exact, from the `table` of `figure_4_table`."""
     figure, ((axis,),) = panels(1, 1, (0, 4.6), (0.752, 0.188, 0.736, 0.552))
     for _, part in table.groupby(["curve", "cells", "floor"], dropna=False, sort=False):
         kind = part.iloc[0]
@@ -73,7 +73,7 @@ def _curve(curve: str, cells: int, floor: float) -> dict[str, Any]:
 def figure_5(table: pd.DataFrame) -> Figure:
     """Draw the answers until convergence over the block size, by data set.
 
-    The table has the columns of its catalog entry; of several p the largest is drawn.
+    The `table` has the columns of its catalog entry; of several p the largest is drawn.
     """
     shown = table[table["p"] == table["p"].max()]
     titles = {name: DATASETS.get(name, name) for name in dict.fromkeys(shown["dataset"])}
@@ -83,7 +83,7 @@ def figure_5(table: pd.DataFrame) -> Figure:
 
 @in_style
 def figure_6(table: pd.DataFrame) -> Figure:
-    """Draw the same by p; of several data sets the first is drawn."""
+    """Draw the same by p; of several data sets in the `table` the first is drawn."""
     shown = table[table["dataset"] == table["dataset"].iloc[0]]
     name = str(shown["dataset"].iloc[0])
     title = f"Figure 6: answers until convergence, {DATASETS.get(name, name)}"

@@ -80,7 +80,7 @@ def table_3(table: pd.DataFrame) -> Figure:
     """Draw printed and regenerated rejections, a panel for each k.
 
     Of the settings with the most sampled tables and without the rule of five; if there are none,
-    of the first rule. The table has the columns of its catalog entry.
+    of the first rule. The `table` has the columns of its catalog entry.
     """
     rules = list(dict.fromkeys(table["small_cells"]))
     rule = "ignore" if "ignore" in rules else rules[0]
@@ -149,7 +149,7 @@ def power(table: pd.DataFrame) -> Figure:
     """Draw rejections over n, a column of panels for each k and a row for each kind of margins.
 
     Thick: the largest effect; thin: no effect, the size. Of the pattern "pair" if there is one, and
-    of the largest epsilon. The table has the columns of its catalog entry.
+    of the largest epsilon. The `table` has the columns of its catalog entry.
     """
     shown = table[table["measure"] == "rejected"]
     shown = shown[shown["epsilon"] == shown["epsilon"].max()]
@@ -206,7 +206,7 @@ def tables_4_and_5(*tables: pd.DataFrame) -> Figure:
     """Draw the distances of one p or several: a row each p, columns of measures.
 
     Printed values are diamonds. Ours: the mean over sets of attributes as a point, filled where the
-    verdict is "agrees", and a bar from the smallest to the largest mean of a set. The tables have
+    verdict is "agrees", and a bar from the smallest to the largest mean of a set. The `tables` have
     the columns `deniable.papers.rrba.table_results.TABLE_COLUMNS`.
     """
     table = pd.concat(tables, ignore_index=True)
@@ -280,7 +280,7 @@ def _cell(axis: Axes, row: Mapping[Any, Any], centre: float) -> None:
 def figure_7(table: pd.DataFrame) -> Figure:
     """Draw the histograms of distances over trials and sets of attributes.
 
-    Vertical lines are the printed averages. The table has the columns
+    Vertical lines are the printed averages. The `table` has the columns
     `deniable.papers.rrba.released_tables.FIGURE_7_COLUMNS`.
     """
     columns = ["file", "p", "epsilon_claimed", "metric"]
@@ -331,7 +331,7 @@ def _histograms(axis: Axes, part: pd.DataFrame) -> None:
 def equal_epsilon(table: pd.DataFrame) -> Figure:
     """Draw the distances at equal exact epsilon: a row a measure, a column a file and k.
 
-    Projected tables are drawn, with `deniable.papers.rrba.table_results.EQUAL_COLUMNS`.
+    Projected tables are drawn; the `table` has `deniable.papers.rrba.table_results.EQUAL_COLUMNS`.
     """
     shown = table[table["reading"] == "projected"]
     cells = list(dict.fromkeys(shown[["file", "k"]].itertuples(index=False, name=None)))

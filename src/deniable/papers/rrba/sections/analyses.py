@@ -134,7 +134,7 @@ def _certain(uniform: pd.DataFrame) -> list[Row]:
 
 
 def convergence(tables: Tables) -> dict[str, Any]:
-    """Prepare when runs converge: by data set and p, by criterion and block size."""
+    """Prepare when runs converge, from `tables`: by data set and p, by criterion and block size."""
     both = pd.concat([tables["rrba_fig5"], tables["rrba_fig6"]], ignore_index=True)
     every = both.drop_duplicates(list(CONVERGENCE_KEYS))
     keys = ["dataset", "p", "probability", "block_size"]
@@ -221,7 +221,7 @@ def _updates(table: pd.DataFrame) -> list[Row]:
 
 
 def consistency(tables: Tables) -> dict[str, Any]:
-    """Prepare views that disagree, before and after, and the worked cases."""
+    """Prepare views that disagree, before and after, and the worked cases, from `tables`."""
     table = tables["rrba_consistency"]
     rows = []
     for of, part in groups_of(table, "file", "p", "views_of", "tables"):

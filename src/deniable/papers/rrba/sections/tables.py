@@ -38,13 +38,13 @@ Range = tuple[float, float]
 
 
 def ends(values: Iterable[float]) -> Range | None:
-    """Return the smallest and the largest of some numbers; None if there are none."""
+    """Return the smallest and the largest of `values`, without NaN; None if there are none."""
     found = [float(value) for value in values if not pd.isna(value)]
     return (min(found), max(found)) if found else None
 
 
 def in_order(names: Iterable[str], found: Iterable[str]) -> list[str]:
-    """Return what was found, known names first and in their order.
+    """Return what was `found`, known `names` first and in their order.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def in_order(names: Iterable[str], found: Iterable[str]) -> list[str]:
 def groups_by_name(
     table: pd.DataFrame, names: Iterable[str], *columns: str
 ) -> list[tuple[Row, pd.DataFrame]]:
-    """Return groups in the order of columns, the first of which is one of names in their order."""
+    """Return groups of a `table` in the order of `columns`, the first in that of `names`."""
     order = in_order(names, table[columns[0]])
 
     def place(column: Any) -> Any:
@@ -68,7 +68,7 @@ def groups_by_name(
 
 
 def tally(found: Iterable[Any], names: Iterable[str]) -> dict[str, int]:
-    """Return how often each of some names was found."""
+    """Return how often each of the `names` was `found`."""
     every = list(found)
     return {name: every.count(name) for name in names}
 
@@ -76,7 +76,11 @@ def tally(found: Iterable[Any], names: Iterable[str]) -> dict[str, int]:
 def ratios(
     table: pd.DataFrame, one: str, other: str, keys: Sequence[str], value: str = "mean"
 ) -> Row | None:
-    """Compare two methods' means: their ratios, and in how many settings the first is lower."""
+    """Compare two methods' means: their ratios, and in how many settings `one` is below `other`.
+
+    A setting of the `table` is one of values of the `keys`; its mean stands in the column `value`.
+    None if they share no setting.
+    """
     first, second = (
         table[table["method"] == name].set_index(list(keys))[value] for name in (one, other)
     )
@@ -90,7 +94,7 @@ def ratios(
 
 
 def released(tables: Tables) -> dict[str, Any]:
-    """Prepare Tables 4 and 5: printed values beside ours, and what is private about them."""
+    """Prepare Tables 4 and 5 from `tables`: printed beside ours, and what is private about them."""
     found = {name: tables[name] for name in PRINTED_TABLES}
     both = pd.concat(found.values())
     main = both[both["main"]]
@@ -200,7 +204,7 @@ def _figure_7(table: pd.DataFrame | None) -> dict[str, Any] | None:
 
 
 def equal(tables: Tables) -> dict[str, Any]:
-    """Prepare the distances at the same exact epsilon, and what adapting the table gains."""
+    """Prepare from `tables` the distances at the same exact epsilon, and what adapting gains."""
     table = tables["rrba_equal"]
     shown = table[table["reading"] == "projected"]
     metrics = [name for name in MEASURED if name in set(shown["metric"])]
@@ -238,7 +242,7 @@ def _equal_grid(table: pd.DataFrame) -> list[Row]:
 
 
 def independence(tables: Tables) -> dict[str, Any]:
-    """Prepare Table 3 beside ours, then sizes and powers at equal exact epsilon."""
+    """Prepare Table 3 beside ours, then sizes and powers at equal exact epsilon, from `tables`."""
     return {
         "table_3": table_3(tables["rrba_table3"]),
         "power": power(tables["rrba_power"]),
@@ -249,7 +253,7 @@ def independence(tables: Tables) -> dict[str, Any]:
 
 
 def table_3(table: pd.DataFrame) -> dict[str, Any]:
-    """Arrange Table 3: a row a method and hypothesis, a column a k and setting."""
+    """Arrange the `table` of Table 3: a row a method and hypothesis, a column a k and setting."""
     rules = list(dict.fromkeys(table["small_cells"]))
     rule = SHOWN_RULE if SHOWN_RULE in rules else rules[0]
     shown = table[table["small_cells"] == rule]
@@ -307,7 +311,7 @@ def _agreements(printed: pd.DataFrame) -> dict[str, Any]:
 
 
 def power(table: pd.DataFrame) -> dict[str, Any]:
-    """Arrange sizes and powers at the largest epsilon, and count what holds over all of them."""
+    """Arrange sizes and powers, a `table`, at the largest epsilon; count what holds over all."""
     rejected = table[table["measure"] == "rejected"].fillna({"size": ""})
     epsilon = rejected["epsilon"].max()
     shown = rejected[rejected["epsilon"] == epsilon]
