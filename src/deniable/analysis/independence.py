@@ -5,7 +5,7 @@ import pandas as pd
 
 from deniable.analysis.protected import Counted
 from deniable.analysis.tables import Table
-from deniable.contingency import LogLinearModel, channel_test
+from deniable.contingency import LogLinearModel, channel_test, weighted_channel_test
 from deniable.errors import DeniableError
 
 MOST_TESTED = 512
@@ -18,22 +18,34 @@ def tested(table: Table, counted: Counted, seed: int) -> pd.DataFrame:
 
     These are the columns of the `table`, whose reports are `counted`. Rao's score test of the
     reports; see `deniable.contingency.channel_test`. Where its rule of validity fails, the p-value
-    is from tables drawn anew from the fitted null, by the `seed`.
+    is from tables drawn anew from the fitted null, by the `seed`. By weights the generalized score
+    test; see `deniable.contingency.weighted_channel_test`.
 
     Raises
     ------
     DeniableError
-        If the test cannot be made of these columns.
+        If the test cannot be made of these columns, or the rule fails for weighted records.
     """
-    found = channel_test(
-        counted.counts,
-        table.channel,
-        LogLinearModel.independence(table.cells.shape),
-        generator=np.random.default_rng(seed),
-        tables=MONTE_CARLO,
-        enough=ENOUGH,
-    )
-    drawn = int(found.monte_carlo_tables)
+    null = LogLinearModel.independence(table.cells.shape)
+    if counted.weighted is not None:
+        found, by = weighted_channel_test(counted.weighted, table.channel, null), "F, by weights"
+        if not found.valid:
+            raise DeniableError(
+                f"independence of {', '.join(table.domain.names)}: too few records by weights, "
+                f"which count for {counted.counts.sum():,.0f}, for such a table through its "
+                "channel; name fewer columns, or test without weights"
+            )
+    else:
+        found = channel_test(
+            counted.counts,
+            table.channel,
+            null,
+            generator=np.random.default_rng(seed),
+            tables=MONTE_CARLO,
+            enough=ENOUGH,
+        )
+        drawn = int(found.monte_carlo_tables)
+        by = f"{drawn} Monte Carlo tables" if drawn else "chi-squared"
     return pd.DataFrame(
         [
             {
@@ -42,7 +54,7 @@ def tested(table: Table, counted: Counted, seed: int) -> pd.DataFrame:
                 "statistic": float(found.statistic),
                 "degrees_of_freedom": found.degrees_of_freedom,
                 "p_value": float(found.p_value),
-                "p_value_by": f"{drawn} Monte Carlo tables" if drawn else "chi-squared",
+                "p_value_by": by,
                 "target": "population",
                 "records": counted.records,
             }

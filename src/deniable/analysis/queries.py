@@ -15,7 +15,7 @@ from deniable.analysis.answers import (
     intervals_of,
     refuse_one_record,
 )
-from deniable.analysis.protected import Counted, Protected
+from deniable.analysis.protected import Counted, Source
 from deniable.analysis.tables import Table, cells_of
 from deniable.arrays import Flags, Floats
 from deniable.channels import roots_of_variances
@@ -152,7 +152,7 @@ def _code(column: Column, attribute: Attribute, value: str, *, exact: bool) -> f
 def answered(
     conditions: Mapping[str, Flags],
     table: Table,
-    protected: Protected,
+    protected: Source,
     weight: str | None,
     asked: Asked,
 ) -> pd.DataFrame:
@@ -185,7 +185,7 @@ def answered(
 def _by_products(
     conditions: Mapping[str, Flags],
     table: Table,
-    protected: Protected,
+    protected: Source,
     weight: str | None,
     asked: Asked,
 ) -> pd.DataFrame:
