@@ -10,7 +10,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -67,15 +67,18 @@ def written_whole(
     # The name comes first: whatever ends this from here on, the file goes too.
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
-        try:
-            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE))
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, str(target)) from None
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE))
         yield temporary
         temporary.chmod(PRIVATE_FILE if private or closed else 0o666 & ~_umask())
         temporary.replace(target)
+    except OSError as error:
+        # Whoever reads the message knows the name that the file is to have, and no other.
+        if error.errno and error.filename in (None, str(temporary)):
+            raise type(error)(error.errno, error.strerror, str(target)) from None
+        raise
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def write_once(path: Path | str, content: bytes) -> None:

@@ -267,11 +267,11 @@ def schema_from(values: Any, where: str = "the schema") -> Schema:
 
 
 def _with_name(line: str, columns: Any) -> str:
-    """Return the `line` of a fault with the name of the column beside its number."""
+    """Return the `line` of a fault with the name of the column before it."""
     found = re.match(r"columns\[(\d+)\]", line)
     own = columns[int(found[1])] if found else None
     name = own.get("name") if isinstance(own, dict) else None
-    return f"{found[0]} {shown(name)}{line[found.end() :]}" if found and name else line
+    return f"column {shown(name)}: {line}" if isinstance(name, str) else line
 
 
 def read_schema(path: Path | str) -> Schema:
