@@ -57,9 +57,7 @@ def test_a_file_says_the_same_in_every_format(
     other = Released(write_public(tmp_path, survey_plan(kind), TRUE, WEIGHTS))
     pd.testing.assert_frame_equal(other.margins(), released.margins())
     names = ["sex", "income"]
-    pd.testing.assert_frame_equal(
-        other.weighted_table(names, "w"), released.weighted_table(names, "w")
-    )
+    pd.testing.assert_frame_equal(other.table(names, weight="w"), released.table(names, weight="w"))
 
 
 def test_a_release_that_was_made_by_protect_is_read(tmp_path: Path) -> None:
@@ -117,7 +115,7 @@ def test_a_part_of_a_cluster_is_what_the_whole_adds_up_to(tmp_path: Path, where:
     if where == "dense":
         with pytest.raises(DeniableError, match="together with region"):
             released.independence(["sex", "owner"])
-        weighted = released.weighted_table(["owner"], "w", target="file")
+        weighted = released.table(["owner"], weight="w", target="file")
         owners = TRUE.column("owner")
         truth = np.bincount(owners, WEIGHTS) / WEIGHTS.sum()
         assert near(weighted, truth).max() < 5
@@ -229,10 +227,10 @@ def test_independence_is_rejected_where_columns_depend_and_kept_where_not(
 def test_equal_weights_change_no_estimate(tmp_path: Path) -> None:
     released = Released(write_public(tmp_path, survey_plan(), TRUE, np.full(RECORDS, 2.0)))
     names = ["sex", "region"]
-    plain, weighted = released.table(names), released.weighted_table(names, "w")
+    plain, weighted = released.table(names), released.table(names, weight="w")
     assert weighted["estimate"].to_numpy() == pytest.approx(plain["estimate"].to_numpy())
     with pytest.raises(DeniableError, match="no column of weights 'sex'; it has w"):
-        released.weighted_table(names, "sex")
+        released.table(names, weight="sex")
 
 
 def test_weights_count(released: Released) -> None:
@@ -240,7 +238,7 @@ def test_weights_count(released: Released) -> None:
         [TRUE.column("sex"), TRUE.column("income")]
     )
     truth = np.bincount(codes, WEIGHTS) / WEIGHTS.sum()
-    assert near(released.weighted_table(["sex", "income"], "w", target="file"), truth).max() < 5
+    assert near(released.table(["sex", "income"], weight="w", target="file"), truth).max() < 5
 
 
 def test_pairs_are_the_tables_of_all_pairs(released: Released) -> None:

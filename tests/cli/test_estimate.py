@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from tests.analysis.public_folders import survey_plan, survey_truth, write_public
 
+from deniable.analysis import Released
 from deniable.cli import main
 
 
@@ -43,6 +44,20 @@ def test_json_is_strict_and_whole(public: str, capsys: pytest.CaptureFixture[str
     rows = answers["margins, weighted by w"]["rows"]
     assert rows[0]["column"] == "sex"
     assert 0 < rows[0]["estimate"] < 1
+
+
+def test_weights_count_in_all_that_is_asked(
+    public: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--margins", "--numbers", "--pairs", "--table", "sex", "owner", "--query", "age>=15"]
+    assert main(["estimate", public, *asked, "--weight", "w", "--format", "json"]) == 0
+    answers = json.loads(capsys.readouterr().out)["answers"]
+    whats = ("margins", "numbers", "table of sex x owner", "pairs", "queries")
+    assert set(answers) == {f"{what}, weighted by w" for what in whats}
+    released = Released(public)
+    mean = released.numbers("age", weight="w")["estimate"][0]
+    assert answers["numbers, weighted by w"]["rows"][0]["estimate"] == pytest.approx(mean)
+    assert abs(mean - released.numbers("age")["estimate"][0]) > 1e-3
 
 
 def test_a_page_asks_nothing_of_other_places(public: str, tmp_path: Path) -> None:
@@ -91,7 +106,11 @@ def test_what_cannot_be_answered_is_refused_before_anything_is_written(
 @pytest.mark.parametrize(
     "asked",
     [
-        *(["--test", "independence"], ["--pairs", "--weight", "w"], ["--synthetic", "5"]),
+        *(
+            ["--test", "independence"],
+            ["--table", "sex", "age", "--weight", "w", "--test", "independence"],
+            ["--synthetic", "5"],
+        ),
         *(["--synthetic", "0", "--out", "a.csv"], ["--confidence", "2"], ["--seed", "-1"]),
     ],
 )

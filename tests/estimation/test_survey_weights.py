@@ -14,11 +14,11 @@ from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import ChannelError, DataError, DeniableError, SingularChannelError
 from deniable.estimation.survey_weights import (
     SurveyEstimate,
-    WeightedCounts,
     survey_estimate,
     weighted_estimate,
     weighted_intervals,
 )
+from deniable.estimation.weighted_counts import WeightedCounts
 
 TWO = DenseChannel(np.array([[0.75, 0.25], [0.5, 0.5]]))
 THREE = CHANNELS["dense with zeros"]
@@ -224,7 +224,8 @@ def test_the_covariance_is_that_of_the_loops(survey, total, clustered, weighted)
 
 @TOTALS
 @TARGETS
-def test_batches_are_loops(survey, total, target):
+@pytest.mark.parametrize("functionals", [None, np.random.default_rng(4).normal(size=(2, 12))])
+def test_batches_are_loops(survey, total, target, functionals):
     codes, weights, strata, _ = survey
     halves = [slice(0, 150), slice(150, 300)]
     one = [
@@ -233,8 +234,12 @@ def test_batches_are_loops(survey, total, target):
     both = WeightedCounts(
         *(np.stack([getattr(x, part) for x in one]) for part in ("weights", "squares", "records"))
     )
-    found = weighted_intervals(ATTRIBUTES, both, target=target, total=total)
-    np.testing.assert_array_equal(found.estimate, weighted_estimate(ATTRIBUTES, both, total=total))
+    found = weighted_intervals(
+        ATTRIBUTES, both, target=target, total=total, functionals=functionals
+    )
+    proportions = weighted_estimate(ATTRIBUTES, both, total=total)
+    asked = np.eye(12) if functionals is None else functionals
+    np.testing.assert_allclose(found.estimate, proportions @ asked.T, atol=1e-12)
     for run, half in enumerate(halves):
         single = survey_estimate(
             ATTRIBUTES,
@@ -243,6 +248,7 @@ def test_batches_are_loops(survey, total, target):
             strata=strata[half],
             target=target,
             total=total,
+            functionals=functionals,
         )
         limits = single.intervals()
         for part in ("estimate", "standard_error", "low", "high"):

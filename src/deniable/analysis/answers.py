@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from deniable.analysis.protected import Counted
 from deniable.analysis.tables import Table
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, SquareWave, SquareWaveOrMissing, Target
-from deniable.errors import refuse_unknown
+from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation import (
     CONFIDENCE,
     Intervals,
@@ -19,6 +20,7 @@ from deniable.estimation import (
     grid_estimate,
     maximum_likelihood,
     refuse_bad_confidence,
+    weighted_intervals,
 )
 from deniable.records import Attribute, Domain
 from deniable.schema import MISSING, Column
@@ -28,6 +30,8 @@ MOST_LIKELIHOOD = 256**3  # cells^2 times reports, up to which Newton's method t
 MOST_UNSMOOTHED = 32
 """Points of a grid whose distribution is estimated without smoothing."""
 ROUNDING = 1e-9
+FEWEST = 2 - 1e-9
+"""Records that tell how those of a population differ, but for rounding."""
 
 
 @dataclass(frozen=True)
@@ -51,26 +55,50 @@ class Asked:
 
 
 def intervals_of(
-    channel: Channel, counts: Counts, functionals: Floats | None, asked: Asked
+    channel: Channel, counted: Counted, functionals: Floats | None, asked: Asked
 ) -> Intervals:
-    """Return score intervals of a table's cells, or of linear functionals of them."""
-    return confidence_intervals(
-        channel,
-        counts,
-        functionals=functionals,
-        target=asked.target,
-        confidence=asked.confidence,
-    )
+    """Return intervals of a table's cells, or of linear functionals of them.
+
+    The reports `counted` went through the `channel`; `functionals`, of shape (functionals, cells),
+    are of its cells, and the intervals are as `asked`. Score intervals; by weights those of
+    Student's t, around the weighted share of the categories (Hajek), for records drawn one by one
+    with replacement. At 95 %, of 800 records with weights that go with the answers, these cover .93
+    to .97 of the time, but a category that some 3 records have .91.
+
+    Raises
+    ------
+    DeniableError
+        As `refuse_one_record`.
+    """
+    refuse_one_record(counted, asked)
+    how: dict[str, Any] = {"target": asked.target, "confidence": asked.confidence}
+    if counted.weighted is None:
+        return confidence_intervals(channel, counted.counts, functionals=functionals, **how)
+    return weighted_intervals(channel, counted.weighted, functionals=functionals, **how)
 
 
-def consistent(channel: Channel, counts: Counts) -> tuple[Floats, str]:
-    """Return a distribution over a channel's cells that fits its reports, and how it was found.
+def refuse_one_record(counted: Counted, asked: Asked) -> None:
+    """Raise `DeniableError` if a population is `asked` for and not two records speak for it.
+
+    By weights: if those `counted` count for fewer than two records (Kish), as where one has nearly
+    all.
+    """
+    if asked.target == "population" and (number := float(counted.counts.sum())) < FEWEST:
+        of = "" if counted.weighted is None else f", by weights that count for {number:.3g},"
+        raise DeniableError(
+            f"{counted.records} record{'s'[: counted.records > 1]}{of} say nothing of how records "
+            "of the population differ; ask for the target 'file'"
+        )
+
+
+def consistent(channel: Channel, counts: Counts | Floats) -> tuple[Floats, str]:
+    """Return a distribution over a `channel`'s cells that fits its reports, and how it was found.
 
     The most likely one. Through a square wave over a fine grid, which tells little of single
     points, that of EM with smoothing: over 51 and 101 points, at epsilon 1 to 4, it is mostly
     nearer to the truth (in the mean distance by which mass is moved), over 13 points always
     farther. Of tables too large for Newton's method the distribution nearest to the unbiased
-    estimate.
+    estimate. The `counts` may be those of weighted records (a pseudo-likelihood).
     """
     waves = isinstance(channel, (SquareWave, SquareWaveOrMissing))
     if waves and channel.size > MOST_UNSMOOTHED:
@@ -82,25 +110,31 @@ def consistent(channel: Channel, counts: Counts) -> tuple[Floats, str]:
     return euclidean_projection(channel.estimate(counts)), "projection"
 
 
-def estimated(table: Table, counts: Counts, asked: Asked) -> dict[str, Any]:
-    """Return the columns of a table's estimates, a value for each of its cells."""
+def estimated(table: Table, counted: Counted, asked: Asked) -> dict[str, Any]:
+    """Return the columns of a table's estimates, a value for each of its cells.
+
+    The reports of the `table` are `counted`; intervals are as `asked`.
+    """
     channel = table.channel
-    distribution, how = consistent(channel, counts)
+    distribution, how = consistent(channel, counted.counts)
     if table.whole:
         order = table.order
-        found = intervals_of(channel, counts, None, asked)
+        found = intervals_of(channel, counted, None, asked)
         parts = [found.estimate, found.standard_error, found.low, found.high, distribution]
         own = [part[order] for part in parts]
     else:
         functionals = table.functionals
-        found = intervals_of(channel, counts, functionals, asked)
+        found = intervals_of(channel, counted, functionals, asked)
         own = [found.estimate, found.standard_error, found.low, found.high]
         own.append(functionals @ distribution)
-    return columns_of(own, int(counts.sum()), asked) | {"consistent_by": how}
+    return columns_of(own, counted.records, asked) | {"consistent_by": how}
 
 
 def columns_of(parts: Sequence[Floats], records: int, asked: Asked) -> dict[str, Any]:
-    """Return estimates, standard errors, limits and a distribution as columns that say of what."""
+    """Return estimates, standard errors, limits and a distribution as columns that say of what.
+
+    These are the five `parts`, from so many `records`, as they were `asked` for.
+    """
     estimate, errors, low, high, distribution = parts
     return {
         "estimate": estimate,
@@ -116,7 +150,7 @@ def columns_of(parts: Sequence[Floats], records: int, asked: Asked) -> dict[str,
 
 
 def values_of(attribute: Attribute, column: Column) -> list[Any]:
-    """Return what the categories of an attribute stand for: texts, or the points of a grid."""
+    """Return what an `attribute`'s categories stand for: texts, or points of a `column`'s grid."""
     if column.kind != "numeric":
         return list(attribute.categories)
     points: list[Any] = column.points.tolist()
@@ -128,7 +162,8 @@ def cells_as_columns(
 ) -> dict[str, Any]:
     """Return a column for each attribute with its category in each cell, under its own name.
 
-    A name that is `taken` by a column of estimates is followed by " (column)".
+    The cells are those of the `domain`, whose attributes are the schema's `columns`. A name that is
+    `taken` by a column of estimates is followed by " (column)".
     """
     codes = np.unravel_index(np.arange(domain.size), domain.shape)
     found = {}

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
+from deniable.analysis.protected import Counted
 from deniable.analysis.tables import Table
-from deniable.arrays import Counts
 from deniable.contingency import LogLinearModel, channel_test
 from deniable.errors import DeniableError
 
@@ -13,11 +13,12 @@ MOST_TESTED = 512
 MONTE_CARLO, ENOUGH = 499, 50
 
 
-def tested(table: Table, counts: Counts, seed: int) -> pd.DataFrame:
+def tested(table: Table, counted: Counted, seed: int) -> pd.DataFrame:
     """Return the test that some columns are independent of each other, all together, in one row.
 
-    Rao's score test of the reports; see `deniable.contingency.channel_test`. Where its rule of
-    validity fails, the p-value is from tables drawn anew from the fitted null, by the seed.
+    These are the columns of the `table`, whose reports are `counted`. Rao's score test of the
+    reports; see `deniable.contingency.channel_test`. Where its rule of validity fails, the p-value
+    is from tables drawn anew from the fitted null, by the `seed`.
 
     Raises
     ------
@@ -25,7 +26,7 @@ def tested(table: Table, counts: Counts, seed: int) -> pd.DataFrame:
         If the test cannot be made of these columns.
     """
     found = channel_test(
-        counts,
+        counted.counts,
         table.channel,
         LogLinearModel.independence(table.cells.shape),
         generator=np.random.default_rng(seed),
@@ -43,14 +44,14 @@ def tested(table: Table, counts: Counts, seed: int) -> pd.DataFrame:
                 "p_value": float(found.p_value),
                 "p_value_by": f"{drawn} Monte Carlo tables" if drawn else "chi-squared",
                 "target": "population",
-                "records": int(counts.sum()),
+                "records": counted.records,
             }
         ]
     )
 
 
 def refuse_untestable(table: Table) -> None:
-    """Raise `DeniableError` unless the table can be tested."""
+    """Raise `DeniableError` unless the `table` can be tested."""
     names = ", ".join(table.domain.names)
     if len(table.domain) < 2:
         raise DeniableError(f"independence of {names} alone; name at least two columns")

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from deniable.analysis.answers import Asked, consistent, intervals_of
+from deniable.analysis.protected import Counted
 from deniable.analysis.tables import Table
-from deniable.arrays import Counts, Flags, Floats
+from deniable.arrays import Flags, Floats
 from deniable.channels import Channel
 from deniable.errors import DeniableError
 from deniable.schema import Column
@@ -20,11 +21,12 @@ MOST_LEVELS = 512
 
 
 def summarized(
-    column: Column, table: Table, counts: Counts, shares: Sequence[float], asked: Asked
+    column: Column, table: Table, counted: Counted, shares: Sequence[float], asked: Asked
 ) -> pd.DataFrame:
-    """Return mean, standard deviation and quantiles of a column, among values not missing.
+    """Return mean, standard deviation and quantiles of a `column`, among values not missing.
 
-    Mean and standard deviation are those of the unbiased estimate, with the error of their
+    Its reports are `counted` for its `table`; quantiles are of given `shares`, intervals as
+    `asked`. Mean and standard deviation are those of the unbiased estimate, with the error of their
     linearization. The variance adds the squared error of the mean, by which the spread around an
     estimated mean falls short; the standard deviation and its limits are roots of the variance's,
     or 0 where that is below. A quantile is the smallest point up to which there is a given share of
@@ -42,22 +44,23 @@ def summarized(
         if not 0 < share < 1:
             raise DeniableError(f"the quantile of {share} is asked for; shares are in (0, 1)")
     present = np.arange(table.domain.size) < column.points.size
-    own = _OneColumn(table, counts, asked)
+    own = _OneColumn(table, counted, asked)
     mean = _mean(own, column.points, present)
     rows = [mean, _deviation(own, column.points, present, mean["standard_error"])]
     rows += _quantiles(own, column.points, present, shares)
-    about = {"confidence": asked.confidence, "target": asked.target, "records": int(counts.sum())}
+    about = {"confidence": asked.confidence, "target": asked.target, "records": counted.records}
     return pd.DataFrame([{"column": column.name} | row | about for row in rows])
 
 
 class _OneColumn:
     """The table of one column: its estimate, and intervals of what is linear in it."""
 
-    def __init__(self, table: Table, counts: Counts, asked: Asked) -> None:
+    def __init__(self, table: Table, counted: Counted, asked: Asked) -> None:
         self.channel: Channel = table.channel
-        self.counts, self.asked = counts, asked
+        self.counted, self.asked = counted, asked
         self.sums = None if table.whole else table.functionals
-        estimate, distribution = self.channel.estimate(counts), consistent(self.channel, counts)[0]
+        estimate = self.channel.estimate(counted.counts)
+        distribution = consistent(self.channel, counted.counts)[0]
         if self.sums is not None:
             estimate, distribution = self.sums @ estimate, self.sums @ distribution
         self.estimate, self.distribution = estimate, distribution
@@ -65,7 +68,7 @@ class _OneColumn:
     def intervals(self, weights: Floats) -> Any:
         """Return the intervals of linear functionals, shape (functionals, categories)."""
         spread = weights if self.sums is None else weights @ self.sums
-        return intervals_of(self.channel, self.counts, spread, self.asked)
+        return intervals_of(self.channel, self.counted, spread, self.asked)
 
 
 def _row(statistic: str, value: float, low: float, high: float, error: float) -> dict[str, Any]:
@@ -125,8 +128,9 @@ def _quantiles(
         weights = np.zeros((levels.size, present.size))
         weights[:, present] = below - share
         found = own.intervals(weights)
-        reached = np.flatnonzero(found.high >= 0)
-        short = np.flatnonzero(found.low < 0)
+        # A limit that does not exist (weighted, of a file) refuses nothing.
+        reached = np.flatnonzero(~(found.high < 0))
+        short = np.flatnonzero(~(found.low >= 0))
         first = reached[0] if reached.size else levels.size - 1
         low = levels[first - 1] + 1 if first else 0
         last = min(short[-1] + 1, levels.size - 1) if short.size else 0

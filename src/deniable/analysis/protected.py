@@ -11,26 +11,47 @@ import pyarrow as pa
 
 from deniable.arrays import Codes, Counts, Floats
 from deniable.errors import DataError, shown
+from deniable.estimation import WeightedCounts
 from deniable.plan import Plan, reported_columns
 from deniable.records import Domain, shortened
 from deniable.schema import Faults, open_source, weights_of
 
 KINDS = ("csv", "parquet", "arrow")
+WEIGHTS = (1e-100, 1e100)
+"""The least and the largest weight above 0, whose squares can be added up."""
 
 
 @dataclass(frozen=True)
 class Portion:
-    """Some records: codes of reports, and weights, each of shape (records,), by column."""
+    """Some records: `codes` of reports by column, `weights` if asked for, of shape (records,)."""
 
     codes: dict[str, Codes]
-    weights: dict[str, Floats]
+    weights: Floats | None
 
     def joint(self, reports: Domain) -> Codes:
-        """Return the codes of cells of some columns of reports."""
+        """Return the codes of cells of some columns of `reports`."""
         if len(reports) == 1:
             return self.codes[reports.names[0]]
         columns = tuple(self.codes[name].astype(np.intp) for name in reports.names)
         return np.ravel_multi_index(columns, reports.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """The reports of some columns, counted: records as one each, or by their weights.
+
+    Attributes
+    ----------
+    counts : shape (reports,)
+        By weights: of as many records as would do with equal ones (`WeightedCounts.effective`).
+    records : int, >= 1
+        Those of weight 0 are left out.
+    weighted : WeightedCounts, of one stratum, or None
+    """
+
+    counts: Counts | Floats
+    records: int
+    weighted: WeightedCounts | None = None
 
 
 class Protected:
@@ -58,7 +79,8 @@ class Protected:
             for cluster in protocol.clusters
             for each in protocol.reported_as(cluster)
         }
-        self._decimals = {column.name: column.decimal for column in plan.schema.columns}
+        passed = [column for column in plan.schema.columns if column.name in plan.passed]
+        self._decimals = {each.name: each.decimal for each in passed if each.kind == "weight"}
         self._texts = {each.name: each for each in reported_columns(plan)}
         for name in (*self._reports, *plan.passed):
             if name not in self._source.types:
@@ -87,36 +109,61 @@ class Protected:
             )
         return cls(folder / f"protected.{there[0]}", plan)
 
-    def count(self, tables: Sequence[Domain]) -> list[Counts]:
-        """Return the counts of some tables of reports, each flat, from one pass over the file."""
-        found = [np.zeros(table.size, dtype=np.int64) for table in tables]
-        for portion in self.portions({name for table in tables for name in table.names}):
-            for number, table in enumerate(tables):
-                found[number] += np.bincount(portion.joint(table), minlength=table.size)
-        return found
+    def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
+        """Return `tables` of reports counted, each flat, from one pass over the file.
 
-    def portions(self, names: Iterable[str], weights: Sequence[str] = ()) -> Iterator[Portion]:
-        """Yield portions of the file, with these columns of reports and these of weights.
+        For the `weight` see `portions`.
+        """
+        found = [np.zeros((1 if weight is None else 2, table.size)) for table in tables]
+        records = 0
+        for portion in self.portions({name for table in tables for name in table.names}, weight):
+            own = portion.weights
+            powers = [None] if own is None else [own, own**2]
+            for sums, table in zip(found, tables, strict=True):
+                cells = portion.joint(table)
+                sums += [np.bincount(cells, power, table.size) for power in powers]
+            records += cells.size
+        if weight is None:
+            return [Counted(sums[0].astype(np.int64), records) for sums in found]
+        number = np.array([records])
+        weighted = [WeightedCounts(sums[:1], sums[1:], number) for sums in found]
+        return [Counted(each.effective, records, each) for each in weighted]
+
+    def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[Portion]:
+        """Yield portions of the file, with columns `names` of reports, of records that count.
+
+        With a column of weights, `weight`, these are the ones of positive weight: others tell
+        nothing.
 
         Raises
         ------
         DataError
-            If a value is no report, a weight no number that is not negative, or there are no
-            records.
+            If a value is no report, a weight no number that is not negative, if there is no such
+            column of weights, or no record that counts.
         """
+        if weight is not None and weight not in self._decimals:
+            there = ", ".join(self._decimals) or "none, so estimate without weights"
+            raise DataError(
+                f"{self.where}: the release has no column of weights {weight!r}; it has {there}"
+            )
         wanted = [name for name in self._reports if name in set(names)]
         known, faults, records = {name: self._codes_of(name) for name in wanted}, Faults(), 0
-        for piece in self._source.pieces(wanted, weights, faults):
+        for piece in self._source.pieces(wanted, [] if weight is None else [weight], faults):
             faults.raise_if_any()
             batch, first = piece.batch, piece.first
-            yield Portion(
-                {name: self._coded(name, batch[name], known[name], first) for name in wanted},
-                {name: self._weights(name, batch[name], first) for name in weights},
-            )
-            records += batch.num_rows
+            codes = {name: self._coded(name, batch[name], known[name], first) for name in wanted}
+            weights = None
+            if weight is not None:
+                weights = self._weights(weight, batch[weight], first)
+                counts = weights > 0
+                codes = {name: column[counts] for name, column in codes.items()}
+                weights = weights[counts]
+            yield Portion(codes, weights)
+            records += batch.num_rows if weights is None else weights.size
         faults.raise_if_any()
         if not records:
-            raise DataError(f"{self.where}: no records, so nothing can be estimated")
+            all_zero = "" if weight is None else f" of positive weight by the column {weight!r}"
+            raise DataError(f"{self.where}: no records{all_zero}, so nothing can be estimated")
 
     def _codes_of(self, name: str) -> dict[str | None, int]:
         """Return the code of each report of a column, by its text; that of null is by None."""
@@ -152,11 +199,12 @@ class Protected:
 
     def _weights(self, name: str, values: pa.Array, at: int) -> Floats:
         weights = weights_of(values, self._decimals[name])
-        bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+        low, high = WEIGHTS
+        bad = np.flatnonzero(~((weights == 0) | ((weights >= low) & (weights <= high))))
         if bad.size:
             raise DataError(
                 f"{self.where}: record {at + int(bad[0]) + 1:,}, column {name!r} has the weight "
-                f"{shown(values[int(bad[0])].as_py())}; weights must be numbers that are not "
-                "negative, so estimate without them"
+                f"{shown(values[int(bad[0])].as_py())}; weights must be 0 or numbers from {low:g} "
+                f"to {high:g}, so estimate without them"
             )
         return weights

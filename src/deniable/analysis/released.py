@@ -11,12 +11,11 @@ import pandas as pd
 from deniable.analysis.answers import Asked, cells_as_columns, estimated, values_of
 from deniable.analysis.independence import refuse_untestable, tested
 from deniable.analysis.numbers import SHARES, summarized
-from deniable.analysis.protected import Protected
+from deniable.analysis.protected import Counted, Protected
 from deniable.analysis.queries import Query, answered, parsed_query
 from deniable.analysis.synthesis import synthetic_records
 from deniable.analysis.tables import Table
-from deniable.analysis.weights import adjusted, refuse_unknown_weight, weighted
-from deniable.arrays import Counts
+from deniable.analysis.weights import adjusted
 from deniable.channels import Target
 from deniable.errors import DataError, DeniableError
 from deniable.estimation import CONFIDENCE
@@ -36,7 +35,8 @@ class Released:
     ``consistent`` distribution, and ``consistent_by`` says how it was found. All have intervals
     (``ci_low``, ``ci_high``) of a stated ``confidence``, each on its own, for a stated ``target``:
     the "population" that the records were drawn from, one by one, or the "file", these very
-    records. Nothing here costs privacy.
+    records. Records count as one each, or by the released column of weights that `weight` names;
+    those of weight 0 are left out. Nothing here costs privacy.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Released:
             protected = Protected(public, plan)
         self.plan, self._protected = plan, protected
         self._columns = {column.name: column for column in self.plan.schema.randomized}
-        self._counted: dict[tuple[str, ...], Counts] = {}
+        self._known: dict[tuple[str | None, tuple[str, ...]], Counted] = {}
 
     @property
     def domain(self) -> Domain:
@@ -78,7 +78,7 @@ class Released:
     @cached_property
     def records(self) -> int:
         """Number of protected records."""
-        return int(self._counts([self._table(self.domain.names[:1])])[0].sum())
+        return self._counted([self._table(self.domain.names[:1])])[0].records
 
     def margins(
         self,
@@ -95,7 +95,7 @@ class Released:
         names : str or sequence of str, optional
             By default all columns.
         weight : str, optional
-            A released column of weights that records count by.
+            Of a released column: the weights that records count by.
         target : "population" or "file"
         confidence : float, in (0, 1)
 
@@ -109,7 +109,8 @@ class Released:
         Raises
         ------
         DeniableError
-            For a name that is not there, or a column that is too large.
+            For a name that is not there, or a column that is too large; for a population of which
+            as much as one record speaks.
         """
         asked = Asked(target, confidence)
         tables = [self._table([name]) for name in self._named(names)]
@@ -126,6 +127,7 @@ class Released:
         names: Names | None = None,
         *,
         quantiles: Sequence[float] = SHARES,
+        weight: str | None = None,
         target: Target = "population",
         confidence: float = CONFIDENCE,
     ) -> pd.DataFrame:
@@ -138,7 +140,7 @@ class Released:
         ----------
         names : str or sequence of str, optional
         quantiles : sequence of float, in (0, 1)
-        target, confidence
+        weight, target, confidence
             As in `margins`.
 
         Raises
@@ -155,14 +157,20 @@ class Released:
                     f"column {name!r} is not numeric; numeric are {', '.join(numeric) or 'none'}"
                 )
         tables = [self._table([name]) for name in wanted]
+        found = self._counted(tables, weight)
         parts = [
-            summarized(self._columns[name], table, counts, quantiles, asked)
-            for name, table, counts in zip(wanted, tables, self._counts(tables), strict=True)
+            summarized(self._columns[name], table, counted, quantiles, asked)
+            for name, table, counted in zip(wanted, tables, found, strict=True)
         ]
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
     def table(
-        self, names: Names, *, target: Target = "population", confidence: float = CONFIDENCE
+        self,
+        names: Names,
+        *,
+        weight: str | None = None,
+        target: Target = "population",
+        confidence: float = CONFIDENCE,
     ) -> pd.DataFrame:
         """Return the table of some columns, whichever clusters they are of: a row a cell.
 
@@ -171,44 +179,24 @@ class Released:
         Parameters
         ----------
         names : str or sequence of str
-        target, confidence
+        weight, target, confidence
             As in `margins`.
 
         Raises
         ------
         DeniableError
-            For a name that is not there, or a table that is too large.
+            As `margins`.
         """
-        return self._cells(names, None, Asked(target, confidence))
-
-    def weighted_table(
-        self,
-        names: Names,
-        weight: str,
-        *,
-        target: Target = "population",
-        confidence: float = CONFIDENCE,
-    ) -> pd.DataFrame:
-        """Return `table` with each record counted by a released column of weights.
-
-        Parameters
-        ----------
-        names : str or sequence of str
-        weight : str
-        target, confidence
-            As in `margins`.
-
-        Raises
-        ------
-        DeniableError
-            As `table`, and if no such weights were released.
-        """
-        return self._cells(names, weight, Asked(target, confidence))
+        table = self._table(names)
+        (answer,) = self._estimated([table], weight, Asked(target, confidence))
+        cells = cells_as_columns(table.domain, self._columns, list(answer))
+        return pd.DataFrame(cells | answer)
 
     def pairs(
         self,
         names: Names | None = None,
         *,
+        weight: str | None = None,
         target: Target = "population",
         confidence: float = CONFIDENCE,
     ) -> pd.DataFrame:
@@ -220,7 +208,7 @@ class Released:
         ----------
         names : str or sequence of str, optional
             By default all columns.
-        target, confidence
+        weight, target, confidence
             As in `margins`.
 
         Raises
@@ -240,12 +228,17 @@ class Released:
                 }
                 | answer
             )
-            for table, answer in zip(tables, self._estimated(tables, None, asked), strict=True)
+            for table, answer in zip(tables, self._estimated(tables, weight, asked), strict=True)
         ]
         return pd.concat(parts, ignore_index=True)
 
     def query(
-        self, where: Query, *, target: Target = "population", confidence: float = CONFIDENCE
+        self,
+        where: Query,
+        *,
+        weight: str | None = None,
+        target: Target = "population",
+        confidence: float = CONFIDENCE,
     ) -> pd.DataFrame:
         """Return the share of records for which all of some conditions hold, in one row.
 
@@ -254,8 +247,8 @@ class Released:
         where : str or mapping
             ``"sex=F,age>=30"`` or ``{"sex": "F", "income": ["mid", "high"]}``; see
             `deniable.analysis.parsed_query`.
-        target : "population" or "file"
-        confidence : float, in (0, 1)
+        weight, target, confidence
+            As in `margins`.
 
         Raises
         ------
@@ -264,7 +257,7 @@ class Released:
         """
         conditions = parsed_query(where, self.plan.schema)
         table = Table.of(self.plan.protocol, list(conditions))
-        answer = answered(conditions, table, self._protected, Asked(target, confidence))
+        answer = answered(conditions, table, self._protected, weight, Asked(target, confidence))
         said = where if isinstance(where, str) else ", ".join(f"{k}={v}" for k, v in where.items())
         answer.insert(0, "query", said)
         return answer
@@ -273,6 +266,7 @@ class Released:
         """Return the test that columns are independent of each other, which knows their channels.
 
         See `deniable.analysis.independence.tested`; of more than two columns, all together.
+        Records count as one each: it knows no weights.
 
         Parameters
         ----------
@@ -287,8 +281,8 @@ class Released:
         """
         table = self._table(names)
         refuse_untestable(table)
-        (counts,) = self._counts([table])
-        return tested(table, counts, seed)
+        (counted,) = self._counted([table])
+        return tested(table, counted, seed)
 
     def adjusted_weights(self) -> pd.DataFrame:
         """Return a weight for each protected record that makes them add up; RR-Adjustment.
@@ -325,29 +319,20 @@ class Released:
         table.refuse_too_large()
         return table
 
-    def _counts(self, tables: Sequence[Table]) -> list[Counts]:
+    def _counted(self, tables: Sequence[Table], weight: str | None = None) -> list[Counted]:
         """Return counts of reports, from one pass over the file for all that are not known yet."""
-        new = {table.reports.names: table.reports for table in tables}
-        new = {names: reports for names, reports in new.items() if names not in self._counted}
+        known = self._known
+        new = {(weight, table.reports.names): table.reports for table in tables}
+        new = {key: reports for key, reports in new.items() if key not in known}
         if new:
-            counted = self._protected.count(list(new.values()))
-            self._counted |= dict(zip(new, counted, strict=True))
-        return [self._counted[table.reports.names] for table in tables]
+            known |= zip(new, self._protected.count(list(new.values()), weight), strict=True)
+        return [known[weight, table.reports.names] for table in tables]
 
     def _estimated(
         self, tables: Sequence[Table], weight: str | None, asked: Asked
     ) -> list[dict[str, Any]]:
-        if weight is None:
-            pairs = zip(tables, self._counts(tables), strict=True)
-            return [estimated(table, counts, asked) for table, counts in pairs]
-        refuse_unknown_weight(self.plan, weight)
-        return [weighted(table, self._protected, weight, asked) for table in tables]
-
-    def _cells(self, names: Names, weight: str | None, asked: Asked) -> pd.DataFrame:
-        table = self._table(names)
-        (answer,) = self._estimated([table], weight, asked)
-        cells = cells_as_columns(table.domain, self._columns, list(answer))
-        return pd.DataFrame(cells | answer)
+        pairs = zip(tables, self._counted(tables, weight), strict=True)
+        return [estimated(table, counted, asked) for table, counted in pairs]
 
 
 def _plan_in(folder: Path) -> Plan:

@@ -13,10 +13,11 @@ from deniable.schema import MISSING, type_named
 
 
 def synthetic_records(plan: Plan, protected: Protected, records: int, seed: int) -> pd.DataFrame:
-    """Return synthetic records with the randomized columns of the release, in their types.
+    """Return so many synthetic `records` with the randomized columns of the `plan`, in their types.
 
-    Each cluster's consistent distribution is met as closely as whole records allow, and clusters
-    are matched at random: what depends on each other in different clusters does not here.
+    From the `protected` ones, drawn by the `seed`. Each cluster's consistent distribution is met as
+    closely as whole records allow, and clusters are matched at random: what depends on each other
+    in different clusters does not here.
 
     Raises
     ------
@@ -27,7 +28,8 @@ def synthetic_records(plan: Plan, protected: Protected, records: int, seed: int)
     tables = [Table.of(protocol, cluster) for cluster in protocol.clusters]
     counted = protected.count([table.reports for table in tables])
     shares = [
-        consistent(table.channel, counts)[0] for table, counts in zip(tables, counted, strict=True)
+        consistent(table.channel, each.counts)[0]
+        for table, each in zip(tables, counted, strict=True)
     ]
     made = synthesize(
         protocol.domain, protocol.clusters, shares, records, np.random.default_rng(seed)

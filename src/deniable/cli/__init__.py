@@ -22,7 +22,7 @@ NO_ANSWER, FAULT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line, by default with the process's arguments, and return its exit code."""
+    """Run the command line with `arguments`, by default the process's; return its exit code."""
     options = parser().parse_args(arguments)
     # Small matrices gain nothing by more threads, which lose much where others have the cores.
     # Not OMP_NUM_THREADS: PyArrow reads files by as many.

@@ -30,7 +30,7 @@ INDENT = "  "
 
 
 def privacy(named: NamedChannel) -> Answers:
-    """Return what holds whatever the prior: epsilon, parity, beta, bounds of posteriors."""
+    """Return epsilon, parity, beta, bounds of posteriors of the channel `named`, for any prior."""
     channel = named.channel
     parity = channel.parity
     return {
@@ -56,7 +56,10 @@ def privacy(named: NamedChannel) -> Answers:
 
 
 def breach_answer(named: NamedChannel, prior: Floats | None, rho_1: float, rho_2: float) -> Answers:
-    """Return whether an upward rho_1-to-rho_2 breach is possible, with one that is."""
+    """Return whether an upward `rho_1`-to-`rho_2` breach is possible, with one that is.
+
+    Of the channel `named`; given a `prior`, shape (categories,), also the worst under it.
+    """
     channel, categories, reports = named.channel, named.categories, named.reports
     found = witness(channel, rho_1, rho_2)
     worst = worst_upward(channel, prior, rho_1) if prior is not None else None
@@ -86,9 +89,10 @@ def breach_answer(named: NamedChannel, prior: Floats | None, rho_1: float, rho_2
 
 
 def under_prior(named: NamedChannel, prior: Floats) -> Answers:
-    """Return what reports tell under a prior, and whether the channel leaves it as it is.
+    """Return what reports tell under a `prior`, and whether the channel `named` leaves it as it is.
 
-    Nothing is left or changed where reports are no categories: that is None then.
+    A prior has the shape (categories,). Nothing is left or changed where reports are no
+    categories: that is None then.
     """
     channel = named.channel
     reported = channel.reported(prior)
@@ -117,6 +121,9 @@ def _factor(named: NamedChannel, found: Factors, side: str) -> Answers:
 
 def estimate(named: NamedChannel, counts: Counts, target: Target, confidence: float) -> Answers:
     """Return the unbiased estimate with its errors, and the maximum-likelihood distribution.
+
+    From `counts`, shape (reports,), of reports through the channel `named`; intervals for the
+    `target` have the `confidence`.
 
     Raises
     ------
@@ -151,7 +158,7 @@ def estimate(named: NamedChannel, counts: Counts, target: Target, confidence: fl
 
 
 def number(value: float | int | None) -> str:
-    """Return a number with 6 significant digits; what is not defined is a dash."""
+    """Return the text of a `value` with 6 significant digits; what is not defined is a dash."""
     if value is None or math.isnan(value):
         return "-"
     if math.isinf(value):
@@ -160,7 +167,7 @@ def number(value: float | int | None) -> str:
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str | float | None]]) -> list[str]:
-    """Return the lines of a table: its first column to the left, numbers to the right."""
+    """Return lines of a table, its `header` and `rows`: first column to the left, others right."""
     cells = [list(map(plain, header))] + [
         [plain(value) if isinstance(value, str) else number(value) for value in row] for row in rows
     ]
@@ -173,7 +180,7 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str | float | None]])
 
 
 def listed(facts: Sequence[tuple[str, str | float | None, str]]) -> list[str]:
-    """Return lines of a name, a value and, where there is one, a remark."""
+    """Return a line for each of the `facts`: a name, a value and, where there is one, a remark."""
     values = [value if isinstance(value, str) else number(value) for _, value, _ in facts]
     names, width = max(len(name) for name, _, _ in facts), max(map(len, values))
     return [
@@ -183,7 +190,7 @@ def listed(facts: Sequence[tuple[str, str | float | None, str]]) -> list[str]:
 
 
 def to_json(answers: Mapping[str, Any]) -> str:
-    """Return one strict JSON object, a line for each of its keys.
+    """Return the `answers` as one strict JSON object, a line for each of its keys.
 
     An infinite number is the string "Infinity", one that is not defined is null.
     """

@@ -47,7 +47,7 @@ MOST_NAMED = 4  # of a set
 
 
 def run(options: argparse.Namespace) -> None:
-    """Read the files, print what was asked for; what has no answer is raised at the end.
+    """Read the files, print what `options` ask for; what has no answer is raised at the end.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def _text(options: argparse.Namespace, named: NamedChannel, answers: Answers) ->
 
 
 def privacy_lines(answers: Answers) -> list[str]:
-    """Return the part of the text that holds whatever the prior."""
+    """Return the part of the text that holds whatever the prior, of `answers` by `privacy`."""
     facts = [
         ("epsilon", answers["epsilon"], "ln(parity), of one report"),
         ("parity", answers["parity"], "largest ratio of two probabilities of one report"),
@@ -188,7 +188,10 @@ def _estimate_lines(
 
 
 def matrix_lines(title: str, header: tuple[str, ...], rows: list[Any]) -> list[str]:
-    """Return the lines of a matrix under its title, or where to find one that is too wide."""
+    """Return a matrix under its `title`, or where to find one that is too wide.
+
+    Its `header` and `rows` are as `aligned` takes them.
+    """
     if len(rows) > LARGEST_SHOWN:
         return [f"{title}: {len(rows)} rows, see --json"]
     return [title, *aligned(header, rows)]

@@ -16,7 +16,7 @@ from deniable.schema import read_schema
 
 
 def run(options: argparse.Namespace) -> None:
-    """Compare, print table and recommendation, and write them and a picture if asked to.
+    """Compare, print table and recommendation; write them and a picture if `options` ask for it.
 
     Raises
     ------

@@ -18,7 +18,7 @@ ROUNDING = 1e-12  # what the sums of a matrix in double precision may be off by
 
 
 def run(options: argparse.Namespace) -> None:
-    """Read the specification, design the channel, write its matrix and its properties.
+    """Read the specification of the `options`, design the channel, write matrix and properties.
 
     Raises
     ------

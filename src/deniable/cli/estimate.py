@@ -17,7 +17,7 @@ INDENT = "  "
 
 
 def run(options: argparse.Namespace) -> None:
-    """Answer what is asked, all of it or nothing.
+    """Answer what `options` ask, all of it or nothing.
 
     Raises
     ------
@@ -55,8 +55,11 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
     error = options.parser.error
     if options.test and not options.table:
         error("argument --test: of which columns? give them by --table")
-    if options.weight and (options.query or options.pairs or options.numbers or options.test):
-        error("argument --weight: is for --margins and --table alone")
+    if options.weight and options.test:
+        error(
+            "argument --test: it knows how the reports of equal records vary, not of weighted "
+            "ones; ask for it without --weight, and for the weighted --table on its own"
+        )
     made = options.synthetic is not None or options.adjusted_weights
     if made and (options.out is None or options.out.suffix not in (".csv", ".parquet")):
         error("argument --out: give a file .csv or .parquet for the records that are made")
@@ -67,29 +70,29 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
 
 
 def _answers(released: Released, options: argparse.Namespace) -> Answers:
-    how: dict[str, Any] = {"target": options.target, "confidence": options.confidence}
+    how: dict[str, Any] = {
+        "weight": options.weight,
+        "target": options.target,
+        "confidence": options.confidence,
+    }
     whole = not _asked(options)
     weighted = f", weighted by {options.weight}" if options.weight else ""
     found: Answers = {}
     if options.margins or whole:
-        found[f"margins{weighted}"] = released.margins(weight=options.weight, **how)
-    if (options.numbers or whole) and not options.weight:
-        found["numbers"] = released.numbers(**how)
+        found[f"margins{weighted}"] = released.margins(**how)
+    if options.numbers or whole:
+        found[f"numbers{weighted}"] = released.numbers(**how)
     for names in options.table:
-        title = f"table of {' x '.join(names)}{weighted}"
-        if options.weight:
-            found[title] = released.weighted_table(names, options.weight, **how)
-        else:
-            found[title] = released.table(names, **how)
+        found[f"table of {' x '.join(names)}{weighted}"] = released.table(names, **how)
         if options.test:
             found[f"independence of {', '.join(names)}"] = released.independence(
                 names, seed=options.seed
             )
     if options.pairs:
-        found["pairs"] = released.pairs(**how)
+        found[f"pairs{weighted}"] = released.pairs(**how)
     if options.query:
         asked = [released.query(query, **how) for query in options.query]
-        found["queries"] = pd.concat(asked, ignore_index=True)
+        found[f"queries{weighted}"] = pd.concat(asked, ignore_index=True)
     return {title: answer for title, answer in found.items() if len(answer)}
 
 

@@ -285,7 +285,7 @@ def _add_estimate(commands: Any) -> None:
         "--test", choices=("independence",), help="of the columns of each --table from each other"
     )
     parser.add_argument(
-        "--weight", metavar="COLUMN", help="released weights that margins and tables count by"
+        "--weight", metavar="COLUMN", help="released weights that records count by, but in --test"
     )
     parser.add_argument(
         "--target",

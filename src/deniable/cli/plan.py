@@ -19,7 +19,7 @@ HOLDS = {True: "yes", False: "NO"}
 
 
 def run(options: argparse.Namespace) -> None:
-    """Make a plan and write it, or verify one; say on standard output what it is.
+    """Make a plan and write it, or verify one, by `options`; say on standard output what it is.
 
     Raises
     ------
@@ -55,12 +55,15 @@ def run(options: argparse.Namespace) -> None:
 
 
 def columns_of(lists: list[str] | None) -> list[tuple[str, ...]]:
-    """Return names of columns from lists with commas."""
+    """Return names of columns from `lists` with commas; None are no lists."""
     return [tuple(each.split(",")) for each in lists or []]
 
 
 def priors(schema: Schema, given: list[str] | None) -> dict[str, Floats]:
-    """Read the distributions of COLUMN=FILE, each a CSV of ``category,probability``."""
+    """Read the distributions `given` as COLUMN=FILE, each a CSV of ``category,probability``.
+
+    Columns and their categories are those of the `schema`; returned is a distribution by column.
+    """
     found = {}
     for each in given or []:
         name, equals, file = each.partition("=")

@@ -15,7 +15,7 @@ BETWEEN = 0.5  # seconds between lines of progress
 
 
 def run(options: argparse.Namespace) -> None:
-    """Protect the file, and say what was made and what was counted.
+    """Protect the file of the `options`, and say what was made and what was counted.
 
     Raises
     ------
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> None:
         consent=options.consent,
         keys=options.keys or (),
         place=KeyPlace(folder=str(options.key_folder) if options.key_folder else None),
-        progress=shown_progress(sys.stderr.isatty()),
+        progress=_shown_progress(sys.stderr.isatty()),
     )
     population = plan.schema.population
     total = Ledger(ledger).total(population)
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> None:
         print(f"column {row['about']}: {row['measure']}: {row['before']:.0f}")
 
 
-def shown_progress(in_place: bool) -> Callable[[str, int, int], None]:
+def _shown_progress(in_place: bool) -> Callable[[str, int, int], None]:
     """Return what writes progress to standard error: records, rate, time left.
 
     On a terminal in one line; elsewhere a line every ten seconds.

@@ -8,7 +8,7 @@ from deniable.schema import drafted
 
 
 def run(options: argparse.Namespace) -> None:
-    """Draft the schema and print it; what was found, and what to look at, goes to standard error.
+    """Draft the schema of the `options`' file and print it; remarks go to standard error.
 
     Raises
     ------

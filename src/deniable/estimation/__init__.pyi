@@ -58,7 +58,8 @@ from .strata import (
     unbiased_part as unbiased_part,
 )
 from .survey_weights import (
-    WeightedCounts as WeightedCounts,
+    student as student,
     survey_estimate as survey_estimate,
     weighted_intervals as weighted_intervals,
 )
+from .weighted_counts import WeightedCounts as WeightedCounts

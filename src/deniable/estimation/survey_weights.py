@@ -23,7 +23,7 @@ since e_t e_t' = diag(e_t) = E diag(g_i). Hence V = sum w_i^2 (g_i g_i' - diag(g
 All of it needs the records only by sums of w and of w^2 over reports.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import get_args
 
@@ -36,67 +36,9 @@ from deniable.arrays import Codes, Floats
 from deniable.channels import Channel, Inverse, Target, roots_of_variances
 from deniable.errors import ChannelError, DataError, DeniableError, refuse_unknown
 from deniable.estimation.intervals import Intervals, refuse_bad_confidence
-from deniable.records import refuse_foreign_codes
+from deniable.estimation.weighted_counts import WeightedCounts, numbered
 
-
-@dataclass(frozen=True, eq=False)
-class WeightedCounts:
-    """Sums over the records of a sample, by design stratum and reported category.
-
-    Leading axes are samples of their own.
-
-    Parameters
-    ----------
-    weights, squares : shape (..., strata, reports)
-        Sums of the weights, and of the squared weights.
-    records : shape (..., strata)
-        Numbers of records.
-
-    Examples
-    --------
-    >>> counts = WeightedCounts.of_records(np.array([0, 1, 1]), [2.0, 1.0, 3.0], size=2)
-    >>> counts.weights, counts.squares, counts.records
-    (array([[2., 4.]]), array([[ 4., 10.]]), array([3]))
-    """
-
-    weights: Floats
-    squares: Floats
-    records: npt.NDArray[np.int64]
-
-    def __post_init__(self) -> None:
-        if self.weights.shape != self.squares.shape or self.weights.ndim < 2:
-            raise DataError(
-                f"sums of weights of shape {self.weights.shape} and of squares of shape "
-                f"{self.squares.shape}; give both as (..., strata, reports)"
-            )
-        if self.records.shape != self.weights.shape[:-1]:
-            raise DataError(
-                f"numbers of records of shape {self.records.shape} for sums of shape "
-                f"{self.weights.shape}; give one a stratum"
-            )
-
-    @classmethod
-    def of_records(
-        cls, codes: Codes, weights: npt.ArrayLike, size: int, strata: npt.ArrayLike | None = None
-    ) -> "WeightedCounts":
-        """Sum over records in one pass.
-
-        Parameters
-        ----------
-        codes : integers in 0 .. size - 1, shape (records,)
-            Reports, of which there are `size` different ones: a channel's `reports`.
-        weights : shape (records,), finite and not negative
-        strata : shape (records,), any labels, optional
-        """
-        reported, chosen = _records(codes, weights, size)
-        number, stratum = _numbered(strata, reported.size, "strata")
-        cells = stratum * size + reported
-        shape = (number, size)
-        sums, squares = (
-            np.bincount(cells, each, number * size).reshape(shape).astype(float)
-            for each in (chosen, chosen**2)
-        )
-        return cls(sums, squares, np.bincount(stratum, minlength=number).astype(np.int64))
+Sums = Callable[[Floats], Floats]
 
 
 def weighted_estimate(
@@ -139,12 +81,8 @@ def _one_by_one(counts: WeightedCounts) -> Iterator[WeightedCounts]:
 
 
 def _fitted(channel: Channel, counts: WeightedCounts) -> Channel:
-    """Return the channel with the inverse of least variance at one sample's first estimate.
-
-    The sample counts for as many records as would do with equal weights (Kish, 1965).
-    """
-    sums, squares = counts.weights.sum(axis=0), counts.squares.sum()
-    return channel.fitted_to(sums * (sums.sum() / squares))
+    """Return the channel with the inverse of least variance at one sample's first estimate."""
+    return channel.fitted_to(counts.effective)
 
 
 def weighted_intervals(
@@ -154,11 +92,12 @@ def weighted_intervals(
     confidence: float = 0.95,
     target: Target = "population",
     total: float | None = None,
+    functionals: npt.ArrayLike | None = None,
     inverse: Inverse = "least",
 ) -> Intervals:
     """Return weighted estimates with their intervals, for records drawn one by one, in batches.
 
-    No matrix is formed. For clusters and for linear functionals see `survey_estimate`.
+    No matrix is formed. For clusters and for covariances see `survey_estimate`.
 
     Parameters
     ----------
@@ -172,22 +111,23 @@ def weighted_intervals(
         ``file`` is the weighted share of the categories among these very records.
     total : float, optional
         As in `weighted_estimate`.
+    functionals : shape (functionals, size), optional
+        Weights of linear functionals of the proportions, estimated in their place.
     inverse : "least" or "own"
         Of a channel with more reports than categories: its own, or for each sample that of least
         variance at the sample's own weighted estimate, were weights and categories unrelated.
     """
     refuse_bad_confidence(confidence)
     _refuse_misfit(channel, counts, inverse)
+    asked = None if functionals is None else channel.functional_weights(functionals)
+    how = (asked, confidence, target, total)
     if channel.square or inverse == "own":
-        own = _by_own_inverse(channel, counts, confidence, target, total)
-        estimate, low, high, errors = own
+        estimate, low, high, errors = _by_own_inverse(channel, counts, *how)
     else:
         _denominator(counts.weights.sum(axis=-2), total)  # refuses samples without weight
-        each = [
-            _by_own_inverse(_fitted(channel, one), one, confidence, target, total)
-            for one in _one_by_one(counts)
-        ]
-        stacked = np.reshape(each, (*counts.records.shape[:-1], 4, channel.size))
+        each = [_by_own_inverse(_fitted(channel, one), one, *how) for one in _one_by_one(counts)]
+        width = channel.size if asked is None else len(asked)
+        stacked = np.reshape(each, (*counts.records.shape[:-1], 4, width))
         estimate, low, high, errors = np.moveaxis(stacked, -2, 0)
     return Intervals(estimate, low, high, errors, confidence, "wald", "none", target, inverse)
 
@@ -195,33 +135,45 @@ def weighted_intervals(
 def _by_own_inverse(
     channel: Channel,
     counts: WeightedCounts,
+    asked: Floats | None,
     confidence: float,
     target: Target,
     total: float | None,
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Return estimates, limits and standard errors by the channel's own inverse."""
-    estimate = weighted_estimate(channel, counts, total=total, inverse="own")
     denominator = _denominator(counts.weights.sum(axis=-2), total)
+    shares = counts.weights.sum(axis=-2) / denominator
+    first, second, own = _sums_of_scores(channel, asked)
+    estimate = first(shares)
     if target == "file":
         squares = counts.squares.sum(axis=-2)
-        spread = channel.second_moments(squares)
-        variance = spread - channel.solve_transposed(squares)
+        spread = second(squares)
+        variance = spread - own(squares)
         freedom = np.full((*counts.records.shape[:-1], 1), np.inf)
     else:
         factor = _design_factor(counts.records)[..., None]
         centre = estimate[..., None, :] if total is None else np.zeros_like(estimate)[..., None, :]
-        sums = channel.solve_transposed(counts.weights) - centre * counts.weights.sum(
-            axis=-1, keepdims=True
-        )
-        spread = channel.second_moments(counts.squares)
-        squares = spread - 2 * centre * channel.solve_transposed(counts.squares)
+        sums = first(counts.weights) - centre * counts.weights.sum(axis=-1, keepdims=True)
+        spread = second(counts.squares)
+        squares = spread - 2 * centre * first(counts.squares)
         squares = squares + centre**2 * counts.squares.sum(axis=-1, keepdims=True)
         variance = (factor * (squares - sums**2 / counts.records[..., None])).sum(axis=-2)
         spread = (factor * spread).sum(axis=-2)
         freedom = (counts.records - 1).sum(axis=-1, keepdims=True)
     errors = roots_of_variances(variance, 1e-12 * np.abs(spread)) / denominator
-    reach = _student(freedom, confidence) * errors
+    reach = student(freedom, confidence) * errors
     return estimate, estimate - reach, estimate + reach, errors
+
+
+def _sums_of_scores(channel: Channel, asked: Floats | None) -> tuple[Sums, Sums, Sums]:
+    """Return what takes sums over reports to those of scores, of their squares, and to estimates.
+
+    The last are of what the squares of the functionals' weights ask for.
+    """
+    if asked is None:
+        return channel.solve_transposed, channel.second_moments, channel.solve_transposed
+    scores, of_squares = (channel.solve(each).T for each in (asked, asked**2))
+    return (lambda x: x @ scores), (lambda x: x @ scores**2), (lambda x: x @ of_squares)
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,7 +205,7 @@ class SurveyEstimate:
         """Return the intervals of a `confidence`, in (0, 1), by Student's t."""
         refuse_bad_confidence(confidence)
         errors = self.standard_error
-        reach = _student(np.array(self.degrees_of_freedom), confidence) * errors
+        reach = student(np.array(self.degrees_of_freedom), confidence) * errors
         low, high = self.estimate - reach, self.estimate + reach
         return Intervals(
             self.estimate, low, high, errors, confidence, "wald", "none", self.target, self.inverse
@@ -321,12 +273,12 @@ def survey_estimate(
         covariance = ((scores * squares) @ scores.T - own) / denominator**2
         return SurveyEstimate(estimate, covariance, np.inf, target, inverse)
     residuals = scores if total is not None else scores - estimate[:, None]
-    number, stratum = _numbered(strata, len(codes), "strata")
+    number, stratum = numbered(strata, len(codes), "strata")
     if clusters is None:
         units, factor = counts.records, _design_factor(counts.records)
         inner = (residuals * (factor @ counts.squares)) @ residuals.T
     else:
-        known, label = _numbered(clusters, len(codes), "clusters")  # in each stratum on their own
+        known, label = numbered(clusters, len(codes), "clusters")  # in each stratum on their own
         pairs, unit = np.unique(stratum * known + label, return_inverse=True)
         units = np.bincount(pairs // known, minlength=number).astype(np.int64)
         factor = _design_factor(units)
@@ -339,8 +291,11 @@ def survey_estimate(
     return SurveyEstimate(estimate, covariance, float(units.sum() - number), target, inverse)
 
 
-def _student(freedom: Floats, confidence: float) -> Floats:
-    """Return how many standard errors an interval reaches, the normal's for infinite freedom."""
+def student(freedom: Floats, confidence: float) -> Floats:
+    """Return how many standard errors an interval of a `confidence` reaches, by Student's t.
+
+    Of so many degrees of `freedom`; of infinitely many by the normal distribution.
+    """
     finite = np.where(np.isinf(freedom), 1.0, freedom)
     level = (1 + confidence) / 2
     student = scipy.special.stdtrit(finite, level)
@@ -367,33 +322,3 @@ def _design_factor(units: npt.NDArray[np.int64]) -> Floats:
             "its units differ; join it with a similar stratum, or ask for the target 'file'"
         )
     return np.asarray(units / (units - 1))
-
-
-def _records(codes: Codes, weights: npt.ArrayLike, size: int) -> tuple[Codes, Floats]:
-    reported, chosen = np.asarray(codes), np.asarray(weights, dtype=float)
-    if reported.ndim != 1 or chosen.shape != reported.shape:
-        raise DataError(
-            f"codes of shape {reported.shape} and weights of shape {chosen.shape}; give one "
-            "weight a record"
-        )
-    refuse_foreign_codes(reported, size, "the reported categories")
-    bad = np.flatnonzero(~(np.isfinite(chosen) & (chosen >= 0)))
-    if bad.size:
-        raise DataError(
-            f"record {bad[0] + 1} has the weight {chosen[bad[0]]}; weights must be finite and not "
-            "negative"
-        )
-    return reported.astype(np.int64), chosen
-
-
-def _numbered(
-    labels: npt.ArrayLike | None, records: int, what: str
-) -> tuple[int, npt.NDArray[np.int64]]:
-    """Return the number of different labels, and for each record the number of its own."""
-    if labels is None:
-        return 1, np.zeros(records, dtype=np.int64)
-    values = np.asarray(labels)
-    if values.shape != (records,):
-        raise DataError(f"{what} of shape {values.shape} for {records} records; give one a record")
-    known, numbers = np.unique(values, return_inverse=True)
-    return known.size, numbers

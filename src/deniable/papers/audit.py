@@ -147,7 +147,7 @@ def _taken(table: pd.DataFrame, *names: str) -> Cases:
 
 
 def multirr(table: pd.DataFrame) -> Cases:
-    """Read RR-Independent, RR-Clusters and the assessments of dependences ([multirr], 4, 6.3)."""
+    """Read the `table` of RR-Independent, RR-Clusters and assessments ([multirr], 4, 6.3)."""
     return _taken(table, *_EPSILONS, "mechanism", "unit", "of") | {
         "claim": [_claim_of(row) for row in rows_of(table)],
         "setting": _said(table, matrix="matrix {}", p="p = {:g}", t_v="T_v = {:.0f}"),
@@ -169,7 +169,7 @@ def _claim_of(row: Mapping[str, Any]) -> str:
 
 
 def waiver(table: pd.DataFrame) -> Cases:
-    """Read the waiver of sequential composition for secure sums ([multirr], 4.3)."""
+    """Read the `table` of the waiver of sequential composition for secure sums ([multirr], 4.3)."""
     return _taken(table, "claimed_epsilon", "exact_epsilon", "holds") | {
         "mechanism": _said(table, releases="secure sums of {} randomized releases"),
         "claim": ONCE,
@@ -180,14 +180,14 @@ def waiver(table: pd.DataFrame) -> Cases:
 
 
 def matrices(table: pd.DataFrame) -> Cases:
-    """Read matrices of a wanted epsilon in closed form ([pram], 2 and 3)."""
+    """Read the `table` of matrices of a wanted epsilon in closed form ([pram], 2 and 3)."""
     # The inverted two-step matrix is the same one.
     own = table["exact_epsilon"].notna() & ~table["mechanism"].str.endswith("inverted")
     return _of_matrix(table) | {"mechanism": table["mechanism"], "where": own}
 
 
 def designed(table: pd.DataFrame) -> Cases:
-    """Read matrices that are designed for requirements, an epsilon among them."""
+    """Read the `table` of matrices that are designed for requirements, an epsilon among them."""
     kinds = np.where(table["requirements"].str.contains(INVARIANT), f", {INVARIANT}", "")
     return _of_matrix(table) | {
         "mechanism": [f"designed{kind}" for kind in kinds],
@@ -221,7 +221,7 @@ published = partial(_whole_file, "published_epsilon", "published")
 
 
 def posteriors(table: pd.DataFrame) -> Cases:
-    """Read what a report can say of a set of categories, at the true shares ([pram], (3.11))."""
+    """Read the `table` of what reports can say of sets, at the true shares ([pram], (3.11))."""
     first = ~table.duplicated(["attribute", "p"])  # the largest factor is of all priors of a row
     factors = np.log(table["largest_factor"])
     return {
@@ -238,7 +238,7 @@ def posteriors(table: pd.DataFrame) -> Cases:
 
 
 def theorem(table: pd.DataFrame, composed: bool = False) -> Cases:
-    """Read Theorem 4.1 ([rrba]): of the protocol, or counted once an answer."""
+    """Read the `table` of Theorem 4.1 ([rrba]): of the protocol, or `composed`, once an answer."""
     ending = "_composed" if composed else ""
     return {
         "mechanism": "rrba",
@@ -285,10 +285,10 @@ noise_of_tests = partial(
 
 
 def true_privacy(table: pd.DataFrame, of_data: bool = False) -> Cases:
-    """Read the competitors of [idp] with a proof (`deniable.idp.true_dp`), a case a domain factor.
+    """Read from a `table` the competitors of [idp] with a proof (`deniable.idp.true_dp`).
 
-    The proof is of public domains. If the data make them, as in the studies, what is released shows
-    the largest values.
+    A case is a domain factor. The proof is of public domains. If they are `of_data`, as in the
+    studies, what is released shows the largest values.
     """
     training = "training " if table["id"].isin(FORESTS).all() else ""
     own = table.assign(data=table["id"].map(FIGURES_OF).map(DATASETS))
@@ -311,7 +311,7 @@ true_privacy_of_domain = partial(true_privacy, of_data=True)
 
 
 def individual(table: pd.DataFrame) -> Cases:
-    """Read the audit of [idp], a claim a reading of Definition 3.
+    """Read the `table` of the audit of [idp], a claim a reading of Definition 3.
 
     A case is a k, a domain factor and an attribute. Bounds that are measured in released numbers
     are left out: they depend on the draws, and exceed none that is computed.

@@ -52,7 +52,7 @@ def protocols(tables: Tables) -> dict[str, Any]:
     """Prepare, by size and epsilon, the variance of each protocol, which is chosen, what is drawn.
 
     Variances are n times those of the own estimate of a category as frequent as all others.
-    ``drawn`` is the lowest exact epsilon of the row's channels.
+    ``drawn`` is the lowest exact epsilon of the row's channels. The `tables` say nothing of it.
     """
     rows = []
     for size, epsilon in product(SIZES, EPSILONS):

@@ -28,7 +28,7 @@ RELEASES = "releases"
 
 
 def claims(tables: Tables, paper: str, words: str = "") -> dict[str, Any]:
-    """Prepare a paper's claims, each with its readings; ``words`` names what calls methods."""
+    """Prepare a `paper`'s claims in `tables`, with readings; `words` names what calls methods."""
     in_words: Callable[[str], str] = resolve(words) if words else str
     table = tables[f"{paper}_claims"]
     readings = tables.get(f"{paper}_claim_readings", table.iloc[:0])
@@ -51,7 +51,7 @@ def claims(tables: Tables, paper: str, words: str = "") -> dict[str, Any]:
 
 
 def counted(tables: Tables, paper: str) -> list[str]:
-    """Return how many sentences have each verdict, in words; none without the table."""
+    """Return how many sentences of a `paper` have each verdict; none if `tables` lack them."""
     if f"{paper}_claims" not in tables:
         return []
     found = Counter(tables[f"{paper}_claims"]["verdict"])
@@ -61,7 +61,7 @@ def counted(tables: Tables, paper: str) -> list[str]:
 
 
 def audit(tables: Tables) -> dict[str, Any]:
-    """Prepare the audit, what fails first: claims by paper, of protocols and of releases."""
+    """Prepare the audit in `tables`, what fails first: of papers, of protocols and of releases."""
     privacy = tables["privacy"]
     source = privacy["source"].where(~privacy["source"].str.startswith(RELEASE), RELEASES)
     by_source = privacy.groupby(source, sort=False)
@@ -98,7 +98,7 @@ def _worst(part: pd.DataFrame) -> Row:
 
 
 def risk(tables: Tables) -> dict[str, Any]:
-    """Prepare "equal risk" against all that is spent, under the matrix as printed.
+    """Prepare "equal risk" in `tables` against all that is spent, under the matrix as printed.
 
     ``rows``: for each p RR-Independent's ``record`` and for each mechanism the T_v at which one
     attribute costs most, with the totals under each assessment; ``assessments``; ``matrix``;
@@ -135,7 +135,7 @@ def risk(tables: Tables) -> dict[str, Any]:
 
 
 def waiver(tables: Tables) -> dict[str, Any]:
-    """Prepare the waiver of [multirr], 4.3: claimed, exact, and delta by number of parties."""
+    """Prepare the waiver of [multirr], 4.3, in `tables`: claimed, exact, delta by parties."""
     table = tables["multirr_waiver"]
     rows = []
     for row, part in groups_of(table, "matrix", "p"):

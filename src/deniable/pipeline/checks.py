@@ -75,7 +75,7 @@ def check_domains(
 
 
 def cells_of_tables(domain: Domain, size: int) -> int:
-    """Return the number of cells of the tables of all combinations of `size` attributes.
+    """Return how many cells the tables of all combinations of `size` attributes of a `domain` have.
 
     Examples
     --------

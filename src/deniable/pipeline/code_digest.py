@@ -143,7 +143,10 @@ def _imported_names(code: str) -> Iterator[str]:
 
 
 def module_files(name: str, beside: Path) -> Iterator[Path]:
-    """Yield the files behind a name that is imported: modules, folders, what a folder hands on."""
+    """Yield the files behind a `name` that is imported: modules, folders, what a folder hands on.
+
+    It is imported by a file in the folder `beside`, where scripts have modules of their own.
+    """
     parts = name.split(".")
     if parts[0] != PACKAGE.name:
         sibling = beside / f"{parts[0]}.py"  # scripts share a module in their own folder

@@ -122,7 +122,13 @@ def _refuse_several(name: str, study: StudySettings[Any], column: str, others: s
 
 
 class AnalysesConfig(Strict):
-    """What is worked out beside the studies."""
+    """What is worked out beside the studies.
+
+    Attributes
+    ----------
+    multirr_secure_sum, pram_variance, pram_design, idp_audit, idp_attacks, idp_noises, rrba_epsilon
+        Settings of the analysis of that name.
+    """
 
     multirr_secure_sum: SecureSumTrials
     pram_variance: PramVariance
@@ -134,7 +140,10 @@ class AnalysesConfig(Strict):
 
 
 class KeysConfig(Strict):
-    """Where the keys of releases lie until they are published: with each, if nothing is said."""
+    """Where keys of releases lie until they are published: with each, if nothing is said.
+
+    Else in a `folder`, or behind a `command`, a program with its arguments.
+    """
 
     folder: Annotated[str, Field(min_length=1)] | None = None
     command: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
@@ -229,5 +238,5 @@ def validate(values: Mapping[str, Any]) -> Config:
 
 
 def message(lines: Sequence[str]) -> str:
-    """Return the message for the faults of a config, a line each."""
+    """Return the message for the faults of a config, one in each of the `lines`."""
     return validation.message("the config", lines, "config/README.md describes every option")

@@ -76,7 +76,7 @@ def settle() -> None:
 
 
 def check_writable(folder: Path) -> None:
-    """Check that results can be written into a folder, and that its disk is not full.
+    """Check that results can be written into a `folder`, and that its disk is not full.
 
     The folders of releases are passed over: whoever protects what was drawn once does well.
 
@@ -122,7 +122,7 @@ def keep_from_others() -> None:
 
 
 def remedy(error: Exception) -> str:
-    """Return how to go on after an error of disk or memory, for the end of a message; else nothing.
+    """Return how to go on after an `error` of disk or memory, to end its message; else nothing.
 
     A library that finds no room in memory is not imported, or its thread not started.
     """

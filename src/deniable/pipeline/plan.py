@@ -81,7 +81,7 @@ class Plan:
         _refuse_second_draw(config)
         check_writable(RESULTS)
         keep_from_others()
-        needed = needed_datasets(config, datasets)
+        needed = _needed_datasets(config, datasets)
         sources = _of_a_run_at_work(needed) or _settle(config, needed, root)
         return cls(config, Path(root), datasets, sources)
 
@@ -90,7 +90,7 @@ class Plan:
         """Rebuild the plan that `prepare` settled of `values` and `root`, for one of its jobs."""
         datasets = load_manifest(_resources(root) / "datasets.yaml")
         config = validate(values)
-        needed = needed_datasets(config, datasets)
+        needed = _needed_datasets(config, datasets)
         records = {name: RAW / f"{name}.source.json" for name in datasets}
         asked = {name: file for name, file in records.items() if name in needed or file.exists()}
         sources = {name: read_source(file) for name, file in asked.items()}
@@ -109,7 +109,7 @@ class Plan:
 
     def needed(self) -> list[str]:
         """Return the names of the data sets that the config needs."""
-        return list(needed_datasets(self.config, self.datasets))
+        return list(_needed_datasets(self.config, self.datasets))
 
     def source(self, dataset: str) -> Source:
         """Return where a `dataset` comes from; settle it first if the config does not need it.
@@ -158,7 +158,7 @@ class Plan:
 
         Of the data of studies, and of other data sets of the same files.
         """
-        lacking, studied = self._lacking, studied_data(self.config)
+        lacking, studied = self._lacking, _studied_data(self.config)
         studied |= set(_with_those_of_one_file(studied, self.datasets))
         return [
             analysis
@@ -282,7 +282,7 @@ def _networks_of(data: str) -> list[str]:
     return [FILES[data.removeprefix(NETWORK_FILES)].network] if drawn else []
 
 
-def studied_data(config: Config) -> set[str]:
+def _studied_data(config: Config) -> set[str]:
     """Return the data, networks among them, of the studies that the config gives cells.
 
     Analyses are made of these: who asks for no study of Wine is not kept waiting for its audit.
@@ -291,12 +291,12 @@ def studied_data(config: Config) -> set[str]:
     return {name for study in asked for name in study.datasets}
 
 
-def needed_datasets(config: Config, datasets: Mapping[str, AnyDataset]) -> dict[str, AnyDataset]:
+def _needed_datasets(config: Config, datasets: Mapping[str, AnyDataset]) -> dict[str, AnyDataset]:
     """Return, of a manifest's, the data sets that studies, analyses and releases read.
 
     With the others of the same files, which cost nothing and are settled together.
     """
-    read = studied_data(config) | {
+    read = _studied_data(config) | {
         release.data for release in config.releases if release.lane != "planned"
     }
     return _with_those_of_one_file(read, datasets)
@@ -353,7 +353,10 @@ def drawn_records() -> dict[str, int]:
 
 
 def drawn_domains(config: Config, folder: Path) -> dict[str, Domain]:
-    """Return the domains of all files drawn from networks, if a release names such a file."""
+    """Return the domains of all files drawn from the networks in a `folder`, by name.
+
+    There are none if no release of the `config` names such a file.
+    """
     if not any(release.data.startswith(NETWORK_FILES) for release in config.releases):
         return {}
     from deniable.datasets import FILES, NETWORKS, from_resources  # noqa: PLC0415

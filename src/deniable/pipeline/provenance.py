@@ -153,7 +153,7 @@ def content_digest(path: Path | str) -> str:
 
 
 def read_provenance(result: Path | str) -> Record | None:
-    """Return what is recorded of a result, or None where nothing is.
+    """Return what is recorded of a `result`, the path of a file, or None where nothing is.
 
     Raises
     ------
@@ -256,7 +256,7 @@ def _origin(file: Verified) -> Record:
 
 
 def kind_of_origin(name: str) -> str | None:
-    """Return what the records are that come from a file, or None if none do."""
+    """Return what records are from a file of that `name`, its `label`, or None if none are."""
     # Beside the published files stand notes on where they were found.
     notes = name.endswith(".source.json")
     return None if notes else ORIGINS.get(PurePosixPath(name).parent.as_posix())
@@ -285,7 +285,7 @@ def _is_receipt(path: PurePosixPath) -> bool:
 
 
 def label(path: str) -> str:
-    """Return a path within the project's folder; of a file elsewhere nothing but its name.
+    """Return a `path` within the project's folder; of a file elsewhere nothing but its name.
 
     The workflow's own files, and the library's, are named as they are where a run is in their
     folder, wherever they lie.
@@ -299,11 +299,11 @@ def label(path: str) -> str:
 
 
 def settings_of(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a rule that are settings of its job."""
+    """Return those of a rule's `params` that are settings of its job."""
     return {key: value for key, value in params.items() if key not in ("code", "seed")}
 
 
 def digest_of_values(values: Mapping[str, Any]) -> str:
-    """Return a digest of plain values, whatever the order of their keys."""
+    """Return a digest of plain `values`, whatever the order of their keys."""
     text = json.dumps(values, sort_keys=True, allow_nan=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]

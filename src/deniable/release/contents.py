@@ -68,13 +68,13 @@ USE = (
 
 def write_contents(release: AnyRelease, public: Path) -> None:
     """Write what people read first, and the list of all files with their SHA-256."""
-    write_text(public / README, readme(release, read_json(public / "release.json"), public))
+    write_text(public / README, _readme(release, read_json(public / "release.json"), public))
     names = sorted(_names(public))
     lines = [f"{sha256(public / name)}  {name}\n" for name in names]
     write_text(public / SUMS, "".join(lines))
 
 
-def readme(release: AnyRelease, said: dict[str, Any], public: Path) -> str:
+def _readme(release: AnyRelease, said: dict[str, Any], public: Path) -> str:
     """Return a release in plain words: what it is, what it promises and what not, its files."""
     epsilon = epsilon_of(said)
     shown = epsilon_text(counted_epsilon(epsilon))

@@ -19,9 +19,10 @@ MIDDLE = 0.4, 0.6  # between which shares of the answers medians of resamples ar
 def resampled_medians(
     values: Floats, generator: np.random.Generator, resamples: int = RESAMPLES
 ) -> Floats:
-    """Return the medians of each output in resamples of whole runs, shape (resamples, outputs).
+    """Return the medians of each output in `resamples` of whole runs, shape (resamples, outputs).
 
-    Values have shape (runs, outputs, answers); of an even number the lower median is taken.
+    The `values` have shape (runs, outputs, answers); of an even number the lower median is taken.
+    How often a run is in a resample is drawn by the `generator`.
     """
     runs, outputs, answers = values.shape
     times = generator.multinomial(runs, np.full(runs, 1 / runs), size=resamples)
@@ -48,7 +49,10 @@ def _middles(times: Counts, run: Positions, answers: int, low: int, high: int) -
 
 
 def percentile_interval(resampled: Floats, confidence: float) -> tuple[float, float]:
-    """Return the percentile interval; the whole line if a resample is not a number."""
+    """Return the percentile interval of a `confidence` from `resampled` values, shape (resamples,).
+
+    That is the whole line if a resample is not a number.
+    """
     if np.isnan(resampled).any():
         return -np.inf, np.inf
     tail = (1 - confidence) / 2
@@ -61,7 +65,9 @@ def compared_medians(
 ) -> tuple[float, float, float]:
     """Return how the medians of two outputs differ, with the ends of its percentile interval.
 
-    The first less the second, or over it; infinite medians give no number, which may lie anywhere.
+    Of the `pair` (positions of outputs) the first less the second or, by `how`, over it; infinite
+    medians give no number, which may lie anywhere. There are `medians`, shape (outputs,), and
+    those `resampled`, shape (resamples, outputs); the interval has the `confidence`.
     """
     first, second = pair
     of = np.subtract if how == "difference" else np.divide

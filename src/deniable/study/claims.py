@@ -141,7 +141,7 @@ def decide_claims(
     rows = []
     for claim in claims:
         found = {
-            key: together(outcomes)
+            key: _together(outcomes)
             for key, outcomes in _by_settings(claim, evidence.get(claim.about, ())).items()
         }
         if not found:
@@ -195,7 +195,7 @@ def found_by(decide: Callable[[], Found]) -> Found | Outcome:
         return Outcome((), f"the tables lack {lacking}")
 
 
-def together(parts: Parts) -> tuple[Outcome, str]:
+def _together(parts: Parts) -> tuple[Outcome, str]:
     """Return the outcome of all parts of the evidence at once, and where they come from.
 
     A part without a comparison leaves the claim undecided, unless another contradicts it.

@@ -176,7 +176,7 @@ class Outcome:
 
 
 def rejected(p_values: Iterable[float]) -> int:
-    """Return how many hypotheses Holm's procedure rejects at `LEVEL`.
+    """Return how many hypotheses of these `p_values` Holm's procedure rejects at `LEVEL`.
 
     >>> rejected([0.01, 0.04, 0.03]), rejected([0.01, 0.02, 0.03])
     (1, 3)

@@ -57,7 +57,7 @@ class ComparingSimulator(Simulator, Protocol):
     """A simulator some of whose outputs are compared run by run; they are summed up by medians."""
 
     def compared(self, cell: Cell) -> Sequence[tuple[Output, How, tuple[int, int]]]:
-        """Return what names each comparison, how it is made, and the positions of its outputs."""
+        """Return what names each comparison of a `cell`, how it is made, positions of outputs."""
 
 
 def replicate(
@@ -86,7 +86,7 @@ def replicate(
 
 @dataclass(frozen=True)
 class Summary:
-    """An estimate from replicates with its 95 % interval."""
+    """An estimate, `value`, from `replicates` with its 95 % interval, from `low` to `high`."""
 
     value: float
     low: float
@@ -95,7 +95,7 @@ class Summary:
 
 
 def median_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Summary:
-    """Return the median with its distribution-free interval from order statistics.
+    """Return the median of `values` with its distribution-free interval from order statistics.
 
     It covers with at least `confidence` whatever the distribution. With fewer than 6 values no
     order statistics reach 95 %; the interval is then the whole line.
@@ -153,9 +153,10 @@ def verdict(
 ) -> Verdict:
     """Hold a regenerated value against a printed one; without one the verdict is "not printed".
 
-    The printed value, give or take half a unit of its last digit, must lie within our interval,
-    widened by the printed value's own sampling error (`widening`) unless it has none: no count.
-    Where our value rests on surrogate data nothing is to be compared.
+    The `published` value, give or take `half_unit` of its last digit, must lie within the interval
+    of our `summary`, widened by the printed value's own sampling error (`widening`, by its
+    `published_replicates`) unless it has none: no count. Where our value rests on `surrogate` data
+    nothing is to be compared.
     """
     if surrogate:
         return "surrogate"

@@ -75,7 +75,7 @@ def _is_number(text: Any) -> bool:
 
 
 def half_unit_of_last_digit(printed: str) -> float:
-    """Return half a unit of the last printed digit.
+    """Return half a unit of the last digit of a number as `printed`.
 
     >>> half_unit_of_last_digit("0.310"), half_unit_of_last_digit("94.5")
     (0.0005, 0.05)

@@ -34,7 +34,7 @@ def _first_drawn(table: pd.DataFrame) -> pd.DataFrame:
 
 @style.in_style
 def drawn(table: pd.DataFrame) -> Figure:
-    """Draw relative errors over the exact epsilon of a record: all attributes, and few."""
+    """Draw the `table`'s errors over the exact epsilon of a record: all attributes, and few."""
     table = _first_drawn(table)
     asked = [name for name in ASKED if name in set(table["attributes"])]
     figure, (axes,) = style.panels(
@@ -64,7 +64,7 @@ def drawn(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def least(cells: dict[str, Row]) -> Row:
+def _least(cells: dict[str, Row]) -> Row:
     """Return the method with the ``lowest`` median, and ``others`` whose intervals meet its own."""
     lowest = min(cells, key=lambda name: float(cells[name]["median"]))
     end = cells[lowest]["ci_high"]
@@ -73,7 +73,7 @@ def least(cells: dict[str, Row]) -> Row:
 
 
 def epsilon(tables: Tables) -> dict[str, Any]:
-    """Prepare the methods' errors at each epsilon, and which is least beyond its interval."""
+    """Prepare from `tables` the errors at each epsilon, and which is least beyond its interval."""
     table = _first_drawn(tables["multirr_epsilon"])
     rows = []
     for row, part in groups_of(
@@ -83,7 +83,7 @@ def epsilon(tables: Tables) -> dict[str, Any]:
         told = [each for name, each in cells.items() if name != "uniform"]
         spent = [each["attribute_epsilon"] for each in told]
         found = {"p": told[0]["p"], "one": (min(spent), max(spent))}
-        rows.append(row | found | least(cells))
+        rows.append(row | found | _least(cells))
     order = list(ASKED)
     rows.sort(key=lambda row: (order.index(row["attributes"]), row["epsilon"]))
     return {

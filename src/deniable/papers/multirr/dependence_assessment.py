@@ -41,16 +41,18 @@ DECIMALS = 12
 
 @dataclass(frozen=True, eq=False)
 class DependenceAssessment:
-    """Simulates assessments of dependences of the true records, at all t_v and t_d of Algorithm 1.
+    """Simulates assessments of dependences of true records, `data`, with some attributes `ordinal`.
 
-    Dependences are measured with some attributes taken as `ordinal`.
+    Clusters are formed by Algorithm 1 at all combinations of `t_v` and `t_d`.
     """
 
     data: Microdata
     ordinal: tuple[str, ...] = ()
     t_v: Sequence[int] = ()
     t_d: Sequence[float] = ()
-    _formed: dict[tuple[int, tuple[int, ...]], Clusters] = field(default_factory=dict, repr=False)
+    _formed: dict[tuple[int, tuple[int, ...]], Clusters] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @cached_property
     def measures(self) -> dict[Pair, Measure]:
@@ -63,8 +65,8 @@ class DependenceAssessment:
         return self._measured({pair: self.data.counts(pair) for pair in self.measures})
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what a run yields, with a record's epsilon as the text takes it."""
-        protocol = self.protocol(cell)
+        """Return what a run of a `cell` yields, with a record's epsilon as the text takes it."""
+        protocol = self._protocol(cell)
         exact = protocol.epsilon
         claimed = protocol.waived_epsilon if isinstance(protocol, PairReports) else exact
         risk = {"epsilon_claimed": claimed}
@@ -73,13 +75,13 @@ class DependenceAssessment:
             for t_v, t_d in product(self.t_v, self.t_d)
         ]
 
-    def protocol(self, cell: Cell) -> AssessmentProtocol:
+    def _protocol(self, cell: Cell) -> AssessmentProtocol:
         """Return the protocol of a cell: its method, at its p and matrix."""
         return assessment_protocol(cell["method"], self.data.domain, cell["p"], cell["matrix"])
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return what assessing spends."""
-        return epsilons(self.protocol(cell))
+        """Return what assessing spends in a `cell`, whatever the `output`."""
+        return epsilons(self._protocol(cell))
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the outputs of runs, shape (replicates, outputs); cells: method, matrix, p."""
@@ -92,8 +94,11 @@ class DependenceAssessment:
         return np.column_stack(columns)
 
     def assessed(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the assessed dependences of each run, shape (replicates, pairs)."""
-        protocol = self.protocol(cell)
+        """Return dependences as assessed in each run of a `cell`, shape (`replicates`, pairs).
+
+        Reports are drawn by the `generator`.
+        """
+        protocol = self._protocol(cell)
         tables = protocol.tables(protocol.drawn_reports(self.data, generator, replicates))
         return self._measured(tables)
 
@@ -102,7 +107,10 @@ class DependenceAssessment:
         return np.asarray(np.round(np.stack(found, axis=-1), DECIMALS), dtype=float)
 
     def clusters(self, dependences: Floats, t_v: int, t_d: float) -> Clusters:
-        """Return Algorithm 1's clusters, formed once for an order of dependences down to T_d."""
+        """Return Algorithm 1's clusters at `t_v` and `t_d`, by the `dependences` of all pairs.
+
+        They are formed once for an order of dependences down to T_d.
+        """
         above = at_least(dependences, t_d)
         ranks = np.where(above, scipy.stats.rankdata(-dependences, "dense"), 0).astype(int)
         key = (t_v, tuple(ranks.tolist()))
@@ -114,7 +122,7 @@ class DependenceAssessment:
 
 
 def rank_correlations(assessed: Floats, true: Floats) -> Floats:
-    """Return Spearman's correlation of each row with `true`; 0 where all its numbers are equal."""
+    """Return Spearman's correlation of each row of `assessed` with `true`; 0 for equal numbers."""
     first = scipy.stats.rankdata(assessed, axis=-1)
     second = scipy.stats.rankdata(true)
     first, second = first - first.mean(axis=-1, keepdims=True), second - second.mean()

@@ -35,7 +35,10 @@ LARGEST_CELLS, LEAST_DEPENDENCE = 100, 0.1  # T_v and T_d of the clusters that a
 def masked_pairs(
     protocol: PairReports, data: Microdata, source: RandomSource
 ) -> dict[Pair, Microdata]:
-    """Let every party mask every pair of its values anew ([multirr], 4.3, step 3a)."""
+    """Let every party mask every pair of its values anew ([multirr], 4.3, step 3a).
+
+    `data` has a record a party, the `protocol` a channel a pair; they draw from `source`.
+    """
     masked = {}
     for pair, channel in protocol.channels.items():
         part = data.project(pair)
@@ -47,11 +50,11 @@ def masked_pairs(
 def secure_assessments(data: Microdata, root_seed: int, parties: int) -> pd.DataFrame:
     """Assess dependences by secure sum, of true pairs (4.2) and of masked pairs (4.3).
 
-    The study draws the counts that a secure sum would deliver; here few parties run the protocol
-    itself, and what is assessed from its aggregates is held against plain counts of the same pairs:
-    a row a method, with the epsilons that it spends (no finite one bounds a secure sum),
-    ``largest_difference`` of a dependence, and ``clusters`` at T_v = 100 and T_d = .1 beside
-    ``clusters_direct``.
+    The study draws the counts that a secure sum would deliver; here few `parties`, drawn from the
+    `data` by the `root_seed`, run the protocol itself, and what is assessed from its aggregates is
+    held against plain counts of the same pairs: a row a method, with the epsilons that it spends
+    (no finite one bounds a secure sum), ``largest_difference`` of a dependence, and ``clusters`` at
+    T_v = 100 and T_d = .1 beside ``clusters_direct``.
     """
     generator = generator_for(root_seed, {"study": "secure_assessment"})
     chosen = generator.choice(len(data), parties, replace=False)
@@ -98,7 +101,7 @@ def _clusters_in_words(domain: Domain, dependences: pd.DataFrame) -> str:
 
 
 def measured(given: Given) -> dict[str, pd.DataFrame]:
-    """Measure the dependence of every pair of attributes, and form the clusters of each setting."""
+    """Measure the dependence of all pairs in `given` data; form the clusters of each setting."""
     data, grids = given.data["adult"], given.settings["grids"]
     found = dependences(data, given.settings["ordinal"])
     clusters = clusters_table(data.domain, found, values_of(grids, "t_v"), values_of(grids, "t_d"))
@@ -110,7 +113,7 @@ def measured(given: Given) -> dict[str, pd.DataFrame]:
 
 
 def risks(given: Given) -> dict[str, pd.DataFrame]:
-    """Audit all claims; confront "equal risk" with every epsilon that is spent."""
+    """Audit all claims at `given` settings; confront "equal risk" with all that is spent."""
     data, grids = given.data["adult"], given.settings["grids"]
     found = given.tables["multirr_dependences"]
     probabilities, t_v, t_d = (values_of(grids, name) for name in ("p", "t_v", "t_d"))

@@ -40,7 +40,7 @@ COPIES = (1, 6)  # Adult and Adult6
 def figure_1(sizes: Sequence[int] = ()) -> pd.DataFrame:
     """Return Figure 1 of [multirr], ``root_b`` (sqrt(B)) over ``categories``, at 95 %.
 
-    It is on a logarithmic grid from 1 to 10**7, ten points a decade, at the sizes of attributes,
+    It is on a logarithmic grid from 1 to 10**7, ten points a decade, at the `sizes` of attributes,
     and at their product: the cells of all of them.
     """
     grid = np.logspace(0, 7, 71).round().astype(int).tolist()
@@ -51,10 +51,11 @@ def figure_1(sizes: Sequence[int] = ()) -> pd.DataFrame:
 def accuracy_table(domain: Domain, records_list: Sequence[int]) -> pd.DataFrame:
     """Return the accuracy analysis of [multirr], 3.3, at 95 %, for attributes that join one by one.
 
-    A row for each number of records and of first ``attributes`` of the domain, the last of them
-    ``added``: ``enough_records`` (bound (7) as 10 records a cell), ``relative_error_independent``,
-    ``widest`` (the attribute that attains it), ``relative_error_joint``, ``ratio``,
-    ``records_needed_joint`` (for RR-Joint to have the error of RR-Independent).
+    A row for each number of records in `records_list` and of first ``attributes`` of the `domain`,
+    the last of them ``added``: ``enough_records`` (bound (7) as 10 records a cell),
+    ``relative_error_independent``, ``widest`` (the attribute that attains it),
+    ``relative_error_joint``, ``ratio``, ``records_needed_joint`` (for RR-Joint to have the error of
+    RR-Independent).
     """
     rows: list[dict[str, Any]] = []
     for records, number in product(records_list, range(1, len(domain) + 1)):
@@ -81,9 +82,9 @@ def accuracy_table(domain: Domain, records_list: Sequence[int]) -> pd.DataFrame:
 
 
 def propagation_table(domain: Domain, probabilities: Sequence[float]) -> pd.DataFrame:
-    """Return the propagation factor ([multirr], 2.3) of each attribute and of the whole record.
+    """Return the propagation factor ([multirr], 2.3) of attributes of a `domain` and of a record.
 
-    The probabilities, in (0, 1), are p of section 6.3.1. The attribute "all" is the record, for
+    The `probabilities`, in (0, 1), are p of section 6.3.1. The attribute "all" is the record, for
     which ``propagation_factor`` is the product (infinite for a singular matrix),
     ``diagonal_weight`` (a of P = a I + 1 b') missing, and ``propagation_factor_joint`` that of one
     matrix over all cells at the same epsilon (6.3.2); for an attribute it is the same again.
@@ -117,12 +118,12 @@ def propagation_table(domain: Domain, probabilities: Sequence[float]) -> pd.Data
 def expected_dependence_order(data: Microdata, probabilities: Sequence[float]) -> pd.DataFrame:
     """Return how well the order of dependences survives randomization ([multirr], 4.1).
 
-    The dependence of every pair in its true table T is held against that in the expected table of
-    reports, P_a' T P_b: what section 4.1 would see in infinitely many copies of the records. Codes
-    are the scores of correlation and covariance. By ``measure``, ``reading`` and ``p``, beside what
-    RR-Independent spends there (``attribute_epsilon``, ``record_epsilon``):
-    ``rank_correlation`` (Spearman's), ``order_kept`` (share of the pairs of ``pairs`` in the same
-    order), ``strongest_kept``, ``largest_true``, ``largest_reported``.
+    The dependence of every pair in its true table T in the `data` is held against that in the
+    expected table of reports, P_a' T P_b: what section 4.1 would see in infinitely many copies of
+    the records. Codes are the scores of correlation and covariance. By ``measure``, ``reading`` and
+    ``p`` (of the `probabilities`), beside what RR-Independent spends there (``attribute_epsilon``,
+    ``record_epsilon``): ``rank_correlation`` (Spearman's), ``order_kept`` (share of the pairs of
+    ``pairs`` in the same order), ``strongest_kept``, ``largest_true``, ``largest_reported``.
     """
     if len(data.domain) < 3:
         raise DeniableError("one pair of attributes has no order; give at least 3 attributes")
@@ -178,7 +179,7 @@ MEASURES: dict[str, Measure] = {
 
 
 def bounds(given: Given) -> dict[str, pd.DataFrame]:
-    """Tabulate Figure 1, the accuracy analysis of 3.3, the propagation of 2.3, the order of 4.1."""
+    """Tabulate of what is `given` Figure 1, accuracy (3.3), propagation (2.3) and order (4.1)."""
     data = given.data["adult"]
     probabilities = values_of(given.settings["grids"], "p")
     order = expected_dependence_order(data, probabilities)

@@ -20,11 +20,14 @@ Values = tuple[Fraction, ...]
 
 @dataclass(frozen=True)
 class Group:
-    """Records that report the same two categories, and so have the same weight."""
+    """Records that report the same two `categories` (their codes), and so have the same weight.
 
-    records: str  # their numbers, as the text counts them
+    `records` are their numbers, as the text counts them; the `size` is how many there are.
+    """
+
+    records: str
     size: int
-    categories: tuple[int, int]  # codes of the first and of the second attribute
+    categories: tuple[int, int]
 
 
 GROUPS = (Group("1-4", 4, (0, 0)), Group("5-6", 2, (1, 0)), Group("7-10", 4, (1, 1)))
@@ -58,11 +61,14 @@ NOTES = {
 
 @dataclass(frozen=True)
 class Step:
-    """Where Algorithm 2 stands after adjusting an attribute."""
+    """Where Algorithm 2 stands after adjusting an `attribute`, 1 or 2, in a `sweep`, from 1 on.
+
+    Both are 0 at the start. `weights` are those of one record of each group.
+    """
 
     sweep: int
-    attribute: int  # 1 or 2; 0 for the start
-    weights: Values  # of one record of each group
+    attribute: int
+    weights: Values
 
     @property
     def joint(self) -> Values:
@@ -71,7 +77,7 @@ class Step:
         return tuple(shares.get(cell, Fraction(0)) for cell in CELLS)
 
     def margin(self, position: int) -> Values:
-        """Return the weighted margin of the attribute at a position, 0 or 1."""
+        """Return the weighted margin of the attribute at a `position`, 0 or 1."""
         return tuple(
             sum((s for c, s in zip(CELLS, self.joint, strict=True) if c[position] == k), Fraction())
             for k in (0, 1)
@@ -87,7 +93,7 @@ class Step:
         )
 
     def adjusted(self, attribute: int) -> Values:
-        """Return the weights after Adjust_weights for an attribute, 1 or 2 (lines 10 to 18)."""
+        """Return the weights after Adjust_weights for an `attribute`, 1 or 2 (lines 10 to 18)."""
         sums, targets = self.margin(attribute - 1), TARGETS[attribute - 1]
         categories = [group.categories[attribute - 1] for group in GROUPS]
         return tuple(
@@ -96,7 +102,7 @@ class Step:
 
 
 def steps(sweeps: int) -> Iterator[Step]:
-    """Yield the start, then Algorithm 2 attribute by attribute."""
+    """Yield the start, then Algorithm 2 attribute by attribute, in all `sweeps`."""
     step = Step(0, 0, (Fraction(1, RECORDS),) * len(GROUPS))
     yield step
     for sweep in range(1, sweeps + 1):
@@ -106,7 +112,7 @@ def steps(sweeps: int) -> Iterator[Step]:
 
 
 def example_1(sweeps: int = 10) -> pd.DataFrame:
-    """Return Example 1 step by step, 1 sweep at least, with a verdict on what the text prints.
+    """Return Example 1 step by step, in 1 or more `sweeps`, with a verdict on what is printed.
 
     A row a step, then one for the limit (14) and one for RR-Independent (15). ``adjusted`` is the
     attribute (1 or 2; "start", "limit", "RR-Independent"); records of a group have a weight as a
@@ -175,6 +181,6 @@ def _text(values: Values) -> str:
     return f"({', '.join(map(str, values))})"
 
 
-def worked(_: Given) -> dict[str, pd.DataFrame]:
-    """Work the example through 100 sweeps."""
+def worked(given: Given) -> dict[str, pd.DataFrame]:
+    """Work the example through 100 sweeps, whatever is `given`."""
     return {"multirr_example1": example_1(sweeps=100)}

@@ -16,7 +16,7 @@ MECHANISMS = {
 
 
 def in_short(tables: Tables) -> Verdicts:
-    """Return what becomes of equal risk and the waiver, and how many printed numbers agree."""
+    """Return what becomes of equal risk and the waiver in `tables`, how many numbers agree."""
     return Verdicts(
         privacy=[*_equal_risk(tables), *_waiver(tables), *_stated(tables)],
         numbers=[*_numbers(tables)],

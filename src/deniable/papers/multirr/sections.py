@@ -21,7 +21,7 @@ def _of(tables: Tables, name: str, arrange: Callable[[pd.DataFrame], Any]) -> An
 
 
 def about(tables: Tables) -> dict[str, Any]:
-    """Prepare the example of the glossary: one attribute under each reading of the matrix."""
+    """Prepare from `tables` the glossary's example: an attribute under each reading."""
     if not {"multirr_propagation", "multirr_audit"} <= set(tables):
         return {"example": None}
     table, audited = tables["multirr_propagation"], tables["multirr_audit"]
@@ -49,7 +49,7 @@ def about(tables: Tables) -> dict[str, Any]:
 
 
 def figure_1(tables: Tables) -> dict[str, Any]:
-    """Prepare what Figure 1 says in numbers: one proportion, ten, the largest domain."""
+    """Prepare from `tables` what Figure 1 says in numbers: one share, ten, the largest domain."""
     table = tables["multirr_fig1"]
     height = dict(zip(table["categories"], table["root_b"], strict=True))
     powers = [number for number in height if str(number).strip("0") == "1"]
@@ -65,7 +65,7 @@ def figure_1(tables: Tables) -> dict[str, Any]:
 
 
 def figure_2(tables: Tables) -> dict[str, Any]:
-    """Prepare the medians of Figure 2 by coverage, and what estimation gains at both ends."""
+    """Prepare from `tables` Figure 2's medians, and what estimation gains at both ends."""
     table = first_of(tables["multirr_fig2"], "matrix", "p")
     rows = [
         (at["sigma"], by(part, "measure", "estimator"))
@@ -98,7 +98,10 @@ def figure_2(tables: Tables) -> dict[str, Any]:
 
 
 def compared(cells: Mapping[str, Row], base: str = "rr_independent") -> Row:
-    """Say which median is ``lowest``, its ``share`` of the base's, if intervals are ``apart``."""
+    """Say of `cells` which is ``lowest``, its ``share`` of the `base`, if these are ``apart``.
+
+    It is by medians; apart are those whose intervals do not meet.
+    """
     lowest = min(cells, key=lambda name: float(cells[name]["median"]))
     least, other = cells[lowest], cells.get(base)
     return {
@@ -110,7 +113,7 @@ def compared(cells: Mapping[str, Row], base: str = "rr_independent") -> Row:
 
 
 def lines_of(table: pd.DataFrame, column: str) -> list[Row]:
-    """Return for each coverage what `compared` says of the methods that a column names."""
+    """Return for each coverage of a `table` what `compared` says of what a `column` names."""
     coverages = groups_of(table.sort_values("sigma", kind="stable"), "sigma")
     return [at | compared(by(part, column)) for at, part in coverages]
 
@@ -119,7 +122,7 @@ BEST = {"both": "the paper's and ours", "paper": "the paper's", "ours": "ours"}
 
 
 def panels(table: pd.DataFrame) -> list[Row]:
-    """Return the panels of Figure 3: for each coverage, ``lines`` has what `compared` says.
+    """Return Figure 3's panels, of a `table`: by coverage, ``lines`` has what `compared` says.
 
     ``best`` says in words whose thresholds these are.
     """
@@ -131,7 +134,7 @@ def panels(table: pd.DataFrame) -> list[Row]:
 
 
 def figure_3(tables: Tables) -> dict[str, Any]:
-    """Prepare Figure 3, at the paper's best thresholds and at ours."""
+    """Prepare Figure 3 from `tables`, at the paper's best thresholds and at ours."""
     every = panels(tables["multirr_fig3"])
     weakest = max(panel["p"] for panel in every)
     said = [each for each in every if each["p"] == weakest and each["best"] != BEST["ours"]]
@@ -148,7 +151,7 @@ def figure_3(tables: Tables) -> dict[str, Any]:
 
 
 def attributes(tables: Tables) -> dict[str, Any]:
-    """Prepare the errors of queries of several attributes: a row a p and protocol."""
+    """Prepare from `tables` the errors of queries of several attributes: a row a p and protocol."""
     table = first_of(tables["multirr_attributes"], "dataset", "matrix", "projection", "t_d")
     # Clusters of one attribute are randomized alike, whatever the mechanism is called.
     single = table.loc[table["t_v"] == 1, "mechanism"].min()
@@ -175,7 +178,7 @@ MEASURES = {
 
 
 def bounds(tables: Tables) -> dict[str, Any]:
-    """Prepare the error bounds of RR-Independent and RR-Joint as attributes join one by one."""
+    """Prepare from `tables` error bounds of RR-Independent and RR-Joint as attributes join."""
     table = tables["multirr_accuracy"].sort_values(["attributes", "records"])
     rows = []
     for _, part in groups_of(table, "attributes"):
@@ -233,7 +236,7 @@ LATER_STEPS = 10
 
 
 def adjustment(tables: Tables) -> dict[str, Any]:
-    """Prepare Example 1 step by step, and how RR-Adjustment fared in the runs of Figure 3."""
+    """Prepare from `tables` the steps of Example 1, and how RR-Adjustment fared in Figure 3."""
     table = tables["multirr_example1"].fillna({"published": "", "regenerated": "", "note": ""})
     for plain, letter in LETTERS.items():
         for column in ("published", "regenerated", "note"):
@@ -273,7 +276,7 @@ def _work(table: pd.DataFrame) -> dict[str, Any]:
 
 
 def assessment(tables: Tables) -> dict[str, Any]:
-    """Prepare what each way to assess dependences keeps, what it costs, and what it gives away."""
+    """Prepare from `tables` what ways to assess dependences keep, what they cost and give away."""
     sums = tables["multirr_secure_sum"]
     every = sums[sums["pair"].str.startswith("all ")]
     single = sums[sums["parties"] == sums["parties"].max()]
@@ -329,7 +332,7 @@ def _costs(table: pd.DataFrame) -> dict[str, Any]:
 
 
 def pairs(tables: Tables) -> dict[str, Any]:
-    """Prepare which estimator of a pair wins, at each p."""
+    """Prepare from `tables` which estimator of a pair wins, at each p."""
     table = first_of(tables["multirr_pairs"], "matrix")
     matrix = str(table["matrix"].iloc[0])
     relative = table[table["measure"] == "relative_error"].sort_values("p", kind="stable")
@@ -364,7 +367,7 @@ def pairs(tables: Tables) -> dict[str, Any]:
 
 
 def sweep(tables: Tables) -> dict[str, Any]:
-    """Prepare the sweep of RR-Clusters: the best thresholds at each p and number of records."""
+    """Prepare from `tables` the sweep: the best thresholds at each p and number of records."""
     whole = tables["multirr_sweep"]
     drawn = ("matrix", "mechanism", "projection")
     table = first_of(whole, *drawn).sort_values(["records", "t_d", "t_v"])

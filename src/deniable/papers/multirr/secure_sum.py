@@ -40,7 +40,10 @@ from deniable.study import Given
 
 
 class DropsOut(Party):
-    """A party that is gone once its shares reached a part of the parties, in order of seats."""
+    """A party that is gone once its shares reached a part of the parties, in order of seats.
+
+    The part, in [0, 1], is `reached`; `number` and `indicator` are as in `Party`.
+    """
 
     def __init__(self, number: int, indicator: int, reached: float) -> None:
         super().__init__(number, indicator)
@@ -52,13 +55,14 @@ class DropsOut(Party):
         return shares
 
     def answer(self, seat: int, network: Network) -> None:
-        """Broadcast nothing."""
+        """Broadcast nothing by the `network`, from any `seat`."""
 
 
 class Miscounts(Party):
     """A party whose shares sum to `shares` instead of 0, and that broadcasts `broadcast` too much.
 
-    With broadcast 1 or -1 it counts itself where it is not, or does not where it is.
+    With broadcast 1 or -1 it counts itself where it is not, or does not where it is. `number` and
+    `indicator` are as in `Party`.
     """
 
     def __init__(self, number: int, indicator: int, shares: int = 0, broadcast: int = 0) -> None:
@@ -76,14 +80,17 @@ class Miscounts(Party):
 
 
 class SetsTheCount(Party):
-    """A party in the last seat that hears all others first and makes the count `count`."""
+    """A party in the last seat that hears all others first and makes the count `count`.
+
+    `number` and `indicator` are as in `Party`.
+    """
 
     def __init__(self, number: int, indicator: int, count: int) -> None:
         super().__init__(number, indicator)
         self.count = count
 
     def answer(self, seat: int, network: Network) -> None:
-        """Broadcast what is missing to the count that is wanted."""
+        """Broadcast by the `network`, from `seat`, what is missing to the count that is wanted."""
         heard = network.view([seat])[2][:seat].sum()
         network.broadcast(seat, int(self.count - heard) % network.modulus)
 
@@ -94,9 +101,10 @@ class SetsTheCount(Party):
 def trials(
     data: Microdata, root_seed: int, pair: Pair, parties: int, parties_of_all_pairs: int
 ) -> pd.DataFrame:
-    """Count one pair among many parties and all pairs among few; hold both against plain counts.
+    """Count one `pair` among many `parties`, all pairs among few (`parties_of_all_pairs`).
 
-    A row a pair, and one with the sums over all pairs. ``messages`` are ``share_messages`` and
+    Both are held against plain counts of the same records, drawn from `data` by the `root_seed`. A
+    row a pair, and one with the sums over all pairs. ``messages`` are ``share_messages`` and
     ``broadcasts``, ``formula_per_party`` is the paper's cost, cells x n, ``formula_in_all`` cells x
     n x n.
     """
@@ -146,11 +154,12 @@ def _drawn(data: Microdata, parties: int, root_seed: int, part: str, sample: int
 
 
 def linkage_example(data: Microdata, root_seed: int, parties: int, samples: int) -> pd.DataFrame:
-    """Rebuild records from the exact tables of all pairs, in samples of so many parties.
+    """Rebuild records from exact tables of all pairs, in `samples` of so many `parties`.
 
-    A row a category that one party alone has in some sample, and a last one for any of them:
-    ``share_of_samples`` (in which a record is rebuilt by it), ``attributes_rebuilt`` (the fewest,
-    its own included), ``equals_true_record`` (always), ``share_of_parties_exposed``.
+    The samples are drawn from `data` by the `root_seed`. A row a category that one party alone has
+    in some sample, and a last one for any of them: ``share_of_samples`` (in which a record is
+    rebuilt by it), ``attributes_rebuilt`` (the fewest, its own included), ``equals_true_record``
+    (always), ``share_of_parties_exposed``.
     """
     each = [
         linked_parties(_drawn(data, parties, root_seed, "linkage", sample)).assign(sample=sample)
@@ -197,7 +206,10 @@ Spoil = Callable[[Microdata, Generator], Spoilt]
 
 
 def fault_trials(root_seed: int, count: int) -> pd.DataFrame:
-    """Spoil sums of 4 to 9 parties in each known way; say how often and how it is noticed."""
+    """Spoil `count` sums of 4 to 9 parties, drawn by the `root_seed`, in each known way.
+
+    A row a way says how often and how it is noticed.
+    """
     rows = []
     for fault, spoil, pairs, limit in FAULTS:
         generator = generator_for(root_seed, {"study": "secure_sum", "fault": fault})
@@ -224,7 +236,7 @@ def _notice(spoil: Spoil, pairs: Sequence[Pair], generator: Generator) -> tuple[
 
 
 def small_records(generator: Generator) -> Microdata:
-    """Draw 4 to 9 records over `SMALL`; the first three are in three cells of the first pair."""
+    """Draw by the `generator` 4 to 9 records over `SMALL`, the first 3 in 3 cells of `PAIR`."""
     parties = int(generator.integers(4, 10))
     columns = tuple(generator.integers(0, size, parties) for size in SMALL.shape)
     for column, size in zip(columns, SMALL.shape, strict=True):
@@ -339,7 +351,7 @@ FAULTS: tuple[tuple[str, Spoil, Sequence[Pair], str], ...] = (
 
 
 def all_trials(given: Given) -> dict[str, pd.DataFrame]:
-    """Run the secure sum with and without faults, assess by it, and show what its counts link."""
+    """Run the secure sum on `given` data, with faults too, assess by it, and show what it links."""
     data, seed, asked = given.data["adult"], given.seed, given.settings
     source = data.marks["data_source"]
     few = asked["parties_of_all_pairs"]

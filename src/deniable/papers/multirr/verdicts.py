@@ -25,7 +25,7 @@ AS_READ = "none"  # of a reading without variation
 
 
 def agreement_by_reading(given: Given) -> dict[str, pd.DataFrame]:
-    """Count which printed numbers hold under each reading, and test each reading as a whole."""
+    """Count which numbers hold under each reading in `given` tables; test readings as a whole."""
     results = pd.concat(given.tables.values())
     varied = results.get(VARIATION, pd.Series(AS_READ, results.index))
     results = results.assign(**{VARIATION: varied.fillna(AS_READ)})
@@ -37,7 +37,7 @@ def agreement_by_reading(given: Given) -> dict[str, pd.DataFrame]:
 
 
 def joint_fit(results: pd.DataFrame) -> pd.DataFrame:
-    """Test for each reading that all printed numbers are medians of its experiment.
+    """Test for each reading in `results` that all printed numbers are medians of its experiment.
 
     The statistic sums the squared differences to ours in units of their standard errors: that of
     our median, and that of a printed one over `PRINTED_RUNS` runs, taken as ours scaled. By the
@@ -52,7 +52,7 @@ def joint_fit(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def misfit(results: pd.DataFrame) -> pd.DataFrame:
-    """Say how far a reading misses printed numbers: geometric mean ratios, by p and T_v.
+    """Say how far readings in `results` miss printed numbers: geometric mean ratios, by p and T_v.
 
     Of what is spent at several T_d, it is the most.
     """
@@ -82,7 +82,7 @@ def _errors(scale: Callable[[Any], Any], printed: pd.DataFrame) -> "pd.Series[fl
 
 
 def trend(given: Given) -> dict[str, pd.DataFrame]:
-    """Test the trend over T_d in the printed tables that this run regenerates."""
+    """Test the trend over T_d in the printed tables, as `given` by this run."""
     printed = [table for name, table in given.tables.items() if name != "multirr_clusters"]
     found = threshold_trend(pd.concat(printed), given.tables["multirr_clusters"])
     return {"multirr_threshold_trend": found}
@@ -95,7 +95,7 @@ def threshold_trend(results: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFra
     repeat one experiment, and whatever trend they show is sampling error; only such T_v are tested.
     The error of a printed median is taken from our interval for the same cells, scaled to the
     paper's replicate count and, as relative errors spread in proportion to their level, to the
-    level of the printed value. Results are rows of Tables 1 and 2, clusters as
+    level of the printed value. `results` are rows of Tables 1 and 2, `clusters` as
     `deniable.randomized_response.audit.clusters_table` returns them.
 
     ``mechanism`` is that whose error is used, ``clusterings`` says how many the T_d give: 1. Rows
@@ -154,7 +154,7 @@ def _chi_square(statistic: float, freedom: int) -> dict[str, float]:
 
 
 def printed_table(tables: Tables, name: str) -> dict[str, Any]:
-    """Arrange a table as the paper does: a row for each p and T_d, columns by T_v."""
+    """Arrange the table `name` of `tables` as the paper does: a row a p and T_d, columns by T_v."""
     table = tables[name]
     cells = by(table, "p", "t_d", "t_v", "mechanism")
     sizes = sorted(table["t_v"].unique())
@@ -173,7 +173,7 @@ def printed_table(tables: Tables, name: str) -> dict[str, Any]:
 
 
 def readings(tables: Tables) -> dict[str, Any]:
-    """Prepare what agrees as printed, under other readings of the matrix, other projections."""
+    """Prepare from `tables` what agrees as printed, and under other readings and projections."""
     found = tables["multirr_agreement"]
     missed = tables.get("multirr_misfit", found.iloc[:0])
     printed = is_as_printed(found)
@@ -185,13 +185,13 @@ def readings(tables: Tables) -> dict[str, Any]:
 
 
 def is_as_printed(agreement: pd.DataFrame) -> "pd.Series[bool]":
-    """Return which rows have the matrix and the projection that the paper prints."""
+    """Return which rows of `agreement` have the matrix and the projection that the paper prints."""
     printed: pd.Series[bool] = agreement["matrix"] == "printed"
     return printed & (agreement["projection"] == "clip") & (agreement[VARIATION] == AS_READ)
 
 
 def clusters(tables: Tables) -> dict[str, Any]:
-    """Prepare the clusters of Algorithm 1 and the trend that the text reads over T_d."""
+    """Prepare from `tables` Algorithm 1's clusters and the trend that the text reads over T_d."""
     trend = tables.get("multirr_threshold_trend", pd.DataFrame())
     if len(trend):
         trend = trend[trend["mechanism"] == trend["mechanism"].iloc[-1]]
@@ -206,7 +206,7 @@ def clusters(tables: Tables) -> dict[str, Any]:
 
 
 def in_words(figure: str) -> str:
-    """Return what is said of a claim with the methods' names as a reader knows them.
+    """Return a text on a claim, `figure`, with the methods' names as a reader knows them.
 
     >>> in_words("rr_clusters_adjustment: 0.2, sigma = .1, T_v = 50")
     'RR-Clusters + Adjustment: 0.2, σ = .1, T_v = 50'

@@ -148,11 +148,11 @@ def _pram(release: PramRelease, data: Microdata) -> StratifiedProtocol:
         channels = tuple(_channel(release, part, stratum, block) for block in blocks)
         protocols[stratum] = Protocol(randomized, blocks, channels)
     return StratifiedProtocol(
-        data.domain, tuple(release.strata), protocols, invariant=is_invariant_release(release)
+        data.domain, tuple(release.strata), protocols, invariant=_is_invariant_release(release)
     )
 
 
-def is_invariant_release(release: PramRelease) -> bool:
+def _is_invariant_release(release: PramRelease) -> bool:
     """Return whether a release's matrices leave the true frequencies of a stratum as they are."""
     matrix = release.matrix
     return matrix.kind == "two_step" or (matrix.kind == "designed" and matrix.invariant)
@@ -174,7 +174,7 @@ def _channel(
             f"{where}: the matrix never changes a record; choose a smaller epsilon or retention"
         )
     # Through an invariant matrix the reports' own shares are estimates, be it singular or not.
-    if channel.singular and not is_invariant_release(release):
+    if channel.singular and not _is_invariant_release(release):
         raise DeniableError(
             f"{where}: the matrix is singular, so nothing could be estimated from the file; choose "
             "another epsilon or retention, or another kind or loss"
@@ -186,7 +186,7 @@ def _channel(
 def _refuse_unkept(where: str, release: PramRelease, channel: Channel, proportions: Floats) -> None:
     """Raise `DeniableError` if the matrix that would be used lacks what was asked for."""
     wanted = release.matrix
-    moved = invariance_gap(channel, proportions) if is_invariant_release(release) else 0.0
+    moved = invariance_gap(channel, proportions) if _is_invariant_release(release) else 0.0
     if moved > TOLERANCE:
         raise DeniableError(
             f"{where}: the matrix moves a frequency by {moved:.2g} and is not invariant; choose "
@@ -221,8 +221,8 @@ def describe(
     file is taken as public.
     """
     if isinstance(release, PramRelease):
-        privacy = pram_privacy(release, protocol)
-        channels = {"estimates": estimators(release)} | protocol.to_json()
+        privacy = _pram_privacy(release, protocol)
+        channels = {"estimates": _estimators(release)} | protocol.to_json()
     else:
         own = protocol.protocols[()]
         privacy = {
@@ -241,7 +241,7 @@ def describe(
     return described(release, data_source) | shown | channels
 
 
-def pram_privacy(release: PramRelease, protocol: StratifiedProtocol) -> dict[str, Any]:
+def _pram_privacy(release: PramRelease, protocol: StratifiedProtocol) -> dict[str, Any]:
     """Return what a PRAM release promises, and what it does not.
 
     An infinite epsilon is the text "infinity": JSON knows no such number.
@@ -252,8 +252,8 @@ def pram_privacy(release: PramRelease, protocol: StratifiedProtocol) -> dict[str
     strata += ", ".join(release.strata)
     privacy: dict[str, Any] = {
         "unit": WHOLE_RECORD + (f", but for {strata}" if release.strata else ""),
-        "epsilon": finite_or_text(protocol.epsilon),
-        "epsilon_by_changed_attribute": {n: finite_or_text(e) for n, e in epsilons.items()},
+        "epsilon": _finite_or_text(protocol.epsilon),
+        "epsilon_by_changed_attribute": {n: _finite_or_text(e) for n, e in epsilons.items()},
         "given": "the matrices, as they are published below; the worst stratum",
         "not_counted": _not_counted(release),
     }
@@ -263,14 +263,14 @@ def pram_privacy(release: PramRelease, protocol: StratifiedProtocol) -> dict[str
     return privacy
 
 
-def estimators(release: PramRelease) -> str:
+def _estimators(release: PramRelease) -> str:
     """Return what estimates.csv holds, and what its intervals allow for."""
     text = (
         "estimate: the inverse of the matrix applied to the shares of reports, stratum by stratum; "
         "empty where a matrix is singular. Its intervals, for these records and for the "
         "population, hold for a matrix of any origin"
     )
-    if is_invariant_release(release):
+    if _is_invariant_release(release):
         text += (
             ". reported: the reports' own shares, unbiased through invariant matrices; their "
             "reported_* intervals are those of [pram], (2.4) and (2.5), never of (1.3)"
@@ -278,13 +278,13 @@ def estimators(release: PramRelease) -> str:
     return text
 
 
-def finite_or_text(epsilon: float) -> float | str:
+def _finite_or_text(epsilon: float) -> float | str:
     """Return an epsilon as JSON can hold it; ``float`` turns the text back."""
     return epsilon if math.isfinite(epsilon) else "infinity"
 
 
 def _not_counted(release: PramRelease) -> str:
-    if is_invariant_release(release):
+    if _is_invariant_release(release):
         return (
             "the matrices were computed from the true frequencies, and an invariant matrix "
             "discloses them: the frequencies of a block in a stratum are the stationary "

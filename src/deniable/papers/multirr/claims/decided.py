@@ -180,7 +180,7 @@ CLAIMS = (*figures.OF_FIGURE_2, *OF_TABLE_1, *figures.OF_FIGURE_3, *OF_TABLE_2)
 
 
 def claims(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Hold every claim of section 6.5 against the tables, of the printed matrix alone.
+    """Hold every claim of section 6.5 against the `tables`, of the printed matrix alone.
 
     These are ``gains`` (multirr_gain_ratios: Figure 2 under each projection), ``methods``
     (multirr_methods: Figure 3 under each projection, at the paper's best thresholds),
@@ -238,7 +238,7 @@ def _parts(table: pd.DataFrame, which: str, *columns: str) -> list[Evidence]:
 
 
 def decide(given: Given) -> dict[str, pd.DataFrame]:
-    """Decide what the paper claims in words, from the tables of this run."""
+    """Decide what the paper claims in words, from the tables `given` by this run."""
     found = given.tables
     compared = [found[f"multirr_{name}"] for name in ("table1", "table2", "sensitivity")]
     tables = {name: found[f"multirr_{name}"] for name in ("attributes", "clusters")}

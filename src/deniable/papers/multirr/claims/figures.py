@@ -230,4 +230,5 @@ def _improvement(cells: Cells, worse: Mapping[str, str]) -> Outcome:
 
 
 def said(rows: Mapping[str, Row]) -> str:
+    """Return the medians of `rows` in words, each by its name."""
     return listed({name: row["median"] for name, row in rows.items()})

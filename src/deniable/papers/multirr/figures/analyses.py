@@ -78,7 +78,7 @@ def _nothing(title: str) -> Figure:
 
 @style.in_style
 def figure_1(table: pd.DataFrame) -> Figure:
-    """Draw sqrt(B) over the number of categories (Figure 1)."""
+    """Draw the `table` of sqrt(B) over the number of categories (Figure 1)."""
     figure = style.canvas(7.2, 4.0)
     axis = figure.add_axes((0.08, 0.14, 0.86, 0.66))
     axis.plot(table["categories"], table["root_b"], color="#0072b2", linewidth=1.8)
@@ -102,7 +102,7 @@ def figure_1(table: pd.DataFrame) -> Figure:
 
 @style.in_style
 def figure_2(table: pd.DataFrame) -> Figure:
-    """Draw absolute and relative errors of RR-Independent and of the raw data (Figure 2)."""
+    """Draw the `table` of absolute and relative errors, estimated and raw (Figure 2)."""
     labels = {
         "absolute_error": "median absolute error, records",
         "relative_error": "median relative error",
@@ -129,7 +129,7 @@ def figure_2(table: pd.DataFrame) -> Figure:
 
 @style.in_style
 def figure_3(table: pd.DataFrame, best: str) -> Figure:
-    """Draw the four methods, a panel a p, at thresholds best by "paper" or "ours" (Figure 3)."""
+    """Draw the `table` of Figure 3, a panel a p, at thresholds `best` by "paper" or "ours"."""
     chosen = table[table["best"].isin([best, "both"])]
     whose = "[multirr] found" if best == "paper" else "we found"
     title = f"Figure 3: the four methods, at the thresholds that {whose} best"
@@ -167,7 +167,8 @@ def figure_3(table: pd.DataFrame, best: str) -> Figure:
 def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
     """Draw when the joint distribution of a pair beats the product of its margins.
 
-    Above, relative error over p at three coverages, with the paper's best method; below, who wins.
+    Above, the `table`'s relative errors over p at three coverages, with the best of the paper's
+    `methods`; below, who wins.
     """
     table = first_of(table, "matrix")
     relative = table[table["measure"] == "relative_error"]
@@ -244,7 +245,7 @@ def _winners(axis: Axes, relative: pd.DataFrame, named: Sequence[str]) -> None:
 
 @style.in_style
 def assessment(table: pd.DataFrame) -> Figure:
-    """Draw how well dependences assessed without a trusted party keep ranks and clusters."""
+    """Draw the `table` of how dependences without a trusted party keep ranks and clusters."""
     drawn = table[table["method"].isin(list(ASSESSMENT_STYLE))]
     title = "Dependences assessed without a trusted party"
     if not len(drawn):

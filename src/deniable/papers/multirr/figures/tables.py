@@ -26,9 +26,10 @@ SWEEP_TICKS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0]
 
 @style.in_style
 def printed_against_regenerated(table: pd.DataFrame, title: str) -> Figure:
-    """Draw a table of relative errors: a panel for each p, T_v across, T_d side by side.
+    """Draw a `table` of relative errors: a panel for each p, T_v across, T_d side by side.
 
-    Printed values are diamonds; regenerated medians, with intervals, are filled where they agree.
+    The `title` stands above. Printed values are diamonds; regenerated medians, with intervals, are
+    filled where they agree.
     """
     probabilities = sorted(table["p"].unique())
     size = (2.6 * len(probabilities) + 1.2, 4.9)
@@ -87,7 +88,7 @@ def _cells(axis: Axes, cells: pd.DataFrame) -> None:
 
 @style.in_style
 def thresholds(table: pd.DataFrame) -> Figure:
-    """Draw a field of cells, p by T_v, for each number of records (columns) and T_d (rows).
+    """Draw the `table`, p by T_v, in a field for each number of records (across) and T_d (down).
 
     Dots mark the best T_v for a p, and those whose intervals meet it; of several readings, the
     first.

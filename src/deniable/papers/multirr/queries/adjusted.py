@@ -34,14 +34,17 @@ its target that is left, and the sum of the targets that no record could meet.""
 
 @dataclass(frozen=True, eq=False)
 class Reports:
-    """Randomized records of a run, and the estimated distribution of each cluster, as a table."""
+    """Randomized `records` of a run by a `protocol`, and estimates for its clusters.
+
+    `joints` are the clusters' estimated distributions, tables with an axis an attribute.
+    """
 
     protocol: Protocol
     records: Microdata
     joints: tuple[Floats, ...]
 
     def independent_pair(self, pair: tuple[str, str]) -> Floats:
-        """Return the pair's joint distribution, clusters being taken as independent."""
+        """Return the joint distribution of a `pair`, clusters being taken as independent."""
         margins = (
             margin_over(pair, cluster, joint)
             for cluster, joint in zip(self.protocol.clusters, self.joints, strict=True)
@@ -78,17 +81,21 @@ class Reports:
 
 @dataclass(frozen=True, eq=False)
 class AdjustedQueries(OfTrueRecords):
-    """Simulates cells of Figure 3 on the true records, at coverages (sigma) and `PROJECTIONS`."""
+    """Simulates cells of Figure 3 on true records, `data`, some attributes taken as `ordinal`.
+
+    Queries have the `coverages` (sigma), estimates the `projections` (of `PROJECTIONS`). `more` are
+    cells that are to have more replicates: mechanism, p, replicates.
+    """
 
     data: Microdata
     coverages: tuple[float, ...]
     projections: tuple[str, ...]
     ordinal: tuple[str, ...] = ()
     methods: ClassVar[tuple[str, ...]] = METHODS
-    more: tuple[Mapping[str, Any], ...] = ()  # cells of a mechanism and p with more replicates
+    more: tuple[Mapping[str, Any], ...] = ()
 
     def wanted(self, cell: Cell, values: Floats) -> int:
-        """Return how many runs a cell is to have, whatever those were that it has."""
+        """Return how many runs a `cell` is to have, whatever the `values` of those that it has."""
         asked = (
             each["replicates"]
             for each in self.more
@@ -102,14 +109,14 @@ class AdjustedQueries(OfTrueRecords):
         return list(combinations(self.data.domain.names, 2))
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what a run yields: errors of the queries, and the work of the adjustments."""
+        """Return what a run of a `cell` yields: errors of the queries, work of the adjustments."""
         errors = product((ERROR,), self.projections, self.coverages, self.methods)
         work = product(self.projections, METHODS[2:], WORK)
         found = [*errors, *((measure, of, None, method) for of, method, measure in work)]
         return [dict(zip(NAMES, (*each, None), strict=True)) for each in found]
 
     def compared(self, cell: Cell) -> list[tuple[dict[str, Any], How, tuple[int, int]]]:
-        """Return each method against each before it: difference and ratio of the median errors."""
+        """Return each method against each before it, in a `cell`: difference, ratio of medians."""
         settings = enumerate(product(self.projections, self.coverages))
         methods = combinations(range(len(METHODS)), 2)
         hows: tuple[How, ...] = ("difference", "ratio")
@@ -122,7 +129,7 @@ class AdjustedQueries(OfTrueRecords):
         return found
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return the p of a cell and what the method of an output spends there."""
+        """Return the p of a `cell` and what the method of an `output` spends there."""
         alone = output["method"].startswith("rr_independent")
         return (self.independent(cell) if alone else self.clustered(cell)).spends
 

@@ -37,22 +37,25 @@ ATTRIBUTES_OF_A_QUERY = 2
 
 @dataclass(frozen=True, eq=False)
 class ClusterQueries(OfTrueRecords):
-    """Simulates cells of Tables 1 and 2, on the true records of Adult; the coverage is sigma."""
+    """Simulates cells of Tables 1 and 2 on `data`, the true records of Adult.
+
+    Queries have a `coverage` of sigma; `ordinal` attributes are taken as such in dependences.
+    """
 
     data: Microdata
     coverage: float
     ordinal: tuple[str, ...] = ()
 
     def protocol(self, cell: Cell) -> Protocol:
-        """Return the protocol of a cell: its clusters and their channels."""
+        """Return the protocol of a `cell`: its clusters and their channels."""
         return self.clustered(cell).protocol
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return the p of a cell and what is spent there."""
+        """Return the p of a `cell` and what is spent there, for the one `output`."""
         return self.clustered(cell).spends
 
     def outputs(self, cell: Cell) -> Sequence[Mapping[str, Any]]:
-        """Return the one output of a run: the relative error of its query."""
+        """Return the one output of a run of any `cell`: the relative error of its query."""
         return ({},)
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
@@ -81,11 +84,11 @@ class ClusterQueries(OfTrueRecords):
         return of_random_attributes(errors, sets, generator, replicates, chances)[:, None]
 
     def chances(self, cell: Cell, sets: Sequence[tuple[str, ...]]) -> Floats | None:
-        """Return with which probabilities a query is about each of the sets; None: all alike."""
+        """Return how probable each of the `sets` is in a query of a `cell`; None: all alike."""
         return None
 
     def true_counts(self, cell: Cell, names: tuple[str, ...]) -> Counts:
-        """Return the counts of the cells of attributes, in as many copies as the data set has."""
+        """Return the counts over attributes, `names`, in all copies of the data set of a `cell`."""
         return self.counts(names).reshape(-1) * COPIES[cell.get("dataset", "adult")]
 
     def estimated_margin(
@@ -97,7 +100,10 @@ class ClusterQueries(OfTrueRecords):
         generator: np.random.Generator,
         runs: int,
     ) -> Floats:
-        """Estimate a cluster in each run; return its margin as `margin_over` does."""
+        """Estimate a `cluster` in `runs` of a `cell`; return `margin_over` the `names`.
+
+        Reports are drawn through its `channel` by the `generator`.
+        """
         true = self.true_counts(cell, cluster)
         reports = channel.randomize_counts(np.broadcast_to(true, (runs, true.size)), generator)
         shape = self.data.domain.project(cluster).shape
@@ -109,9 +115,10 @@ class ClusterQueries(OfTrueRecords):
 class ExploredQueries(ClusterQueries):
     """Simulates cells of Tables 1 and 2 under readings that the text does not give.
 
-    A cell's ``variation`` is ``ordinal``, where the `ordinal` attributes are taken as such, or
-    ``clustered_pairs``, where none are and the attributes of a query share a cluster with
-    probability `within`: such pairs are alike among each other, and so are all others.
+    `data` and `coverage` are as there. A cell's ``variation`` is ``ordinal``, where the `ordinal`
+    attributes are taken as such, or ``clustered_pairs``, where none are and the attributes of a
+    query share a cluster with probability `within`: such pairs are alike among each other, and so
+    are all others.
     """
 
     within: float = 0.25
@@ -121,13 +128,13 @@ class ExploredQueries(ClusterQueries):
         return replace(self, ordinal=())
 
     def clusters(self, cell: Cell) -> Clusters:
-        """Return the clusters that the T_v and T_d of a cell form."""
+        """Return the clusters that the T_v and T_d of a `cell` form."""
         if self.ordinal and cell["variation"] != "ordinal":
             return self._nominal.clusters(cell)
         return super().clusters(cell)
 
     def chances(self, cell: Cell, sets: Sequence[tuple[str, ...]]) -> Floats | None:
-        """Return the probabilities of the sets; None: all alike, as if none or all are inside."""
+        """Return the chances of `sets` in a `cell`; None: alike, as if none or all are inside."""
         clusters = self.clusters(cell)
         inside = np.array([any(set(names) <= set(each) for each in clusters) for names in sets])
         if cell["variation"] != "clustered_pairs" or len(set(inside)) == 1:
@@ -137,7 +144,7 @@ class ExploredQueries(ClusterQueries):
 
 
 def resized(data: Microdata, records: int, seed: int) -> Microdata:
-    """Return so many of the records, in an order drawn with the seed, over and over.
+    """Return so many `records` of the `data`, in an order drawn with the `seed`, over and over.
 
     Smaller files are parts of larger ones; six times the length is the file six times, as Adult6.
     """
@@ -147,10 +154,10 @@ def resized(data: Microdata, records: int, seed: int) -> Microdata:
 
 @dataclass(frozen=True, eq=False)
 class ThresholdSweep:
-    """Simulates cells of a sweep, each on as many of the true records as it names.
+    """Simulates cells of a sweep, each on as many of the true records, `data`, as it names.
 
-    All t_v and t_d of Algorithm 1 are combined; the seed says which records a smaller file has. The
-    coverage and `ordinal` are those of `ClusterQueries`.
+    All `t_v` and `t_d` of Algorithm 1 are combined; the `subset_seed` says which records a smaller
+    file has. `coverage` and `ordinal` are those of `ClusterQueries`.
     """
 
     data: Microdata
@@ -167,7 +174,7 @@ class ThresholdSweep:
         return cache(lambda records: ClusterQueries(sized(records), self.coverage, self.ordinal))
 
     def protocols(self, cell: Cell) -> dict[tuple[int, float], Protocol]:
-        """Return the protocol at each combination of thresholds."""
+        """Return the protocol of a `cell` at each combination of thresholds."""
         queries = self.queries_on(cell["records"])
         return {
             (t_v, t_d): queries.protocol({**cell, "t_v": t_v, "t_d": t_d})
@@ -175,14 +182,14 @@ class ThresholdSweep:
         }
 
     def outputs(self, cell: Cell) -> Sequence[Mapping[str, Any]]:
-        """Return thresholds, and how many clusters they form."""
+        """Return the thresholds of a `cell`, and how many clusters they form."""
         return [
             {"t_v": t_v, "t_d": t_d, "clusters": len(protocol.clusters)}
             for (t_v, t_d), protocol in self.protocols(cell).items()
         ]
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return the p of a cell and what is spent there at the thresholds of an output."""
+        """Return the p of a `cell` and what is spent there at the thresholds of an `output`."""
         return self.queries_on(cell["records"]).spends({**cell, **output}, output)
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:

@@ -39,10 +39,10 @@ Estimator = Callable[[Counts, ProductChannel, str], Floats]
 
 @dataclass(frozen=True, eq=False)
 class PairQueries(OfTrueRecords):
-    """Simulates count queries over two attributes of the true records under RR-Independent.
+    """Simulates count queries over two attributes of true records, `data`, under RR-Independent.
 
-    Coverages are the sigmas: shares of the pair's cells that queries ask for. Which of `ESTIMATORS`
-    are asked for, by default those of Figure 2, changes neither the randomization nor the queries.
+    `coverages` are the sigmas: shares of the pair's cells that queries ask for. Which `estimators`
+    (of `ESTIMATORS`) are asked for changes neither the randomization nor the queries.
     """
 
     data: Microdata
@@ -56,14 +56,14 @@ class PairQueries(OfTrueRecords):
             refuse_unknown("estimator", name, ESTIMATORS)
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what names each output of a run: estimator, sigma, measure."""
+        """Return what names each output of a run of any `cell`: estimator, sigma, measure."""
         return [
             {"estimator": estimator, "sigma": sigma, "measure": measure}
             for estimator, sigma, measure in product(self.estimators, self.coverages, MEASURES)
         ]
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return the p of a cell and what RR-Independent spends there on all attributes."""
+        """Return the p of a `cell` and what RR-Independent spends there, whatever the `output`."""
         return self.independent(cell).spends
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
@@ -95,14 +95,17 @@ class PairQueries(OfTrueRecords):
 
 
 class GainQueries(PairQueries):
-    """The queries of Figure 2, with what section 6.5 compares of them, run by run."""
+    """The queries of Figure 2, with what section 6.5 compares of them, run by run.
+
+    It takes the `data`, `coverages` and `estimators` of `PairQueries`.
+    """
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what names each output of a run; none is ``against`` another."""
+        """Return what names each output of a run of a `cell`; none is ``against`` another."""
         return [each | {"against": None} for each in super().outputs(cell)]
 
     def compared(self, cell: Cell) -> list[tuple[dict[str, Any], How, tuple[int, int]]]:
-        """Return ratios of the medians of two estimators, and of an estimator's own.
+        """Return ratios of the medians of two estimators in a `cell`, and of an estimator's own.
 
         Its own: at a coverage and the next, or one half, or the rest of the cells.
         """

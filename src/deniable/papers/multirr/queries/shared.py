@@ -57,15 +57,15 @@ class OfTrueRecords:
         return dependences(self.data, self.ordinal)
 
     def clusters(self, cell: Cell) -> Clusters:
-        """Return the clusters that the T_v and T_d of a cell form."""
+        """Return the clusters that the T_v and T_d of a `cell` form."""
         return cluster_attributes(self.data.domain, self.dependences, cell["t_v"], cell["t_d"])
 
     def independent(self, cell: Cell) -> "Stated":
-        """Return RR-Independent at the matrix and the p, or the epsilon, of a cell."""
+        """Return RR-Independent at the matrix and the p, or the epsilon, of a `cell`."""
         return self._stated(cell, tuple(combinations(self.data.domain.names, 1)), "kronecker")
 
     def clustered(self, cell: Cell) -> "Stated":
-        """Return RR-Clusters at the matrix and the p, or the epsilon, of a cell."""
+        """Return RR-Clusters at the matrix and the p, or the epsilon, of a `cell`."""
         return self._stated(cell, self.clusters(cell), cell["mechanism"])
 
     def _stated(self, cell: Cell, clusters: Clusters, mechanism: ClusterMechanism) -> "Stated":
@@ -75,9 +75,9 @@ class OfTrueRecords:
 
 @dataclass(frozen=True)
 class Stated:
-    """A protocol, and what tables have beside its p: see `deniable.randomized_response.spending`.
+    """A `protocol`, and what tables have beside its p: see `deniable.randomized_response.spending`.
 
-    ``spends`` has p, too, which follows where an epsilon is asked for.
+    `spends` has p, too, which follows where an epsilon is asked for.
     """
 
     protocol: Protocol
@@ -109,10 +109,10 @@ def stated(
 
 
 def margin_over(names: Sequence[str], cluster: Sequence[str], joint: Floats) -> Floats:
-    """Return the margin of a cluster's distribution over the names, both in the domain's order.
+    """Return the margin of a `cluster` over the `names`, both in the domain's order.
 
-    The cluster's attributes are the last axes of its distribution; instead of them the result has
-    an axis for each of the names, of length 1 for one outside the cluster.
+    The cluster's attributes are the last axes of `joint`, its distribution; instead of them the
+    result has an axis for each of the names, of length 1 for one outside the cluster.
     """
     outside = tuple(i - len(cluster) for i, name in enumerate(cluster) if name not in names)
     absent = tuple(i - len(names) for i, name in enumerate(names) if name not in cluster)
@@ -126,7 +126,7 @@ def of_random_attributes(
     replicates: int,
     chances: Floats | None = None,
 ) -> Floats:
-    """Let each run ask about one of the sets of attributes, drawn at random.
+    """Let each of `replicates` runs ask about one of the `sets` of attributes, by the `generator`.
 
     `errors` makes of attributes and a number of runs what these yield, shape (runs, ...); it comes
     back in the runs' order. `chances` are the probabilities of the sets, all alike if None.

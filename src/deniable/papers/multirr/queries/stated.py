@@ -23,7 +23,10 @@ UNIFORM = "uniform"
 
 @dataclass(frozen=True, eq=False)
 class StatedQueries(AdjustedQueries):
-    """Simulates cells that state an epsilon, on all attributes of the true records or on `few`."""
+    """Simulates cells that state an epsilon, on all attributes of true `data` or on `few`.
+
+    `coverages`, `projections`, `ordinal` and `more` are those of `AdjustedQueries`.
+    """
 
     few: tuple[str, ...] = ()
     methods: ClassVar[tuple[str, ...]] = (*METHODS, UNIFORM)
@@ -60,15 +63,15 @@ class StatedQueries(AdjustedQueries):
         ]
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what a run tells: the error of each method, and how many clusters it has."""
+        """Return what a run of a `cell` tells: each method's error, the number of its clusters."""
         return [output for _, output in self._told(cell)]
 
     def compared(self, cell: Cell) -> list[Any]:
-        """Return nothing: methods of several cells are told apart by their intervals."""
+        """Return nothing: methods of a `cell` and others are told apart by their intervals."""
         return []
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return the p that follows, and what the method of an output spends; nothing, no data."""
+        """Return the p of a `cell`, and what the method of an `output` spends; nothing, no data."""
         if output["method"] == UNIFORM:
             return {}
         found: Mapping[str, float] = AdjustedQueries.spends(self._on(cell), cell, output)
