@@ -67,7 +67,10 @@ USE = (
 
 
 def write_contents(release: AnyRelease, public: Path) -> None:
-    """Write what people read first, and the list of all files with their SHA-256."""
+    """Write what people read first of a `release`, and the list of its files with their SHA-256.
+
+    Both go into its folder `public`, with all other files there already.
+    """
     write_text(public / README, _readme(release, read_json(public / "release.json"), public))
     names = sorted(_names(public))
     lines = [f"{sha256(public / name)}  {name}\n" for name in names]

@@ -12,7 +12,7 @@ _TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}")
 
 
 def private_folder(folder: Path) -> None:
-    """Make a folder for its owner alone, on the disk, if there is none; leave one that is there."""
+    """Make a `folder` for its owner alone, on the disk, if there is none; leave one that is."""
     _make(folder, PRIVATE_FOLDER)
     # Whoever made it may have been killed before. Who may not look into its parent did not make it.
     with suppress(PermissionError):
@@ -34,7 +34,7 @@ def _make(folder: Path, mode: int) -> None:
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Remove temporary files that killed processes left, once they have their name or are old."""
+    """Remove temporary files that killed processes left in a `folder`, once named or old."""
     for file in folder.iterdir():
         if _TEMPORARY.fullmatch(file.name):
             with suppress(FileNotFoundError):

@@ -58,7 +58,7 @@ class Entry:
 
 
 def counted(epsilon: Number | None) -> Number:
-    """Return an epsilon as it counts: a Fraction, or math.inf, which None is too.
+    """Return an `epsilon` as it counts: a Fraction, or math.inf, which None is too.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def counted(epsilon: Number | None) -> Number:
 
 
 def total_of(epsilons: Iterable[Number]) -> Number:
-    """Return the exact sum of epsilons that count, math.inf if one is."""
+    """Return the exact sum of `epsilons` that count, math.inf if one is."""
     finite = Fraction()
     for epsilon in epsilons:
         if epsilon == math.inf:
@@ -108,7 +108,7 @@ def epsilon_text(epsilon: Number) -> str:
 
 
 def counted_epsilon(epsilon: float) -> Number:
-    """Return an epsilon as it is counted: rounded up to 9 digits; infinity as it is.
+    """Return an `epsilon` as it is counted: rounded up to 9 digits; infinity as it is.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def canonical(plan: Any) -> bytes:
 
 
 def content_of(entry: Entry) -> bytes:
-    """Return what the file of an entry holds: a line of JSON, and the SHA-256 of that line."""
+    """Return what the file of an `entry` holds: a line of JSON, and the SHA-256 of that line."""
     records = entry.records
     sketch = "".join(f"{value:0{DIGITS}x}" for value in records.sketch)
     told = {
@@ -144,7 +144,7 @@ def _check(line: str) -> str:
 
 
 def entry_from(file: Path, content: bytes, population: str, number: int) -> Entry:
-    """Return the entry in a file.
+    """Return the entry in a `file` of that `content`: of a `population`, the one with a `number`.
 
     Raises
     ------

@@ -53,7 +53,21 @@ class KeyPlace:
 
 @dataclass(frozen=True)
 class PlaceOfKey:
-    """Where the key of one release lies."""
+    """Where the key of one release lies.
+
+    Attributes
+    ----------
+    release : str
+        Its name.
+    folder, command
+        As `KeyPlace` has them.
+    label : str
+        The name with a random number.
+    machine : str
+        On which it was begun.
+
+    Methods are told the `private` folder of the release, where the key lies if nothing is said.
+    """
 
     release: str
     folder: str | None
@@ -62,14 +76,14 @@ class PlaceOfKey:
     machine: str
 
     def file(self, private: Path) -> Path | None:
-        """Return the file of the key; None behind a command."""
+        """Return the file of the key, in the folder `private` or elsewhere; None by a command."""
         if self.command:
             return None
         own = private if self.folder is None else Path(self.folder) / self.label
         return own / KEY_FILE
 
     def key(self, private: Path) -> bytes:
-        """Return the key; make it if there is none.
+        """Return the key, in the folder `private` or elsewhere; make it if there is none.
 
         Raises
         ------
@@ -85,7 +99,7 @@ class PlaceOfKey:
         return _own_content(file)
 
     def remove(self, private: Path) -> None:
-        """Remove the key for good, with copies that killed processes left.
+        """Remove the key for good, and copies in `private` or elsewhere that killed processes left.
 
         What a command has stays with its owner.
         """

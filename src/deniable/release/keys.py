@@ -123,7 +123,7 @@ def key_for(
 def hold_to_design(
     release: AnyRelease, folder: Path | str, key: ReleaseKey, design: Mapping[str, Any]
 ) -> None:
-    """Hold a release, which is no rehearsal, to the design that its records are drawn by.
+    """Hold a `release` in a `folder`, no rehearsal, to the `design` by which its `key` draws.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def hold_to_design(
 
 
 def held(file: Path, own: dict[str, str]) -> bool:
-    """Return whether a file says this; it is put there, once, if it is not there."""
+    """Return whether a `file` says `own`, digests by name; it is put there once, if not there."""
     if not file.exists():
         write_once(file, canonical(own))
     return bool(read_json(file) == own)
@@ -171,7 +171,7 @@ def _of_earlier_layout(file: Path) -> bool:
 
 
 def parts_of(records: Records) -> Iterator[bytes]:
-    """Yield what records say, whatever file or order of columns they were read from."""
+    """Yield what `records` say, whatever file or order of columns they were read from."""
     if isinstance(records, Microdata):
         for name in sorted(records.domain.names):
             yield name.encode()

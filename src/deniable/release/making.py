@@ -222,7 +222,10 @@ def _finish(release: AnyRelease, folder: Path, place: KeyPlace) -> None:
 
 
 def output_digest(release: AnyRelease, public: Path) -> str:
-    """Return a digest of what was drawn for a release: of records, however they were written."""
+    """Return a digest of what was drawn for a `release`, into its folder `public`.
+
+    It is one of records, however they were written.
+    """
     # The first file; others are copies of it as text.
     draw = LANES[release.lane].draw
     file = next(each for each in draw.left_by(release) if each.startswith(PUBLIC))

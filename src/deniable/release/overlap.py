@@ -109,7 +109,7 @@ class Overlap:
 
 
 def overlap(records: RecordDigests, release: str, earlier: RecordDigests) -> Overlap:
-    """Compare a file with the records of an earlier release, digested under the same key."""
+    """Compare a file's `records` with those of an `earlier` `release`, digested by the same key."""
     limit = min(records.limit, earlier.limit)
     compared = {value for value in records.sketch if value <= limit}
     return Overlap(release, len(compared.intersection(earlier.sketch)), len(compared))

@@ -16,7 +16,7 @@ RECEIPT = f"{PRIVATE}/receipt.json"
 
 
 def sums_of(public: Path) -> dict[str, str]:
-    """Return the SHA-256 of each file of a public folder, by name, as its list has them.
+    """Return the SHA-256 of each file of a folder `public`, by name, as its list has them.
 
     Raises
     ------
@@ -34,13 +34,13 @@ def sums_of(public: Path) -> dict[str, str]:
 
 
 def names_in(public: Path) -> set[str]:
-    """Return the names of all that lies in a public folder but folders; links are not followed."""
+    """Return the names of all in a folder `public` but folders; links are not followed."""
     files = (file for file in public.rglob("*") if file.is_symlink() or not file.is_dir())
     return {file.relative_to(public).as_posix() for file in files}
 
 
 def receipt_of(release: str, public: Path) -> dict[str, Any]:
-    """Return what is known of a published release: its files, each with its SHA-256."""
+    """Return what is known of a `release` in its folder `public`: files, each with its SHA-256."""
     files = {f"{PUBLIC}/{name}": digest for name, digest in sums_of(public).items()}
     listed = {f"{PUBLIC}/{SUMS}": sha256(public / SUMS)}
     return {"release": release, "files": files | listed}

@@ -21,7 +21,7 @@ def folders_of(left: Iterable[Path | str]) -> list[Path]:
 
 
 def lane_of(folder: Path) -> Lane:
-    """Return what the release in a folder went through."""
+    """Return what the release in a `folder` went through."""
     return LANES[LANE_OF[read_json(folder / SAID)["parameters"]["mechanism"]]]
 
 

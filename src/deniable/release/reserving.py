@@ -17,9 +17,10 @@ def reserve(
     records: Records,
     epsilon: float,
 ) -> Entry:
-    """Count a release, by the population that its settings name, and return its entry.
+    """Count a `release` in a `ledger`, by the population that its settings name; return its entry.
 
-    The entry holds it to its settings and to its key, so that a draw by a new key under the same
+    That has the `epsilon` of a record, as counted, and digests of the true `records`, all of them.
+    The entry holds it to its settings and to its `key`, so that a draw by a new key under the same
     name is refused even where all of its folder is lost.
 
     Raises
@@ -49,7 +50,7 @@ def reserve(
 
 
 def hold_to_entry(ledger: Ledger, release: AnyRelease, records: Records) -> None:
-    """Raise `DeniableError` if a release that was published is counted with other records."""
+    """Raise `DeniableError` if a published `release` is in its `ledger` with other `records`."""
     for entry in ledger.entries(str(release.population)):
         if entry.release == release.name and entry.records != ledger.digests(records):
             raise DeniableError(

@@ -45,7 +45,7 @@ def audit_asked(description: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def audited(made: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the audit of a release by its ``release``, with whose records they are."""
+    """Return the audit of a release by the ``release`` it `made`, with whose records they are."""
     said = made["release"]
     return audit_asked(said).assign(data_source=said["data_source"])
 
@@ -59,7 +59,8 @@ def checked(
 ) -> dict[str, pd.DataFrame]:
     """Return a rehearsal's estimates and synthetic records beside the truth.
 
-    The seed is that of redraws, the `key` is not looked at.
+    What the `release` has `made` is held against its true `data`. The `seed` is that of redraws,
+    the `key` is not looked at.
     """
     protocol = StratifiedProtocol.from_json(made["release"])
     generator = generator_for(seed, {"release": release.name, "check": "redraws"})
@@ -76,9 +77,9 @@ def checked(
 def distances_from_truth(
     protocol: StratifiedProtocol, data: Microdata, synthetic: Microdata
 ) -> pd.DataFrame:
-    """Say how far synthetic records are from the true ones, which a rehearsal knows.
+    """Say how far `synthetic` records are from the true `data`, which a rehearsal knows.
 
-    A row for each attribute and each pair of them: ``attributes``, ``one_cluster`` and
+    A row for each attribute of the `protocol` and each pair: ``attributes``, ``one_cluster`` and
     ``synthetic``, the total variation distance between both tables.
     """
     rows = []

@@ -30,9 +30,9 @@ REPORTS = (
 
 
 def designed(release: AskedRelease, data: Microdata, key: ReleaseKey) -> dict[str, Any]:
-    """Return what the design of a release leaves: what it says of itself.
+    """Return what the design of a `release` leaves: what it says of itself.
 
-    Nothing but the number of records follows from the data.
+    Nothing but the number of records follows from the true `data`, nothing at all from the `key`.
 
     Raises `DeniableError` if there is no channel as asked for.
     """
@@ -48,7 +48,11 @@ def designed(release: AskedRelease, data: Microdata, key: ReleaseKey) -> dict[st
 def describe(
     release: AskedRelease, protocol: Protocol, data_source: str, records: int
 ) -> dict[str, Any]:
-    """Return what a release says of itself: data, parameters, privacy, channels, reports."""
+    """Return what a `release` says of itself: data, parameters, privacy, channels, reports.
+
+    Channels and epsilons are those of the `protocol`; there are so many `records`, published ones
+    or a surrogate by the `data_source`.
+    """
     by_attribute = StratifiedProtocol.single(protocol).epsilon_by_changed_attribute()
     said = {
         "records": records,
@@ -74,7 +78,10 @@ def describe(
 def protected(
     release: AskedRelease, made: Mapping[str, Any], data: Microdata, key: ReleaseKey
 ) -> dict[str, Any]:
-    """Return what the draw of a release leaves: its protected file, by its ``release``."""
+    """Return what the draw of a `release` leaves: its protected file, by the ``release`` it `made`.
+
+    Of the true `data`, drawn by the `key`.
+    """
     protocol, draws = Protocol.from_json(made["release"]), key.draws(made["release"])
     reports = protocol.randomize(data.project(protocol.domain.names), draws)
     drawn = Microdata(reports.domain, reports.columns, marks_for(release, data))

@@ -17,12 +17,15 @@ from deniable.release.categorical import (
 
 
 def written_matrices(release: AskedRelease, made: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
-    """Return what every report means, in one table."""
+    """Return what every report means, in one table, by the ``release`` that a `release` `made`."""
     return {"matrices": matrices_table(StratifiedProtocol.from_json(made["release"]))}
 
 
 def synthesized(release: AskedRelease, made: Mapping[str, Any]) -> dict[str, Microdata]:
-    """Return synthetic records: the cells estimated for each block, matched at random."""
+    """Return synthetic records: the cells estimated for each block, matched at random.
+
+    From ``protected`` and ``estimates`` that a `release` has `made`, and its ``release``.
+    """
     protocol, reports = StratifiedProtocol.from_json(made["release"]), made["protected"]
     source = public_source(release, reports, "synthesis")
     distributions = estimated_distributions(protocol, made["estimates"])

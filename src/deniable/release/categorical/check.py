@@ -82,7 +82,7 @@ def audit_release(description: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def audited(made: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the audit of a release by its ``release``, with whose records they are."""
+    """Return the audit of a release by the ``release`` it `made`, with whose records they are."""
     said = made["release"]
     return audit_release(said).assign(data_source=said["data_source"])
 
@@ -169,9 +169,9 @@ def checked(
 ) -> dict[str, pd.DataFrame]:
     """Return a rehearsal's estimates, and what is made from them, beside the truth.
 
-    It left ``release``, ``estimates``, ``pairs``, ``protected``, ``synthetic`` and
-    ``adjusted_weights``; the seed is that of redraws, the `key` is not looked at. The truth is that
-    of the records which answered for the file.
+    The `release` `made` ``release``, ``estimates``, ``pairs``, ``protected``, ``synthetic`` and
+    ``adjusted_weights``; the `seed` is that of redraws, the `key` is not looked at. The truth is
+    that of those records of the `data` which answered for the file.
     """
     data = part_of(data, answering(made["release"], len(data)))
     protocol = StratifiedProtocol.from_json(made["release"])
@@ -259,10 +259,10 @@ def distances_from_truth(
 ) -> pd.DataFrame:
     """Say how far a rehearsal's files are from the true records, which a rehearsal knows.
 
-    `data` are the true records; `weights` are those of the protected ones, as `adjust_reports`
-    returns them.
+    `data` are the true records; `weights` are those of the `protected` ones, as `adjust_reports`
+    returns them; there are `synthetic` ones.
 
-    A row for each attribute and each pair of attributes: ``attributes`` (joined by " x "),
+    A row for each attribute of the `protocol` and each pair: ``attributes`` (joined by " x "),
     ``one_cluster`` (whether their joint distribution is estimated: all but stratum attributes are
     randomized together), and the total variation distance between the true table and that of the
     protected file as it is (``protected``), of the synthetic file (``synthetic``) and of the

@@ -80,7 +80,10 @@ class Formed:
     draw: str | None = None
 
     def privacy(self, protocol: Protocol) -> dict[str, Any]:
-        """Return what a record spends in all, on what, and what no figure counts."""
+        """Return what a record spends in all, on what, and what no figure counts.
+
+        The `protocol` is what the released file goes through, by these clusters.
+        """
         asked = self.release.dependences
         file = list(zip(protocol.clusters, protocol.channels, strict=True))
         if self.assessment is None or not isinstance(asked, AssessedDependences):
@@ -112,10 +115,10 @@ class Formed:
 
 
 def form_clusters(release: ClustersRelease, data: Microdata, draws: KeyedDraws) -> Formed:
-    """Form the clusters of a release by Algorithm 1, from what it says dependences are taken of.
+    """Form the clusters of a `release` by Algorithm 1, of dependences taken as it says.
 
     `data` are the true records, of the release's attributes. Where respondents answer, their
-    answers are drawn, and the half of them.
+    answers are drawn by `draws`, and the half of them.
 
     Raises `DeniableError` if the answers have no finite epsilon, or there are too few records to
     halve.
@@ -147,7 +150,7 @@ def form_clusters(release: ClustersRelease, data: Microdata, draws: KeyedDraws) 
 def halves(records: int, draw: str) -> tuple[Positions, Positions]:
     """Return the positions of the records that answer for the dependences, and of the others.
 
-    As `HALVES` says. Both ascend.
+    As `HALVES` says, of so many `records` by the public `draw`. Both ascend.
     """
     hashes = [sha256(f"{draw}:{number}".encode()).digest() for number in range(1, records + 1)]
     order = np.array(sorted(range(records), key=hashes.__getitem__), dtype=np.intp)
@@ -155,7 +158,7 @@ def halves(records: int, draw: str) -> tuple[Positions, Positions]:
 
 
 def answering(description: Mapping[str, Any], records: int) -> Positions | None:
-    """Return which true records, of so many, answer for the released file of that description.
+    """Return which of so many true `records` answer for the released file of that `description`.
 
     None are all of them; else a half answers for the dependences.
     """
@@ -164,7 +167,7 @@ def answering(description: Mapping[str, Any], records: int) -> Positions | None:
 
 
 def part_of(data: Microdata, rows: Positions | None) -> Microdata:
-    """Return some of the records, with the marks of all; None are all of them."""
+    """Return the records of the `data` at `rows`, with the marks of all; None are all of them."""
     return data if rows is None else data.take(rows)
 
 

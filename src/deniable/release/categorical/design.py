@@ -46,7 +46,10 @@ WHOLE_RECORD = "the whole record of one respondent"
 
 
 def designed(release: CategoricalRelease, data: Microdata, key: ReleaseKey) -> dict[str, Any]:
-    """Return what the design of a release leaves: what it says of itself."""
+    """Return what the design of a `release` leaves: what it says of itself.
+
+    Matrices may be made of the true `data`, clusters of answers that are drawn by the `key`.
+    """
     chosen, formed = data.project(release.attributes or data.domain.names), None
     if release.mechanism == "rr_clusters":
         formed = form_clusters(release, chosen, key.draws(release.stated()))
@@ -58,10 +61,10 @@ def designed(release: CategoricalRelease, data: Microdata, key: ReleaseKey) -> d
 def protected(
     release: CategoricalRelease, made: Mapping[str, Any], data: Microdata, key: ReleaseKey
 ) -> dict[str, Any]:
-    """Return what the draw of a release leaves: its protected file, by its ``release``.
+    """Return what the draw of a `release` leaves: its protected file, by the ``release`` it `made`.
 
-    Of all records, or of those that the design leaves to answer for the file. For the owner alone,
-    ``exact_cells``: how many reports are true.
+    Drawn by the `key`, of all records of the true `data`, or of those that the design leaves to
+    answer for the file. For the owner alone, ``exact_cells``: how many reports are true.
     """
     protocol = StratifiedProtocol.from_json(made["release"])
     rows = answering(made["release"], len(data))
@@ -79,7 +82,10 @@ def protect(
     chance: Chance,
     rows: Positions | None = None,
 ) -> Microdata:
-    """Randomize the release's attributes of every record, or of those rows, and mark the result."""
+    """Randomize a `release`'s attributes by its `protocol`, and mark the result.
+
+    Of every record of the true `data`, or of those at `rows`; `chance` is what draws.
+    """
     own = part_of(data, rows)
     reports = protocol.randomize(own.project(protocol.domain.names), chance, rows).reports
     return Microdata(reports.domain, reports.columns, marks_for(release, data))
@@ -88,9 +94,9 @@ def protect(
 def design(
     release: CategoricalRelease, data: Microdata, formed: Formed | None = None
 ) -> StratifiedProtocol:
-    """Return the protocol of a release: its clusters and their channels, by stratum.
+    """Return the protocol of a `release`: its clusters and their channels, by stratum.
 
-    Clusters of RR-Clusters are those that were `formed`.
+    Clusters of RR-Clusters are those that were `formed`; matrices may be made of the true `data`.
 
     Raises `DeniableError` if a cluster's channel is singular, so that its file could not be
     estimated from; if its epsilon is infinite; if it is one matrix over too many cells for the
@@ -215,10 +221,11 @@ def describe(
     records: int,
     formed: Formed | None = None,
 ) -> dict[str, Any]:
-    """Return what a release says of itself: data, parameters, privacy, channels.
+    """Return what a `release` says of itself: data, parameters, privacy, channels.
 
-    Of RR-Clusters also how the clusters were `formed`. The number of records that answer for the
-    file is taken as public.
+    Channels and epsilons are those of the `protocol`; records are published ones or a surrogate by
+    the `data_source`. Of RR-Clusters also how the clusters were `formed`. The number of `records`
+    that answer for the file is taken as public.
     """
     if isinstance(release, PramRelease):
         privacy = _pram_privacy(release, protocol)
@@ -319,7 +326,10 @@ def matrices_table(protocol: StratifiedProtocol) -> pd.DataFrame:
 
 
 def written_matrices(release: PramRelease, made: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all matrices in one table, and what writes them into a folder one by one."""
+    """Return all matrices of the ``release`` that a `release` `made`.
+
+    They are in one table, and there is what writes them into a folder one by one.
+    """
     protocol = StratifiedProtocol.from_json(made["release"])
     return {
         "matrices": matrices_table(protocol),

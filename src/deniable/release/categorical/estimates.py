@@ -54,7 +54,10 @@ SYNTHETIC_MARKS: Mapping[Basis, str] = {
 
 @dataclass(frozen=True, eq=False)
 class StratumReports:
-    """The reports of a block in one stratum, and the channel that they went through."""
+    """The reports of a block in the stratum `name`, and the `channel` that they went through.
+
+    Estimates are through `reduced`; `counts` have the shape (reports,).
+    """
 
     name: str
     channel: Channel
@@ -62,13 +65,16 @@ class StratumReports:
     counts: Counts
 
     def parts(self, indicators: Floats, *, invariant: bool) -> tuple[Part, Part | None]:
-        """Return the unbiased estimate, and the reports' own shares where these are one."""
+        """Return the unbiased estimate, and the reports' own shares if these are one (`invariant`).
+
+        Of the proportions that `indicators` sum cells into, shape (proportions, cells).
+        """
         own = own_share_part(self.channel, self.counts, indicators) if invariant else None
         return unbiased_part(self.reduced, self.counts, indicators), own
 
 
 def estimate(protocol: StratifiedProtocol, reports: Microdata) -> pd.DataFrame:
-    """Estimate every attribute's margin and every cluster's joint distribution.
+    """Estimate every attribute's margin and every joint distribution of a cluster of a `protocol`.
 
     `reports` is the protected file; intervals of 95 % hold each on its own (normal approximation).
 
@@ -103,10 +109,10 @@ def estimate(protocol: StratifiedProtocol, reports: Microdata) -> pd.DataFrame:
 def reports_by_block(
     protocol: StratifiedProtocol, data: Microdata, *, true: bool = False
 ) -> Iterator[tuple[Block, list[StratumReports]]]:
-    """Yield each block, with counts of its reports and its channel in each stratum with records.
+    """Yield each block of a `protocol`, with its reports and channel in each stratum with records.
 
-    Of `true` records the counts are those of the block's cells. Stratum attributes, which go
-    through as they are, are a block that is not taken by strata.
+    Reports are counted of the `data`; of `true` records the block's cells. Stratum attributes,
+    which go through as they are, are a block that is not taken by strata.
     """
     parts = protocol.parts(data)
     for block in protocol.blocks:
@@ -132,13 +138,13 @@ def _reports(
 
 
 def groups(strata: Sequence[StratumReports]) -> list[tuple[str, list[int]]]:
-    """Return which strata are estimated together: all of them, and each where there are several."""
+    """Return which `strata` are estimated together: all, and each where there are several."""
     together = [("", list(range(len(strata))))]
     return together + [(each.name, [i]) for i, each in enumerate(strata) if each.name]
 
 
 def margins(block: Domain) -> Iterator[tuple[dict[str, Any], Floats]]:
-    """Yield what names each margin of a block, and the 0/1 matrix that sums cells into it.
+    """Yield what names each margin of a `block`, and the 0/1 matrix that sums cells into it.
 
     The margins are those of its attributes and, if it has several, its cells themselves.
     """
@@ -148,7 +154,7 @@ def margins(block: Domain) -> Iterator[tuple[dict[str, Any], Floats]]:
 
 
 def indicators_of(block: Domain, names: Block) -> Floats:
-    """Return the 0/1 matrix that sums a block's cells into those of some of its attributes."""
+    """Return the 0/1 matrix that sums a `block`'s cells into those of its attributes `names`."""
     codes, margin = np.arange(block.size), block.project(names)
     columns = np.unravel_index(codes, block.shape)
     cells = np.ravel_multi_index([columns[block.position(n)] for n in names], margin.shape)
@@ -193,7 +199,7 @@ def _likelihood(
 
 
 def interval_columns(part: Part, prefix: str = "") -> dict[str, Floats | int]:
-    """Return standard errors and intervals of 95 %, as columns."""
+    """Return standard errors and intervals of 95 % of a `part`, as columns after a `prefix`."""
     columns: dict[str, Floats | int] = {}
     for target in TARGETS:
         errors = part.standard_errors(target)
@@ -207,8 +213,8 @@ def interval_columns(part: Part, prefix: str = "") -> dict[str, Floats | int]:
 class AdjustedReports:
     """Weights of a protected file, and how well they meet its estimates in each stratum.
 
-    Weights, shape (records,), are not negative and sum to 1; each stratum has its share. Strata are
-    adjusted each on its own.
+    The `weights`, shape (records,), are not negative and sum to 1; each stratum has its share.
+    Strata are adjusted each on its own: the `adjustments`.
     """
 
     weights: Floats
@@ -273,9 +279,9 @@ def adjust_reports(
 
 
 def adjusted(release: CategoricalRelease, made: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the weights of a ``protected`` file and what they say of themselves.
+    """Return the weights of the ``protected`` file of a `release`, and what they say of themselves.
 
-    From its ``release`` and ``estimates``.
+    From it, the ``release`` and the ``estimates`` that were `made`.
     """
     estimates, protocol = made["estimates"], StratifiedProtocol.from_json(made["release"])
     found = adjust_reports(protocol, made["protected"], estimates)
@@ -382,7 +388,7 @@ def synthesize_release(
 
 
 def synthesized(release: CategoricalRelease, made: Mapping[str, Any]) -> dict[str, Microdata]:
-    """Return the ``synthetic`` records of a release, from all that was left before.
+    """Return the ``synthetic`` records of a `release`, from all that was `made` before.
 
     Unlike the protected file they may be drawn again: all of them rest on that one draw.
     """

@@ -38,7 +38,7 @@ COLUMNS = (
 
 
 def estimated(release: CategoricalRelease, made: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
-    """Return the estimates of a release, from its ``release`` and its ``protected`` file.
+    """Return the estimates of a `release`, from the ``release`` and ``protected`` file it `made`.
 
     Those of attributes and clusters, and those of all pairs of attributes.
     """
@@ -146,7 +146,7 @@ class _PairOfReports:
 
 
 def estimate_pairs(protocol: StratifiedProtocol, reports: Microdata) -> pd.DataFrame:
-    """Estimate the joint distribution of every pair of attributes of a protected file.
+    """Estimate the joint distribution of every pair of attributes from `reports` by a `protocol`.
 
     A row a cell, for the whole file and for each stratum: ``attributes`` and ``categories`` (joined
     by " x "), ``one_cluster`` (whether they are of one cluster; stratum attributes, which are

@@ -74,7 +74,7 @@ def audit_collection(
 
 
 def audited(made: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the audit of a collection by its ``release``, ``views`` and ``collection``."""
+    """Return the audit of a collection by ``release``, ``views`` and ``collection`` it `made`."""
     said = made["release"]
     table = audit_collection(said, made["views"], made["collection"])
     return table.assign(data_source=said["data_source"])
@@ -121,9 +121,9 @@ def checked(
 ) -> dict[str, pd.DataFrame]:
     """Return the tables of a rehearsal, and what was decided of them, beside the truth.
 
-    It left ``views``, ``tables``, ``consistent``, ``two_step`` and ``independence``. `network` is
-    the path of the one that the records were drawn from, if so. Nothing is drawn: neither `key` nor
-    seed is looked at.
+    The `release` `made` ``views``, ``tables``, ``consistent``, ``two_step`` and ``independence`` of
+    its true `data`. `network` is the path of the one that these were drawn from, if so. Nothing is
+    drawn: neither `key` nor `seed` is looked at.
     """
     design = CollectionDesign.from_json(made["views"])
     margin = margins_of_network(network) if network else None
@@ -142,11 +142,11 @@ def check_collection(
     tests: pd.DataFrame,
     margin: Margin | None = None,
 ) -> pd.DataFrame:
-    """Set the tables of a rehearsal, and what was decided of them, beside the true records.
+    """Set the tables of a rehearsal, and what was decided of them, beside the true `data`.
 
-    They are those of `estimate_tables`, `make_consistent`, `fit_in_two_steps` and
-    `independence_tests`. `margin` gives the distribution of some attributes in the population that
-    the file was drawn from, if it is known.
+    By one `design`: `tables` of `estimate_tables`, `consistent` ones of `make_consistent`, `fitted`
+    ones of `fit_in_two_steps`, and the `tests` of `independence_tests`. `margin` gives the
+    distribution of some attributes in the population that the file was drawn from, if it is known.
 
     A row for each table: ``attributes``, ``cells``; ``l2_*`` and ``js_*``, the Euclidean and the
     Jensen-Shannon distance from the true proportions of the estimate (l2 only, for it may be
@@ -182,7 +182,7 @@ def check_collection(
 
 
 def margins_of_network(path: Path | str) -> Margin:
-    """Return the exact distributions in the population of a network of resources/networks."""
+    """Return the exact distributions in the population of the network in the file at `path`."""
     network = from_resources(Path(path).stem, Path(path).parent)
     return partial(exact_margin, network)
 
@@ -206,7 +206,10 @@ def _true_dependence(proportions: Floats, records: int) -> dict[str, float]:
 
 
 def depends(joint: Floats) -> bool:
-    """Return whether the attributes of an exact distribution depend on one another."""
+    """Return whether attributes depend on one another by their exact `joint` distribution.
+
+    Its axes are the attributes.
+    """
     product = reduce(np.multiply.outer, _margins(joint))
     return bool(np.abs(joint - product).max() > EXACTLY_INDEPENDENT)
 

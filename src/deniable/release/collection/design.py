@@ -48,10 +48,10 @@ BETWEEN = " x "
 
 @dataclass(frozen=True, eq=False)
 class AskedTable:
-    """A table that is collected, with p, the probability to `keep` a true answer.
+    """A table of `attributes`, of so many `cells`, that is collected.
 
-    Epsilon is that of one answer, whatever table is sent: exact if tables stay uniform, else what
-    the floor guarantees. Rounded up.
+    A true answer is kept with the probability `keep`, p. `epsilon` is that of one answer, whatever
+    table is sent: exact if tables stay uniform, else what the floor guarantees. Rounded up.
     """
 
     attributes: Combination
@@ -137,7 +137,8 @@ class CollectionDesign:
 def designed(release: CollectionRelease, data: Microdata, key: ReleaseKey) -> dict[str, Any]:
     """Return what the design of a collection leaves: what it says of itself, and its views.
 
-    Nothing of it is random; the `key` is not looked at.
+    By the settings `release`. Of the true `data` it looks at domain and number, of the `key` at
+    nothing: nothing of it is random.
     """
     design = design_collection(release, data.domain)
     return {"release": describe(release, design, data), "views": design.to_json(len(data))}
@@ -146,9 +147,9 @@ def designed(release: CollectionRelease, data: Microdata, key: ReleaseKey) -> di
 def collected(
     release: CollectionRelease, made: Mapping[str, Any], data: Microdata, key: ReleaseKey
 ) -> dict[str, pd.DataFrame]:
-    """Return what a collection by its ``views`` leaves: the answers, and who was asked what.
+    """Return what a `release` by the ``views`` it `made` leaves: answers, and who was asked what.
 
-    `data` are the true records, of a client each.
+    `data` are the true records, of a client each; the `key` draws.
     """
     design = CollectionDesign.from_json(made["views"])
     # Views do not say how blocks are formed, nor what tables follow them.
@@ -161,7 +162,7 @@ def collected(
 def design_collection(release: CollectionRelease, domain: Domain) -> CollectionDesign:
     """Return what a collection asks: views, the probabilities of true answers, their epsilons.
 
-    Of the data nothing but the domain enters.
+    By the settings `release`; of the data nothing but the `domain` enters.
     """
     own = domain.project(release.attributes or domain.names)
     views = make_views(own.names, release.size)
@@ -181,7 +182,7 @@ def design_collection(release: CollectionRelease, domain: Domain) -> CollectionD
 
 
 def rule_of(release: CollectionRelease) -> Rule:
-    """Return how the tables of the next block are made."""
+    """Return how the tables of the next block are made, by the settings `release`."""
     floor = release.floor
     return Rule("none") if floor is None else Rule("pooled", "projected", floor)
 
@@ -189,11 +190,11 @@ def rule_of(release: CollectionRelease) -> Rule:
 def collect_answers(
     release: CollectionRelease, design: CollectionDesign, data: Microdata, draws: KeyedDraws
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Ask every client its question, block by block.
+    """Ask every client its question, block by block, by the settings `release` and its `design`.
 
     Clients are asked in a random order, and questions go round in this order: those who are asked
     a question are a simple random sample of the file, and questions differ by at most one client.
-    The true records leave through the channels only.
+    The true records, `data`, leave through the channels only, by `draws` of the release's key.
 
     Returns
     -------
@@ -274,7 +275,10 @@ def in_full(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
 def describe(
     release: CollectionRelease, design: CollectionDesign, data: Microdata
 ) -> dict[str, Any]:
-    """Return what a collection says of itself: parameters, what is claimed, what is proved."""
+    """Return what a collection says of itself: parameters, what is claimed, what is proved.
+
+    By the settings `release` and their `design`; of the `data` their number and marks enter.
+    """
     of_clients = [design.client_epsilon(number) for number in range(len(design.questions))]
     tables = list(design.tables.values())
     by_cells: dict[int, list[AskedTable]] = {}

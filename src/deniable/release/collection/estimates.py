@@ -86,10 +86,10 @@ class Answers:
 
 
 def answers_of(design: CollectionDesign, collection: pd.DataFrame) -> dict[Combination, Answers]:
-    """Return the answers about each table, from collection.csv.
+    """Return the answers about each table, from the `collection` of `collect_answers`.
 
-    Raises `DeniableError` if a table of the design has no answers, or not so many cells as it must
-    have.
+    Raises `DeniableError` if a table of the `design` has no answers, or not so many cells as it
+    must have.
     """
     groups = _by_table(collection)
     found = {}
@@ -111,7 +111,10 @@ def _by_table(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def estimated(release: CollectionRelease, made: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
-    """Return the tables of a collection, from its ``release``, ``views`` and ``collection``."""
+    """Return the tables of a `release`, from the ``views`` and the ``collection`` it `made`.
+
+    How many clients there are its ``release`` says.
+    """
     design, said = CollectionDesign.from_json(made["views"]), made["release"]
     tables = estimate_tables(design, made["collection"], said["clients"])
     return {"tables": marked_as(tables, made["collection"])}
@@ -120,9 +123,9 @@ def estimated(release: CollectionRelease, made: Mapping[str, Any]) -> dict[str, 
 def estimate_tables(
     design: CollectionDesign, collection: pd.DataFrame, clients: int
 ) -> pd.DataFrame:
-    """Return the unbiased estimate of each table, from all blocks of `collect_answers`.
+    """Return the unbiased estimate of each table of a `design`, from all blocks of a `collection`.
 
-    `clients` are all of the file.
+    That is as `collect_answers` returns it; `clients` are all of the file.
 
     The columns are ``attributes``, ``categories``, ``answers``, ``reported`` (share of reports),
     ``estimate`` (may be negative; sums to 1), ``standard_error_file`` and
@@ -148,7 +151,7 @@ def estimate_tables(
 def cells_of(
     design: CollectionDesign, table: pd.DataFrame, column: str
 ) -> dict[Combination, Floats]:
-    """Return a column of a file with a row for each cell, as tables of their own shapes."""
+    """Return a `column` of a `table`, which has a row a cell, as tables of shapes by `design`."""
     groups = _by_table(table)
     return {
         each: groups[BETWEEN.join(each)][column]
@@ -197,7 +200,7 @@ def make_consistent(
 
 
 def margins_apart(tables: Mapping[Combination, Floats]) -> float:
-    """Return the largest difference between the margins of any two tables, or of a total from 1."""
+    """Return the largest difference between margins of any two `tables`, or of a total from 1."""
     apart = max(abs(float(cells.sum()) - 1) for cells in tables.values())
     margins: dict[tuple[str, ...], list[Floats]] = {}
     for names, cells in tables.items():
@@ -258,7 +261,7 @@ def fit_in_two_steps(design: CollectionDesign, tables: pd.DataFrame) -> pd.DataF
 def reconciled(release: CollectionRelease, made: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
     """Return tables that agree on all margins they share, and those margins.
 
-    From the ``tables`` of a collection and its ``views``.
+    From the ``tables`` and ``views`` that a `release` has `made`.
     """
     design, tables = CollectionDesign.from_json(made["views"]), made["tables"]
     consistent, margins = make_consistent(design, tables)
@@ -268,6 +271,6 @@ def reconciled(release: CollectionRelease, made: Mapping[str, Any]) -> dict[str,
 
 
 def fitted(release: CollectionRelease, made: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
-    """Return independence fitted in two steps to each of the ``tables`` of a collection."""
+    """Return independence fitted in two steps to each of the ``tables`` that a `release` `made`."""
     design, tables = CollectionDesign.from_json(made["views"]), made["tables"]
     return {"two_step": marked_as(fit_in_two_steps(design, tables), tables)}

@@ -88,7 +88,7 @@ def independence_tests(
 
 
 def examined(release: CollectionRelease, made: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
-    """Return the tests of ``independence`` of a collection, from its ``views`` and ``collection``.
+    """Return tests of ``independence`` from ``views`` and ``collection`` that a `release` `made`.
 
     Monte Carlo tables are drawn from what is estimated and protect nobody: their generator follows
     from the collection, so that whoever has it finds the same.

@@ -37,7 +37,8 @@ def checked(
 ) -> dict[str, pd.DataFrame]:
     """Return a rehearsal's estimates beside the truth, and what its file keeps and shows.
 
-    It left ``release``, ``protected`` and ``estimates``; the seed is that of redraws and forests.
+    The `release` `made` ``release``, ``protected`` and ``estimates`` of its true `data`; the `key`
+    tells their order; the `seed` is that of redraws and forests.
     """
     stated = Domains.from_json(made["release"]["domains"])
     redraws, forests = (
@@ -62,7 +63,8 @@ def check_numbers(
 ) -> pd.DataFrame:
     """Set the estimates of a rehearsal beside the truth, and see how often intervals cover it.
 
-    A release that has intervals is drawn again `redraws` times. Those of `estimate_numbers` are
+    A `release` that has intervals is drawn again `redraws` times by the `generator`, from the true
+    `data` in the `stated` domains. The `estimates` are those of `estimate_numbers`; they are
     returned with ``true``, ``covered``, and ``coverage`` over ``redraws``; the last three are empty
     where there is no interval.
     """
@@ -99,10 +101,10 @@ def _truth(release: NumericRelease, stated: Domains, data: NumericMicrodata) -> 
 def measure_utility(
     release: NumericRelease, data: NumericMicrodata, protected: NumericMicrodata, seed: int
 ) -> pd.DataFrame:
-    """Return what a rehearsal keeps of the true records, and what it shows of them.
+    """Return what a rehearsal `release` keeps of the true `data`, and what it shows of them.
 
-    `protected` is the protected file of the same records in the same order; the seed is that of the
-    intruder and of random forests.
+    `protected` is the protected file of the same records in the same order; the `seed` is that of
+    the intruder and of random forests.
 
     The columns are ``measure``, ``class``, ``value``, and a ``reference``, with what it is: the
     mean SSE (beside that of microaggregation alone), the share of records that the intruder of

@@ -37,7 +37,7 @@ HISTOGRAMS = "histograms"
 
 @dataclass(frozen=True, eq=False)
 class Domains:
-    """Between which values each attribute is taken to lie: `lower` and `upper` of each name."""
+    """Between which values attributes are taken to lie: `lower` and `upper` of each of `names`."""
 
     names: tuple[str, ...]
     lower: Floats
@@ -45,7 +45,7 @@ class Domains:
 
     @classmethod
     def from_json(cls, described: Sequence[Mapping[str, Any]]) -> "Domains":
-        """Return the domains that a release's description states."""
+        """Return the domains that a release has `described`, a mapping an attribute."""
         lower, upper = (np.array([each[end] for each in described]) for end in ("lower", "upper"))
         return cls(tuple(each["attribute"] for each in described), lower, upper)
 
@@ -55,11 +55,14 @@ class Domains:
         return self.upper - self.lower
 
     def inner(self, values: Floats) -> Floats:
-        """Return values as a mechanism sees them, in [0, U_j]."""
+        """Return `values` as a mechanism sees them, in [0, U_j]; shape (records, attributes)."""
         return np.asarray(np.clip(values, self.lower, self.upper) - self.lower)
 
     def outer(self, values: Floats) -> Floats:
-        """Return a mechanism's values as the file has them; what is at an end is exactly there."""
+        """Return a mechanism's `values` as the file has them; what is at an end is exactly there.
+
+        Their shape is (records, attributes).
+        """
         moved = np.clip(values + self.lower, self.lower, self.upper)
         return np.where(values >= self.widths, self.upper, moved)
 
@@ -67,9 +70,9 @@ class Domains:
 def domains(
     release: NumericRelease, data: NumericMicrodata, bounds: Mapping[str, tuple[float, float]]
 ) -> Domains:
-    """Return the domains of a release's attributes.
+    """Return the domains of a `release`'s attributes.
 
-    The true records of these attributes are looked at only for a domain factor; `bounds` are the
+    The true records of these attributes, `data`, enter only with a domain factor; `bounds` are the
     manifest's, (lower, upper) of attributes. Raises `DeniableError` if an attribute has no bounds;
     if, with a domain factor, a value is below 0 or all are 0.
     """
@@ -102,17 +105,17 @@ def domains(
 
 
 def chosen(release: NumericRelease, data: NumericMicrodata) -> NumericMicrodata:
-    """Return the records of the release's attributes, with their class."""
+    """Return the `data` of the `release`'s attributes, with their class."""
     return data.select(release.attributes) if release.attributes else data
 
 
 def protected(
     release: NumericRelease, made: Mapping[str, Any], data: NumericMicrodata, key: ReleaseKey
 ) -> dict[str, Any]:
-    """Return what the draw of a release leaves: its protected file, as ``release`` describes it.
+    """Return what the draw of a `release` leaves: its protected file, by the ``release`` it `made`.
 
-    For the owner alone, ``exact_cells``: how many values are true, unless no record of the file is
-    anybody's.
+    Of the true `data`, drawn by the `key`. For the owner alone, ``exact_cells``: how many values
+    are true, unless no record of the file is anybody's.
     """
     stated, draws = Domains.from_json(made["release"]["domains"]), key.draws(made["release"])
     generator = generator_for(0, {"synthesis": draws.subkey("synthesis", ()).hex()})
@@ -125,7 +128,7 @@ def protected(
 
 
 def masking_of(release: IdpRelease, stated: Domains, data: NumericMicrodata) -> Masking:
-    """Return centroids and scales of a release's noise."""
+    """Return centroids of the `data` and scales of a `release`'s noise, in the `stated` domains."""
     ranking = Ranking.of(stated.inner(data.values))
     return masking(release.method, ranking, release.k or 1, stated.widths, release.epsilon)
 
@@ -137,10 +140,10 @@ def protect(
     noise: Noise,
     generator: np.random.Generator,
 ) -> NumericMicrodata:
-    """Protect every true record's numbers and mark the result; the class stays as it is.
+    """Protect the numbers of the true `data` and mark the result; the class stays as it is.
 
-    Synthetic records are made of what is protected already: the choice of their generator touches
-    no promise.
+    By a `release` in the `stated` domains, with `noise`. Synthetic records are made of what is
+    protected already: the choice of their `generator` touches no promise.
     """
     own = chosen(release, data)
     marks = marks_for(release, data, SAMPLER_MARK)
@@ -167,5 +170,5 @@ def _record_by_record(masked: Masking, noise: Noise) -> Floats:
 
 
 def class_codes(data: NumericMicrodata) -> np.ndarray[Any, np.dtype[np.int8]]:
-    """Return the class of each record; without classes all are of one."""
+    """Return the class of each record of the `data`; without classes all are of one."""
     return data.labels if data.classes else np.zeros(len(data), dtype=np.int8)

@@ -54,7 +54,7 @@ Row = dict[str, Any]
 
 
 def estimated(release: NumericRelease, made: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
-    """Return the estimates of a release, from what it says of itself and its protected file."""
+    """Return the estimates of a `release`, from ``release`` and ``protected`` that it `made`."""
     stated = Domains.from_json(made["release"]["domains"])
     estimates = estimate_numbers(release, stated, made["protected"])
     return {"estimates": marked(estimates, release, made["protected"])}
@@ -63,10 +63,10 @@ def estimated(release: NumericRelease, made: Mapping[str, Any]) -> dict[str, pd.
 def estimate_numbers(
     release: NumericRelease, stated: Domains, protected: NumericMicrodata
 ) -> pd.DataFrame:
-    """Estimate each attribute's mean, standard deviation and quantiles from the protected file.
+    """Estimate each attribute's mean, standard deviation and quantiles from the `protected` file.
 
-    The domains are those of the release's description; intervals of 95 % hold each on its own. In
-    the columns `COLUMNS`, ``released`` is the statistic of the protected file as it is. The
+    The domains are `stated` by the `release`; intervals of 95 % hold each on its own. In the
+    columns `COLUMNS`, ``released`` is the statistic of the protected file as it is. The
     estimate, its standard error and its interval are empty where nothing right can be given;
     ``note`` says why. Of histograms there is also the share of each class in each bin.
     """
@@ -80,7 +80,7 @@ def estimate_numbers(
 
 
 def statistics(values: Floats) -> dict[str, float]:
-    """Return mean, standard deviation and quantiles of one attribute.
+    """Return mean, standard deviation and quantiles of one attribute's `values`.
 
     A quantile of level a is the least value that a share of at least a of the records does not
     exceed.
@@ -136,9 +136,9 @@ def _mean(inner: Floats, at_0: int, at_upper: int, k: int, scale: float) -> tupl
 def unbiased_power(
     p: int, y: Floats, at_0: Floats, at_upper: Floats, b: float, width: float
 ) -> Floats:
-    """Return what has the expectation x^p, p >= 1, from values y with noise of scale b.
+    """Return what has the expectation x^`p`, p >= 1, from values `y` with noise of scale `b`.
 
-    They are clipped to [0, width], those `at_0` and `at_upper` to either end.
+    They are clipped to [0, `width`], those `at_0` and `at_upper` to either end.
     """
     inside = y**p - b * b * p * (p - 1) * y ** max(p - 2, 0)
     low = -b if p == 1 else 0.0
@@ -232,12 +232,15 @@ def _from_histograms(
 
 
 def discrete_variance(scale: float) -> float:
-    """Return the variance of discrete Laplace noise, 2 q / (1 - q)^2 with q = exp(-1 / scale)."""
+    """Return the variance of discrete Laplace noise, 2 q / (1 - q)^2 with q = exp(-1 / `scale`)."""
     return float(2 * np.exp(-1 / scale) / np.expm1(-1 / scale) ** 2)
 
 
 def discrete_half_width(scale: float, confidence: float) -> int:
-    """Return the least m with Pr(|noise| > m) = 2 q^(m + 1) / (1 + q) at most 1 - confidence."""
+    """Return the least m with Pr(|noise| > m) = 2 q^(m + 1) / (1 + q) at most 1 - `confidence`.
+
+    The noise is discrete Laplace, q = exp(-1 / `scale`).
+    """
     q = np.exp(-1 / scale)
     m = np.ceil(-scale * np.log((1 - confidence) * (1 + q) / 2) - 1)
     return int(max(m, 0))

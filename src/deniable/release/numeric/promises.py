@@ -66,10 +66,10 @@ LARGEST_VALUES_SHOWN = (
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a promise holds for every file.
+    """Whether a promise, `claimed_epsilon`, holds for every file (`holds`), and `why`.
 
     `what` is released: one centroid, all centroids of an attribute, the records. The `reading` is
-    Definition 3 with the scale frozen, the algorithm as it runs, or both. The proved epsilon is for
+    Definition 3 with the scale frozen, the algorithm as it runs, or both. `proved_epsilon` is for
     all files; there is none if it depends on the records.
     """
 
@@ -84,7 +84,8 @@ class Verdict:
 def exact_epsilons(release: NumericRelease, stated: Domains) -> list[Fraction]:
     """Return the exact epsilon of each attribute, from the scale of its noise as a float has it.
 
-    Of the histograms of ``numeric_dp``, and of values that each have noise of their own (``dp``).
+    By a `release` in the `stated` domains: of the histograms of ``numeric_dp``, and of
+    values that each have noise of their own (``dp``).
     """
     shares = split_budget(release.epsilon, len(stated.names))
     honest = isinstance(release, HistogramRelease)
@@ -94,7 +95,10 @@ def exact_epsilons(release: NumericRelease, stated: Domains) -> list[Fraction]:
 
 
 def proved_epsilon(release: NumericRelease, stated: Domains) -> float | str:
-    """Return the epsilon of differential privacy of the released records, or "infinite"."""
+    """Return the epsilon of differential privacy of the released records, or "infinite".
+
+    By a `release` in the `stated` domains.
+    """
     public = isinstance(release, HistogramRelease) or (
         release.method == "dp" and release.domain_factor is None
     )
@@ -102,9 +106,9 @@ def proved_epsilon(release: NumericRelease, stated: Domains) -> float | str:
 
 
 def verdicts(release: NumericRelease, stated: Domains) -> list[Verdict]:
-    """Return what holds and what fails for all files in these domains.
+    """Return what holds and what fails for all files in the `stated` domains.
 
-    Of a release of two clusters or more, where it forms clusters.
+    Of a `release` of two clusters or more, where it forms clusters.
     """
     epsilon = release.epsilon
     if isinstance(release, HistogramRelease):
@@ -133,10 +137,10 @@ def verdicts(release: NumericRelease, stated: Domains) -> list[Verdict]:
 def describe(
     release: NumericRelease, stated: Domains, data: NumericMicrodata, data_source: str
 ) -> dict[str, Any]:
-    """Return what a release says of itself: domains, promises, verdicts.
+    """Return what a `release` says of itself: `stated` domains, promises, verdicts.
 
     `data` is of the release's attributes; its number of records and its classes are taken as
-    public.
+    public. It is published or a surrogate by the `data_source`.
     """
     shares = split_budget(release.epsilon, len(stated.names)).tolist()
     ends = stated.lower.tolist(), stated.upper.tolist()
@@ -181,10 +185,10 @@ def designed(
     key: ReleaseKey,
     bounds: Mapping[str, tuple[float, float]],
 ) -> dict[str, Any]:
-    """Return what the design of a release leaves: what it says of itself, and its audit.
+    """Return what the design of a `release` leaves: what it says of itself, and its audit.
 
-    Nothing of it is random; the `key` is not looked at. `bounds` are the manifest's, (lower,
-    upper) of attributes.
+    The audit is on the true `data`. Nothing of it is random; the `key` is not looked at. `bounds`
+    are the manifest's, (lower, upper) of attributes.
     """
     own = chosen(release, data)
     stated = domains(release, own, bounds)
@@ -194,7 +198,7 @@ def designed(
 
 
 def audited(made: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the ``audit`` of a release, which was made with its design."""
+    """Return the ``audit`` of a release, which was `made` with its design."""
     table: pd.DataFrame = made["audit"]
     return table
 
@@ -202,7 +206,7 @@ def audited(made: Mapping[str, Any]) -> pd.DataFrame:
 def audit_numeric_release(
     release: NumericRelease, stated: Domains, data: NumericMicrodata
 ) -> pd.DataFrame:
-    """Return claimed and exact epsilons of a release on its true records, of its attributes.
+    """Return claimed and exact epsilons of a `release` on its true `data`, in `stated` domains.
 
     In the columns of `deniable.idp.audit.report.COLUMNS`, and ``without_noise``, the share of all
     clusters whose centroid is released as it is, and ``use``: who may see the row.

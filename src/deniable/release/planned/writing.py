@@ -47,7 +47,7 @@ class Reports:
         return [name for name in self._columns if name.split(" x ")[0] == column]
 
     def arrays(self, reports: Microdata, passed: Mapping[str, pa.Array]) -> list[pa.Array]:
-        """Return the columns of a portion."""
+        """Return the columns of a portion: `reports`, and what is `passed` on, as it is."""
         return [
             self._array(passed[name])
             if name in passed
