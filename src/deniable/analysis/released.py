@@ -9,10 +9,11 @@ from typing import Any
 import pandas as pd
 
 from deniable.analysis.answers import Asked, cells_as_columns, estimated, values_of
-from deniable.analysis.independence import refuse_untestable, tested
+from deniable.analysis.independence import tested
 from deniable.analysis.numbers import SHARES, summarized
 from deniable.analysis.protected import Counted, Protected
 from deniable.analysis.queries import Query, answered, parsed_query
+from deniable.analysis.scores import scored
 from deniable.analysis.synthesis import synthetic_records
 from deniable.analysis.tables import Table
 from deniable.analysis.weights import adjusted
@@ -174,7 +175,8 @@ class Released:
     ) -> pd.DataFrame:
         """Return the table of some columns, whichever clusters they are of: a row a cell.
 
-        A column for each name, then those of `margins`. At most 1,048,576 cells.
+        A column for each name, then those of `margins`. At most 65,536 cells, or 1,048,576 where
+        there are not more reports either.
 
         Parameters
         ----------
@@ -279,10 +281,7 @@ class Released:
         DeniableError
             If it cannot be tested: one column, or too large a table.
         """
-        table = self._table(names)
-        refuse_untestable(table)
-        (counted,) = self._counted([table])
-        return tested(table, counted, seed)
+        return tested(Table.of(self.plan.protocol, self._named(names)), self._protected, seed)
 
     def adjusted_weights(self) -> pd.DataFrame:
         """Return a weight for each protected record that makes them add up; RR-Adjustment.
@@ -331,8 +330,13 @@ class Released:
     def _estimated(
         self, tables: Sequence[Table], weight: str | None, asked: Asked
     ) -> list[dict[str, Any]]:
-        pairs = zip(tables, self._counted(tables, weight), strict=True)
-        return [estimated(table, counted, asked) for table, counted in pairs]
+        self._counted([table for table in tables if table.countable], weight)  # in one pass
+        return [
+            estimated(table, self._counted([table], weight)[0], asked)
+            if table.countable
+            else scored(table, self._protected, weight, asked)
+            for table in tables
+        ]
 
 
 def _plan_in(folder: Path) -> Plan:
