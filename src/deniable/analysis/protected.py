@@ -121,7 +121,8 @@ class Protected:
             powers = [None] if own is None else [own, own**2]
             for sums, table in zip(found, tables, strict=True):
                 cells = portion.joint(table)
-                sums += [np.bincount(cells, power, table.size) for power in powers]
+                for row, power in enumerate(powers):
+                    sums[row] += np.bincount(cells, power, table.size)
             records += cells.size
         if weight is None:
             return [Counted(sums[0].astype(np.int64), records) for sums in found]

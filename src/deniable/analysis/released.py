@@ -264,24 +264,28 @@ class Released:
         answer.insert(0, "query", said)
         return answer
 
-    def independence(self, names: Names, *, seed: int = 0) -> pd.DataFrame:
+    def independence(
+        self, names: Names, *, weight: str | None = None, seed: int = 0
+    ) -> pd.DataFrame:
         """Return the test that columns are independent of each other, which knows their channels.
 
         See `deniable.analysis.independence.tested`; of more than two columns, all together.
-        Records count as one each: it knows no weights.
 
         Parameters
         ----------
         names : sequence of str
+        weight : str, optional
+            As in `margins`.
         seed : int, >= 0
             Of Monte Carlo tables, where the p-value is by such.
 
         Raises
         ------
         DeniableError
-            If it cannot be tested: one column, or too large a table.
+            If it cannot be tested: one column, too large a table, or too few records by weights.
         """
-        return tested(Table.of(self.plan.protocol, self._named(names)), self._protected, seed)
+        table = Table.of(self.plan.protocol, self._named(names))
+        return tested(table, self._protected, weight, seed)
 
     def adjusted_weights(self) -> pd.DataFrame:
         """Return a weight for each protected record that makes them add up; RR-Adjustment.

@@ -126,8 +126,8 @@ def by_scores(
 def scored(table: Table, protected: Protected, weight: str | None, asked: Asked) -> dict[str, Any]:
     """Return the columns of a table's estimates, as `deniable.analysis.answers.estimated` does.
 
-    The `table` is one whose reports cannot be counted together; for the others see `by_scores`. The
-    consistent distribution is the one nearest to the estimate.
+    The `table` is one whose reports cannot be counted together; for `protected`, `weight` and
+    `asked` see `by_scores`. The consistent distribution is the one nearest to the estimate.
     """
     scores = Scores.of(table.sides, table.parts_as_sets(), protected, weight)
     limits, records = by_scores(scores, protected, weight, asked)

@@ -55,11 +55,6 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
     error = options.parser.error
     if options.test and not options.table:
         error("argument --test: of which columns? give them by --table")
-    if options.weight and options.test:
-        error(
-            "argument --test: it knows how the reports of equal records vary, not of weighted "
-            "ones; ask for it without --weight, and for the weighted --table on its own"
-        )
     made = options.synthetic is not None or options.adjusted_weights
     if made and (options.out is None or options.out.suffix not in (".csv", ".parquet")):
         error("argument --out: give a file .csv or .parquet for the records that are made")
@@ -85,8 +80,8 @@ def _answers(released: Released, options: argparse.Namespace) -> Answers:
     for names in options.table:
         found[f"table of {' x '.join(names)}{weighted}"] = released.table(names, **how)
         if options.test:
-            found[f"independence of {', '.join(names)}"] = released.independence(
-                names, seed=options.seed
+            found[f"independence of {', '.join(names)}{weighted}"] = released.independence(
+                names, weight=options.weight, seed=options.seed
             )
     if options.pairs:
         found[f"pairs{weighted}"] = released.pairs(**how)

@@ -1,4 +1,5 @@
 from .coding import weights_of as weights_of
+from .csv_text import CsvForm as CsvForm
 from .draft import (
     Draft as Draft,
     draft_schema as draft_schema,

@@ -30,6 +30,21 @@ PACKED = ((b"\x1f\x8b", "gzip"), (b"PK\x03\x04", "ZIP or a spreadsheet"), (b"\xd
 
 
 @dataclass(frozen=True)
+class CsvForm:
+    """What the first line of a CSV file tells besides names, and no record has a part in.
+
+    Parameters
+    ----------
+    line_end : str
+    marked : bool
+        Whether UTF-8 begins with its mark, as spreadsheets write it.
+    """
+
+    line_end: str = "\n"
+    marked: bool = False
+
+
+@dataclass(frozen=True)
 class CsvText:
     """A CSV file with a header.
 
@@ -39,12 +54,14 @@ class CsvText:
         The file, one ASCII character, and a name that Python has for encodings.
     names : tuple of str
         Its header.
+    form : CsvForm
     """
 
     path: Path
     delimiter: str
     encoding: str
     names: tuple[str, ...]
+    form: CsvForm
 
     @classmethod
     def open(
@@ -83,7 +100,9 @@ class CsvText:
                 f"{path}: one column, {shown(first)}, with the delimiter {delimiter!r}; give the "
                 f"delimiter that the file has, likely {other[0]!r}"
             )
-        return cls(path, delimiter, encoding, tuple(names))
+        marked = start.startswith(codecs.BOM_UTF8) and codecs.lookup(encoding).name == "utf-8"
+        form = CsvForm(_line_end(sample[len(first) :]), marked)
+        return cls(path, delimiter, encoding, tuple(names), form)
 
     def batches(self, coded: Sequence[str], plain: Sequence[str], faults: Faults) -> Iterator[Any]:
         """Yield record batches of the columns `coded`, dictionary-encoded, and `plain`.
@@ -261,6 +280,11 @@ def _found_delimiter(sample: str) -> str:
         return (alike, widths[0]) if widths[0] > 1 else (0.0, 1)
 
     return max(DELIMITERS, key=fit)  # the first, a comma, where there is one column
+
+
+def _line_end(text: str) -> str:
+    """Return what ends the line before a `text`."""
+    return next((each for each in ("\r\n", "\n", "\r") if text.startswith(each)), "\n")
 
 
 def _header(path: Path, line: str, delimiter: str) -> list[str]:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from deniable.arrays import Codes
 from deniable.errors import DataError, shown
 from deniable.schema.coding import Coder, weights_of
+from deniable.schema.csv_text import CsvForm
 from deniable.schema.faults import Faults
 from deniable.schema.model import Column, Schema
 from deniable.schema.sources import PORTION, Piece, Source, open_source
@@ -88,6 +89,11 @@ class RecordsFile:
         if passed is None:
             passed = [each.name for each in schema.columns if each.kind in ("identifier", "weight")]
         return cls(opened, schema, passed)
+
+    @property
+    def form(self) -> CsvForm:
+        """How a CSV file begins, and ends its lines."""
+        return self._source.form
 
     @property
     def records(self) -> int:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from deniable.errors import DataError, shown
-from deniable.schema.csv_text import CsvText
+from deniable.schema.csv_text import CsvForm, CsvText
 from deniable.schema.faults import Faults
 from deniable.schema.model import FileFormat
 from deniable.schema.texts import listed, unfit
@@ -40,11 +40,14 @@ class Source(ABC):
     format : FileFormat
     types : mapping of str to DataType
         Of the columns, in their order.
+    form : CsvForm
+        Of what is no CSV file, that of one which Python writes.
     """
 
     where: str
     format: FileFormat
     types: Mapping[str, pa.DataType]
+    form = CsvForm()
 
     @abstractmethod
     def pieces(
@@ -61,7 +64,7 @@ class _CsvSource(Source):
     """A CSV file: all of it is text."""
 
     def __init__(self, text: CsvText) -> None:
-        self._text, self.where = text, str(text.path)
+        self._text, self.where, self.form = text, str(text.path), text.form
         self.format = FileFormat(kind="csv", delimiter=text.delimiter, encoding=text.encoding)
         _refuse_bad_names(self.where, text.names)
         self.types = dict.fromkeys(text.names, pa.string())

@@ -91,7 +91,7 @@ def _write_table(make: Callable[[], pd.DataFrame], path: Path) -> None:
 def _write(plan: Plan, data: OwnRecords, draws: KeyedDraws, risk: Risk, path: Path) -> None:
     reports = Reports(plan, as_text=plan.schema.file.kind == "csv")
     drawn = _drawn(plan, data, draws, risk)
-    with written_in_portions(path, plan, reports.names) as writer:
+    with written_in_portions(path, plan.schema.file, reports.names, data.file.form) as writer:
         if plan.order == "permuted":
             # Reports alone, in the order of the file: as private as what they are drawn from.
             with tempfile.TemporaryDirectory(prefix=".order.", dir=path.parent) as scratch:

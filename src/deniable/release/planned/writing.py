@@ -1,7 +1,5 @@
 """The protected file: portions of reports, in the format, order and types of the true file."""
 
-import codecs
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +11,8 @@ import pyarrow.parquet as pq
 
 from deniable.plan import Plan, reported_columns
 from deniable.records import Microdata
+from deniable.release.planned.csv_file import CsvFile
+from deniable.schema import CsvForm, FileFormat
 
 GROUP = 1 << 18  # records of a row group of Parquet, of a batch of Arrow
 
@@ -68,23 +68,28 @@ class Reports:
 
 
 @contextmanager
-def written_in_portions(path: Path, plan: Plan, names: Sequence[str]) -> Iterator["_Writer"]:
-    """Give what writes portions to a file, in the format that the plan's schema states."""
-    writer = _Writer(path, plan, names)
+def written_in_portions(
+    path: Path, form: FileFormat, names: Sequence[str], csv_form: CsvForm
+) -> Iterator["CsvFile | _Groups"]:
+    """Give what writes portions of the columns `names` to a file at `path`, of a `form`.
+
+    A CSV file has the line ends and the mark of `csv_form`.
+    """
+    of_csv = form.kind == "csv"
+    writer = CsvFile(path, form, names, csv_form) if of_csv else _Groups(path, form, names)
     try:
         yield writer
     finally:
         writer.close()
 
 
-class _Writer:
-    def __init__(self, path: Path, plan: Plan, names: Sequence[str]) -> None:
-        self._path, self._format, self._names = path, plan.schema.file, list(names)
-        self._schema, self._passed = plan.schema, plan.passed
-        self._reported = reported_columns(plan)
+class _Groups:
+    """A file of Parquet or Arrow, in groups of one size."""
+
+    def __init__(self, path: Path, form: FileFormat, names: Sequence[str]) -> None:
+        self._path, self._format, self._names = path, form, list(names)
         self._opened: Any = None
         self._held: list[pa.RecordBatch] = []
-        self._stream: io.BufferedWriter | None = None
 
     def write(self, arrays: Sequence[pa.Array]) -> None:
         """Write the next records."""
@@ -102,42 +107,17 @@ class _Writer:
         batch = group.combine_chunks().to_batches()[0]
         if self._format.kind == "parquet":
             self._opened.write_batch(batch, row_group_size=GROUP)
-        elif self._format.kind == "arrow":
-            self._opened.write_batch(batch)
         else:
-            self._opened.write_batch(_as_strings(batch))
+            self._opened.write_batch(batch)
 
     def _open(self, schema: pa.Schema) -> Any:
-        if self._format.kind == "parquet":
-            # Types as Parquet has them: dictionaries are a way to store text, no type of their own.
-            # Every group of random reports has all values, so that statistics would help nobody.
-            return pq.ParquetWriter(
-                self._path,
-                schema,
-                compression="zstd",
-                store_schema=False,
-                write_statistics=False,
-            )
         if self._format.kind == "arrow":
             return pa.ipc.new_file(self._path, schema)
-        from pyarrow import csv  # noqa: PLC0415 - slow to import, and not needed for Parquet
-
-        encoding = codecs.lookup(self._format.encoding or "utf-8").name
-        sink: Any = self._path
-        if encoding not in ("utf-8", "ascii"):
-            self._stream = self._path.open("wb")
-            sink = pa.PythonFile(_Recoded(self._stream, encoding), mode="w")
-        delimiter = self._format.delimiter or ","
-        style = "none" if self._plain(delimiter) else "needed"
-        options = csv.WriteOptions(delimiter=delimiter, quoting_style=style)
-        return csv.CSVWriter(sink, _string_schema(schema), write_options=options)
-
-    def _plain(self, delimiter: str) -> bool:
-        """Return whether no text can need quotes; of identifiers nobody knows."""
-        if any(self._schema[name].kind == "identifier" for name in self._passed):
-            return False
-        texts = [*self._names, *(text for each in self._reported for text in each.texts)]
-        return not any(mark in text for text in texts for mark in (delimiter, '"', "\r", "\n"))
+        # Types as Parquet has them: dictionaries are a way to store text, no type of their own.
+        # Every group of random reports has all values, so that statistics would help nobody.
+        return pq.ParquetWriter(
+            self._path, schema, compression="zstd", store_schema=False, write_statistics=False
+        )
 
     def close(self) -> None:
         """End the file."""
@@ -145,32 +125,3 @@ class _Writer:
             self._put(pa.Table.from_batches(self._held))
         if self._opened is not None:
             self._opened.close()
-        if self._stream is not None:
-            self._stream.close()
-
-
-class _Recoded(io.RawIOBase):
-    """Takes UTF-8 and writes another encoding."""
-
-    def __init__(self, stream: io.BufferedWriter, encoding: str) -> None:
-        super().__init__()
-        self._stream, self._encoder = stream, codecs.getincrementalencoder(encoding)()
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, told: Any) -> int:
-        content = bytes(told)
-        self._stream.write(self._encoder.encode(self._decoder.decode(content)))
-        return len(content)
-
-
-def _string_schema(schema: pa.Schema) -> pa.Schema:
-    return pa.schema([(name, pa.string()) for name in schema.names])
-
-
-def _as_strings(batch: pa.RecordBatch) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays(
-        [column.cast(pa.string()) for column in batch.columns], names=batch.schema.names
-    )
