@@ -10,6 +10,7 @@ from deniable.analysis import Released, as_text, for_reading, notes_on, page
 from deniable.cli.answers import to_json
 from deniable.errors import plain
 from deniable.files import write_table, write_text, written_whole
+from deniable.plan import Plan
 from deniable.release import epsilon_text
 
 Answers = dict[str, pd.DataFrame]
@@ -93,6 +94,7 @@ def _answers(released: Released, options: argparse.Namespace) -> Answers:
 
 def _facts(public: Path, released: Released) -> list[str]:
     plan = released.plan
+    assert isinstance(plan, Plan)  # a folder has no other
     return [
         f"Estimated from {public} alone: {released.records:,} protected records of the "
         f"population {plan.schema.population}.",
