@@ -38,6 +38,15 @@ class StratifiedPlan:
     ------
     DeniableError
         If the protocol is of other columns, or something is so that is not accepted.
+
+    Examples
+    --------
+    >>> from deniable.schema import schema_from
+    >>> columns = [{"name": n, "kind": "categorical", "categories": ["x", "y"]} for n in "abc"]
+    >>> about = {"format": "deniable-schema", "population": "all", "file": {"kind": "arrow"}}
+    >>> schema = schema_from(about | {"columns": columns})
+    >>> StratifiedPlan.of_epsilon(schema, ["a"], {("x",): 1.0, ("y",): 2.0}).epsilon
+    2.0
     """
 
     schema: Schema
