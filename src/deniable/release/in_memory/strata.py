@@ -202,7 +202,7 @@ class StratifiedPlan:
 
 
 def passing(schema: Schema, chosen_from: Origin, accept: Sequence[str]) -> Plan:
-    """Return the plan that changes nothing: what a file of a schema's own categories looks like.
+    """Return the plan that changes nothing: what a file by a `schema` looks like as it is.
 
     Of infinite epsilon. Raises `DeniableError` if something about the schema, or that channels were
     `chosen_from` the data, is not in `accept`.
