@@ -41,6 +41,7 @@ LAYERS = (
     ),
     ("papers", "release.asked"),
     ("release.planned",),
+    ("release.in_memory",),
     ("analysis",),
     ("pipeline",),
     ("report",),

@@ -5,8 +5,9 @@ Names that a program of one's own needs come from here, and are loaded when they
 - records: `Attribute`, `Domain`, `Microdata`, `NumericMicrodata`, `Discretization`, `discretize`,
   `read_csv`, `read_parquet`
 - a file of one's own: `Schema`, `draft_schema`, `read_schema`, `schema_from`, `RecordsFile`;
-  `Plan`, `make_plan`, `plan_of`, `compare`, `read_plan`, `write_plan`, `verify_plan`; `protect`, in
-  memory `randomize`; and what was released: `Released`
+  `Plan`, `make_plan`, `plan_of`, `compare`, `read_plan`, `write_plan`, `verify_plan`; in memory
+  `StratifiedPlan`, `CollectionPlan`, `MaskingPlan`; `protect`, in memory `randomize`; and what was
+  released: `Released`
 - channels: `Channel`, `KeepOrReplace`, `DenseChannel`, `ProductChannel`, `channel_to_json`,
   `channel_from_json`, `read_channel`, `write_channel`; `SystemSource`, the chance of a release
 - estimates: `maximum_likelihood`, `expectation_maximization`, `euclidean_projection`,
@@ -16,9 +17,10 @@ Names that a program of one's own needs come from here, and are loaded when they
   `posterior_of_set`, `largest_posterior`, `smallest_posterior`, `largest_parity`,
   `guarantees_no_breach`, `guarantees_factor`
 - tables: `LogLinearModel`, `two_step_estimate`, `consistent_tables`, `channel_test`
-- protocols: `rr_independent`, `rr_joint`, `rr_clusters`, `cluster_attributes`, `adjust`,
-  `audit_attribute`, `audit_cluster`; of item sets `item_set_supports`, `rule_confidences`,
-  `frequent_item_sets`; by message `Client`, `Aggregator`, `Server`, `run_protocol`
+- protocols: `protocol_of_epsilon`, `rr_independent`, `rr_joint`, `rr_clusters`,
+  `cluster_attributes`, `adjust`, `audit_attribute`, `audit_cluster`; of item sets
+  `item_set_supports`, `rule_confidences`, `frequent_item_sets`; by message `Client`,
+  `Aggregator`, `Server`, `run_protocol`
 - the best channel for a need: `Requirements` and `Cost`, for `deniable.design.design`
 - faults: `DeniableError`, what all others are kinds of
 

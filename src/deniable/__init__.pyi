@@ -74,6 +74,7 @@ from .randomized_response import (
     audit_attribute as audit_attribute,
     audit_cluster as audit_cluster,
     cluster_attributes as cluster_attributes,
+    protocol_of_epsilon as protocol_of_epsilon,
     rr_clusters as rr_clusters,
     rr_independent as rr_independent,
     rr_joint as rr_joint,
@@ -89,6 +90,9 @@ from .records import (
     read_parquet as read_parquet,
 )
 from .release import (
+    CollectionPlan as CollectionPlan,
+    MaskingPlan as MaskingPlan,
+    StratifiedPlan as StratifiedPlan,
     protect as protect,
     randomize as randomize,
 )

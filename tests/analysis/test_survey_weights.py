@@ -185,6 +185,16 @@ def test_a_query_by_records_is_that_of_the_table(
         assert by_records[column][0] == pytest.approx(by_table[column][0], rel=1e-9)
 
 
+def test_weighted_independence_is_that_of_the_weighted_table(reports: pd.DataFrame) -> None:
+    released = Released(reports, survey_plan())
+    found = released.independence(["sex", "income"], weight="w").iloc[0]
+    assert found["p_value"] < 1e-3
+    assert (found["p_value_by"], found["records"]) == ("F, by weights", 800)
+    assert released.independence(["sex", "owner"], weight="w")["p_value"][0] > 1e-3
+    with pytest.raises(DeniableError, match="owner, age: too few records by weights"):
+        released.independence(["region", "owner", "age"], weight="w")
+
+
 # -- little to go by -------------------------------------------------------------------------------
 
 

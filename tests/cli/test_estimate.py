@@ -50,9 +50,17 @@ def test_weights_count_in_all_that_is_asked(
     public: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = ["--margins", "--numbers", "--pairs", "--table", "sex", "owner", "--query", "age>=15"]
+    asked += ["--test", "independence"]
     assert main(["estimate", public, *asked, "--weight", "w", "--format", "json"]) == 0
     answers = json.loads(capsys.readouterr().out)["answers"]
-    whats = ("margins", "numbers", "table of sex x owner", "pairs", "queries")
+    whats = (
+        "margins",
+        "numbers",
+        "table of sex x owner",
+        "pairs",
+        "queries",
+        "independence of sex, owner",
+    )
     assert set(answers) == {f"{what}, weighted by w" for what in whats}
     released = Released(public)
     mean = released.numbers("age", weight="w")["estimate"][0]
@@ -108,7 +116,6 @@ def test_what_cannot_be_answered_is_refused_before_anything_is_written(
     [
         *(
             ["--test", "independence"],
-            ["--table", "sex", "age", "--weight", "w", "--test", "independence"],
             ["--synthetic", "5"],
         ),
         *(["--synthetic", "0", "--out", "a.csv"], ["--confidence", "2"], ["--seed", "-1"]),

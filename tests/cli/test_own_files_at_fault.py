@@ -14,6 +14,8 @@ import pytest
 import yaml
 
 from deniable.cli import main
+from deniable.plan import make_plan, write_plan
+from deniable.schema import read_schema
 
 LONGEST_WAIT = 5.0  # seconds
 HEADER = "person,sex,age,region,smokes,weight"
@@ -129,6 +131,11 @@ def as_it_is() -> None:
     pass
 
 
+def clustered() -> None:
+    plan = make_plan(read_schema("survey.yaml"), 2.0, clusters=[("sex", "region")])
+    write_plan("plan.json", plan)
+
+
 FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
     # -- records, protected
     "no such column": (PROTECT, header("person,sex,age,region,smokes"), "no column 'weight'"),
@@ -169,6 +176,7 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
     "odd name": (PROTECT + " --name a/b", as_it_is, "cannot be called 'a/b'"),
     "key twice": (PROTECT + " --keys sex sex", as_it_is, "key 'sex' is given twice"),
     "key of nobody": (PROTECT + " --keys nobody", as_it_is, "no attribute 'nobody'"),
+    "half a cluster as keys": (PROTECT + " --keys sex age", clustered, "name all of them as keys"),
     "no folder of keys": (PROTECT + " --key-folder none", as_it_is, "make it first"),
     "file of keys": (PROTECT + " --key-folder plan.json", as_it_is, "plan.json: no folder"),
     "ledger in a file": (PROTECT + " --ledger plan.json", as_it_is, "needs a folder"),

@@ -430,7 +430,9 @@ def write_collection(folder: Path, data: Microdata) -> list[str]:
     given = {"name": "collected", "data": "made", "mechanism": "rrba", "p": 0.5}
     chosen = release_from(given | {"block": 200, "rehearsal": True})
     asked = release_rrba.design_collection(chosen, data.domain)
-    answers, _ = release_rrba.collect_answers(chosen, asked, data, KEY.draws("collected"))
+    answers, _ = release_rrba.collect_answers(
+        asked, data, KEY.draws("collected"), block=200, rule=release_rrba.rule_of(None)
+    )
     tables = estimate_tables(asked, answers, len(data))
     consistent, margins = make_consistent(asked, tables)
     tests = independence_tests(asked, answers, np.random.default_rng(1), 19)

@@ -4,16 +4,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
+from deniable.analysis.strata import table_within_strata
+from deniable.analysis.tables import Table
 from deniable.arrays import Codes, Counts, Floats
 from deniable.errors import DataError, shown
 from deniable.estimation import WeightedCounts
 from deniable.plan import Plan, reported_columns
 from deniable.records import Domain, shortened
+from deniable.release import StratifiedPlan
 from deniable.schema import Faults, open_source, weights_of
 
 KINDS = ("csv", "parquet", "arrow")
@@ -54,6 +57,16 @@ class Counted:
     weighted: WeightedCounts | None = None
 
 
+class Source(Protocol):
+    """What tables are estimated from: reports that can be counted, and perhaps read."""
+
+    def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
+        """Return `tables` of reports counted, each flat; by a `weight`, if there are any."""
+
+    def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[Portion]:
+        """Yield records with columns of these `names`, and of a `weight`."""
+
+
 class Protected:
     """The records that were released.
 
@@ -61,7 +74,7 @@ class Protected:
     ----------
     source : Any
         A table of reports, or the path of a file of them.
-    plan : Plan
+    plan : Plan or StratifiedPlan
         What was done to the records.
 
     Raises
@@ -70,8 +83,10 @@ class Protected:
         If it cannot be read, or lacks a column.
     """
 
-    def __init__(self, source: Any, plan: Plan) -> None:
-        form, protocol = plan.schema.file, plan.protocol
+    def __init__(self, source: Any, plan: Plan | StratifiedPlan) -> None:
+        form, self._plan = plan.schema.file, plan
+        written = plan if isinstance(plan, Plan) else plan.as_they_are
+        protocol = written.protocol
         self._source = open_source(source, form.delimiter, form.encoding)
         self.where, self.as_text = self._source.where, form.kind == "csv"
         self._reports = {
@@ -81,7 +96,7 @@ class Protected:
         }
         passed = [column for column in plan.schema.columns if column.name in plan.passed]
         self._decimals = {each.name: each.decimal for each in passed if each.kind == "weight"}
-        self._texts = {each.name: each for each in reported_columns(plan)}
+        self._texts = {each.name: each for each in reported_columns(written)}
         for name in (*self._reports, *plan.passed):
             if name not in self._source.types:
                 raise DataError(
@@ -109,6 +124,12 @@ class Protected:
             )
         return cls(folder / f"protected.{there[0]}", plan)
 
+    def table(self, names: Sequence[str]) -> Table:
+        """Return the table of some columns by their `names`, as it can be estimated."""
+        if isinstance(self._plan, Plan):
+            return Table.of(self._plan.protocol, names)
+        return table_within_strata(self._plan.protocol, names)
+
     def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
         """Return `tables` of reports counted, each flat, from one pass over the file.
 
@@ -121,7 +142,8 @@ class Protected:
             powers = [None] if own is None else [own, own**2]
             for sums, table in zip(found, tables, strict=True):
                 cells = portion.joint(table)
-                sums += [np.bincount(cells, power, table.size) for power in powers]
+                for row, power in enumerate(powers):
+                    sums[row] += np.bincount(cells, power, table.size)
             records += cells.size
         if weight is None:
             return [Counted(sums[0].astype(np.int64), records) for sums in found]

@@ -3,33 +3,38 @@
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from deniable.analysis.answers import Asked, cells_as_columns, estimated, values_of
-from deniable.analysis.independence import refuse_untestable, tested
+from deniable.analysis.collected import Collected
+from deniable.analysis.independence import tested
+from deniable.analysis.masked import Masked
 from deniable.analysis.numbers import SHARES, summarized
 from deniable.analysis.protected import Counted, Protected
 from deniable.analysis.queries import Query, answered, parsed_query
+from deniable.analysis.reading import opened
+from deniable.analysis.scores import scored
 from deniable.analysis.synthesis import synthetic_records
 from deniable.analysis.tables import Table
 from deniable.analysis.weights import adjusted
 from deniable.channels import Target
-from deniable.errors import DataError, DeniableError
+from deniable.errors import DeniableError
 from deniable.estimation import CONFIDENCE
-from deniable.plan import Plan, read_plan
+from deniable.plan import Plan
 from deniable.records import Domain
-from deniable.release import refuse_other_files
+from deniable.release import AnyPlan, CollectionPlan, MaskingPlan, StratifiedPlan
 
-PLAN, OTHER_LANE = "plan.json", "release.json"
 Names = Sequence[str] | str
 """Columns, or one of them."""
 
 
 class Released:
-    """What can be known from the public folder of a planned release.
+    """What can be known from the public folder of a planned release, or from reports in memory.
+
+    Whatever the mechanism, questions are asked in the same way and answers have the same columns;
+    what makes no sense of a mechanism's reports is refused, and the message says why.
 
     Estimates are unbiased or nearly so, and may lie outside [0, 1]; beside them stands a
     ``consistent`` distribution, and ``consistent_by`` says how it was found. All have intervals
@@ -43,12 +48,12 @@ class Released:
     public : path or table
         The folder, with ``plan.json``, the protected file and ``SHA256SUMS``; or, with a plan,
         reports in memory, as `deniable.randomize` makes them.
-    plan : Plan, optional
+    plan : Plan, StratifiedPlan, CollectionPlan or MaskingPlan, optional
         By which reports in memory were randomized.
 
     Attributes
     ----------
-    plan : Plan
+    plan : Plan, StratifiedPlan, CollectionPlan or MaskingPlan
     domain : Domain
         The columns of which there are estimates.
 
@@ -59,25 +64,22 @@ class Released:
         lack a column.
     """
 
-    def __init__(self, public: Any, plan: Plan | None = None) -> None:
-        if plan is None:
-            folder = Path(public)
-            plan = _plan_in(folder)
-            protected = Protected.in_folder(folder, plan)
-        else:
-            protected = Protected(public, plan)
-        self.plan, self._protected = plan, protected
-        self._columns = {column.name: column for column in self.plan.schema.randomized}
+    def __init__(self, public: Any, plan: AnyPlan | None = None) -> None:
+        self.plan, self._protected = opened(public, plan)
+        columns = () if isinstance(self.plan, MaskingPlan) else self.plan.schema.randomized
+        self._columns = {column.name: column for column in columns}
         self._known: dict[tuple[str | None, tuple[str, ...]], Counted] = {}
 
     @property
     def domain(self) -> Domain:
         """The columns of which there are estimates, with their categories."""
-        return self.plan.protocol.domain
+        return self._with_categories().schema.domain()
 
     @cached_property
     def records(self) -> int:
-        """Number of protected records."""
+        """Number of protected records, or of clients that answered."""
+        if not isinstance(self._protected, Protected):
+            return self._protected.records
         return self._counted([self._table(self.domain.names[:1])])[0].records
 
     def margins(
@@ -112,7 +114,7 @@ class Released:
             For a name that is not there, or a column that is too large; for a population of which
             as much as one record speaks.
         """
-        asked = Asked(target, confidence)
+        asked = self._asked(target, confidence)
         tables = [self._table([name]) for name in self._named(names)]
         answers = self._estimated(tables, weight, asked)
         parts = []
@@ -128,7 +130,7 @@ class Released:
         *,
         quantiles: Sequence[float] = SHARES,
         weight: str | None = None,
-        target: Target = "population",
+        target: Target | None = None,
         confidence: float = CONFIDENCE,
     ) -> pd.DataFrame:
         """Return mean, standard deviation and quantiles of numeric columns, by default of all.
@@ -140,15 +142,21 @@ class Released:
         ----------
         names : str or sequence of str, optional
         quantiles : sequence of float, in (0, 1)
-        weight, target, confidence
+        weight, confidence
             As in `margins`.
+        target : "population" or "file", optional
+            By default the population; of masked numbers the file, of which alone they tell.
 
         Raises
         ------
         DeniableError
             If a column is not numeric, or a quantile's share is not in (0, 1).
         """
-        asked = Asked(target, confidence)
+        if isinstance(self._protected, Masked):
+            masked = None if names is None else self._named(names)
+            asked = Asked(target or "file", confidence)
+            return self._protected.numbers(masked, quantiles, weight, asked)
+        asked = self._asked(target or "population", confidence)
         numeric = [name for name, column in self._columns.items() if column.kind == "numeric"]
         wanted = numeric if names is None else self._named(names)
         for name in wanted:
@@ -174,7 +182,8 @@ class Released:
     ) -> pd.DataFrame:
         """Return the table of some columns, whichever clusters they are of: a row a cell.
 
-        A column for each name, then those of `margins`. At most 1,048,576 cells.
+        A column for each name, then those of `margins`. At most 65,536 cells, or 1,048,576 where
+        there are not more reports either.
 
         Parameters
         ----------
@@ -188,7 +197,7 @@ class Released:
             As `margins`.
         """
         table = self._table(names)
-        (answer,) = self._estimated([table], weight, Asked(target, confidence))
+        (answer,) = self._estimated([table], weight, self._asked(target, confidence))
         cells = cells_as_columns(table.domain, self._columns, list(answer))
         return pd.DataFrame(cells | answer)
 
@@ -216,7 +225,7 @@ class Released:
         DeniableError
             If there is no pair, or a table that is too large.
         """
-        asked = Asked(target, confidence)
+        asked = self._asked(target, confidence)
         tables = [self._table(pair) for pair in combinations(self._named(names), 2)]
         if not tables:
             raise DeniableError("pairs of one column; name at least two")
@@ -255,41 +264,42 @@ class Released:
         DeniableError
             If it is no query, or is of columns or values that the release has not.
         """
-        conditions = parsed_query(where, self.plan.schema)
-        table = Table.of(self.plan.protocol, list(conditions))
-        answer = answered(conditions, table, self._protected, weight, Asked(target, confidence))
+        conditions = parsed_query(where, self._with_categories().schema)
+        table, asked = self._protected.table(list(conditions)), self._asked(target, confidence)
+        answer = answered(conditions, table, self._protected, weight, asked)
         said = where if isinstance(where, str) else ", ".join(f"{k}={v}" for k, v in where.items())
         answer.insert(0, "query", said)
         return answer
 
-    def independence(self, names: Names, *, seed: int = 0) -> pd.DataFrame:
+    def independence(
+        self, names: Names, *, weight: str | None = None, seed: int = 0
+    ) -> pd.DataFrame:
         """Return the test that columns are independent of each other, which knows their channels.
 
         See `deniable.analysis.independence.tested`; of more than two columns, all together.
-        Records count as one each: it knows no weights.
 
         Parameters
         ----------
         names : sequence of str
+        weight : str, optional
+            As in `margins`.
         seed : int, >= 0
             Of Monte Carlo tables, where the p-value is by such.
 
         Raises
         ------
         DeniableError
-            If it cannot be tested: one column, or too large a table.
+            If it cannot be tested: one column, too large a table, or too few records by weights.
         """
-        table = self._table(names)
-        refuse_untestable(table)
-        (counted,) = self._counted([table])
-        return tested(table, counted, seed)
+        table = self._protected.table(self._named(names))
+        return tested(table, self._protected, weight, seed)
 
     def adjusted_weights(self) -> pd.DataFrame:
         """Return a weight for each protected record that makes them add up; RR-Adjustment.
 
         See `deniable.analysis.weights.adjusted`.
         """
-        return adjusted(self.plan, self._protected)
+        return adjusted(*self._by_clusters("weights"))
 
     def synthetic(self, records: int, seed: int = 0) -> pd.DataFrame:
         """Return synthetic records that have the estimated distribution of each cluster.
@@ -307,15 +317,37 @@ class Released:
         DeniableError
             If fewer than one record are asked for.
         """
-        return synthetic_records(self.plan, self._protected, records, seed)
+        return synthetic_records(*self._by_clusters("synthetic records"), records, seed)
 
     def _named(self, names: Names | None) -> tuple[str, ...]:
         if names is None:
             return self.domain.names
         return (names,) if isinstance(names, str) else tuple(names)
 
+    def _with_categories(self) -> Plan | StratifiedPlan | CollectionPlan:
+        if isinstance(self._protected, Masked):
+            self._protected.table(())
+        assert not isinstance(self.plan, MaskingPlan)
+        return self.plan
+
+    def _by_clusters(self, what: str) -> tuple[Plan, Protected]:
+        if isinstance(self.plan, Plan) and isinstance(self._protected, Protected):
+            return self.plan, self._protected
+        raise DeniableError(
+            f"{what} are made where each column went through one channel for all records, which "
+            f"is not so by a {type(self.plan).__name__}; ask for tables or numbers"
+        )
+
+    def _asked(self, target: Target, confidence: float) -> Asked:
+        if isinstance(self._protected, Collected) and target == "file":
+            raise DeniableError(
+                "those who are asked for a table are a random sample of all clients; ask for the "
+                "target 'population'"
+            )
+        return Asked(target, confidence)
+
     def _table(self, names: Names) -> Table:
-        table = Table.of(self.plan.protocol, self._named(names))
+        table = self._protected.table(self._named(names))
         table.refuse_too_large()
         return table
 
@@ -331,21 +363,10 @@ class Released:
     def _estimated(
         self, tables: Sequence[Table], weight: str | None, asked: Asked
     ) -> list[dict[str, Any]]:
-        pairs = zip(tables, self._counted(tables, weight), strict=True)
-        return [estimated(table, counted, asked) for table, counted in pairs]
-
-
-def _plan_in(folder: Path) -> Plan:
-    if not (folder / PLAN).is_file():
-        if (folder / OTHER_LANE).is_file():
-            raise DataError(
-                f"{folder}: a release by no plan; it was published with its estimates, which "
-                "README.txt names. Give the folder public/ of a release by a plan"
-            )
-        inside = folder / "public" if (folder / "public" / PLAN).is_file() else None
-        raise DataError(
-            f"{folder}: no {PLAN}, so no public folder of a release; give "
-            f"{inside or 'the folder public/ that deniable protect left'}"
-        )
-    refuse_other_files(folder)
-    return read_plan(folder / PLAN)
+        self._counted([table for table in tables if table.countable], weight)  # in one pass
+        return [
+            estimated(table, self._counted([table], weight)[0], asked)
+            if table.countable
+            else scored(table, self._protected, weight, asked)
+            for table in tables
+        ]

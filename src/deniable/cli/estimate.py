@@ -10,6 +10,7 @@ from deniable.analysis import Released, as_text, for_reading, notes_on, page
 from deniable.cli.answers import to_json
 from deniable.errors import plain
 from deniable.files import write_table, write_text, written_whole
+from deniable.plan import Plan
 from deniable.release import epsilon_text
 
 Answers = dict[str, pd.DataFrame]
@@ -55,11 +56,6 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
     error = options.parser.error
     if options.test and not options.table:
         error("argument --test: of which columns? give them by --table")
-    if options.weight and options.test:
-        error(
-            "argument --test: it knows how the reports of equal records vary, not of weighted "
-            "ones; ask for it without --weight, and for the weighted --table on its own"
-        )
     made = options.synthetic is not None or options.adjusted_weights
     if made and (options.out is None or options.out.suffix not in (".csv", ".parquet")):
         error("argument --out: give a file .csv or .parquet for the records that are made")
@@ -85,8 +81,8 @@ def _answers(released: Released, options: argparse.Namespace) -> Answers:
     for names in options.table:
         found[f"table of {' x '.join(names)}{weighted}"] = released.table(names, **how)
         if options.test:
-            found[f"independence of {', '.join(names)}"] = released.independence(
-                names, seed=options.seed
+            found[f"independence of {', '.join(names)}{weighted}"] = released.independence(
+                names, weight=options.weight, seed=options.seed
             )
     if options.pairs:
         found[f"pairs{weighted}"] = released.pairs(**how)
@@ -98,6 +94,7 @@ def _answers(released: Released, options: argparse.Namespace) -> Answers:
 
 def _facts(public: Path, released: Released) -> list[str]:
     plan = released.plan
+    assert isinstance(plan, Plan)  # a folder has no other
     return [
         f"Estimated from {public} alone: {released.records:,} protected records of the "
         f"population {plan.schema.population}.",

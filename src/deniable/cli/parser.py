@@ -284,9 +284,7 @@ def _add_estimate(commands: Any) -> None:
     parser.add_argument(
         "--test", choices=("independence",), help="of the columns of each --table from each other"
     )
-    parser.add_argument(
-        "--weight", metavar="COLUMN", help="released weights that records count by, but in --test"
-    )
+    parser.add_argument("--weight", metavar="COLUMN", help="released weights that records count by")
     parser.add_argument(
         "--target",
         choices=("population", "file"),

@@ -26,3 +26,4 @@ from .two_step import (
     nearest_tables as nearest_tables,
     two_step_estimate as two_step_estimate,
 )
+from .weighted import weighted_channel_test as weighted_channel_test

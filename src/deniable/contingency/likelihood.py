@@ -75,7 +75,7 @@ class ModelFit:
         pi = self.proportions.reshape(-1, model.cells)
         information = self.information.reshape(len(pi), *self.information.shape[-2:])
         covariance = np.linalg.inv(_ridged(information))
-        slopes = _slopes(pi, model.design)
+        slopes = slopes_at(pi, model.design)
         shares, variances = [], []
         for axes in model.margins:
             slope = model.margin(slopes, axes)
@@ -102,7 +102,7 @@ def _fit_at(
     """Return the fit whose true proportions are known; records and convergence of each table."""
     batch, shape = pi.reshape(-1, model.cells), pi.shape[:-1]
     reported = channel.reported(batch)
-    slopes = _slopes(batch, model.design)
+    slopes = slopes_at(batch, model.design)
     information = _information(slopes, reported, records.reshape(-1), channel)
     return ModelFit(
         pi,
@@ -153,7 +153,7 @@ def _scored(batch: Floats, channel: Channel, model: LogLinearModel) -> tuple[Flo
         n, at = batch[running], theta[running]
         pi = _softmax(at @ model.design.T)
         reported = channel.reported(pi)
-        slopes = _slopes(pi, model.design)
+        slopes = slopes_at(pi, model.design)
         score = np.einsum("bpc,bc->bp", slopes, channel.expected(_ratio(n, reported)))
         information = _ridged(_information(slopes, reported, records[running], channel))
         step = np.linalg.solve(information, score[:, :, None])[:, :, 0]
@@ -196,8 +196,11 @@ def _softmax(logits: Floats) -> Floats:
     return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
 
-def _slopes(pi: Floats, design: Floats) -> Floats:
-    """Return the derivatives of the cells by the parameters, shape (tables, parameters, cells)."""
+def slopes_at(pi: Floats, design: Floats) -> Floats:
+    """Return the derivatives of the cells `pi` by the parameters of a `design` matrix.
+
+    Of shape (tables, parameters, cells).
+    """
     return np.asarray(pi[:, None, :] * (design.T - (pi @ design)[:, :, None]))
 
 

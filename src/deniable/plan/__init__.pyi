@@ -16,6 +16,7 @@ from .making import (
 from .model import (
     FINDINGS as FINDINGS,
     UNIT as UNIT,
+    Origin as Origin,
     Plan as Plan,
     plan_from as plan_from,
     read_plan as read_plan,

@@ -110,6 +110,11 @@ class Plan:
         """Exact epsilon of one whole record, rounded up."""
         return self.protocol.epsilon
 
+    @property
+    def unit(self) -> str:
+        """What `epsilon` is of."""
+        return UNIT
+
     @cached_property
     def findings(self) -> dict[str, str]:
         """What is so of this plan and must be accepted, by name."""
@@ -146,7 +151,7 @@ class Plan:
             "format": FORMAT,
             "version": VERSION,
             "made_by": self.made_by,
-            "unit": UNIT,
+            "unit": self.unit,
             "epsilon": {
                 "asked": self.asked,
                 "record": self.epsilon,

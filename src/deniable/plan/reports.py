@@ -62,7 +62,6 @@ def _reported(column: Column, attribute: Attribute, channel: Channel) -> Reporte
     else:
         return _as_text(attribute)
     told = [None if each == MISSING else each for each in texts]
-    missing = column.missing.values[0] if column.missing.values else ""
     values = pa.array(told, pa.string())
     if column.kind == "numeric":
         values = values.cast(pa.float64())
@@ -70,6 +69,8 @@ def _reported(column: Column, attribute: Attribute, channel: Channel) -> Reporte
         values = values.cast(type_named(column.type))
     if column.kind == "numeric":
         told = [each and each.replace(".", column.decimal) for each in told]
+    # A code such as -9 or 99 may be a point too, and then reports could not be told apart.
+    missing = next(each for each in (*column.missing.values, "") if each not in told)
     return ReportedColumn(
         column.name, tuple(missing if each is None else each for each in told), values
     )

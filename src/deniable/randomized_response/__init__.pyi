@@ -28,6 +28,7 @@ from .audit import (
     audit_table as audit_table,
     clusters_table as clusters_table,
 )
+from .budgets import protocol_of_epsilon as protocol_of_epsilon
 from .dependence import (
     Clusters as Clusters,
     Measure as Measure,

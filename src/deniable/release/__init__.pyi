@@ -4,6 +4,13 @@ from .entries import (
     canonical as canonical,
     epsilon_text as epsilon_text,
 )
+from .in_memory import (
+    AnyPlan as AnyPlan,
+    CollectionPlan as CollectionPlan,
+    MaskingPlan as MaskingPlan,
+    StratifiedPlan as StratifiedPlan,
+    randomize as randomize,
+)
 from .key_places import KeyPlace as KeyPlace
 from .keys import (
     ReleaseKey as ReleaseKey,
@@ -57,10 +64,7 @@ from .overlap import (
     RecordDigests as RecordDigests,
     record_digests as record_digests,
 )
-from .planned import (
-    protect as protect,
-    randomize as randomize,
-)
+from .planned import protect as protect
 from .receipts import (
     RECEIPT as RECEIPT,
     faults_of_receipt as faults_of_receipt,

@@ -12,7 +12,7 @@ from deniable.errors import DataError, shown
 from deniable.schema.faults import Faults
 from deniable.schema.model import Column
 from deniable.schema.texts import alike, listed
-from deniable.schema.types import is_number, is_text, plain_type, type_named
+from deniable.schema.types import is_number, is_text, missing_values, plain_type, type_named
 
 NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
 COMMA = r"^\s*[+-]?[0-9]+,[0-9]+\s*$"
@@ -94,9 +94,7 @@ class Coder:
             found = pc.index_in(dictionary, value_set=self._values)
             codes = np.asarray(found.fill_null(self._unknown))
         missing = dictionary.is_null(nan_is_null=True)
-        if is_text(self._kind):
-            texts = pa.array(self.column.missing.values, pa.string())
-            missing = pc.or_(missing, pc.is_in(dictionary, value_set=texts))
+        missing = pc.or_(missing, pc.is_in(dictionary, value_set=self._means_missing))
         codes = np.where(np.asarray(missing), self._missing, codes)
         return np.append(codes, self._missing).astype(self._work)
 
@@ -104,6 +102,10 @@ class Coder:
     def _values(self) -> pa.Array:
         texts = pa.array(self.column.categories, pa.string())
         return texts if self.column.type is None else texts.cast(type_named(self.column.type))
+
+    @cached_property
+    def _means_missing(self) -> pa.Array:
+        return missing_values(self.column.missing.values, self._kind)
 
     def _nearest(self, numbers: Floats) -> Floats:
         """Return the number of the nearest point of the grid, an end for what is beyond it."""
@@ -117,6 +119,8 @@ class Coder:
     ) -> tuple[Codes, Flags | None]:
         if pa.types.is_dictionary(values.type):
             values = values.dictionary_decode()
+        if len(self._means_missing):
+            values = pc.if_else(pc.is_in(values, value_set=self._means_missing), None, values)
         floats = values.cast(pa.float64(), safe=False)
         missing = np.asarray(floats.is_null(nan_is_null=True))
         numbers = floats.fill_null(np.nan).to_numpy(zero_copy_only=False)

@@ -13,7 +13,7 @@ from deniable.arrays import Floats
 from deniable.errors import DataError, shown
 from deniable.records import Attribute, Domain
 from deniable.schema.texts import unfit
-from deniable.schema.types import refuse_foreign_values
+from deniable.schema.types import refuse_foreign_missing, refuse_foreign_values
 from deniable.validation import Name, Strict, fault_lines, message, read_yaml, yaml_values
 
 FORMAT, VERSION = "deniable-schema", 1
@@ -50,7 +50,7 @@ class Missing(Strict):
     Parameters
     ----------
     values : list of str
-        Texts of a CSV file that mean a missing value.
+        Texts that mean a missing value; in a typed column, those of its values that do.
     policy : str
         ``category``: it is a category of its own; ``drop``: its record is left out, which a plan
         must accept; ``refuse``: it is a fault.
@@ -119,7 +119,7 @@ class Column(Strict):
             if times > 1 or each == MISSING:
                 allowed = "each once" if times > 1 else "another name: it is that of missing values"
                 raise ValueError(f"category {each!r} of {self.name!r}; allowed: {allowed}")
-            if each in self.missing.values and self.type is None:
+            if each in self.missing.values:
                 raise ValueError(
                     f"{each!r} of {self.name!r} is a category and a missing value; allowed: one"
                 )
@@ -128,6 +128,7 @@ class Column(Strict):
         if self.type is not None and self.randomized:
             points = [number_text(each) for each in self.points] if numeric else self.categories
             refuse_foreign_values(self.name, self.type, points, numeric)
+            refuse_foreign_missing(self.name, self.type, self.missing.values, self.categories)
         return self
 
     def _refuse_bad_grid(self) -> None:

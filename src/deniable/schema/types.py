@@ -97,6 +97,42 @@ def refuse_foreign_values(name: str, kind: str, texts: Sequence[str], numeric: b
         raise DataError(f"categories of {name!r}: two are the same {kind}; allowed: each once")
 
 
+def refuse_foreign_missing(
+    name: str, kind: str, texts: Sequence[str], categories: Sequence[str]
+) -> None:
+    """Raise `DataError` where what means a missing value is no value of a column's type.
+
+    These are the `texts` of the column `name`, whose type is called `kind`. The empty one, nothing
+    at all, is a missing value of any type. None may be among `categories`, however it is written.
+    """
+    own = type_named(kind)
+    for each in filter(None, texts):
+        if not _is_of(each, own):
+            raise DataError(
+                f"the missing value {shown(each)} of {name!r}; allowed: values of {kind}; an empty "
+                "cell is missing anyway"
+            )
+    values = missing_values(texts, own)
+    known = pa.array(categories, pa.string()).cast(own)
+    for category, value in zip(categories, known, strict=True):
+        if value in values:
+            raise DataError(
+                f"{shown(category)} of {name!r} is a category and a missing value; allowed: one"
+            )
+
+
+def missing_values(texts: Sequence[str], kind: pa.DataType) -> pa.Array:
+    """Return those of the `texts` that mean a missing value as values of a `kind`.
+
+    Examples
+    --------
+    >>> missing_values(["", "-9"], pa.int8()).to_pylist()
+    [-9]
+    """
+    kept = texts if is_text(kind) else [each for each in texts if each]
+    return pa.array(kept, pa.string()).cast(kind)
+
+
 def _is_of(text: str, kind: pa.DataType) -> bool:
     try:
         pa.array([text]).cast(kind)

@@ -13,7 +13,13 @@ from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 from deniable.release import key_of_seed, release_from
 from deniable.release.collection.check import audit_collection
-from deniable.release.collection.design import collect_answers, describe, design_collection, in_full
+from deniable.release.collection.design import (
+    collect_answers,
+    describe,
+    design_collection,
+    in_full,
+    rule_of,
+)
 from deniable.release.settings import CollectionRelease
 
 DOMAIN = Domain(
@@ -35,7 +41,13 @@ def files(**changes: Any) -> tuple[dict[str, Any], dict[str, Any], pd.DataFrame]
     columns = tuple(drawn.integers(0, attribute.size, 600) for attribute in DOMAIN)
     data = Microdata(DOMAIN, columns, {"data_source": "original"})
     design = design_collection(asked, DOMAIN)
-    collection, _ = collect_answers(asked, design, data, key_of_seed(1).draws("plan"))
+    collection, _ = collect_answers(
+        design,
+        data,
+        key_of_seed(1).draws("plan"),
+        block=asked.block,
+        rule=rule_of(asked.floor),
+    )
     text = in_full(collection, ["p", "fake", "epsilon"]).to_csv(index=False)
     return describe(asked, design, data), design.to_json(600), pd.read_csv(io.StringIO(text))
 

@@ -85,7 +85,8 @@ def collected(
     asked = release(**changes)
     design = design_collection(asked, data.domain)
     draws = key_for(asked, seed, folder, data).draws("plan")
-    return design, *collect_answers(asked, design, data, draws)
+    rule = rule_of(asked.floor)
+    return design, *collect_answers(design, data, draws, block=asked.block, rule=rule)
 
 
 # -- what is asked, and what it costs --------------------------------------------------------------
@@ -231,13 +232,12 @@ def test_reports_have_the_distribution_of_the_channel() -> None:
 
 
 def test_pooled_tables_follow_the_reports_before_and_keep_to_the_floor() -> None:
-    asked = release(update="pooled", floor=0.3, block=60, p=0.6)
     design, collection, _ = collected(made(), update="pooled", floor=0.3, block=60, p=0.6)
     for combination, answers in answers_of(design, collection).items():
         state = TableState.uniform(design.tables[combination].cells)
         for reports, sent in zip(answers.reports, answers.fake, strict=True):
             np.testing.assert_array_equal(state.table, sent)
-            state = state.updated(reports, 0.6, rule_of(asked))
+            state = state.updated(reports, 0.6, rule_of(0.3))
             guaranteed = design.tables[combination].epsilon
             assert answer_epsilon(sent, 0.6) <= guaranteed
         np.testing.assert_allclose(answers.estimate(), state.estimate(0.6), atol=1e-12)

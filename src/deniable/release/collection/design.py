@@ -154,7 +154,8 @@ def collected(
     design = CollectionDesign.from_json(made["views"])
     # Views do not say how blocks are formed, nor what tables follow them.
     draws = key.draws({"release": release.stated(), "views": made["views"]})
-    answers, clients = collect_answers(release, design, data, draws)
+    rule = rule_of(release.floor)
+    answers, clients = collect_answers(design, data, draws, block=release.block, rule=rule)
     answers = in_full(answers, ["p", "fake", "epsilon"])
     return {"collection": marked(answers, release, data), "clients": marked(clients, release, data)}
 
@@ -181,19 +182,19 @@ def design_collection(release: CollectionRelease, domain: Domain) -> CollectionD
     return CollectionDesign(own, views if release.answers == "view" else singly, tables)
 
 
-def rule_of(release: CollectionRelease) -> Rule:
-    """Return how the tables of the next block are made, by the settings `release`."""
-    floor = release.floor
+def rule_of(floor: float | None) -> Rule:
+    """Return how the tables of the next block are made: uniform without a `floor`."""
     return Rule("none") if floor is None else Rule("pooled", "projected", floor)
 
 
 def collect_answers(
-    release: CollectionRelease, design: CollectionDesign, data: Microdata, draws: KeyedDraws
+    design: CollectionDesign, data: Microdata, draws: KeyedDraws, *, block: int, rule: Rule
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Ask every client its question, block by block, by the settings `release` and its `design`.
+    """Ask every client its question of a `design`, block by block.
 
     Clients are asked in a random order, and questions go round in this order: those who are asked
     a question are a simple random sample of the file, and questions differ by at most one client.
+    A `block` of clients is sent the same tables, which follow by a `rule` from the answers before.
     The true records, `data`, leave through the channels only, by `draws` of the release's key.
 
     Returns
@@ -208,24 +209,23 @@ def collect_answers(
     number, asked = len(data), len(design.questions)
     if number < asked:
         raise DeniableError(
-            f"release {release.name!r}: {number} clients for {asked} questions; name fewer "
-            "attributes, or collect from more"
+            f"{number} clients for {asked} questions; name fewer attributes, or collect from more"
         )
     order = np.argsort(draws.column(["order of clients"], number).words(64), kind="stable")
     place = np.empty(number, dtype=np.int64)
     place[order] = np.arange(number)
-    of_clients = {"block": place // release.block + 1, "question": place % asked + 1}
+    of_clients = {"block": place // block + 1, "question": place % asked + 1}
     clients = pd.DataFrame({"client": np.arange(1, number + 1)} | of_clients)
     states = {each: TableState.uniform(table.cells) for each, table in design.tables.items()}
-    rule, parts = rule_of(release), []
-    for block, start in enumerate(range(0, number, release.block), start=1):
-        places = np.arange(start, min(start + release.block, number))
+    parts = []
+    for turn, start in enumerate(range(0, number, block), start=1):
+        places = np.arange(start, min(start + block, number))
         for question in np.unique(places % asked).tolist():
             records = order[places[places % asked == question]]
             for combination in design.questions[question]:
                 table, state = design.tables[combination], states[combination]
                 reports = _reports(design, table, state, data, records, draws)
-                parts.append((table, block, state.table, reports))
+                parts.append((table, turn, state.table, reports))
                 states[combination] = state.updated(reports, table.keep, rule)
     return _collection_table(design, parts), clients
 

@@ -25,7 +25,7 @@ All intervals are for these very records; none counts that records may be a samp
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,49 +61,56 @@ def estimated(release: NumericRelease, made: Mapping[str, Any]) -> dict[str, pd.
 
 
 def estimate_numbers(
-    release: NumericRelease, stated: Domains, protected: NumericMicrodata
+    release: NumericRelease,
+    stated: Domains,
+    protected: NumericMicrodata,
+    quantiles: Sequence[float] = QUANTILES,
 ) -> pd.DataFrame:
     """Estimate each attribute's mean, standard deviation and quantiles from the `protected` file.
 
-    The domains are `stated` by the `release`; intervals of 95 % hold each on its own. In the
-    columns `COLUMNS`, ``released`` is the statistic of the protected file as it is. The
-    estimate, its standard error and its interval are empty where nothing right can be given;
-    ``note`` says why. Of histograms there is also the share of each class in each bin.
+    The levels of these are `quantiles`, in (0, 1). The domains are `stated` by the `release`;
+    intervals of 95 % hold each on its own. In the columns `COLUMNS`, ``released`` is the statistic
+    of the protected file as it is. The estimate, its standard error and its interval are empty
+    where nothing right can be given; ``note`` says why. Of histograms there is also the share of
+    each class in each bin.
     """
     if isinstance(release, HistogramRelease):
-        rows = _from_histograms(release, stated, protected)
+        rows = _from_histograms(release, stated, protected, quantiles)
     elif release.method in {"dp", "dp_um"}:
-        rows = _from_known_noise(release, stated, protected)
+        rows = _from_known_noise(release, stated, protected, quantiles)
     else:
-        rows = _plain(protected, UNKNOWN_SCALE)
+        rows = _plain(protected, UNKNOWN_SCALE, quantiles)
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def statistics(values: Floats) -> dict[str, float]:
-    """Return mean, standard deviation and quantiles of one attribute's `values`.
+def statistics(values: Floats, quantiles: Sequence[float] = QUANTILES) -> dict[str, float]:
+    """Return mean, standard deviation and `quantiles`, by level, of one attribute's `values`.
 
     A quantile of level a is the least value that a share of at least a of the records does not
     exceed.
     """
-    levels = np.quantile(values, QUANTILES, method="inverted_cdf")
+    levels = np.quantile(values, quantiles, method="inverted_cdf")
     found = {MEAN: values.mean(), DEVIATION: values.std(ddof=1)}
-    found |= {f"quantile {q:g}": value for q, value in zip(QUANTILES, levels, strict=True)}
+    found |= {f"quantile {q:g}": value for q, value in zip(quantiles, levels, strict=True)}
     return {name: float(value) for name, value in found.items()}
 
 
-def _plain(protected: NumericMicrodata, note: str) -> Iterator[Row]:
+def _plain(protected: NumericMicrodata, note: str, quantiles: Sequence[float]) -> Iterator[Row]:
     for name, column in zip(protected.names, protected.values.T, strict=True):
-        for statistic, value in statistics(column).items():
+        for statistic, value in statistics(column, quantiles).items():
             about = {"attribute": name, "statistic": statistic, "class": ""}
             yield about | {"released": value, "note": note}
 
 
 def _from_known_noise(
-    release: IdpRelease, stated: Domains, protected: NumericMicrodata
+    release: IdpRelease,
+    stated: Domains,
+    protected: NumericMicrodata,
+    quantiles: Sequence[float],
 ) -> Iterator[Row]:
     k = release.k or 1
     shares = split_budget(release.epsilon, len(stated.names))
-    for row in _plain(protected, NO_INTERVAL):
+    for row in _plain(protected, NO_INTERVAL, quantiles):
         j = stated.names.index(row["attribute"])
         scale, width = stated.widths[j] / shares[j], stated.widths[j]
         # Ends of the domain are exactly there; see `Domains.outer`.
@@ -189,7 +196,10 @@ def _moved(row: Row, by: float) -> Row:
 
 
 def _from_histograms(
-    release: HistogramRelease, stated: Domains, protected: NumericMicrodata
+    release: HistogramRelease,
+    stated: Domains,
+    protected: NumericMicrodata,
+    quantiles: Sequence[float],
 ) -> Iterator[Row]:
     codes, names = class_codes(protected), protected.classes or ("",)
     sizes = np.bincount(codes, minlength=len(names))
@@ -197,7 +207,7 @@ def _from_histograms(
     tables = NoisyHistograms(counts, sizes, stated.widths, release.epsilon)
     scale = TABLE_DISTANCE / split_budget(release.epsilon, len(stated.names))[0]
     distributions = tables.distributions()
-    for row in _plain(protected, BY_EDGES):
+    for row in _plain(protected, BY_EDGES, quantiles):
         j = stated.names.index(row["attribute"])
         one = _Histogram(counts[j], sizes, float(stated.widths[j]), float(scale))
         if row["statistic"] == MEAN:

@@ -159,7 +159,7 @@ def describe(
             "unit": "the numbers of one record, whatever they change to",
             "not_protected": f"{kept}the number of records{public}",
             "claimed_epsilon": release.epsilon,
-            "claimed": _definition(release),
+            "claimed": definition(release),
             "proved_epsilon": proved_epsilon(release, stated),
             "proved": "differential privacy of the released records, from the noise's scale as it "
             "is in floating point, rounded up",
@@ -171,7 +171,8 @@ def describe(
     }
 
 
-def _definition(release: NumericRelease) -> str:
+def definition(release: NumericRelease) -> str:
+    """Return what a `release`'s epsilon is claimed to be of."""
     if isinstance(release, HistogramRelease) or release.method == "dp":
         return "differential privacy"
     if release.method == "dp_um":

@@ -1,7 +1,7 @@
-from .in_memory import randomize as randomize
 from .protecting import (
     own_records as own_records,
     planned_release as planned_release,
     protect as protect,
 )
 from .records import OwnRecords as OwnRecords
+from .writing import Reports as Reports

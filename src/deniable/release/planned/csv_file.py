@@ -46,7 +46,10 @@ class CsvFile:
         self.write([pa.array([name]) for name in names])
 
     def write(self, arrays: Sequence[pa.Array]) -> None:
-        """Write the next records, text or dictionaries of it; a missing value is empty."""
+        """Write the next records, `arrays` of text or dictionaries of it, one a column.
+
+        A missing value is empty.
+        """
         columns = [self._cells(each, end) for each, end in zip(arrays, self._ends, strict=True)]
         for start in range(0, len(arrays[0]), ROWS):
             parts = [

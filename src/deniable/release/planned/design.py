@@ -36,9 +36,9 @@ REPORTS = (
 
 
 def designed(release: PlannedRelease, data: OwnRecords, key: ReleaseKey) -> dict[str, Any]:
-    """Return what a release says of itself, and the plan that is published with it.
+    """Return what a `release` says of itself, and the plan that is published with it.
 
-    Nothing but the number of records follows from the data.
+    Nothing but the number of records follows from the `data`, nothing at all from the `key`.
     """
     plan = release.own
     privacy = {
@@ -56,21 +56,24 @@ def designed(release: PlannedRelease, data: OwnRecords, key: ReleaseKey) -> dict
 
 
 def audited(made: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the audit of a release by its ``release`` and its ``plan``."""
+    """Return the audit of a release by the ``release`` and the ``plan`` that it `made`."""
     said = made["release"] | made["plan"]["protocol"]
     parameters = made["release"]["parameters"] | {"channel": "by plan"}
     return audit_asked(said | {"parameters": parameters}).assign(data_source="own")
 
 
 def checked(release: PlannedRelease, *given: Any) -> dict[str, Any]:
-    """Leave nothing more of a rehearsal than of a release."""
+    """Leave nothing more of a rehearsal `release` than of others, whatever is `given`."""
     return {}
 
 
 def protected(
     release: PlannedRelease, made: Mapping[str, Any], data: OwnRecords, key: ReleaseKey
 ) -> dict[str, Any]:
-    """Return what writes the protected file, and what the owner learns when it is written."""
+    """Return what writes the protected file, and what the owner learns when it is written.
+
+    A `release` by the ``release`` it `made`, of the true `data`, drawn by the `key`.
+    """
     plan, risk = release.own, Risk(release.own, release.keys)
     draws = key.draws([made["release"], release.stated()])
     return {

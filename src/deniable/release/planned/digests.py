@@ -57,7 +57,7 @@ class LedgerDigests:
         self._number = 0
 
     def add(self, codes: Mapping[str, Codes], records: int) -> None:
-        """Take the next portion."""
+        """Take the `codes` by column of the next portion, of so many `records`."""
         sums = np.zeros((records, 2), dtype=np.uint64)
         for names, sizes, words in self._groups:
             joint = codes[names[0]]
@@ -123,7 +123,7 @@ class Content:
         self._texts = [(hashlib.sha256(), hashlib.sha256()) for _ in self._passed]
 
     def add(self, codes: Mapping[str, Codes], passed: Mapping[str, pa.Array]) -> None:
-        """Take the next portion."""
+        """Take the next portion by column: `codes`, and what is `passed` on as it is."""
         for attribute, found in zip(self._attributes, self._columns, strict=True):
             column = np.ascontiguousarray(codes[attribute.name], dtype=attribute.code_type)
             found.update(column.astype(column.dtype.newbyteorder("<"), copy=False).tobytes())

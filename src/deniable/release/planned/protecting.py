@@ -15,6 +15,7 @@ from deniable.release import (
     make_release,
 )
 from deniable.release.planned.records import OwnRecords, Progress, silent
+from deniable.release.planned.risk import Risk
 from deniable.sampling import KEY_BYTES, new_key
 from deniable.schema import RecordsFile
 
@@ -90,11 +91,12 @@ def own_records(release: PlannedRelease, ledger: Ledger | None) -> OwnRecords:
     Raises
     ------
     DeniableError
-        If the file is not as the schema says.
+        If the file is not as the schema says, or the keys are none whose risk can be told.
     """
     if release.file is None:
         raise DeniableError(f"release {release.name!r} names no file; give file.path")
     plan = release.own
+    Risk(plan, release.keys)  # refuses keys that cannot be, before anything is counted
     file = RecordsFile.open(release.file.path, plan.schema, passed=plan.passed)
     return OwnRecords(file, plan, ledger.key() if ledger else bytes(KEY_BYTES))
 
@@ -110,7 +112,8 @@ def planned_release(
     Raises
     ------
     DeniableError
-        If the name is none that a release can have, or a key is no randomized column.
+        If the name is none that a release can have, a key is no randomized column, or the keys
+        are none whose risk can be told (`Risk`).
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,199}", name):
         raise DeniableError(
@@ -121,6 +124,7 @@ def planned_release(
         plan.protocol.domain.position(key)
         if key in keys[:position]:
             raise DeniableError(f"the key {shown(key)} is given twice; name it once")
+    Risk(plan, keys)  # refuses the others that cannot be, before anything is counted
     return PlannedRelease(
         name=name,
         mechanism="plan",

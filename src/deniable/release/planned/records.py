@@ -14,7 +14,7 @@ Progress = Callable[[str, int, int], None]
 
 
 def silent(what: str, done: int, of: int) -> None:
-    """Tell nobody."""
+    """Tell nobody `what` is done, and how many records of it (`done`) `of` how many."""
 
 
 class OwnRecords:

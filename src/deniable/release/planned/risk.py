@@ -69,7 +69,11 @@ class Risk:
         reports: Microdata,
         released: Mapping[str, pa.Array],
     ) -> None:
-        """Take the records of a portion, their reports in this order, what goes out as it is."""
+        """Take the records of a portion, their `reports` in this order, what goes out as it is.
+
+        The records are `data`, the randomized columns, and `codes`, by column; `released` columns
+        go out as they are.
+        """
         self._records += len(data)
         for name, values in self._released.items():
             values.add(released[name])
@@ -196,7 +200,10 @@ class Risk:
 
 
 def likeliest_cells(channel: Channel) -> Codes:
-    """Return which cell gives each report most often, shape (reports,); of several the middle."""
+    """Return which cell of a `channel` gives each report most often; of several the middle.
+
+    The shape is (reports,).
+    """
     matrix = channel.matrix()
     likeliest = matrix >= matrix.max(axis=0) * (1 - ALIKE)
     middle = (likeliest.sum(axis=0) + 1) // 2

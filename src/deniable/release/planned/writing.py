@@ -47,7 +47,7 @@ class Reports:
         return [name for name in self._columns if name.split(" x ")[0] == column]
 
     def arrays(self, reports: Microdata, passed: Mapping[str, pa.Array]) -> list[pa.Array]:
-        """Return the columns of a portion."""
+        """Return the columns of a portion: `reports`, and what is `passed` on, as it is."""
         return [
             self._array(passed[name])
             if name in passed
@@ -71,7 +71,10 @@ class Reports:
 def written_in_portions(
     path: Path, form: FileFormat, names: Sequence[str], csv_form: CsvForm
 ) -> Iterator["CsvFile | _Groups"]:
-    """Give what writes portions of the columns `names` to a file."""
+    """Give what writes portions of the columns `names` to a file at `path`, of a `form`.
+
+    A CSV file has the line ends and the mark of `csv_form`.
+    """
     of_csv = form.kind == "csv"
     writer = CsvFile(path, form, names, csv_form) if of_csv else _Groups(path, form, names)
     try:

@@ -1,0 +1,82 @@
+"""Records randomized by a plan in memory: a table in, a DataFrame out, and no folder."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from deniable.errors import DeniableError, shown
+from deniable.plan import Plan
+from deniable.records import Microdata
+from deniable.release.in_memory.collection import CollectionPlan
+from deniable.release.in_memory.masking import MaskingPlan
+from deniable.release.in_memory.strata import StratifiedPlan
+from deniable.release.planned import Reports
+from deniable.sampling import KEY_BYTES, Chance, KeyedDraws, SystemSource, refuse_no_source
+from deniable.schema import RecordsFile
+
+AnyPlan: TypeAlias = Plan | StratifiedPlan | CollectionPlan | MaskingPlan
+"""What all mechanisms have in common: ``asked``, the exact ``epsilon``, the ``unit`` that this is
+of, and what is ``not_covered``; `randomize` takes it, and `deniable.Released` with the reports."""
+
+
+def randomize(records: Any, plan: AnyPlan, chance: Chance | None = None) -> pd.DataFrame:
+    """Return what a plan makes of records.
+
+    For simulations and methods of one's own. No ledger counts it, and rows stand in the order of
+    the records, so that whose a row is, is known; `protect` makes what can be given away.
+
+    Parameters
+    ----------
+    records : path or table
+        What the plan's schema describes; of masking a DataFrame, of which its columns are taken.
+    plan : Plan, StratifiedPlan, CollectionPlan or MaskingPlan
+        By `make_plan`, of any protocol by `plan_of`, or made by its class.
+    chance : Generator, SystemSource or KeyedDraws, optional
+        By default that of the operating system, which nobody can draw again.
+
+    Returns
+    -------
+    DataFrame
+        The columns of a protected file, in their order; of masking those that are masked; of a
+        collection the counts of its answers. `deniable.Released`, given the plan too, estimates
+        from it.
+
+    Raises
+    ------
+    DataError
+        If the records are not as the schema says.
+    DeniableError
+        If `plan` is none, or `chance` is no source of it, such as a seed.
+    """
+    source = SystemSource() if chance is None else chance
+    if not isinstance(source, KeyedDraws):
+        refuse_no_source(source)
+    if isinstance(plan, MaskingPlan):
+        return plan.randomize(records, _keyed(source))
+    if isinstance(plan, CollectionPlan):
+        return plan.randomize(RecordsFile.open(records, plan.schema, passed=()), _keyed(source))
+    if not isinstance(plan, Plan | StratifiedPlan):
+        raise DeniableError(f"{shown(plan)} is no plan; make one by deniable.make_plan")
+    domain, drawn = plan.protocol.domain, []
+    as_written = plan if isinstance(plan, Plan) else plan.as_they_are
+    reports = Reports(as_written, as_text=plan.schema.file.kind == "csv")
+    for portion in RecordsFile.open(records, plan.schema, passed=plan.passed).portions():
+        true = Microdata(domain, tuple(portion.codes[name] for name in domain.names))
+        numbers = range(portion.first, portion.first + len(portion))
+        if isinstance(plan, Plan):
+            own = plan.protocol.randomize(true, source, numbers)
+        else:
+            own = plan.protocol.randomize(true, source, np.asarray(numbers)).reports
+        drawn.append(pa.table(reports.arrays(own, portion.passed), names=reports.names))
+    made: pd.DataFrame = pa.concat_tables(drawn).to_pandas()
+    return made
+
+
+def _keyed(source: Chance) -> KeyedDraws:
+    """Return draws by a key that a source draws first."""
+    if isinstance(source, KeyedDraws):
+        return source
+    key = source.integers(0, 256, KEY_BYTES).astype(np.uint8).tobytes()
+    return KeyedDraws(key, b"in memory")

@@ -1,0 +1,22 @@
+"""What a protected file has in its columns."""
+
+import pytest
+
+from deniable.plan import make_plan, reported_columns
+from deniable.schema import schema_from
+
+
+@pytest.mark.parametrize("mechanism", ["square-wave", "generalized-rr"])
+@pytest.mark.parametrize("decimal", [".", ","])
+@pytest.mark.parametrize("code", ["-0.5", "5.5", "5", "-9", ""])
+def test_a_missing_value_is_told_from_each_number(mechanism: str, decimal: str, code: str) -> None:
+    code = code.replace(".", decimal)
+    column = {"name": "a", "kind": "numeric", "bounds": [0, 5], "step": 0.5, "decimal": decimal}
+    column["missing"] = {"values": [code], "policy": "category"}
+    about = {"format": "deniable-schema", "version": 1, "population": "survey"}
+    schema = schema_from(about | {"file": {"kind": "csv"}, "columns": [column]})
+    (reported,) = reported_columns(make_plan(schema, 2.0, mechanism=mechanism))
+    assert len(set(reported.texts)) == len(reported.texts)
+    numbers = {text for text in reported.texts[:-1] if text.replace(decimal, ".", 1)}
+    assert len(numbers) == len(reported.texts) - 1
+    assert reported.texts[-1] == ("" if code in numbers else code)
