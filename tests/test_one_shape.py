@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 import deniable
+from deniable import channels
 from deniable.channels import Channel
 from deniable.errors import DeniableError
 from deniable.idp.audit import ALL, AS_IT_RUNS
@@ -74,12 +75,36 @@ def by_mechanism(kind: str) -> Plan:
 
 
 def masking(method: Any, *accept: str) -> Callable[[], deniable.MaskingPlan]:
-    k = None if method == "dp" else 40
+    k = None if method in ("dp", "histograms") else 40
     return lambda: deniable.MaskingPlan(BOUNDS, EPSILON, method, k, accept)
+
+
+MAKERS: dict[str, Callable[[int, float], Channel]] = {
+    "generalized RR": deniable.KeepOrReplace.of_epsilon,
+    "subset selection": channels.SubsetSelection.of_epsilon,
+    "Hadamard": channels.HadamardResponse.of_epsilon,
+    "projective geometry": channels.ProjectiveGeometry.of_epsilon,
+    "local hashing": channels.LocalHashing.of_epsilon,
+    "unary encoding": channels.UnaryEncoding.of_epsilon,
+    "square wave": channels.SquareWave.of_epsilon,
+    "Laplace": channels.laplace_channel,
+    "staircase": channels.staircase_channel,
+    "PRAM, of epsilon": lambda size, e: pram_matrix(np.full(size, 1 / size), "epsilon", epsilon=e),
+    "PRAM, designed": lambda size, e: pram_matrix(
+        np.full(size, 1 / size), "designed", epsilon=e, invariant=False, loss="trace"
+    ),
+}
+
+
+def through(maker: Callable[[int, float], Channel]) -> Plan:
+    """Return the plan of a channel for each column, made by an epsilon, of which it has a third."""
+    made = tuple(maker(each.size, EPSILON / 3) for each in DOMAIN)
+    return deniable.plan_of(Protocol(DOMAIN, tuple((name,) for name in NAMES), made))
 
 
 RECORDS_OUT: dict[str, Callable[[], Plan | deniable.StratifiedPlan]] = {
     **{f"plan, {kind}": (lambda kind=kind: by_mechanism(kind)) for kind in ("best", *KINDS)},
+    **{f"channel, {name}": (lambda maker=maker: through(maker)) for name, maker in MAKERS.items()},
     "RR-Independent": lambda: deniable.plan_of(deniable.protocol_of_epsilon(DOMAIN, EPSILON)),
     "RR-Joint": lambda: deniable.plan_of(
         deniable.protocol_of_epsilon(DOMAIN, EPSILON, (tuple(NAMES),))
@@ -112,6 +137,7 @@ NUMBERS_OUT: dict[str, Callable[[], deniable.MaskingPlan]] = {
     "dp_um": masking("dp_um", NO_EPSILON),
     "idp_ls": masking("idp_ls", NO_EPSILON),
     "idp_cbls": masking("idp_cbls", NO_EPSILON, TRUE_VALUES),
+    "histograms": masking("histograms"),
 }
 PLANS: dict[str, Callable[[], AnyPlan]] = {**RECORDS_OUT, **TABLES_OUT, **NUMBERS_OUT}
 
@@ -149,7 +175,7 @@ def test_the_same_seed_gives_the_same_bytes_and_rows_keep_their_places(name: str
     assert len(reports) == RECORDS
     if isinstance(plan, deniable.MaskingPlan):
         assert list(reports) == list(BOUNDS)
-    elif not name.startswith("plan"):  # its channels may have other reports
+    elif not name.startswith(("plan", "channel")):  # its channels may have other reports
         assert list(reports) == NAMES
 
 
@@ -199,12 +225,16 @@ def test_numbers_lie_around_the_true_ones_or_the_answer_says_why_it_has_none(nam
     _, reports, released = three_steps(name)
     found = released.numbers(quantiles=(0.5, 0.9)).set_index(["column", "statistic"])
     assert len(found) == 2 * 4
-    for column in BOUNDS:
+    for column, bounds in BOUNDS.items():
         assert found.loc[(column, "mean"), "released"] == pytest.approx(reports[column].mean())
+        mean, half_a_bin = found.loc[(column, "mean")], np.ptp(bounds) / 40
+        apart = abs(mean["estimate"] - FRAME[column].mean())
         if name.startswith("dp"):
-            mean = found.loc[(column, "mean")]
-            apart = abs(mean["estimate"] - FRAME[column].mean())
             assert apart <= reach(2) * mean["standard_error"]
+        if name == "histograms":
+            assert apart <= half_a_bin + reach(2) * mean["standard_error"]
+            median = found.loc[(column, "quantile 0.5")]
+            assert median["ci_low"] <= FRAME[column].median() <= median["ci_high"]
     told = found["estimate"].notna() | (found["note"] != "") | found["ci_high"].notna()
     assert told.all()
     assert list(released.numbers("age")["column"].unique()) == ["age"]
@@ -250,7 +280,7 @@ def test_masking_says_which_epsilon_holds_and_of_what() -> None:
         whole = audit[(audit["unit"] == "record") & (audit["attribute"] == ALL)]
         as_it_runs = whole[whole["reading"] == AS_IT_RUNS]
         assert plan.asked == EPSILON
-        if name == "dp":
+        if name in ("dp", "histograms"):
             # Of this file, whose values do not reach all of their bounds.
             assert as_it_runs["exact_or_lower_bound"].max() <= plan.epsilon <= EPSILON
             assert plan.epsilon > EPSILON - 1e-9
@@ -277,6 +307,16 @@ def test_estimates_within_strata_are_those_of_a_release(name: str) -> None:
             found["standard_error"], own[f"standard_error_{target}"], rtol=1e-3, atol=1e-7
         )
         np.testing.assert_allclose(found["consistent"], own["maximum_likelihood"], atol=2e-3)
+
+
+def test_weights_within_strata_meet_the_estimates_of_each_stratum() -> None:
+    _, reports, released = three_steps("strata")
+    weights = released.adjusted_weights()["weight"]
+    found = released.table(["region", "smokes"])
+    met = weights.groupby([reports["region"], reports["smokes"]], observed=True).sum()
+    own = found.set_index(["region", "smokes"])["consistent"]
+    assert weights.sum() == pytest.approx(1)
+    np.testing.assert_allclose(met.sort_index(), own.sort_index(), atol=2e-3)
 
 
 @pytest.mark.parametrize("name", TABLES_OUT)
@@ -367,6 +407,10 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: deniable.Released(FRAME[["age"]], PLANS["dp"]()),
         "no column 'income'",
     ),
+    "records without their counts": (
+        lambda: deniable.Released(FRAME, PLANS["histograms"]()),
+        "keep attrs",
+    ),
     "records for answers": (
         lambda: deniable.Released(FRAME, PLANS["RRBA"]()),
         "the answers lack the column 'attributes'",
@@ -449,7 +493,6 @@ def test_answers_that_were_changed_are_refused() -> None:
 
 NO_SENSE = {
     "strata": {
-        "adjusted_weights": "one channel for all records",
         "synthetic": "one channel for all records",
         "independence": "went out together with region",
         "weighted": "no column of weights 'w'",

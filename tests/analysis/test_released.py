@@ -271,7 +271,8 @@ def test_tables_that_are_too_large_are_refused_with_a_remedy(
     released: Released, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tables, "MOST_CELLS", 10)
-    with pytest.raises(DeniableError, match=r"12 cells or reports; at most 10 .* ask a query"):
+    monkeypatch.setattr(tables, "MOST_SCORED", 10)
+    with pytest.raises(DeniableError, match=r"12 cells; at most 10 .* ask a query"):
         released.table(["sex", "region", "owner"])
 
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from deniable.errors import DataError
-from deniable.schema import Column, Missing, RecordsFile, Schema
+from deniable.schema import Column, Faults, Missing, RecordsFile, Schema, open_source
 
 CSV = {"kind": "csv", "delimiter": ",", "encoding": "utf-8"}
 AGE = Column(name="age", kind="numeric", bounds=[0, 10], step=2)
@@ -333,6 +333,29 @@ def test_arrow_files_and_streams(tmp_path: Path, stream: bool) -> None:
     with opened(str(path), TABLE.schema) as writer:
         writer.write_table(TABLE, max_chunksize=3)
     assert read(path, "arrow") == EXPECTED
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("compression", [None, "lz4"])
+def test_a_batch_of_arrow_is_let_go_portion_by_portion(
+    tmp_path: Path, stream: bool, compression: str | None
+) -> None:
+    """Its values stay what they are; its memory does not count once a portion was read."""
+    number, rows = 1 << 20, 1 << 16
+    table = pa.table({"left": np.arange(number), "id": np.arange(number) + 7})
+    table = table.append_column("sex", pa.array(["F", "M"] * (number // 2)).dictionary_encode())
+    path, opened = tmp_path / "survey.arrow", pa.ipc.new_stream if stream else pa.ipc.new_file
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    with opened(str(path), table.schema, options=options) as writer:
+        writer.write_batch(table.combine_chunks().to_batches()[0])
+    before = pa.total_allocated_bytes()
+    found, taken = [], []
+    for piece in open_source(path).pieces(["sex"], ["id"], Faults(), rows):
+        found.append(piece.batch.column("id"))
+        taken.append(pa.total_allocated_bytes() - before)
+    assert pa.chunked_array(found).to_numpy().tolist() == list(range(7, number + 7))
+    if not compression:
+        assert max(taken) < 8 * rows
 
 
 @pytest.mark.parametrize("magic", [b"PAR1", b"ARROW1\0\0"])

@@ -1,31 +1,63 @@
 """Tests of independence from a protected file, which know its channels."""
 
+from dataclasses import asdict, dataclass
+from math import prod
+
 import numpy as np
 import pandas as pd
+import scipy
 
-from deniable.analysis.protected import Counted
+from deniable.analysis.protected import Counted, Source
+from deniable.analysis.scores import Scores, factors
 from deniable.analysis.tables import Table
+from deniable.arrays import ROUNDING, Codes, Counts, Floats
 from deniable.contingency import LogLinearModel, channel_test, weighted_channel_test
 from deniable.errors import DeniableError
 
 MOST_TESTED = 512
 """Cells, and reports, of a tested table: Monte Carlo tables of 1,024 take most of a minute."""
 MONTE_CARLO, ENOUGH = 499, 50
+MOST_ORDERED = 1 << 33
+"""Products of scores in all random orders: some seconds."""
 
 
-def tested(table: Table, counted: Counted, seed: int) -> pd.DataFrame:
+@dataclass(frozen=True)
+class _Found:
+    """A test's statistic and p-value, and what that is by."""
+
+    statistic: float
+    degrees_of_freedom: int
+    p_value: float
+    p_value_by: str
+    records: int
+    target: str = "population"
+
+
+def tested(table: Table, protected: Source, weight: str | None, seed: int) -> pd.DataFrame:
     """Return the test that some columns are independent of each other, all together, in one row.
 
-    These are the columns of the `table`, whose reports are `counted`. Rao's score test of the
+    These are the columns of the `table`, of records that are `protected`. Rao's score test of the
     reports; see `deniable.contingency.channel_test`. Where its rule of validity fails, the p-value
-    is from tables drawn anew from the fitted null, by the `seed`. By weights the generalized score
-    test; see `deniable.contingency.weighted_channel_test`.
+    is from tables drawn anew from the fitted null, by the `seed`. By a column of weights, `weight`,
+    the generalized score test; see `deniable.contingency.weighted_channel_test`. Columns with more
+    reports than are tested together are tested by what each report says (`_by_scores`).
 
     Raises
     ------
     DeniableError
         If the test cannot be made of these columns, or the rule fails for weighted records.
     """
+    _refuse_untestable(table, weight)
+    if _few(table):
+        (counted,) = protected.count([table.reports], weight)
+        found = _by_counts(table, counted, seed)
+    else:
+        found = _by_scores(table, protected, seed)
+    about = {"columns": " x ".join(table.domain.names), "null": "independent of each other"}
+    return pd.DataFrame([about | asdict(found)])
+
+
+def _by_counts(table: Table, counted: Counted, seed: int) -> _Found:
     null = LogLinearModel.independence(table.cells.shape)
     if counted.weighted is not None:
         found, by = weighted_channel_test(counted.weighted, table.channel, null), "F, by weights"
@@ -46,24 +78,66 @@ def tested(table: Table, counted: Counted, seed: int) -> pd.DataFrame:
         )
         drawn = int(found.monte_carlo_tables)
         by = f"{drawn} Monte Carlo tables" if drawn else "chi-squared"
-    return pd.DataFrame(
-        [
-            {
-                "columns": " x ".join(table.domain.names),
-                "null": "independent of each other",
-                "statistic": float(found.statistic),
-                "degrees_of_freedom": found.degrees_of_freedom,
-                "p_value": float(found.p_value),
-                "p_value_by": by,
-                "target": "population",
-                "records": counted.records,
-            }
-        ]
-    )
+    numbers = float(found.statistic), found.degrees_of_freedom, float(found.p_value)
+    return _Found(*numbers, by, counted.records)
 
 
-def refuse_untestable(table: Table) -> None:
-    """Raise `DeniableError` unless the `table` can be tested."""
+def _few(table: Table) -> bool:
+    return max(table.cells.size, table.reports.size) <= MOST_TESTED
+
+
+def _by_scores(table: Table, protected: Source, seed: int) -> _Found:
+    """Return the test by what each report says of its column.
+
+    The statistic is records times the sum of the squared means of all products of scores of at
+    least two columns, each column's scores made uncorrelated, of mean 0 and variance 1. Of two
+    columns with square channels that is Pearson's statistic of the reports. Independent columns
+    have independent reports, so that any order of a column's is as likely as the one that there is:
+    the p-value is the share of random orders with a statistic as large, which counts them as
+    `channel_test` counts tables; of many records it is by chi-squared.
+    """
+    scores = Scores.of(table.sides, [np.eye(side.cells.size) for side in table.sides], protected)
+    pairs = zip(scores.matrices, scores.counted, strict=True)
+    matrices = [_uncorrelated(matrix, counted.counts) for matrix, counted in pairs]
+    read = [codes for codes, _ in scores.portions(protected)]
+    first, *others = (np.concatenate(codes) for codes in zip(*read, strict=True))
+    records, sizes = first.size, [len(matrix) for matrix in matrices]
+
+    def statistic_of(*codes: Codes) -> float:
+        sums = np.zeros((prod(sizes[:-1]), sizes[-1]))
+        for _, left, right in factors(matrices, codes):
+            sums += left @ right.T
+        return float(((sums / records) ** 2).sum() - 1) * records  # 1 is of the product of none
+
+    statistic = statistic_of(first, *others)
+    freedom = prod(sizes) - sum(sizes) + len(sizes) - 1
+    if records * prod(sizes) * MONTE_CARLO > MOST_ORDERED:
+        p_value = float(scipy.special.chdtrc(freedom, statistic)) if freedom else 1.0
+        return _Found(statistic, freedom, p_value, "chi-squared", records)
+    generator, as_large, number = np.random.default_rng(seed), 0, 0
+    while number < MONTE_CARLO and as_large < ENOUGH:
+        number += 1
+        again = statistic_of(first, *map(generator.permutation, others))
+        as_large += again >= statistic - ROUNDING * (1 + statistic)
+    p_value = as_large / number if as_large >= ENOUGH else (1 + as_large) / (1 + number)
+    return _Found(statistic, freedom, p_value, f"{number} random orders", records)
+
+
+def _uncorrelated(matrix: Floats, counts: Counts | Floats) -> Floats:
+    """Return 1, and scores of mean 0 and variance 1 that are not correlated: (1 + rank, reports).
+
+    The scores in the `matrix`, of shape (cells, reports), are those of reports with these `counts`.
+    """
+    shares = counts / counts.sum()
+    around = matrix - (matrix @ shares)[:, None]
+    variances, directions = np.linalg.eigh((around * shares) @ around.T)
+    kept = variances > ROUNDING * variances.max(initial=0.0)
+    own = (directions[:, kept] / np.sqrt(variances[kept])).T @ around
+    return np.concatenate([np.ones((1, counts.size)), own])
+
+
+def _refuse_untestable(table: Table, weight: str | None) -> None:
+    """Raise `DeniableError` unless the `table` can be tested, by a column of weights if named."""
     names = ", ".join(table.domain.names)
     if len(table.domain) < 2:
         raise DeniableError(f"independence of {names} alone; name at least two columns")
@@ -73,8 +147,12 @@ def refuse_untestable(table: Table) -> None:
             f"{names}: went out together with {', '.join(others)}, through a channel that tells of "
             "all of them at once; name these columns too"
         )
-    if max(table.cells.size, table.reports.size) > MOST_TESTED:
-        raise DeniableError(
-            f"the table of {names} has {table.cells.size:,} cells and {table.reports.size:,} "
-            f"reports; a test takes at most {MOST_TESTED:,}. Name fewer columns"
-        )
+    if _few(table):
+        return
+    if weight is None and len(table.domain) == len(table.sides):
+        return table.refuse_too_large()
+    of = "by weights" if weight is not None else "of columns of one cluster"
+    raise DeniableError(
+        f"the table of {names} has {table.cells.size:,} cells and {table.reports.size:,} reports; "
+        f"a test {of} takes at most {MOST_TESTED:,}. Name fewer columns"
+    )

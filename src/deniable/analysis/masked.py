@@ -8,11 +8,11 @@ import pandas as pd
 from deniable.analysis.answers import Asked
 from deniable.analysis.protected import Counted, Portion
 from deniable.analysis.tables import Table
-from deniable.errors import DeniableError
+from deniable.errors import DataError, DeniableError
 from deniable.estimation import CONFIDENCE
 from deniable.records import Domain
 from deniable.release import MaskingPlan
-from deniable.release.numeric import estimate_numbers
+from deniable.release.numeric import HISTOGRAMS, SHARE, estimate_numbers
 
 
 class Masked:
@@ -32,6 +32,11 @@ class Masked:
 
     def __init__(self, reports: Any, plan: MaskingPlan) -> None:
         self._plan, self._data = plan, plan.read(reports)
+        if plan.method == "histograms" and HISTOGRAMS not in self._data.marks:
+            raise DataError(
+                "the noisy counts that records were drawn from are not with them any more; keep "
+                f"attrs[{HISTOGRAMS!r}] of what deniable.randomize returned"
+            )
 
     @property
     def records(self) -> int:
@@ -80,6 +85,7 @@ class Masked:
             )
         plan = self._plan
         found = estimate_numbers(plan.settings, plan.domains, self._data, tuple(quantiles))
+        found = found[found["statistic"] != SHARE]
         if names is not None:
             found = found[found["attribute"].isin(list(names))]
         kept = {

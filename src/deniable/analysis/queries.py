@@ -8,19 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.analysis.answers import (
-    Asked,
-    columns_of,
-    consistent,
-    intervals_of,
-    refuse_one_record,
-)
-from deniable.analysis.protected import Counted, Source
-from deniable.analysis.tables import Table, cells_of
+from deniable.analysis.answers import Asked, columns_of, consistent, intervals_of
+from deniable.analysis.protected import Source
+from deniable.analysis.scores import Scores, by_scores
+from deniable.analysis.tables import Side, Table, cells_of
 from deniable.arrays import Flags, Floats
-from deniable.channels import roots_of_variances
 from deniable.errors import DeniableError
-from deniable.estimation import student
 from deniable.records import Attribute
 from deniable.schema import MISSING, Column, Schema
 
@@ -160,13 +153,10 @@ def answered(
 
     The `conditions` are those of `parsed_query`, on the columns of the `table`; the records those
     `protected`, the `weight` a released column, if any, and the interval is as `asked`. A table of
-    the columns serves, where there can be one. Else each report of a cluster counts what its
-    channel's inverse says of the cluster's own conditions, and the product of these numbers over
-    clusters has the share as its mean, for any number of columns. Its interval is then by Student's
-    t, or for the file by the normal distribution, from the linearization of the weighted mean, as
-    of all that is weighted (`deniable.estimation.survey_weights`).
+    the columns serves, where its reports can be counted; else it is by scores, for any number of
+    columns (`deniable.analysis.scores`).
     """
-    if table.fault is None:
+    if table.countable:
         (counted,) = protected.count([table.reports], weight)
         cells = np.ones(table.cells.shape, dtype=bool)
         for name, flags in conditions.items():
@@ -179,52 +169,18 @@ def answered(
         limits = [found.estimate, found.standard_error, found.low, found.high]
         columns = columns_of([*limits, functional @ distribution], counted.records, asked)
         return pd.DataFrame(columns | {"consistent_by": how})
-    return _by_products(conditions, table, protected, weight, asked)
+    sets = [_sets(conditions, side) for side in table.sides]
+    scores = Scores.of(table.sides, sets, protected, weight)
+    limits, records = by_scores(scores, protected, weight, asked)
+    columns = columns_of([*limits, np.clip(limits[0], 0.0, 1.0)], records, asked)
+    return pd.DataFrame(columns | {"consistent_by": "projection"})
 
 
-def _by_products(
-    conditions: Mapping[str, Flags],
-    table: Table,
-    protected: Source,
-    weight: str | None,
-    asked: Asked,
-) -> pd.DataFrame:
-    sides = protected.count([side.reports for side in table.sides], weight)
-    refuse_one_record(sides[0], asked)
-    scores = _scores(conditions, table, sides)
-    sums = np.zeros((2, 3))  # of the weights and of their squares: alone, with a score, its square
-    for portion in protected.portions(table.reports.names, weight):
-        product = np.ones(())
-        for side, score in zip(table.sides, scores, strict=True):
-            product = product * score[portion.joint(side.reports)]
-        one = np.ones(product.size)
-        own = one if portion.weights is None else portion.weights
-        sums += np.stack([own, own**2]) @ np.stack([one, product, product**2], axis=1)
-    records, (total, first, _), (squares, once, twice) = sides[0].records, *sums
-    value = first / total
-    if asked.target == "population":
-        variance = (twice - 2 * value * once + value**2 * squares) * records / (records - 1)
-        freedom = records - 1.0
-    else:
-        variance, freedom = twice - once, np.inf
-    error = roots_of_variances(np.array([variance]), 1e-12 * twice) / total
-    reach = student(np.array(freedom), asked.confidence) * error
-    estimate = np.array([value])
-    parts = [estimate, error, estimate - reach, estimate + reach, np.clip(estimate, 0.0, 1.0)]
-    return pd.DataFrame(columns_of(parts, records, asked) | {"consistent_by": "projection"})
-
-
-def _scores(
-    conditions: Mapping[str, Flags], table: Table, counted: Sequence[Counted]
-) -> list[Floats]:
-    """Return for each side what each of its reports says of whether its conditions hold."""
-    found = []
-    for side, each in zip(table.sides, counted, strict=True):
-        holds = np.ones(side.cells.size, dtype=bool)
-        for attribute in side.cells:
-            if attribute.name in conditions:
-                own = cells_of(side.cells, side.cells.project([attribute.name]))
-                holds &= conditions[attribute.name][own]
-        channel = side.channel.fitted_to(each.counts)
-        found.append(channel.solve(holds[None].astype(float))[0])
-    return found
+def _sets(conditions: Mapping[str, Flags], side: Side) -> Floats:
+    """Return the one set of a side's cells for which its conditions hold, shape (1, cells)."""
+    holds = np.ones(side.cells.size, dtype=bool)
+    for attribute in side.cells:
+        if attribute.name in conditions:
+            own = cells_of(side.cells, side.cells.project([attribute.name]))
+            holds &= conditions[attribute.name][own]
+    return holds[None].astype(float)

@@ -9,15 +9,16 @@ import pandas as pd
 
 from deniable.analysis.answers import Asked, cells_as_columns, estimated, values_of
 from deniable.analysis.collected import Collected
-from deniable.analysis.independence import refuse_untestable, tested
+from deniable.analysis.independence import tested
 from deniable.analysis.masked import Masked
 from deniable.analysis.numbers import SHARES, summarized
 from deniable.analysis.protected import Counted, Protected
 from deniable.analysis.queries import Query, answered, parsed_query
 from deniable.analysis.reading import opened
+from deniable.analysis.scores import scored
 from deniable.analysis.synthesis import synthetic_records
 from deniable.analysis.tables import Table
-from deniable.analysis.weights import adjusted
+from deniable.analysis.weights import adjusted, adjusted_within_strata
 from deniable.channels import Target
 from deniable.errors import DeniableError
 from deniable.estimation import CONFIDENCE
@@ -181,7 +182,8 @@ class Released:
     ) -> pd.DataFrame:
         """Return the table of some columns, whichever clusters they are of: a row a cell.
 
-        A column for each name, then those of `margins`. At most 1,048,576 cells.
+        A column for each name, then those of `margins`. At most 65,536 cells, or 1,048,576 where
+        there are not more reports either.
 
         Parameters
         ----------
@@ -289,16 +291,16 @@ class Released:
         DeniableError
             If it cannot be tested: one column, too large a table, or too few records by weights.
         """
-        table = self._table(names)
-        refuse_untestable(table)
-        (counted,) = self._counted([table], weight)
-        return tested(table, counted, seed)
+        table = self._protected.table(self._named(names))
+        return tested(table, self._protected, weight, seed)
 
     def adjusted_weights(self) -> pd.DataFrame:
         """Return a weight for each protected record that makes them add up; RR-Adjustment.
 
         See `deniable.analysis.weights.adjusted`.
         """
+        if isinstance(self.plan, StratifiedPlan) and isinstance(self._protected, Protected):
+            return adjusted_within_strata(self.plan, self._protected)
         return adjusted(*self._by_clusters("weights"))
 
     def synthetic(self, records: int, seed: int = 0) -> pd.DataFrame:
@@ -363,5 +365,10 @@ class Released:
     def _estimated(
         self, tables: Sequence[Table], weight: str | None, asked: Asked
     ) -> list[dict[str, Any]]:
-        pairs = zip(tables, self._counted(tables, weight), strict=True)
-        return [estimated(table, counted, asked) for table, counted in pairs]
+        self._counted([table for table in tables if table.countable], weight)  # in one pass
+        return [
+            estimated(table, self._counted([table], weight)[0], asked)
+            if table.countable
+            else scored(table, self._protected, weight, asked)
+            for table in tables
+        ]

@@ -13,9 +13,11 @@ from deniable.randomized_response import Protocol, reports_categories
 from deniable.records import Domain
 
 MOST_CELLS = 1 << 20
-"""Cells of a table, of its reports too, that are estimated at once."""
+"""Cells of a table, of its reports too, that are counted at once."""
+MOST_SCORED = 1 << 16
+"""Cells of a table of which each report says something by itself."""
 MOST_ENTRIES = 1 << 24
-"""Of the matrix that sums the reports of a cluster into a table of some of its attributes."""
+"""Of a matrix that leads from the reports of a cluster to a table of some of its attributes."""
 LUMPED = 1e-9
 """By how much probabilities may differ that are the same but for rounding."""
 
@@ -134,24 +136,43 @@ class Table:
         return sums
 
     @property
-    def fault(self) -> str | None:
-        """Why the table is too large, if it is."""
+    def countable(self) -> bool:
+        """Whether its reports can be counted together, as not too many."""
         most = max(self.cells.size, self.reports.size)
-        names = ", ".join(self.domain.names)
-        if most > MOST_CELLS:
-            return (
-                f"the table of {names} has {most:,} cells or reports; at most {MOST_CELLS:,} are "
-                "estimated at once"
-            )
         entries = 0 if self.whole else self.domain.size * most
-        if entries > MOST_ENTRIES:
-            return (
-                f"the table of {names} is a part of clusters of {most:,} cells: a matrix of "
-                f"{entries:,} entries, of which there may be {MOST_ENTRIES:,}"
-            )
-        return None
+        return most <= MOST_CELLS and entries <= MOST_ENTRIES
+
+    @property
+    def parts(self) -> tuple[Domain, ...]:
+        """Of each side its attributes among the table's own."""
+        own = (
+            [name for name in side.cells.names if name in self.domain.names] for side in self.sides
+        )
+        return tuple(side.cells.project(names) for side, names in zip(self.sides, own, strict=True))
+
+    def parts_as_sets(self) -> list[Floats]:
+        """Return for each side which of its cells each of its part's is the sum of."""
+        pairs = zip(self.parts, self.sides, strict=True)
+        return [np.eye(part.size)[:, cells_of(side.cells, part)] for part, side in pairs]
 
     def refuse_too_large(self) -> None:
-        """Raise `DeniableError` if the table is too large."""
-        if fault := self.fault:
-            raise DeniableError(f"{fault}. Name fewer columns, or ask a query for the cells wanted")
+        """Raise `DeniableError` if the table can be estimated neither by counts nor by scores."""
+        if self.countable:
+            return
+        entries = max(
+            part.size * max(side.cells.size, side.reports.size)
+            for part, side in zip(self.parts, self.sides, strict=True)
+        )
+        names = ", ".join(self.domain.names)
+        if self.domain.size > MOST_SCORED:
+            fault = f"has {self.domain.size:,} cells; at most {MOST_SCORED:,} are estimated at once"
+        elif entries > MOST_ENTRIES:
+            fault = (
+                f"is a part of clusters so large that it takes a matrix of {entries:,} entries, of "
+                f"which there may be {MOST_ENTRIES:,}"
+            )
+        else:
+            return
+        raise DeniableError(
+            f"the table of {names} {fault}. Name fewer columns, or ask a query for the cells wanted"
+        )

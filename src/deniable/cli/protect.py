@@ -5,6 +5,8 @@ import sys
 import time
 from collections.abc import Callable
 
+import pyarrow as pa
+
 from deniable.errors import DeniableError
 from deniable.files import read_table
 from deniable.plan import read_plan
@@ -25,6 +27,8 @@ def run(options: argparse.Namespace) -> None:
     if options.key_folder and not options.key_folder.is_dir():
         # One that is made by mistake may lie on a disk that keeps what is removed.
         raise DeniableError(f"{options.key_folder}: no folder for the key; make it first")
+    if "jemalloc" in pa.supported_memory_backends():
+        pa.set_memory_pool(pa.jemalloc_memory_pool())  # the one that keeps least of what is freed
     plan = read_plan(options.plan)
     ledger = options.ledger or options.out.resolve().parent / "ledger"
     protect(

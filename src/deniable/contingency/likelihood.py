@@ -197,7 +197,10 @@ def _softmax(logits: Floats) -> Floats:
 
 
 def slopes_at(pi: Floats, design: Floats) -> Floats:
-    """Return the derivatives of the cells by the parameters, shape (tables, parameters, cells)."""
+    """Return the derivatives of the cells `pi` by the parameters of a `design` matrix.
+
+    Of shape (tables, parameters, cells).
+    """
     return np.asarray(pi[:, None, :] * (design.T - (pi @ design)[:, :, None]))
 
 

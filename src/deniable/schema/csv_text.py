@@ -15,7 +15,7 @@ from pyarrow import csv as arrow_csv
 from deniable.errors import DataError, shown
 from deniable.schema.faults import Faults
 
-BLOCK_BYTES = 1 << 23  # of a file, read at a time; no record may be longer
+BLOCK_BYTES = 1 << 21  # of a file, read at a time, a dozen ahead; no record may be longer
 SAMPLE_BYTES = 1 << 16
 DELIMITERS = ",;\t|"
 MARKS = (

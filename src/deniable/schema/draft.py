@@ -205,8 +205,8 @@ def _judged(name: str, seen: Evidence) -> _Drafted:
     left_out = _left_out(seen)
     if left_out:
         return _Drafted("left_out", remarks=[left_out])
-    if WEIGHT.search(name) and seen.numbers and seen.low > 0 and not seen.missing:
-        weight = _Drafted("weight", remarks=["so named, and all are numbers above 0"])
+    if WEIGHT.search(name) and seen.numbers and 0 <= seen.low < seen.high and not seen.missing:
+        weight = _Drafted("weight", remarks=["so named, and all are numbers from 0 on"])
         _add_decimal(weight, seen)
         return weight
     named = bool(IDENTIFIER.search(name)) and (seen.different or len(seen.counts) > MOST_CATEGORIES)

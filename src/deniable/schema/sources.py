@@ -1,5 +1,6 @@
 """Where records come from: CSV, Parquet, Arrow or a table in memory, each read in bounded parts."""
 
+import mmap
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -127,9 +128,10 @@ class _ArrowSource(Source):
 
     def __init__(self, path: Path) -> None:
         self._path, self.where = path, str(path)
-        with self._open() as (_, schema):
-            _refuse_bad_names(self.where, schema.names)
-            self.types = dict(zip(schema.names, schema.types, strict=True))
+        with _OpenArrow(path) as opened:
+            schema = opened.schema
+        _refuse_bad_names(self.where, schema.names)
+        self.types = dict(zip(schema.names, schema.types, strict=True))
 
     def pieces(
         self, coded: Sequence[str], plain: Sequence[str], faults: Faults, rows: int = PORTION
@@ -137,40 +139,46 @@ class _ArrowSource(Source):
         """Yield the columns named, a record batch of the file at a time."""
         positions = [i for i, name in enumerate(self.types) if name in {*coded, *plain}]
         first = 0
-        with self._open(positions) as (batches, _):
+        with _OpenArrow(self._path) as opened:
             try:
-                for batch in batches:
+                for whole in opened.batches:
+                    batch = whole.select(positions)
                     for start in range(0, batch.num_rows, rows):
                         yield Piece(self.where, first + start, batch.slice(start, rows))
+                        opened.let_go()
                     first += batch.num_rows
             except (OSError, pa.ArrowException) as error:
                 raise _unreadable(self._path, "Arrow", error) from None
 
-    def _open(self, positions: Sequence[int] | None = None) -> "_OpenArrow":
-        return _OpenArrow(self._path, positions)
-
 
 class _OpenArrow:
-    """Batches and schema of an Arrow file, as a context."""
+    """Batches and schema of an Arrow file, as a context; what is not compressed is not copied."""
 
-    def __init__(self, path: Path, positions: Sequence[int] | None) -> None:
-        options = pa.ipc.IpcReadOptions(included_fields=list(positions or []))
-        self._stream = pa.memory_map(str(path))
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as file:
+            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._stream = pa.BufferReader(self._map)
+        self.batches: Any
         try:
             try:
-                reader = pa.ipc.open_file(self._stream, options=options)
+                reader = pa.ipc.open_file(self._stream)
                 numbers = range(reader.num_record_batches)
-                batches = (reader.get_batch(number) for number in numbers)
+                self.batches = (reader.get_batch(number) for number in numbers)
             except pa.ArrowInvalid:
                 self._stream.seek(0)
-                reader = batches = pa.ipc.open_stream(self._stream, options=options)
-            self._found = batches, reader.schema
+                reader = self.batches = pa.ipc.open_stream(self._stream)
+            self.schema = reader.schema
         except (OSError, pa.ArrowException) as error:
             self._stream.close()
             raise _unreadable(path, "Arrow", error) from None
 
-    def __enter__(self) -> tuple[Any, pa.Schema]:
-        return self._found
+    def let_go(self) -> None:
+        """Give back the memory of what was read; whoever needs it again finds it in the file."""
+        if hasattr(mmap, "MADV_DONTNEED"):  # not where there is no such call
+            self._map.madvise(mmap.MADV_DONTNEED)
+
+    def __enter__(self) -> "_OpenArrow":
+        return self
 
     def __exit__(self, *_: object) -> None:
         self._stream.close()

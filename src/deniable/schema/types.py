@@ -103,7 +103,7 @@ def refuse_foreign_missing(
     """Raise `DataError` where what means a missing value is no value of a column's type.
 
     These are the `texts` of the column `name`, whose type is called `kind`. The empty one, nothing
-    at all, is a missing value of any type. None may be a category, however it is written.
+    at all, is a missing value of any type. None may be among `categories`, however it is written.
     """
     own = type_named(kind)
     for each in filter(None, texts):

@@ -70,7 +70,9 @@ def test_a_ledger_keeps_what_the_layout_says(portion: int) -> None:
 def test_what_a_release_is_held_to_has_columns_categories_and_what_goes_out() -> None:
     codes = columns(5)
     content = Content(ATTRIBUTES, ("id",))
-    content.add(codes, {"id": pa.array(["1", None, "é", "", "12"])})
+    some = pa.array(["0", "1", None, "é", "", "12", "3"])[1:-1]
+    content.add({name: each[:3] for name, each in codes.items()}, {"id": some[:3]})
+    content.add({name: each[3:] for name, each in codes.items()}, {"id": some[3:]})
     expected: list[bytes] = [VERSION]
     for each in sorted(ATTRIBUTES, key=lambda each: each.name):
         told = codes[each.name].astype(codes[each.name].dtype.newbyteorder("<")).tobytes()

@@ -49,6 +49,15 @@ class CollectionPlan:
     ------
     DeniableError
         If a parameter is out of range, or something about the schema is not accepted.
+
+    Examples
+    --------
+    >>> from deniable.schema import schema_from
+    >>> columns = [{"name": n, "kind": "categorical", "categories": ["x", "y"]} for n in "abcd"]
+    >>> about = {"format": "deniable-schema", "population": "all", "file": {"kind": "arrow"}}
+    >>> plan = CollectionPlan(schema_from(about | {"columns": columns}), 1.0)
+    >>> len(plan.design.questions), round(plan.epsilon, 6)
+    (3, 1.0)
     """
 
     schema: Schema

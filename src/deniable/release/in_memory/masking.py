@@ -1,9 +1,10 @@
-"""Masking of numbers by noise and microaggregation ([idp]) as a plan, and what it does not hide."""
+"""Numbers with noise, by themselves, in clusters or in histograms ([idp]), as a plan."""
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -12,15 +13,17 @@ from pydantic import ValidationError
 from deniable.errors import DataError, DeniableError
 from deniable.idp import Method
 from deniable.records import NumericMicrodata
-from deniable.release import IdpRelease
-from deniable.release.numeric import Domains, definition, protect, proved_epsilon
+from deniable.release import HistogramRelease, IdpRelease, NumericRelease
+from deniable.release.numeric import HISTOGRAMS, Domains, definition, protect, proved_epsilon
 from deniable.sampling import KeyedDraws, KeyedNoise, generator_for
 from deniable.validation import fault_lines
 
 
 @dataclass(frozen=True, eq=False)
 class MaskingPlan:
-    """How numbers are masked: values, or centroids of clusters of them, with Laplace noise.
+    """How numbers are masked: values, centroids of clusters, or histograms, with Laplace noise.
+
+    Of noisy histograms come synthetic records, and the noisy counts, in ``attrs["histograms"]``.
 
     What is asked for is not what holds: **individual** epsilon, or one by composition over
     clusters, is no epsilon of the masked records. `epsilon` says what is proved of these, infinite
@@ -32,25 +35,35 @@ class MaskingPlan:
         The columns to mask, and the least and the largest value of each, known without the records.
     asked : float, in (0, 30]
         Over all columns, which have equal shares; of what, `definition` says.
-    method : "dp", "dp_um", "idp_ls" or "idp_cbls"
-        See `deniable.idp.methods`.
+    method : "dp", "dp_um", "idp_ls", "idp_cbls" or "histograms"
+        See `deniable.idp.methods`, of histograms `deniable.idp.true_dp`.
     k : int, at least 3, optional
-        Records of a cluster; none for ``dp``, which forms no clusters.
+        Records of a cluster, where the method forms clusters: all but the first and the last.
     accept : sequence of str
         Names of what fails of the method: ``no_epsilon_for_records`` where there are clusters, for
         ``idp_cbls`` ``true_values_released`` too.
+
+    bins : int, 2 to 1,000
+        Of equal width, in each histogram.
 
     Raises
     ------
     DeniableError
         If a parameter is out of range, or something that fails is not accepted.
+
+    Examples
+    --------
+    >>> plan = MaskingPlan({"age": (18, 90)}, 1.0, "idp_ls", 5, ["no_epsilon_for_records"])
+    >>> plan.epsilon, plan.definition
+    (inf, 'individual differential privacy ([idp], Definition 3)')
     """
 
     bounds: Mapping[str, tuple[float, float]]
     asked: float
-    method: Method = "dp"
+    method: Method | Literal["histograms"] = "dp"
     k: int | None = None
     accept: Sequence[str] = ()
+    bins: int = 20
 
     def __post_init__(self) -> None:
         if not self.bounds:
@@ -64,23 +77,24 @@ class MaskingPlan:
         self.settings  # noqa: B018 - refuses what is out of range
 
     @cached_property
-    def settings(self) -> IdpRelease:
+    def settings(self) -> NumericRelease:
         """The same as the settings of a release, which judge it."""
-        values = {
+        by_histograms = self.method == "histograms"
+        kind = HistogramRelease if by_histograms else IdpRelease
+        own = {"bins": self.bins} if by_histograms else {"method": self.method, "k": self.k}
+        values = own | {
             "name": "in-memory",
             "data": "records",
-            "mechanism": "idp",
+            "mechanism": "numeric_dp" if by_histograms else "idp",
             "rehearsal": True,
-            "method": self.method,
-            "k": self.k,
             "epsilon": float(self.asked),
             "accept": list(self.accept),
         }
         try:
-            return IdpRelease.model_validate(values)
+            return kind.model_validate(values)
         except ValidationError as error:
-            lines = fault_lines(error, IdpRelease, "the plan")
-            raise DeniableError(f"this masks nothing: {'; '.join(lines)}") from None
+            lines = fault_lines(error, kind, "the plan")
+            raise DeniableError(f"no such plan: {'; '.join(lines)}") from None
 
     @cached_property
     def domains(self) -> Domains:
@@ -133,7 +147,8 @@ class MaskingPlan:
                 f"{data.values[row, column]:g}, outside of its bounds {stated.lower[column]:g} to "
                 f"{stated.upper[column]:g}; cut it off there, or state wider bounds"
             )
-        return data
+        marks = {HISTOGRAMS: frame.attrs[HISTOGRAMS]} if HISTOGRAMS in frame.attrs else {}
+        return replace(data, marks=marks)
 
     def randomize(self, frame: pd.DataFrame, draws: KeyedDraws) -> pd.DataFrame:
         """Return the masked columns, rows in their places.
@@ -149,6 +164,9 @@ class MaskingPlan:
             As `read`, and if there are too few records for a cluster.
         """
         data, noise = self.read(frame), KeyedNoise(draws)
-        # The generator is for synthetic records, which masking does not make.
-        masked = protect(self.settings, self.domains, data, noise, generator_for(0, {}))
-        return pd.DataFrame(masked.values, columns=list(masked.names))
+        generator = generator_for(0, {"synthesis": draws.subkey("synthesis", ()).hex()})
+        masked = protect(self.settings, self.domains, data, noise, generator)
+        made = pd.DataFrame(masked.values, columns=list(masked.names))
+        if HISTOGRAMS in masked.marks:
+            made.attrs[HISTOGRAMS] = masked.marks[HISTOGRAMS]
+        return made

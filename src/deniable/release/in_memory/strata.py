@@ -38,6 +38,15 @@ class StratifiedPlan:
     ------
     DeniableError
         If the protocol is of other columns, or something is so that is not accepted.
+
+    Examples
+    --------
+    >>> from deniable.schema import schema_from
+    >>> columns = [{"name": n, "kind": "categorical", "categories": ["x", "y"]} for n in "abc"]
+    >>> about = {"format": "deniable-schema", "population": "all", "file": {"kind": "arrow"}}
+    >>> schema = schema_from(about | {"columns": columns})
+    >>> StratifiedPlan.of_epsilon(schema, ["a"], {("x",): 1.0, ("y",): 2.0}).epsilon
+    2.0
     """
 
     schema: Schema
@@ -169,8 +178,8 @@ class StratifiedPlan:
     @property
     def unit(self) -> str:
         """What `epsilon` is of."""
-        but = f" whose {' and '.join(self.protocol.strata)} stays as it is"
-        return f"the record of one respondent{but if self.protocol.strata else ''}"
+        but = f" who stays in a stratum of {' and '.join(self.protocol.strata)}"
+        return f"the whole record of one respondent{but if self.protocol.strata else ''}"
 
     @property
     def not_covered(self) -> tuple[str, ...]:
@@ -193,7 +202,7 @@ class StratifiedPlan:
 
 
 def passing(schema: Schema, chosen_from: Origin, accept: Sequence[str]) -> Plan:
-    """Return the plan that changes nothing: what a file of a schema's own categories looks like.
+    """Return the plan that changes nothing: what a file by a `schema` looks like as it is.
 
     Of infinite epsilon. Raises `DeniableError` if something about the schema, or that channels were
     `chosen_from` the data, is not in `accept`.

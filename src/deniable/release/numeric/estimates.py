@@ -84,7 +84,7 @@ def estimate_numbers(
 
 
 def statistics(values: Floats, quantiles: Sequence[float] = QUANTILES) -> dict[str, float]:
-    """Return mean, standard deviation and quantiles of one attribute's `values`.
+    """Return mean, standard deviation and `quantiles`, by level, of one attribute's `values`.
 
     A quantile of level a is the least value that a share of at least a of the records does not
     exceed.

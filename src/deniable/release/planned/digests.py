@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from deniable.arrays import Codes
@@ -127,11 +128,10 @@ class Content:
             column = np.ascontiguousarray(codes[attribute.name], dtype=attribute.code_type)
             found.update(column.astype(column.dtype.newbyteorder("<"), copy=False).tobytes())
         for name, (lengths, texts) in zip(self._passed, self._texts, strict=True):
-            values = passed[name].cast(pa.large_string()).to_pylist()
-            told = [None if each is None else each.encode() for each in values]
-            sizes = np.array([-1 if each is None else len(each) for each in told], dtype="<i8")
-            lengths.update(sizes.tobytes())
-            texts.update(b"".join(each for each in told if each is not None))
+            values = passed[name].cast(pa.large_string())
+            sizes = pc.binary_length(values).fill_null(-1).to_numpy()
+            lengths.update(sizes.astype("<i8", copy=False))
+            texts.update(_joined(values.drop_null()))
 
     def parts(self) -> Iterator[bytes]:
         """Yield it in parts."""
@@ -143,3 +143,12 @@ class Content:
         for name, pair in zip(self._passed, self._texts, strict=True):
             yield name.encode()
             yield from (each.digest() for each in pair)
+
+
+def _joined(texts: pa.Array) -> pa.Buffer | bytes:
+    """Return large strings, none missing, one after the other."""
+    _, offsets, content = texts.buffers()
+    if not len(texts) or content is None:
+        return b""
+    ends = np.frombuffer(offsets, dtype=np.int64)[texts.offset :][: len(texts) + 1]
+    return content.slice(int(ends[0]), int(ends[-1] - ends[0]))

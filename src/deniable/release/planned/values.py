@@ -18,9 +18,12 @@ class Values:
         """Take the values of a `column` of some records; missing ones are none."""
         if self._times is None:
             return
-        for found in pc.value_counts(column.drop_null()).to_pylist():
-            self._times[found["values"]] = self._times.get(found["values"], 0) + found["counts"]
-        if len(self._times) > MOST_VALUES:
+        found = pc.value_counts(column.drop_null())
+        if len(found) <= MOST_VALUES:
+            values, counts = (found.field(name).to_pylist() for name in ("values", "counts"))
+            for value, times in zip(values, counts, strict=True):
+                self._times[value] = self._times.get(value, 0) + times
+        if max(len(found), len(self._times)) > MOST_VALUES:
             self._times = None  # as many as anybody needs to know
 
     def told(self) -> Iterator[tuple[str, float]]:

@@ -1,0 +1,137 @@
+"""Estimates by what each report says, of tables whose reports are too many to be counted together.
+
+A report of one side of a table *scores* the side's cells: its row of an inverse of the channel is
+unbiased for the indicator of the true cell. Sides are randomized apart from each other, so that the
+product of their scores is unbiased for the indicator of a cell of the table.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from deniable.analysis.answers import Asked, columns_of, refuse_one_record
+from deniable.analysis.protected import Counted, Source
+from deniable.analysis.tables import Side, Table, cells_of
+from deniable.arrays import Codes, Floats
+from deniable.channels import roots_of_variances
+from deniable.estimation import euclidean_projection, student
+from deniable.records import Domain
+
+AT_ONCE = 1 << 22
+"""Scores that are held at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What reports say of sets of cells of each of some `sides`, of reports `counted`.
+
+    Attributes
+    ----------
+    matrices : tuple of arrays, each of shape (sets, reports)
+        Of each side what each of its reports says of each set. Together they tell of all
+        combinations of a set of each, the last side's changing first.
+    """
+
+    sides: tuple[Side, ...]
+    counted: tuple[Counted, ...]
+    matrices: tuple[Floats, ...]
+
+    @classmethod
+    def of(
+        cls,
+        sides: Sequence[Side],
+        sets: Sequence[Floats],
+        protected: Source,
+        weight: str | None = None,
+    ) -> "Scores":
+        """Return the scores of some `sides` by those inverses of their channels that vary least.
+
+        The `sets` of a side, of shape (sets, cells), hold 1 for each cell that belongs to the set.
+        How inverses vary is known from the `protected` records, by their `weight` if it is named.
+        """
+        counted = protected.count([side.reports for side in sides], weight)
+        matrices = [
+            side.channel.fitted_to(each.counts).solve(own)
+            for side, each, own in zip(sides, counted, sets, strict=True)
+        ]
+        return cls(tuple(sides), tuple(counted), tuple(matrices))
+
+    def portions(
+        self, protected: Source, weight: str | None = None
+    ) -> Iterator[tuple[list[Codes], Floats | None]]:
+        """Yield each side's codes of `protected` records, and their weights by `weight`, if any."""
+        names = [name for side in self.sides for name in side.reports.names]
+        for portion in protected.portions(names, weight):
+            yield [portion.joint(side.reports) for side in self.sides], portion.weights
+
+
+def factors(
+    matrices: Sequence[Floats], codes: Sequence[Codes]
+) -> Iterator[tuple[slice, Floats, Floats]]:
+    """Yield some records at a time, and two factors of their scores, of shape (sets, records).
+
+    The first is of all sides but the last, multiplied, the second of the last: of each side there
+    are scores in `matrices`, shape (sets, reports), and the `codes` of reports.
+    """
+    *others, last = matrices
+    step = max(1, AT_ONCE // (prod(len(each) for each in others) + len(last)))
+    for start in range(0, codes[0].size, step):
+        part = slice(start, start + step)
+        first = np.ones((1, codes[0][part].size))
+        for matrix, own in zip(others, codes, strict=False):
+            first = (first[:, None] * matrix[:, own[part]]).reshape(-1, first.shape[1])
+        yield part, first, last[:, codes[-1][part]]
+
+
+def by_scores(
+    scores: Scores, protected: Source, weight: str | None, asked: Asked
+) -> tuple[list[Floats], int]:
+    """Return estimates, standard errors and limits of shares, flat, and the number of records.
+
+    The `scores` are those of the `protected` records, each of which counts by its `weight`, a
+    released column, or as one. Intervals are as `asked`, by Student's t, or for the file by the
+    normal distribution, from the linearization of the weighted mean, as of all that is weighted
+    (`deniable.estimation.survey_weights`).
+
+    Raises
+    ------
+    DeniableError
+        As `deniable.analysis.answers.refuse_one_record`.
+    """
+    refuse_one_record(scores.counted[0], asked)
+    shape = (prod(len(each) for each in scores.matrices[:-1]), len(scores.matrices[-1]))
+    total = squares = 0.0
+    first, once, twice = (np.zeros(shape) for _ in range(3))  # w g, w^2 g, w^2 g^2
+    for codes, weights in scores.portions(protected, weight):
+        for part, left, right in factors(scores.matrices, codes):
+            own = np.ones(left.shape[1]) if weights is None else weights[part]
+            total, squares = total + own.sum(), squares + (own**2).sum()
+            first += (left * own) @ right.T
+            once += (left * own**2) @ right.T
+            twice += (left * own) ** 2 @ (right**2).T
+    records, share = scores.counted[0].records, first / total
+    if asked.target == "population":
+        variance = (twice - 2 * share * once + share**2 * squares) * records / (records - 1)
+        freedom = records - 1.0
+    else:
+        variance, freedom = twice - once, np.inf
+    error = roots_of_variances(variance, 1e-12 * twice) / total
+    reach = student(np.array(freedom), asked.confidence) * error
+    return [each.ravel() for each in (share, error, share - reach, share + reach)], records
+
+
+def scored(table: Table, protected: Source, weight: str | None, asked: Asked) -> dict[str, Any]:
+    """Return the columns of a table's estimates, as `deniable.analysis.answers.estimated` does.
+
+    The `table` is one whose reports cannot be counted together; for `protected`, `weight` and
+    `asked` see `by_scores`. The consistent distribution is the one nearest to the estimate.
+    """
+    scores = Scores.of(table.sides, table.parts_as_sets(), protected, weight)
+    limits, records = by_scores(scores, protected, weight, asked)
+    cells = Domain(tuple(attribute for part in table.parts for attribute in part))
+    order = np.argsort(cells_of(cells, table.domain))
+    parts = [each[order] for each in (*limits, euclidean_projection(limits[0]))]
+    return columns_of(parts, records, asked) | {"consistent_by": "projection"}
