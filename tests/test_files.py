@@ -204,3 +204,19 @@ def test_a_file_system_without_hard_links_is_named(tmp_path, monkeypatch):
     with pytest.raises(DeniableError, match=f"^{tmp_path}: its file system has no hard links"):
         write_once(tmp_path / "once", b"1")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pipe_or_device_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DeniableError, match="pipe: a device or pipe"):
+        write_text(tmp_path / "pipe", "text")
+    assert (tmp_path / "pipe").is_fifo()
+    assert entries(tmp_path) == ["pipe"]
+
+
+@pytest.mark.parametrize("name", ["", ".temporary"])
+def test_a_disk_that_is_full_is_told_by_the_name_that_the_file_is_to_have(tmp_path, name):
+    with pytest.raises(OSError, match="full") as caught, written_whole(tmp_path / "out") as path:
+        raise OSError(errno.ENOSPC, "full", str(path) if name else None)
+    assert caught.value.filename == str(tmp_path / "out")
+    assert entries(tmp_path) == []

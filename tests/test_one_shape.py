@@ -309,6 +309,16 @@ def test_estimates_within_strata_are_those_of_a_release(name: str) -> None:
         np.testing.assert_allclose(found["consistent"], own["maximum_likelihood"], atol=2e-3)
 
 
+def test_weights_within_strata_meet_the_estimates_of_each_stratum() -> None:
+    _, reports, released = three_steps("strata")
+    weights = released.adjusted_weights()["weight"]
+    found = released.table(["region", "smokes"])
+    met = weights.groupby([reports["region"], reports["smokes"]], observed=True).sum()
+    own = found.set_index(["region", "smokes"])["consistent"]
+    assert weights.sum() == pytest.approx(1)
+    np.testing.assert_allclose(met.sort_index(), own.sort_index(), atol=2e-3)
+
+
 @pytest.mark.parametrize("name", TABLES_OUT)
 def test_tables_of_a_collection_are_those_of_a_release(name: str) -> None:
     plan, reports, released = three_steps(name)
@@ -483,7 +493,6 @@ def test_answers_that_were_changed_are_refused() -> None:
 
 NO_SENSE = {
     "strata": {
-        "adjusted_weights": "one channel for all records",
         "synthetic": "one channel for all records",
         "independence": "went out together with region",
         "weighted": "no column of weights 'w'",

@@ -10,7 +10,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -52,8 +52,15 @@ def written_whole(
     When the block raises, the temporary file is removed and `path` is as it was. What is `private`
     is its owner's alone, and so is then its folder, whatever the umask; what is `closed` is its
     owner's in a folder that is not.
+
+    Raises
+    ------
+    DeniableError
+        If `path` is a device or a pipe, such as /dev/null, which the rename would replace.
     """
     target = Path(path)
+    if target.exists() and not (target.is_file() or target.is_dir()):
+        raise DeniableError(f"{target}: a device or pipe, which a file would replace; name a file")
     target.parent.mkdir(parents=True, exist_ok=True)
     if private:
         kept_private(target.parent)
@@ -64,8 +71,14 @@ def written_whole(
         yield temporary
         temporary.chmod(PRIVATE_FILE if private or closed else 0o666 & ~_umask())
         temporary.replace(target)
+    except OSError as error:
+        # Whoever reads the message knows the name that the file is to have, and no other.
+        if error.errno and error.filename in (None, str(temporary)):
+            raise type(error)(error.errno, error.strerror, str(target)) from None
+        raise
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def write_once(path: Path | str, content: bytes) -> None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -257,7 +258,10 @@ def _line(place: _Place, fault: ErrorDetails, allowed: Mapping[str, str]) -> str
             return f"{place.path}.{option}: {given}; allowed: {', '.join(sum(tags, ()))}"
         case "value_error":
             return f"{place.path}: {context['error']}"
-    return f"{place.path}: {shown(fault['input'])}; allowed: {_allowed(fault, allowed)}"
+    given = (
+        fault["input"].isoformat() if isinstance(fault["input"], date) else shown(fault["input"])
+    )
+    return f"{place.path}: {given}; allowed: {_allowed(fault, allowed)}"
 
 
 def _allowed(fault: ErrorDetails, allowed: Mapping[str, str]) -> str:
@@ -276,7 +280,7 @@ def _allowed(fault: ErrorDetails, allowed: Mapping[str, str]) -> str:
     if kind == "string_type" and isinstance(value, bool):
         return f"{words}, in quotes: YAML reads yes and no as true and false"
     if kind == "string_type":
-        return f"{words}, in quotes if it looks like a number"
+        return f"{words}, in quotes if it looks like a number or a date"
     if isinstance(value, str) and kind in ("float_type", "int_type"):
         power = re.fullmatch(r"[+-]?\d+[eE][+-]?\d+", value)
         hint = "YAML reads 1e-3 as text; write 1.0e-3" if power else allowed["quoted"]

@@ -5,6 +5,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,8 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
     "nothing": (PROTECT, raw(lambda _: b""), "no text in the file"),
     "no records": (PROTECT, raw(lambda text: text.split(b"\n")[0]), "no records"),
     "packed": (PROTECT, raw(lambda _: b"\x1f\x8b\x08\0"), "this is gzip"),
+    "SPSS": (PROTECT, raw(lambda _: b"$FL2@(#) SPSS DATA FILE\0"), "this is SPSS, no CSV"),
+    "Stata": (PROTECT, raw(lambda _: b"<stata_dta><header>\0"), "this is Stata, no CSV"),
     "Parquet": (PROTECT, lambda: pq.write_table(pa.table({"sex": ["F"]}), "survey.csv"), "parquet"),
     "not there": (PROTECT, lambda: Path("survey.csv").unlink(), "No such file"),
     "pipe": (PROTECT, lambda: (Path("survey.csv").unlink(), os.mkfifo("survey.csv")), "read twice"),
@@ -201,6 +204,7 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
     # -- plans
     "epsilon 0": (PLAN + " --epsilon 0", as_it_is, "finite number above 0"),
     "no epsilon": (PLAN, as_it_is, "needs SCHEMA.yaml, --epsilon and --out"),
+    "hardly any epsilon": (PLAN + " --epsilon 1e-300", as_it_is, "ask for 4e-05 or more"),
     "infinite epsilon": (PLAN + " --epsilon 1e400", as_it_is, "finite number above 0"),
     "drafted": (PLAN + " --epsilon 1", column(1, status="drafted"), "--accept drafted"),
     "table of nobody": (PLAN + " --epsilon 1 --table sex,x", as_it_is, "unknown column"),
@@ -223,9 +227,19 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
         lambda: Path("x").mkdir(),
         "x: Is a directory; check the path",
     ),
+    "pipe in the way": (PLAN + " --epsilon 1", lambda: os.mkfifo("p.json"), "a device or pipe"),
     "verify a schema": ("plan --verify survey.yaml", as_it_is, "no JSON"),
     "verify and more": ("plan survey.yaml --verify plan.json", as_it_is, "no schema"),
-    "numbers as names": (PLAN + " --epsilon 1", column(1, categories=[1.5, 2]), "categories[0]"),
+    "numbers as names": (
+        PLAN + " --epsilon 1",
+        column(1, categories=[1.5, 2]),
+        "column 'sex': columns[1].categories[0]: 1.5",
+    ),
+    "dates as names": (
+        PLAN + " --epsilon 1",
+        column(1, categories=[date(2020, 1, 2), "F"]),
+        "2020-01-02; allowed: text, in quotes if it looks like a number or a date",
+    ),
     "decimals of text": (
         PLAN + " --epsilon 1",
         column(1, decimal=","),
@@ -248,6 +262,7 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
     "no order": (ESTIMATE + " --query region<north", as_it_is, "region"),
     "no weight": (ESTIMATE + " --weight weight", as_it_is, "weight"),
     "confidence 95": (ESTIMATE + " --confidence 95", as_it_is, "confidence"),
+    "no memory": (ESTIMATE + f" --synthetic {10**14} --out s.csv", as_it_is, "not enough memory"),
     "no synthetic": (ESTIMATE + " --synthetic 0 --out s.csv", as_it_is, "synthetic"),
     "test of nothing": (ESTIMATE + " --test independence", as_it_is, "--table"),
     "format": (ESTIMATE + " --format xlsx", as_it_is, "invalid choice: 'xlsx'"),

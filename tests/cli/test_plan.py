@@ -57,6 +57,18 @@ def test_a_plan_that_is_split_evenly_starts_without_much_of_scipy() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_it_says_what_becomes_of_the_other_columns(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = "  - {name: id, kind: identifier}\n  - {name: w, kind: weight}\n"
+    Path("survey.yaml").write_text(f"{SCHEMA}{more}  - {{name: note, kind: left_out}}\n")
+    made = "plan survey.yaml --epsilon 2 --out plan.json --accept weights_released"
+    assert main(made.split()) == 0
+    said = capsys.readouterr().out
+    assert "go out as they are: w\n" in said
+    assert "left out: id, note\n" in said
+
+
 def test_a_plan_that_states_too_little_is_told_by_the_exit_code(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

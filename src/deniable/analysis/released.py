@@ -18,7 +18,7 @@ from deniable.analysis.reading import opened
 from deniable.analysis.scores import scored
 from deniable.analysis.synthesis import synthetic_records
 from deniable.analysis.tables import Table
-from deniable.analysis.weights import adjusted
+from deniable.analysis.weights import adjusted, adjusted_within_strata
 from deniable.channels import Target
 from deniable.errors import DeniableError
 from deniable.estimation import CONFIDENCE
@@ -299,6 +299,8 @@ class Released:
 
         See `deniable.analysis.weights.adjusted`.
         """
+        if isinstance(self.plan, StratifiedPlan) and isinstance(self._protected, Protected):
+            return adjusted_within_strata(self.plan, self._protected)
         return adjusted(*self._by_clusters("weights"))
 
     def synthetic(self, records: int, seed: int = 0) -> pd.DataFrame:

@@ -9,6 +9,9 @@ from deniable.analysis.tables import Table
 from deniable.errors import DeniableError
 from deniable.plan import Plan
 from deniable.randomized_response import adjust, reports_categories
+from deniable.records import Microdata
+from deniable.release import StratifiedPlan
+from deniable.release.categorical import adjust_reports, estimate
 
 
 def adjusted(plan: Plan, protected: Protected) -> pd.DataFrame:
@@ -49,3 +52,17 @@ def adjusted(plan: Plan, protected: Protected) -> pd.DataFrame:
         name for cluster in ways if cluster not in clusters for name in cluster
     ]
     return answer
+
+
+def adjusted_within_strata(plan: StratifiedPlan, protected: Protected) -> pd.DataFrame:
+    """Return what `adjusted` does of `protected` records, each stratum of the `plan` by itself.
+
+    No column is left out: each stratum keeps its share of the records.
+    """
+    domain = plan.protocol.domain
+    read = [portion.codes for portion in protected.portions(domain.names)]
+    columns = tuple(np.concatenate([codes[name] for codes in read]) for name in domain.names)
+    reports = Microdata(domain, columns)
+    found = adjust_reports(plan.protocol, reports, estimate(plan.protocol, reports)).table()
+    found.attrs["left_out"] = []
+    return found

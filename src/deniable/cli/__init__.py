@@ -5,6 +5,7 @@ fault in what was given: a file, an option, a command. `docs/command-line.md` ha
 """
 
 import argparse
+import errno
 import io
 import os
 import sys
@@ -19,6 +20,7 @@ from deniable.errors import DeniableError, NoAnswerError, plain
 # Each subcommand imports what it needs when it runs: asking for help takes no time.
 
 NO_ANSWER, FAULT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -56,10 +58,13 @@ def _problem(options: argparse.Namespace) -> DeniableError | None:
         raise
     except DeniableError as error:
         return error
+    except MemoryError as error:
+        what = str(error).partition(" for an array")[0] or "for this"
+        return DeniableError(f"not enough memory ({what}); ask for less at a time")
     except OSError as error:
-        # A file that is written whole has the name that it is to have second.
         where = error.filename2 or error.filename or "the output"
-        return DeniableError(f"{where}: {error.strerror or error}; check the path")
+        remedy = "make room there" if error.errno in FULL else "check the path"
+        return DeniableError(f"{where}: {error.strerror or error}; {remedy}")
     return None
 
 

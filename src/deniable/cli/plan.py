@@ -121,7 +121,16 @@ def _text(plan: Plan) -> list[str]:
         + ", but for what is not covered" * bool(plan.not_covered),
         f"chosen from: {plan.chosen_from}",
         *(f"not covered: {each}" for each in plan.not_covered),
+        *_not_randomized(plan),
     ]
+
+
+def _not_randomized(plan: Plan) -> list[str]:
+    """Return what happens to the other columns."""
+    others = [each.name for each in plan.schema.columns if not each.randomized]
+    out = [name for name in others if name not in plan.passed]
+    lines = (("go out as they are: ", plan.passed), ("left out: ", out))
+    return [what + ", ".join(names) for what, names in lines if names]
 
 
 def _verify(options: argparse.Namespace) -> None:

@@ -9,7 +9,7 @@ import scipy
 
 from deniable.arrays import Floats
 from deniable.channels import refuse_bad_budget, rounded_down
-from deniable.errors import refuse_unknown
+from deniable.errors import DeniableError, refuse_unknown
 from deniable.plan.blocks import AskedTable, Block
 from deniable.plan.choosing import Mechanism, choose
 from deniable.randomized_response.budgets import split_budget
@@ -17,6 +17,7 @@ from deniable.randomized_response.budgets import split_budget
 Split = Literal["even", "size", "optimal"]
 Table = tuple[str, ...]
 LARGEST_SHARE = 30.0  # of one channel
+SMALLEST_SHARE = 1e-5  # of one channel, on average: below it floats cannot tell reports apart
 LEAST_SHARE = 1e-3  # of the epsilon of a record
 TINY = 1e-300  # so that no error at all has a logarithm
 POINTS = 13  # of a curve of error by epsilon, between which it is interpolated
@@ -49,12 +50,18 @@ def shares_of(
     Raises
     ------
     DeniableError
-        If epsilon is not above 0, or no block has two cells.
+        If epsilon is not above 0, or too small to be split, or no block has two cells.
     """
     refuse_unknown("way to split epsilon", how, get_args(Split))
     refuse_bad_budget(epsilon)
     sizes = [block.part.size for block in blocks]
     even = split_budget(epsilon, sizes)
+    least = SMALLEST_SHARE * sum(size > 1 for size in sizes)
+    if epsilon < least:
+        raise DeniableError(
+            f"epsilon is {epsilon}, of which nothing can be estimated from these columns; ask for "
+            f"{least:.2g} or more"
+        )
     if how == "even" or sum(size > 1 for size in sizes) == 1:
         return even
     by_size = split_budget(epsilon, sizes, "size")

@@ -26,7 +26,16 @@ MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 """Byte order marks, and the encodings that they tell; UTF-16's is the beginning of UTF-32's."""
-PACKED = ((b"\x1f\x8b", "gzip"), (b"PK\x03\x04", "ZIP or a spreadsheet"), (b"\xd0\xcf\x11", "XLS"))
+PACKED = (
+    (b"\x1f\x8b", "gzip"),
+    (b"PK\x03\x04", "ZIP or a spreadsheet"),
+    (b"\xd0\xcf\x11", "XLS"),
+    (b"$FL2", "SPSS"),
+    (b"$FL3", "SPSS"),
+    (b"<stata_dta>", "Stata"),
+    (b"SQLite format 3\0", "SQLite"),
+    (b"FEA1", "Feather of version 1"),
+)
 
 
 @dataclass(frozen=True)

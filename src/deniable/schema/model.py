@@ -1,5 +1,6 @@
 """What a file of records holds, column by column, as its owner declares it."""
 
+import re
 from collections import Counter
 from fractions import Fraction
 from functools import cached_property
@@ -261,7 +262,16 @@ def schema_from(values: Any, where: str = "the schema") -> Schema:
     try:
         return Schema.model_validate(values)
     except ValidationError as error:
-        raise DataError(message(where, fault_lines(error, Schema), MANUAL)) from None
+        lines = [_with_name(line, values.get("columns")) for line in fault_lines(error, Schema)]
+        raise DataError(message(where, lines, MANUAL)) from None
+
+
+def _with_name(line: str, columns: Any) -> str:
+    """Return the `line` of a fault with the name of the column before it."""
+    found = re.match(r"columns\[(\d+)\]", line)
+    own = columns[int(found[1])] if found else None
+    name = own.get("name") if isinstance(own, dict) else None
+    return f"column {shown(name)}: {line}" if isinstance(name, str) else line
 
 
 def read_schema(path: Path | str) -> Schema:

@@ -12,6 +12,7 @@ from .estimates import (
     SYNTHETIC_MARKS as SYNTHETIC_MARKS,
     adjust_reports as adjust_reports,
     describe_adjustment as describe_adjustment,
+    estimate as estimate,
     estimated_distributions as estimated_distributions,
     synthesize_release as synthesize_release,
 )

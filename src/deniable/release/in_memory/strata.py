@@ -178,8 +178,8 @@ class StratifiedPlan:
     @property
     def unit(self) -> str:
         """What `epsilon` is of."""
-        but = f" whose {' and '.join(self.protocol.strata)} stays as it is"
-        return f"the record of one respondent{but if self.protocol.strata else ''}"
+        but = f" who stays in a stratum of {' and '.join(self.protocol.strata)}"
+        return f"the whole record of one respondent{but if self.protocol.strata else ''}"
 
     @property
     def not_covered(self) -> tuple[str, ...]:
