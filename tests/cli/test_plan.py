@@ -3,6 +3,8 @@
 import json
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,17 @@ def test_a_plan_is_made_said_and_verified(folder: Path, capsys: pytest.CaptureFi
     assert (plan["order"], plan["epsilon"]["asked"]) == ("as_in_file", 2.0)
     assert main(["plan", "--verify", "plan.json"]) == 0
     assert "the plan holds" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_plan_that_is_split_evenly_starts_without_much_of_scipy() -> None:
+    code = (
+        "import sys; from deniable.cli import main\n"
+        "assert main('plan survey.yaml --epsilon 2 --out plan.json'.split()) == 0\n"
+        "assert not {'scipy.interpolate', 'scipy.optimize'} & {*sys.modules}\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_it_says_what_becomes_of_the_other_columns(

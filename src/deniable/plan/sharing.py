@@ -117,7 +117,7 @@ def _least(
 
 def _curve(
     block: Block, kind: Mechanism, part: Table, epsilon: float, blocks: int
-) -> scipy.interpolate.PchipInterpolator:
+) -> "scipy.interpolate.PchipInterpolator":
     """Return the logarithm of `Block.second_moments` by that of epsilon."""
     at = np.geomspace(epsilon * LEAST_SHARE / blocks, min(epsilon, LARGEST_SHARE), POINTS)
     moments = [block.second_moments(choose(block, each, kind).channel, part) for each in at]

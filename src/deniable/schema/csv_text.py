@@ -291,18 +291,21 @@ def _found_encoding(path: Path, start: bytes) -> str:
     if max(zeros) > len(start) / 8 and min(zeros) < max(zeros) / 8:
         # Every other byte of what is mostly ASCII; zeros everywhere are of no text.
         return "utf-16-le" if zeros[1] > zeros[0] else "utf-16-be"
-    fits = {each: codecs.getincrementaldecoder(each)() for each in ("utf-8", "cp1252")}
+    return next((name for name in ("utf-8", "cp1252") if _decodes(path, name)), "latin-1")
+
+
+def _decodes(path: Path, encoding: str) -> bool:
+    decoder = codecs.getincrementaldecoder(encoding)()
     with path.open("rb") as stream:
-        while fits:
-            raw = stream.read(BLOCK_BYTES)
-            for name, decoder in list(fits.items()):
-                try:
-                    decoder.decode(raw, final=not raw)
-                except UnicodeDecodeError:
-                    del fits[name]
-            if not raw or not fits or b"\0" in raw:  # which is refused when it is read
-                break
-    return next(iter(fits), "latin-1")
+        try:
+            while raw := stream.read(BLOCK_BYTES):
+                decoder.decode(raw)
+                if b"\0" in raw:  # which is refused when it is read
+                    return True
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+    return True
 
 
 def _found_delimiter(sample: str) -> str:
