@@ -18,7 +18,7 @@ from deniable.errors import DataError, shown
 from deniable.schema.faults import Faults
 
 BLOCK_BYTES = 1 << 21  # of a file, read at a time, a dozen ahead; no record may be longer
-LONGEST_WAIT = 10.0  # seconds
+LONGEST_WAIT, LET_GO = 10.0, 5e-3  # seconds
 SAMPLE_BYTES = 1 << 16
 DELIMITERS = ",;\t|"
 MARKS = (
@@ -203,6 +203,7 @@ class _Handle:
 def _await(gone: "weakref.ref[_Handle]") -> None:
     """Wait for threads that read ahead: a process that ends before them hangs or aborts."""
     until = time.monotonic() + LONGEST_WAIT
+    time.sleep(LET_GO)  # the last bytes that one read are let go later than the handle
     while gone() is not None and time.monotonic() < until:
         time.sleep(1e-4)
 
