@@ -186,6 +186,7 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
     "schema as plan": (PROTECT.replace("plan.json", "survey.yaml"), as_it_is, "no JSON"),
     # -- drafts
     "no header": (DRAFT, header("\n"), "line 1 is empty"),
+    "zeros after all": (DRAFT, lambda: os.truncate("survey.csv", 1 << 31), "line 202 has the char"),
     "no name": (DRAFT, header("person,,age,region,smokes,weight"), "column 2 has no name"),
     "newline in a name": (DRAFT, header('person,"s\nx",age,region,smokes,weight'), "on one line"),
     "escape in a name": (DRAFT, header(HEADER.replace("sex", "s\x1b[2Jx")), "control character"),

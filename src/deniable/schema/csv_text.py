@@ -4,6 +4,8 @@ import codecs
 import csv
 import io
 import re
+import time
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +18,7 @@ from deniable.errors import DataError, shown
 from deniable.schema.faults import Faults
 
 BLOCK_BYTES = 1 << 21  # of a file, read at a time, a dozen ahead; no record may be longer
+LONGEST_WAIT = 10.0  # seconds
 SAMPLE_BYTES = 1 << 16
 DELIMITERS = ",;\t|"
 MARKS = (
@@ -128,10 +131,13 @@ class CsvText:
             return "skip"
 
         types = dict.fromkeys(coded, pa.dictionary(pa.int32(), pa.string()))
-        rows, text = 1, _Utf8(self.path, self.encoding)
+        rows, text, reader = 1, _Utf8(self.path, self.encoding), None
+        handle = _Handle(text)
+        gone, source = weakref.ref(handle), pa.PythonFile(handle, mode="r")
+        del handle
         try:
             reader = arrow_csv.open_csv(
-                pa.PythonFile(text, mode="r"),
+                source,
                 # Without threads, rows of another length know their number.
                 read_options=arrow_csv.ReadOptions(
                     block_size=BLOCK_BYTES,
@@ -160,6 +166,10 @@ class CsvText:
                 raise DataError(f"{where}: {_reason(error)}") from None
         finally:
             text.close()
+            if reader is not None:
+                reader.close()
+            reader = source = None
+            _await(gone)
         # More lines than rows: a value has a line break, or a mark is open and swallowed records.
         if text.quotes % 2 or (text.quotes and text.lines > rows):
             self._refuse_open_quotation()
@@ -176,6 +186,25 @@ class CsvText:
                     f"{self.path}: line {line:,}: a quotation mark is left open, or stands inside "
                     f"a quoted value ({error}); close it, or write it twice"
                 ) from None
+
+
+class _Handle:
+    """What Arrow's threads read a text by; when it is gone, they are done with it."""
+
+    closed = False
+
+    def __init__(self, text: "_Utf8") -> None:
+        self.read = text.read
+
+    def close(self) -> None:
+        """Leave the text to whoever opened it."""
+
+
+def _await(gone: "weakref.ref[_Handle]") -> None:
+    """Wait for threads that read ahead: a process that ends before them hangs or aborts."""
+    until = time.monotonic() + LONGEST_WAIT
+    while gone() is not None and time.monotonic() < until:
+        time.sleep(1e-4)
 
 
 class _Utf8(io.RawIOBase):
@@ -259,7 +288,8 @@ def _found_encoding(path: Path, start: bytes) -> str:
         if start.startswith(mark):
             return name
     zeros = [start[each::2].count(0) for each in (0, 1)]
-    if max(zeros) > len(start) / 8:  # every other byte of what is mostly ASCII
+    if max(zeros) > len(start) / 8 and min(zeros) < max(zeros) / 8:
+        # Every other byte of what is mostly ASCII; zeros everywhere are of no text.
         return "utf-16-le" if zeros[1] > zeros[0] else "utf-16-be"
     return next((name for name in ("utf-8", "cp1252") if _decodes(path, name)), "latin-1")
 
@@ -270,6 +300,8 @@ def _decodes(path: Path, encoding: str) -> bool:
         try:
             while raw := stream.read(BLOCK_BYTES):
                 decoder.decode(raw)
+                if b"\0" in raw:  # which is refused when it is read
+                    return True
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
             return False
