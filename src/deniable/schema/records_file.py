@@ -96,6 +96,11 @@ class RecordsFile:
         return self._source.form
 
     @property
+    def expected(self) -> int:
+        """Number of records in the file, 0 if it is not known before they are read."""
+        return self._source.expected
+
+    @property
     def records(self) -> int:
         """Number of records kept; a pass is made if there was none."""
         if self._records is None:

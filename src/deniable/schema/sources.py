@@ -43,12 +43,15 @@ class Source(ABC):
         Of the columns, in their order.
     form : CsvForm
         Of what is no CSV file, that of one which Python writes.
+    expected : int
+        Number of records, 0 if it is not known before they are read.
     """
 
     where: str
     format: FileFormat
     types: Mapping[str, pa.DataType]
     form = CsvForm()
+    expected = 0
 
     @abstractmethod
     def pieces(
@@ -98,6 +101,7 @@ class _ParquetSource(Source):
                     f"{file}: other columns or types than in {self._paths[0].name} "
                     f"({listed(other) or 'another order'}); give all files of a folder the same"
                 )
+        self.expected = sum(pq.read_metadata(file).num_rows for file in self._paths)
 
     def pieces(
         self, coded: Sequence[str], plain: Sequence[str], faults: Faults, rows: int = PORTION
@@ -189,6 +193,7 @@ class _TableSource(Source):
 
     def __init__(self, table: pa.Table) -> None:
         self._table, self.where, self.format = table, "the table", FileFormat(kind="arrow")
+        self.expected = table.num_rows
         _refuse_bad_names(self.where, table.column_names)
         self.types = dict(zip(table.column_names, table.schema.types, strict=True))
 

@@ -57,6 +57,21 @@ def plan_of(order: Any = "permuted", accept: tuple[str, ...] = ()) -> Plan:
     return Plan(schema, protocol, 2.6, ("", "", ""), order=order, accept=accept)
 
 
+@pytest.mark.parametrize("order", ["permuted", "as_in_file"])
+def test_progress_knows_how_much_is_left(order: str, tmp_path: Path) -> None:
+    told = []
+    protect(
+        file_of(tmp_path),
+        plan_of(order),
+        tmp_path / "made",
+        progress=lambda *told_now: told.append(told_now),
+    )
+    assert {of for _, _, of in told} == {NUMBER}
+    ends = {what: done for what, done, _ in told}
+    steps = ["reading", "drawing"] + ["writing in random order"] * (order == "permuted")
+    assert ends == dict.fromkeys(steps, NUMBER)
+
+
 def test_types_and_order_of_columns_are_those_of_the_file(tmp_path: Path) -> None:
     protect(file_of(tmp_path), plan_of(accept=("weights_released",)), tmp_path / "made")
     table = pq.read_table(tmp_path / "made" / "public" / "protected.parquet")

@@ -97,8 +97,11 @@ def _write(plan: Plan, data: OwnRecords, draws: KeyedDraws, risk: Risk, path: Pa
             with tempfile.TemporaryDirectory(prefix=".order.", dir=path.parent) as scratch:
                 pa.default_memory_pool().release_unused()  # what the first pass left
                 ordered = in_order_of_key(drawn, draws, len(data), Path(scratch))
+                done = 0
                 for own, passed in ordered:
                     writer.write(reports.arrays(own, passed))
+                    done += len(own)
+                    data.progress("writing in random order", done, len(data))
         else:
             for own, passed in drawn:
                 writer.write(reports.arrays(own, passed))

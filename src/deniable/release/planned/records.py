@@ -35,7 +35,7 @@ class OwnRecords:
         self, file: RecordsFile, plan: Plan, ledger_key: bytes, progress: Progress = silent
     ) -> None:
         self.file, self.plan = file, plan
-        self._ledger_key, self._progress = ledger_key, progress
+        self._ledger_key, self.progress = ledger_key, progress
 
     @property
     def marks(self) -> Mapping[str, str]:
@@ -74,7 +74,7 @@ class OwnRecords:
     def _digested(self) -> tuple[Content, RecordDigests]:
         content = self._content()
         ledger = LedgerDigests(tuple(self.plan.protocol.domain), self._ledger_key)
-        for portion in self._told("reading", 0):
+        for portion in self._told("reading", self.file.expected):
             content.add(portion.codes, portion.passed)
             ledger.add(portion.codes, len(portion))
         return content, ledger.found()
@@ -87,4 +87,4 @@ class OwnRecords:
         for portion in self.file.portions():
             yield portion
             done += len(portion)
-            self._progress(what, done, of)
+            self.progress(what, done, of)
