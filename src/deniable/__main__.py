@@ -1,8 +1,6 @@
 """``python -m deniable``: the command line."""
 
-import sys
-
-from deniable.cli import main
+from deniable.cli import run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

@@ -11,8 +11,9 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 from deniable.cli.parser import parser
 from deniable.errors import DeniableError, NoAnswerError, plain
@@ -21,6 +22,19 @@ from deniable.errors import DeniableError, NoAnswerError, plain
 
 NO_ANSWER, FAULT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def run() -> NoReturn:
+    """Run the command line and leave at once, with its exit code.
+
+    Arrow's threads may still read a CSV file by Python's means: an interpreter that is taken apart
+    meanwhile aborts, or hangs.
+    """
+    code = main()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):
+            stream.flush()
+    os._exit(code)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -14,6 +14,11 @@ from deniable.files import write_table
 from deniable.plan import BEST, compare
 from deniable.schema import read_schema
 
+OF_NUMBERS = (
+    "These are errors of unbiased estimates. Of a number best takes a square wave: its reports "
+    "stay numbers, and its distribution is estimated with smoothing, which they do not show."
+)
+
 
 def run(options: argparse.Namespace) -> None:
     """Compare, print table and recommendation; write them and a picture if `options` ask for it.
@@ -51,7 +56,10 @@ def run(options: argparse.Namespace) -> None:
     print(f"{found.records:,} records; root mean squared errors that randomization adds to shares")
     rows = [[as_text(value) for value in row] for row in shown[order].to_numpy().tolist()]
     print("\n".join(aligned(order, rows)))
-    print(*found.repeated, sep="\n")
+    told = [*found.repeated]
+    if any(column.kind == "numeric" for column in schema.randomized):
+        told.append(OF_NUMBERS)
+    print(*told, sep="\n")
     print("", "Recommended, by the least error:", sep="\n")
     best = found.table[found.table["recommended"]].to_dict("records")
     for why, way in zip(found.recommendation, best, strict=True):

@@ -59,6 +59,8 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
     made = options.synthetic is not None or options.adjusted_weights
     if made and (options.out is None or options.out.suffix not in (".csv", ".parquet")):
         error("argument --out: give a file .csv or .parquet for the records that are made")
+    if options.out is not None and options.out.resolve().parent == options.public.resolve():
+        error(f"argument --out: {options.public} stays as it was published; name a file elsewhere")
     if options.synthetic is not None and options.synthetic < 1:
         error(f"argument --synthetic: {options.synthetic} records; ask for at least 1")
     if options.seed < 0:

@@ -168,7 +168,7 @@ def _add_compare(commands: Any) -> None:
     parser.add_argument(
         "--public", action="store_true", help="by uniform distributions, not true ones"
     )
-    parser.add_argument("--out", type=Path, metavar="DIR", help="for compare.csv, .png and .svg")
+    parser.add_argument("--out", type=_path, metavar="DIR", help="for compare.csv, .png and .svg")
     _add_tables(parser)
 
 
@@ -203,7 +203,7 @@ def _add_plan(commands: Any) -> None:
     )
     parser.add_argument("schema", metavar="SCHEMA.yaml", type=Path, nargs="?")
     parser.add_argument("--epsilon", type=float, metavar="E", help="of the whole record")
-    parser.add_argument("--out", type=Path, metavar="PLAN.json")
+    parser.add_argument("--out", type=_path, metavar="PLAN.json")
     parser.add_argument("--verify", type=Path, metavar="PLAN.json", help="verify this plan instead")
     parser.add_argument(
         "--split",
@@ -243,10 +243,10 @@ def _add_protect(commands: Any) -> None:
     parser.set_defaults(parser=parser)
     parser.add_argument("file", metavar="FILE", type=Path, help="CSV, Parquet or Arrow")
     parser.add_argument("plan", metavar="PLAN.json", type=Path, help="what deniable plan made")
-    parser.add_argument("--out", required=True, type=Path, help="the release's folder")
+    parser.add_argument("--out", required=True, type=_path, help="the release's folder")
     parser.add_argument("--name", help="of the release; by default the folder's")
     parser.add_argument(
-        "--ledger", type=Path, help="where epsilons are counted; by default beside the folder"
+        "--ledger", type=_path, help="where epsilons are counted; by default beside the folder"
     )
     parser.add_argument("--consent", help="the words that a population's next release needs")
     parser.add_argument(
@@ -303,7 +303,9 @@ def _add_estimate(commands: Any) -> None:
         "--seed", type=int, default=0, help="of synthetic records and Monte Carlo tests (0)"
     )
     parser.add_argument("--format", choices=("text", "csv", "json", "html"), default="text")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="where to write; else it is shown")
+    parser.add_argument(
+        "--out", type=_path, metavar="FILE", help="where to write; else it is shown"
+    )
 
 
 def _add_channel(commands: Any) -> None:
@@ -375,6 +377,8 @@ def _add_design(commands: Any) -> None:
 def _path(text: str) -> Path:
     if not text.isprintable():
         raise argparse.ArgumentTypeError(f"{shown(text)} has characters that cannot be shown")
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty; give a path")
     return Path(text)
 
 

@@ -11,7 +11,7 @@ from deniable.errors import DeniableError
 from deniable.files import read_table
 from deniable.plan import read_plan
 from deniable.release import KeyPlace, Ledger, epsilon_text
-from deniable.release.planned import protect
+from deniable.release.planned import RECORDS, protect
 
 BETWEEN = 0.5  # seconds between lines of progress
 
@@ -51,6 +51,8 @@ def run(options: argparse.Namespace) -> None:
     for said in plan.not_covered:
         print(f"not covered: {said}")
     risk = read_table(options.out / "private" / "risk.csv")
+    for row in risk[risk["about"] == RECORDS].to_dict("records"):
+        print(f"{row['measure']}: {row['before']:.0f}")
     for row in risk[risk["about"].isin(plan.passed)].to_dict("records"):
         print(f"column {row['about']}: {row['measure']}: {row['before']:.0f}")
 

@@ -43,6 +43,11 @@ class Portion:
 class RecordsFile:
     """Records of a `source`, read by their `schema`, with columns `passed` on; `open` makes one.
 
+    Attributes
+    ----------
+    left_out : int
+        Number of records that the last pass left out, for missing values.
+
     Examples
     --------
     >>> table = pa.table({"sex": ["F", "M", "M"]})
@@ -57,6 +62,7 @@ class RecordsFile:
         self._source = source
         self._passed = [schema[name] for name in passed]
         self._records: int | None = None
+        self.left_out = 0
         self._coders = _coders(source, schema)
 
     @classmethod
@@ -126,11 +132,12 @@ class RecordsFile:
         DataError
             As `check`, when all records are read: after the first fault nothing more is yielded.
         """
-        faults, kept = Faults(), 0
+        faults, kept, read = Faults(), 0, 0
         coded = [column.name for column in self.schema.randomized]
         plain = [column.name for column in self._passed]
         for piece in self._source.pieces(coded, plain, faults, rows):
             portion = self._portion(piece, kept, faults)
+            read += piece.batch.num_rows
             if faults:
                 continue
             for start in range(0, len(portion), rows):
@@ -139,7 +146,7 @@ class RecordsFile:
         faults.raise_if_any()
         if not kept:
             raise DataError(f"{self._source.where}: no records; give a file with at least one")
-        self._records = kept
+        self._records, self.left_out = kept, read - kept
 
     def _portion(self, piece: Piece, first: int, faults: Faults) -> Portion:
         codes: dict[str, Codes] = {}

@@ -73,6 +73,8 @@ def test_groups_have_one_size(order: str, tmp_path: Path, monkeypatch: pytest.Mo
     table = pa.table({"sex": sexes(slice(100, 150)), "person": people})
     file = written(table, "parquet", tmp_path, 70)
     protect(file, plan_of("parquet", order, "drop"), tmp_path / "made")
+    told = pd.read_csv(tmp_path / "made" / "private" / "risk.csv").set_index("about")
+    assert told.loc["all records", "before"] == 50
     metadata = pq.read_metadata(tmp_path / "made" / "public" / "protected.parquet")
     sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
     assert sizes == [64] * 13 + [18]

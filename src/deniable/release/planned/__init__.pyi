@@ -4,4 +4,5 @@ from .protecting import (
     protect as protect,
 )
 from .records import OwnRecords as OwnRecords
+from .risk import RECORDS as RECORDS
 from .writing import Reports as Reports

@@ -118,3 +118,4 @@ def _drawn(plan: Plan, data: OwnRecords, draws: KeyedDraws, risk: Risk) -> Drawn
         passed = {name: portion.passed[name] for name in plan.passed}
         risk.add(portion.codes, true, reports, passed)
         yield reports, passed
+    risk.left_out = data.file.left_out

@@ -4,7 +4,8 @@ Rows of one table, in the columns ``about``, ``measure``, ``before``, ``after``:
 share of values that are reported as they are and the largest posterior probability of its most
 exposed categories; of the declared keys how many records are alone with theirs, or with few
 others, and how probable it is that a match by them is right. Of columns that go out as they are,
-how many values they have, and how many of these one record alone has.
+how many values they have, and how many of these one record alone has. And how many records were
+left out.
 
 Where reports are no categories, an intruder takes each for the category that gives it most often,
 in the middle of those that do so alike.
@@ -31,6 +32,7 @@ from deniable.release.planned.values import Values
 
 LARGEST_MATRIX = 1 << 22
 MOST_KEY_CELLS = 1 << 21
+RECORDS = "all records"
 EXPOSED = 3  # categories shown of a column
 FEW = (1, 2, 4)
 ALIKE = 1e-12  # relative: probabilities that differ by less are the same
@@ -45,6 +47,11 @@ class Risk:
     keys : sequence of str
         Columns that an intruder is taken to know.
 
+    Attributes
+    ----------
+    left_out : int
+        Number of records that were left out for missing values.
+
     Raises
     ------
     DeniableError
@@ -55,7 +62,7 @@ class Risk:
         self._protocol, self._keys = plan.protocol, tuple(keys)
         self._true = {name: np.zeros(size, dtype=np.int64) for name, size in self._sizes().items()}
         self._same = dict.fromkeys(self._true, 0)
-        self._records = 0
+        self._records = self.left_out = 0
         self._before: Counts | None = None
         self._after: Counts | None = None
         self._released = {name: Values() for name in plan.passed}
@@ -106,6 +113,8 @@ class Risk:
             rows += [(name, measure, number, number) for measure, number in values.told()]
         if self._before is not None:
             rows += self._of_keys(self._before)
+        if self.left_out:
+            rows.append((RECORDS, "records left out for missing values", self.left_out, 0))
         return pd.DataFrame(rows, columns=["about", "measure", "before", "after"])
 
     def _sizes(self) -> dict[str, int]:
