@@ -21,4 +21,4 @@ from .records_file import (
     RecordsFile as RecordsFile,
 )
 from .sources import open_source as open_source
-from .types import type_named as type_named
+from .types import plain_type as plain_type, type_named as type_named

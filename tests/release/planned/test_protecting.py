@@ -5,13 +5,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from deniable.analysis import Released
 from deniable.channels import KeepOrReplace, SquareWave, SubsetSelection
 from deniable.cli import main
 from deniable.errors import DeniableError
-from deniable.plan import Plan, write_plan
+from deniable.plan import Plan, make_plan, write_plan
 from deniable.randomized_response import Protocol
 from deniable.release import Ledger
 from deniable.release.planned import protect
@@ -233,3 +235,22 @@ def test_records_that_few_are_like_are_counted_by_hand(tmp_path: Path) -> None:
     assert risk["records alone with their keys"] == 1
     assert risk["records with up to 2 alike"] == 3
     assert risk["records with up to 4 alike"] == 3
+
+
+def test_zones_that_parquet_itself_does_not_know_are_kept(tmp_path: Path) -> None:
+    zone = pa.timestamp("ms", "Europe/Berlin")
+    hours = pa.array([0, 3_600_000]).cast(pa.timestamp("ms", "UTC")).cast(zone)
+    sexes = pa.array(["F", "M"] * 50).dictionary_encode()
+    table = pa.table({"at": hours.take(pa.array([0, 1] * 50)), "sex": sexes})
+    pq.write_table(table, tmp_path / "times.parquet")
+    at: dict[str, Any] = {"name": "at", "kind": "categorical", "type": str(zone)}
+    at["categories"] = hours.cast(pa.string()).to_pylist()
+    schema = schema_from(
+        {"format": "deniable-schema", "version": 1, "population": "people"}
+        | {"file": {"kind": "parquet"}, "columns": [at, COLUMNS[0]]}
+    )
+    protect(tmp_path / "times.parquet", make_plan(schema, 2.0), tmp_path / "made")
+    protected = pq.read_table(tmp_path / "made" / "public" / "protected.parquet")
+    assert protected.schema.types == [zone, pa.string()]
+    assert set(protected["at"].to_pylist()) == set(table["at"].to_pylist())
+    assert len(Released(tmp_path / "made" / "public").margins("at")) == 2

@@ -1,5 +1,6 @@
 """The protected file: portions of reports, in the format, order and types of the true file."""
 
+import base64
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq
 from deniable.plan import Plan, reported_columns
 from deniable.records import Microdata
 from deniable.release.planned.csv_file import CsvFile
-from deniable.schema import CsvForm, FileFormat
+from deniable.schema import CsvForm, FileFormat, plain_type
 
 GROUP = 1 << 18  # records of a row group of Parquet, of a batch of Arrow
 
@@ -115,9 +116,15 @@ class _Groups:
             return pa.ipc.new_file(self._path, schema)
         # Types as Parquet has them: dictionaries are a way to store text, no type of their own.
         # Every group of random reports has all values, so that statistics would help nobody.
-        return pq.ParquetWriter(
+        writer = pq.ParquetWriter(
             self._path, schema, compression="zstd", store_schema=False, write_statistics=False
         )
+        if any(pa.types.is_timestamp(kind) for kind in schema.types):
+            # Parquet itself knows no zone but UTC.
+            plain = pa.schema([(each.name, plain_type(each.type)) for each in schema])
+            said = base64.b64encode(plain.serialize().to_pybytes())
+            writer.add_key_value_metadata({"ARROW:schema": said})
+        return writer
 
     def close(self) -> None:
         """End the file."""
