@@ -42,7 +42,6 @@ class MaskingPlan:
     accept : sequence of str
         Names of what fails of the method: ``no_epsilon_for_records`` where there are clusters, for
         ``idp_cbls`` ``true_values_released`` too.
-
     bins : int, 2 to 1,000
         Of equal width, in each histogram.
 
