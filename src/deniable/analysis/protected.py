@@ -97,6 +97,7 @@ class Protected:
         passed = [column for column in plan.schema.columns if column.name in plan.passed]
         self._decimals = {each.name: each.decimal for each in passed if each.kind == "weight"}
         self._texts = {each.name: each for each in reported_columns(written)}
+        self._known: dict[tuple[str | None, tuple[str, ...]], Counted] = {}
         for name in (*self._reports, *plan.passed):
             if name not in self._source.types:
                 raise DataError(
@@ -131,10 +132,17 @@ class Protected:
         return table_within_strata(self._plan.protocol, names)
 
     def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
-        """Return `tables` of reports counted, each flat, from one pass over the file.
+        """Return `tables` of reports counted, each flat; of each the file is read once.
 
         For the `weight` see `portions`.
         """
+        asked = {(weight, table.names): table for table in tables}
+        new = {key: table for key, table in asked.items() if key not in self._known}
+        if new:
+            self._known |= zip(new, self._count(list(new.values()), weight), strict=True)
+        return [self._known[weight, table.names] for table in tables]
+
+    def _count(self, tables: Sequence[Domain], weight: str | None) -> list[Counted]:
         found = [np.zeros((1 if weight is None else 2, table.size)) for table in tables]
         records = 0
         for portion in self.portions({name for table in tables for name in table.names}, weight):

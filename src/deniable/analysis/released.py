@@ -12,7 +12,7 @@ from deniable.analysis.collected import Collected
 from deniable.analysis.independence import tested
 from deniable.analysis.masked import Masked
 from deniable.analysis.numbers import SHARES, summarized
-from deniable.analysis.protected import Counted, Protected
+from deniable.analysis.protected import Protected
 from deniable.analysis.queries import Query, answered, parsed_query
 from deniable.analysis.reading import opened
 from deniable.analysis.scores import scored
@@ -68,7 +68,6 @@ class Released:
         self.plan, self._protected = opened(public, plan)
         columns = () if isinstance(self.plan, MaskingPlan) else self.plan.schema.randomized
         self._columns = {column.name: column for column in columns}
-        self._known: dict[tuple[str | None, tuple[str, ...]], Counted] = {}
 
     @property
     def domain(self) -> Domain:
@@ -80,7 +79,7 @@ class Released:
         """Number of protected records, or of clients that answered."""
         if not isinstance(self._protected, Protected):
             return self._protected.records
-        return self._counted([self._table(self.domain.names[:1])])[0].records
+        return self._protected.count([self._table(self.domain.names[:1]).reports])[0].records
 
     def margins(
         self,
@@ -165,7 +164,7 @@ class Released:
                     f"column {name!r} is not numeric; numeric are {', '.join(numeric) or 'none'}"
                 )
         tables = [self._table([name]) for name in wanted]
-        found = self._counted(tables, weight)
+        found = self._protected.count([table.reports for table in tables], weight)
         parts = [
             summarized(self._columns[name], table, counted, quantiles, asked)
             for name, table, counted in zip(wanted, tables, found, strict=True)
@@ -353,22 +352,16 @@ class Released:
         table.refuse_too_large()
         return table
 
-    def _counted(self, tables: Sequence[Table], weight: str | None = None) -> list[Counted]:
-        """Return counts of reports, from one pass over the file for all that are not known yet."""
-        known = self._known
-        new = {(weight, table.reports.names): table.reports for table in tables}
-        new = {key: reports for key, reports in new.items() if key not in known}
-        if new:
-            known |= zip(new, self._protected.count(list(new.values()), weight), strict=True)
-        return [known[weight, table.reports.names] for table in tables]
-
     def _estimated(
         self, tables: Sequence[Table], weight: str | None, asked: Asked
     ) -> list[dict[str, Any]]:
-        self._counted([table for table in tables if table.countable], weight)  # in one pass
+        source = self._protected
+        together = [table.reports for table in tables if table.countable]
+        apart = [side.reports for table in tables if not table.countable for side in table.sides]
+        source.count([*together, *apart], weight)  # in one pass
         return [
-            estimated(table, self._counted([table], weight)[0], asked)
+            estimated(table, source.count([table.reports], weight)[0], asked)
             if table.countable
-            else scored(table, self._protected, weight, asked)
+            else scored(table, source, weight, asked)
             for table in tables
         ]
