@@ -177,12 +177,12 @@ class Protocol:
         `records` are those numbered so in the whole file; by default the first ones.
         """
         reported: dict[str, Codes] = {}
-        for cluster, channel in zip(self.clusters, self.channels, strict=True):
+        ways = zip(self.clusters, self.channels, self._reports, strict=True)
+        for cluster, channel, domain in ways:
             own = [data.column(name) for name in cluster]
             # One column's codes are its cells; they stay in their small type.
             cells = own[0] if len(own) == 1 else self.domain.project(cluster).ravel(own)
             reports = channel.report(cells, chance, cluster, records)
-            domain = self.reported_as(cluster)
             reported.update(zip(domain.names, domain.unravel(reports), strict=True))
         ordered = data.domain if all(map(reports_categories, self.channels)) else self.report_domain
         columns = tuple(reported[name] for name in ordered.names)
@@ -190,13 +190,19 @@ class Protocol:
 
     def reported_as(self, cluster: Sequence[str]) -> Domain:
         """Return of what a `cluster`'s reports are: its attributes, or what `as_reports` says."""
-        return as_reports(self.domain.project(cluster), self.channel_of(cluster))
+        return self._reports[self.clusters.index(tuple(cluster))]
+
+    @cached_property
+    def _reports(self) -> tuple[Domain, ...]:
+        # Once: a channel may have tens of thousands of reports, each with a name.
+        pairs = zip(self.clusters, self.channels, strict=True)
+        return tuple(as_reports(self.domain.project(names), channel) for names, channel in pairs)
 
     @cached_property
     def report_domain(self) -> Domain:
         """Of what a randomized file is, each cluster where its first attribute is."""
         own = {name: cluster for cluster in self.clusters for name in cluster}
-        of_cluster = {cluster: self.reported_as(cluster) for cluster in self.clusters}
+        of_cluster = dict(zip(self.clusters, self._reports, strict=True))
         found: dict[str, Attribute] = {}
         for name in self.domain.names:
             reports = of_cluster[own[name]]
