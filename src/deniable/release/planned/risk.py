@@ -163,17 +163,21 @@ class Risk:
         channels = [self._cluster_of(name)[1] for name in self._keys]
         if all(each.size * each.reports <= LARGEST_MATRIX for each in channels):
             self._after = np.zeros(domain.size, dtype=np.int64)
+            self._likeliest = {
+                cluster: likeliest_cells(channel)
+                for cluster in _within(self._protocol, self._keys)
+                if not reports_categories(channel := self._protocol.channel_of(cluster))
+            }
 
     def _taken_for(self, reports: Microdata) -> Microdata:
         """Return what an intruder takes the reports for, of the keys."""
         columns: dict[str, Codes] = {}
         for cluster in _within(self._protocol, self._keys):
-            channel = self._protocol.channel_of(cluster)
-            if reports_categories(channel):
+            if cluster not in self._likeliest:
                 columns |= {name: reports.column(name) for name in cluster}
                 continue
             (reported,) = self._protocol.reported_as(cluster).names
-            cells = likeliest_cells(channel)[reports.column(reported)]
+            cells = self._likeliest[cluster][reports.column(reported)]
             part = self._protocol.domain.project(cluster)
             columns |= dict(zip(part.names, part.unravel(cells), strict=True))
         domain = self._protocol.domain.project(self._keys)
