@@ -61,7 +61,7 @@ def bare(source: Path, target: Path) -> None:
 
 def draw(source: Path, plan_file: Path, folder: Path) -> None:
     """Measure the pass that randomizes; the first pass goes before it."""
-    from deniable.plan import read_plan  # noqa: PLC0415 - bare is measured without
+    from deniable.plans import read_plan  # noqa: PLC0415 - bare is measured without
     from deniable.release import LANES, ReleaseKey  # noqa: PLC0415
     from deniable.release.planned import OwnRecords, planned_release  # noqa: PLC0415
     from deniable.schema import RecordsFile  # noqa: PLC0415

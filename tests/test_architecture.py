@@ -28,7 +28,7 @@ LAYERS = (
     ("estimation", "privacy", "design.programs"),
     ("contingency", "idp", "randomized_response", "rrba", "study"),
     ("idp.audit", "design"),
-    ("pram", "plan"),
+    ("pram", "plans"),
     ("release",),
     (
         "release.categorical",

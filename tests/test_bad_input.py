@@ -26,7 +26,7 @@ from deniable.datasets.manifest import load_manifest
 from deniable.design import read_specification
 from deniable.errors import ChannelError, DataError, DeniableError
 from deniable.pipeline import refuse_repeated_keys
-from deniable.plan import Plan, plan_from, read_plan
+from deniable.plans import Plan, plan_from, read_plan
 from deniable.randomized_response import Protocol
 from deniable.records import Attribute, Domain, Microdata, read_parquet
 from deniable.schema import read_schema, schema_from

@@ -30,7 +30,7 @@ from deniable.datasets.manifest import load_manifest
 from deniable.design import read_specification
 from deniable.errors import DeniableError
 from deniable.pipeline import refuse_repeated_keys, validate
-from deniable.plan import Plan, plan_from, read_plan
+from deniable.plans import Plan, plan_from, read_plan
 from deniable.randomized_response import Protocol
 from deniable.schema import RecordsFile, draft_schema, read_schema, schema_from
 from deniable.validation import read_yaml

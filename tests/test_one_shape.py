@@ -15,7 +15,7 @@ from deniable import channels
 from deniable.channels import Channel
 from deniable.errors import DeniableError
 from deniable.idp.audit import ALL, AS_IT_RUNS
-from deniable.plan import KINDS, Plan
+from deniable.plans import KINDS, Plan
 from deniable.pram import StratifiedProtocol, pram_matrix
 from deniable.privacy import exact_epsilon
 from deniable.randomized_response import Protocol

@@ -30,7 +30,7 @@ The folders, ground first; what each hands on stands in its stub:
 - `deniable.sampling`: where chance comes from, exact draws, Laplace noise
 - `deniable.channels`: randomization matrices: draws, estimates, epsilon; as JSON and CSV
 - `deniable.schema`: what a file of one's own holds
-- `deniable.plan`: what is done to each of its columns, at an exact epsilon of the record
+- `deniable.plans`: what is done to each of its columns, at an exact epsilon of the record
 - `deniable.analysis`: estimates from what was released, and from nothing else
 - `deniable.estimation`: from reports to distributions, intervals, survey weights, errors
 - `deniable.privacy`: claimed against exact epsilon; breaches, amplification, linkage

@@ -6,7 +6,7 @@ from . import (
     design as design,
     estimation as estimation,
     idp as idp,
-    plan as plan,
+    plans as plans,
     pram as pram,
     privacy as privacy,
     randomized_response as randomized_response,
@@ -43,7 +43,7 @@ from .estimation import (
     survey_estimate as survey_estimate,
     weighted_intervals as weighted_intervals,
 )
-from .plan import (
+from .plans import (
     Plan as Plan,
     compare as compare,
     make_plan as make_plan,

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from deniable.arrays import Codes
 from deniable.channels import Channel, KeepOrReplace, ProductChannel, SquareWave, SubsetSelection
 from deniable.files import sha256, write_text
-from deniable.plan import Plan, reported_columns, write_plan
+from deniable.plans import Plan, reported_columns, write_plan
 from deniable.randomized_response import Protocol
 from deniable.records import Microdata
 from deniable.sampling import KeyedDraws

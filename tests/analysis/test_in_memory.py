@@ -6,7 +6,7 @@ import pytest
 
 import deniable
 from deniable.errors import DataError
-from deniable.plan import KINDS, Kind, Plan
+from deniable.plans import KINDS, Kind, Plan
 from deniable.pram import pram_matrix
 from deniable.randomized_response import Protocol, rr_channel
 from deniable.schema import RecordsFile

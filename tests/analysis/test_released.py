@@ -22,7 +22,7 @@ from deniable.analysis.answers import cells_as_columns
 from deniable.channels import DenseChannel, HadamardResponse, laplace_channel
 from deniable.errors import DeniableError
 from deniable.files import sha256, write_text
-from deniable.plan import Plan
+from deniable.plans import Plan
 from deniable.randomized_response import Protocol
 from deniable.records import Microdata
 from deniable.release.planned import protect

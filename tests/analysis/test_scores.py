@@ -11,7 +11,7 @@ from tests.analysis.public_folders import survey_plan, survey_truth
 import deniable
 from deniable.analysis import Released, independence, tables
 from deniable.channels import KeepOrReplace, SubsetSelection
-from deniable.plan import Plan
+from deniable.plans import Plan
 from deniable.randomized_response import Protocol
 from deniable.records import Attribute, Domain
 

@@ -14,7 +14,7 @@ from deniable.analysis import Released, tables
 from deniable.arrays import Codes, Flags, Floats
 from deniable.channels import Channel, DenseChannel
 from deniable.errors import DeniableError
-from deniable.plan import Plan
+from deniable.plans import Plan
 from deniable.randomized_response import Protocol
 from deniable.schema import Schema, schema_from
 

@@ -17,7 +17,7 @@ from deniable import __version__
 from deniable.channels import DenseChannel, KeepOrReplace
 from deniable.channels.files import write_channel
 from deniable.cli import main
-from deniable.plan import KINDS
+from deniable.plans import KINDS
 
 ROOT = Path(__file__).resolve().parents[2]
 F = Fraction

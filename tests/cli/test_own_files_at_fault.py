@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from deniable.cli import main
-from deniable.plan import make_plan, write_plan
+from deniable.plans import make_plan, write_plan
 from deniable.schema import read_schema
 
 LONGEST_WAIT = 5.0  # seconds

@@ -14,7 +14,7 @@ from deniable.analysis.tables import Table
 from deniable.arrays import Codes, Counts, Floats
 from deniable.errors import DataError, shown
 from deniable.estimation import WeightedCounts
-from deniable.plan import Plan, reported_columns
+from deniable.plans import Plan, reported_columns
 from deniable.records import Domain, shortened
 from deniable.release import StratifiedPlan
 from deniable.schema import Faults, open_source, weights_of

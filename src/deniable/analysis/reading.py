@@ -7,7 +7,7 @@ from deniable.analysis.collected import Collected
 from deniable.analysis.masked import Masked
 from deniable.analysis.protected import Protected
 from deniable.errors import DataError, DeniableError, shown
-from deniable.plan import Plan, read_plan
+from deniable.plans import Plan, read_plan
 from deniable.release import (
     AnyPlan,
     CollectionPlan,

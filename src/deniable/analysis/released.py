@@ -22,7 +22,7 @@ from deniable.analysis.weights import adjusted, adjusted_within_strata
 from deniable.channels import Target
 from deniable.errors import DeniableError
 from deniable.estimation import CONFIDENCE
-from deniable.plan import Plan
+from deniable.plans import Plan
 from deniable.records import Domain
 from deniable.release import AnyPlan, CollectionPlan, MaskingPlan, StratifiedPlan
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 from deniable.analysis.answers import consistent
 from deniable.analysis.protected import Protected
 from deniable.analysis.tables import Table
-from deniable.plan import Plan
+from deniable.plans import Plan
 from deniable.randomized_response import synthesize
 from deniable.schema import MISSING, type_named
 

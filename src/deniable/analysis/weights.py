@@ -7,7 +7,7 @@ from deniable.analysis.answers import consistent
 from deniable.analysis.protected import Protected
 from deniable.analysis.tables import Table
 from deniable.errors import DeniableError
-from deniable.plan import Plan
+from deniable.plans import Plan
 from deniable.randomized_response import adjust, reports_categories
 from deniable.records import Microdata
 from deniable.release import StratifiedPlan

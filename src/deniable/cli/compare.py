@@ -11,7 +11,7 @@ from deniable.cli.answers import aligned
 from deniable.cli.plan import columns_of, priors
 from deniable.errors import DeniableError
 from deniable.files import write_table
-from deniable.plan import BEST, compare
+from deniable.plans import BEST, compare
 from deniable.schema import read_schema
 
 OF_NUMBERS = (
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> None:
     """
     if options.out:  # an extra that is missing is told before the work is done
         from deniable.display import save  # noqa: PLC0415 - seldom needed, slow to import
-        from deniable.plan import draw  # noqa: PLC0415
+        from deniable.plans import draw  # noqa: PLC0415
     schema = read_schema(options.schema)
     if options.out and options.out.exists() and not options.out.is_dir():
         raise DeniableError(f"{options.out}: a file is there already; name another folder")

@@ -10,7 +10,7 @@ from deniable.analysis import Released, as_text, for_reading, notes_on, page
 from deniable.cli.answers import to_json
 from deniable.errors import plain
 from deniable.files import write_table, write_text, written_whole
-from deniable.plan import Plan
+from deniable.plans import Plan
 from deniable.release import epsilon_text
 
 Answers = dict[str, pd.DataFrame]

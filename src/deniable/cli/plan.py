@@ -10,7 +10,7 @@ from deniable.arrays import Floats
 from deniable.channels import read_prior
 from deniable.cli.answers import aligned, number
 from deniable.errors import DeniableError, refuse_unknown
-from deniable.plan import KINDS, Mechanism, Plan, make_plan, read_plan, verify_plan, write_plan
+from deniable.plans import KINDS, Mechanism, Plan, make_plan, read_plan, verify_plan, write_plan
 from deniable.privacy import largest_posterior
 from deniable.schema import RecordsFile, Schema, read_schema
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from deniable.errors import DeniableError
 from deniable.files import read_table
-from deniable.plan import read_plan
+from deniable.plans import read_plan
 from deniable.release import KeyPlace, Ledger, epsilon_text
 from deniable.release.planned import RECORDS, protect
 

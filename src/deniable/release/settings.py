@@ -18,7 +18,7 @@ from deniable.study import Coverage, Epsilon, Probability, Share, Values
 from deniable.validation import Name, Strict
 
 if TYPE_CHECKING:  # a run's start reads settings and computes nothing
-    from deniable.plan import Plan
+    from deniable.plans import Plan
 
 NETWORK_FILES = "networks/"
 """What names of data drawn from a network (`deniable.datasets.networks.FILES`) begin with."""
@@ -176,7 +176,7 @@ class OwnFile(Strict):
 
 
 class PlannedRelease(FileRelease):
-    """A file of one's own, by a plan (`deniable.plan`) or by an epsilon, from which a plan is made.
+    """A file of one's own, by a plan (`deniable.plans`) or by an epsilon, from which a plan is made.
 
     Attributes
     ----------
@@ -221,7 +221,7 @@ class PlannedRelease(FileRelease):
             If it is none, states what it does not do, or cannot be made.
         """
         # A run's start computes nothing.
-        from deniable.plan import make_plan, plan_from, read_plan  # noqa: PLC0415
+        from deniable.plans import make_plan, plan_from, read_plan  # noqa: PLC0415
         from deniable.schema import read_schema  # noqa: PLC0415
 
         if isinstance(self.plan, str):

@@ -12,7 +12,7 @@ from hypothesis import example, given, strategies as st
 
 from deniable import Released, protect
 from deniable.errors import DataError
-from deniable.plan import make_plan
+from deniable.plans import make_plan
 from deniable.release.planned import csv_file
 from deniable.release.planned.csv_file import CsvFile
 from deniable.schema import CsvForm, FileFormat, open_source, schema_from

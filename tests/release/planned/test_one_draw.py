@@ -15,7 +15,7 @@ import pytest
 from tests.release.small_releases import NamedKeys, content, killed_at_random, known_key
 
 from deniable.errors import DeniableError
-from deniable.plan import Plan, make_plan
+from deniable.plans import Plan, make_plan
 from deniable.release import Ledger
 from deniable.release.planned import protect
 from deniable.schema import schema_from

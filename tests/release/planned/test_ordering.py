@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from tests.release.small_releases import known_key
 
-from deniable.plan import make_plan
+from deniable.plans import make_plan
 from deniable.records import Attribute, Domain, Microdata
 from deniable.release.planned import ordering, protect
 from deniable.release.planned.writing import Reports

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from deniable.channels import KeepOrReplace, SubsetSelection
-from deniable.plan import Plan
+from deniable.plans import Plan
 from deniable.randomized_response import Protocol
 from deniable.release import ReleaseKey
 from deniable.release.planned.design import designed, protected

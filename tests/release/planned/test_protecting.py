@@ -13,7 +13,7 @@ from deniable.analysis import Released
 from deniable.channels import KeepOrReplace, SquareWave, SubsetSelection
 from deniable.cli import main
 from deniable.errors import DeniableError
-from deniable.plan import Plan, make_plan, write_plan
+from deniable.plans import Plan, make_plan, write_plan
 from deniable.randomized_response import Protocol
 from deniable.release import Ledger
 from deniable.release.planned import protect

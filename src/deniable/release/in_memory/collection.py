@@ -43,7 +43,7 @@ class CollectionPlan:
     block : int, at least 1
         Clients that are sent the same table.
     accept : sequence of str
-        Names of findings; see `deniable.plan.FINDINGS`.
+        Names of findings; see `deniable.plans.FINDINGS`.
 
     Raises
     ------

@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 
 from deniable.errors import DeniableError, shown
-from deniable.plan import Plan
+from deniable.plans import Plan
 from deniable.records import Microdata
 from deniable.release.in_memory.collection import CollectionPlan
 from deniable.release.in_memory.masking import MaskingPlan

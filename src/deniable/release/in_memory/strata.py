@@ -10,7 +10,7 @@ import numpy as np
 
 from deniable.channels import KeepOrReplace
 from deniable.errors import DeniableError, refuse_unknown
-from deniable.plan import Origin, Plan
+from deniable.plans import Origin, Plan
 from deniable.pram import StratifiedProtocol, Stratum, channel_of_retention, label
 from deniable.randomized_response import Protocol
 from deniable.randomized_response.budgets import protocol_of_epsilon
@@ -82,7 +82,7 @@ class StratifiedPlan:
         joint : sequence of sequences of str, optional
             Columns that share a matrix; each of the others has its own.
         accept : sequence of str, optional
-            Names of findings; see `deniable.plan.FINDINGS`.
+            Names of findings; see `deniable.plans.FINDINGS`.
 
         Raises
         ------

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from deniable.files import write_table
-from deniable.plan import UNIT, Plan
+from deniable.plans import UNIT, Plan
 from deniable.records import Microdata
 from deniable.release import (
     CONVENTION,

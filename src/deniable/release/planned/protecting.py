@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from deniable.errors import DeniableError, shown
-from deniable.plan import Plan
+from deniable.plans import Plan
 from deniable.release import (
     KeyPlace,
     Ledger,

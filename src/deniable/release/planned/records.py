@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
 from deniable.errors import DeniableError
-from deniable.plan import Plan
+from deniable.plans import Plan
 from deniable.release.overlap import RecordDigests
 from deniable.release.planned.digests import Content, LedgerDigests
 from deniable.schema import Portion, RecordsFile

@@ -25,7 +25,7 @@ import pyarrow as pa
 from deniable.arrays import Codes, Counts, Floats
 from deniable.channels import Channel
 from deniable.errors import DeniableError
-from deniable.plan import Plan
+from deniable.plans import Plan
 from deniable.randomized_response import Protocol, reports_categories
 from deniable.records import Microdata
 from deniable.release.planned.values import Values

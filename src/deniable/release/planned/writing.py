@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from deniable.plan import Plan, reported_columns
+from deniable.plans import Plan, reported_columns
 from deniable.records import Microdata
 from deniable.release.planned.csv_file import CsvFile
 from deniable.schema import CsvForm, FileFormat, plain_type

@@ -11,8 +11,8 @@ import pytest
 
 from deniable import Released
 from deniable.errors import DeniableError
-from deniable.plan import make_plan, verify_plan, write_plan
-from deniable.plan.curator import clusters_from
+from deniable.plans import make_plan, verify_plan, write_plan
+from deniable.plans.curator import clusters_from
 from deniable.release.planned import protect
 from deniable.schema import RecordsFile, Schema, schema_from
 

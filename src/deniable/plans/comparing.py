@@ -10,16 +10,16 @@ import pandas as pd
 
 from deniable.arrays import Floats
 from deniable.errors import DeniableError, MissingExtraError
-from deniable.plan.blocks import LARGEST_CLUSTER, AskedTable, Block, Part
-from deniable.plan.choosing import BEST, INVARIANT, KINDS, Choice, Mechanism, choose
-from deniable.plan.making import (
+from deniable.plans.blocks import LARGEST_CLUSTER, AskedTable, Block, Part
+from deniable.plans.choosing import BEST, INVARIANT, KINDS, Choice, Mechanism, choose
+from deniable.plans.making import (
     Reports,
     planned_blocks,
     protocol_of,
     refuse_unknown_columns,
     with_distributions,
 )
-from deniable.plan.sharing import LARGEST_SHARE, Split, shares_of
+from deniable.plans.sharing import LARGEST_SHARE, Split, shares_of
 from deniable.privacy import largest_posterior
 from deniable.schema import RecordsFile, Schema
 
@@ -109,7 +109,7 @@ def compare(
     tables : sequence of sequences of column names
         What will be estimated.
     clusters, reports
-        As in `deniable.plan.make_plan`.
+        As in `deniable.plans.make_plan`.
     prior : mapping of str to array, optional
         Public distributions, by column; uniform for columns that it lacks, so for all if empty. By
         default the true ones, which is for a trusted owner: see `Comparison.chosen_from`.

@@ -9,12 +9,12 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.channels import refuse_bad_budget
 from deniable.errors import DeniableError, refuse_unknown
-from deniable.plan.blocks import Block, blocks_of
-from deniable.plan.choosing import BEST, INVARIANT, KINDS, Choice, Mechanism, choose
-from deniable.plan.curator import clusters_from
-from deniable.plan.model import Origin, Plan
-from deniable.plan.reports import holds_wider_points
-from deniable.plan.sharing import LARGEST_SHARE, Split, shares_of
+from deniable.plans.blocks import Block, blocks_of
+from deniable.plans.choosing import BEST, INVARIANT, KINDS, Choice, Mechanism, choose
+from deniable.plans.curator import clusters_from
+from deniable.plans.model import Origin, Plan
+from deniable.plans.reports import holds_wider_points
+from deniable.plans.sharing import LARGEST_SHARE, Split, shares_of
 from deniable.randomized_response import Protocol
 from deniable.schema import RecordsFile, Schema, schema_from
 
@@ -69,7 +69,7 @@ def make_plan(
     clusters_from_data : pair of int and float, optional
         T_v and T_d, by which clusters are found in `data` (`clusters_from`); by default none.
     accept : sequence of str
-        Names of findings; see `deniable.plan.FINDINGS`.
+        Names of findings; see `deniable.plans.FINDINGS`.
     order : "permuted" or "as_in_file"
 
     Raises

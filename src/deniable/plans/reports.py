@@ -7,7 +7,7 @@ from fractions import Fraction
 import pyarrow as pa
 
 from deniable.channels import Channel, SquareWave, SquareWaveOrMissing
-from deniable.plan.model import Plan
+from deniable.plans.model import Plan
 from deniable.randomized_response import reports_categories
 from deniable.records import Attribute
 from deniable.schema import MISSING, Column, number_text, type_named

@@ -21,7 +21,7 @@ from deniable.channels import (
     two_step_with_epsilon,
 )
 from deniable.errors import DeniableError, MissingExtraError, refuse_unknown
-from deniable.plan.blocks import Block
+from deniable.plans.blocks import Block
 from deniable.randomized_response import reports_categories
 
 Kind = Literal[

@@ -6,7 +6,7 @@ import pytest
 
 from deniable.channels import KeepOrReplace
 from deniable.errors import DeniableError
-from deniable.plan import compare, draw
+from deniable.plans import compare, draw
 from deniable.schema import Schema, schema_from
 
 COLUMNS = [

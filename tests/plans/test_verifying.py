@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.plan.test_making import schema
+from tests.plans.test_making import schema
 
 from deniable.channels import KeepOrReplace, channel_to_json
 from deniable.errors import DataError
-from deniable.plan import make_plan, verify_plan, write_plan
+from deniable.plans import make_plan, verify_plan, write_plan
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deniable.plan import make_plan, reported_columns
+from deniable.plans import make_plan, reported_columns
 from deniable.schema import schema_from
 
 

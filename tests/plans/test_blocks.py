@@ -8,7 +8,7 @@ import pytest
 
 from deniable.channels import KeepOrReplace, ProductChannel, SquareWave, SubsetSelection
 from deniable.errors import DeniableError
-from deniable.plan.blocks import AskedTable, Block, blocks_of
+from deniable.plans.blocks import AskedTable, Block, blocks_of
 from deniable.records import Attribute, Domain
 
 SEX = Attribute("sex", ("F", "M"))

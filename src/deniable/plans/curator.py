@@ -7,7 +7,7 @@ import pandas as pd
 
 from deniable.arrays import Counts
 from deniable.errors import DeniableError
-from deniable.plan.blocks import LARGEST_CLUSTER
+from deniable.plans.blocks import LARGEST_CLUSTER
 from deniable.randomized_response import (
     cluster_attributes,
     dependences_from_tables,

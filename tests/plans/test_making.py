@@ -10,10 +10,10 @@ import pytest
 
 from deniable.channels import SubsetSelection, log_rounded_up, product_of_ratios
 from deniable.errors import DeniableError
-from deniable.plan import Split, make_plan, plan_from, read_plan, reported_columns, write_plan
-from deniable.plan.blocks import Block
-from deniable.plan.choosing import choose
-from deniable.plan.sharing import shares_of
+from deniable.plans import Split, make_plan, plan_from, read_plan, reported_columns, write_plan
+from deniable.plans.blocks import Block
+from deniable.plans.choosing import choose
+from deniable.plans.sharing import shares_of
 from deniable.records import Attribute, Domain
 from deniable.schema import RecordsFile, Schema, schema_from
 

@@ -10,8 +10,8 @@ import scipy
 from deniable.arrays import Floats
 from deniable.channels import refuse_bad_budget, rounded_down
 from deniable.errors import DeniableError, refuse_unknown
-from deniable.plan.blocks import AskedTable, Block
-from deniable.plan.choosing import Mechanism, choose
+from deniable.plans.blocks import AskedTable, Block
+from deniable.plans.choosing import Mechanism, choose
 from deniable.randomized_response.budgets import split_budget
 
 Split = Literal["even", "size", "optimal"]
