@@ -15,7 +15,8 @@ import time
 from pathlib import Path
 
 from deniable.files import write_text
-from deniable.pipeline import Asked, Making, recorded, stale
+
+from reproduction.pipeline import Asked, Making, recorded, stale
 
 FOLDERS = ("data", "studies", "tables", "figures")
 SETTINGS = {"grids": [{"p": [n / 100 for n in range(50)], "dataset": ["adult"] * 20}]}

@@ -25,10 +25,11 @@ import pandas as pd
 from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
 from deniable.datasets import load_manifest, read_published
 from deniable.estimation import clip_and_rescale, expectation_maximization
-from deniable.pipeline import MIRROR_VARIABLE
 from deniable.randomized_response import Party, adjust, cluster_channel, rr_independent, secure_sum
 from deniable.records import Attribute, Domain, Microdata
 from deniable.sampling import SystemSource
+
+from reproduction.pipeline import MIRROR_VARIABLE
 
 RECORDS = 1_000_000
 CATEGORIES = 16

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from deniable.study.engine import Simulator, SummaryName, simulate_chunk
-from deniable.study.grid import Grid
+from reproduction.study.engine import Simulator, SummaryName, simulate_chunk
+from reproduction.study.grid import Grid
 
 
 def simulated_whole(

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from deniable.papers.catalog import names_of_tables
-from deniable.pipeline.code_digest import module_files
+from reproduction.papers.catalog import names_of_tables
+from reproduction.pipeline.code_digest import module_files
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "deniable"

@@ -25,13 +25,14 @@ from deniable.channels import (
 from deniable.datasets.manifest import load_manifest
 from deniable.design import read_specification
 from deniable.errors import ChannelError, DataError, DeniableError
-from deniable.pipeline import refuse_repeated_keys
 from deniable.plans import Plan, plan_from, read_plan
 from deniable.randomized_response import Protocol
 from deniable.records import Attribute, Domain, Microdata, read_parquet
 from deniable.schema import read_schema, schema_from
 from deniable.texts import read_given_json
 from deniable.validation import read_yaml
+
+from reproduction.pipeline import refuse_repeated_keys
 
 LONGEST_WAIT = 5.0  # seconds
 READERS = {

@@ -10,9 +10,10 @@ import pytest
 from pydantic import BaseModel
 
 from deniable.cli.parser import parser
-from deniable.pipeline.config import Config
 from deniable.release.contents import MECHANISMS
 from deniable.release.settings import AskedRelease, PlannedRelease
+
+from reproduction.pipeline.config import Config
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [

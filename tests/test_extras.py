@@ -118,7 +118,7 @@ def version(name):
         raise metadata.PackageNotFoundError(name)
     return there(name)
 metadata.version = version
-from deniable.pipeline.code_digest import code_digest, run_facts, versions
+from reproduction.pipeline.code_digest import code_digest, run_facts, versions
 print(versions()["cvxpy"], run_facts()["snakemake"], versions()["numpy"] == there("numpy"))
 print(len(code_digest("workflow/scripts/draw.py")))
 """
@@ -159,7 +159,7 @@ def names_of(node: ast.stmt) -> set[str]:
 
 
 def test_every_import_from_an_extra_tells_which() -> None:
-    """Studies and figures of the papers too: catalogs load them (`deniable.study.resolve`)."""
+    """Studies and figures of the papers too: catalogs load them (`reproduction.study.resolve`)."""
     bare, seen = [], set()
     for file in sorted(PACKAGE.rglob("*.py")):
         tree = ast.parse(file.read_text(encoding="utf-8"))

@@ -29,11 +29,12 @@ from deniable.channels import (
 from deniable.datasets.manifest import load_manifest
 from deniable.design import read_specification
 from deniable.errors import DeniableError
-from deniable.pipeline import refuse_repeated_keys, validate
 from deniable.plans import Plan, plan_from, read_plan
 from deniable.randomized_response import Protocol
 from deniable.schema import RecordsFile, draft_schema, read_schema, schema_from
 from deniable.validation import read_yaml
+
+from reproduction.pipeline import refuse_repeated_keys, validate
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = float(os.environ.get("DENIABLE_FUZZ_SECONDS", "40"))

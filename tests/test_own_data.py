@@ -10,7 +10,7 @@ import pytest
 import yaml
 from tests.release.test_contents import SAID_OF_USE
 
-from deniable.pipeline.config import validate
+from reproduction.pipeline.config import validate
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "own-data.md"
 

@@ -8,13 +8,14 @@ import tempfile
 from pathlib import Path
 
 from deniable.errors import DeniableError
-from deniable.pipeline import STALE_VARIABLE
+
+from reproduction.pipeline import STALE_VARIABLE
 
 
 def not_current(configfile: Path) -> dict[str, list[str]]:
     """Return the results that are not what a run with that config would make, with the reasons.
 
-    They are those of `deniable.pipeline.stale`: Snakemake, which knows what each job is asked,
+    They are those of `reproduction.pipeline.stale`: Snakemake, which knows what each job is asked,
     hands them over. Nothing is obtained, moved or made.
 
     Raises

@@ -5,8 +5,9 @@ from pathlib import Path
 
 from deniable.errors import DataError
 from deniable.files import read_json
-from deniable.pipeline import SUFFIX, WITHHELD, Verified, provenance_path, verified
 from deniable.release import PRIVATE, PUBLIC, RECEIPT
+
+from reproduction.pipeline import SUFFIX, WITHHELD, Verified, provenance_path, verified
 
 # What no job makes, or makes for no other: notes on data, logs, times, results of earlier settings,
 # Snakemake's own page, what `make compare` says.

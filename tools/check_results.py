@@ -15,9 +15,10 @@ import check_findings
 import check_provenance
 from check_freshness import not_current
 from deniable.errors import DeniableError
-from deniable.papers import COMPUTED_TABLES, FIGURES, PAGES, TABLES
-from deniable.study import RESULT_COLUMNS, Verdict
 from workflow_config import last_config
+
+from reproduction.papers import COMPUTED_TABLES, FIGURES, PAGES, TABLES
+from reproduction.study import RESULT_COLUMNS, Verdict
 
 RESULTS = Path("results")
 REPORT = RESULTS / "report"

@@ -18,8 +18,9 @@ from scipy import optimize
 from deniable.arrays import Floats
 from deniable.errors import DeniableError
 from deniable.files import written_whole
-from deniable.pipeline import Config
-from deniable.study import chunk_of
+
+from reproduction.pipeline import Config
+from reproduction.study import chunk_of
 
 BENCHMARKS = Path("results/benchmarks")
 COSTS = Path("resources/costs.csv")

@@ -15,10 +15,11 @@ from pathlib import Path
 
 from costs import SIMULATE, Cost, Kind, expected, read_costs, units
 from deniable.errors import DeniableError
-from deniable.papers.multirr import ThresholdStudy
-from deniable.pipeline import Config
 from job_graph import GraphJob, read_graph, schedule
 from workflow_config import WHOLE, read_config
+
+from reproduction.papers.multirr import ThresholdStudy
+from reproduction.pipeline import Config
 
 # They only name what others make.
 EMPTY = ("all", "fit_surrogates")

@@ -12,9 +12,10 @@ import pandas as pd
 
 from costs import BENCHMARKS, Kind, Measured, current, read_benchmarks
 from deniable.display import save
-from deniable.papers import ANALYSES
 from times import PART_STYLE, where_the_time_goes
 from workflow_config import last_config, read_config
+
+from reproduction.papers import ANALYSES
 
 BY_NAME = ("simulate", "collect", "draw")
 """Rules that serve all papers: whose the job is, its name says."""

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from deniable.errors import DeniableError
-from deniable.pipeline import Config, validate
 from deniable.validation import read_yaml
+
+from reproduction.pipeline import Config, validate
 
 WHOLE = Path("config/config.yaml")
 LAST = Path(".snakemake/last_config")

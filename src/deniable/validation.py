@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -19,6 +19,13 @@ MOST_LINES = 30  # of a message
 LONGEST_NAME = 200  # bytes: file systems take 255, a temporary name is longer
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=LONGEST_NAME)]
 """Of what has a folder or a file of its name."""
+Probability = Annotated[float, Field(gt=0, lt=1)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Coverage = Annotated[float, Field(gt=0, le=1)]
+# Beyond 30 nothing would ever be replaced: exp(30) is 10^13.
+Epsilon = Annotated[float, Field(gt=0, le=30)]
+T = TypeVar("T")
+Values = Annotated[list[T], Field(min_length=1)]
 
 
 def repeated_keys(text: str) -> Iterator[str]:

@@ -26,7 +26,8 @@ from deniable.contingency.independence import (
     score_statistic,
 )
 from deniable.contingency.likelihood import fit_through_channel
-from deniable.papers.rrba.independence import keep_for, proportions
+
+from reproduction.papers.rrba.independence import keep_for, proportions
 
 THREE = DenseChannel(np.array([[0.5, 0.375, 0.125], [0.125, 0.75, 0.125], [0.25, 0.0, 0.75]]))
 WIDE = DenseChannel(np.array([[0.6, 0.2, 0.1, 0.1], [0.1, 0.3, 0.1, 0.5]]))

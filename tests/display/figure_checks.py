@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
 from deniable.display.style import STYLE, save
-from deniable.papers.catalog import FIGURES
-from deniable.study.catalog import resolve
+
+from reproduction.papers.catalog import FIGURES
+from reproduction.study.catalog import resolve
 
 Tables = list[pd.DataFrame]
 BANNER = "SURROGATE DATA: not the published file"

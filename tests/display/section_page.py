@@ -6,8 +6,8 @@ from typing import Any
 import pandas as pd
 from jinja2 import BytecodeCache
 
-from deniable.report.render import environment
-from deniable.study.pages import Origin
+from reproduction.report.render import environment
+from reproduction.study.pages import Origin
 
 
 def render_section(

@@ -17,7 +17,6 @@ from hypothesis import given, settings, strategies as st
 from tests.slow_variants import slow
 
 from deniable.errors import DataError, DeniableError
-from deniable.papers.multirr.secure_sum import DropsOut, Miscounts, SetsTheCount
 from deniable.randomized_response.secure_sums import (
     BivariateDistribution,
     Network,
@@ -34,6 +33,8 @@ from deniable.randomized_response.secure_sums import (
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 from deniable.sampling import SystemSource
+
+from reproduction.papers.multirr.secure_sum import DropsOut, Miscounts, SetsTheCount
 
 AB = Domain((Attribute("a", ("x", "y")), Attribute("b", ("k", "l", "m"))))
 ABC = Domain((*AB, Attribute("c", ("s", "t"))))

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from deniable.datasets import categorical, load_manifest
-from deniable.pipeline.plan import drawn_domains, validate
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Domain
 from deniable.release import LANES, key_of_seed, release_from
 from deniable.release.settings import AnyRelease, HistogramRelease
+
+from reproduction.pipeline.plan import drawn_domains, validate
 
 ROOT = Path(__file__).resolve().parents[2]
 REPLICA = "paper_"

@@ -28,10 +28,11 @@ from baseline.kept import (
 from baseline.told import MARK, MOST_ROWS, markdown
 from deniable.errors import DataError, DeniableError
 from deniable.files import read_json, write_table
-from deniable.papers.catalog import columns_of, names_of_tables
 from deniable.sampling import generator_for
-from deniable.study.engine import mean_summary, median_summary
-from deniable.study.tables import Columns
+
+from reproduction.papers.catalog import columns_of, names_of_tables
+from reproduction.study.engine import mean_summary, median_summary
+from reproduction.study.tables import Columns
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMITTED = ROOT / "tests" / "baseline"

@@ -6,8 +6,9 @@ import pytest
 
 import check_provenance
 from deniable.files import sha256, write_json, write_text
-from deniable.pipeline.provenance import Making, provenance_path, recorded
 from deniable.release.receipts import RECEIPT, SUMS, receipt_of
+
+from reproduction.pipeline.provenance import Making, provenance_path, recorded
 
 RESULTS = Path("results")
 DATA, CHUNK, TABLE = "results/data/a.parquet", "results/studies/c.csv", "results/tables/t.csv"

@@ -11,8 +11,9 @@ from hypothesis import given, strategies as st
 import costs
 from costs import Cost, Kind, Measured, expected, measured_cost, units
 from deniable.errors import DeniableError
-from deniable.pipeline.config import Config, validate
 from job_graph import read_graph, schedule
+
+from reproduction.pipeline.config import Config, validate
 
 ROOT = Path(__file__).resolve().parents[2]
 

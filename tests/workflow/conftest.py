@@ -26,7 +26,8 @@ import yaml
 from tests.workflow.tiny_releases import REHEARSALS
 
 from deniable.datasets import copula, numeric_surrogates
-from deniable.pipeline.provenance import MARK_OF_FOLDERS, SUFFIX, provenance_path
+
+from reproduction.pipeline.provenance import MARK_OF_FOLDERS, SUFFIX, provenance_path
 
 ROOT = Path(__file__).resolve().parents[2]
 # The gate at which jobs wait, which the check on Slurm has too.

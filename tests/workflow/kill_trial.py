@@ -13,7 +13,7 @@ from typing import Any
 
 import gate
 
-from deniable.pipeline.provenance import SUFFIX
+from reproduction.pipeline.provenance import SUFFIX
 
 PATIENCE = 900
 """Seconds within which a run must get where it is to be killed."""

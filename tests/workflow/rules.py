@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from deniable.papers import ANALYSES
+from reproduction.papers import ANALYSES
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -21,10 +21,10 @@ STEP = re.compile(
 TABLE = """
 import sys
 import pandas as pd
-from deniable.papers import PAGES
-from deniable.papers.multirr.claims.decided import CLAIMS
-from deniable.report.render import environment
-from deniable.study.pages import Origin
+from reproduction.papers import PAGES
+from reproduction.papers.multirr.claims.decided import CLAIMS
+from reproduction.report.render import environment
+from reproduction.study.pages import Origin
 
 (section,) = [each for page in PAGES for each in page.sections if each.id == "pram_ordered"]
 tables = {"pram_ordered": pd.read_csv("results/tables/pram_ordered.csv")}
@@ -33,7 +33,7 @@ origin = Origin("papers.pram.ordered:cost_table", "order_categories")
 made.globals.update(tables=tables, drawings={}, folders={}, printed=())
 made.globals.update(made_by={"pram_ordered": origin})
 page = made.get_template(f"{section.template}.html.j2").render(section.content(tables))
-assert "src/deniable/papers/pram/ordered.py:" in page, page
+assert "workflow/reproduction/papers/pram/ordered.py:" in page, page
 assert page.count("<tr>") == 6, page
 (claim,) = [each for each in CLAIMS if each.id == "less_at_the_largest"]
 name = ("rr_independent", "relative_error_ratio", 0.1, "sigma = 0.9")

@@ -10,8 +10,9 @@ from snakemake.utils import update_config
 from baseline import kept as baseline
 from baseline.comparison import compare
 from deniable.errors import DataError
-from deniable.papers.catalog import names_of_tables
-from deniable.pipeline.config import Config, validate
+
+from reproduction.papers.catalog import names_of_tables
+from reproduction.pipeline.config import Config, validate
 
 pytestmark = pytest.mark.workflow
 

@@ -8,8 +8,9 @@ import pytest
 from tests.workflow.tiny_releases import REAL, RECEIPTS, REHEARSALS
 
 import check_provenance
-from deniable.pipeline.provenance import SUFFIX, content_digest
 from deniable.release import PRIVATE, PUBLIC, RECEIPT
+
+from reproduction.pipeline.provenance import SUFFIX, content_digest
 
 ROOT = Path(__file__).resolve().parents[2]
 

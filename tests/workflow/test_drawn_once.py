@@ -11,8 +11,9 @@ import yaml
 from tests.workflow.tiny_releases import REAL, RECEIPTS
 
 from deniable.errors import ConfigError
-from deniable.pipeline.plan import Plan
 from workflow_config import merged
+
+from reproduction.pipeline.plan import Plan
 
 pytestmark = pytest.mark.workflow
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from deniable.pipeline.provenance import SUFFIX
+from reproduction.pipeline.provenance import SUFFIX
 
 pytestmark = pytest.mark.workflow
 

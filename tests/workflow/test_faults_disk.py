@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from deniable.errors import DataError
-from deniable.pipeline.environment import check_writable
+
+from reproduction.pipeline.environment import check_writable
 
 pytestmark = pytest.mark.workflow
 

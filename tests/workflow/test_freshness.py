@@ -10,7 +10,8 @@ import yaml
 from tests.workflow.tiny_releases import REAL, RECEIPTS
 
 from check_freshness import not_current
-from deniable.pipeline import STALE
+
+from reproduction.pipeline import STALE
 
 pytestmark = pytest.mark.workflow
 

@@ -15,7 +15,7 @@ import pytest
 from tests.workflow.kill_trial import Trial, job_at_gate, moments, results_there
 from tests.workflow.tiny_releases import REAL
 
-from deniable.pipeline.provenance import SUFFIX
+from reproduction.pipeline.provenance import SUFFIX
 
 pytestmark = [
     pytest.mark.workflow,

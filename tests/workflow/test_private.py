@@ -8,7 +8,8 @@ import pytest
 from tests.workflow.tiny_releases import RECEIPTS
 
 from deniable.errors import DataError
-from deniable.pipeline.environment import keep_from_others
+
+from reproduction.pipeline.environment import keep_from_others
 
 pytestmark = pytest.mark.workflow
 

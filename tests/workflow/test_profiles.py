@@ -11,10 +11,11 @@ import pytest
 import yaml
 from tests.workflow.rules import rules_of_the_workflow
 
-from deniable.papers import ANALYSES, FIGURES, STUDIES, TABLES
-from deniable.pipeline import needs
 from deniable.release import LANES
-from deniable.study import Resources
+
+from reproduction.papers import ANALYSES, FIGURES, STUDIES, TABLES
+from reproduction.pipeline import needs
+from reproduction.study import Resources
 
 ROOT = Path(__file__).resolve().parents[2]
 CLUSTERS = ("slurm", "generic", "kubernetes")

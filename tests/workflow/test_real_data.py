@@ -14,13 +14,14 @@ import pytest
 
 from deniable.datasets.manifest import load_manifest
 from deniable.datasets.published import read_published
-from deniable.papers.multirr.queries.adjusted import AdjustedQueries
-from deniable.papers.multirr.queries.clusters import ClusterQueries
-from deniable.papers.multirr.queries.pairs import PairQueries
-from deniable.pipeline.config import validate
 from deniable.records.categorical import Microdata
-from deniable.study.comparisons import below
-from deniable.study.engine import median_summary, replicate
+
+from reproduction.papers.multirr.queries.adjusted import AdjustedQueries
+from reproduction.papers.multirr.queries.clusters import ClusterQueries
+from reproduction.papers.multirr.queries.pairs import PairQueries
+from reproduction.pipeline.config import validate
+from reproduction.study.comparisons import below
+from reproduction.study.engine import median_summary, replicate
 
 ROOT = Path(__file__).resolve().parents[2]
 MIRRORS = [os.environ.get("DENIABLE_DATA_MIRROR"), ROOT.parent / "shared" / "data"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from deniable.papers import ANALYSES
+from reproduction.papers import ANALYSES
 
 ROOT = Path(__file__).resolve().parents[2]
 STAGES = {

@@ -11,8 +11,9 @@ import pytest
 import yaml
 
 from costs import BENCHMARKS, read_benchmarks, read_costs, units
-from deniable.pipeline.config import validate
 from workflow_config import merged
+
+from reproduction.pipeline.config import validate
 
 pytestmark = pytest.mark.workflow
 

@@ -14,13 +14,14 @@ from tests.workflow.tiny_releases import REHEARSALS
 
 from deniable.channels.files import read_channel
 from deniable.datasets import load_manifest
-from deniable.papers.catalog import ANALYSES, COMPUTED_TABLES, FIGURES, STUDIES, TABLES
-from deniable.pipeline.config import validate
-from deniable.pipeline.plan import Plan
-from deniable.pipeline.provenance import SUFFIX
 from deniable.pram.protocol import StratifiedProtocol
 from deniable.records.categorical import read_parquet
 from deniable.release.made import PRODUCTION_MARK, REHEARSAL_MARK
+
+from reproduction.papers.catalog import ANALYSES, COMPUTED_TABLES, FIGURES, STUDIES, TABLES
+from reproduction.pipeline.config import validate
+from reproduction.pipeline.plan import Plan
+from reproduction.pipeline.provenance import SUFFIX
 
 pytestmark = pytest.mark.workflow
 

@@ -22,7 +22,8 @@ from scipy import special
 
 from deniable.arrays import Flags, Floats
 from deniable.estimation import CONFIDENCE, Z_95
-from deniable.study import SummaryName
+
+from reproduction.study import SummaryName
 
 FEWEST_FOR_EQUALITY = 10
 NEGLIGIBLE = 1e-3
@@ -35,7 +36,7 @@ def spaces_of_median(replicates: npt.ArrayLike) -> npt.NDArray[np.int64]:
     spaces = {}
     for n in np.unique(numbers).tolist():
         tails = special.bdtr(np.arange(n // 2), n, 0.5)
-        rank = int(np.sum(tails <= (1 - CONFIDENCE) / 2))  # as in deniable.study.median_summary
+        rank = int(np.sum(tails <= (1 - CONFIDENCE) / 2))  # as in reproduction.study.median_summary
         spaces[n] = n + 1 - 2 * rank if rank else 0
     return np.array([spaces[n] for n in numbers.ravel().tolist()], dtype=int).reshape(numbers.shape)
 

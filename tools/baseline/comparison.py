@@ -20,8 +20,9 @@ from baseline.chance import p_values, same
 from baseline.kept import HALF_WIDTH, Facts, Origin, Run
 from deniable.arrays import Flags, Floats
 from deniable.estimation import CONFIDENCE
-from deniable.papers import columns_of
-from deniable.study import WRITTEN, Columns
+
+from reproduction.papers import columns_of
+from reproduction.study import WRITTEN, Columns
 
 Kind = Literal[
     "number", "exact", "verdict", "row lost", "row new", "table lost", "table new", "records"

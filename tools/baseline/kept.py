@@ -19,8 +19,9 @@ import pandas as pd
 from deniable.datasets import read_source
 from deniable.errors import DataError
 from deniable.files import read_json, sha256, write_json, write_text
-from deniable.papers import TABLES, columns_of, names_of_tables
-from deniable.pipeline import COMPUTING_PACKAGES, Config, versions as versions_of_run
+
+from reproduction.papers import TABLES, columns_of, names_of_tables
+from reproduction.pipeline import COMPUTING_PACKAGES, Config, versions as versions_of_run
 
 Origin = Literal["original", "surrogate", "any", "mixed"]
 """Whose records a table rests on: "any" if on none of a data set, "mixed" if on both kinds."""

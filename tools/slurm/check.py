@@ -37,7 +37,7 @@ from cluster import (
 )
 from runs import ON_SLURM, QUICK, ROOT, Project, Run
 
-from deniable.pipeline import content_digest
+from reproduction.pipeline import content_digest
 
 STARTED = time.monotonic()
 # Of the quick study, for a machine with little time: three tables, a figure, a release.

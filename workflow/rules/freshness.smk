@@ -8,7 +8,7 @@ from pathlib import Path
 
 from snakemake.io import Mtime
 
-from deniable.pipeline import STALE_VARIABLE, Asked, set_aside, stale, summary
+from reproduction.pipeline import STALE_VARIABLE, Asked, set_aside, stale, summary
 
 not_current = {}
 build_dag = workflow._build_dag

@@ -6,8 +6,8 @@ from snakemake.exceptions import WorkflowError
 from snakemake.settings.types import SharedFSUsage
 
 from deniable.errors import DeniableError
-from deniable.papers import AUDITED, FIGURES, PAGES, PAPERS, STUDIES, TABLES
-from deniable.pipeline import (
+from reproduction.papers import AUDITED, FIGURES, PAGES, PAPERS, STUDIES, TABLES
+from reproduction.pipeline import (
     RAW,
     SOURCE_VARIABLE,
     STALE_VARIABLE,
@@ -17,7 +17,7 @@ from deniable.pipeline import (
     refuse_repeated_keys,
 )
 from deniable.release import LANES
-from deniable.study import MINUTES, SECONDS
+from reproduction.study import MINUTES, SECONDS
 
 # Jobs run side by side; more threads inside one, or other kernels, change the order of floating sums.
 environment.settle()

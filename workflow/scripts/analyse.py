@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from deniable.files import read_table, write_table
-from deniable.papers import ANALYSES
 from deniable.records import read_true_records
-from deniable.study import Given, resolve
 
 from job import job
+from reproduction.papers import ANALYSES
+from reproduction.study import Given, resolve
 
 with job(snakemake):
     # Not by the rule's name, which a workflow that has this one as its module may change.

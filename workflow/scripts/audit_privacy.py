@@ -5,10 +5,10 @@ from pathlib import Path
 import pandas as pd
 
 from deniable.files import write_table
-from deniable.papers import audited_protocols, one_audit
 from deniable.release import audited_releases
 
 from job import job
+from reproduction.papers import audited_protocols, one_audit
 
 with job(snakemake):
     tables = {Path(file).stem: pd.read_csv(file) for file in snakemake.input.tables}

@@ -3,10 +3,10 @@
 import pandas as pd
 
 from deniable.files import write_table
-from deniable.papers import STUDIES, TABLES
-from deniable.study import cells_of_grids, compare, in_order, plotted, read_published, resolve
 
 from job import job
+from reproduction.papers import STUDIES, TABLES
+from reproduction.study import cells_of_grids, compare, in_order, plotted, read_published, resolve
 
 with job(snakemake):
     table = TABLES[snakemake.wildcards.table]

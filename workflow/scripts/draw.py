@@ -3,10 +3,10 @@
 import pandas as pd
 
 from deniable.display import save
-from deniable.papers import FIGURES
-from deniable.study import resolve
 
 from job import job
+from reproduction.papers import FIGURES
+from reproduction.study import resolve
 
 with job(snakemake):
     figure = FIGURES[snakemake.wildcards.figure]

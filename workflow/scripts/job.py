@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from deniable.pipeline import Making, logged, recorded
+from reproduction.pipeline import Making, logged, recorded
 
 
 @contextmanager

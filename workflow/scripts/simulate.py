@@ -1,11 +1,11 @@
 """Simulate a chunk of a study's cells."""
 
 from deniable.files import write_table
-from deniable.papers import STUDIES
 from deniable.records import read_true_records
-from deniable.study import simulate_chunk
 
 from job import job
+from reproduction.papers import STUDIES
+from reproduction.study import simulate_chunk
 
 with job(snakemake):
     settings = snakemake.params.study

@@ -21,6 +21,10 @@ from .monte_carlo import (
     monte_carlo_test as monte_carlo_test,
     true_limit_test as true_limit_test,
 )
+from .multiple_testing import (
+    benjamini_hochberg as benjamini_hochberg,
+    holm as holm,
+)
 from .two_step import (
     nearest_table_by_program as nearest_table_by_program,
     nearest_tables as nearest_tables,

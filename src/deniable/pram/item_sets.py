@@ -6,7 +6,7 @@ product of their channels alone. The support of a set of s items is thus estimat
 reported patterns, one pass over s columns, whatever M is.
 
 The price is accuracy: what randomization adds to the variance multiplies from item to item. The
-study `deniable.papers.pram.intervals.item_sets` shows how soon nothing is left.
+study `reproduction.papers.pram.intervals.item_sets` shows how soon nothing is left.
 """
 
 import math

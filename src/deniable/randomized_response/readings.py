@@ -21,7 +21,7 @@ PairEstimator = Literal[
     "pair_likelihood",
     "pair_shrunk",
 ]
-"""Estimators of two attributes' joint distribution; see `deniable.papers.multirr.queries.pairs`."""
+"""Estimators of two attributes' joint distribution; see `reproduction.papers.multirr.queries.pairs`."""
 
 Assessment = Literal[
     "attributes", "attributes_inverted", "secure_sum", "pairs_joint", "pairs_kronecker"

@@ -2,11 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 from deniable.release.settings import AnyRelease
-from deniable.study import MINUTES, SECONDS, Resources, resolve
 
+
+@dataclass(frozen=True)
+class Resources:
+    """Minutes and megabytes that a job requests from a cluster at its first attempt."""
+
+    minutes: int = 3
+    memory_mb: int = 1000
+
+
+SECONDS, MINUTES = Resources(), Resources(15, 1500)
 PUBLIC, PRIVATE = "public", "private"
 """The folders of a release: what may be given away, and what knows the truth."""
 
@@ -43,7 +53,8 @@ class Step:
 
     def __call__(self, *given: Any) -> Any:
         """Carry out the step."""
-        return resolve(self.run)(*given)
+        module, _, name = self.run.partition(":")
+        return getattr(import_module(f"deniable.{module}"), name)(*given)
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,7 @@ from pydantic import Field, model_validator
 
 from deniable.arrays import Floats
 from deniable.records import Domain
-from deniable.study import Epsilon, Probability
-from deniable.validation import Strict
+from deniable.validation import Epsilon, Probability, Strict
 
 if TYPE_CHECKING:  # a run's start reads settings and computes nothing
     from deniable.channels import Channel

@@ -1,6 +1,6 @@
 """What a release can be told, as typed models.
 
-`deniable.pipeline.config` holds releases to the models.
+The workflow's config holds releases to the models.
 """
 
 import hashlib
@@ -14,8 +14,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, model_validator
 
 from deniable.randomized_response import ClusterMechanism, Reading
 from deniable.release.matrices import FileMatrix, PramMatrix
-from deniable.study import Coverage, Epsilon, Probability, Share, Values
-from deniable.validation import Name, Strict
+from deniable.validation import Coverage, Epsilon, Name, Probability, Share, Strict, Values
 
 if TYPE_CHECKING:  # a run's start reads settings and computes nothing
     from deniable.plans import Plan

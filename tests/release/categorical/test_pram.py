@@ -37,8 +37,9 @@ from deniable.release.categorical.estimates import (
 from deniable.release.categorical.pairs import estimate_pairs
 from deniable.release.made import read_made
 from deniable.release.settings import PramRelease
-from deniable.report.contents import ReleaseFiles
-from deniable.report.render import Contents, render
+
+from reproduction.report.contents import ReleaseFiles
+from reproduction.report.render import Contents, render
 
 COMMON = {"name": "small", "data": "adult", "mechanism": "pram", "rehearsal": True}
 BY_SMOKES = {"strata": ["smokes"], "joint": [["region", "owner"]]}

@@ -27,13 +27,18 @@ import numpy as np
 import pandas as pd
 
 from deniable.arrays import at_least
-from deniable.contingency import MONTE_CARLO_TABLES, LogLinearModel, channel_test
+from deniable.contingency import (
+    MONTE_CARLO_TABLES,
+    LogLinearModel,
+    benjamini_hochberg,
+    channel_test,
+    holm,
+)
 from deniable.release import CollectionRelease, marked_as
 from deniable.release.collection.design import BETWEEN, CollectionDesign
 from deniable.release.collection.estimates import Answers, answers_of
 from deniable.rrba import Combination, table_channel
 from deniable.sampling import generator_for
-from deniable.study import benjamini_hochberg, holm
 
 LEVEL = 0.05
 ENOUGH = 50

@@ -1,0 +1,61 @@
+"""The numbered results of [pram]: they hold, and the checks can fail."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from deniable.channels import Channel, DenseChannel, ProductChannel
+
+from reproduction.papers.pram import numbered_results as pram_results
+from reproduction.papers.pram.numbered_results import RESULTS, numbered_results
+
+
+@pytest.fixture(scope="module")
+def found() -> pd.DataFrame:
+    return numbered_results().set_index("result")
+
+
+def verdict_of(number: str) -> float:
+    _, gap, _ = next(result for result in RESULTS if result.number == number).check()
+    return gap
+
+
+@pytest.mark.parametrize("number", [result.number for result in RESULTS])
+def test_a_result_holds(found: pd.DataFrame, number: str) -> None:
+    assert found.loc[number, "verdict"] == "holds"
+    assert found.loc[number, "cases"] > 0
+    assert found.loc[number, "figure"]
+
+
+def test_every_result_is_listed_once(found: pd.DataFrame) -> None:
+    assert found.index.is_unique
+    assert set(found["section"]) == {"1", "2", "3", "4"}
+
+
+WRONG: dict[str, tuple[object, str, Callable[..., object]]] = {
+    "(1.2)": (Channel, "estimate", lambda self, counts, *_: np.asarray(counts) / np.sum(counts)),
+    "(1.3)": (Channel, "covariance", lambda self, pi, n: np.diag(pi) / n),
+    "(1.3) plug-in": (Channel, "estimated_covariance", lambda self, counts: np.eye(3)),
+    "(2.1)": (pram_results, "two_step", lambda channel, pi: DenseChannel(channel.matrix())),
+    "(2.3)": (pram_results, "two_step", lambda channel, pi: DenseChannel(channel.matrix())),
+    "(2.4)": (pram_results, "conditional_covariance", lambda channel, counts: np.eye(3)),
+    "(2.6)": (pram_results, "covariance_bound", lambda pi, n: (np.diag(pi) - np.outer(pi, pi)) / n),
+    "(2.6) tight": (pram_results, "covariance_bound", lambda pi, n: np.eye(3)),
+    "(2.7)": (pram_results, "two_step", lambda channel, pi: DenseChannel(channel.matrix())),
+    "(3.1)": (Channel, "posterior", lambda self, prior: self.matrix()),
+    "(3.5)": (pram_results, "largest_parity", lambda low, high: 50.0),
+    "(3.5) necessary": (pram_results, "witness", lambda channel, low, high, direction: None),
+    "(3.14) only if": (pram_results, "breaching_prior", lambda channel, beta, side: None),
+    "4": (ProductChannel, "estimate", lambda self, counts, *_: np.asarray(counts) / np.sum(counts)),
+}
+
+
+@pytest.mark.parametrize("number", WRONG)
+def test_a_check_fails_where_the_library_is_wrong(
+    number: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, name, wrong = WRONG[number]
+    monkeypatch.setattr(place, name, wrong)
+    assert verdict_of(number) > pram_results.ROUNDING

@@ -1,0 +1,65 @@
+"""What the report's first page says of [rrba]."""
+
+import pytest
+from tests.reproduction.papers.rrba.tables import all_tables
+
+from deniable.display.page import short
+
+from reproduction.papers.rrba.in_short import in_short
+
+TABLES = all_tables()
+
+
+def test_theorem_4_1_fails_by_what_the_table_says() -> None:
+    (theorem,) = in_short(TABLES).privacy
+    table = TABLES["rrba_epsilon"]
+    single = table[(table["unit"] == "answer") & (table["cells"] > 1)]
+    ratios = single["exact"] / single["claimed"]
+    assert (theorem.verdict, theorem.says) == ("fails", "Theorem 4.1 of RRBA is false")
+    assert theorem.times == pytest.approx(ratios.max())
+    uniform = ratios[single["table"] == "uniform"]
+    of_uniform = f"{short(uniform.min())} to {short(uniform.max())} (tables uniform)"
+    assert f"{of_uniform} or up to {short(ratios.max())}" in theorem.found
+    (moved,) = in_short({"rrba_epsilon": table[table["table"] != "uniform"]}).privacy
+    assert "uniform)" not in moved.found
+    assert theorem.instead
+
+
+def test_a_theorem_that_is_kept_to_holds() -> None:
+    table = TABLES["rrba_epsilon"]
+    kept = table.assign(exact=table["claimed"], holds=True)
+    (theorem,) = in_short(TABLES | {"rrba_epsilon": kept}).privacy
+    assert (theorem.verdict, theorem.times, theorem.instead) == ("holds", 1.0, "")
+
+
+def test_a_uniform_table_is_advised_only_where_it_is_better_throughout() -> None:
+    table = TABLES["rrba_equal"]
+    for factor, advised in ((1e6, True), (1e-6, False)):
+        own = table["method"] == "rrba"
+        other = table.assign(mean=table["mean"].where(~own, table["mean"] * factor))
+        (theorem,) = in_short(TABLES | {"rrba_equal": other}).privacy
+        assert ("Keep the table uniform" in theorem.instead) == advised
+
+
+def test_printed_numbers_are_counted_by_table_and_method() -> None:
+    numbers = {each.what: each for each in in_short(TABLES).numbers}
+    for name, title in (("rrba_table4", "Table 4"), ("rrba_table5", "Table 5")):
+        table = TABLES[name]
+        own = table[table["main"] & table["published"].notna() & (table["method"] == "rrba")]
+        agrees = int((own["verdict"] == "agrees").sum())
+        assert (numbers[f"{title}, RRBA"].agrees, numbers[f"{title}, RRBA"].of) == (
+            agrees,
+            len(own),
+        )
+
+
+def test_what_was_fitted_has_no_verdict_and_no_counts() -> None:
+    (fitted,) = (each for each in in_short(TABLES).numbers if "Table 3" in each.what)
+    assert (fitted.what, fitted.agrees) == ("Table 3", None)
+    assert fitted.unjudged == "fitted, no verdict"
+
+
+def test_nothing_is_said_without_tables() -> None:
+    said = in_short({})
+    assert not said.privacy
+    assert not said.numbers

@@ -1,0 +1,306 @@
+"""What is recorded beside a result holds the result to what was made, and tells of no machine."""
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deniable.errors import DataError
+from deniable.files import sha256, write_json, write_text
+from deniable.release.receipts import SUMS, receipt_of
+
+from reproduction.pipeline.provenance import (
+    Making,
+    content_digest,
+    provenance_path,
+    read_provenance,
+    recorded,
+    verified,
+)
+
+RAW = "results/data/raw/people.csv"
+DATA = "results/data/people.parquet"
+OTHER = "results/data/other.parquet"
+TABLE = "results/tables/counts.csv"
+RELEASES = [{"name": "tried", "rehearsal": True}, {"name": "real", "rehearsal": False}]
+CONFIG = {"seed": 7, "data": {"mirror": "/somewhere"}, "releases": RELEASES}
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a published file, in which paths are relative, as in Snakemake's jobs."""
+    monkeypatch.chdir(tmp_path)
+    write_text(RAW, "a,b\n1,2\n")
+    write_text("script.py", "import deniable.errors\n")
+    return tmp_path
+
+
+def making(inputs: list[str], outputs: list[str], **changed: Any) -> Making:
+    """Return a job with the parameters of a usual rule."""
+    params = {"code": "0123456789abcdef", "epsilon": 1.0, "grid": {"p": [0.5], "k": [2]}}
+    usual = Making("count", tuple(inputs), tuple(outputs), params, CONFIG, Path("script.py"))
+    return replace(usual, **changed)
+
+
+def make(inputs: list[str], outputs: list[str], text: str = "one\n", **changed: Any) -> Any:
+    """Run a job that writes `text`; return what is recorded of its first output."""
+    with recorded(making(inputs, outputs, **changed)):
+        for output in outputs:
+            write_text(output, text)
+    return read_provenance(outputs[0])
+
+
+def test_what_is_recorded() -> None:
+    make([RAW], [DATA], "records\n")
+    record = make([DATA, RAW], [TABLE])
+    assert record["file"] == TABLE
+    assert record["sha256"] == sha256(TABLE)
+    assert (record["rule"], record["code"], record["seed"]) == ("count", "0123456789abcdef", 7)
+    assert record["inputs"] == {DATA: sha256(DATA), RAW: sha256(RAW)}
+    assert record["data"] == {RAW: {"kind": "original", "sha256": sha256(RAW)}}
+    assert record["unrecorded"] == []
+    assert not record["made_once"]
+    assert {"deniable", "python", "numpy", "snakemake"} < set(record["versions"])
+
+
+def test_data_are_inherited_from_job_to_job() -> None:
+    for folder in ("surrogates", "networks"):
+        write_text(f"resources/{folder}/adult.json", "{}")
+    write_text("results/data/raw/people.source.json", "{}")
+    write_text("resources/published/table.csv", "1\n")
+    make(["resources/surrogates/adult.json"], [DATA])
+    make(["resources/networks/adult.json"], ["results/data/networks/a.parquet"])
+    make([DATA, "resources/published/table.csv"], [TABLE])
+    last = [TABLE, "results/data/networks/a.parquet", "results/data/raw/people.source.json"]
+    kinds = {path: e["kind"] for path, e in make(last, ["results/report.html"])["data"].items()}
+    assert kinds == {
+        "resources/networks/adult.json": "network",
+        "resources/surrogates/adult.json": "surrogate",
+    }
+
+
+def test_settings_and_config_are_told_apart_by_their_values_alone() -> None:
+    first = make([RAW], [TABLE])
+    order = {"grid": {"k": [2], "p": [0.5]}, "epsilon": 1.0, "code": "0123456789abcdef"}
+    elsewhere = CONFIG | {"data": {"mirror": "/elsewhere"}}
+    assert make([RAW], [TABLE], params=order, config=elsewhere) == first
+    other = make([RAW], [TABLE], params=order | {"epsilon": 2.0})
+    assert {key for key in first if first[key] != other[key]} == {"settings", "asked"}
+    other = make([RAW], [TABLE], config=CONFIG | {"seed": 8})
+    assert {key for key in first if first[key] != other[key]} == {"config", "seed"}
+    other = make([RAW], [TABLE], params=order | {"seed": None})
+    assert other["seed"] is None
+
+
+def test_the_file_is_the_same_bytes_in_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make([RAW], [TABLE])
+    first = provenance_path(TABLE).read_bytes()
+    elsewhere = tmp_path / "elsewhere"
+    for path in (RAW, "script.py"):
+        write_text(elsewhere / path, Path(path).read_text())
+    monkeypatch.chdir(elsewhere)
+    # Whether a path is given from the project's folder or from the root makes no difference.
+    make([str(elsewhere / RAW)], [TABLE])
+    assert provenance_path(TABLE).read_bytes() == first
+
+
+def test_a_file_outside_the_project_is_named_without_its_folder(tmp_path: Path) -> None:
+    matrix = tmp_path.parent / "my-matrix.csv"
+    matrix.write_text("1\n")
+    assert make([str(matrix)], [TABLE])["inputs"] == {"my-matrix.csv": sha256(matrix)}
+
+
+def test_a_damaged_input_is_refused_before_anything_is_made() -> None:
+    make([RAW], [DATA])
+    make([RAW], [TABLE])
+    before = Path(TABLE).read_bytes(), provenance_path(TABLE).read_bytes()
+    Path(DATA).write_text("two\n")
+    with pytest.raises(DataError) as refused, recorded(making([DATA], [TABLE])):
+        raise AssertionError
+    assert str(refused.value).startswith(f"{DATA}: damaged or edited since it was made (SHA-256 ")
+    assert str(refused.value).endswith("delete it and start again: Snakemake makes it again")
+    assert (Path(TABLE).read_bytes(), provenance_path(TABLE).read_bytes()) == before
+
+
+def test_all_damaged_inputs_are_named_at_once() -> None:
+    for path in (DATA, TABLE):
+        make([RAW], [path])
+        Path(path).write_text("two\n")
+    with pytest.raises(DataError) as refused:
+        verified([TABLE, DATA, RAW])
+    assert [line.split(":")[0] for line in str(refused.value).splitlines()] == [DATA, TABLE]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"sha256": "0"', "\udcff"])
+def test_a_damaged_record_is_named(text: str) -> None:
+    make([RAW], [TABLE])
+    provenance_path(TABLE).write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(DataError, match=f"^{TABLE}.provenance.json: no record of provenance any"):
+        verified([TABLE])
+
+
+def test_what_has_no_record_is_taken_as_it_is_and_named() -> None:
+    make([RAW], [DATA])
+    provenance_path(DATA).unlink()
+    Path(DATA).write_text("two\n")
+    record = make([DATA], [TABLE])
+    assert record["unrecorded"] == [DATA]
+    assert record["data"] == {}
+
+
+def fail_at_work(job: Making) -> None:
+    with recorded(job):
+        # Nor is there one while the block runs.
+        assert not provenance_path(TABLE).exists()
+        write_text(TABLE, "half\n")
+        raise ZeroDivisionError
+
+
+def test_a_job_that_fails_leaves_no_record() -> None:
+    make([RAW], [TABLE])
+    with pytest.raises(ZeroDivisionError):
+        fail_at_work(making([RAW], [TABLE]))
+    assert read_provenance(TABLE) is None
+
+
+def test_what_a_killed_job_left_half_written_is_removed() -> None:
+    tables = Path("results/tables")
+    half = (".counts.csv.abcd_123", ".counts.csv.provenance.json.0bcd_123")
+    foreign = (".counts.csv.gz.abcd_123", "counts.csv.abcd_123", ".counts.csv.ABCD")
+    left, others = [tables / name for name in half], [tables / name for name in foreign]
+    for file in (*left, *others):
+        write_text(file, "half")
+    make([RAW], [TABLE])
+    assert not any(file.exists() for file in left)
+    assert all(file.exists() for file in others)
+
+
+def test_an_output_that_was_not_made_has_no_record() -> None:
+    with recorded(making([RAW], [TABLE])):
+        pass
+    assert read_provenance(TABLE) is None
+
+
+def test_a_folder_is_the_list_of_its_files() -> None:
+    folder = Path("results/matrices")
+    write_text(folder / "b" / "two.csv", "2\n")
+    write_text(folder / "one.csv", "1\n")
+    lines = f"{sha256(folder / 'b/two.csv')}  b/two.csv\n{sha256(folder / 'one.csv')}  one.csv\n"
+    assert content_digest(folder) == hashlib.sha256(lines.encode()).hexdigest()
+    (folder / ".snakemake_timestamp").touch()  # comes after the job
+    assert content_digest(folder) == hashlib.sha256(lines.encode()).hexdigest()
+    (folder / "one.csv").rename(folder / "three.csv")
+    assert content_digest(folder) != hashlib.sha256(lines.encode()).hexdigest()
+
+
+def test_a_rule_without_a_digest_of_code_gets_that_of_its_script() -> None:
+    found = [
+        make([RAW], [TABLE], params={"code": code})["code"] for code in (None, "", "fedcba987654")
+    ]
+    assert found[0] == found[1]
+    assert len(found[0]) == 16
+    assert found[2] == "fedcba987654"
+
+
+# -- releases that are made once -------------------------------------------------------------------
+
+RECEIPT = "results/releases/real/private/receipt.json"
+PUBLISHED = Path("results/releases/real/public/protected.csv")
+ONCE = {"code": None, "seed": None, "steps": ["files:sha256"]}
+
+
+def receive(**changed: Any) -> Any:
+    """Leave the receipt of what is published, as a job does; return what is recorded of it."""
+    with recorded(making([DATA], [RECEIPT], **{"params": ONCE} | changed)):
+        write_json(RECEIPT, receipt_of("real", PUBLISHED.parent), private=True)
+    return read_provenance(RECEIPT)
+
+
+@pytest.fixture
+def received() -> Any:
+    """Publish a release of the records; return what is recorded of its receipt."""
+    make([RAW], [DATA], "records\n")
+    write_text(PUBLISHED, "protected\n")
+    write_text(PUBLISHED.with_name(SUMS), f"{sha256(PUBLISHED)}  {PUBLISHED.name}\n")
+    return receive()
+
+
+def test_what_is_recorded_of_a_receipt_is_its_owners_alone(received: Any) -> None:
+    assert received["made_once"]
+    assert received["seed"] is None
+    assert received["inputs"] == {DATA: sha256(DATA)}
+    assert provenance_path(RECEIPT).stat().st_mode & 0o777 == 0o600
+    assert sha256(PUBLISHED) in Path(RECEIPT).read_text()
+
+
+@pytest.mark.usefixtures("received")
+def test_no_hash_of_true_records_goes_on_from_a_receipt() -> None:
+    make([RECEIPT], [TABLE])
+    record = make([TABLE], ["results/report.html"])
+    assert record["data"] == {RAW: {"kind": "original", "sha256": "withheld"}}
+    for path in (TABLE, "results/report.html"):
+        text = provenance_path(path).read_text()
+        assert not any(sha256(true) in text for true in (RAW, DATA))
+
+
+@pytest.mark.usefixtures("received")
+def test_a_rehearsal_keeps_its_hashes() -> None:
+    folder = "results/releases/tried/public"
+    with recorded(making([DATA], [folder])):
+        write_text(Path(folder) / "release.json", "{}")
+    record: Any = read_provenance(folder)
+    assert record["inputs"] == {DATA: sha256(DATA)}
+    assert make([folder], [TABLE])["data"][RAW]["sha256"] == sha256(RAW)
+
+
+@pytest.mark.usefixtures("received")
+def test_a_hash_that_is_known_elsewhere_fills_in_what_is_withheld() -> None:
+    for inputs in ([RECEIPT, DATA], [RECEIPT, RAW], [DATA, RECEIPT]):
+        assert make(inputs, [TABLE])["data"][RAW]["sha256"] == sha256(RAW)
+
+
+@pytest.mark.usefixtures("received")
+@pytest.mark.parametrize("edited", [True, False], ids=["edited", "lost"])
+@pytest.mark.parametrize("name", [PUBLISHED.name, SUMS])
+def test_a_receipt_holds_what_was_published(name: str, edited: bool) -> None:
+    file = PUBLISHED.with_name(name)
+    if edited:
+        file.write_text("two\n")
+    else:
+        file.unlink()
+    with pytest.raises(DataError, match=f"^{file}: missing, or edited since it was published; "):
+        verified([RECEIPT])
+
+
+def test_a_damaged_receipt_is_to_be_restored(received: Any) -> None:
+    assert received["made_once"]
+    write_text(RECEIPT, "{}")
+    with pytest.raises(DataError, match="drawn once: restore it from a copy"):
+        verified([RECEIPT])
+
+
+def test_a_receipt_that_is_made_again_keeps_the_record_of_the_draw(received: Any) -> None:
+    """Whatever code and records there are by then: the release was drawn by the first ones."""
+    make([RAW], [DATA], "other records\n")
+    other = {"config": CONFIG | {"seed": 8}, "params": ONCE | {"steps": ["files:read_json"]}}
+    assert receive(**other) == received
+    Path(RECEIPT).unlink()
+    with pytest.raises(ZeroDivisionError), recorded(making([DATA], [RECEIPT], **other)):
+        raise ZeroDivisionError
+    assert receive(**other) == received
+    # Of another draw, if ever there is one, what is recorded is its own.
+    PUBLISHED.with_name(SUMS).write_text("")
+    assert receive(**other)["inputs"] != received["inputs"]
+
+
+def test_inputs_from_two_states_of_the_data_are_refused() -> None:
+    make([RAW], [DATA])
+    write_text(RAW, "a,b\n3,4\n")
+    make([RAW], [OTHER])
+    with pytest.raises(DataError, match=f"^{OTHER} and {DATA} rest on two states of {RAW}; "):
+        make([DATA, OTHER], [TABLE])
+    assert not Path(TABLE).exists()

@@ -1,0 +1,256 @@
+"""The report as pages: the same as in one file, small, each link and anchor there."""
+
+import dataclasses
+import html
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.reproduction.report.reading import Read, section, words
+
+from reproduction.papers.audit import OF_MATRICES, THEOREM
+from reproduction.papers.catalog import FIGURES, PAGES
+from reproduction.report.contents import Contents
+from reproduction.report.own_sections import in_short, risen
+from reproduction.report.render import LONG, render, render_pages, without_long_tables, write
+
+ROOT = Path(__file__).resolve().parents[2]
+LARGEST_FIRST, LARGEST = 500_000, 2_000_000
+
+
+@pytest.fixture(scope="module")
+def files(contents: Contents) -> dict[str, str]:
+    return dict(render_pages(contents))
+
+
+def pages_of(files: dict[str, str]) -> dict[str, str]:
+    return {name: text for name, text in files.items() if name.endswith(".html")}
+
+
+def table_in(script: str) -> str:
+    """Return the HTML of a long table from its script."""
+    found: str = json.loads(script.removeprefix("showTable(...").removesuffix(");\n"))[1]
+    return found
+
+
+def test_there_is_a_page_for_each_and_no_file_that_nothing_loads(files: dict[str, str]) -> None:
+    assert list(pages_of(files)) == [f"{page.id}.html" for page in PAGES]
+    loaded = {
+        str(attributes.get("src") or attributes.get("href"))
+        for text in pages_of(files).values()
+        for tag, attributes in Read(text).elements
+        if tag in ("img", "script", "link")
+    }
+    later = {
+        f"tables/{name}.js"
+        for text in pages_of(files).values()
+        for name in re.findall(r'data-table="([^"]*)"', text)
+    }
+    assert later
+    assert loaded | later == set(files) - set(pages_of(files))
+    assert {f"figures/{name}.svg" for name in FIGURES} <= loaded
+
+
+def test_pages_are_small(files: dict[str, str]) -> None:
+    for name, text in pages_of(files).items():
+        assert len(text.encode()) < (LARGEST_FIRST if name == "index.html" else LARGEST)
+        assert "<svg" not in text
+
+
+def test_pages_and_their_tables_say_what_the_one_file_says(
+    files: dict[str, str], contents: Contents
+) -> None:
+    whole = render(contents)
+
+    def put_back(stub: re.Match[str]) -> str:
+        return f"<details><summary>{stub[2]}</summary>{table_in(files[f'tables/{stub[1]}.js'])}"
+
+    for page in PAGES[1:]:
+        text = re.sub(
+            r'<details data-table="([^"]*)"><summary>(.*?)</summary><div.*?</p></div>',
+            put_back,
+            files[f"{page.id}.html"],
+            flags=re.DOTALL,
+        )
+        for each in page.sections:
+            in_one = re.sub(r"<svg.*?</svg>", "", section(whole, each.id), flags=re.DOTALL)
+            assert words(section(text, each.id)) == words(in_one), each.id
+            assert section(text, each.id).count("<tr") == in_one.count("<tr"), each.id
+
+
+def test_every_link_leads_somewhere(files: dict[str, str], run_folder: Path) -> None:
+    ids = {
+        name: {attributes.get("id") for _, attributes in Read(text).elements}
+        for name, text in pages_of(files).items()
+    }
+    texts = pages_of(files) | {
+        f"{script.split('/')[1].rpartition('-')[0]}, {script}": table_in(text)
+        for script, text in files.items()
+        if script.startswith("tables/")
+    }
+    home = {each.id: f"{page.id}.html" for page in PAGES for each in page.sections}
+    for name, text in texts.items():
+        here = name if name in ids else home[name.partition(",")[0]]
+        for attributes, _ in Read(text).all("a"):
+            target, _, anchor = str(attributes["href"]).partition("#")
+            if target.startswith("../../"):
+                assert (ROOT / target.removeprefix("../../")).is_file(), (name, target)
+            elif target.startswith("../"):
+                assert (run_folder / target.removeprefix("../")).is_file(), (name, target)
+            else:
+                assert anchor in ids[target or here] or (target in ids and not anchor), (
+                    name,
+                    anchor,
+                )
+
+
+def test_only_what_is_long_and_closed_is_left_to_a_file_of_its_own() -> None:
+    opening = "<details><summary>all</summary>{}</details>"
+    short, long = opening.format("a"), opening.format("b" * (LONG + 1))
+    named = '<a href="tables/costs.csv">results/tables/costs.csv</a>'
+    body, found = without_long_tables(short + long + named, "costs")
+    assert body.startswith(short)
+    assert found == {"costs-1": "b" * (LONG + 1)}
+    assert 'data-table="costs-1"' in body
+    assert "bb" not in body
+    # What no file has is nowhere else without JavaScript, or in print.
+    assert without_long_tables(short + long, "costs") == (short + long, {})
+
+
+def test_what_is_left_out_names_its_own_files(files: dict[str, str], run_folder: Path) -> None:
+    named = {}
+    for text in pages_of(files).values():
+        for name, stub in re.findall(r'<details data-table="([^"]*)">(.*?)</details>', text, re.S):
+            named[name] = re.findall(r'<a href="../([^"]*)">results/([^<]*)</a>', stub)
+            assert named[name], name
+            assert all(link == said for link, said in named[name])
+            assert all((run_folder / link).is_file() for link, _ in named[name])
+    of_releases = [links for name, links in named.items() if name.startswith("releases-")]
+    folders = [{str(Path(link).parent) for link, _ in links} for links in of_releases]
+    assert {"releases/numbers_idp/public", "releases/numbers_idp/private"} in folders
+    of_one = [{str(Path(each).parent) for each in folder} for folder in folders]
+    assert all(len(each) == 1 for each in of_one)
+
+
+def test_the_config_is_on_its_page_as_a_whole(files: dict[str, str], contents: Contents) -> None:
+    assert len(contents.config) > LONG
+    assert contents.config in html.unescape(files["findings.html"])
+
+
+def test_a_script_of_a_table_holds_any_text(contents: Contents) -> None:
+    evil = "</script>\"'\\\u2028<b>"
+    tables = dict(contents.tables)
+    tables["multirr_sensitivity"] = tables["multirr_sensitivity"].assign(projection=evil)
+    tables["multirr_sensitivity"] = pd.concat([tables["multirr_sensitivity"]] * 9)
+    files = dict(render_pages(dataclasses.replace(contents, tables=tables)))
+    assert "&lt;/script&gt;" in table_in(files["tables/readings-1.js"])
+    assert "\u2028" in table_in(files["tables/readings-1.js"])
+
+
+def test_a_report_that_was_there_is_replaced_as_a_whole(contents: Contents, tmp_path: Path) -> None:
+    nothing = dataclasses.replace(contents, tables={}, figures={}, releases=[])
+    folder = tmp_path / "report"
+    write(folder, contents)
+    write(folder, nothing)
+    assert not (folder / "figures").exists()
+    assert not (folder / "multirr.html").exists()
+    assert "The config names none." in (folder / "releases.html").read_text("utf-8")
+    write(tmp_path / "report.html", nothing)
+    assert (tmp_path / "report.html").read_text("utf-8") == render(nothing)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report", "report.html"]
+
+
+# -- the first page --------------------------------------------------------------------------------
+
+
+def test_what_fails_comes_first_the_worst_before_the_others(
+    files: dict[str, str], contents: Contents
+) -> None:
+    rows = in_short(contents)["privacy"]
+    verdicts = [each.verdict for _, each in rows]
+    assert verdicts == sorted(verdicts, key=("fails", "depends on the reading", "holds").index)
+    failing = [each.times for _, each in rows if each.verdict == "fails"]
+    assert failing == sorted(failing, reverse=True)
+    assert {page.id for page, _ in rows} == {"multirr", "pram", "idp", "rrba"}
+    first = words(files["index.html"])
+    places = [
+        first.index(says)
+        for says in (
+            "iDP&#39;s released records have no finite ε",
+            "Theorem 4.1 of RRBA is false",
+            "“Equal risk” is false of an attribute",
+            "An invariant matrix hides a report, not the file",
+            "What is printed: what agrees, what differs",
+        )
+    ]
+    assert max(places[:3]) < places[3] < places[4]
+
+
+def test_cards_say_what_the_one_audit_says(files: dict[str, str], contents: Contents) -> None:
+    audited, cards = contents.tables["privacy"], in_short(contents)["privacy"]
+    told = {each.says: each for _, each in cards}
+    idp = audited[(audited["source"] == "idp") & audited["claim"].str.endswith("as it runs")]
+    clustered = idp[(idp["unit"] == "record") & ~idp["mechanism"].isin(["dp", "idp_cbls_prose"])]
+    assert np.isinf(clustered["exact_epsilon"]).all()
+    assert told["iDP's released records have no finite ε"].verdict == "fails"
+    theorem = told["Theorem 4.1 of RRBA is false"]
+    rows = audited[(audited["claim"] == THEOREM) & (audited["unit"] == "answer")]
+    times = (rows["exact_epsilon"] / rows["claimed_epsilon"]).max()
+    assert theorem.times == pytest.approx(times, rel=1e-6)
+    assert f"{rows['hold'].sum()} of {rows['cases'].sum()} settings" in theorem.found
+    stated = told["Stated ε of whole records are kept to"]
+    own = audited[(audited["claim"] == OF_MATRICES) & audited["mechanism"].eq("rr_independent")]
+    assert f"RR-Independent {own['hold'].sum()} of {own['cases'].sum()}" in stated.found
+    published = audited[audited["claim"].str.endswith("published")]
+    assert np.isinf(published["exact_epsilon"]).all()
+
+
+def test_the_first_page_says_what_an_epsilon_means(files: dict[str, str]) -> None:
+    text = words(files["index.html"])
+    for epsilon, after in ((1, "2.7 %"), (2, "6.9 %"), (4, "36 %"), (8, "97 %")):
+        assert f"{after} at ε = {epsilon}" in text
+    assert risen(0.3, 0) == pytest.approx(0.3)
+    assert risen(0.5, 1) / risen(0.5, -1) == pytest.approx(2.718281828)
+
+
+def test_numbers_that_differ_by_mechanism_are_counted_apart(
+    files: dict[str, str], contents: Contents
+) -> None:
+    text = words(files["index.html"])
+    for number in (1, 2):
+        table = contents.tables[f"multirr_table{number}"]
+        for mechanism, part in table.groupby("mechanism"):
+            agree = (part["verdict"] == "agrees").sum()
+            assert f"Table {number}, {mechanism}: {agree} of {len(part)}" in text
+
+
+def test_the_first_page_says_where_it_counts_fewer_verdicts_than_the_papers_pages(
+    contents: Contents,
+) -> None:
+    def said(p_value: float) -> str:
+        claims = contents.tables["multirr_claims"]
+        holds = claims["verdict"] == "holds"
+        moved = claims.assign(p_value=claims["p_value"].mask(holds, p_value))
+        only = {name: contents.tables[name] for name in ("multirr_example1", "multirr_agreement")}
+        only["multirr_claims"] = moved
+        return words(section(render(dataclasses.replace(contents, tables=only)), "glance"))
+
+    assert "1 fewer of [multirr] than on the papers' pages" in html.unescape(said(0.04))
+    assert "fewer" not in said(1e-9)
+
+
+def test_stated_epsilons_are_said_to_be_not_exceeded(
+    files: dict[str, str], contents: Contents
+) -> None:
+    audited = contents.tables["privacy"]
+    released = audited["source"].str.startswith("release ")
+    of_release = int(audited["cases"][released].sum())
+    assert f"of {of_release} stated ε, none is exceeded by the exact one" in words(
+        files["index.html"]
+    )
+    broken = audited.assign(hold=audited["hold"] - (audited.index == released.idxmax()))
+    changed = dataclasses.replace(contents, tables=contents.tables | {"privacy": broken})
+    assert "1 are exceeded" in words(section(render(changed), "glance"))

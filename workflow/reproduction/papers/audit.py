@@ -1,0 +1,372 @@
+"""One audit: what every mechanism claims of privacy, what is exact, and what shows it.
+
+Nothing is computed anew: tables in which papers audit their claims case by case are read as rows of
+one kind. A row is a claim about a unit at a setting that the claim names. What it says nothing of
+(which attribute, which clusters, k, a floor's table) is pooled and counted, with the worst case.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from deniable.display import Tables, rows_of
+from deniable.randomized_response import ATTRIBUTE_IN_CLUSTER, WAIVED
+
+from reproduction.papers.catalog import AUDITED
+from reproduction.papers.idp import (
+    ALL,
+    CERTIFICATE,
+    DATASETS,
+    FIGURES_OF,
+    FORESTS,
+    HONEST,
+    READINGS,
+    noted,
+)
+from reproduction.papers.rrba import STATED_EPSILON
+from reproduction.study import resolve
+
+KEYS = ("source", "mechanism", "claim", "setting", "unit")
+COLUMNS = (
+    *KEYS,
+    *("claimed_epsilon", "exact_epsilon", "shipped_epsilon", "kind", "holds"),
+    *("cases", "hold", "fail", "of", "shown_by", "data_source"),
+)
+PROTOCOLS = "protocols"  # the source of their rows
+RELEASE = "release "  # what the source of a release's rows begins with
+STATED = "ε that the release states"
+ASKED = "ε asked for"
+NOT_STATED = "no finite ε, as the release says"
+OF_MATRICES = "ε of the matrices stated (6.3.1, 6.3.2)"
+ONCE = "4.3, as if each attribute were released once"
+OF_PARITY = "ε of the matrix, ln of its parity (3.6)"
+THEOREM = "Theorem 4.1: ε = ln 1 / (1 − p)"
+HONEST_SCALE = "ε of noise of the scale 2 / ε"
+PRINTED_SCALE = "ε of noise of the scale 2 |T| / ε, as printed (7.4)"
+AS_IF_ONCE = WAIVED.rpartition(", ")[2]
+"""How a claim of the waiver of [multirr], 4.3, ends in its audit."""
+FROM_DATA = "from the data"
+INVARIANT = "invariant"
+WORST = {"attribute": "{}", "k": "k = {:.0f}", "domain_factor": "domain {:g} times", "note": "{}"}
+"""How the worst case of the audit of numbers is named."""
+WRITTEN = 1e-8  # numbers are written with 9 digits
+
+Cases = dict[str, Any]
+"""Columns of a table with a row a case, or a value that all of them share. The columns are those of
+the audit, and ``case``, if several rows are evidence on one case."""
+
+
+def one_audit(
+    tables: Tables,
+    releases: Iterable[tuple[str, str, pd.DataFrame]] = (),
+    protocols: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Return the audit of all papers whose tables there are, of protocols, and of releases.
+
+    The papers' `tables` are given by name.
+    `releases` are the name, the mechanism and the audited claims of each: of categories and
+    collections as of `deniable.randomized_response.audit.audit_table`, of numbers as of
+    `deniable.idp.audit.as_table`. `protocols` is as of
+    `reproduction.papers.protocols.audited_protocols`; the audit itself has each of its cases.
+
+    ``source`` (the paper's key, "protocols", or "release" and its name), ``mechanism``, ``claim``,
+    ``setting`` and ``unit`` (what changes, or whose) name a row. ``claimed_epsilon``,
+    ``exact_epsilon`` and ``shipped_epsilon`` are of the worst case (``of``; the last of the matrix
+    that is drawn from, where both are known), infinite where something is known for certain;
+    ``kind``: "exact", "lower bound", or "proved" (an upper one); ``holds`` (of all cases; empty if
+    undecided), ``cases``, ``hold``, ``fail``; ``shown_by``, the table or file under results/ that
+    has each case; ``data_source``.
+    """
+    parts = [
+        _pooled(key, f"tables/{name}.csv", read(tables[name].assign(id=name)), tables[name])
+        for key, audited in AUDITED.items()
+        for name, readers in audited.items()
+        if len(tables.get(name, ()))
+        for read in (resolve(f"papers.audit:{reader}") for reader in readers)
+    ]
+    if protocols is not None:
+        parts.append(_pooled(PROTOCOLS, "audit/privacy.csv", _of_protocols(protocols), protocols))
+    for name, mechanism, audited in releases:
+        if "reading" in audited:
+            read, file = _numeric, "private/audit.csv"
+        else:
+            read, file = (
+                _categorical,
+                f"public/{'views' if mechanism == 'rrba' else 'release'}.json",
+            )
+        cases = read(audited) | {"mechanism": mechanism}
+        parts.append(_pooled(f"{RELEASE}{name}", f"releases/{name}/{file}", cases, audited))
+    if not parts:
+        return pd.DataFrame(columns=list(COLUMNS))
+    return pd.concat(parts, ignore_index=True)[list(COLUMNS)]
+
+
+def _pooled(source: str, shown_by: str, cases: Cases, table: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each claim at a setting: its worst case, and how many hold and fail."""
+    shared = {"source": source, "shown_by": shown_by, "shipped_epsilon": np.nan, "kind": "exact"}
+    own = {"data_source": table.get("data_source", "formula"), "where": True, "case": table.index}
+    frame = pd.DataFrame(shared | own | cases, index=table.index)
+    frame = frame[frame.pop("where")]
+    frame["place"] = frame.groupby(list(KEYS), sort=False).ngroup()
+    verdicts = frame["holds"].astype(str)
+    frame["fail"], frame["hold"] = verdicts == "False", verdicts == "True"
+    claimed, exact = frame["claimed_epsilon"].astype(float), frame["exact_epsilon"].astype(float)
+    of_nothing = np.where(exact > 0, np.inf, 1.0)  # claimed is an epsilon of 0
+    frame["times"] = np.where(claimed > 0, exact / claimed.where(claimed > 0, 1.0), of_nothing)
+    # What refutes a claim decides a case, then what proves it; a bound below it says nothing.
+    order = ["fail", "hold", "times", "exact_epsilon"]
+    frame = frame.sort_values(order, ascending=False, kind="stable")
+    frame = frame.drop_duplicates(["place", "case"])
+    counts = frame.groupby("place").agg(
+        cases=("case", "size"), hold=("hold", "sum"), fail=("fail", "sum")
+    )
+    worst = frame.drop_duplicates("place").set_index("place").drop(columns=["hold", "fail"])
+    rows = worst.join(counts).sort_index()
+    proved = rows["hold"] == rows["cases"]
+    return rows.assign(holds=np.select([rows["fail"] > 0, proved], ["False", "True"], ""))
+
+
+def _said(given: pd.DataFrame, /, **formats: str) -> list[str]:
+    """Return columns in words, a text a row: "p = 0.1, T_v = 50"; what is missing is not said."""
+    columns = [given[name].tolist() for name in formats if name in given]
+    texts = [text for name, text in formats.items() if name in given]
+    return [
+        ", ".join(
+            text.format(value)
+            for text, value in zip(texts, values, strict=True)
+            if not pd.isna(value) and value != ""
+        )
+        for values in zip(*columns, strict=True)
+    ]
+
+
+def _taken(table: pd.DataFrame, *names: str) -> Cases:
+    return {name: table[name] for name in names}
+
+
+def multirr(table: pd.DataFrame) -> Cases:
+    """Read the `table` of RR-Independent, RR-Clusters and assessments ([multirr], 4, 6.3)."""
+    return _taken(table, *_EPSILONS, "mechanism", "unit", "of") | {
+        "claim": [_claim_of(row) for row in rows_of(table)],
+        "setting": _said(table, matrix="matrix {}", p="p = {:g}", t_v="T_v = {:.0f}"),
+    }
+
+
+_EPSILONS = ("claimed_epsilon", "exact_epsilon", "shipped_epsilon", "kind", "holds")
+
+
+def _claim_of(row: Mapping[str, Any]) -> str:
+    if row["unit"] == ATTRIBUTE_IN_CLUSTER:
+        return "“equal risk” read attribute by attribute (6.3.2)"
+    if row["of"].endswith(AS_IF_ONCE):
+        return ONCE
+    if row["mechanism"].startswith("assessment"):
+        alone = row["mechanism"].endswith("attributes")
+        return "4.1, one randomization" if alone else "4.3, all pairs composed"
+    return OF_MATRICES
+
+
+def waiver(table: pd.DataFrame) -> Cases:
+    """Read the `table` of the waiver of sequential composition for secure sums ([multirr], 4.3)."""
+    return _taken(table, "claimed_epsilon", "exact_epsilon", "holds") | {
+        "mechanism": _said(table, releases="secure sums of {} randomized releases"),
+        "claim": ONCE,
+        "setting": _said(table, matrix="matrix {}", p="p = {:g}"),
+        "unit": "attribute",
+        "of": _said(table, parties="{} parties"),
+    }
+
+
+def matrices(table: pd.DataFrame) -> Cases:
+    """Read the `table` of matrices of a wanted epsilon in closed form ([pram], 2 and 3)."""
+    # The inverted two-step matrix is the same one.
+    own = table["exact_epsilon"].notna() & ~table["mechanism"].str.endswith("inverted")
+    return _of_matrix(table) | {"mechanism": table["mechanism"], "where": own}
+
+
+def designed(table: pd.DataFrame) -> Cases:
+    """Read the `table` of matrices that are designed for requirements, an epsilon among them."""
+    kinds = np.where(table["requirements"].str.contains(INVARIANT), f", {INVARIANT}", "")
+    return _of_matrix(table) | {
+        "mechanism": [f"designed{kind}" for kind in kinds],
+        "of": _said(table, attribute="{}", loss="least {}"),
+    }
+
+
+def _of_matrix(table: pd.DataFrame, exact: str = "exact_epsilon") -> Cases:
+    return {
+        "claim": OF_PARITY,
+        "setting": _said(table, epsilon="ε = {:g}"),
+        "unit": "report of an attribute, the matrix given",
+        "claimed_epsilon": table["epsilon"],
+        "exact_epsilon": table[exact],
+        "holds": table[exact] <= table["epsilon"] * (1 + WRITTEN),
+        "of": table["attribute"],
+    }
+
+
+def _whole_file(column: str, matrix: str, table: pd.DataFrame) -> Cases:
+    """Read invariant matrices as what they are made of: the file ([pram], 2)."""
+    return _of_matrix(table, column) | {
+        "mechanism": table["mechanism"],
+        "claim": f"ε of the matrix, taken for the file's, {matrix}",
+        "unit": "record of the file that the matrix is made of",
+    }
+
+
+kept_secret = partial(_whole_file, "whole_file_epsilon", "kept secret")
+published = partial(_whole_file, "published_epsilon", "published")
+
+
+def posteriors(table: pd.DataFrame) -> Cases:
+    """Read the `table` of what reports can say of sets, at the true shares ([pram], (3.11))."""
+    first = ~table.duplicated(["attribute", "p"])  # the largest factor is of all priors of a row
+    factors = np.log(table["largest_factor"])
+    return {
+        "mechanism": "randomized_response",
+        "claim": "posterior over prior at most the parity (3.11)",
+        "setting": _said(table, p="p = {:g}"),
+        "unit": "any set of categories, at the file's shares",
+        "claimed_epsilon": table["epsilon"],
+        "exact_epsilon": factors,
+        "holds": factors <= table["epsilon"] * (1 + WRITTEN),
+        "of": table["attribute"],
+        "where": first,
+    }
+
+
+def theorem(table: pd.DataFrame, composed: bool = False) -> Cases:
+    """Read the `table` of Theorem 4.1 ([rrba]): of the protocol, or `composed`, once an answer."""
+    ending = "_composed" if composed else ""
+    return {
+        "mechanism": "rrba",
+        "claim": f"{THEOREM}, counted once an answer" if composed else THEOREM,
+        "setting": _said(table, p="p = {:g}", table="table {}", floor="w = {:g}"),
+        "unit": table["unit"],
+        "claimed_epsilon": table[f"claimed{ending}"],
+        "exact_epsilon": table["exact"],
+        "holds": table[f"holds{ending}"],
+        "of": _said(table, dataset="{}", cells="{} cells", answers="{} answers"),
+        "where": table["answers"] > 1 if composed else True,
+    }
+
+
+theorem_composed = partial(theorem, composed=True)
+
+
+def _noise(claims: Mapping[str, str], table: pd.DataFrame) -> Cases:
+    """Read noise on the counts of a table ([rrba], 7.3 and 7.4), by method; a case is a k, of data.
+
+    RRBA's own epsilon is that of Theorem 4.1, which `theorem` reads.
+    """
+    own = table.assign(number=table["id"].str[-1], claim=table["method"].map(claims))
+    own["claimed"] = table.get("epsilon_claimed", STATED_EPSILON)
+    cases = _said(own, dataset="{}", k="k = {:.0f}")
+    return _taken(own, "claim") | {
+        "mechanism": own["method"].str.partition("_")[0],
+        "setting": _said(own, number="Table {}", claimed="ε = {:g}"),
+        "unit": "record of a table, replaced; a trusted curator",
+        "claimed_epsilon": own["claimed"],
+        "exact_epsilon": own["epsilon_exact"],
+        "holds": own["epsilon_exact"] <= own["claimed"] * (1 + WRITTEN),
+        "of": cases,
+        "case": cases,
+        "where": own["claim"].notna(),
+    }
+
+
+noise_of_tables = partial(_noise, {"laplace": PRINTED_SCALE, "laplace_honest": HONEST_SCALE})
+noise_of_tests = partial(
+    _noise,
+    {"laplace": HONEST_SCALE, "laplace_printed_scale": PRINTED_SCALE, "mcindep": HONEST_SCALE},
+)
+
+
+def true_privacy(table: pd.DataFrame, of_data: bool = False) -> Cases:
+    """Read from a `table` the competitors of [idp] with a proof (`deniable.idp.true_dp`).
+
+    A case is a domain factor. The proof is of public domains. If they are `of_data`, as in the
+    studies, what is released shows the largest values.
+    """
+    training = "training " if table["id"].isin(FORESTS).all() else ""
+    own = table.assign(data=table["id"].map(FIGURES_OF).map(DATASETS))
+    return {
+        "mechanism": table["method"],
+        "claim": f"ε-differential privacy, domain {FROM_DATA if of_data else 'public'}",
+        "setting": _said(own, data="{}", epsilon="ε = {:g}"),
+        "unit": f"{training}record, its class public",
+        "claimed_epsilon": table["epsilon"],
+        "exact_epsilon": np.inf if of_data else table["epsilon"],
+        "kind": "exact" if of_data else "proved",
+        "holds": not of_data,
+        "of": _said(table, domain_factor=WORST["domain_factor"]),
+        "case": table["domain_factor"],
+        "where": table["method"].isin(HONEST),
+    }
+
+
+true_privacy_of_domain = partial(true_privacy, of_data=True)
+
+
+def individual(table: pd.DataFrame) -> Cases:
+    """Read the `table` of the audit of [idp], a claim a reading of Definition 3.
+
+    A case is a k, a domain factor and an attribute. Bounds that are measured in released numbers
+    are left out: they depend on the draws, and exceed none that is computed.
+    """
+    return _of_numbers(table) | {
+        "mechanism": table["method"],
+        "setting": _said(table.replace({"dataset": DATASETS}), dataset="{}", epsilon="ε = {:g}"),
+    }
+
+
+def _of_numbers(table: pd.DataFrame) -> Cases:
+    readings = {how: name for name, how in READINGS.items()}
+    # DP forms no clusters; what holds them fixed holds the scale fixed.
+    formed = table["clusters"].replace({"none": "formed anew"})
+    pairs = zip(table["reading"], formed, table["domain"], strict=True)
+    claims = [
+        f"Definition 3, {readings[reading, clusters]}"
+        + (f", domain {FROM_DATA}" if domain == FROM_DATA else "")
+        for reading, clusters, domain in pairs
+    ]
+    together = (table["unit"] == "attribute") & (table["attribute"] == ALL)
+    cases = _said(table, k="{}", domain_factor="{}", attribute="{}")
+    record = table["unit"] == "record"
+    return {
+        "claim": claims,
+        "unit": np.where(together, ALL, table["unit"]),
+        "claimed_epsilon": table["claimed_epsilon"],
+        "exact_epsilon": table["exact_or_lower_bound"],
+        "kind": table["kind"],
+        "holds": table["holds"],
+        "of": _said(table.assign(attribute=table["attribute"].where(~record, "")), **WORST),
+        "case": np.where(record, _said(table, k="{}", domain_factor="{}"), cases),
+        "where": ~noted(table, CERTIFICATE),
+    }
+
+
+def _of_protocols(audited: pd.DataFrame) -> Cases:
+    return _taken(audited, *_EPSILONS, "mechanism", "of") | {
+        "claim": ASKED,
+        "setting": _said(audited, epsilon="ε = {:g}", categories="{:,} categories"),
+        "unit": "report of an attribute",
+    }
+
+
+def _categorical(audited: pd.DataFrame) -> Cases:
+    return _taken(audited, *_EPSILONS, "unit", "of") | {
+        "claim": np.where(np.isinf(audited["claimed_epsilon"]), NOT_STATED, STATED),
+        "setting": _said(audited, matrix="matrix {}", p="p = {:g}", t_v="T_v = {:.0f}"),
+    }
+
+
+def _numeric(audited: pd.DataFrame) -> Cases:
+    """Read the audit of a release of numbers, which says itself what fails."""
+    read = _of_numbers(audited) | {"setting": _said(audited, epsilon="ε = {:g}")}
+    if (audited["method"] == "numeric_dp").all():
+        read["claim"] = STATED  # whatever is held fixed
+    return read

@@ -1,0 +1,177 @@
+"""The catalogs of all papers in one: what a run can make, and where it stands on the page."""
+
+from collections.abc import Iterator, Mapping
+from itertools import chain
+
+from deniable.errors import DeniableError
+
+from reproduction.papers.idp import PAPER as IDP
+from reproduction.papers.multirr import PAPER as MULTIRR
+from reproduction.papers.pram import PAPER as PRAM
+from reproduction.papers.rrba import PAPER as RRBA
+from reproduction.study import (
+    Analysis,
+    AnalysisTable,
+    Columns,
+    Figure,
+    Origin,
+    Page,
+    Paper,
+    Section,
+    Study,
+    StudyTable,
+)
+
+PAPERS = (MULTIRR, PRAM, IDP, RRBA)
+STUDIES: Mapping[str, Study] = {k: v for paper in PAPERS for k, v in paper.studies.items()}
+TABLES: Mapping[str, StudyTable] = {each.id: each for paper in PAPERS for each in paper.tables}
+"""The tables that studies fill."""
+ANALYSES: Mapping[str, Analysis] = {each.name: each for paper in PAPERS for each in paper.analyses}
+COMPUTED_TABLES: Mapping[str, AnalysisTable] = {
+    table.id: table for each in ANALYSES.values() for table in each.tables if table.columns
+}
+"""The tables that analyses fill."""
+FIGURES: Mapping[str, Figure] = {each.id: each for paper in PAPERS for each in paper.figures}
+
+AUDITS = {
+    "privacy": AnalysisTable(
+        "privacy",
+        "papers.audit:one_audit",
+        Columns(
+            ("source", "mechanism", "claim", "setting", "unit"),
+            verdict="holds",
+            by_chance=("of", "shown_by"),
+        ),
+        "audit",
+    ),
+    "samplers": AnalysisTable(
+        "samplers",
+        "release.categorical.check:audit_release_samplers",
+        Columns(
+            ("release", "cluster"), by_chance=("statistic", "rare_p_value", "p_value", "draws")
+        ),
+        "audit",
+    ),
+}
+"""The audit's own tables, which the rules audit_privacy and audit_samplers make."""
+
+
+def _tables_of(paper: Paper) -> Iterator[AnalysisTable | StudyTable]:
+    yield from chain.from_iterable(each.tables for each in paper.analyses)
+    yield from paper.tables
+
+
+AUDITED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    paper.key: {each.id: each.audited for each in _tables_of(paper) if each.audited}
+    for paper in PAPERS
+}
+"""By paper the tables of claims that the audit of privacy is read off, and what reads each."""
+
+
+def _of_paper(paper: Paper, link: str) -> Page:
+    verdicts = f"papers.{paper.key}.in_short:in_short"
+    return Page(paper.key, paper.heading, link, paper.sections, verdicts)
+
+
+def _own(name: str, title: str) -> Section:
+    return Section(name, title, title, template=name, needs=())
+
+
+def _of_privacy(name: str, title: str, link: str, table: str) -> Section:
+    return Section(name, title, link, f"papers.sections:{name}", f"privacy/{name}", (table,))
+
+
+ABOUT = Section(
+    "about",
+    "What this is about",
+    "Methods, words and signs",
+    "papers.multirr.sections:about",
+    "multirr/about",
+    needs=(),
+)
+PAGES = (
+    Page(
+        "index",
+        "Deniable: what four papers claim, and what holds",
+        "In short",
+        (_own("glance", "In short"),),
+    ),
+    Page("words", "In plain words", "In plain words", (ABOUT,)),
+    _of_paper(MULTIRR, "Multi-dimensional RR"),
+    _of_paper(PRAM, "PRAM"),
+    _of_paper(IDP, "Individual DP"),
+    _of_paper(RRBA, "RRBA"),
+    Page(
+        "privacy",
+        "Privacy",
+        "Privacy",
+        (
+            _of_privacy("audit", "Privacy: claimed and exact", "Audit", "privacy"),
+            Section(
+                "protocols",
+                "Protocols that need no curator, at a stated ε",
+                "Protocols",
+                "papers.protocols:protocols",
+                "privacy/protocols",
+                ("privacy",),
+            ),
+            _of_privacy(
+                "risk",
+                "“Equal risk”, confronted with all that is spent",
+                "“Equal risk”",
+                "multirr_risk",
+            ),
+            _of_privacy(
+                "waiver",
+                "A waiver of sequential composition, held to its word",
+                "The waiver of 4.3",
+                "multirr_waiver",
+            ),
+        ),
+    ),
+    Page("releases", "Releases", "Releases", (_own("releases", "Releases"),)),
+    Page(
+        "findings",
+        "Findings and the run",
+        "Findings, run",
+        (_own("findings", "Findings"), _own("run", "This run")),
+    ),
+)
+"""The pages of the report with their sections, in order; the first one has the verdicts of all."""
+
+COMPARED_BY = Origin("study.engine:compare", "collect")
+"""Sets regenerated numbers beside printed ones."""
+MADE_BY: Mapping[str, Origin] = {
+    **{name: Origin(STUDIES[table.study].origin, "simulate") for name, table in TABLES.items()},
+    **{
+        table.id: Origin(table.made_by, each.name)
+        for each in ANALYSES.values()
+        for table in each.tables
+    },
+    **{name: Origin(table.made_by, f"audit_{name}") for name, table in AUDITS.items()},
+}
+"""The code that computes each table."""
+DRAWN_BY: Mapping[str, Origin] = {
+    name: Origin(figure.draw, "draw") for name, figure in FIGURES.items()
+}
+
+
+def columns_of(table: str) -> Columns:
+    """Return what the columns of a `table` are, by its name or that of an audit."""
+    if table in TABLES:
+        return TABLES[table].columns(STUDIES[TABLES[table].study])
+    audits = {f"audit_{name}": audit for name, audit in AUDITS.items()}
+    computed = {**COMPUTED_TABLES, **audits}
+    columns = computed[table].columns if table in computed else None
+    if columns is None:
+        raise DeniableError(
+            f"nothing says what the columns of table {table!r} are; "
+            "enter it in the catalog of its paper, workflow/reproduction/papers/<key>/catalog.py"
+        )
+    return columns
+
+
+def names_of_tables() -> tuple[str, ...]:
+    """Return the names of all tables that a quick run makes."""
+    asked = (name for name, table in TABLES.items() if not table.on_request)
+    return tuple(chain(asked, COMPUTED_TABLES, (f"audit_{name}" for name in AUDITS)))

@@ -1,0 +1,204 @@
+"""The mean SSE of masked records against k: Figures 3 and 4 of [idp], with honest competitors.
+
+Beside the four methods of the text:
+
+- ``dp_median``: every record gets the median of its class, drawn with true epsilon-differential
+  privacy (`deniable.idp.true_dp`);
+- ``dp_synthetic``: every record gets values drawn from noisy histograms of its class;
+- ``no_data``: 0 for every value, which nobody's data have gone into: epsilon is 0;
+- ``least_dp``: not a release but a bound, `least_dp_sse`. Of releases that draw attributes
+  independently, as all here, what is below it is not epsilon-differentially private for a record.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy
+
+from deniable.arrays import Floats
+from deniable.errors import DeniableError
+from deniable.estimation import CONFIDENCE
+from deniable.idp import (
+    METHODS,
+    Masking,
+    Ranking,
+    bins_of_domain,
+    class_medians,
+    domain_bounds,
+    expected_sse,
+    masking,
+    masking_sse,
+    mean_sse,
+    noisy_histograms,
+    sample_variances,
+)
+from deniable.records import NumericMicrodata
+from deniable.sampling import SeededNoise
+
+from reproduction.study import Cell
+
+SSE_COMPETITORS = ("dp_median", "dp_synthetic", "no_data", "least_dp")
+DRAWS_AT_ONCE = 1 << 20  # 8 MB of noise
+
+
+@dataclass(frozen=True, eq=False)
+class IdpSse:
+    """Simulates methods' mean SSE on `data` with classes, for all least cluster sizes `k`.
+
+    Methods without clusters have the same SSE at each, of the same draws.
+    """
+
+    data: NumericMicrodata
+    k: tuple[int, ...]
+
+    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
+        """Return what names each output of a `cell`: k."""
+        return [{"k": k} for k in self.k]
+
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
+        """Return mean SSEs, shape (replicates, k); cells: method, epsilon, domain_factor."""
+        method, epsilon = str(cell["method"]), float(cell["epsilon"])
+        upper = domain_bounds(self.data.values, float(cell["domain_factor"]))
+        drawn = {"dp_median": self._medians, "dp_synthetic": self._synthetic}
+        if method in drawn:
+            once = drawn[method](upper, epsilon, generator, replicates)
+            return np.repeat(once[:, None], len(self.k), axis=1)
+        if method in SSE_COMPETITORS:
+            nothing = np.zeros_like(self.data.values)
+            known = (
+                mean_sse(self.data.values, nothing)
+                if method == "no_data"
+                else least_dp_sse(self.data, epsilon)
+            )
+            return np.full((replicates, len(self.k)), float(known))
+        sizes = self.k[:1] if method == "dp" else self.k
+        maskings = (self.masking(method, k, upper, epsilon) for k in sizes)
+        columns = [self._runs(found, generator, replicates) for found in maskings]
+        return np.asarray(np.broadcast_to(np.stack(columns, axis=1), (replicates, len(self.k))))
+
+    def masking(self, method: str, k: int, upper: Floats, epsilon: float) -> Masking:
+        """Return how records are masked; the ranking is shared.
+
+        `method`, `k`, `upper` and `epsilon` are those of `deniable.idp.masking`.
+        """
+        if method not in METHODS:
+            raise DeniableError(
+                f"unknown method {method!r}; use {', '.join((*METHODS, *SSE_COMPETITORS))}"
+            )
+        return masking(method, self.ranking, k, upper, epsilon)
+
+    @cached_property
+    def ranking(self) -> Ranking:
+        """The ranking of the records."""
+        return Ranking.of(self.data.values)
+
+    @cached_property
+    def variances(self) -> Floats:
+        """Sample variances of the attributes."""
+        return sample_variances(self.data.values)
+
+    def _runs(self, found: Masking, generator: np.random.Generator, replicates: int) -> Floats:
+        noise, at_once = SeededNoise(generator), max(DRAWS_AT_ONCE // found.centres.size, 1)
+        parts = (min(at_once, replicates - start) for start in range(0, replicates, at_once))
+        drawn = (found.noisy_centroids(noise, runs) for runs in parts)
+        return np.concatenate([masking_sse(found, each, self.variances) for each in drawn])
+
+    def _medians(
+        self, upper: Floats, epsilon: float, generator: np.random.Generator, replicates: int
+    ) -> Floats:
+        data = self.data
+        medians = class_medians(
+            data.values, data.labels, len(data.classes), upper, epsilon, generator, replicates
+        )
+        # As for clusters: records of a class differ from its value v by scatter + n (mean - v)^2.
+        squares = np.zeros((replicates, len(upper)))
+        for code in range(len(data.classes)):
+            part = data.values[data.labels == code]
+            squares += len(part) * (
+                part.var(axis=0) + (medians[:, :, code] - part.mean(axis=0)) ** 2
+            )
+        return np.asarray((squares / self.variances).mean(axis=1) / len(data))
+
+    def _synthetic(
+        self, upper: Floats, epsilon: float, generator: np.random.Generator, replicates: int
+    ) -> Floats:
+        data, noise = self.data, SeededNoise(generator)
+        bins = bins_of_domain(upper, data.values)
+        found = np.empty(replicates)
+        for run in range(replicates):
+            records = data.values, data.labels, len(data.classes), upper
+            tables = noisy_histograms(*records, bins=bins, epsilon=epsilon, noise=noise)
+            found[run] = mean_sse(data.values, tables.synthesize(data.labels, generator))
+        return found
+
+
+def least_dp_sse(data: NumericMicrodata, epsilon: float) -> float:
+    """Return the least mean SSE of independent releases of `data`'s attributes, true `epsilon`-DP.
+
+    It holds under two conditions only: the attributes are released independently, each from its own
+    values (and public classes), and blind to the order of the records. Nine equal binary columns
+    released by one randomized response have less; so has a file that was guessed beforehand.
+
+    *Proof.* Deal out an attribute's values among the records of each (public) class at random. To
+    exchange the values of two records takes two changes of a record, so what is released is at most
+    exp(2 epsilon_j) times as likely under one dealing as under the other. Given the release, each
+    value of a record so keeps at least exp(-2 epsilon_j) times its probability, and so does its
+    squared distance from any guess, whose expectation was at least the variance within the class. A
+    method that is blind to order and other attributes has the same expected SSE for every dealing.
+    Independent releases spend epsilon = sum of epsilon_j together; the bound takes the split that
+    suits it best, with V_j the variance within classes in units of s_j^2: the least of mean over j
+    of V_j exp(-2 epsilon_j).
+    """
+    within = sum(
+        int(np.sum(data.labels == code)) * data.values[data.labels == code].var(axis=0)
+        for code in np.unique(data.labels)
+    )
+    variances = np.sort(np.asarray(within) / len(data) / sample_variances(data.values))[::-1]
+    # The budget brings the largest of the terms down to one level and leaves the others.
+    logs = np.log(variances)
+    levels = (np.cumsum(logs) - 2 * epsilon) / np.arange(1, logs.size + 1)
+    lowered = int(np.sum(logs > levels))
+    left = np.concatenate([np.full(lowered, levels[lowered - 1]), logs[lowered:]])
+    return float(np.exp(left).mean())
+
+
+def expected_table(dataset: str, data: NumericMicrodata, simulated: pd.DataFrame) -> pd.DataFrame:
+    """Return the expected mean SSE of `data` beside the `simulated` one, idp_fig3 or idp_fig4.
+
+    A row a cell of the methods of the text, of ``dp`` one for all k, which is then 0: `dataset`,
+    ``method``, ``epsilon``, ``domain_factor``, ``k``, ``expected_sse``, the simulated ``mean_sse``
+    with interval and replicates, and ``standardized``: how far it is from what is expected, in
+    standard errors, as a normal score of Student's distribution (0 where there is no error). Cells
+    are independent: if the code draws what it should, the squares of these sum up to chi-square
+    with as many degrees of freedom as there are rows.
+    """
+    own = simulated[simulated["method"].isin(METHODS)].copy()
+    plain = own["method"] == "dp"
+    own.insert(0, "dataset", dataset)
+    study = IdpSse(data, ())
+    rows = zip(*(own[name] for name in ("method", "epsilon", "domain_factor", "k")), strict=True)
+    expected = [
+        expected_sse(
+            study.masking(method, int(k), domain_bounds(data.values, factor), epsilon),
+            study.variances,
+        )
+        for method, epsilon, factor, k in rows
+    ]
+    own.insert(list(own.columns).index("mean_sse"), "expected_sse", expected)
+    own["k"] = own["k"].where(~plain, 0)
+    own.insert(list(own.columns).index("replicates") + 1, "standardized", _normal_scores(own))
+    return own.drop_duplicates(["method", "epsilon", "domain_factor", "k"], ignore_index=True)
+
+
+def _normal_scores(rows: pd.DataFrame) -> Floats:
+    freedom = rows["replicates"].to_numpy(dtype=float) - 1
+    reach = scipy.special.stdtrit(freedom, (1 + CONFIDENCE) / 2)
+    errors = (rows["ci_high"] - rows["ci_low"]).to_numpy(dtype=float) / 2 / reach
+    apart = (rows["mean_sse"] - rows["expected_sse"]).to_numpy(dtype=float)
+    known = np.isfinite(errors) & (errors > 0)
+    away = np.divide(np.abs(apart), errors, out=np.zeros_like(apart), where=known)
+    scores = -np.sign(apart) * scipy.special.ndtri(scipy.special.stdtr(freedom, -away))
+    return np.asarray(np.where(known, scores, 0.0))

@@ -1,0 +1,399 @@
+"""What is reproduced of [multirr]: studies, tables, figures and sections, an entry each."""
+
+from functools import partial
+
+from reproduction.study import (
+    MINUTES,
+    Analysis,
+    AnalysisTable,
+    Columns,
+    Figure,
+    Paper,
+    Section,
+    Study,
+    StudyTable,
+    claims_section,
+    claims_tables,
+)
+
+PRINTED_RUNS = 1000  # [multirr], 6.5: medians over 1000 runs
+CLUSTER_QUERY_KEYS = ("dataset", "matrix", "mechanism", "projection", "p", "t_d", "t_v")
+VARIATION = "variation"  # of a reading, tried after the fact
+ERRORS = ("absolute_error", "relative_error")
+PRINTED_TABLES = {
+    "multirr_table1": ("adult", "Table 1: relative error of RR-Clusters on Adult"),
+    "multirr_table2": ("adult6", "Table 2: relative error of RR-Clusters on Adult6"),
+}
+printed = partial(
+    Study, published_column="median_relative_error", published_replicates=PRINTED_RUNS
+)
+PRINTED = printed(".queries.clusters:ClusterQueries", ("coverage", "ordinal"))
+STUDIES = {
+    "multirr_tables": PRINTED,
+    "multirr_sensitivity": PRINTED,
+    "multirr_exploration": printed(".queries.clusters:ExploredQueries", (*PRINTED.takes, "within")),
+    "multirr_attributes": Study(".queries.clusters:ClusterQueries", ("coverage", "ordinal")),
+    "multirr_fig2": Study(".queries.pairs:GainQueries", ("coverages", "estimators")),
+    "multirr_fig3": Study(
+        ".queries.adjusted:AdjustedQueries", ("coverages", "projections", "ordinal", "more")
+    ),
+    "multirr_pairs": Study(".queries.pairs:PairQueries", ("coverages", "estimators")),
+    "multirr_epsilon": Study(
+        ".queries.stated:StatedQueries", ("coverages", "projections", "ordinal", "few")
+    ),
+    "multirr_assessment": Study(
+        ".dependence_assessment:DependenceAssessment", ("ordinal", "t_v", "t_d"), summary="mean"
+    ),
+    "multirr_sweep": Study(
+        ".queries.clusters:ThresholdSweep", ("coverage", "t_v", "t_d", "ordinal", "subset_seed")
+    ),
+}
+TABLES = (
+    *(
+        StudyTable(name, title, CLUSTER_QUERY_KEYS, "multirr_tables", (name,), {"dataset": dataset})
+        for name, (dataset, title) in PRINTED_TABLES.items()
+    ),
+    StudyTable(
+        "multirr_sensitivity",
+        "Tables 1 and 2 under the other readings and projections",
+        CLUSTER_QUERY_KEYS,
+        published=("multirr_table1", "multirr_table2"),
+    ),
+    StudyTable(
+        "multirr_exploration",
+        "Tables 1 and 2 under readings that were tried after the fact",
+        (*CLUSTER_QUERY_KEYS, VARIATION),
+        published=("multirr_table1", "multirr_table2"),
+    ),
+    StudyTable(
+        "multirr_attributes",
+        "Queries of two, three and four attributes",
+        ("attributes", "dataset", "matrix", "mechanism", "projection", "p", "t_d", "t_v"),
+    ),
+    StudyTable(
+        "multirr_fig2",
+        "Figure 2: what estimation gains over the raw randomized data",
+        ("estimator", "sigma", "measure"),
+        where={"projection": "clip", "measure": ERRORS},
+    ),
+    StudyTable(
+        "multirr_gains",
+        "Figure 2 under each projection",
+        ("projection", "estimator", "sigma", "measure"),
+        study="multirr_fig2",
+        where={"measure": ERRORS},
+    ),
+    StudyTable(
+        "multirr_gain_ratios",
+        "Ratios of the medians of Figure 2, compared run by run",
+        ("projection", "estimator", "sigma", "measure", "against"),
+        study="multirr_fig2",
+        where={"measure": tuple(f"{error}_ratio" for error in ERRORS)},
+        value="ratio",
+    ),
+    StudyTable(
+        "multirr_fig3",
+        "Figure 3: relative error of the four methods",
+        ("mechanism", "t_v", "t_d", "p", "sigma", "method"),
+        where={"measure": "relative_error", "projection": "clip"},
+    ),
+    StudyTable(
+        "multirr_projections",
+        "The four methods under each projection",
+        ("projection", "mechanism", "t_v", "t_d", "p", "sigma", "method"),
+        study="multirr_fig3",
+        where={"measure": "relative_error"},
+    ),
+    StudyTable(
+        "multirr_methods",
+        "The four methods compared run by run: median errors, one against another",
+        ("projection", "mechanism", "t_v", "t_d", "p", "sigma", "method", "against", "measure"),
+        study="multirr_fig3",
+        where={"measure": ("relative_error_difference", "relative_error_ratio")},
+        value="compared",
+    ),
+    StudyTable(
+        "multirr_adjustment",
+        "RR-Adjustment: sweeps, gaps, and targets without records",
+        ("projection", "mechanism", "t_v", "t_d", "p", "method", "measure"),
+        study="multirr_fig3",
+        where={"measure": ("sweeps", "gap", "left_out")},
+    ),
+    StudyTable(
+        "multirr_pairs",
+        "Joint distributions of pairs from RR-Independent data",
+        ("matrix", "p", "estimator", "sigma", "measure"),
+    ),
+    StudyTable(
+        "multirr_epsilon",
+        "The methods at stated exact epsilons of a record",
+        ("attributes", "epsilon", "projection", "sigma", "method", "t_v", "t_d"),
+    ),
+    StudyTable(
+        "multirr_assessment",
+        "Dependences assessed without a trusted party",
+        ("method", "matrix", "p", "measure", "t_v", "t_d"),
+    ),
+    StudyTable(
+        "multirr_sweep",
+        "A sweep of RR-Clusters over p, both thresholds and the number of records",
+        ("records", "matrix", "mechanism", "projection", "p", "t_v", "t_d"),
+        value="median_relative_error",
+        on_request=True,
+    ),
+)
+
+PRINTED_NUMBERS = (*PRINTED_TABLES, "multirr_sensitivity")  # beside simulated ones
+AGREEMENT = ("agrees", "differs", "median_ratio", "typical_factor", "rank_correlation")
+FIT = ("statistic", "p_value")
+READING = (*CLUSTER_QUERY_KEYS[:4], VARIATION)
+AUDIT = "randomized_response.audit"
+of_adult = partial(Analysis, data=("adult",), settings="studies.multirr_tables")
+ANALYSES = (
+    Analysis(
+        "summarize_agreement",
+        ".verdicts:agreement_by_reading",
+        (
+            AnalysisTable(
+                "multirr_agreement",
+                "study.engine:agreement",
+                Columns(READING, by_chance=AGREEMENT + FIT),
+            ),
+            AnalysisTable(
+                "multirr_misfit",
+                ".verdicts:misfit",
+                Columns((*READING, "p", "t_v"), by_chance=("ratio",)),
+            ),
+        ),
+        "Counting which printed numbers hold",
+        needs=(*PRINTED_NUMBERS, "multirr_exploration"),
+        takes_what_is_there=True,
+        caption="agreement",
+    ),
+    of_adult(
+        "measure_dependences",
+        ".dependences:measured",
+        (
+            AnalysisTable("multirr_clusters", f"{AUDIT}:clusters_table", ("t_v", "t_d", "cluster")),
+            AnalysisTable(
+                "multirr_dependences",
+                "randomized_response.dependence:dependences",
+                ("attribute_1", "attribute_2", "measure"),
+            ),
+        ),
+        "Measuring dependences of all pairs and forming clusters",
+    ),
+    Analysis(
+        "assess_threshold_trend",
+        ".verdicts:trend",
+        (
+            AnalysisTable(
+                "multirr_threshold_trend",
+                ".verdicts:threshold_trend",
+                Columns(
+                    ("dataset", "mechanism", "p", "t_v"), by_chance=(*FIT, "p_value_without_worst")
+                ),
+            ),
+        ),
+        "Testing whether the printed trend over T_d is more than chance",
+        needs=(*PRINTED_TABLES, "multirr_clusters"),
+        takes_what_is_there=True,
+        caption="threshold_trend",
+    ),
+    of_adult(
+        "bound_errors",
+        ".error_analysis:bounds",
+        tuple(
+            AnalysisTable(f"multirr_{name}", f".error_analysis:{made_by}", keys)
+            for name, made_by, keys in (
+                ("fig1", "figure_1", ("categories",)),
+                ("accuracy", "accuracy_table", ("records", "attributes")),
+                ("propagation", "propagation_table", ("attribute", "reading", "p")),
+                ("order", "expected_dependence_order", ("measure", "reading", "p")),
+            )
+        ),
+        "Bounding the errors of estimates from n reports",
+    ),
+    Analysis(
+        "work_example",
+        ".example_1:worked",
+        (
+            AnalysisTable(
+                "multirr_example1",
+                ".example_1:example_1",
+                Columns(("sweep", "adjusted"), by_chance=("note",)),
+            ),
+        ),
+        "Working Example 1 of RR-Adjustment in fractions",
+    ),
+    Analysis(
+        "sum_securely",
+        ".secure_sum:all_trials",
+        (
+            AnalysisTable(
+                "multirr_secure_sum",
+                ".secure_sum:trials",
+                Columns(("pair", "parties"), by_chance=("cramers_v_from_sum", "cramers_v_direct")),
+            ),
+            AnalysisTable(
+                "multirr_secure_sum_faults",
+                ".secure_sum:fault_trials",
+                Columns(("fault",), by_chance=("remedy_or_limit",)),
+            ),
+            AnalysisTable(
+                "multirr_secure_assessment",
+                ".dependences:secure_assessments",
+                Columns(("method", "matrix", "p"), by_chance=("clusters", "clusters_direct")),
+            ),
+            AnalysisTable(
+                "multirr_linkage",
+                ".secure_sum:linkage_example",
+                Columns(
+                    ("attribute", "category"),
+                    by_chance=("share_of_samples", "share_of_parties_exposed"),
+                ),
+            ),
+        ),
+        "Running the secure sum between thousands of parties",
+        data=("adult",),
+        settings="analyses.multirr_secure_sum",
+        resources=MINUTES,
+    ),
+    of_adult(
+        "compare_risks",
+        ".dependences:risks",
+        (
+            AnalysisTable(
+                "multirr_audit",
+                f"{AUDIT}:audit_multirr",
+                Columns(("mechanism", "matrix", "p", "t_v", "unit", "of"), verdict="holds"),
+                audited=("multirr",),
+            ),
+            AnalysisTable(
+                "multirr_risk",
+                "randomized_response.assessment_audit:risk_table",
+                ("matrix", "p", "mechanism", "t_v", "assessment"),
+            ),
+            AnalysisTable(
+                "multirr_waiver",
+                "randomized_response.waiver:waiver_table",
+                Columns(("matrix", "p", "releases", "parties"), by_chance=("trust",)),
+                audited=("waiver",),
+            ),
+        ),
+        "Confronting equal risk with every epsilon that is spent",
+        needs=("multirr_dependences",),
+        resources=MINUTES,
+    ),
+    Analysis(
+        "decide_claims",
+        ".claims.decided:decide",
+        claims_tables("multirr", ".claims.decided:claims", "mechanism", "projection"),
+        "Deciding what [multirr] claims in words",
+        needs=(
+            *("multirr_gain_ratios", "multirr_methods", *PRINTED_NUMBERS),
+            *("multirr_attributes", "multirr_clusters"),
+        ),
+        caption="claims",
+    ),
+)
+FIGURES = (
+    *(
+        Figure(f"multirr_fig{number}", f".figures.analyses:figure_{number}", shows)
+        for number, shows in (
+            (1, "Figure 1: the factor √B of simultaneous errors over the number of categories"),
+            (2, "Figure 2: absolute and relative errors of count queries over their coverage"),
+        )
+    ),
+    Figure(
+        "multirr_fig3",
+        ".figures.analyses:figure_3",
+        "Figure 3: relative errors of the four methods at the thresholds of [multirr]",
+        options={"best": "paper"},
+    ),
+    Figure(
+        "multirr_fig3_ours",
+        ".figures.analyses:figure_3",
+        "Figure 3 again, at the thresholds that are best in our Table 1",
+        tables=("multirr_fig3",),
+        options={"best": "ours"},
+    ),
+    *(
+        Figure(
+            name,
+            ".figures.tables:printed_against_regenerated",
+            f"{title.partition(':')[0]} as a picture: printed values beside ours",
+            options={"title": title},
+        )
+        for name, (_, title) in PRINTED_TABLES.items()
+    ),
+    Figure(
+        "multirr_pairs",
+        ".figures.analyses:pairs",
+        "Errors of estimated pairs over p, and which estimator wins where",
+        tables=("multirr_pairs", "multirr_fig3"),
+    ),
+    Figure(
+        "multirr_epsilon",
+        ".by_epsilon:drawn",
+        "Relative errors of the methods over the exact epsilon of a whole record",
+    ),
+    Figure(
+        "multirr_assessment",
+        ".figures.analyses:assessment",
+        "How well assessed dependences keep ranks and clusters, over p",
+    ),
+    Figure(
+        "multirr_sweep",
+        ".figures.tables:thresholds",
+        "Relative errors over p and both thresholds, for several numbers of records",
+    ),
+)
+
+
+def _section(name: str, title: str, link: str, table: str = "", of: str = "sections") -> Section:
+    """Return a section that is left out without the table of its name, or another's."""
+    return Section(name, title, link, f".{of}:{name}", needs=(f"multirr_{table or name}",))
+
+
+SECTIONS = (
+    Section(
+        "multirr_fig1", "Figure 1: the price of many categories", "Figure 1", ".sections:figure_1"
+    ),
+    Section("multirr_fig2", "Figure 2: what estimation gains", "Figure 2", ".sections:figure_2"),
+    Section("multirr_fig3", "Figure 3: the four methods", "Figure 3", ".sections:figure_3"),
+    _section("attributes", "Queries of more than two attributes", "More attributes"),
+    *(
+        Section(
+            name, title, title.partition(":")[0], ".verdicts:printed_table", options={"name": name}
+        )
+        for name, (_, title) in PRINTED_TABLES.items()
+    ),
+    _section("readings", "Other readings and projections", "Readings", "agreement", "verdicts"),
+    _section("clusters", "Clusters of attributes", "Clusters", of="verdicts"),
+    claims_section("multirr", "papers.multirr.verdicts:in_words"),
+    *(
+        _section(*each)
+        for each in (
+            ("bounds", "Error bounds, and what randomization does to errors", "Bounds", "accuracy"),
+            ("adjustment", "RR-Adjustment: weighting reports", "RR-Adjustment", "example1"),
+        )
+    ),
+    _section(
+        "assessment", "Dependences without a trusted party", "Without a trusted party", "secure_sum"
+    ),
+    _section("pairs", "Beyond [multirr]: pairs from RR-Independent data", "Beyond [multirr]"),
+    _section("epsilon", "Beyond [multirr]: at a stated epsilon", "By epsilon", of="by_epsilon"),
+    _section("sweep", "Beyond [multirr]: thresholds, p and the number of records", "A sweep"),
+)
+
+PAPER = Paper(
+    "multirr",
+    "Multi-Dimensional Randomized Response",
+    "Domingo-Ferrer and Soria-Comas, Multi-Dimensional Randomized Response",
+    STUDIES,
+    TABLES,
+    ANALYSES,
+    FIGURES,
+    SECTIONS,
+)

@@ -1,0 +1,192 @@
+"""What the error analysis of [multirr] says in numbers (2.3, 3.3, 4.1); no simulation."""
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import combinations, product
+from typing import Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from deniable.channels import ProductChannel
+from deniable.errors import DeniableError
+from deniable.estimation import (
+    accuracy_analysis,
+    enough_records,
+    propagation_factor,
+    records_needed,
+    root_b,
+    smallest_propagation,
+)
+from deniable.randomized_response import (
+    Reading,
+    absolute_correlation,
+    claimed_epsilon,
+    cramers_v,
+    epsilons,
+    rr_channel,
+    rr_independent,
+)
+from deniable.records import Domain, Microdata
+
+from reproduction.study import Given, values_of
+
+Measure = Callable[[npt.ArrayLike], float]
+DEPENDENCE_READINGS: tuple[Reading, ...] = ("keep", "printed")
+
+COPIES = (1, 6)  # Adult and Adult6
+
+
+def figure_1(sizes: Sequence[int] = ()) -> pd.DataFrame:
+    """Return Figure 1 of [multirr], ``root_b`` (sqrt(B)) over ``categories``, at 95 %.
+
+    It is on a logarithmic grid from 1 to 10**7, ten points a decade, at the `sizes` of attributes,
+    and at their product: the cells of all of them.
+    """
+    grid = np.logspace(0, 7, 71).round().astype(int).tolist()
+    rows = [(number, root_b(number)) for number in sorted({*grid, *sizes, math.prod(sizes)})]
+    return pd.DataFrame(rows, columns=["categories", "root_b"])
+
+
+def accuracy_table(domain: Domain, records_list: Sequence[int]) -> pd.DataFrame:
+    """Return the accuracy analysis of [multirr], 3.3, at 95 %, for attributes that join one by one.
+
+    A row for each number of records in `records_list` and of first ``attributes`` of the `domain`,
+    the last of them ``added``: ``enough_records`` (bound (7) as 10 records a cell),
+    ``relative_error_independent``, ``widest`` (the attribute that attains it),
+    ``relative_error_joint``, ``ratio``, ``records_needed_joint`` (for RR-Joint to have the error of
+    RR-Independent).
+    """
+    rows: list[dict[str, Any]] = []
+    for records, number in product(records_list, range(1, len(domain) + 1)):
+        sizes = domain.shape[:number]
+        cells = math.prod(sizes)
+        found = accuracy_analysis(sizes, records)
+        error = found.relative_error_independent
+        rows.append(
+            {
+                "records": records,
+                "attributes": number,
+                "added": domain.names[number - 1],
+                "cells": cells,
+                "records_a_cell": records / cells,
+                "enough_records": enough_records(cells, records),
+                "relative_error_independent": error,
+                "widest": domain.names[found.widest],
+                "relative_error_joint": found.relative_error_joint,
+                "ratio": found.ratio,
+                "records_needed_joint": records_needed(cells, error) if error else 1,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def propagation_table(domain: Domain, probabilities: Sequence[float]) -> pd.DataFrame:
+    """Return the propagation factor ([multirr], 2.3) of attributes of a `domain` and of a record.
+
+    The `probabilities`, in (0, 1), are p of section 6.3.1. The attribute "all" is the record, for
+    which ``propagation_factor`` is the product (infinite for a singular matrix),
+    ``diagonal_weight`` (a of P = a I + 1 b') missing, and ``propagation_factor_joint`` that of one
+    matrix over all cells at the same epsilon (6.3.2); for an attribute it is the same again.
+    ``attribute_epsilon`` and ``record_epsilon`` are exact, the former the attribute's own.
+    """
+    rows: list[dict[str, Any]] = []
+    for reading, p in product(get_args(Reading), probabilities):
+        channels = [rr_channel(size, p, reading) for size in domain.shape]
+        spent = epsilons(rr_independent(domain, p, reading))
+        which = {"reading": reading, "p": p}
+        for attribute, channel in zip(domain, channels, strict=True):
+            factor = propagation_factor(channel)
+            rows.append(
+                {"attribute": attribute.name, "cells": attribute.size}
+                | which
+                | (spent | {"attribute_epsilon": channel.epsilon})
+                | {"diagonal_weight": channel.diagonal_weight, "propagation_factor": factor}
+                | {"propagation_factor_joint": factor}
+            )
+        epsilon = sum(claimed_epsilon(size, p, reading) for size in domain.shape)
+        rows.append(
+            {"attribute": "all", "cells": domain.size}
+            | which
+            | spent
+            | {"propagation_factor": propagation_factor(ProductChannel(tuple(channels)))}
+            | {"propagation_factor_joint": smallest_propagation(domain.size, epsilon)}
+        )
+    return pd.DataFrame(rows)
+
+
+def expected_dependence_order(data: Microdata, probabilities: Sequence[float]) -> pd.DataFrame:
+    """Return how well the order of dependences survives randomization ([multirr], 4.1).
+
+    The dependence of every pair in its true table T in the `data` is held against that in the
+    expected table of reports, P_a' T P_b: what section 4.1 would see in infinitely many copies of
+    the records. Codes are the scores of correlation and covariance. By ``measure``, ``reading`` and
+    ``p`` (of the `probabilities`), beside what RR-Independent spends there (``attribute_epsilon``,
+    ``record_epsilon``): ``rank_correlation`` (Spearman's), ``order_kept`` (share of the pairs of
+    ``pairs`` in the same order), ``strongest_kept``, ``largest_true``, ``largest_reported``.
+    """
+    if len(data.domain) < 3:
+        raise DeniableError("one pair of attributes has no order; give at least 3 attributes")
+    pairs = list(combinations(data.domain.names, 2))
+    true = [data.counts(pair) for pair in pairs]
+    cells = product(MEASURES.items(), DEPENDENCE_READINGS, probabilities)
+    return pd.DataFrame(
+        {"measure": name, "reading": reading, "p": p}
+        | epsilons(rr_independent(data.domain, p, reading))
+        | {"pairs": len(pairs)}
+        | _agreement(
+            [measure(table) for table in true],
+            [_reported_dependence(measure, table, p, reading) for table in true],
+        )
+        for (name, measure), reading, p in cells
+    )
+
+
+def _reported_dependence(
+    measure: Measure, table: npt.NDArray[np.int64], p: float, reading: Reading
+) -> float:
+    channel = ProductChannel(tuple(rr_channel(size, p, reading) for size in table.shape))
+    if channel.singular:
+        return 0.0  # exactly: rounding errors must not make an order
+    return measure(channel.reported(table.ravel()).reshape(table.shape))
+
+
+def _agreement(true: Sequence[float], reported: Sequence[float]) -> dict[str, Any]:
+    t, r = np.array(true), np.array(reported)
+    first, second = np.triu_indices(len(t), 1)
+    kept = (t[first] - t[second]) * (r[first] - r[second]) > 0
+    return {
+        "rank_correlation": pd.Series(t).rank().corr(pd.Series(r).rank()),
+        "order_kept": float(kept.mean()),
+        "strongest_kept": bool(t.argmax() == r.argmax()),
+        "largest_true": float(t.max()),
+        "largest_reported": float(r.max()),
+    }
+
+
+def _absolute_covariance(table: npt.ArrayLike) -> float:
+    joint = np.asarray(table, dtype=float)
+    joint = joint / joint.sum()
+    x, y = (np.arange(size, dtype=float) for size in joint.shape)
+    return float(abs((x - joint.sum(axis=1) @ x) @ joint @ (y - joint.sum(axis=0) @ y)))
+
+
+MEASURES: dict[str, Measure] = {
+    "cramers_v": cramers_v,
+    "absolute_correlation": absolute_correlation,
+    "absolute_covariance": _absolute_covariance,
+}
+
+
+def bounds(given: Given) -> dict[str, pd.DataFrame]:
+    """Tabulate of what is `given` Figure 1, accuracy (3.3), propagation (2.3) and order (4.1)."""
+    data = given.data["adult"]
+    probabilities = values_of(given.settings["grids"], "p")
+    order = expected_dependence_order(data, probabilities)
+    return {
+        "multirr_fig1": figure_1(data.domain.shape),
+        "multirr_accuracy": accuracy_table(data.domain, [len(data) * n for n in COPIES]),
+        "multirr_propagation": propagation_table(data.domain, probabilities),
+        "multirr_order": order.assign(data_source=data.marks["data_source"]),
+    }

@@ -1,0 +1,121 @@
+"""What the report's first page says of [multirr]."""
+
+from collections.abc import Iterator
+
+from deniable.display import Tables, first_of, groups_of, joined, rows_of, short
+from deniable.randomized_response import ATTRIBUTE_IN_CLUSTER
+
+from reproduction.papers.multirr.catalog import PRINTED_TABLES
+from reproduction.papers.multirr.verdicts import is_as_printed
+from reproduction.study import Agreement, PrivacyVerdict, Verdicts, agreement_of
+
+MECHANISMS = {
+    "rr_independent": "RR-Independent",
+    "rr_clusters joint": "joint",
+    "rr_clusters kronecker": "kronecker",
+}
+
+
+def in_short(tables: Tables) -> Verdicts:
+    """Return what becomes of equal risk and the waiver in `tables`, how many numbers agree."""
+    return Verdicts(
+        privacy=[*_equal_risk(tables), *_waiver(tables), *_stated(tables)],
+        numbers=[*_numbers(tables)],
+    )
+
+
+def _equal_risk(tables: Tables) -> Iterator[PrivacyVerdict]:
+    """Yield what "equal risk" comes to for one attribute, with the matrix as printed."""
+    if "multirr_risk" not in tables:
+        return
+    table = first_of(tables["multirr_risk"], "matrix")
+    released = table[(table["assessment"] == "none") & table["t_v"].notna()]
+    found, equal, times = [], [], 1.0
+    for of, part in groups_of(released, "mechanism"):
+        kept = int(part["equal_risk_attribute"].sum())
+        if kept == len(part):
+            equal.append(of["mechanism"])
+            found.append(f"under {of['mechanism']} never more")
+        else:
+            largest = float(part["attribute_ratio"].max())
+            times = max(times, largest)
+            found.append(
+                f"under {of['mechanism']} up to {short(largest)} times the ε that it has by itself "
+                f"(more than that ε in {len(part) - kept} of {len(part)} settings)"
+            )
+    fails = len(equal) < released["mechanism"].nunique()
+    records = "True" if released["equal_risk_record"].all() else "Not always true"
+    yield PrivacyVerdict(
+        "fails" if fails else "holds",
+        f"“Equal risk” is {'false' if fails else 'true'} of an attribute",
+        f"{records} of whole records. Of one attribute, somebody who knows all others of a person "
+        f"is told {'; '.join(found)}.",
+        "risk",
+        f"Randomize clusters by {joined(equal)}, each attribute through its own matrix; or state "
+        "the ε of a cluster for each attribute in it."
+        if fails and equal
+        else "",
+        times,
+    )
+
+
+def _waiver(tables: Tables) -> Iterator[PrivacyVerdict]:
+    """Yield what becomes of section 4.3's waiver of sequential composition."""
+    if "multirr_waiver" not in tables:
+        return
+    table = tables["multirr_waiver"]
+    times = float((table["exact_epsilon"] / table["claimed_epsilon"]).max())
+    kept = int(table["holds"].sum())
+    instead = "Add up the ε of all releases."
+    if "multirr_risk" in tables:
+        risk = tables["multirr_risk"]
+        equal = risk.loc[risk["assessment"] != "none", "equal_risk_with_assessment"]
+        instead += (
+            " With dependences assessed in the ways that the paper offers, risk is then equal in "
+            f"{int(equal.sum())} of {len(equal)} settings."
+        )
+    yield PrivacyVerdict(
+        "holds" if kept == len(table) else "fails",
+        f"“As if released only once” (4.3) is {'true' if kept == len(table) else 'false'}",
+        f"Secure sums of {int(table['releases'].max())} randomized releases keep the ε of one in "
+        f"{kept} of {len(table)} cases, from {table['parties'].min()} to "
+        f"{table['parties'].max():,} parties; they spend up to {short(times)} times as much.",
+        "waiver",
+        instead,
+        times,
+    )
+
+
+def _stated(tables: Tables) -> Iterator[PrivacyVerdict]:
+    """Yield whether the exact ε exceeds what is stated of records, clusters, attributes alone."""
+    if "multirr_audit" not in tables:
+        return
+    audited = tables["multirr_audit"]
+    own = audited[
+        audited["mechanism"].str.startswith("rr_") & (audited["unit"] != ATTRIBUTE_IN_CLUSTER)
+    ]
+    counts = [
+        f"{words} {int(part['holds'].sum())} of {len(part)}"
+        for name, words in MECHANISMS.items()
+        if len(part := own[own["mechanism"] == name])
+    ]
+    yield PrivacyVerdict(
+        "holds" if own["holds"].all() else "fails",
+        f"Stated ε of whole records {'are' if own['holds'].all() else 'are not all'} kept to",
+        "Not exceeded by the exact ε of a record, a cluster or an attribute by itself: "
+        f"{', '.join(counts)}.",
+        "audit",
+    )
+
+
+def _numbers(tables: Tables) -> Iterator[Agreement]:
+    if "multirr_agreement" in tables:
+        counted = tables["multirr_agreement"]
+        counted = counted[is_as_printed(counted)]
+        for name, (dataset, title) in PRINTED_TABLES.items():
+            for row in rows_of(counted[counted["dataset"] == dataset]):
+                what = f"{title.partition(':')[0]}, {row['mechanism']}"
+                agrees = None if row["surrogate"] else row["agrees"]
+                yield Agreement(what, agrees, row["cells"], name)
+    if "multirr_example1" in tables:
+        yield agreement_of("Example 1, steps", tables["multirr_example1"], "adjustment")

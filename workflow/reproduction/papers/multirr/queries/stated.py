@@ -1,0 +1,91 @@
+"""Count queries of two attributes by the methods of [multirr], each at a stated exact epsilon.
+
+The runs are those of Figure 3; p follows from the epsilon of a whole record. Each method is told
+once at an epsilon, under a name of its own: RR-Independent and its adjustment where clusters are
+randomized attribute by attribute, from the same reports; RR-Clusters by how its clusters are
+randomized; RR-Joint where all attributes form one cluster, with one matrix. ``uniform`` is an
+answer without any data, to hold the methods against.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from deniable.arrays import Floats
+
+from reproduction.papers.multirr.queries.adjusted import ERROR, METHODS, AdjustedQueries, Reports
+from reproduction.study import Cell
+
+UNIFORM = "uniform"
+
+
+@dataclass(frozen=True, eq=False)
+class StatedQueries(AdjustedQueries):
+    """Simulates cells that state an epsilon, on all attributes of true `data` or on `few`.
+
+    `coverages`, `projections`, `ordinal` and `more` are those of `AdjustedQueries`.
+    """
+
+    few: tuple[str, ...] = ()
+    methods: ClassVar[tuple[str, ...]] = (*METHODS, UNIFORM)
+
+    @cached_property
+    def _of_few(self) -> "StatedQueries":
+        ordinal = tuple(name for name in self.ordinal if name in self.few)
+        return replace(self, data=self.data.project(self.few), ordinal=ordinal)
+
+    def _on(self, cell: Cell) -> "StatedQueries":
+        """Return the simulator on the attributes of a cell."""
+        return self if cell["attributes"] == "all" else self._of_few
+
+    def _told(self, cell: Cell) -> list[tuple[int, dict[str, Any]]]:
+        """Return the outputs of Figure 3's runs that a cell tells, with their places there."""
+        clusters = self._on(cell).clusters(cell)
+        mechanism, joint = cell["mechanism"], cell["mechanism"] == "joint"
+        grouped = f"rr_clusters_{mechanism}"
+        called = {
+            "rr_independent": None if joint else "rr_independent",
+            "rr_independent_adjustment": None if joint else "rr_independent_adjustment",
+            "rr_clusters": grouped,
+            "rr_clusters_adjustment": f"{grouped}_adjustment",
+            UNIFORM: None if joint else UNIFORM,
+        }
+        if joint and len(clusters) == 1:
+            # Weighted to the one distribution that it estimated, it would only be that again.
+            called |= {"rr_clusters": "rr_joint", "rr_clusters_adjustment": None}
+        outputs = enumerate(super().outputs(cell))
+        return [
+            (place, {**each, "method": called[each["method"]], "clusters": len(clusters)})
+            for place, each in outputs
+            if each["measure"] == ERROR and called[each["method"]]
+        ]
+
+    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
+        """Return what a run of a `cell` tells: each method's error, the number of its clusters."""
+        return [output for _, output in self._told(cell)]
+
+    def compared(self, cell: Cell) -> list[Any]:
+        """Return nothing: methods of a `cell` and others are told apart by their intervals."""
+        return []
+
+    def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
+        """Return the p of a `cell`, and what the method of an `output` spends; nothing, no data."""
+        if output["method"] == UNIFORM:
+            return {}
+        found: Mapping[str, float] = AdjustedQueries.spends(self._on(cell), cell, output)
+        return found
+
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
+        """Return the errors of each run, shape (replicates, outputs, pairs).
+
+        A cell has attributes, matrix, mechanism, t_v, t_d, epsilon.
+        """
+        values = AdjustedQueries.__call__(self._on(cell), cell, generator, replicates)
+        return np.asarray(values[:, [place for place, _ in self._told(cell)]])
+
+    def _tables(self, reports: Sequence[Reports], pair: tuple[str, str]) -> list[Floats]:
+        uniform = np.ones(self.data.domain.project(pair).shape)
+        return [*super()._tables(reports, pair), uniform / uniform.size]

@@ -1,0 +1,367 @@
+"""The secure sum of [multirr], 4.2, run, spoilt and spied on; and what its exact tables link (4.3).
+
+All tables come from seeded streams: the same seed and data give the same bytes.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.random import Generator
+
+from deniable.arrays import Codes
+from deniable.errors import DeniableError
+from deniable.privacy import linked_parties
+from deniable.randomized_response import (
+    NOTHING,
+    Behaviour,
+    BivariateDistribution,
+    Faults,
+    Network,
+    Pair,
+    Party,
+    SecureSumError,
+    bivariate_distribution,
+    bivariate_distributions,
+    cramers_v,
+    disagreeing_margins,
+    messages_in_all,
+    messages_per_party,
+)
+from deniable.records import Attribute, Domain, Microdata
+from deniable.sampling import RandomSource, generator_for
+
+from reproduction.papers.multirr.dependences import secure_assessments
+from reproduction.study import Given
+
+# -- what a party may do wrong ---------------------------------------------------------------------
+
+
+class DropsOut(Party):
+    """A party that is gone once its shares reached a part of the parties, in order of seats.
+
+    The part, in [0, 1], is `reached`; `number` and `indicator` are as in `Party`.
+    """
+
+    def __init__(self, number: int, indicator: int, reached: float) -> None:
+        super().__init__(number, indicator)
+        self.reached = reached
+
+    def _shares(self, network: Network, source: RandomSource) -> Codes:
+        shares = super()._shares(network, source)
+        shares[int(self.reached * network.parties) :] = NOTHING
+        return shares
+
+    def answer(self, seat: int, network: Network) -> None:
+        """Broadcast nothing by the `network`, from any `seat`."""
+
+
+class Miscounts(Party):
+    """A party whose shares sum to `shares` instead of 0, and that broadcasts `broadcast` too much.
+
+    With broadcast 1 or -1 it counts itself where it is not, or does not where it is. `number` and
+    `indicator` are as in `Party`.
+    """
+
+    def __init__(self, number: int, indicator: int, shares: int = 0, broadcast: int = 0) -> None:
+        super().__init__(number, indicator)
+        self.excess = shares
+        self.broadcast = broadcast
+
+    def _shares(self, network: Network, source: RandomSource) -> Codes:
+        shares = super()._shares(network, source)
+        shares[0] = (shares[0] + self.excess) % network.modulus
+        return shares
+
+    def _contribution(self) -> int:
+        return super()._contribution() + self.broadcast
+
+
+class SetsTheCount(Party):
+    """A party in the last seat that hears all others first and makes the count `count`.
+
+    `number` and `indicator` are as in `Party`.
+    """
+
+    def __init__(self, number: int, indicator: int, count: int) -> None:
+        super().__init__(number, indicator)
+        self.count = count
+
+    def answer(self, seat: int, network: Network) -> None:
+        """Broadcast by the `network`, from `seat`, what is missing to the count that is wanted."""
+        heard = network.view([seat])[2][:seat].sum()
+        network.broadcast(seat, int(self.count - heard) % network.modulus)
+
+
+# -- the protocol on records -----------------------------------------------------------------------
+
+
+def trials(
+    data: Microdata, root_seed: int, pair: Pair, parties: int, parties_of_all_pairs: int
+) -> pd.DataFrame:
+    """Count one `pair` among many `parties`, all pairs among few (`parties_of_all_pairs`).
+
+    Both are held against plain counts of the same records, drawn from `data` by the `root_seed`. A
+    row a pair, and one with the sums over all pairs. ``messages`` are ``share_messages`` and
+    ``broadcasts``, ``formula_per_party`` is the paper's cost, cells x n, ``formula_in_all`` cells x
+    n x n.
+    """
+    one = _drawn(data, parties, root_seed, "one pair")
+    few = _drawn(data, parties_of_all_pairs, root_seed, "all pairs")
+    source = generator_for(root_seed, {"study": "secure_sum", "part": "shares"})
+    single = _trial(one, bivariate_distribution(one, pair, source))
+    pairs = list(combinations(data.domain.names, 2))
+    counted = bivariate_distributions(few, pairs, source)
+    each = pd.DataFrame([_trial(few, distribution) for distribution in counted.values()])
+    # All whole numbers add up, but for the parties: they are the same in each pair.
+    whole = each.select_dtypes(np.integer).sum().to_dict() | {"pair": f"all {len(pairs)} pairs"}
+    whole |= {"parties": len(few), "equals_direct_counts": each["equals_direct_counts"].all()}
+    whole["inconsistencies"] += len(disagreeing_margins(counted.values()))
+    rows = [single, *each.to_dict("records"), whole]
+    return pd.DataFrame(rows, columns=list(single))
+
+
+def _trial(data: Microdata, counted: BivariateDistribution) -> dict[str, Any]:
+    direct = data.counts(counted.domain.names)
+    sent, cells = counted.traffic, counted.domain.size
+    return {
+        "pair": " and ".join(counted.domain.names),
+        "parties": counted.parties,
+        "cells": cells,
+        "share_messages": sent.share_messages,
+        "broadcasts": sent.broadcasts,
+        "messages": sent.share_messages + sent.broadcasts,
+        "formula_per_party": messages_per_party(cells, counted.parties),
+        "formula_in_all": messages_in_all(cells, counted.parties),
+        "bits": sent.bits,
+        "equals_direct_counts": np.array_equal(counted.table, direct),
+        "inconsistencies": len(counted.inconsistencies),
+        "cramers_v_from_sum": cramers_v(counted.table),
+        "cramers_v_direct": cramers_v(direct),
+    }
+
+
+def _drawn(data: Microdata, parties: int, root_seed: int, part: str, sample: int = 0) -> Microdata:
+    if parties > len(data):
+        raise DeniableError(
+            f"{parties:,} parties are to be drawn from {len(data):,} records; draw fewer"
+        )
+    key = {"study": "secure_sum", "part": part, "parties": parties, "sample": sample}
+    records = generator_for(root_seed, key).choice(len(data), parties, replace=False)
+    return Microdata(data.domain, tuple(column[records] for column in data.columns), data.marks)
+
+
+def linkage_example(data: Microdata, root_seed: int, parties: int, samples: int) -> pd.DataFrame:
+    """Rebuild records from exact tables of all pairs, in `samples` of so many `parties`.
+
+    The samples are drawn from `data` by the `root_seed`. A row a category that one party alone has
+    in some sample, and a last one for any of them: ``share_of_samples`` (in which a record is
+    rebuilt by it), ``attributes_rebuilt`` (the fewest, its own included), ``equals_true_record``
+    (always), ``share_of_parties_exposed``.
+    """
+    each = [
+        linked_parties(_drawn(data, parties, root_seed, "linkage", sample)).assign(sample=sample)
+        for sample in range(samples)
+    ]
+    found = pd.concat([links for links in each if len(links)] or each[:1])
+    drawn = samples * parties
+    rows = [
+        {
+            "attribute": attribute,
+            "category": category,
+            "parties": parties,
+            "samples": samples,
+            "share_of_samples": links["sample"].nunique() / samples,
+            "attributes_rebuilt": links["attributes_rebuilt"].min() if len(links) else 0,
+            "equals_true_record": bool(links["equals_true_record"].all()),
+            "share_of_parties_exposed": len(links.drop_duplicates(["sample", "party"])) / drawn,
+        }
+        for (attribute, category), links in [
+            *found.groupby(["attribute", "category"]),
+            (("any", "any"), found),
+        ]
+    ]
+    return pd.DataFrame(rows)
+
+
+# -- faults: what is noticed -----------------------------------------------------------------------
+
+SMALL = Domain(
+    (
+        Attribute("colour", ("blue", "red")),
+        Attribute("region", ("north", "south", "west")),
+        Attribute("owner", ("no", "yes")),
+    )
+)
+PAIRS: tuple[Pair, ...] = tuple(combinations(SMALL.names, 2))
+PAIR = PAIRS[0]
+MISSING = "a message is missing"
+TOTAL = "the counts of the pair do not add up to the number of parties"
+MARGINS = "an attribute is counted differently in two pairs"
+
+Spoilt = Mapping[Pair, Faults]
+Spoil = Callable[[Microdata, Generator], Spoilt]
+
+
+def fault_trials(root_seed: int, count: int) -> pd.DataFrame:
+    """Spoil `count` sums of 4 to 9 parties, drawn by the `root_seed`, in each known way.
+
+    A row a way says how often and how it is noticed.
+    """
+    rows = []
+    for fault, spoil, pairs, limit in FAULTS:
+        generator = generator_for(root_seed, {"study": "secure_sum", "fault": fault})
+        outcomes = [_notice(spoil, pairs, generator) for _ in range(count)]
+        means = set().union(*(by for by, _ in outcomes))
+        detected = sum(bool(by) for by, _ in outcomes) / count
+        named = sum(named for _, named in outcomes) / count
+        by_what = "; ".join(sorted(means)) or "nothing"
+        rows.append((fault, count, detected, named, by_what, limit))
+    columns = ("fault", "trials", "detected", "party_named", "by_what", "remedy_or_limit")
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _notice(spoil: Spoil, pairs: Sequence[Pair], generator: Generator) -> tuple[set[str], bool]:
+    data = small_records(generator)
+    faults = spoil(data, generator)
+    try:
+        counted = bivariate_distributions(data, pairs, generator, faults=faults)
+    except SecureSumError as error:
+        return {MISSING}, set(error.parties) == {n for pair in faults.values() for n, _ in pair}
+    total = any(distribution.inconsistencies for distribution in counted.values())
+    margins = disagreeing_margins(counted.values())
+    return {means for means, found in ((TOTAL, total), (MARGINS, margins)) if found}, False
+
+
+def small_records(generator: Generator) -> Microdata:
+    """Draw by the `generator` 4 to 9 records over `SMALL`, the first 3 in 3 cells of `PAIR`."""
+    parties = int(generator.integers(4, 10))
+    columns = tuple(generator.integers(0, size, parties) for size in SMALL.shape)
+    for column, size in zip(columns, SMALL.shape, strict=True):
+        column[:3] = np.arange(3) % size
+    return Microdata(SMALL, columns)
+
+
+def _cells(data: Microdata, pair: Pair) -> Codes:
+    records = data.project(pair)
+    return records.domain.ravel(records.columns)
+
+
+def _one_party(behaviour: Callable[[int], Behaviour], data: Microdata, random: Generator) -> Spoilt:
+    """One party deviates in one cell; `behaviour` is given an amount in 1 .. n."""
+    where = int(random.integers(len(data))), int(random.integers(6))
+    return {PAIR: {where: behaviour(int(random.integers(1, len(data) + 1)))}}
+
+
+def _leaves(reached: float) -> Spoil:
+    return partial(_one_party, lambda _: partial(DropsOut, reached=reached))
+
+
+def _miscounts(what: str) -> Spoil:
+    return partial(_one_party, lambda amount: partial(Miscounts, **{what: amount}))
+
+
+def _counts_itself(once_more: int, less: int, data: Microdata, random: Generator) -> Spoilt:
+    """One party counts itself in a second cell too, and another one not at all, if these are 1."""
+    cells = _cells(data, PAIR)
+    twice, never = map(int, random.choice(len(data), 2, replace=False))
+    second = (int(cells[twice]) + int(random.integers(1, 6))) % 6
+    again, missed = (partial(Miscounts, broadcast=each) for each in (once_more, -less))
+    return {PAIR: {(twice, second): again, (never, int(cells[never])): missed}}
+
+
+def _answers_for_another(
+    pairs: Sequence[Pair], data: Microdata, random: Generator, more_than_there_are: bool = False
+) -> Spoilt:
+    """One party moves all records like its own, or more, to the cells of another record."""
+    party = int(random.integers(len(data)))
+    own = tuple(int(column[party]) for column in data.columns)
+    # Another value of both attributes of the first pair, so that no pair stays as it is.
+    other = (own[0] + 1) % 2, (own[1] + int(random.integers(1, 3))) % 3, own[2]
+    amount = sum(record == own for record in zip(*data.columns, strict=True))
+    spoilt: dict[Pair, Faults] = {}
+    for pair in pairs:
+        domain, cells = SMALL.project(pair), _cells(data, pair)
+        there = int(cells[party])
+        elsewhere = int(domain.ravel([np.array(other[SMALL.position(n)]) for n in pair]))
+        if more_than_there_are:
+            amount = int(np.count_nonzero(cells == there)) + 1
+        less, more = (partial(Miscounts, broadcast=each) for each in (-amount, amount))
+        spoilt[pair] = {(party, there): less, (party, elsewhere): more}
+    return spoilt
+
+
+def _speaks_last(data: Microdata, random: Generator) -> Spoilt:
+    wanted = random.multinomial(len(data), np.full(6, 1 / 6)).tolist()
+    last = len(data) - 1
+    return {PAIR: {(last, cell): partial(SetsTheCount, count=n) for cell, n in enumerate(wanted)}}
+
+
+ONE, ALL = (PAIR,), PAIRS
+AGAIN = (
+    "run the pair again with fresh shares and without that party; counts opened before give away "
+    "whether it was in them"
+)
+UNTRACED = "run the pair again; who did it cannot be told"
+COMPARE = "count another pair with each of the attributes and compare"
+NO_CHECK = "no check of the counts can tell; each message would need a proof that it is right"
+FAULTS: tuple[tuple[str, Spoil, Sequence[Pair], str], ...] = (
+    ("a party leaves before it sends a share", _leaves(0.0), ONE, AGAIN),
+    ("a party leaves while it sends its shares", _leaves(0.5), ONE, AGAIN),
+    ("a party leaves between shares and broadcast", _leaves(1.0), ONE, AGAIN),
+    ("a party sends shares that do not sum to 0", _miscounts("shares"), ONE, UNTRACED),
+    ("a party broadcasts a wrong sum", _miscounts("broadcast"), ONE, UNTRACED),
+    ("a party counts itself in two cells", partial(_counts_itself, 1, 0), ONE, UNTRACED),
+    ("a party counts itself in no cell", partial(_counts_itself, 0, 1), ONE, UNTRACED),
+    (
+        "one party counts itself twice, another not at all; one pair is counted",
+        partial(_counts_itself, 1, 1),
+        ONE,
+        COMPARE,
+    ),
+    (
+        "a party moves all records like its own to another cell; one pair is counted",
+        partial(_answers_for_another, ONE),
+        ONE,
+        COMPARE,
+    ),
+    (
+        "the same, while all pairs are counted and the others are answered truly",
+        partial(_answers_for_another, ONE),
+        ALL,
+        UNTRACED,
+    ),
+    ("the same in all pairs alike", partial(_answers_for_another, ALL), ALL, NO_CHECK),
+    (
+        "a party moves more records to another cell than there are",
+        partial(_answers_for_another, ONE, more_than_there_are=True),
+        ONE,
+        "noticed in whole numbers alone: modulo n + 1 the counts add up",
+    ),
+    (
+        "a party waits until all others have broadcast and sets the counts as it likes",
+        _speaks_last,
+        ONE,
+        "have all commit to their broadcasts before the first is heard; the party can then shift "
+        "counts, but not choose them",
+    ),
+)
+
+
+def all_trials(given: Given) -> dict[str, pd.DataFrame]:
+    """Run the secure sum on `given` data, with faults too, assess by it, and show what it links."""
+    data, seed, asked = given.data["adult"], given.seed, given.settings
+    source = data.marks["data_source"]
+    few = asked["parties_of_all_pairs"]
+    summed = trials(data, seed, tuple(asked["pair"]), asked["parties"], few)
+    assessed = secure_assessments(data, seed, few)
+    linked = linkage_example(data, seed, asked["linkage_parties"], asked["linkage_samples"])
+    return {
+        "multirr_secure_sum": summed.assign(data_source=source),
+        "multirr_secure_sum_faults": fault_trials(seed, asked["fault_trials"]),
+        "multirr_secure_assessment": assessed.assign(data_source=source),
+        "multirr_linkage": linked.assign(data_source=source),
+    }

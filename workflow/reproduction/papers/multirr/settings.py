@@ -1,0 +1,189 @@
+"""What the studies of [multirr] can be told, as typed models, and what readers see it called."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from deniable.randomized_response import (
+    Assessment,
+    ClusterMechanism,
+    PairEstimator,
+    Projection,
+    Reading,
+)
+from deniable.validation import Strict
+
+from reproduction.study import Coverage, Epsilon, Probability, Share, StudySettings, Values
+
+# A cluster is audited cell by cell in exact arithmetic, which bounds its size.
+StudiedCells = Annotated[int, Field(ge=1, le=400)]
+# Records are held in memory, 8 bytes each.
+SweptRecords = Annotated[int, Field(ge=10, le=10_000_000)]
+
+
+class ClusterQueryGrid(Strict):
+    """Cells of Tables 1 and 2: every combination of the values."""
+
+    dataset: Values[Literal["adult", "adult6"]]
+    matrix: Values[Reading]
+    mechanism: Values[ClusterMechanism]
+    projection: Values[Projection]
+    p: Values[Probability]
+    t_d: Values[Share]
+    t_v: Values[StudiedCells]
+
+
+class WiderQueryGrid(ClusterQueryGrid):
+    """The same, with queries of more attributes."""
+
+    attributes: Values[Annotated[int, Field(ge=1, le=5)]]
+
+
+class ExploredQueryGrid(ClusterQueryGrid):
+    """The same, under readings that were tried after the fact."""
+
+    variation: Values[Literal["ordinal", "clustered_pairs"]]
+
+
+class PairQueryGrid(Strict):
+    """Settings of RR-Independent: every combination of the values."""
+
+    matrix: Values[Reading]
+    projection: Values[Projection]
+    p: Values[Probability]
+
+
+class AdjustedQueryGrid(Strict):
+    """Panels of Figure 3: every combination of the values."""
+
+    matrix: Values[Reading]
+    mechanism: Values[ClusterMechanism]
+    t_v: Values[StudiedCells]
+    t_d: Values[Share]
+    p: Values[Probability]
+    best: Annotated[list[Literal["paper", "ours", "both"]], Field(min_length=1, max_length=1)]
+
+
+class EpsilonQueryGrid(Strict):
+    """Protocols at the exact epsilon of a whole record: every combination of the values.
+
+    Only under the reading ``keep`` of the matrix does every epsilon have one p.
+    """
+
+    attributes: Values[Literal["all", "few"]]
+    matrix: Values[Literal["keep"]]
+    mechanism: Values[ClusterMechanism]
+    t_v: Values[StudiedCells]
+    t_d: Values[Share]
+    epsilon: Values[Epsilon]
+
+
+class AssessmentGrid(Strict):
+    """Ways to assess dependences: every combination of the values."""
+
+    matrix: Values[Reading]
+    method: Values[Assessment]
+    p: Values[Probability]
+
+
+class ClusterQueryStudy(StudySettings[ClusterQueryGrid]):
+    """A study of count queries under RR-Clusters."""
+
+    coverage: Coverage = 0.1
+    ordinal: list[str] = Field(default_factory=list)
+
+
+class WiderQueryStudy(ClusterQueryStudy):
+    """A study of count queries of more than two attributes."""
+
+    grids: Values[WiderQueryGrid]  # type: ignore[assignment]
+
+
+class ExploredQueryStudy(ClusterQueryStudy):
+    """A study of readings that were tried after the fact."""
+
+    within: Share = 0.25
+    grids: Values[ExploredQueryGrid]  # type: ignore[assignment]
+
+
+class PairQueryStudy(StudySettings[PairQueryGrid]):
+    """A study of what RR-Independent tells of pairs of attributes."""
+
+    estimators: Values[PairEstimator]
+    coverages: Values[Coverage]
+
+
+class MoreRuns(Strict):
+    """How many runs cells have whose methods lie too close for those of the others."""
+
+    mechanism: ClusterMechanism
+    p: Probability
+    replicates: Annotated[int, Field(ge=6, le=10_000_000)]
+
+
+class AdjustedQueryStudy(StudySettings[AdjustedQueryGrid]):
+    """A study of the four methods of Figure 3."""
+
+    coverages: Values[Coverage]
+    projections: Values[Projection]
+    ordinal: list[str] = Field(default_factory=list)
+    more: list[MoreRuns] = Field(default_factory=list)
+
+
+class EpsilonQueryStudy(StudySettings[EpsilonQueryGrid]):
+    """A study of the methods at stated epsilons; `few` are attributes that RR-Joint can take."""
+
+    coverages: Values[Coverage]
+    projections: Values[Projection]
+    few: Annotated[list[str], Field(min_length=2)]
+    ordinal: list[str] = Field(default_factory=list)
+
+
+class AssessmentStudy(StudySettings[AssessmentGrid]):
+    """A study of how well dependences are assessed without a trusted party."""
+
+    t_v: Values[StudiedCells]
+    t_d: Values[Share]
+    ordinal: list[str] = Field(default_factory=list)
+
+
+class ThresholdGrid(Strict):
+    """Settings at which all thresholds are tried: every combination of the values."""
+
+    records: Values[SweptRecords]
+    matrix: Values[Reading]
+    mechanism: Values[ClusterMechanism]
+    projection: Values[Projection]
+    p: Values[Probability]
+
+
+class ThresholdStudy(StudySettings[ThresholdGrid]):
+    """A sweep of RR-Clusters over p, T_v, T_d and the number of records; none without a grid."""
+
+    coverage: Coverage = 0.1
+    ordinal: list[str] = Field(default_factory=list)
+    t_v: list[StudiedCells] = Field(default_factory=list)
+    t_d: list[Share] = Field(default_factory=list)
+    subset_seed: Annotated[int, Field(ge=0)] = 2024
+    grids: list[ThresholdGrid]  # of which there may be none
+
+    @model_validator(mode="after")
+    def _thresholds_for_a_grid(self) -> Self:
+        for name, values in (("t_v", self.t_v), ("t_d", self.t_d)):
+            if self.grids and not values:
+                raise ValueError(f"{name}: []; allowed: a list with at least one entry")
+            if len(set(values)) < len(values):
+                raise ValueError(f"{name}: {values}; allowed: each value once")
+        return self
+
+
+class SecureSumTrials(Strict):
+    """How many parties sum, and how often."""
+
+    pair: Annotated[list[str], Field(min_length=2, max_length=2)]
+    # Shares grow with the square of the parties.
+    parties: Annotated[int, Field(ge=3, le=10_000)]
+    parties_of_all_pairs: Annotated[int, Field(ge=3, le=1000)]
+    fault_trials: Annotated[int, Field(ge=1, le=100_000)]
+    linkage_parties: Annotated[int, Field(ge=1, le=1_000_000)]
+    linkage_samples: Annotated[int, Field(ge=1, le=100_000)]

@@ -1,0 +1,217 @@
+"""What of [multirr] comes out again: printed numbers, and clusters; as the page shows it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy
+
+from deniable.display import Tables, by, groups_of, rows_of
+from deniable.estimation import Z_95
+
+from reproduction.papers.multirr.catalog import CLUSTER_QUERY_KEYS, PRINTED_RUNS, VARIATION
+from reproduction.papers.multirr.names import METHODS
+from reproduction.study import SPENT, Given, agreement, widening
+
+TREND_COLUMNS = (
+    *("dataset", "mechanism", "p", "t_v", *SPENT[1:], "clusterings"),
+    *("printed_low", "printed_high"),
+    *("statistic", "degrees_of_freedom", "p_value", "p_value_without_worst"),
+)
+READING = (*CLUSTER_QUERY_KEYS[:4], VARIATION)
+AS_READ = "none"  # of a reading without variation
+
+
+def agreement_by_reading(given: Given) -> dict[str, pd.DataFrame]:
+    """Count which numbers hold under each reading in `given` tables; test readings as a whole."""
+    results = pd.concat(given.tables.values())
+    varied = results.get(VARIATION, pd.Series(AS_READ, results.index))
+    results = results.assign(**{VARIATION: varied.fillna(AS_READ)})
+    counted = agreement(results, READING)
+    return {
+        "multirr_agreement": counted.merge(joint_fit(results), on=list(READING)),
+        "multirr_misfit": misfit(results),
+    }
+
+
+def joint_fit(results: pd.DataFrame) -> pd.DataFrame:
+    """Test for each reading in `results` that all printed numbers are medians of its experiment.
+
+    The statistic sums the squared differences to ours in units of their standard errors: that of
+    our median, and that of a printed one over `PRINTED_RUNS` runs, taken as ours scaled. By the
+    normal approximation it is chi-squared, a degree of freedom a cell, if the reading is right.
+    """
+    printed = results.dropna(subset=["published"])
+    scores = ((printed["published"] - printed["regenerated"]) / _errors(np.asarray, printed)) ** 2
+    fit = scores.groupby([printed[name] for name in READING]).agg(["sum", "size"])
+    fit = fit.set_axis(["statistic", "degrees_of_freedom"], axis=1).reset_index()
+    p_values = scipy.special.chdtrc(fit["degrees_of_freedom"], fit["statistic"])
+    return fit.assign(p_value=p_values)
+
+
+def misfit(results: pd.DataFrame) -> pd.DataFrame:
+    """Say how far readings in `results` miss printed numbers: geometric mean ratios, by p and T_v.
+
+    Of what is spent at several T_d, it is the most.
+    """
+    printed = results.dropna(subset=["published"])
+    logs = np.log(printed["regenerated"] / printed["published"])
+    keys = [*READING, "p", "t_v"]
+    grouped = pd.DataFrame({"log": logs, "square": _errors(np.log, printed) ** 2}).groupby(
+        [printed[name] for name in keys]
+    )
+    found = grouped["log"].agg(["size", "mean"]).rename(columns={"size": "cells"})
+    reach = Z_95 * np.sqrt(grouped["square"].sum()) / found["cells"]
+    ends = {
+        "ratio": found["mean"],
+        "ci_low": found["mean"] - reach,
+        "ci_high": found["mean"] + reach,
+    }
+    spent = printed.reindex(columns=[*keys, *SPENT[1:]]).groupby(keys).max()
+    counted = spent.join(found[["cells"]])
+    return counted.assign(**{name: np.exp(end) for name, end in ends.items()}).reset_index()
+
+
+def _errors(scale: Callable[[Any], Any], printed: pd.DataFrame) -> "pd.Series[float]":
+    """Return the standard errors of the differences of ours to printed values, on a scale."""
+    width = pd.Series(scale(printed["ci_high"]) - scale(printed["ci_low"]), printed.index)
+    found: pd.Series[float] = width / (2 * Z_95) * widening(printed["replicates"], PRINTED_RUNS)
+    return found
+
+
+def trend(given: Given) -> dict[str, pd.DataFrame]:
+    """Test the trend over T_d in the printed tables, as `given` by this run."""
+    printed = [table for name, table in given.tables.items() if name != "multirr_clusters"]
+    found = threshold_trend(pd.concat(printed), given.tables["multirr_clusters"])
+    return {"multirr_threshold_trend": found}
+
+
+def threshold_trend(results: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFrame:
+    """Test, for each p and T_v, that the printed values over T_d have one median ([multirr], 6.5).
+
+    Where all T_d form the same clusters, as .1, .2 and .3 do on Adult, cells of one p and T_v
+    repeat one experiment, and whatever trend they show is sampling error; only such T_v are tested.
+    The error of a printed median is taken from our interval for the same cells, scaled to the
+    paper's replicate count and, as relative errors spread in proportion to their level, to the
+    level of the printed value. `results` are rows of Tables 1 and 2, `clusters` as
+    `deniable.randomized_response.audit.clusters_table` returns them.
+
+    ``mechanism`` is that whose error is used, ``clusterings`` says how many the T_d give: 1. Rows
+    with ``p`` and ``t_v`` empty are for a data set and mechanism: the sum over all, and
+    ``p_value_without_worst``, that of the sum without the test of the largest statistic.
+    """
+    names = clusters.groupby(["t_v", "t_d"])["cluster"].agg("; ".join)
+    clusterings: dict[Any, int] = names.groupby("t_v").nunique().to_dict()
+    printed = results.dropna(subset=["published"])
+    rows: list[dict[str, Any]] = []
+    for which, table in groups_of(printed, "dataset", "mechanism"):
+        tests: list[dict[str, Any]] = [
+            which
+            | {"p": p, "t_v": t_v, "clusterings": 1}
+            | {name: cells[name].max() for name in SPENT[1:] if name in cells}
+            | _one_median(cells)
+            for (p, t_v), cells in table.groupby(["p", "t_v"])
+            if clusterings[t_v] == 1  # otherwise the cells are different experiments
+        ]
+        if tests:
+            whole = which | {"p": None, "t_v": None, "clusterings": 1} | _range(table["published"])
+            others = sorted(tests, key=itemgetter("statistic"))[:-1]
+            rows += [*tests, whole | _sum_of(tests)]
+            rows[-1]["p_value_without_worst"] = _sum_of(others)["p_value"] if others else None
+    return pd.DataFrame(rows, columns=list(TREND_COLUMNS)).astype({"p": "Float64", "t_v": "Int64"})
+
+
+def _one_median(cells: pd.DataFrame) -> dict[str, float]:
+    printed = cells["published"]
+    half_width = (cells["ci_high"] - cells["ci_low"]).mean() / 2
+    level = printed.mean() / cells["regenerated"].mean()
+    runs = np.sqrt(cells["replicates"].mean() / PRINTED_RUNS)
+    error = half_width / Z_95 * level * runs
+    statistic = float((((printed - printed.mean()) / error) ** 2).sum())
+    return _range(printed) | _chi_square(statistic, len(cells) - 1)
+
+
+def _range(printed: "pd.Series[float]") -> dict[str, float]:
+    return {"printed_low": printed.min(), "printed_high": printed.max()}
+
+
+def _sum_of(tests: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    freedom = sum(test["degrees_of_freedom"] for test in tests)
+    return _chi_square(sum(test["statistic"] for test in tests), freedom)
+
+
+def _chi_square(statistic: float, freedom: int) -> dict[str, float]:
+    return {
+        "statistic": statistic,
+        "degrees_of_freedom": freedom,
+        "p_value": float(scipy.special.chdtrc(freedom, statistic)) if freedom else 1.0,
+    }
+
+
+# -- printed numbers on the page -------------------------------------------------------------------
+
+
+def printed_table(tables: Tables, name: str) -> dict[str, Any]:
+    """Arrange the table `name` of `tables` as the paper does: a row a p and T_d, columns by T_v."""
+    table = tables[name]
+    cells = by(table, "p", "t_d", "t_v", "mechanism")
+    sizes = sorted(table["t_v"].unique())
+    mechanisms = list(dict.fromkeys(table["mechanism"]))
+    rows = [
+        {
+            "p": p,
+            "t_d": t_d,
+            "first": t_d == table["t_d"].min(),
+            "cells": [[cells.get((p, t_d, t_v, m)) for m in mechanisms] for t_v in sizes],
+        }
+        for p, t_d in product(sorted(table["p"].unique()), sorted(table["t_d"].unique()))
+    ]
+    found = {"sizes": sizes, "mechanisms": mechanisms, "rows": rows}
+    return found | {"name": name, "keys": CLUSTER_QUERY_KEYS}
+
+
+def readings(tables: Tables) -> dict[str, Any]:
+    """Prepare from `tables` what agrees as printed, and under other readings and projections."""
+    found = tables["multirr_agreement"]
+    missed = tables.get("multirr_misfit", found.iloc[:0])
+    printed = is_as_printed(found)
+    return {
+        "rows": pd.concat([found[printed], found[~printed]]),
+        "misfit": rows_of(missed[is_as_printed(missed)]),
+        "keys": CLUSTER_QUERY_KEYS,
+    }
+
+
+def is_as_printed(agreement: pd.DataFrame) -> "pd.Series[bool]":
+    """Return which rows of `agreement` have the matrix and the projection that the paper prints."""
+    printed: pd.Series[bool] = agreement["matrix"] == "printed"
+    return printed & (agreement["projection"] == "clip") & (agreement[VARIATION] == AS_READ)
+
+
+def clusters(tables: Tables) -> dict[str, Any]:
+    """Prepare from `tables` Algorithm 1's clusters and the trend that the text reads over T_d."""
+    trend = tables.get("multirr_threshold_trend", pd.DataFrame())
+    if len(trend):
+        trend = trend[trend["mechanism"] == trend["mechanism"].iloc[-1]]
+    rows = [
+        row | {"clusters": rows_of(part[part["attributes"] > 1])}
+        for row, part in groups_of(tables["multirr_clusters"], "t_v", "t_d")
+    ]
+    return {"rows": rows, "trend": trend}
+
+
+# -- claims in words on the page -------------------------------------------------------------------
+
+
+def in_words(figure: str) -> str:
+    """Return a text on a claim, `figure`, with the methods' names as a reader knows them.
+
+    >>> in_words("rr_clusters_adjustment: 0.2, sigma = .1, T_v = 50")
+    'RR-Clusters + Adjustment: 0.2, σ = .1, T_v = 50'
+    """
+    for name in sorted(METHODS, key=len, reverse=True):  # one name begins another
+        figure = figure.replace(name, METHODS[name])
+    return figure.replace("sigma", "σ").replace(">=", "≥")

@@ -1,0 +1,215 @@
+"""What [pram], section 3, says in numbers: breaches, factors, and an intruder of Adult.
+
+No simulation: every number is computed from matrices and true margins.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from deniable.arrays import Floats
+from deniable.channels import Channel, DenseChannel, KeepOrReplace
+from deniable.pram import shares
+from deniable.privacy import (
+    Side,
+    WorstSet,
+    approaching_prior,
+    channel_of_parity,
+    extreme_factors,
+    largest_parity,
+    largest_posterior,
+    smallest_posterior,
+    worst_upward,
+)
+from deniable.records import Microdata
+
+from reproduction.study import Given
+
+ATTRIBUTES = ("education", "occupation", "income")
+PRIORS = (0.01, 0.05, 0.1, 0.25, 0.5)
+EPSILONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
+THRESHOLDS = ((0.05, 0.2), (0.05, 0.5), (0.1, 0.5), (0.2, 0.5), (0.1, 0.9), (0.01, 0.5))
+MASSES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
+"""Of the category that takes nearly all of the prior in [pram], (3.12)."""
+PROBABILITIES = (0.3, 0.5, 0.7)  # to keep the true category
+
+SKEWED = [
+    [0.70, 0.20, 0.05, 0.05],
+    [0.10, 0.60, 0.20, 0.10],
+    [0.05, 0.10, 0.75, 0.10],
+    [0.15, 0.15, 0.10, 0.60],
+]
+CHANNELS: Mapping[str, Channel] = {
+    "generalized randomized response": channel_of_parity(4, float(np.exp(np.log(15)))),
+    "four different columns": DenseChannel(np.array(SKEWED)),
+}
+"""Whose approach to the bound is shown: symmetric, and not; both of parity 15."""
+
+
+def bound_table(
+    priors: Sequence[float] = PRIORS, epsilons: Sequence[float] = EPSILONS
+) -> pd.DataFrame:
+    """Return how far a report can move a probability ``rho_1`` at most ([pram], (3.9) and (3.13)).
+
+    The bounds hold for every channel of one of the `epsilons` (``parity`` is its exponential),
+    every set of a probability in `priors` and every report; each such channel attains them under
+    some prior. ``largest_factor`` is that of posterior to prior.
+    """
+    table = pd.DataFrame(product(priors, epsilons), columns=["rho_1", "epsilon"])
+    table["parity"] = [float(np.exp(epsilon)) for epsilon in table["epsilon"]]
+    cells = list(zip(table["rho_1"], table["parity"], strict=True))
+    table["smallest_posterior"] = [float(smallest_posterior(*cell)) for cell in cells]
+    table["largest_posterior"] = [float(largest_posterior(*cell)) for cell in cells]
+    return table.assign(largest_factor=table["largest_posterior"] / table["rho_1"])
+
+
+def threshold_table(
+    thresholds: Sequence[tuple[float, float]] = THRESHOLDS, sizes: Sequence[int] = (2, 5, 16)
+) -> pd.DataFrame:
+    """Return what rules out every rho_1-to-rho_2 breach ([pram], (3.5)).
+
+    `thresholds` are pairs of both, `sizes` numbers of categories. ``diagonal`` is that of the
+    matrix of the largest parity; a parity up to ``largest_factor``, rho_2 / rho_1, already follows
+    from Theorem 3.2.
+    """
+    rows = []
+    for (rho_1, rho_2), size in product(thresholds, sizes):
+        parity = largest_parity(rho_1, rho_2)
+        channel = channel_of_parity(size, parity)
+        rows.append(
+            {
+                "rho_1": rho_1,
+                "rho_2": rho_2,
+                "categories": size,
+                "largest_parity": parity,
+                "largest_epsilon": float(np.log(parity)),
+                "diagonal": float(channel.matrix()[0, 0]),
+                "largest_factor": rho_2 / rho_1,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def approach_table(
+    channels: Mapping[str, Channel] = CHANNELS, masses: Sequence[float] = MASSES
+) -> pd.DataFrame:
+    """Return how close priors of the form (3.12) of [pram] come to its bound, on both sides.
+
+    `channels` are by name; ``mass`` is a, of `masses`, ``ratio`` that of posterior to prior,
+    ``bound`` the parity, or 1 over it, ``gap`` how far the ratio is from the bound, as a share of
+    it; ``category`` and ``report`` are codes.
+    """
+    rows = []
+    sides: tuple[Side, ...] = ("largest", "smallest")
+    for (name, channel), side, mass in product(channels.items(), sides, masses):
+        found = approaching_prior(channel, mass, side)
+        bound = channel.parity if side == "largest" else 1 / channel.parity
+        rows.append(
+            {
+                "channel": name,
+                "side": side,
+                "mass": mass,
+                "ratio": float(found.ratio),
+                "bound": bound,
+                "gap": abs(float(found.ratio) / bound - 1),
+                "category": found.category,
+                "report": found.report,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def intruder_table(
+    data: Microdata, attributes: Sequence[str], probabilities: Sequence[float] = PROBABILITIES
+) -> pd.DataFrame:
+    """Return what each report tells an intruder whose prior is the attribute's true margin.
+
+    Of each of the `attributes` of `data`. Channels keep the true category with probability p, one
+    of `probabilities`, and else report any category alike, so that the posterior of the reported
+    ``category`` is the bound (3.9), whatever the prior. ``likeliest`` is the true category of
+    largest posterior given the report: for a rare one often not the one reported.
+    """
+    rows = []
+    for named, channel, margin, categories in _channels(data, attributes, probabilities):
+        posterior = channel.posterior(margin)
+        for code, category in enumerate(categories):
+            likeliest = int(posterior[code].argmax())
+            rows.append(
+                named
+                | {
+                    "category": category,
+                    "prior": margin[code],
+                    "posterior": posterior[code, code],
+                    "factor": posterior[code, code] / margin[code] if margin[code] else np.nan,
+                    "likeliest": categories[likeliest],
+                    "likeliest_posterior": posterior[code, likeliest],
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def worst_set_table(
+    data: Microdata,
+    attributes: Sequence[str],
+    probabilities: Sequence[float] = PROBABILITIES,
+    priors: Sequence[float] = PRIORS,
+) -> pd.DataFrame:
+    """Return the worst set for an intruder whose prior is the true margin, beside the bound.
+
+    `data`, `attributes` and `probabilities` are those of `intruder_table`. Of all sets of
+    categories of prior probability below rho_1, one of `priors`, the one that a report makes most
+    likely; its complement is what a report makes least likely. ``members`` are joined by " + ", and
+    empty if there is no such set; ``exact``: no set is worse; ``bound`` is that of all priors;
+    ``largest_factor`` is over all sets and reports.
+    """
+    rows = []
+    for named, channel, margin, categories in _channels(data, attributes, probabilities):
+        largest_factor = extreme_factors(channel, margin).largest
+        for rho_1 in priors:
+            rows.append(
+                named
+                | {"rho_1": rho_1}
+                | _described(worst_upward(channel, margin, rho_1), categories)
+                | {"bound": float(largest_posterior(rho_1, channel.parity))}
+                | {"largest_factor": largest_factor}
+            )
+    return pd.DataFrame(rows)
+
+
+def _channels(
+    data: Microdata, attributes: Sequence[str], probabilities: Sequence[float]
+) -> Iterator[tuple[dict[str, Any], Channel, Floats, Sequence[str]]]:
+    """Yield columns that name a channel, the channel, the true margin, and its categories."""
+    for name, p in product(attributes, probabilities):
+        categories = data.domain[name].categories
+        channel = KeepOrReplace.uniform(len(categories), p)
+        named = {"attribute": name, "p": p, "epsilon": channel.epsilon, "parity": channel.parity}
+        yield named, channel, shares(data, (name,)), categories
+
+
+def _described(worst: WorstSet | None, categories: Sequence[str]) -> dict[str, Any]:
+    if worst is None:
+        return {"members": "", "report": "", "prior": np.nan, "posterior": np.nan, "exact": True}
+    return {
+        "members": " + ".join(categories[u] for u in worst.members),
+        "report": categories[worst.report],
+        "prior": worst.prior_probability,
+        "posterior": worst.posterior,
+        "exact": worst.exact,
+    }
+
+
+def bounded(given: Given) -> dict[str, pd.DataFrame]:
+    """Bound what a report can tell an intruder, in general and on the Adult of `given`."""
+    data = given.data["adult"]
+    source = data.marks["data_source"]
+    return {
+        "pram_breach_bounds": bound_table(),
+        "pram_breach_thresholds": threshold_table(),
+        "pram_approach": approach_table(),
+        "pram_intruder": intruder_table(data, ATTRIBUTES).assign(data_source=source),
+        "pram_worst_sets": worst_set_table(data, ATTRIBUTES).assign(data_source=source),
+    }

@@ -1,0 +1,194 @@
+"""What is reproduced of [pram]: studies, tables, figures and sections, an entry each."""
+
+from reproduction.study import (
+    DESIGNED,
+    MINUTES,
+    Analysis,
+    AnalysisTable,
+    Columns,
+    Figure,
+    Paper,
+    Section,
+    Study,
+    StudyTable,
+)
+
+STUDIES = {
+    "pram_coverage": Study(".intervals.coverage:PramCoverage", summary="mean"),
+    "pram_weights": Study(".intervals.weights:PramWeights", summary="mean"),
+    "pram_item_sets": Study(".intervals.item_sets:PramItemSets", summary="mean", datasets=()),
+    "pram_invariant": Study(".invariant:InvariantPram", summary="mean"),
+    "pram_joint_loss": Study(".joint_loss:JointLoss", ("coverage",), summary="mean"),
+}
+TABLES = (
+    StudyTable(
+        "pram_coverage",
+        "Intervals of estimates: how often they hold the truth",
+        ("channel", "records", "target", "method", "intervals", "category", "measure"),
+    ),
+    StudyTable(
+        "pram_weights",
+        "Survey weights: estimates from randomized records of unequal chances",
+        ("design", "channel", "records", "target", "estimator", "category", "measure"),
+    ),
+    StudyTable(
+        "pram_item_sets",
+        "Item sets of 40 items: what they cost as they grow",
+        ("epsilon", "size", "records", "measure"),
+    ),
+    StudyTable(
+        "pram_invariant",
+        "Invariant PRAM: variances claimed and true",
+        ("attribute", "records", "method", "p", "estimator", "claim", "measure"),
+    ),
+    StudyTable(
+        "pram_joint_loss",
+        "Attributes made invariant one by one: what is left of their joint distribution",
+        ("first", "second", "epsilon", "estimator", "measure"),
+    ),
+)
+MECHANISM_KEYS = ("attribute", "epsilon", "mechanism")
+ANALYSES = (
+    Analysis(
+        "check_numbered_results",
+        ".numbered_results:checked",
+        (
+            AnalysisTable(
+                "pram_results",
+                ".numbered_results:numbered_results",
+                Columns(("result",), by_chance=("says", "test", "figure")),
+            ),
+        ),
+        "Holding every numbered result of the census report against small cases",
+        caption="results",
+    ),
+    Analysis(
+        "compare_variances",
+        ".variance:compared",
+        tuple(
+            AnalysisTable(f"pram_{name}", f".variance:{made_by}", MECHANISM_KEYS, audited=readers)
+            for name, made_by, readers in (
+                ("variance", "variance_inflation", ("matrices",)),
+                ("whole_file", "whole_file_epsilons", ("kept_secret", "published")),
+            )
+        ),
+        "Comparing the variances of randomized response, PRAM and invariant PRAM",
+        data=("adult",),
+        settings="analyses.pram_variance",
+        resources=MINUTES,
+    ),
+    Analysis(
+        "bound_breaches",
+        ".breaches:bounded",
+        tuple(
+            AnalysisTable(f"pram_{name}", f".breaches:{made_by}", keys, audited=tuple(audited))
+            for name, made_by, keys, *audited in (
+                ("breach_bounds", "bound_table", ("rho_1", "epsilon")),
+                ("breach_thresholds", "threshold_table", ("rho_1", "rho_2", "categories")),
+                ("approach", "approach_table", ("channel", "side", "mass")),
+                ("intruder", "intruder_table", ("attribute", "p", "category")),
+                ("worst_sets", "worst_set_table", ("attribute", "p", "rho_1"), "posteriors"),
+            )
+        ),
+        "Bounding what a report can tell an intruder",
+        data=("adult",),
+        resources=MINUTES,
+    ),
+    Analysis(
+        "design_channels",
+        ".design:designed",
+        (
+            AnalysisTable(
+                "pram_design",
+                ".design:design_table",
+                Columns(
+                    ("attribute", "epsilon", "loss", "requirements", "estimator"),
+                    tolerance=DESIGNED,
+                ),
+                audited=("designed",),
+            ),
+            AnalysisTable(
+                "pram_channels",
+                ".design:channel_table",
+                Columns(("design", "true", "reported"), by_chance=("probability",)),
+            ),
+        ),
+        "Designing channels by convex optimization",
+        data=("adult",),
+        settings="analyses.pram_design",
+        resources=MINUTES,
+    ),
+)
+FIGURES = (
+    *(
+        Figure(f"pram_{name}", f".figures:{name}", shows, tuple(tables))
+        for name, shows, *tables in (
+            ("coverage", "How often intervals of estimates hold the truth, by channel"),
+            (
+                "variance",
+                "Variance inflation of randomized response and invariant PRAM over epsilon",
+            ),
+            ("invariant", "Variances claimed for invariant PRAM over true ones, and coverage"),
+            ("joint_loss", "Dependence of pairs whose attributes are made invariant, over epsilon"),
+            (
+                "breaches",
+                "Bounds on what a report can tell, and priors that come close to them",
+                *("pram_breach_bounds", "pram_approach"),
+            ),
+            (
+                "design",
+                "Losses of designed channels beside generalized RR and two steps, over epsilon",
+            ),
+            ("channels", "Designed channels as heat maps, true categories by reported ones"),
+        )
+    ),
+)
+
+
+def _section(name: str, title: str, link: str, *tables: str) -> Section:
+    """Return a section that is left out without some tables, by default that of its name."""
+    needs = tuple(f"pram_{table}" for table in tables or (name,))
+    return Section(f"pram_{name}", title, link, f".sections:{name}", needs=needs)
+
+
+SECTIONS = (
+    Section("pram_about", "PRAM in plain words", "In plain words", ".sections:about", needs=()),
+    _section("results", "Every numbered result of the census report", "Numbered results"),
+    _section("coverage", "Estimates, and how often their intervals hold the truth", "Intervals"),
+    _section("weights", "Survey weights", "Survey weights"),
+    _section("item_sets", "Item sets without their cells", "Item sets"),
+    _section(
+        "variance",
+        "What randomization costs in variance, and what invariance gives away",
+        "Variance inflation",
+        *("variance", "whole_file"),
+    ),
+    _section(
+        "invariant", "Standard errors under invariant PRAM: claimed and true", "Standard errors"
+    ),
+    _section(
+        "joint_loss",
+        "Invariant one by one: what is left of joint distributions",
+        "Joint distributions",
+    ),
+    _section(
+        "breaches",
+        "Breaches: how far one report can move a probability",
+        "Breaches",
+        *("breach_bounds", "breach_thresholds", "approach", "intruder", "worst_sets"),
+    ),
+    _section(
+        "design", "Channels designed by optimization", "Designed channels", "design", "channels"
+    ),
+)
+
+PAPER = Paper(
+    "pram",
+    "PRAM and the theory of channels",
+    "Nayak, Zhang and Adeshiyan, Emerging Applications of Randomized Response (2016)",
+    STUDIES,
+    TABLES,
+    ANALYSES,
+    FIGURES,
+    SECTIONS,
+)

@@ -1,0 +1,75 @@
+"""What the report's first page says of [pram]."""
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from deniable.display import Tables, groups_of, joined, short
+
+from reproduction.papers.pram.sections import design, variance
+from reproduction.study import PrivacyVerdict, Verdicts
+
+INVARIANT = {"invariant_two_step": "two steps", "invariant_lazy": "keep or redraw"}
+PRIVACY = "3"  # the section of the census report on privacy
+
+
+def in_short(tables: Tables) -> Verdicts:
+    """Return what `tables` say of breach bounds and invariant matrices; it prints formulas only."""
+    return Verdicts(privacy=[*_invariant(tables), *_breaches(tables)])
+
+
+def _invariant(tables: Tables) -> Iterator[PrivacyVerdict]:
+    if not {"pram_variance", "pram_whole_file"} <= set(tables):
+        return
+    found, whole = variance(tables), tables["pram_whole_file"]
+    cost = found["ranges"]["randomized_response"]
+    yield PrivacyVerdict(
+        "depends on the reading",
+        "An invariant matrix hides a report, not the file",
+        "Its ε takes the matrix as given, which is made of the file. Published, it gives the true "
+        f"shares away: no finite ε. Kept secret, the file's ε exceeds it {_of_files(whole)}.",
+        "pram_variance",
+        f"A matrix made without the file, at {short(cost[0])} to {short(cost[1])} times the "
+        f"variance of sampling{_designed(tables)}.",
+        float("inf"),
+    )
+
+
+def _of_files(table: pd.DataFrame) -> str:
+    """Return how often the file's epsilon exceeds its secret matrix's, a mechanism at a time."""
+    said = []
+    for of, part in groups_of(table[table["mechanism"].isin(INVARIANT)], "mechanism"):
+        spent = part["whole_file_epsilon"]
+        beyond = int((spent > part["epsilon"]).sum())
+        said.append(
+            f"in {beyond} of {len(part)} cases with {INVARIANT[of['mechanism']]} "
+            f"({short(spent.min())} to {short(spent.max())})"
+        )
+    return joined(said)
+
+
+def _designed(tables: Tables) -> str:
+    """Return how channels designed by optimization compare with those in closed form."""
+    if not {"pram_design", "pram_channels"} <= set(tables):
+        return ""
+    found = design(tables)
+    compared = sum(found["compared"].values())
+    return (
+        "; designed by optimization it is no worse than in closed form in "
+        f"{compared - len(found['worse'])} of {compared} comparisons"
+    )
+
+
+def _breaches(tables: Tables) -> Iterator[PrivacyVerdict]:
+    if "pram_results" not in tables:
+        return
+    table: pd.DataFrame = tables["pram_results"]
+    own = table[table["section"].astype(str) == PRIVACY]
+    kept = int((own["verdict"] == "holds").sum())
+    yield PrivacyVerdict(
+        "holds" if kept == len(own) else "fails",
+        "Bounds on breaches " + ("are true" if kept == len(own) else "are not all true"),
+        f"{kept} of {len(own)} results on parity, breaches and β-factor privacy hold, for all sets "
+        "of categories and grids of priors.",
+        "pram_results",
+    )

@@ -1,0 +1,114 @@
+"""Coverage of the intervals of [pram], (1.2) and (1.3), through five channels, and one more.
+
+A run draws the reports of a file of n records with the proportions of Adult: for the population as
+one multinomial with [pram]'s lambda (1.1), for the file from fixed true counts. From them it
+estimates, with all kinds of intervals, and asks which of these hold the truth.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from deniable.arrays import Counts, Floats
+from deniable.channels import Channel, Target
+from deniable.estimation import Method, Simultaneous, confidence_intervals
+from deniable.records import Microdata
+from deniable.sampling import multinomial
+
+from reproduction.papers.pram.intervals.channels import TARGETS, setting
+from reproduction.papers.pram.names import EVERY
+from reproduction.study import Cell
+
+METHODS: tuple[Method, ...] = ("score", "wald")
+AT_ONCE: tuple[Simultaneous, ...] = ("bonferroni", "scheffe")
+
+
+@dataclass(frozen=True, eq=False)
+class PramCoverage:
+    """Simulates estimates and their intervals, `data` being Adult or having its attributes."""
+
+    data: Microdata
+
+    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
+        """Return what names each output of a `cell`: target, method, intervals, measure, category.
+
+        - ``coverage`` of single intervals, for each category and for the mean of all, and of
+          simultaneous intervals (1 if all hold); ``width``: mean width of the single intervals;
+        - ``bias``: error of a category's estimate in true standard errors; ``spread``: squared
+          error over the true variance, ``variance_ratio``: estimated over true variance, with n - 1
+          and (for the population) n in the denominator, both means over categories.
+        """
+        _, labels, _ = setting(self.data, cell["channel"])
+        found: list[tuple[str, ...]] = []
+        for target in TARGETS:
+            for method in METHODS:
+                one: tuple[str, ...] = (target, method)
+                found += [(*one, "none", "coverage", label) for label in [*labels, EVERY]]
+                found += [(*one, each, "coverage", EVERY) for each in AT_ONCE]
+                found.append((*one, "none", "width", EVERY))
+            found += [(target, "", "", "bias", label) for label in labels]
+            measures = ["spread", "variance_ratio"]
+            measures += ["variance_ratio_n"] if target == "population" else []
+            found += [(target, "", "", measure, EVERY) for measure in measures]
+        names = ("target", "method", "intervals", "measure", "category")
+        return [dict(zip(names, each, strict=True)) for each in found]
+
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
+        """Return the outputs of runs, shape (replicates, outputs); cells: channel, records."""
+        channel, _, proportions = setting(self.data, cell["channel"])
+        records = int(cell["records"])
+        columns: list[Floats] = []
+        for target in TARGETS:
+            if target == "population":
+                truth, runs = proportions, np.full(replicates, records)
+                reports = multinomial(generator, runs, channel.reported(truth))
+            else:
+                counts = rounded_counts(proportions, records)
+                truth = counts / records
+                files = np.broadcast_to(counts, (replicates, channel.size))
+                reports = channel.randomize_counts(files, generator)
+            for method in METHODS:
+                columns += _coverages(channel, reports, truth, target, method)
+            columns += _accuracy(channel, reports, truth, target)
+        return np.column_stack(columns)
+
+
+def rounded_counts(proportions: Floats, records: int) -> Counts:
+    """Return counts of `records` in the `proportions`, largest remainders rounded up."""
+    exact = proportions * records
+    counts = np.floor(exact).astype(np.int64)
+    missing = records - int(counts.sum())
+    counts[np.argsort(counts - exact, kind="stable")[:missing]] += 1
+    return counts
+
+
+def _coverages(
+    channel: Channel, reports: Counts, truth: Floats, target: Target, method: Method
+) -> list[Floats]:
+    """Return which intervals hold the truth, single ones and all at once, and the mean width."""
+    intervals = partial(confidence_intervals, channel, reports, method=method, target=target)
+    single = intervals()
+    covered = single.cover(truth).astype(float)
+    at_once = [
+        intervals(simultaneous=each).cover(truth).all(axis=1).astype(float) for each in AT_ONCE
+    ]
+    width = (single.high - single.low).mean(axis=1)
+    return [*covered.T, covered.mean(axis=1), *at_once, width]
+
+
+def _accuracy(channel: Channel, reports: Counts, truth: Floats, target: Target) -> list[Floats]:
+    """Return the standardized errors, their mean square, and the ratios of variances."""
+    records = int(reports[0].sum())
+    variance = np.diagonal(channel.covariance(truth, records, target))
+    estimate = channel.estimate(reports)
+    errors = (estimate - truth) / np.sqrt(variance)
+    # Squared standard errors are no estimate without bias where a variance below 0 is NaN.
+    moments = channel.second_moments(reports / records)
+    if target == "file":
+        ratios = [(moments - estimate) / records / variance]
+    else:
+        plug_in = (moments - estimate**2) / variance
+        ratios = [plug_in / (records - 1), plug_in / records]
+    return [*errors.T, (errors**2).mean(axis=1), *(ratio.mean(axis=1) for ratio in ratios)]

@@ -1,0 +1,129 @@
+"""Item sets through product channels: what they cost as they grow ([pram], section 4).
+
+Transactions of 40 items come from a latent-class model that is drawn once: each client is of one of
+a few kinds, and a kind has its own probability of each item. Each item is randomized on its own
+with the same epsilon, so that the whole record has 40 times that. A run draws, for each kind, the
+reported patterns of the items that it likes most: one multinomial with the distribution of reports
+((1.1)). Sets are drawn independently; only what becomes of each is asked.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from deniable.arrays import Floats
+from deniable.channels import KeepOrReplace, ProductChannel
+from deniable.estimation import confidence_intervals
+from deniable.sampling import multinomial
+
+from reproduction.study import Cell
+
+MEASURES = (
+    "support",
+    "bias",
+    "standard_error",
+    "relative_error",
+    "expected_relative_error",
+    "coverage_score",
+    "coverage_wald",
+    "coverage_bonferroni",
+    "told_from_zero",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class LatentClasses:
+    """Clients of several kinds; given the kind, items are bought independently.
+
+    Of the kinds with `shares`, sum 1, shape (kinds,), and `chances` of each item to be bought, in
+    [0, 1], shape (kinds, items).
+    """
+
+    shares: Floats
+    chances: Floats
+
+    @classmethod
+    def drawn(cls) -> "LatentClasses":
+        """Draw 4 kinds (seed 2016): shares from a Dirichlet(5, ...), chances from a Beta(.5, 2).
+
+        Half of the chances are below .15 or so, a tenth above .55.
+        """
+        generator = np.random.default_rng(2016)
+        shares = generator.dirichlet(np.full(4, 5.0))
+        return cls(shares, generator.beta(0.5, 2.0, size=(4, 40)))
+
+    def pattern_law(self, items: Sequence[int]) -> Floats:
+        """Return the distribution of the 2^s patterns of `items`, the last running fastest."""
+        chances = self.chances[:, list(items)]
+        law = self.shares[:, None]
+        for chance in chances.T[..., None]:
+            law = law[:, :, None] * np.stack([1 - chance, chance], axis=-1)
+            law = law.reshape(len(chances), -1)
+        return np.asarray(law.sum(axis=0))
+
+    def favourites(self, size: int) -> list[tuple[int, ...]]:
+        """Return for each kind the items that it buys most often, `size` of them."""
+        order = np.argsort(-self.chances, axis=1, kind="stable")
+        return [tuple(int(item) for item in sorted(row[:size])) for row in order]
+
+
+def item_channel(epsilon: float) -> KeepOrReplace:
+    """Return the symmetric channel of an item with the given `epsilon`, above 0 and finite."""
+    lie = 1 / (1 + math.exp(epsilon))
+    return KeepOrReplace.from_entries(2, 1 - lie, lie)
+
+
+@dataclass(frozen=True, eq=False)
+class PramItemSets:
+    """Simulates estimates of item sets' supports in a `model`, else `LatentClasses.drawn`."""
+
+    model: LatentClasses = field(default_factory=LatentClasses.drawn)
+
+    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
+        """Return what names each output of a `cell`: the mean over the item sets of one size.
+
+        - ``support``, ``standard_error``: the true support; the estimated standard error;
+        - ``bias``: error in true standard errors; ``relative_error``: absolute, over the support;
+        - ``expected_relative_error``: the exact standard error, (1.3), over the support;
+        - ``coverage_score``, ``coverage_wald``: single intervals for the population;
+          ``coverage_bonferroni``: 1 if the sets of all kinds are covered at once;
+        - ``told_from_zero``: whether the score interval lies above 0.
+        """
+        return [{"measure": measure} for measure in MEASURES]
+
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
+        """Return the outputs of runs; a cell has size, epsilon (of an item) and records."""
+        size, records = cell["size"], cell["records"]
+        channel = ProductChannel((item_channel(cell["epsilon"]),) * size)
+        last = np.zeros((1, channel.size))
+        last[0, -1] = 1.0
+        sets = self.model.favourites(size)
+        found = np.empty((len(sets), len(MEASURES), replicates))
+        for number, items in enumerate(sets):
+            true = self.model.pattern_law(items)
+            law, support = channel.reported(true), true[-1]
+            spread = (law @ channel.solve(last)[0] ** 2 - support**2) / records
+            reports = multinomial(generator, np.full(replicates, records), law)
+            intervals = partial(confidence_intervals, channel, reports, functionals=last)
+            score, wald = intervals(), intervals(method="wald")
+            together = intervals(confidence=1 - (1 - 0.95) / len(sets))
+            error = score.estimate[:, 0] - support
+            found[number] = [
+                np.full(replicates, support),
+                error / math.sqrt(spread),
+                score.standard_error[:, 0],
+                np.abs(error) / support,
+                np.full(replicates, math.sqrt(spread) / support),
+                score.cover(support)[:, 0],
+                wald.cover(support)[:, 0],
+                together.cover(support)[:, 0],
+                score.low[:, 0] > 0,
+            ]
+        means = found.mean(axis=0).T
+        at_once = MEASURES.index("coverage_bonferroni")
+        means[:, at_once] = found[:, at_once].min(axis=0)
+        return np.asarray(means)

@@ -1,0 +1,230 @@
+"""What variances are claimed for invariant PRAM and what they are ([pram], section 2).
+
+A run draws a sample of records from an attribute's distribution, makes the matrix from the sample
+as an owner does, and randomizes. It then holds what is claimed of the estimate's variance, and the
+intervals made of it, against what is true. All variances are traces, in units of that of sampling
+alone, (1 - sum of pi^2) / n: they are variance inflations.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from deniable.arrays import Counts, Flags, Floats
+from deniable.channels import KeepOrReplace, two_step
+from deniable.errors import DeniableError
+from deniable.estimation import Z_95
+from deniable.pram import shares
+from deniable.records import Microdata
+from deniable.sampling import multinomial
+
+from reproduction.study import Cell
+
+CLAIMS: Mapping[str, tuple[str, ...]] = {
+    "shares": ("multinomial", "fixed_matrix", "conditional", "bound"),
+    "inverted": ("multinomial", "fixed_matrix", "conditional"),
+}
+"""Who claims what variance, by estimator.
+
+``multinomial``: a user who takes the reports for the data, (diag(s) - s s') / n.
+``fixed_matrix``: a user with the matrix who takes it for one that was fixed beforehand, (1.3).
+``conditional``: the owner, (2.4) beside the variance of sampling.
+``bound``: a user without the matrix, (2.6).
+"""
+MEASURES = (
+    "claimed_inflation",
+    "claimed_to_true",
+    "coverage",
+    "coverage_rarest",
+    "coverage_commonest",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class InvariantPram:
+    """Simulates the estimates of a margin after invariant PRAM, and what is claimed of them.
+
+    Margins of `data` are the populations that samples are drawn from; categories without records
+    are left out. A cell has ``attribute``, ``records``, ``method`` and ``p``:
+
+    - ``two_step``: from the matrix that keeps with probability p, else reports any category alike.
+    - ``lazy``: keep with probability p, else draw from the sample's proportions; by (2.5) the
+      inflation of S / n is 1 + (1 - p^2) (1 - 1/n).
+    - ``resampling``: all are drawn from the sample's proportions, whatever p; attains (2.6).
+    - ``two_step_fixed``: as ``two_step``, but made once, from the population. A control, which no
+      owner can have: its reports are multinomial with the population's proportions, so that S / n
+      has the variance of sampling and no other.
+    """
+
+    data: Microdata
+
+    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
+        """Return what names each output of a `cell`: estimator, claim, measure.
+
+        Estimators are ``shares``, the reports' own S / n, and ``inverted``, (1.2), but for
+        ``resampling``. Under the claim ``none``, ``squared_error`` is what the run missed the truth
+        by and ``inflation`` has the true variance as its mean, (2.5), without the noise of reports;
+        of the shares it is the closed form in every run, but for ``two_step``, which has none.
+        Claims of `CLAIMS` have ``claimed_inflation``; ``claimed_to_true``, over the true trace; and
+        ``coverage`` of nominal 95 % intervals, over all categories, the rarest and the commonest.
+        """
+        named = []
+        for estimator in _estimators(cell):
+            named += [(estimator, "none", "squared_error"), (estimator, "none", "inflation")]
+            named += [(estimator, claim, m) for claim in _claims(cell, estimator) for m in MEASURES]
+        return [dict(zip(("estimator", "claim", "measure"), each, strict=True)) for each in named]
+
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
+        """Return the outputs of each run, shape (replicates, outputs)."""
+        pi, records = self._margin(cell["attribute"]), cell["records"]
+        true = multinomial(generator, np.full(replicates, records), pi)
+        matrices = matrices_of(cell["method"], cell["p"], true / records, pi)
+        sample = _Sample(pi, true, matrices, randomize_batch(true, matrices, generator))
+        columns = [
+            column for name in _estimators(cell) for column in self._outcomes(cell, name, sample)
+        ]
+        return np.stack(columns, axis=1)
+
+    def _outcomes(self, cell: Cell, estimator: str, sample: "_Sample") -> Iterator[Floats]:
+        pi = sample.pi
+        unit = (1 - np.sum(pi**2)) / sample.records
+        estimate, variances = sample.estimates(estimator)
+        errors = np.abs(estimate - pi)
+        true = unit + variances["added"].sum(axis=1)
+        if cell["method"] == "two_step_fixed":
+            true = np.full(len(errors), sample.fixed_variance(estimator))
+        elif estimator == "shares" and cell["method"] != "two_step":
+            kept = cell["p"] if cell["method"] == "lazy" else 0.0
+            true = np.full(len(errors), unit * (1 + (1 - kept**2) * (1 - 1 / sample.records)))
+        yield (errors**2).sum(axis=1) / unit
+        yield true / unit
+        for claim in _claims(cell, estimator):
+            claimed = variances[claim]
+            covered = errors <= Z_95 * np.sqrt(np.maximum(claimed, 0.0))
+            yield claimed.sum(axis=1) / unit
+            # The mean over a block stands for the expectation: it varies by a thousandth or so.
+            yield claimed.sum(axis=1) / true.mean()
+            yield covered.mean(axis=1)
+            yield covered[:, pi.argmin()].astype(float)
+            yield covered[:, pi.argmax()].astype(float)
+
+    def _margin(self, attribute: str) -> Floats:
+        every = shares(self.data, (attribute,))
+        margin = every[every > 0]
+        if margin.size < 2:
+            raise DeniableError(
+                f"all records have one {attribute}: there is no variance to inflate; choose "
+                "another attribute"
+            )
+        return margin
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """Runs that were randomized: the population's shares, and counts with axes run, category."""
+
+    pi: Floats
+    counts: Counts
+    matrices: Floats
+    reports: Counts
+
+    @property
+    def records(self) -> int:
+        return int(self.counts[0].sum())
+
+    @cached_property
+    def inverse(self) -> Floats:
+        return inverses(self.matrices, self.counts > 0)
+
+    def estimates(self, estimator: str) -> tuple[Floats, dict[str, Floats]]:
+        """Return the estimate and the variances claimed of each entry; under "added", (2.4)."""
+        n, true = self.records, self.counts / self.records
+        reported = np.asarray(self.reports / n)
+        claims = {}
+        if np.any(self.matrices != self.matrices[:, :1]):  # else nothing can be inverted
+            inverted = np.asarray(np.einsum("rv,rvu->ru", reported, self.inverse))
+            moments = _weighted_squares(reported, self.inverse)
+            claims["fixed_matrix"] = (moments - inverted**2) / (n - 1)
+        if estimator == "shares":
+            estimate = reported
+            added = (true - _weighted_squares(true, self.matrices)) / n
+        else:
+            estimate = inverted
+            added = (_weighted_squares(true, self.inverse) - true) / n
+        own = estimate * (1 - estimate) / (n - 1)
+        claims |= {"multinomial": own, "added": added, "bound": (2 - 1 / n) * own}
+        return estimate, claims | {"conditional": true * (1 - true) / (n - 1) + added}
+
+    def fixed_variance(self, estimator: str) -> float:
+        """Return the trace of the true variance under a matrix fixed beforehand."""
+        if estimator == "shares":
+            return float((1 - np.sum(self.pi**2)) / self.records)
+        moments = _weighted_squares(self.pi[None], self.inverse[:1])
+        return float((moments - self.pi**2).sum() / self.records)
+
+
+def matrices_of(method: str, p: float, samples: Floats, pi: Floats) -> Floats:
+    """Return the matrix of each run by a `method`, shape (runs, size, size).
+
+    Made from the proportions of each of the `samples`, shape (runs, size), or, for the control,
+    from those of the population, `pi`, shape (size,); `p` is in (0, 1).
+    """
+    runs, size = samples.shape
+    first = KeepOrReplace.uniform(size, p)
+    if method == "two_step_fixed":
+        return np.asarray(np.broadcast_to(two_step(first, pi).matrix(), (runs, size, size)))
+    if method == "two_step":
+        P = first.matrix()
+        bayes = P.T * samples[:, None, :] / (samples @ P)[:, :, None]
+        matrices = P @ bayes
+        return np.asarray(matrices / matrices.sum(axis=2, keepdims=True))
+    kept = p if method == "lazy" else 0.0
+    drawn = (1 - kept) * np.broadcast_to(samples[:, None, :], (runs, size, size))
+    return np.asarray(kept * np.eye(size) + drawn)
+
+
+def randomize_batch(true: Counts, matrices: Floats, generator: np.random.Generator) -> Counts:
+    """Draw by a `generator` the counts of reports, shape (runs, size), each run by its own matrix.
+
+    The `true` counts have the same shape, the `matrices` (runs, size, size).
+
+    NumPy gives what rounding leaves over to the last category: in each run the commonest is last,
+    so that a category without records is never reported.
+    """
+    order = np.argsort(true, axis=1)
+    sorted_columns = np.take_along_axis(matrices, order[:, None, :], axis=2)
+    drawn = np.zeros_like(true)
+    for category in range(true.shape[1]):
+        drawn += generator.multinomial(true[:, category], sorted_columns[:, category])
+    reports = np.empty_like(true)
+    np.put_along_axis(reports, order, drawn, axis=1)
+    return reports
+
+
+def inverses(matrices: Floats, occurring: Flags) -> Floats:
+    """Return inverses of `matrices` among `occurring` categories; others stay apart, as they are.
+
+    A category that no record of a sample has is not reported either: its column is zero.
+    """
+    size = matrices.shape[-1]
+    both = occurring[:, :, None] & occurring[:, None, :]
+    apart = np.eye(size) * ~occurring[:, None, :]
+    return np.asarray(np.linalg.inv(np.where(both, matrices, 0.0) + apart))
+
+
+def _weighted_squares(weights: Floats, matrices: Floats) -> Floats:
+    return np.asarray(np.einsum("ru,ruv->rv", weights, matrices**2))
+
+
+def _estimators(cell: Cell) -> tuple[str, ...]:
+    return ("shares",) if cell["method"] == "resampling" else ("shares", "inverted")
+
+
+def _claims(cell: Cell, estimator: str) -> tuple[str, ...]:
+    # Nothing is to be inverted in resampling; (2.4) is not for the control, whose matrix is not
+    # invariant for the sample.
+    absent = {"resampling": "fixed_matrix", "two_step_fixed": "conditional"}.get(cell["method"])
+    return tuple(claim for claim in CLAIMS[estimator] if claim != absent)

@@ -1,0 +1,144 @@
+"""What invariant PRAM of single attributes does to joint distributions ([pram], section 2).
+
+Matrices R1, R2 that are invariant for the two margins of a joint distribution pi leave both
+margins as they are, but the reports' joint distribution is R1' pi R2. Beside it: one matrix over
+the cross-classification, invariant for the joint distribution, at the same epsilon for a change of
+both values; and an analyst who knows R1 and R2 and inverts them.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from deniable.arrays import Counts, Floats
+from deniable.channels import Channel, ProductChannel, two_step_with_epsilon
+from deniable.errors import DeniableError
+from deniable.estimation import clip_and_rescale, random_queries
+from deniable.randomized_response import dependence_of_tables
+from deniable.records import Microdata
+
+from reproduction.study import Cell
+
+ESTIMATORS = ("separate", "separate_inverted", "joint")
+MEASURES = (
+    "expected_distance",
+    "distance",
+    "margin_distance",
+    "cramers_v",
+    "expected_cramers_v",
+    "query_bias",
+    "query_error",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanisms:
+    """The invariant matrices of a pair of attributes, at one epsilon of the pair.
+
+    The file's `true` counts have the shape (first, second); `separate` has an invariant matrix for
+    each margin, each of half the epsilon, and `joint` is one for all cells.
+    """
+
+    true: Counts
+    separate: ProductChannel
+    joint: Channel
+
+    @classmethod
+    def of(cls, counts: Counts, epsilon: float) -> "Mechanisms":
+        """Make the two-step matrices for a file's `counts`, of an `epsilon` of the pair.
+
+        Categories without records are left out: an invariant matrix never reports them, and
+        Cramer's V is over those that are left.
+        """
+        counts = counts[np.ix_(counts.any(axis=1), counts.any(axis=0))]
+        shares = counts / counts.sum()
+        factors = tuple(
+            two_step_with_epsilon(shares.sum(axis=axis), epsilon / 2) for axis in (1, 0)
+        )
+        joint = two_step_with_epsilon(shares.reshape(-1), epsilon)
+        return cls(counts, ProductChannel(factors), joint)
+
+    def expected(self, estimator: str) -> Floats:
+        """Return the expectation of an `estimator` of the joint distribution, exactly."""
+        shares = np.asarray(self.true / self.true.sum())
+        if estimator == "separate":
+            return self.separate.reported(shares.reshape(-1)).reshape(shares.shape)
+        return shares
+
+
+@dataclass(frozen=True, eq=False)
+class JointLoss:
+    """Simulates joint distributions after invariant PRAM, of one file whose records are `data`.
+
+    The `coverage` is the share of the pair's cells that a count query asks for; a cell has
+    ``first``, ``second`` and ``epsilon`` (of the pair of values). Epsilons are conditional on the
+    matrices, which disclose margins or joint distribution if published.
+    """
+
+    data: Microdata
+    coverage: float = 0.1
+
+    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
+        """Return what names each output of a `cell`: estimator, measure.
+
+        ``true`` has ``cramers_v`` alone. The estimators are the reports of ``separate``, the same
+        inverted, without bias but not within [0, 1], and the reports of ``joint``; their measures
+
+        - ``expected_distance``: total variation between the estimate's expectation and the truth,
+          computed; ``distance``: that of the run's estimate; ``margin_distance``: of margins, the
+          larger of two;
+        - ``cramers_v``: of the estimate, clipped and rescaled where it is outside [0, 1];
+          ``expected_cramers_v``: of its expectation, what many records show;
+        - ``query_bias``: of a random count query, |expectation - truth|, as a share of records;
+          ``query_error``: the run's error in the same query.
+        """
+        named = [{"estimator": "true", "measure": "cramers_v"}]
+        return named + [{"estimator": e, "measure": m} for e in ESTIMATORS for m in MEASURES]
+
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
+        """Return the outputs of each run, shape (replicates, outputs)."""
+        made = self.mechanisms(cell)
+        true = made.true / made.true.sum()
+        queries = random_queries(true.size, self.coverage, replicates, generator)
+        asked = queries.reshape(replicates, *true.shape).astype(float)
+        columns = [np.full(replicates, float(dependence_of_tables(true, "cramers_v")))]
+        for estimator, joint in self._estimates(made, generator, replicates).items():
+            expected = made.expected(estimator)
+            errors = joint - true
+            of_margins = (np.abs(errors.sum(axis=axis)).sum(axis=-1) for axis in (1, 2))
+            shares = clip_and_rescale(joint.reshape(replicates, -1)).reshape(joint.shape)
+            columns += [
+                np.full(replicates, _distance(expected - true)),
+                _distance(errors),
+                np.maximum(*of_margins) / 2,
+                dependence_of_tables(shares, "cramers_v"),
+                np.full(replicates, float(dependence_of_tables(expected, "cramers_v"))),
+                np.abs(np.einsum("rij,ij->r", asked, expected - true)),
+                np.abs(np.einsum("rij,rij->r", asked, errors)),
+            ]
+        return np.stack(columns, axis=1)
+
+    def mechanisms(self, cell: Cell) -> Mechanisms:
+        """Return the matrices of a `cell`."""
+        first, second = cell["first"], cell["second"]
+        if first == second:
+            raise DeniableError(f"a pair needs two attributes, not {first!r} twice")
+        return Mechanisms.of(self.data.counts((first, second)), cell["epsilon"])
+
+    def _estimates(
+        self, made: Mechanisms, generator: np.random.Generator, replicates: int
+    ) -> dict[str, Floats]:
+        runs = np.broadcast_to(made.true.reshape(-1), (replicates, made.true.size))
+        shape = (replicates, *made.true.shape)
+        separate = made.separate.randomize_counts(runs, generator)
+        joint = made.joint.randomize_counts(runs, generator)
+        return {
+            "separate": (separate / made.true.sum()).reshape(shape),
+            "separate_inverted": made.separate.estimate(separate).reshape(shape),
+            "joint": (joint / made.true.sum()).reshape(shape),
+        }
+
+
+def _distance(differences: Floats) -> Floats:
+    return np.asarray(np.abs(differences).sum(axis=(-2, -1)) / 2)

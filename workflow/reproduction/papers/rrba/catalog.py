@@ -1,0 +1,291 @@
+"""What is reproduced of [rrba]: studies, tables, figures and sections, an entry each."""
+
+from reproduction.study import (
+    MINUTES,
+    Analysis,
+    AnalysisTable,
+    Columns,
+    Figure,
+    Paper,
+    Section,
+    Study,
+    StudyTable,
+    claims_section,
+    claims_tables,
+)
+
+NETWORKS = ("networks/survey", "networks/alarm", "networks/child")
+LARGER = (
+    "networks/survey_8000",
+    "networks/survey_8000_resampled",
+    "networks/alarm_8000",
+    "networks/child_8000",
+)
+PRINTED_TRIALS = 100  # [rrba], 7.3 and 7.4
+TABLE_3_KEYS = (
+    *("method", "k", "n", "effect", "epsilon_exact", "hypothesis", "rejected"),
+    *("trials", "sampled_tables", "small_cells"),
+)
+CONVERGENCE_KEYS = ("dataset", "probability", "block_size", "p", "update", "criterion", "measure")
+CHANCE_OF_SUBSETS = ("subset_min", "subset_max", "subsets_agreeing", "subsets_lowest", "printed_is")
+
+CONVERGENCE = Study(
+    ".convergence:Convergence", ("blocks", "reference"), summary="mean", datasets=NETWORKS
+)
+STUDIES = {
+    "rrba_fig5": CONVERGENCE,
+    "rrba_fig6": CONVERGENCE,
+    "rrba_table3": Study(
+        ".independence:Table3",
+        summary="mean",
+        published_column="rejected_percent",
+        published_replicates=PRINTED_TRIALS,
+        datasets=(),
+    ),
+    "rrba_power": Study(
+        ".independence:IndependencePower",
+        ("replicates", "most_replicates"),
+        summary="mean",
+        datasets=(),
+    ),
+    "rrba_tables": Study(
+        ".released_tables:PrintedTables",
+        ("subsets", "subset_seed", "block_size"),
+        summary="mean",
+        published_column="value",
+        published_replicates=PRINTED_TRIALS,
+        datasets=LARGER,
+    ),
+    "rrba_equal": Study(
+        ".released_tables:EqualEpsilon",
+        ("subsets", "subset_seed", "block_size"),
+        summary="mean",
+        datasets=LARGER,
+    ),
+}
+TABLES = (
+    StudyTable(
+        "rrba_fig5", "Figure 5 of [rrba]: convergence on Survey, Alarm and Child", CONVERGENCE_KEYS
+    ),
+    StudyTable("rrba_fig6", "Figure 6 of [rrba]: convergence over p, Alarm", CONVERGENCE_KEYS),
+    StudyTable(
+        "rrba_table3",
+        "Table 3 of [rrba]: decisions of tests of independence",
+        TABLE_3_KEYS,
+        published=("rrba_table3",),
+        reshape=".independence:counted",
+        finish=".table_results:table_3",
+        by_chance=("rejected",),
+        decided_elsewhere=True,
+        audited=("noise_of_tests",),
+    ),
+    StudyTable(
+        "rrba_power",
+        "Size and power of tests of independence at equal exact epsilon",
+        (
+            *("method", "k", "margins", "pattern", "n", "effect", "epsilon", "epsilon_exact"),
+            *("measure", "rejected", "trials", "sampled_tables", "small_cells"),
+        ),
+        value="regenerated",
+        reshape=".independence:judged",
+        by_chance=("rejected", "trials", "size"),
+    ),
+    *(
+        StudyTable(
+            f"rrba_table{number}",
+            f"Table {number} of [rrba]: distances of noisy tables, p = {p}",
+            ("metric", "dataset", "k", "method", "p", "file", "reading", "trust"),
+            study="rrba_tables",
+            published=(f"rrba_table{number}",),
+            where={"p": float(p)},
+            finish=".table_results:printed_table",
+            by_chance=CHANCE_OF_SUBSETS,
+            audited=("noise_of_tables",),
+        )
+        for number, p in ((4, ".4"), (5, ".5"))
+    ),
+    StudyTable(
+        "rrba_equal",
+        "Tables at equal exact epsilon: adapted, uniform, and Laplace noise",
+        ("metric", "dataset", "k", "epsilon", "method", "reading", "trust", "file"),
+        finish=".table_results:equal_table",
+        by_chance=CHANCE_OF_SUBSETS,
+        decided_elsewhere=True,
+    ),
+)
+ANALYSES = (
+    Analysis(
+        "work_cases",
+        ".consistency:worked",
+        (
+            AnalysisTable("rrba_examples", ".exact:worked_cases", Columns(("case", "quantity"))),
+            AnalysisTable(
+                "rrba_consistency",
+                ".consistency:consistency_table",
+                Columns(
+                    ("file", "records", "p", "views_of", "views", "tables", "number", "method"),
+                    "change",
+                    by_chance=(
+                        *("closed_form", "printed_feasible", "disagreement_before"),
+                        *("disagreement_after", "negative_before", "negative_after"),
+                        *("distance_before", "distance_after"),
+                    ),
+                ),
+            ),
+        ),
+        "Working the examples of [rrba], and making tables agree",
+        data=("networks/survey",),
+        resources=MINUTES,
+    ),
+    Analysis(
+        "price_answers",
+        ".exact:priced",
+        (
+            AnalysisTable(
+                "rrba_epsilon",
+                ".exact:epsilon_table",
+                Columns(
+                    ("unit", "table", "dataset", "attributes", "answers", "rounds", "p", "floor")
+                ),
+                audited=("theorem", "theorem_composed"),
+            ),
+            AnalysisTable(
+                "rrba_fig4", ".exact:figure_4_table", Columns(("curve", "cells", "floor", "p"))
+            ),
+        ),
+        "Holding Theorem 4.1 against the exact epsilons of answers",
+        data=NETWORKS,
+        settings="analyses.rrba_epsilon",
+        resources=MINUTES,
+    ),
+    Analysis(
+        "spread_distances",
+        ".released_tables:spread",
+        (
+            AnalysisTable(
+                "rrba_fig7",
+                ".released_tables:figure_7_table",
+                Columns(
+                    ("dataset", "file", "k", "p", "epsilon_claimed", "metric", "method"),
+                    by_chance=("bin_low", "bin_high", "count", "share", "mean"),
+                ),
+            ),
+        ),
+        "Figure 7: the trials behind Tables 4 and 5",
+        data=LARGER,
+        published=("rrba_table4", "rrba_table5"),
+        settings="studies.rrba_tables",
+        resources=MINUTES,
+    ),
+    Analysis(
+        "decide_block_claims",
+        ".claims.decided:decide",
+        claims_tables("rrba", ".claims.decided:decide", "reading"),
+        "Deciding what [rrba] claims in words",
+        needs=(
+            *("rrba_table4", "rrba_table5", "rrba_equal", "rrba_fig5", "rrba_fig6"),
+            *("rrba_table3", "rrba_power"),
+        ),
+    ),
+)
+FIGURES = (
+    Figure(
+        "rrba_fig4",
+        ".figures.convergence:figure_4",
+        "Figure 4: the epsilon that Theorem 4.1 claims and the exact one, over p",
+    ),
+    Figure(
+        "rrba_fig5",
+        ".figures.convergence:figure_5",
+        "Figure 5: answers until convergence over the block size, by data set",
+    ),
+    Figure(
+        "rrba_fig6",
+        ".figures.convergence:figure_6",
+        "Figure 6: answers until convergence over the block size, by p",
+    ),
+    Figure(
+        "rrba_fig7",
+        ".figures.tables:figure_7",
+        "Figure 7: histograms of the distances of released tables from the true ones",
+    ),
+    Figure(
+        "rrba_tables",
+        ".figures.tables:tables_4_and_5",
+        "Tables 4 and 5 as a picture: printed distances beside ours",
+        tables=("rrba_table4", "rrba_table5"),
+    ),
+    Figure(
+        "rrba_equal",
+        ".figures.tables:equal_epsilon",
+        "Distances of released tables over the exact epsilon, by method",
+    ),
+    Figure(
+        "rrba_table3",
+        ".figures.tables:table_3",
+        "Table 3 as a picture: printed shares of rejected nulls beside ours",
+    ),
+    Figure(
+        "rrba_power",
+        ".figures.tables:power",
+        "Size and power of tests of independence over the number of records",
+    ),
+)
+SECTIONS = (
+    Section(
+        "rrba_overview",
+        "Randomized response in blocks: what is promised, what is delivered",
+        "Promised and delivered",
+        ".sections.analyses:overview",
+        needs=("rrba_epsilon",),
+    ),
+    Section(
+        "rrba_convergence",
+        "Figures 5 and 6: when estimates have converged",
+        "Figures 5 and 6",
+        ".sections.analyses:convergence",
+        needs=("rrba_fig5", "rrba_fig6"),
+    ),
+    Section(
+        "rrba_tables",
+        "Tables 4 and 5, Figure 7: released tables and the true ones",
+        "Tables 4 and 5",
+        ".sections.tables:released",
+        template="rrba/tables",
+        needs=("rrba_table4", "rrba_table5"),
+    ),
+    Section(
+        "rrba_equal",
+        "The same at equal exact epsilon",
+        "At equal epsilon",
+        ".sections.tables:equal",
+    ),
+    Section(
+        "rrba_tests",
+        "Table 3: tests of independence, their size and power",
+        "Table 3, size, power",
+        ".sections.tables:independence",
+        template="rrba/tests",
+        needs=("rrba_table3", "rrba_power"),
+    ),
+    Section(
+        "rrba_consistency",
+        "Consistent views, the two-step estimate, worked cases",
+        "Consistency",
+        ".sections.analyses:consistency",
+        needs=("rrba_consistency", "rrba_examples"),
+    ),
+    claims_section("rrba"),
+)
+
+PAPER = Paper(
+    "rrba",
+    "Randomized response block aggregation",
+    "Imran and Meo, Collection and Analysis of Sensitive Data with Privacy "
+    "Protection by a Distributed Randomized Response Protocol (2024)",
+    STUDIES,
+    TABLES,
+    ANALYSES,
+    FIGURES,
+    SECTIONS,
+)

@@ -1,0 +1,312 @@
+"""What [rrba] says of convergence, in section 7.2, held against Figures 5 and 6.
+
+The text leaves two things open. A run has converged when two consecutive tables are close: for the
+first time (section 5, step 3), or for good (7.1). And (4) makes tables that are no distributions:
+they stay as printed, or are projected. The criterion of precision, which is ours, decides nothing.
+
+A mean of answers until convergence that includes runs cut off at the end is a lower bound, and so
+is one close to the end: what is for good then was so because the run ended. It is compared only
+with what is smaller anyway. Whether a run converges is asked of its 200 blocks, as in the text.
+"""
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
+from functools import partial
+from itertools import combinations, pairwise, product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from deniable.arrays import Counts, Floats
+from deniable.estimation import clopper_pearson
+
+from reproduction.papers.rrba.claims.tables import paired, rows_of, undecided_where
+from reproduction.study import (
+    UNKNOWN,
+    Claims,
+    Comparison,
+    Evidence,
+    Outcome,
+    Pair,
+    Row,
+    alike,
+    below,
+    known,
+    range_of,
+    ratios_of,
+    source_of,
+)
+
+READINGS = {
+    ("printed", "first"): "first time, tables as printed",
+    ("projected", "first"): "first time, tables projected",
+    ("printed", "lasting"): "for good, tables as printed",
+    ("projected", "lasting"): "for good, tables projected",
+}
+"""By update and criterion."""
+RUN = ["dataset", "probability", "block_size", "p"]
+BLOCKS = 200
+"""Of a run ([rrba], 7.1)."""
+LATE = 0.9
+"""Share of a run after which a mean time of convergence is taken for that of its end."""
+HALF = 0.5
+WITHIN = 0.95
+"""Share of the runs within an interval of that confidence, 1 - alpha ([rrba], section 5)."""
+SMALL_P = (0.009, 0.048, 0.095)
+MENTIONED = (0.072, 0.116, 0.356, 0.446)
+"""The cells of the text's account of Figure 6."""
+HIGHER = (0.356, 0.446)
+LARGE_BLOCKS = (150, 250)
+SMALL_BLOCKS = (18, 50)
+
+CLAIMS = Claims()
+figure_5, figure_6 = (
+    partial(CLAIMS.claim, section="7.2, Figures 5 and 6", about=about)
+    for about in ("rrba_fig5", "rrba_fig6")
+)
+
+
+def evidence_on_convergence(fig5: pd.DataFrame, fig6: pd.DataFrame) -> dict[str, list[Evidence]]:
+    """Return what the claims are about, by reading: `fig5`, the cells mentioned of `fig6`, both."""
+    fig6 = fig6[_among(fig6["probability"], MENTIONED)]
+    same = fig5["dataset"].isin(set(fig6["dataset"])) & _among(fig5["probability"], MENTIONED)
+    both = pd.concat([fig6.assign(figure="rrba_fig6"), fig5[same].assign(figure="rrba_fig5")])
+    given = {"rrba_fig5": fig5, "rrba_fig6": fig6, "both": both}
+    return {
+        about: [
+            Evidence(
+                (reading,),
+                source_of(table),
+                table[(table["update"] == update) & (table["criterion"] == criterion)],
+            )
+            for (update, criterion), reading in READINGS.items()
+        ]
+        for about, table in given.items()
+    }
+
+
+# -- Figure 5: how soon ----------------------------------------------------------------------------
+
+
+@figure_5(
+    "The behaviour of convergence is similar in all three data sets.",
+    "mean answers of any two data sets within a factor of 1.2, each cell, block size, p",
+    kind="equality",
+)
+def _alike_in_all_data(table: pd.DataFrame) -> Outcome:
+    times = _times(table)
+    pairs = [
+        pair
+        for first, second in combinations(dict.fromkeys(times["dataset"]), 2)
+        for pair in paired(times, ["probability", "block_size", "p"], "dataset", first, second)
+    ]
+    outcome = alike(pairs, f"answers of two data sets differ by {ratios_of(pairs)}")
+
+    def unknown(first: Row, second: Row, found: Comparison) -> bool:
+        # Those that were cut off may be farther apart, and not closer, than they seem.
+        bound = first["cut_off"] or second["cut_off"]
+        return _cut_off(first, second, found) or (bound and found.difference > 0)
+
+    return _told(pairs, *undecided_where(unknown, pairs, outcome))
+
+
+@figure_5(
+    "A smaller block size allows earlier convergence, for low and high probabilities.",
+    "mean answers at each block size below those at the next larger one",
+    kind="order",
+)
+def _small_blocks_early(table: pd.DataFrame) -> Outcome:
+    times = _times(table)
+    pairs = [
+        pair
+        for small, large in pairwise(sorted(set(times["block_size"])))
+        for pair in paired(times, ["dataset", "probability", "p"], "block_size", small, large)
+    ]
+    outcome = below(pairs, f"answers over those at the next larger block: {ratios_of(pairs)}")
+    return _told(pairs, *undecided_where(_cut_off, pairs, outcome))
+
+
+def _times(table: pd.DataFrame) -> pd.DataFrame:
+    """Return mean answers until convergence, and whether the end of the run bounds them."""
+    both = _with_converged(table, "tuples")
+    late = both["mean"] >= LATE * BLOCKS * both["block_size"]
+    return both.assign(cut_off=(both["mean_converged"] < 1) | late)
+
+
+def _cut_off(first: Row, second: Row, _: Comparison) -> bool:
+    """Return whether the smaller of two times is a lower bound: then neither may be smaller."""
+    return bool(min(first, second, key=lambda row: (row["median"], not row["cut_off"]))["cut_off"])
+
+
+def _told(pairs: Sequence[Pair], outcome: Outcome, unknown: int) -> Outcome:
+    said = f"; the end of the run leaves {unknown} of {len(pairs)} open" if unknown else ""
+    return replace(outcome, figure=outcome.figure + said)
+
+
+@figure_5(
+    "A block size equal to the dimension of the table is sufficient.",
+    "smallest block size: 95 % of runs or more end within the 95 % interval of 500 true answers "
+    "around the truth; runs that were cut off may have ended anywhere",
+)
+def _blocks_of_table_size_suffice(table: pd.DataFrame) -> Outcome:
+    smallest = table["block_size"].min()
+    shown = table[table["block_size"] == smallest]
+    both = _with_converged(shown, "within")
+    runs = both["replicates"].to_numpy(dtype=int)
+    cut_off = runs - _number(both["mean_converged"], runs)
+    close = _number(both["mean"], runs)
+    ends = (np.maximum(close - cut_off, 0), np.minimum(close + cut_off, runs))
+    least, most = (rows_of(both.assign(**_shares(number, runs))) for number in ends)
+    found = [_enough(*each) for each in zip(least, most, strict=True)]
+    shares = range_of(both["mean"])
+    return Outcome(tuple(found), f"share of runs that end close, blocks of {smallest}: {shares}")
+
+
+def _enough(least: Row, most: Row) -> Comparison:
+    """Compare a share, known to lie between two, with the one that is claimed."""
+    if least["median"] <= WITHIN <= most["median"]:
+        return UNKNOWN
+    return below([(known(WITHIN), least if least["median"] > WITHIN else most)], "").comparisons[0]
+
+
+# -- Figure 6: what converges ----------------------------------------------------------------------
+
+
+@figure_6(
+    "At p = .009, .048, .095 nothing converges at the given block sizes.",
+    "share of converged runs below one half, each cell and block size",
+)
+def _none_at_small_p(table: pd.DataFrame) -> Outcome:
+    rows = _converged(table[_among(table["p"], SMALL_P)])
+    figure = f"share of converged runs: {range_of(row['median'] for row in rows)}"
+    return below([(row, known(HALF)) for row in rows], figure)
+
+
+def _as_said(
+    table: pd.DataFrame, p: float, converging: Sequence[float], blocks: Sequence[int]
+) -> Outcome:
+    """Test that at this p and these blocks these cells converge in large ones, and nothing else."""
+    shown = table[_among(table["p"], (p,)) & table["block_size"].isin(blocks)]
+    expected = shown["block_size"].isin(LARGE_BLOCKS) & _among(shown["probability"], converging)
+    pairs: list[Pair] = []
+    wrong = []
+    for row in _converged(shown.assign(expected=expected)):
+        pairs.append((known(HALF), row) if row["expected"] else (row, known(HALF)))
+        if (row["median"] > HALF) != row["expected"]:
+            wrong.append(f"{row['probability']:g} with blocks of {row['block_size']}")
+    return below(pairs, f"otherwise: {'; '.join(wrong) or 'none'}")
+
+
+ABOVE = "share of converged runs above one half"
+for _name, _printed, _compared, _p, _converging, _blocks in (
+    (
+        "some_at_0.139",
+        "At p = .139 the higher probabilities (.356, .446) converge with blocks of 150 and 250.",
+        f"{ABOVE} there; below for .072 and .116, and for 18 and 50",
+        *(0.139, HIGHER, LARGE_BLOCKS + SMALL_BLOCKS),
+    ),
+    (
+        "large_blocks_at_0.221",
+        "At p = .221 all probabilities converge with blocks of 150 and 250.",
+        ABOVE,
+        *(0.221, MENTIONED, LARGE_BLOCKS),
+    ),
+    (
+        "small_blocks_at_0.221",
+        "There is no convergence for the probabilities with blocks of 18 and 50.",
+        "p = .221: share of converged runs below one half",
+        *(0.221, (), SMALL_BLOCKS),
+    ),
+    (
+        "same_at_0.295",
+        "A similar behaviour is observed at p = .295.",
+        f"{ABOVE} with blocks of 150 and 250, below with 18 and 50",
+        *(0.295, MENTIONED, LARGE_BLOCKS + SMALL_BLOCKS),
+    ),
+):
+    _test = partial(_as_said, p=_p, converging=_converging, blocks=_blocks)
+    figure_6(_printed, _compared, name=_name)(_test)
+
+
+@figure_6(
+    "A smaller p needs larger blocks; at a higher one there is convergence at smaller blocks, as "
+    "Figure 5 shows.",
+    "each cell, p of Figure 6 and of Figure 5: a block size at which more than half of the runs "
+    "converge in Figure 5 and fewer in Figure 6",
+    kind="order",
+    about="both",
+)
+def _smaller_p_larger_blocks(table: pd.DataFrame) -> Outcome:
+    runs: dict[tuple[Any, ...], dict[int, Row]] = {}
+    for row in _converged(table):
+        runs.setdefault((row["figure"], row["probability"], row["p"]), {})[row["block_size"]] = row
+    steps = [
+        _sooner(runs[low], runs[high])
+        for low, high in product(runs, runs)
+        if (low[0], high[0]) == ("rrba_fig6", "rrba_fig5") and low[1] == high[1]
+    ]
+    if not steps:
+        raise LookupError("a cell that both figures follow")
+    smaller, larger = (sum(sign * each.difference > 0 for each in steps) for sign in (1, -1))
+    return Outcome(
+        tuple(steps),
+        f"smaller blocks at the higher p in {smaller}, larger in {larger} of {len(steps)}",
+    )
+
+
+def _sooner(low: Mapping[int, Row], high: Mapping[int, Row]) -> Comparison:
+    """Say by how much smaller blocks suffice at the higher p, given runs by block size."""
+    sizes = low.keys() & high.keys()
+    for_it, against = _crossing(low, high, sizes), _crossing(high, low, sizes)
+    # Where both converge from the same size on, or both never, nothing is known.
+    if for_it.difference > 0 >= against.difference:
+        return for_it
+    if against.difference > 0 >= for_it.difference:
+        return replace(against, difference=-against.difference)
+    return UNKNOWN
+
+
+def _crossing(fewer: Mapping[int, Row], more: Mapping[int, Row], sizes: Set[int]) -> Comparison:
+    """Return by how much, at the clearest size, one is below one half and the other above."""
+    found = (
+        below([(fewer[size], known(HALF)), (known(HALF), more[size])], "").worst for size in sizes
+    )
+    clearest = min((each for each in found if each), key=lambda each: each.p_value(1))
+    return replace(clearest, picked_from=len(sizes))
+
+
+# -- runs ------------------------------------------------------------------------------------------
+
+
+def _with_converged(table: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """Return the rows of a measure, with the share of runs that converged beside the mean."""
+    shown, converged = (table[table["measure"] == name] for name in (measure, "converged"))
+    if not len(shown):
+        raise LookupError("runs under this rule")
+    return shown.merge(converged[[*RUN, "mean"]], on=RUN, suffixes=("", "_converged"))
+
+
+def _converged(table: pd.DataFrame) -> list[dict[Any, Any]]:
+    """Return the shares of runs that converge; a `LookupError` says that there are none."""
+    shown = table[table["measure"] == "converged"]
+    if not len(shown):
+        raise LookupError("runs at these p and block sizes")
+    runs = shown["replicates"].to_numpy(dtype=int)
+    return rows_of(shown.assign(**_shares(_number(shown["mean"], runs), runs)))
+
+
+def _number(shares: "pd.Series[float]", runs: Counts) -> Counts:
+    return np.asarray(np.rint(shares.to_numpy() * runs), dtype=int)
+
+
+def _shares(number: Counts, runs: Counts) -> dict[str, Floats]:
+    """Return shares with exact intervals: Student's have no width if all runs agree."""
+    low, high = clopper_pearson(number, runs)
+    return {"mean": number / runs, "ci_low": low, "ci_high": high}
+
+
+def _among(column: "pd.Series[float]", values: Sequence[float]) -> "pd.Series[bool]":
+    """Return where a column has one of some values, as far as a file keeps their digits."""
+    found = np.isclose(column.to_numpy()[:, None], values, rtol=1e-9, atol=0).any(axis=1)
+    return pd.Series(found, index=column.index)

@@ -1,0 +1,217 @@
+"""Views that disagree, and what agreement costs or gains ([rrba], 4.3), with real noise.
+
+A trial deals the records of a file out to the views, one view a client, and collects each table of
+a view as RRBA does. Tables of different views then give different margins for the attributes that
+they share. They are treated in three ways: each table by itself (the nearest distribution, step one
+of section 6), and all together by the l2 and the l1 program of `deniable.contingency.consistency`,
+with tables that were not observed reconstructed beside them. What comes out is held against the
+file's own proportions.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, product
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from deniable.arrays import Floats
+from deniable.contingency import (
+    AGREEMENT,
+    Layout,
+    NoisyTable,
+    consistent_tables,
+    largest_disagreement,
+    margin_of,
+    nearest_tables,
+    reconstruct_printed,
+)
+from deniable.errors import DeniableError
+from deniable.records import Microdata
+from deniable.rrba import POOLED, Combination, View, block_sizes, collect, make_views, split_blocks
+from deniable.sampling import generator_for
+
+from reproduction.papers.rrba.exact import worked_cases
+from reproduction.study import Given, mean_summary
+
+Shown = Literal["observed", "in several", "in none"]
+PROBABILITIES = (0.3, 0.5, 0.7)
+OTHER_SIZE: Mapping[int, tuple[Shown, int]] = {2: ("in none", 3), 3: ("in several", 2)}
+"""What is reconstructed from views of k attributes: tables that no view holds, or several do."""
+METHODS: tuple[Literal["nearest", "l2", "l1"], ...] = ("nearest", "l2", "l1")
+BLOCK_SIZE = 25
+"""Clients between two updates of a view's tables."""
+COLUMNS = (
+    *("file", "records", "p", "views_of", "views", "tables", "number", "method"),
+    *("closed_form", "printed_feasible", "disagreement_before", "disagreement_after"),
+    *("negative_before", "negative_after", "distance_before", "distance_after"),
+    *("change", "ci_low", "ci_high", "replicates"),
+)
+
+
+def consistency_table(
+    files: Mapping[str, Microdata],
+    probabilities: Sequence[float],
+    *,
+    seed: int,
+    replicates: int = 10,
+    sizes: Sequence[int] = (2, 3),
+) -> pd.DataFrame:
+    """Return how far views disagree and tables are from the truth, before and after.
+
+    `files` by name should have few attributes: the programs have a variable an effect. The
+    ``probabilities`` are the p, ``sizes`` (of `OTHER_SIZE`) k, attributes a table of a view; of
+    ``replicates``, drawn with the `seed`, it takes 2 at least.
+
+    Returned is a row a setting, kind of tables and method, of `COLUMNS`.
+
+    ``tables``: "observed", those of the views; "in several", smaller tables that several views hold
+    (before: the margin of the first that does); "in none", larger ones that no view holds, for
+    which there is no before. ``method``: "nearest" treats each table by itself; "l2" and "l1" are
+    the programs. ``closed_form``: share of trials in which the averages of margins, the closed form
+    of l2, leave no cell of the observed tables below 0, so that these need no program.
+    ``printed_feasible``: share in which the program as printed, which demands equality with all
+    views, has a solution. ``disagreement``: largest difference between margins that two of the
+    observed tables share, mean over trials. ``negative``: share of cells below 0. ``distance``: l2
+    distance from the file's proportions, mean over tables and trials; ``change`` is after less
+    before, with its 95 % interval over trials.
+    """
+    if replicates < 2:
+        raise DeniableError(f"{replicates} trials give no interval; use at least 2")
+    rows = [
+        row
+        for (name, data), p, views_of in product(files.items(), probabilities, sizes)
+        for row in _rows(data, {"file": name, "p": p, "views_of": views_of}, seed, replicates)
+    ]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def collected(
+    data: Microdata,
+    views: Sequence[View],
+    keep: float,
+    generator: np.random.Generator,
+    block_size: int = BLOCK_SIZE,
+) -> list[NoisyTable]:
+    """Return the tables of all `views` of `data`, each from its own share of the clients.
+
+    The `generator` deals each true record to one view, whose clients answer in blocks of
+    `block_size`; p is the probability to ``keep``. Estimates are unbiased; the precision is the
+    number of clients.
+    """
+    found = []
+    parts = np.array_split(generator.permutation(len(data)), len(views))
+    for view, part in zip(views, parts, strict=True):
+        own = Microdata(data.domain, tuple(column[part] for column in data.columns))
+        for combination in view:
+            counts = own.counts(combination)
+            sizes = block_sizes(len(own), block_size)
+            blocks = split_blocks(counts.reshape(-1), sizes, 1, generator)
+            estimate = collect(blocks, keep, generator, POOLED).estimate()
+            found.append(NoisyTable(combination, estimate.reshape(counts.shape), float(len(own))))
+    return found
+
+
+def _rows(
+    data: Microdata, cell: dict[str, Any], seed: int, replicates: int
+) -> Iterator[dict[str, Any]]:
+    if cell["views_of"] not in OTHER_SIZE:
+        raise DeniableError(f"views of {cell['views_of']} attributes; this study has 2 and 3")
+    stream = generator_for(seed, {"study": "rrba_consistency", **cell})
+    names = data.domain.names
+    views = make_views(names, cell["views_of"])
+    other, size = OTHER_SIZE[cell["views_of"]]
+    wanted = list(combinations(names, size))
+    every = [*(c for view in views for c in view), *wanted]
+    truth = {names: data.counts(names) / len(data) for names in every}
+    trials = [
+        row
+        for _ in range(replicates)
+        for row in _trial(collected(data, views, cell["p"], stream), wanted, other, truth)
+    ]
+    about = cell | {"records": len(data), "views": len(views), "replicates": replicates}
+    by_kind = pd.DataFrame(trials).groupby(["tables", "method", "number"], sort=False)
+    for (kind, method, number), part in by_kind:
+        row = about | {"tables": kind, "method": method, "number": number}
+        row |= dict(part.drop(columns=["tables", "method", "number"]).mean())
+        change = part["distance_after"] - part["distance_before"]
+        if change.notna().all():
+            found = mean_summary(change)
+            row |= {"change": found.value, "ci_low": found.low, "ci_high": found.high}
+        yield row
+
+
+def _trial(
+    noisy: Sequence[NoisyTable],
+    wanted: Sequence[Combination],
+    other: Shown,
+    truth: Mapping[Combination, Floats],
+) -> Iterator[dict[str, Any]]:
+    """Yield what one trial shows: a row a kind of tables and method."""
+    before = {table.attributes: table.proportions for table in noisy}
+    margins = {}
+    if other == "in several":
+        first = {c: next(t for t in noisy if set(c) <= set(t.attributes)) for c in wanted}
+        margins = {names: margin_of(table, names) for names, table in first.items()}
+    layout = Layout.of(noisy, [])
+    about = {
+        "closed_form": float(np.all(layout.cells(layout.average_effects(noisy)) >= 0)),
+        "printed_feasible": float(_printed_feasible(noisy, wanted[0])),
+        "disagreement_before": largest_disagreement(noisy),
+    }
+    for method in METHODS:
+        if method == "nearest":
+            after = {
+                names: nearest_tables(table.reshape(-1), 1.0).reshape(table.shape)
+                for names, table in (before | margins).items()
+            }
+        else:
+            after = dict(consistent_tables(noisy, wanted, norm=method).tables)
+        about["disagreement_after"] = largest_disagreement(
+            [NoisyTable(names, after[names]) for names in before]
+        )
+        kinds = {"observed": before}
+        if margins or method != "nearest":
+            kinds[other] = margins
+        for kind, known in kinds.items():
+            chosen = list(before) if kind == "observed" else wanted
+            yield (
+                about
+                | {"tables": kind, "method": method, "number": len(chosen)}
+                | _measured(chosen, known, truth, "before")
+                | _measured(chosen, after, truth, "after")
+            )
+
+
+def _measured(
+    chosen: Sequence[Combination],
+    tables: Mapping[Combination, Floats],
+    truth: Mapping[Combination, Floats],
+    when: str,
+) -> dict[str, float]:
+    """Return the mean distance from the truth and the share of negative cells."""
+    if not tables:
+        return {f"distance_{when}": np.nan, f"negative_{when}": np.nan}
+    distances = [np.sqrt(np.sum((tables[names] - truth[names]) ** 2)) for names in chosen]
+    negative = sum(int(np.sum(tables[names] < 0)) for names in chosen)
+    cells = sum(tables[names].size for names in chosen)
+    return {f"distance_{when}": float(np.mean(distances)), f"negative_{when}": negative / cells}
+
+
+def _printed_feasible(noisy: Sequence[NoisyTable], names: Combination) -> bool:
+    if largest_disagreement(noisy) > AGREEMENT:
+        return False
+    try:
+        reconstruct_printed(names, noisy)
+    except DeniableError:
+        return False
+    return True
+
+
+def worked(given: Given) -> dict[str, pd.DataFrame]:
+    """Work examples in fractions; make tables agree that randomized views of `given` data gave."""
+    consistent = consistency_table(given.data, PROBABILITIES, seed=given.seed)
+    return {
+        "rrba_examples": worked_cases().assign(data_source="formula"),
+        "rrba_consistency": consistent.assign(data_source="network"),
+    }

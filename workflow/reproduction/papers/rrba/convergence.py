@@ -1,0 +1,203 @@
+"""When RRBA has converged: Figures 5 and 6 of [rrba], section 5.
+
+A run sends 200 blocks of clients, drawn with replacement from a file, through one table of two
+attributes, and follows the cell of that table whose proportion is closest to the one that is asked
+for. It is then held against three criteria.
+
+``first`` and ``lasting`` are the printed rule: two consecutive tables differ by less than delta*,
+the width of a 95 % interval of a Bernoulli variable observed n times, n the size of a block. Either
+the first time, or for good ("and remains valid throughout the blocks"). The rule does not say that
+the estimate is close to anything. As long as tables are distributions, each block's estimate is a
+fresh one, whose error does not shrink with the number of blocks: two of them differ by less than
+2 z sd with the probability Pr(|Z| < sqrt(2) z p), whatever the block size, in block 3 as in
+block 200.
+
+``precise`` means something: the estimate pooled over all blocks so far is as precise as the
+truthful answers of 500 people would be. Its standard error, known without the truth, is at most
+sqrt(pi (1 - pi) / 500). It is reached after about 500 lambda (1 - lambda) / (p^2 pi (1 - pi))
+clients, lambda = p pi + (1 - p) q, in blocks of whatever size, and once reached it stays.
+
+The 500 is the size of Survey, but it was not chosen blindly: for q = pi the text's account of
+Figure 6 (which p and block sizes converge) follows from any reference between about 490 and 580,
+and from none far outside. That agreement is therefore no confirmation of the text.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from deniable.arrays import Floats, at_least
+from deniable.errors import DeniableError, refuse_unknown
+from deniable.estimation import Z_95
+from deniable.records import Microdata
+from deniable.rrba import (
+    LOST,
+    POOLED,
+    PRINTED,
+    PRINTED_FIRST_VERSION,
+    Collection,
+    Combination,
+    Rule,
+    collect,
+    sampled_blocks,
+)
+
+from reproduction.study import Cell
+
+UPDATES: Mapping[str, Rule] = {
+    "printed": PRINTED,
+    "printed_first_version": PRINTED_FIRST_VERSION,
+    "projected": Rule("block", "projected", 0.1),
+    "pooled": POOLED,
+    "uniform": Rule("none"),
+}
+"""Rules for the next table, by the name of a cell's ``update``."""
+
+CRITERIA = ("first", "lasting", "precise")
+LARGEST_ERROR = 1.0
+"""At which errors are cut off: a printed table can be millions away."""
+
+
+@dataclass(frozen=True)
+class Followed:
+    """The cell of a file that a run follows: two attributes, `combination`, a `cell` of the table.
+
+    The ``proportions``, shape (cells,), are those of the table in the file.
+    """
+
+    combination: Combination
+    cell: int
+    proportions: Floats
+
+    @property
+    def proportion(self) -> float:
+        """The cell's own."""
+        return float(self.proportions[self.cell])
+
+
+@dataclass(frozen=True, eq=False)
+class Convergence:
+    """Simulates runs of RRBA on data sets, `files` by name, and says when they have converged.
+
+    A run has 2 ``blocks`` or more; ``reference`` are the truthful answers that the criterion
+    ``precise`` takes for its measure. A cell has ``dataset``, ``probability``, ``block_size``,
+    ``p``, ``update`` (of `UPDATES`).
+    """
+
+    files: Mapping[str, Microdata]
+    blocks: int = 200
+    reference: int = 500
+    _followed: dict[tuple[str, float], Followed] = field(
+        default_factory=dict, init=False, repr=False
+    )
+
+    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
+        """Return what names each output of a run, in every `cell`: criterion, measure.
+
+        For each criterion
+
+        - ``converged``: 1 if it was met within the blocks;
+        - ``tuples``: answers until then, or all answers if it was not: a restricted mean;
+        - ``error``: of what is returned then (at the end, if never): the average of the last two
+          tables under the printed rule (section 5, step 4), the pooled estimate under
+          ``precise``; absolute, cut off at 1;
+        - ``within``: 1 if that error is within the 95 % interval of the reference sample.
+
+        And under ``none``, without stopping: ``error_last`` of the last table, ``error_average``
+        of the last two, ``error_pooled``, and ``invalid``, 1 if any table was no distribution.
+        """
+        names = [
+            *product(CRITERIA, ("converged", "tuples", "error", "within")),
+            *product(("none",), ("error_last", "error_average", "error_pooled", "invalid")),
+        ]
+        return [{"criterion": criterion, "measure": measure} for criterion, measure in names]
+
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
+        """Return the outputs of each run, shape (replicates, outputs)."""
+        refuse_unknown("update", cell["update"], UPDATES)
+        followed, size = self.followed(cell["dataset"], cell["probability"]), cell["block_size"]
+        if size < 1:
+            raise DeniableError(f"blocks of {size} clients; give at least 1")
+        sizes = (size,) * self.blocks
+        clients = sampled_blocks(followed.proportions, sizes, replicates, generator)
+        runs = collect(clients, cell["p"], generator, UPDATES[cell["update"]])
+        return np.stack([*self._outcomes(runs, followed, size)], axis=1)
+
+    def followed(self, dataset: str, probability: float) -> Followed:
+        """Return the cell of the pairs of attributes of a `dataset` closest to a `probability`."""
+        key = dataset, probability
+        if key not in self._followed:
+            refuse_unknown("data set", dataset, self.files)
+            self._followed[key] = closest_cell(self.files[dataset], probability)
+        return self._followed[key]
+
+    def _outcomes(self, runs: Collection, followed: Followed, size: int) -> Iterator[Floats]:
+        truth, at = followed.proportion, followed.cell
+        sent = np.concatenate((runs.tables, runs.state.table[:, None]), axis=1)
+        tables, later = sent[..., at], sent[:, 1:]
+        averages = (tables[:, 1:] + tables[:, :-1]) / 2
+        pooled = runs.running_estimates()[..., at]
+        met = np.abs(np.diff(tables, axis=1)) < interval_width(tables[:, 1:], size)
+        # A diverged table stays as it is, which is no convergence.
+        met &= np.abs(later).max(axis=-1) < LOST
+        lasting = np.logical_and.accumulate(met[:, ::-1], axis=1)[:, ::-1]
+        errors = runs.running_standard_errors()[..., at]
+        precise = at_least(self._reference_error(pooled), errors)
+        reach = Z_95 * float(self._reference_error(np.array(truth)))
+        for reached, returned in ((met, averages), (lasting, averages), (precise, pooled)):
+            block = np.where(reached.any(axis=1), reached.argmax(axis=1), self.blocks - 1)
+            value = np.take_along_axis(returned, block[:, None], axis=1)[:, 0]
+            yield reached.any(axis=1).astype(float)
+            yield (block + 1.0) * size
+            yield _error(value, truth)
+            yield (np.abs(value - truth) <= reach).astype(float)
+        yield _error(tables[:, -1], truth)
+        yield _error(averages[:, -1], truth)
+        yield _error(pooled[:, -1], truth)
+        yield np.asarray(later.min(axis=(1, 2)) < 0, dtype=float)
+
+    def _reference_error(self, proportion: Floats) -> Floats:
+        # An estimate at or below 0 would ask for no error at all.
+        least = 1 / self.reference
+        pi = np.clip(proportion, least, 1 - least)
+        return np.asarray(np.sqrt(pi * (1 - pi) / self.reference))
+
+
+def _error(value: Floats, truth: float) -> Floats:
+    return np.asarray(np.minimum(np.abs(value - truth), LARGEST_ERROR))
+
+
+def closest_cell(data: Microdata, probability: float) -> Followed:
+    """Return the cell, of all tables of two attributes, with a proportion closest to `probability`.
+
+    Of equally close ones the first, in the order of the attributes of `data`.
+    """
+    found = []
+    for combination in combinations(data.domain.names, 2):
+        proportions = data.counts(combination).reshape(-1) / len(data)
+        cell = int(np.abs(proportions - probability).argmin())
+        found.append(Followed(combination, cell, proportions))
+    if not found:
+        raise DeniableError("cells of pairs need at least two attributes; the data have one")
+    return min(found, key=lambda each: abs(each.proportion - probability))
+
+
+def interval_width(estimate: npt.ArrayLike, size: int) -> Floats:
+    """Return delta*, the width of the 95 % interval of a Bernoulli variable (section 5).
+
+    2 z sqrt(v (1 - v) / n) where the count v n is over 5, else that of the interval of the log
+    odds, with the count taken as at least one half. The text writes 2 z_{1 - alpha / 2 sigma}. The
+    `estimate` v may be any number, for printed tables leave [0, 1]; n is the `size` of a block.
+    """
+    v = np.asarray(estimate, dtype=float)
+    inside = np.clip(v, 0.5 / size, 1 - 0.5 / size)
+    normal = 2 * Z_95 * np.sqrt(inside * (1 - inside) / size)
+    reach = Z_95 / np.sqrt(size * inside * (1 - inside))
+    centre = scipy.special.logit(inside)
+    by_odds = scipy.special.expit(centre + reach) - scipy.special.expit(centre - reach)
+    return np.asarray(np.where(at_least(5.0, v * size), by_odds, normal))

@@ -1,0 +1,353 @@
+"""What [rrba] states in numbers that no run is needed for: Theorem 4.1, and its worked cases.
+
+The theorem claims ln(1 / (1 - p)) for the protocol, whatever the tables, however many of them a
+client answers. `claimed` is that; `claimed_composed` reads it generously, as the price of each
+single answer. Exact epsilons are those of the channels that clients use, in rational numbers.
+
+The worked cases, in fractions: the two coins of Figure 1 and section 1, Example 3.1 with Table 1,
+the lists of views of section 4, equation (4) on the example's own table, and the two-step estimate
+(7) of one small table.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from deniable.arrays import Floats
+from deniable.contingency import nearest_table_by_program, nearest_tables
+from deniable.records import Attribute, Domain, Microdata
+from deniable.rrba import (
+    View,
+    answer_epsilon,
+    claimed_epsilon,
+    fewest_views,
+    floor_epsilon,
+    floored_projection,
+    make_views,
+    repeated_epsilon,
+    view_epsilon,
+)
+
+from reproduction.study import Given
+
+CELLS = (2, 4, 8, 16)
+"""Of the tables of one answer: the two coins, and binary attributes two, three and four at once."""
+
+FLOORS_OF_FIGURE_4 = (0.1,)
+CLAIM_TOLERANCE = 1e-12  # claims are formulas evaluated to nearest
+CURVE = tuple(round(0.01 * step, 2) for step in range(1, 100))
+"""The p of Figure 4."""
+
+EPSILON_COLUMNS = (
+    *("unit", "table", "dataset", "attributes", "cells", "answers", "rounds", "p", "floor"),
+    *("claimed", "claimed_composed", "exact", "holds", "holds_composed"),
+)
+CASE_COLUMNS = ("case", "place", "quantity", "exact", "value", "printed", "verdict")
+HALF = Fraction(1, 2)
+NOISY, TOTAL = (6, -2, 2, 2), 8
+GAMMAS = (0.0, 0.01, 0.5, 0.99)
+SAME = 1e-6  # as the table says in words
+"""How far a solver's table may be from the closed form."""
+
+Row = dict[str, Any]
+
+
+def epsilon_table(
+    files: Mapping[str, Microdata],
+    probabilities: Sequence[float],
+    floors: Sequence[float],
+    rounds: Sequence[int],
+) -> pd.DataFrame:
+    """Return claimed and exact epsilons of answers, views and rounds.
+
+    Views of the data sets, `files` by name, are those of pairs. The ``probabilities`` are the p,
+    the ``floors``, in (0, 1], of tables that are made of the data; ``rounds``: how often a client
+    answers again.
+
+    Columns are `EPSILON_COLUMNS`. ``unit``: "answer", "view", or "rounds". ``table``: "uniform"
+    (before the first block), "lowest" (any table that touches its floor), or "true" (the data's own
+    proportions, where the protocol is heading, projected on the floor; of a data set the worst
+    combination, or view). ``cells`` are those of the table, of a view those of all its tables
+    together.
+    """
+    rows = [row for p in probabilities for row in _single_tables(p, floors, rounds)]
+    for name, data in files.items():
+        views = make_views(data.domain.names, 2)
+        for p in probabilities:
+            rows += _of_data(name, data, views, p, floors)
+    return pd.DataFrame(rows, columns=list(EPSILON_COLUMNS))
+
+
+def _single_tables(p: float, floors: Sequence[float], rounds: Sequence[int]) -> Iterator[Row]:
+    for cells in CELLS:
+        uniform = np.full(cells, 1 / cells)
+        about = {"attributes": int(math.log2(cells)), "cells": cells, "answers": 1, "rounds": 1}
+        yield _epsilon(p, answer_epsilon(uniform, p), about, unit="answer", table="uniform")
+        for floor in floors:
+            exact = floor_epsilon(cells, p, floor)
+            yield _epsilon(p, exact, about, unit="answer", table="lowest", floor=floor)
+        for times in rounds:
+            exact = repeated_epsilon([uniform] * times, p)
+            more = about | {"answers": times, "rounds": times}
+            yield _epsilon(p, exact, more, unit="rounds", table="uniform")
+
+
+def _of_data(
+    name: str, data: Microdata, views: Sequence[View], p: float, floors: Sequence[float]
+) -> Iterator[Row]:
+    truth = {c: data.counts(c).reshape(-1) / len(data) for view in views for c in view}
+    # The floor 1 makes a table uniform.
+    for table, floor in [("uniform", 1.0), *(("true", floor) for floor in floors)]:
+        sent = {c: floored_projection(proportions, floor) for c, proportions in truth.items()}
+        # Floats find what may be the worst, rational numbers decide.
+        rough = {c: _rough_epsilon(q, p) for c, q in sent.items()}
+        sums = [sum(rough[c] for c in view) for view in views]
+        likely = [list(rough)[position] for position in _near_the_largest(list(rough.values()))]
+        likely_views = [views[position] for position in _near_the_largest(sums)]
+        twins = cache(lambda values: answer_epsilon(np.frombuffer(values), p))
+        asked = (*likely, *(c for view in likely_views for c in view))
+        of_answer = {c: twins(sent[c].tobytes()) for c in asked}
+        worst = max(likely, key=of_answer.__getitem__)
+        view = max(likely_views, key=lambda each: sum(of_answer[c] for c in each))
+        about = {"table": table, "dataset": name, "attributes": len(worst), "rounds": 1}
+        about["floor"] = floor if table == "true" else math.nan
+        cells = {"cells": sent[worst].size, "answers": 1}
+        yield _epsilon(p, of_answer[worst], about | cells, unit="answer")
+        cells = {"cells": sum(sent[c].size for c in view), "answers": len(view)}
+        exact = view_epsilon([sent[c] for c in view], p)
+        yield _epsilon(p, exact, about | cells, unit="view")
+
+
+def _rough_epsilon(table: Floats, p: float) -> float:
+    """Return epsilon of an answer but for rounding: ln(1 + p / ((1 - p) q)), q the least cell."""
+    least = float(table.min())
+    if table.size == 1:
+        return 0.0
+    return math.log1p(p / ((1 - p) * least)) if least > 0 else math.inf
+
+
+def _near_the_largest(values: Sequence[float]) -> list[int]:
+    """Return the positions of the largest value, and of those that rounding may have put below."""
+    least = max(values) * (1 - 1e-9)
+    return [position for position, value in enumerate(values) if value >= least]
+
+
+def _epsilon(p: float, exact: float, about: Mapping[str, Any], **more: Any) -> Row:
+    claimed = claimed_epsilon(p)
+    composed = claimed * about["answers"]
+    return (
+        {"dataset": "", "floor": math.nan, "p": p, "claimed": claimed, "claimed_composed": composed}
+        | dict(about)
+        | more
+        | {"exact": exact, "holds": exact <= claimed * (1 + CLAIM_TOLERANCE)}
+        | {"holds_composed": exact <= composed * (1 + CLAIM_TOLERANCE)}
+    )
+
+
+def figure_4_table(floors: Sequence[float] = ()) -> pd.DataFrame:
+    """Return the curve of Figure 4, epsilon over p by (6), and what is exact beside it.
+
+    Columns are ``curve`` ("claimed", "uniform", or "lowest", of tables of four cells that touch one
+    of the `floors`), ``cells``, ``floor``, ``p``, ``epsilon``.
+    """
+    rows: list[tuple[str, int, float, float, float]] = []
+    for p in CURVE:
+        rows.append(("claimed", 0, math.nan, p, claimed_epsilon(p)))
+        rows += [("uniform", cells, math.nan, p, floor_epsilon(cells, p, 1.0)) for cells in CELLS]
+        rows += [("lowest", 4, floor, p, floor_epsilon(4, p, floor)) for floor in floors]
+    table = pd.DataFrame(rows, columns=["curve", "cells", "floor", "p", "epsilon"])
+    return table.sort_values(["curve", "cells", "floor", "p"], kind="stable", ignore_index=True)
+
+
+def priced(given: Given) -> dict[str, pd.DataFrame]:
+    """Hold Theorem 4.1 against exact epsilons of answers, views and rounds of what is `given`."""
+    epsilons = epsilon_table(given.data, **given.settings)
+    return {
+        "rrba_epsilon": epsilons.assign(data_source="network"),
+        "rrba_fig4": figure_4_table(FLOORS_OF_FIGURE_4).assign(data_source="formula"),
+    }
+
+
+EXAMPLE_DOMAIN = Domain(
+    (
+        Attribute("A", ("adult", "old")),
+        Attribute("R", ("big", "small")),
+        Attribute("E", ("high", "uni")),
+        Attribute("O", ("emp", "self")),
+        Attribute("S", ("M", "F")),
+        Attribute("T", ("car", "train", "other")),
+    )
+)
+_RECORDS = (
+    "adult big high emp M car",
+    "adult big high emp F train",
+    "adult small high emp F other",
+    "adult small high self F car",
+    "old big uni emp F train",
+    "old small uni self M other",
+    "old small uni self M train",
+    "old small high self M train",
+)
+
+PRINTED_TABLE_B: Mapping[tuple[str, str], int] = {
+    ("big", "high"): 2,
+    ("big", "uni"): 2,
+    ("small", "high"): 4,
+    ("small", "uni"): 2,
+}
+"""Table 1b, region by education. It adds to 10; the file of Table 1a has 8 records, and its counts
+are 2, 1, 3, 2. Its caption calls it T_AT."""
+
+PRINTED_TABLE_C: Mapping[str, int] = {"big": 4, "small": 6}
+"""Table 1c. It is the margin of Table 1b as printed; that of the file is 3, 5."""
+
+
+def example_records() -> Microdata:
+    """Return the 8 records of Table 1a (Example 3.1)."""
+    values = zip(*(record.split() for record in _RECORDS), strict=True)
+    columns = tuple(
+        np.array([attribute.code_of(value) for value in column])
+        for attribute, column in zip(EXAMPLE_DOMAIN, values, strict=True)
+    )
+    return Microdata(EXAMPLE_DOMAIN, columns)
+
+
+def two_coins(truth: Fraction) -> Fraction:
+    """Return the chance of a "Yes" under two fair coins: p / 2 + 1 / 4 (Figure 1).
+
+    The `truth` is the proportion of true "Yes".
+    """
+    return truth / 2 + Fraction(1, 4)
+
+
+def two_coins_estimate(reported: Fraction) -> Fraction:
+    """Return 2 (q - 1/4), the estimate from the proportion q `reported` of "Yes" (section 1)."""
+    return 2 * (reported - Fraction(1, 4))
+
+
+def worked_cases() -> pd.DataFrame:
+    """Return each worked case: a row a number, of `CASE_COLUMNS`.
+
+    ``place`` is in the text, ``exact`` a fraction, or a formula, ``value`` the same as a float;
+    ``printed`` is missing where the text prints none; ``verdict`` is "agrees", "differs" or "not
+    printed".
+    """
+    rows = [*_coins(), *_example(), *_views(), *_equation_4(), *_two_step()]
+    return pd.DataFrame(rows, columns=list(CASE_COLUMNS))
+
+
+def _row(
+    case: str,
+    place: str,
+    quantity: str,
+    exact: Fraction | int | str,
+    printed: float = math.nan,
+    value: float | None = None,
+) -> tuple[Any, ...]:
+    """Return a row; the value of what is exact only in words is given beside it."""
+    number = float(exact) if value is None else value
+    verdict = "not printed" if math.isnan(printed) else "agrees" if number == printed else "differs"
+    return case, place, quantity, str(exact), number, float(printed), verdict
+
+
+def _coins() -> Iterator[tuple[Any, ...]]:
+    case, place = "two coins", "section 1, Figure 1"
+    for truth in (Fraction(0), Fraction(1, 5), HALF, Fraction(1)):
+        reported = two_coins(truth)
+        text = f"estimate where {truth} say Yes truly and {reported} are reported"
+        yield _row(case, place, text, two_coins_estimate(reported), float(truth))
+    right = HALF + HALF * HALF
+    yield _row(case, place, "chance of a correct response", right, 0.75)
+    yield _row(case, place, "exp of the exact epsilon", right / (1 - right), 3.0)
+    claim = float(np.exp(claimed_epsilon(0.5)))
+    yield _row(case, "Theorem 4.1", "exp of the epsilon claimed at p = 1/2", "2", 3.0, claim)
+
+
+def _example() -> Iterator[tuple[Any, ...]]:
+    case = "Example 3.1"
+    records = example_records()
+    counts = records.counts(("R", "E"))
+    cells = zip(PRINTED_TABLE_B.items(), counts.reshape(-1).tolist(), strict=True)
+    for ((region, education), printed), found in cells:
+        yield _row(case, "Table 1b", f"records {region}, {education}", found, printed)
+    margins = zip(PRINTED_TABLE_C.items(), counts.sum(axis=1).tolist(), strict=True)
+    for (region, printed), found in margins:
+        yield _row(case, "Table 1c", f"records {region}", found, printed)
+    yield _row(case, "Table 1a", "records in all", len(records), sum(PRINTED_TABLE_B.values()))
+
+
+def _views() -> Iterator[tuple[Any, ...]]:
+    case, place = "views of pairs", "section 4, Algorithm 1"
+    for attributes in (5, 6):
+        found = len(make_views([f"a{i}" for i in range(attributes)], 2))
+        least = fewest_views(attributes, 2)
+        of = f"views of {attributes} attributes, as listed"
+        yield _row(case, "section 4", of, f"{found}, at least {least}", 5.0, float(found))
+        made = f"views of {attributes} attributes, as Algorithm 1 makes them"
+        yield _row(case, place, made, found, attributes)
+
+
+def _equation_4() -> Iterator[tuple[Any, ...]]:
+    """Expected reports of the example's eight clients, p = 1/2, and (4) applied to them."""
+    case, place = "equation (4)", "section 4.1"
+    counts = example_records().counts(("R", "E")).reshape(-1).tolist()
+    uniform = Fraction(1, len(counts))
+    for cell, count in enumerate(counts, 1):
+        truth = Fraction(count, sum(counts))
+        reported = HALF * truth + (1 - HALF) * uniform
+        back = (reported - uniform * (1 - HALF)) / HALF
+        text = f"cell {cell} of R x E, true {truth}, reported {reported}: estimate"
+        yield _row(case, place, text, back, float(truth))
+    lowest = (0 - uniform * (1 - HALF)) / HALF
+    yield _row(case, place, "a cell that nobody in the block reports: estimate", lowest)
+
+
+def _two_step() -> Iterator[tuple[Any, ...]]:
+    """Step one of (7) for one table, in fractions and by the program; step two by independence."""
+    case, place = "two steps", "section 6, (7)"
+    named = "(" + ", ".join(map(str, NOISY)) + f"), total {TOTAL}"
+    nearest = projected(NOISY, TOTAL)
+    for step, table in (("one", nearest), ("two, independence", independent(nearest))):
+        for cell, value in enumerate(table, 1):
+            yield _row(case, place, f"{named}: cell {cell} after step {step}", value)
+    closed = nearest_tables(list(NOISY), TOTAL)
+    for gamma in GAMMAS:
+        program = nearest_table_by_program(list(NOISY), TOTAL, gamma)
+        apart = float(np.abs(program - closed).max())
+        text = f"{named}: program with gamma = {gamma:g} apart from the closed form"
+        # The digits of a solver's rounding are not the same on all machines.
+        exact, number = ("below 10⁻⁶", 0.0) if apart < SAME else (f"{apart:.2g}", apart)
+        yield _row(case, place, text, exact, value=number)
+
+
+def projected(noisy: Sequence[int], total: int) -> list[Fraction]:
+    """Return the non-negative table of a `total` that is closest to a `noisy` one, exactly.
+
+    One number is added to all cells, and what falls below 0 is cut off: of the numbers that give
+    the n largest cells alone that total, for each n, the smallest.
+
+    Examples
+    --------
+    >>> [str(cell) for cell in projected([6, -2, 2, 2], 8)]
+    ['16/3', '0', '4/3', '4/3']
+    """
+    ordered = sorted(noisy, reverse=True)
+    shift = min(Fraction(total - sum(ordered[:n]), n) for n in range(1, len(ordered) + 1))
+    return [max(cell + shift, Fraction(0)) for cell in noisy]
+
+
+def independent(table: Sequence[Fraction]) -> list[Fraction]:
+    """Return the expected counts of a `table` of two binary attributes under independence.
+
+    Examples
+    --------
+    >>> [str(cell) for cell in independent([Fraction(1), Fraction(0), Fraction(1), Fraction(2)])]
+    ['1/2', '1/2', '3/2', '3/2']
+    """
+    a, b, c, d = table
+    return [row * column / sum(table) for row in (a + b, c + d) for column in (a + c, b + d)]

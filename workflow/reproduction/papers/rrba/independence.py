@@ -1,0 +1,304 @@
+"""Tests of independence from noisy tables: Table 3 of [rrba], then sizes and powers.
+
+All tables have k binary attributes. Their cells have the proportions
+
+    pi(x) = product of margins * (1 + rho * product of s_j(x_j)),
+
+with scores s_j of mean 0 and variance 1 under the margin; over even margins they are 1 and -1. The
+effect rho is the correlation of the attributes for k = 2; for more, no attribute depends on fewer
+than all others together. The pattern ``pair`` has the product over the first two attributes alone.
+
+[rrba] states neither n nor the alternative of Table 3 (nor the distribution under the null): even
+margins, n and rho are assumed. It states p = .5 and epsilon = .25, taken here as the p of RRBA's
+channel and the epsilon of Laplace and MCIndep. These are not the same privacy: RRBA's exact epsilon
+is ln(1 + p m / (1 - p)), 1.609, 2.197 and 2.833 for m = 4, 8 and 16 cells.
+
+What epsilon is compared. Each is for the replacement of one record: of the channel that a client's
+report passes (local), of the released table under Laplace noise, whose sensitivity is then 2
+(central: a curator sees the true table). Equal epsilons bound the same thing, what a released table
+tells about a record; RRBA and the channel-aware test trust no curator for it.
+
+Methods: ``laplace`` (noise of scale 2 / epsilon, critical value of the chi-squared distribution),
+``laplace_true_limit`` (the statistic of the true table in place of that value, as 7.3.1 says),
+both again with ``_printed_scale`` (2 |T| / epsilon, as [rrba], 7.4, prints), ``mcindep``, ``rrba``
+(7.3 as printed, with the channel of a table that stays uniform: nothing is adapted from block to
+block) and ``channel_aware`` (`deniable.contingency.independence`). Those of one trust model test
+the same tables: differences between methods have less error than their intervals say.
+
+Sizes are decided one look after another. After so many trials, twice and four times as many and so
+on, up to the most that are allowed, the interval of Clopper and Pearson with the confidence
+1 - .05 / looks says of each method whether its size is at most .06 (*held*; *held, conservative* if
+it is below .04), or above (*too large*). Once all methods are decided no further trials are drawn;
+what the last look leaves open is *undecided*. The intervals of all looks hold together with
+probability .95 at least (Bonferroni), so that whenever one stops, a wrong decision on a size has a
+probability of at most .05.
+"""
+
+import math
+from collections.abc import Mapping
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from deniable.arrays import Counts, Flags, Floats
+from deniable.channels import KeepOrReplace
+from deniable.contingency import (
+    LaplaceRelease,
+    LogLinearModel,
+    RandomizedRelease,
+    asymptotic_test,
+    channel_test,
+    monte_carlo_test,
+    true_limit_test,
+)
+from deniable.errors import DeniableError, refuse_unknown
+from deniable.estimation import clopper_pearson
+
+from reproduction.papers.rrba.names import SIZES, STATED_EPSILON, UNDECIDED
+from reproduction.study import Cell
+
+STATED_KEEP = 0.5  # [rrba], Table 3
+LEVEL = 0.05
+HYPOTHESES = ("H0", "H1")
+"""Independence is true, it is false. Not "null", which readers of CSV files take for nothing."""
+METHODS = ("laplace", "mcindep", "rrba", "channel_aware")
+PRINTED_SCALE, TRUE_LIMIT = "laplace_printed_scale", "laplace_true_limit"
+TABLE_3_METHODS = (*METHODS, PRINTED_SCALE, TRUE_LIMIT, f"{TRUE_LIMIT}_printed_scale")
+SHARES: Mapping[str, tuple[float, ...]] = {
+    "uniform": (0.5, 0.5, 0.5, 0.5),
+    "skewed": (0.2, 0.3, 0.15, 0.25),
+}
+"""Of the second category of each attribute."""
+FALLBACK_TABLES, ENOUGH = 199, 10  # with 10 as large a p-value is above 5 %
+PERCENT = 100.0
+MOST_HELD, CONSERVATIVE, WRONGLY = 0.06, 0.04, 0.05
+
+
+def proportions(k: int, margins: str, effect: float, pattern: str = "all") -> Floats:
+    """Return the cells of a table of `k`, 2 to 4, attributes, see the module; `effect` is rho.
+
+    `margins` are "uniform" or "skewed", the `pattern` is "all" or "pair".
+
+    Examples
+    --------
+    >>> proportions(2, "uniform", 0.2)
+    array([0.3, 0.2, 0.2, 0.3])
+    """
+    if margins not in SHARES or not 2 <= k <= len(SHARES[margins]):
+        raise DeniableError(
+            f"no margins {margins!r} for k = {k}; use {' or '.join(SHARES)} and k from 2 to 4"
+        )
+    refuse_unknown("pattern", pattern, ("all", "pair"))
+    shares = SHARES[margins][:k]
+    dependent = shares if pattern == "all" else shares[:2]
+    null = reduce(np.kron, [np.array([1 - s, s]) for s in shares])
+    scores = [np.array([(s / (1 - s)) ** 0.5, -(((1 - s) / s) ** 0.5)]) for s in dependent]
+    scores += [np.ones(2)] * (k - len(dependent))
+    cells = null * (1 + effect * reduce(np.kron, scores))
+    if cells.min() < 0:
+        largest = -1 / reduce(np.kron, scores).min()
+        raise DeniableError(
+            f"an effect of {effect:g} makes a cell negative; with {margins} margins of {k} "
+            f"attributes it can be at most {largest:.3g}"
+        )
+    return np.asarray(cells)
+
+
+def keep_for(epsilon: float, cells: int) -> float:
+    """Return the p at which a uniform table of so many `cells` has this exact `epsilon`.
+
+    The inverse of epsilon = ln(1 + p m / (1 - p)).
+
+    Examples
+    --------
+    >>> round(keep_for(math.log(5), 4), 12)
+    0.5
+    """
+    if not epsilon > 0:
+        raise DeniableError(f"epsilon is {epsilon}; it must be positive")
+    return math.expm1(epsilon) / (math.expm1(epsilon) + cells)
+
+
+class Table3:
+    """Simulates Table 3 of [rrba]: each method under the null and under the alternative.
+
+    A trial is 100 for a rejected null, else 0: means are per cent. A cell has k, n, effect,
+    sampled_tables (l), small_cells (of `deniable.contingency.SmallCells`).
+    """
+
+    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
+        """Return what names each output in a `cell`: hypothesis, method, epsilon_exact."""
+        releases = self._releases(cell)
+        return [
+            {"hypothesis": hypothesis, "method": method, "epsilon_exact": releases[method].epsilon}
+            for hypothesis in HYPOTHESES
+            for method in TABLE_3_METHODS
+        ]
+
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
+        """Return the decisions of each trial, shape (replicates, outputs)."""
+        columns: list[Flags] = []
+        for hypothesis in HYPOTHESES:
+            pi = proportions(cell["k"], "uniform", cell["effect"] if hypothesis == "H1" else 0.0)
+            true = generator.multinomial(cell["n"], pi, replicates)
+            found = _decisions(true, self._releases(cell), cell, generator)
+            columns += [found[method] for method in TABLE_3_METHODS]
+        return np.asarray(PERCENT * np.column_stack(columns))
+
+    def _releases(self, cell: Cell) -> "_Releases":
+        cells = 2 ** int(cell["k"])
+        printed_scale = LaplaceRelease(2 * cells / STATED_EPSILON)
+        stated = _releases_at(cells, STATED_KEEP, STATED_EPSILON)
+        noisier = dict.fromkeys((PRINTED_SCALE, f"{TRUE_LIMIT}_printed_scale"), printed_scale)
+        return stated | noisier | {TRUE_LIMIT: stated["laplace"]}
+
+
+class IndependencePower:
+    """Simulates how often each method rejects independence, all at one exact epsilon.
+
+    A trial is 100 for a rejected null, else 0: means are per cent, the size where the effect is 0.
+    A cell has k, margins ("uniform" or "skewed"), pattern ("all" or "pair"), n, effect, epsilon,
+    sampled_tables, small_cells. Sizes are simulated until they are decided.
+
+    Parameters
+    ----------
+    replicates : int
+        Trials up to the first look at a size.
+    most_replicates : int, optional
+        Trials of a size at most; by default, and below twice `replicates`, there is one look.
+    """
+
+    def __init__(self, replicates: int = 1, most_replicates: int | None = None) -> None:
+        self.looks = [replicates]
+        while 2 * self.looks[-1] <= (most_replicates or 0):
+            self.looks.append(2 * self.looks[-1])
+
+    def wanted(self, cell: Cell, values: Floats) -> int:
+        """Return how many trials a `cell` is to have, given first `values`, (trials, outputs)."""
+        later = [look for look in self.looks if look > len(values)]
+        if cell["effect"] or not later:
+            return len(values)
+        rejected = np.count_nonzero(values[:, : len(METHODS)], axis=0)
+        sizes = decided_sizes(rejected, len(values), len(self.looks))
+        return later[0] if UNDECIDED in sizes else len(values)
+
+    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
+        """Return what names each output in a `cell`: method, epsilon_exact, measure, looks.
+
+        - ``rejected``: whether the method rejects;
+        - ``valid`` (channel-aware): whether its rule of validity holds;
+        - ``valid_and_rejected``: both; over ``valid``, the rate at which its chi-squared
+          distribution rejects.
+        """
+        releases = self._releases(cell)
+        measured = [(method, "rejected") for method in METHODS]
+        measured += [("channel_aware", "valid"), ("channel_aware", "valid_and_rejected")]
+        return [
+            {"method": method, "epsilon_exact": releases[method].epsilon, "measure": measure}
+            | {"looks": len(self.looks)}
+            for method, measure in measured
+        ]
+
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
+        """Return the outputs of each trial, shape (replicates, outputs)."""
+        pi = proportions(cell["k"], cell["margins"], cell["effect"], cell["pattern"])
+        true = generator.multinomial(cell["n"], pi, replicates)
+        found = _decisions(true, self._releases(cell), cell, generator)
+        measures = [found[method] for method in METHODS]
+        measures += [found["valid"], found["valid"] & found["channel_aware"]]
+        return np.asarray(PERCENT * np.column_stack(measures))
+
+    def _releases(self, cell: Cell) -> "_Releases":
+        cells = 2 ** int(cell["k"])
+        return _releases_at(cells, keep_for(cell["epsilon"], cells), cell["epsilon"])
+
+
+_Releases = dict[str, LaplaceRelease | RandomizedRelease]
+
+
+def _releases_at(cells: int, keep: float, epsilon: float) -> _Releases:
+    """Return what each method releases: RRBA's reports with this p, or noise of this epsilon."""
+    central = LaplaceRelease(2 / epsilon)
+    local = RandomizedRelease(KeepOrReplace.uniform(cells, keep))
+    return {"laplace": central, "mcindep": central, "rrba": local, "channel_aware": local}
+
+
+def _decisions(
+    true: Counts, releases: _Releases, cell: Cell, generator: np.random.Generator
+) -> dict[str, Flags]:
+    """Return which trials each method rejects, and where the channel-aware test's rule holds."""
+    records, model = cell["n"], LogLinearModel.independence((2,) * cell["k"])
+    central, local = releases["mcindep"], releases["rrba"]
+    assert isinstance(local, RandomizedRelease)
+    noisy = central.release(true, generator)
+    reports = local.channel.randomize_counts(true, generator)
+    found = {"laplace": asymptotic_test(noisy, records, model, level=LEVEL)}
+    for method, released in (("mcindep", noisy), ("rrba", local.estimated(reports))):
+        found[method] = monte_carlo_test(
+            released,
+            records,
+            releases[method],
+            model,
+            generator,
+            tables=cell["sampled_tables"],
+            level=LEVEL,
+            small_cells=cell["small_cells"],
+            to_the_end=False,
+        ).rejected
+    limits = {"tables": FALLBACK_TABLES, "enough": ENOUGH}
+    aware = channel_test(reports, local.channel, model, generator=generator, **limits)
+    found |= {"channel_aware": aware.rejected(LEVEL), "valid": aware.valid}
+    if PRINTED_SCALE in releases:
+        noisier = releases[PRINTED_SCALE].release(true, generator)
+        found[PRINTED_SCALE] = asymptotic_test(noisier, records, model, level=LEVEL)
+        found[TRUE_LIMIT] = true_limit_test(noisy, true, records, model)
+        found[f"{TRUE_LIMIT}_printed_scale"] = true_limit_test(noisier, true, records, model)
+    return found
+
+
+def counted(results: pd.DataFrame) -> pd.DataFrame:
+    """Add the number rejected and the trials to `results` in per cent, with exact intervals.
+
+    Student's interval, which summaries have, says nothing where all trials agree; Clopper and
+    Pearson's takes its place. ``rejected`` and ``trials`` stand in front of ``regenerated``.
+    """
+    trials = results["replicates"].to_numpy(dtype=int)
+    rejected = np.rint(results["regenerated"].to_numpy() * trials / PERCENT).astype(int)
+    low, high = clopper_pearson(rejected, trials)
+    table = results.assign(ci_low=PERCENT * low, ci_high=PERCENT * high)
+    place = list(table.columns).index("regenerated")
+    table.insert(place, "rejected", rejected)
+    table.insert(place + 1, "trials", trials)
+    return table
+
+
+def judged(results: pd.DataFrame) -> pd.DataFrame:
+    """Add to `results`, beside what `counted` adds, whether sizes are held: `SIZES`.
+
+    ``size`` is empty for what is no size.
+    """
+    table = counted(results)
+    is_size = (table["measure"] == "rejected") & (table["effect"] == 0)
+    found = decided_sizes(table["rejected"], table["trials"], table["looks"])
+    return table.assign(size=np.where(is_size, found, ""))
+
+
+def decided_sizes(
+    rejected: npt.ArrayLike, trials: npt.ArrayLike, looks: npt.ArrayLike
+) -> npt.NDArray[np.str_]:
+    """Return what is decided of sizes, `SIZES`: see the module; all shapes broadcast.
+
+    Of the `trials` of each so many are `rejected`; it is looked at `looks` times at most.
+
+    Examples
+    --------
+    >>> decided_sizes([35, 70, 410, 100], [500, 2000, 8000, 1000], 5).tolist()
+    ['undecided', 'held', 'held', 'too large']
+    """
+    low, high = clopper_pearson(rejected, trials, 1 - WRONGLY / np.asarray(looks))
+    cases = [high < CONSERVATIVE, high <= MOST_HELD, low > MOST_HELD]  # the first that is true
+    held, conservative, too_large, _ = SIZES
+    return np.select(cases, [conservative, held, too_large], UNDECIDED)

@@ -1,0 +1,394 @@
+"""How far released tables are from the true ones: Tables 4 and 5 of [rrba] and what they lack.
+
+A trial releases the table of k attributes of a file of n = 8,000 records and measures its distance
+from the true table, `deniable.estimation.metrics`. The text does not say which k attributes. A run
+takes all sets of k attributes, or so many of them drawn with a recorded seed where there are more;
+its results are the mean over the sets and the mean of each.
+
+What is measured is named by ``reading``:
+
+- ``noisy``: the table as it is released, cells below 0 included. What l2 is taken from in the text,
+  as far as we know; no Jensen-Shannon distance exists there.
+- ``projected``: the closest table of counts with n records, step one of section 6. The printed
+  Jensen-Shannon distances need it, or something like it.
+- ``last_block`` (RRBA): the protocol to the letter. The table that (4) makes of the last block
+  alone, projected; ``noisy`` and ``projected`` pool all blocks, without bias.
+
+The epsilons are those of one answer about one table. RRBA's is local: of what a client reports.
+That of Laplace noise is central: a curator sees the true table. Both are for the replacement of a
+record, under which counts have the sensitivity 2: noise of scale b has epsilon 2 / b exactly.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from deniable.arrays import Counts, Floats
+from deniable.channels import KeepOrReplace
+from deniable.contingency import nearest_tables
+from deniable.errors import DeniableError, refuse_unknown
+from deniable.estimation import (
+    chi_squared_between,
+    jensen_shannon_distances,
+    l2_distances,
+    squared_errors,
+)
+from deniable.records import Microdata
+from deniable.rrba import (
+    POOLED,
+    PRINTED,
+    Combination,
+    Rule,
+    block_sizes,
+    collect,
+    floor_epsilon,
+    floored_projection,
+    keep_for_epsilon,
+    split_blocks,
+)
+from deniable.sampling import SeededNoise, generator_for
+
+from reproduction.papers.rrba.by_protocols import by_protocols
+from reproduction.papers.rrba.names import EVERY, MAIN_READINGS, PROTOCOLS, dataset_of
+from reproduction.study import Cell, Given, cells_of_grids, read_published, replicate
+
+FIGURE_7_COLUMNS = (
+    *("dataset", "file", "k", "p", "epsilon_claimed", "metric", "method"),
+    *("bin_low", "bin_high", "count", "share", "trials", "subsets", "mean", "published"),
+)
+FIGURE_7_METRICS = ("l2", "jensen_shannon")
+FIGURE_7_PANELS = (("survey_8000", 0.4), ("survey_8000", 0.5), ("alarm_8000", 0.5))
+"""The files and p of Figure 7."""
+BINS = 48
+"""Of a panel of Figure 7, equally wide on the logarithmic scale: Laplace noise of the printed scale
+is many times as large as the rest."""
+MEASURES = {
+    "l2": l2_distances,
+    "squared_error": squared_errors,
+    "jensen_shannon": jensen_shannon_distances,
+    "chi_squared": chi_squared_between,
+}
+METRICS: Mapping[str, tuple[str, ...]] = {
+    "noisy": ("l2", "squared_error"),
+    "projected": tuple(MEASURES),
+    "last_block": tuple(MEASURES),
+}
+"""What is measured, by reading."""
+BOTH, LAST = ("noisy", "projected"), ("last_block",)
+ADAPTED = {
+    "rrba": POOLED,
+    "rrba_half_floor": Rule("pooled", "projected", 0.5),
+    "rrba_uniform": Rule("none"),
+}
+"""How RRBA makes its tables, by method."""
+AT_ONCE = 3_000_000
+"""Counts that are simulated at once."""
+
+Released = Iterator[tuple[str, tuple[str, ...], Floats]]
+"""Method, readings, tables with axes run, cell."""
+
+
+class _Method(NamedTuple):
+    """A way to release a table, the readings of it (keys of `METRICS`), and whom it trusts.
+
+    The last is "local"; "central" where a curator sees the true table; "oracle" where the p takes
+    knowing the true table.
+    """
+
+    name: str
+    readings: tuple[str, ...]
+    trust: str
+
+
+@dataclass(frozen=True, eq=False)
+class _Simulation:
+    """What the two studies share: files by name, their true tables, measures and their names."""
+
+    files: Mapping[str, Microdata]
+    subsets: int = 40
+    subset_seed: int = 2024
+    block_size: int = 250
+    _true: dict[tuple[str, int], dict[Combination, Counts]] = field(
+        default_factory=dict, init=False, repr=False
+    )
+    methods: ClassVar[tuple[_Method, ...]]
+    """In the order of the outputs."""
+
+    def epsilon_exact(self, cell: Cell, method: str, reading: str, m: int) -> float:
+        """Return the epsilon, in a `cell`, of one answer by `method` and `reading` on `m` cells."""
+        raise NotImplementedError
+
+    def released(self, cell: Cell, true: Counts, generator: np.random.Generator) -> Released:
+        """Yield what a `cell` releases, by the `generator`, of `true` tables, axes run, cell."""
+        raise NotImplementedError
+
+    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
+        """Return what names each output of a trial.
+
+        ``metric``, ``method``, ``reading``, ``trust``, ``subset`` (attributes joined by "+", or
+        "all" for the mean over the sets), ``cells`` of the table (the largest for "all"), and
+        ``epsilon_exact`` (the largest for "all").
+        """
+        cells = {"+".join(s): t.size for s, t in self.true_tables(cell["file"], cell["k"]).items()}
+        rows = []
+        for method, reading, metric in self._measured():
+            about = {"metric": metric, "method": method.name, "reading": reading}
+            exact = {m: self.epsilon_exact(cell, method.name, reading, m) for m in cells.values()}
+            of_all = (EVERY, max(cells.values()), max(exact.values()))
+            rows += [
+                about
+                | {"trust": method.trust, "subset": subset, "cells": m, "epsilon_exact": epsilon}
+                for subset, m, epsilon in (of_all, *((s, m, exact[m]) for s, m in cells.items()))
+            ]
+        return rows
+
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
+        """Return the measures of each trial, shape (replicates, outputs)."""
+        true = list(self.true_tables(cell["file"], cell["k"]).values())
+        found = {
+            (method.name, reading, metric): np.empty((replicates, len(true)))
+            for method, reading, metric in self._measured()
+        }
+        for places in self._batches(true, replicates):
+            tables = np.repeat([true[place] for place in places], replicates, axis=0)
+            records = float(tables[0].sum())
+            for method, readings, noisy in self.released(cell, tables, generator):
+                nearest = nearest_tables(noisy, records)
+                for reading, metric in ((r, metric) for r in readings for metric in METRICS[r]):
+                    shown = noisy if reading == "noisy" else nearest
+                    values = MEASURES[metric](shown, tables).reshape(len(places), replicates)
+                    found[method, reading, metric][:, places] = values.T
+        # Of each measure the mean over sets stands in front of the sets.
+        return np.hstack(
+            [each for v in found.values() for each in (v.mean(axis=1, keepdims=True), v)]
+        )
+
+    def true_tables(self, file: str, k: int) -> dict[Combination, Counts]:
+        """Return the true counts of each set of attributes, flat."""
+        if (file, k) not in self._true:
+            refuse_unknown("file", file, self.files)
+            data = self.files[file]
+            self._true[file, k] = {
+                names: data.counts(names).reshape(-1)
+                for names in drawn_sets(data.domain.names, k, self.subsets, self.subset_seed)
+            }
+        return self._true[file, k]
+
+    def blocks_of(self, true: Counts, generator: np.random.Generator) -> Counts:
+        """Deal the records of each run out to blocks, shape (runs, blocks, cells)."""
+        sizes = block_sizes(int(true[0].sum()), self.block_size)
+        return np.concatenate([split_blocks(table, sizes, 1, generator) for table in true])
+
+    def _measured(self) -> Iterator[tuple[_Method, str, str]]:
+        for method in self.methods:
+            for reading in method.readings:
+                yield from ((method, reading, metric) for metric in METRICS[reading])
+
+    def _batches(self, true: Sequence[Counts], replicates: int) -> Iterator[list[int]]:
+        """Yield places of tables with equally many cells, as many as fit into memory."""
+        blocks = len(block_sizes(int(true[0].sum()), self.block_size))
+        for cells in dict.fromkeys(table.size for table in true):
+            places = [place for place, table in enumerate(true) if table.size == cells]
+            step = max(AT_ONCE // (replicates * blocks * cells), 1)
+            for start in range(0, len(places), step):
+                yield places[start : start + step]
+
+
+@dataclass(frozen=True, eq=False)
+class PrintedTables(_Simulation):
+    """Simulates Tables 4 and 5: RRBA, and Laplace noise at the printed and the honest scale.
+
+    Of `files` by name those sets of attributes are released that `drawn_sets` gives, at most
+    `subsets`, with `subset_seed`; `block_size` is B. The printed scale is 2 |T| / epsilon, the
+    honest one 2 / epsilon. A cell has ``file``, ``k``, ``p`` (of RRBA) and ``epsilon_claimed`` (of
+    Laplace noise, printed beside p as if both were one privacy). RRBA's exact epsilon is what its
+    floor guarantees for the pooled rule; the printed rule has no floor, and no bound.
+    """
+
+    methods = (
+        _Method("rrba", BOTH + LAST, "local"),
+        _Method("laplace", BOTH, "central"),
+        _Method("laplace_honest", BOTH, "central"),
+    )
+
+    def epsilon_exact(self, cell: Cell, method: str, reading: str, m: int) -> float:
+        if method == "rrba":
+            floored = reading != "last_block"
+            return floor_epsilon(m, cell["p"], POOLED.floor) if floored else math.inf
+        claimed = float(cell["epsilon_claimed"])
+        return claimed / m if method == "laplace" else claimed
+
+    def released(self, cell: Cell, true: Counts, generator: np.random.Generator) -> Released:
+        records, m = int(true[0].sum()), true.shape[1]
+        blocks = self.blocks_of(true, generator)
+        yield "rrba", BOTH, records * collect(blocks, cell["p"], generator, POOLED).estimate()
+        yield "rrba", LAST, records * collect(blocks, cell["p"], generator, PRINTED).state.table
+        for method, factor in (("laplace", m), ("laplace_honest", 1)):
+            yield method, BOTH, _laplace(true, 2 * factor / cell["epsilon_claimed"], generator)
+
+
+@dataclass(frozen=True, eq=False)
+class EqualEpsilon(_Simulation):
+    """Simulates releases that all have the same exact epsilon for one answer.
+
+    A cell has ``file``, ``k``, ``epsilon``. The p of each method and table is the largest that
+    epsilon allows. `files`, `subsets`, `subset_seed`, `block_size`: as in `PrintedTables`.
+
+    - ``rrba``: adapted to the data, every cell of its tables at least .1 / m;
+    - ``rrba_half_floor``: at least .5 / m;
+    - ``rrba_at_truth``: floor .1 again, but with the p for which epsilon holds of the table where
+      the protocol is heading, the true one with its floor, and of the uniform one at its start. The
+      best case of adapting: no guarantee, as it takes knowing the true table, and tables on the way
+      may have smaller cells;
+    - ``rrba_uniform``: the table stays uniform;
+    - ``randomized_response``: generalized randomized response. The same channel as rrba_uniform,
+      written and drawn another way;
+    - ``projective_geometry``, ``hadamard``, ``unary_encoding``: protocols with other reports than
+      cells, that know nothing of the table either;
+    - ``laplace_honest``: needs a trusted curator.
+    """
+
+    methods = (
+        *(_Method(name, BOTH, "local") for name in (*ADAPTED, "randomized_response", *PROTOCOLS)),
+        _Method("rrba_at_truth", BOTH, "oracle"),
+        _Method("laplace_honest", BOTH, "central"),
+    )
+
+    def epsilon_exact(self, cell: Cell, method: str, reading: str, m: int) -> float:
+        return float(cell["epsilon"])
+
+    def released(self, cell: Cell, true: Counts, generator: np.random.Generator) -> Released:
+        records, m = int(true[0].sum()), true.shape[1]
+        epsilon = float(cell["epsilon"])
+        blocks = self.blocks_of(true, generator)
+        for name, rule in ADAPTED.items():
+            keep = keep_for_epsilon(m, epsilon, 1.0 if rule.basis == "none" else rule.floor)
+            yield name, BOTH, records * collect(blocks, keep, generator, rule).estimate()
+        elsewhere = 1 / (math.exp(epsilon) + m - 1)
+        channel = KeepOrReplace.from_entries(m, 1 - (m - 1) * elsewhere, elsewhere)
+        reports = channel.randomize_counts(true, generator)
+        yield "randomized_response", BOTH, records * channel.estimate(reports)
+        yield "rrba_at_truth", BOTH, records * self._at_truth(true, blocks, epsilon, generator)
+        yield "laplace_honest", BOTH, _laplace(true, 2 / epsilon, generator)
+        # On a stream of their own: the others are as they were before there were protocols.
+        for name, table in by_protocols(true, epsilon, generator.spawn(1)[0]):
+            yield name, BOTH, records * table
+
+    def _at_truth(
+        self, true: Counts, blocks: Counts, epsilon: float, generator: np.random.Generator
+    ) -> Floats:
+        """Return estimates with the p that each run's own true table allows."""
+        sent = floored_projection(true / true.sum(axis=1, keepdims=True), POOLED.floor)
+        estimates = np.empty(true.shape)
+        smallest = sent.min(axis=1)
+        for least in np.unique(smallest):
+            runs = smallest == least
+            # With 2 cells and the floor 2 q the closed form of floors is that of a smallest cell q.
+            keep = keep_for_epsilon(2, epsilon, float(2 * least))
+            estimates[runs] = collect(blocks[runs], keep, generator, POOLED).estimate()
+        return estimates
+
+
+def _laplace(true: Counts, scale: float, generator: np.random.Generator) -> Floats:
+    """Return tables with independent Laplace noise of a scale in each cell."""
+    counts = true.astype(float)
+    return np.asarray(SeededNoise(generator).add(counts, np.full(counts.shape, scale), 1)[0])
+
+
+def drawn_sets(
+    names: Sequence[str], k: int, most: int = 40, seed: int = 2024
+) -> tuple[Combination, ...]:
+    """Return all sets of `k` of the `names` if they are no more than `most`, else so many.
+
+    These are drawn with the `seed`, without replacement; all are in the order of the attributes.
+    """
+    if not 1 <= k <= len(names):
+        raise DeniableError(
+            f"sets of {k} attributes cannot be taken from {len(names)}; k must be 1 to {len(names)}"
+        )
+    every = list(combinations(names, k))
+    if len(every) <= most:
+        return tuple(every)
+    stream = generator_for(seed, {"sets of": list(names), "k": k, "most": most})
+    return tuple(every[i] for i in sorted(stream.permutation(len(every))[:most]))
+
+
+def figure_7_cells(cells: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return those of the `cells` of Tables 4 and 5 that Figure 7 shows."""
+    return [cell for cell in cells if (cell["file"], cell["p"]) in FIGURE_7_PANELS]
+
+
+def figure_7_table(
+    simulator: PrintedTables,
+    cells: Sequence[Mapping[str, Any]],
+    published: pd.DataFrame,
+    **runs: Any,
+) -> pd.DataFrame:
+    """Return the histograms of Figure 7: distances over trials and sets of attributes.
+
+    With the name, the seed and the sizes of the study as `runs` (``study``, which names the random
+    streams, ``root_seed``, ``replicates`` and ``block``, as in `reproduction.study.replicate`) they are
+    of the very trials whose means are in Tables 4 and 5. `cells` are as the `simulator` takes them;
+    what is `published`, as in `printed_table`, are the averages of Tables 4 and 5, to be drawn
+    beside the histograms. Columns are `FIGURE_7_COLUMNS`; bins without a trial are left out.
+    """
+    rows: list[dict[str, Any]] = []
+    for cell in cells:
+        values = replicate(simulator, cell=cell, **runs)
+        outputs = pd.DataFrame(simulator.outputs(cell))
+        about = {"dataset": dataset_of(cell["file"]), **cell}
+        for metric in FIGURE_7_METRICS:
+            reading = MAIN_READINGS[metric]
+            shown = (outputs["metric"] == metric) & (outputs["reading"] == reading)
+            sets = outputs[shown & (outputs["subset"] != EVERY)]
+            by_method = {
+                str(method): values.take(part.index, axis=1)
+                for method, part in sets.groupby("method", sort=False)
+            }
+            rows += [about | {"metric": metric} | row for row in _histograms(by_method)]
+    table = pd.DataFrame(rows, columns=[c for c in FIGURE_7_COLUMNS if c != "published"])
+    keys = [column for column in published if column not in ("published", "half_unit")]
+    return table.merge(published, how="left", on=keys)[list(FIGURE_7_COLUMNS)]
+
+
+def _histograms(by_method: Mapping[str, Floats]) -> list[dict[str, Any]]:
+    """Return the bins that hold a distance, by method; of each a column a set of attributes."""
+    everything = np.concatenate([values.reshape(-1) for values in by_method.values()])
+    # A distance of 0 has no logarithm: it goes into the first bin.
+    low, high = everything[everything > 0].min() / 1.01, everything.max() * 1.01
+    edges = np.geomspace(low, high, BINS + 1)
+    rows = []
+    for method, values in by_method.items():
+        counts, _ = np.histogram(np.maximum(values, edges[0]), edges)
+        about = {"method": method, "trials": len(values), "subsets": values.shape[1]}
+        about["mean"] = float(values.mean())
+        rows += [
+            about
+            | {"bin_low": edges[place], "bin_high": edges[place + 1]}
+            | {"count": int(counts[place]), "share": counts[place] / values.size}
+            for place in np.flatnonzero(counts)
+        ]
+    return rows
+
+
+def spread(given: Given) -> dict[str, pd.DataFrame]:
+    """Tabulate the distances of single trials behind Tables 4 and 5 as `given`: Figure 7."""
+    asked = given.settings
+    simulator = PrintedTables(
+        given.data, asked["subsets"], asked["subset_seed"], asked["block_size"]
+    )
+    table = figure_7_table(
+        simulator,
+        figure_7_cells(cells_of_grids(asked["grids"])),
+        pd.concat(read_published(file, "value") for file in given.published.values()),
+        study="rrba_tables",
+        root_seed=given.seed,
+        replicates=asked["replicates"],
+        block=asked["block"],
+    )
+    return {"rrba_fig7": table.assign(data_source="network")}

@@ -1,0 +1,141 @@
+"""From simulated distances to tables: Tables 3 to 5 of [rrba], equal epsilons."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from deniable.errors import DeniableError
+from deniable.rrba import claimed_epsilon
+
+from reproduction.papers.rrba.catalog import PRINTED_TRIALS, TABLE_3_KEYS
+from reproduction.papers.rrba.names import EVERY, HYPOTHESES, MAIN_READINGS, dataset_of
+from reproduction.study import below, compare
+
+INTERVAL = ("ci_low", "ci_high", "replicates")
+TABLE_COLUMNS = (
+    *("metric", "dataset", "k", "method", "p", "epsilon_claimed", "epsilon_exact"),
+    *("published", "regenerated", "subset_min", "subset_max", *INTERVAL, "data_source", "verdict"),
+    *("main", "file", "reading", "trust", "epsilon_theorem", "cells"),
+    *("subsets", "subsets_agreeing", "printed_is"),
+)
+EQUAL_COLUMNS = (
+    *("metric", "dataset", "k", "epsilon", "method", "reading", "trust", "epsilon_exact"),
+    *("mean", "subset_min", "subset_max", *INTERVAL),
+    *("subsets", "subsets_lowest", "verdict", "data_source", "file"),
+)
+RESAMPLED = "_resampled"
+_CELL = ["file", "k", "p", "epsilon_claimed"]
+_OUTPUT = ["metric", "method", "reading", "trust"]
+
+
+def table_3(results: pd.DataFrame, published: pd.DataFrame | None) -> pd.DataFrame:
+    """Set `results` of `reproduction.papers.rrba.independence.Table3` beside the rates `published`.
+
+    Every method with Laplace noise is held against the one that is printed. The text states neither
+    n nor the effect: where both rates of RRBA agree, these were fitted to them, and that is the
+    ``verdict``. The columns are `TABLE_3_KEYS` and those of `reproduction.study.compare`.
+    """
+    noise = results["method"].str.startswith("laplace")
+    named = results.assign(printed_as=results["method"].mask(noise, "laplace"))
+    if published is not None:
+        published = published.rename(columns={"method": "printed_as"})
+    table = compare(named, published, [*TABLE_3_KEYS, "printed_as"], PRINTED_TRIALS)
+    agrees = (table["method"] == "rrba") & (table["verdict"] == "agrees")
+    setting = [table[name] for name in ("k", "n", "effect", "sampled_tables", "small_cells")]
+    both = agrees.groupby(setting).transform("sum") == len(HYPOTHESES)
+    table.loc[agrees & both, "verdict"] = "fitted"
+    return table.drop(columns="printed_as")
+
+
+def printed_table(results: pd.DataFrame, published: pd.DataFrame | None) -> pd.DataFrame:
+    """Set the `results` of `PrintedTables` beside the printed numbers, `published`.
+
+    Every reading and every file of a data set is held against the same printed number. Results have
+    the columns file, k, p, epsilon_claimed, those of `PrintedTables.outputs`, regenerated, ci_low,
+    ci_high, replicates, data_source; printed numbers (`reproduction.study.published.read_published`)
+    metric, dataset, k, method, p, epsilon_claimed, published, half_unit.
+
+    Rows are of a cell, measure, method and reading, of `TABLE_COLUMNS`. ``regenerated`` is the
+    mean over sets of attributes, ``subset_min`` and ``subset_max`` the smallest and largest mean of
+    a set. ``verdict`` holds the printed number against the mean over sets, as in
+    `reproduction.study.engine.verdict` with the 100 printed trials; the text does not say which set it
+    is of, so ``subsets_agreeing`` counts the sets whose own mean it agrees with, and ``printed_is``
+    says whether it is "below", "within" or "above" the range of all of them. ``epsilon_exact`` is
+    the largest of a set, ``epsilon_theorem`` that of Theorem 4.1. ``main`` marks one row for each
+    printed cell, and these rows come first: the file drawn from the network, the table as it is
+    released where the measure exists for it (l2), else projected.
+    """
+    named = results.assign(dataset=results["file"].map(dataset_of))
+    keys = ["dataset", *_CELL, *_OUTPUT, "subset", "cells", "epsilon_exact"]
+    compared = compare(named, published, keys, PRINTED_TRIALS)
+    table = _with_ranges(compared, [*_CELL, *_OUTPUT])
+    keep = table["p"].where(table["method"] == "rrba")
+    table["epsilon_theorem"] = keep.map(claimed_epsilon, na_action="ignore")
+    table["printed_is"] = np.select(
+        [
+            table["published"].isna(),
+            table["published"] < table["subset_min"],
+            table["published"] > table["subset_max"],
+        ],
+        ["not printed", "below", "above"],
+        "within",
+    )
+    readings = table["metric"].map(MAIN_READINGS)
+    table["main"] = (table["reading"] == readings) & ~table["file"].str.endswith(RESAMPLED)
+    first = table.sort_values("main", ascending=False, kind="stable", ignore_index=True)
+    return first[list(TABLE_COLUMNS)]
+
+
+def _with_ranges(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """Return the rows of means over sets, with the range of the sets beside them."""
+    means = table[table["subset"] == EVERY]
+    each = table[table["subset"] != EVERY].groupby(list(keys), sort=False)
+    ranges = each.agg(
+        subset_min=("regenerated", "min"),
+        subset_max=("regenerated", "max"),
+        subsets=("regenerated", "size"),
+    )
+    if "verdict" in table:
+        ranges["subsets_agreeing"] = each["verdict"].agg(lambda found: (found == "agrees").sum())
+    merged = means.merge(ranges.reset_index(), on=list(keys), how="left", validate="one_to_one")
+    if merged["subsets"].isna().any():
+        raise DeniableError("results lack the single sets of attributes; simulate the cell again")
+    return merged
+
+
+def equal_table(results: pd.DataFrame, printed: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Say which method wins at the same exact epsilon, from `results` of `EqualEpsilon`.
+
+    The paper has no such table: nothing is ``printed``. Of `EQUAL_COLUMNS`, ``verdict`` is
+    "unbeaten" if no other local method has a mean that is lower beyond chance (Holm, 5 % over
+    the comparisons of a row), else "beaten"; methods that are not local are held against the local
+    ones. ``subsets_lowest``: sets of attributes in which the mean is the lowest of all local
+    methods (one's own included).
+    """
+    group = ["file", "k", "epsilon", "metric", "reading"]
+    table = _with_ranges(results, ["file", "k", "epsilon", *_OUTPUT])
+    table["dataset"] = table["file"].map(dataset_of)
+    verdicts = {}
+    for _, part in table.groupby(group, sort=False):
+        rows = part.rename(columns={"regenerated": "median"}).to_dict("index")
+        local = [row for row in rows.values() if row["trust"] == "local"]
+        for place, row in rows.items():
+            others = [(other, row) for other in local if other["method"] != row["method"]]
+            lower = replace(below(others, ""), kind="some")
+            verdicts[place] = "beaten" if lower.support else "unbeaten"
+    table["verdict"] = pd.Series(verdicts)
+    table = table.join(_lowest_in(results, group), on=[*group, "method"])
+    return table.rename(columns={"regenerated": "mean"})[list(EQUAL_COLUMNS)]
+
+
+def _lowest_in(results: pd.DataFrame, group: list[str]) -> "pd.Series[Any]":
+    """Count for each method the sets in which no local method has a lower mean."""
+    each = results[results["subset"] != EVERY]
+    of_set = [*group, "subset"]
+    lowest = each[each["trust"] == "local"].groupby(of_set)["regenerated"].min().rename("lowest")
+    beside = each.join(lowest, on=of_set)
+    is_lowest = (beside["regenerated"] <= beside["lowest"]).rename("subsets_lowest")
+    return is_lowest.groupby([beside[name] for name in (*group, "method")]).sum()

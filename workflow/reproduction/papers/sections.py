@@ -1,0 +1,154 @@
+"""The report's sections of all papers: claims in words, and privacy."""
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from deniable.display import Row, Tables, by, first_of, groups_of, rows_of
+from deniable.randomized_response import ASSESSMENTS
+
+from reproduction.papers.audit import PROTOCOLS, RELEASE
+from reproduction.papers.catalog import AUDITED, PAPERS
+from reproduction.study import LEVEL, SIMILAR, resolve
+
+VERDICTS = {
+    "holds": ("holds", "hold"),
+    "fails": ("fails", "fail"),
+    "undecided": ("is undecided", "are undecided"),
+    "depends on the margin": ("depends on the margin", "depend on the margin"),
+    "depends on the reading": ("depends on the reading", "depend on the reading"),
+    "surrogate": ("has no verdict on surrogate data", "have no verdict on surrogate data"),
+}
+"""Of one sentence and of several, in the order in which they are counted."""
+SAID = ("section", "printed", "test", "figure")
+RELEASES = "releases"
+
+
+def claims(tables: Tables, paper: str, words: str = "") -> dict[str, Any]:
+    """Prepare a `paper`'s claims in `tables`, with readings; `words` names what calls methods."""
+    in_words: Callable[[str], str] = resolve(words) if words else str
+    table = tables[f"{paper}_claims"]
+    readings = tables.get(f"{paper}_claim_readings", table.iloc[:0])
+
+    def rows(part: Any) -> list[Row]:
+        said = {name: part[name].map(in_words) for name in SAID}
+        return rows_of(part.assign(**said))
+
+    return {
+        "claims": [
+            row | {"rows": rows(readings[readings["claim"] == row["claim"]])} for row in rows(table)
+        ],
+        "paper": paper,
+        "by": [name for name in ("mechanism", "projection", "reading") if name in readings],
+        "said": counted(tables, paper),
+        "level": LEVEL,
+        "similar": SIMILAR,
+        "numbers": [f"{paper}_claims"] + [f"{paper}_claim_readings"] * bool(len(readings)),
+    }
+
+
+def counted(tables: Tables, paper: str) -> list[str]:
+    """Return how many sentences of a `paper` have each verdict; none if `tables` lack them."""
+    if f"{paper}_claims" not in tables:
+        return []
+    found = Counter(tables[f"{paper}_claims"]["verdict"])
+    return [
+        f"{found[name]} {said[found[name] > 1]}" for name, said in VERDICTS.items() if found[name]
+    ]
+
+
+def audit(tables: Tables) -> dict[str, Any]:
+    """Prepare the audit in `tables`, what fails first: of papers, of protocols and of releases."""
+    privacy = tables["privacy"]
+    source = privacy["source"].where(~privacy["source"].str.startswith(RELEASE), RELEASES)
+    by_source = privacy.groupby(source, sort=False)
+    return {
+        "papers": [_audited(str(name), part, tables) for name, part in by_source],
+        "samplers": tables.get("samplers", pd.DataFrame()),
+    }
+
+
+def _audited(key: str, part: pd.DataFrame, tables: Tables) -> Row:
+    part = part.sort_values("fail", key=lambda fail: fail == 0, kind="stable")
+    claims = [
+        row | {"units": [_worst(of_unit) for _, of_unit in groups_of(own, "unit")]}
+        for row, own in groups_of(part, "mechanism", "claim")
+    ]
+    headings = {paper.key: f"{paper.heading} [{paper.key}]" for paper in PAPERS}
+    headings |= {PROTOCOLS: "Protocols that need no curator", RELEASES: "Releases of this run"}
+    return {
+        "key": key,
+        "name": headings[key],
+        "claims": claims,
+        "rows": rows_of(part),
+        "tables": [name for name in AUDITED.get(key, ()) if name in tables],
+    }
+
+
+def _worst(part: pd.DataFrame) -> Row:
+    """Return a unit's worst setting, with how many cases there are and how the claim fares."""
+    claimed = part["claimed_epsilon"]
+    times = (part["exact_epsilon"] / claimed).where(claimed > 0, math.inf)
+    order = np.lexsort((times, part["fail"] > 0))
+    counts = {name: int(part[name].sum()) for name in ("cases", "hold", "fail")}
+    return rows_of(part.assign(times=times).iloc[[order[-1]]])[0] | counts
+
+
+def risk(tables: Tables) -> dict[str, Any]:
+    """Prepare "equal risk" in `tables` against all that is spent, under the matrix as printed.
+
+    ``rows``: for each p RR-Independent's ``record`` and for each mechanism the T_v at which one
+    attribute costs most, with the totals under each assessment; ``assessments``; ``matrix``;
+    ``every``, all rows under all matrices; ``facts``.
+    """
+    table = tables["multirr_risk"]
+    part = first_of(table, "matrix")
+    rows: list[Row] = []
+    for row, at in groups_of(part.sort_values("p", kind="stable"), "p"):
+        alone = rows_of(at[at["mechanism"] == "rr_independent"])[0]
+        for group, of in groups_of(at[at["t_v"].notna()], "mechanism"):
+            plain = of[of["assessment"] == "none"]
+            worst = rows_of(plain.loc[[plain["attribute_epsilon"].idxmax()]])[0]
+            same = of[of["t_v"] == worst["t_v"]]
+            totals = by(same, "assessment")
+            rows.append(row | group | {"alone": alone, "worst": worst, "totals": totals})
+    # Where risk is equal throughout: for records, by mechanism for attributes, assessed.
+    release = table[(table["assessment"] == "none") & table["t_v"].notna()]
+    assessed = table[table["assessment"] != "none"]
+    assessments = [
+        name for name in ASSESSMENTS if name != "none" and name in set(part["assessment"])
+    ]
+    return {
+        "matrix": part["matrix"].iloc[0],
+        "rows": rows,
+        "assessments": assessments,
+        "every": table,
+        "facts": {
+            "record": bool(release["equal_risk_record"].all()),
+            "attribute": release.groupby("mechanism")["equal_risk_attribute"].all().to_dict(),
+            "assessed": bool(assessed["equal_risk_with_assessment"].any()),
+        },
+    }
+
+
+def waiver(tables: Tables) -> dict[str, Any]:
+    """Prepare the waiver of [multirr], 4.3, in `tables`: claimed, exact, delta by parties."""
+    table = tables["multirr_waiver"]
+    rows = []
+    for row, part in groups_of(table, "matrix", "p"):
+        cells = by(part, "parties")
+        rows.append(row | {"cells": cells} | next(iter(cells.values())))
+    return {
+        "rows": rows,
+        "parties": sorted(table["parties"].unique()),
+        "releases": int(table["releases"].max()),
+        "trust": [
+            (sorted(part["parties"].unique()), of["trust"])
+            for of, part in groups_of(table, "trust")
+        ],
+        "others_alike": bool((table["others_alike"] == table["parties"] - 1).all()),
+    }

@@ -1,0 +1,243 @@
+"""The config as typed models: every fault found at once, a line each, before anything starts."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import yaml
+from pydantic import Field, ValidationError, model_validator
+
+from deniable import validation
+from deniable.errors import ConfigError
+from deniable.release import AnyRelease, Release
+from deniable.texts import TooMuchError
+from deniable.validation import Strict
+
+from reproduction.papers.idp import (
+    ForestStudy,
+    GridNoises,
+    IndividualAttacks,
+    IndividualAudit,
+    SseStudy,
+)
+from reproduction.papers.multirr import (
+    AdjustedQueryStudy,
+    AssessmentStudy,
+    ClusterQueryStudy,
+    EpsilonQueryStudy,
+    ExploredQueryStudy,
+    PairQueryStudy,
+    SecureSumTrials,
+    ThresholdStudy,
+    WiderQueryStudy,
+)
+from reproduction.papers.pram import (
+    CoverageStudy,
+    InvariantStudy,
+    ItemSetStudy,
+    JointLossStudy,
+    PramDesigns,
+    PramVariance,
+    WeightsStudy,
+)
+from reproduction.papers.rrba import (
+    ConvergenceStudy,
+    EqualEpsilonStudy,
+    PowerStudy,
+    PrintedTablesStudy,
+    RrbaEpsilon,
+    Table3Study,
+)
+from reproduction.study import StudySettings
+
+WORDS = {"quoted": "without quotes; --config gives numbers only one by one, not in lists"}
+
+
+class DataConfig(Strict):
+    """Where data come from."""
+
+    source: Literal["auto", "mirror", "public", "surrogate"] = "auto"
+    mirror: Annotated[str, Field(min_length=1)] | None = None
+
+
+class StudiesConfig(Strict):
+    """The studies, by name."""
+
+    multirr_tables: ClusterQueryStudy
+    multirr_sensitivity: ClusterQueryStudy
+    multirr_exploration: ExploredQueryStudy
+    multirr_attributes: WiderQueryStudy
+    multirr_fig2: PairQueryStudy
+    multirr_fig3: AdjustedQueryStudy
+    multirr_pairs: PairQueryStudy
+    multirr_epsilon: EpsilonQueryStudy
+    multirr_assessment: AssessmentStudy
+    pram_coverage: CoverageStudy
+    pram_weights: WeightsStudy
+    pram_item_sets: ItemSetStudy
+    pram_invariant: InvariantStudy
+    pram_joint_loss: JointLossStudy
+    idp_fig3: SseStudy
+    idp_fig4: SseStudy
+    idp_fig5: ForestStudy
+    idp_fig6: ForestStudy
+    rrba_fig5: ConvergenceStudy
+    rrba_fig6: ConvergenceStudy
+    rrba_table3: Table3Study
+    rrba_power: PowerStudy
+    rrba_tables: PrintedTablesStudy
+    rrba_equal: EqualEpsilonStudy
+    # A sweep that config/sweep.yaml asks for; without cells it makes nothing.
+    multirr_sweep: ThresholdStudy = ThresholdStudy(replicates=1000, grids=[])
+
+    @model_validator(mode="after")
+    def _tables_are_as_printed(self) -> Self:
+        others = " (others: multirr_sensitivity)"
+        for column in ("matrix", "projection"):
+            _refuse_several("multirr_tables", self.multirr_tables, column, others)
+        return self
+
+    @model_validator(mode="after")
+    def _figures_are_as_printed(self) -> Self:
+        # Their tables name no p or matrix in a row, and they show the paper's projection.
+        _refuse_several("multirr_fig2", self.multirr_fig2, "matrix")
+        _refuse_several("multirr_fig2", self.multirr_fig2, "p")
+        _refuse_several("multirr_fig3", self.multirr_fig3, "matrix")
+        drawn = {
+            "multirr_fig2.grids: projection": [c["projection"] for c in self.multirr_fig2.cells()],
+            "multirr_fig3.projections": self.multirr_fig3.projections,
+        }
+        for path, projections in drawn.items():
+            if "clip" not in projections:
+                raise ValueError(f"{path}: {projections}; allowed: with clip, which is drawn")
+        return self
+
+
+def _refuse_several(name: str, study: StudySettings[Any], column: str, others: str = "") -> None:
+    values = sorted({str(cell[column]) for cell in study.cells()})
+    if len(values) > 1:
+        raise ValueError(
+            f"{name}.grids: {column} takes the values {', '.join(values)}; allowed: one, as the "
+            f"paper has it{others}"
+        )
+
+
+class AnalysesConfig(Strict):
+    """What is worked out beside the studies.
+
+    Attributes
+    ----------
+    multirr_secure_sum, pram_variance, pram_design, idp_audit, idp_attacks, idp_noises, rrba_epsilon
+        Settings of the analysis of that name.
+    """
+
+    multirr_secure_sum: SecureSumTrials
+    pram_variance: PramVariance
+    pram_design: PramDesigns
+    idp_audit: IndividualAudit
+    idp_attacks: IndividualAttacks
+    idp_noises: GridNoises
+    rrba_epsilon: RrbaEpsilon
+
+
+class KeysConfig(Strict):
+    """Where keys of releases lie until they are published: with each, if nothing is said.
+
+    Else in a `folder`, or behind a `command`, a program with its arguments.
+    """
+
+    folder: Annotated[str, Field(min_length=1)] | None = None
+    command: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if self.folder is not None and self.command:
+            raise ValueError("folder and command given; allowed: one of them")
+        return self
+
+
+class Config(Strict):
+    """Everything that a run can be told: what config/README.md lists.
+
+    Attributes
+    ----------
+    seed : int, at least 0
+        The root of all streams of random numbers.
+    data : DataConfig
+        Where data sets come from.
+    studies, analyses : settings by name
+    ledger : str
+        The folder in which epsilons of releases are counted.
+    keys : KeysConfig
+        Where keys of releases lie.
+    releases : list of settings
+    """
+
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)]
+    data: DataConfig = DataConfig()
+    studies: StudiesConfig
+    analyses: AnalysesConfig
+    ledger: Annotated[str, Field(min_length=1)] = "ledger"
+    keys: KeysConfig = KeysConfig()
+    releases: list[Release] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Self:
+        names = [release.name for release in self.releases]
+        for position, name in enumerate(names):
+            # Folders of such names are one folder on file systems that ignore case.
+            if name.lower() in [earlier.lower() for earlier in names[:position]]:
+                raise ValueError(
+                    f"two releases are named {name!r}; allowed: names that differ in more than case"
+                )
+        return self
+
+    def release(self, name: str) -> AnyRelease:
+        """Return the release of that `name`."""
+        return next(release for release in self.releases if release.name == name)
+
+    def study(self, name: str) -> StudySettings[Any]:
+        """Return the study of that `name`."""
+        study: StudySettings[Any] = getattr(self.studies, name)
+        return study
+
+
+def refuse_repeated_keys(path: Path | str) -> None:
+    """Refuse a config file, at `path`, that gives an option twice or repeats itself without end.
+
+    YAML would silently take the last of two, and of aliases make more than memory holds.
+
+    Raises
+    ------
+    ConfigError
+        With a line for each option, and where.
+    """
+    try:
+        repeated = list(validation.repeated_keys(Path(path).read_text("utf-8")))
+    except TooMuchError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise ConfigError(message([f"{path}: line {line}: {error.problem}"])) from None
+    except (OSError, ValueError, yaml.YAMLError):
+        return  # whoever reads the file for its values says what is wrong with it
+    if repeated:
+        raise ConfigError(message([f"{path}: {line}" for line in repeated]))
+
+
+def validate(values: Mapping[str, Any]) -> Config:
+    """Turn the `values` of the config files into a `Config`.
+
+    Raises
+    ------
+    ConfigError
+        With one line for each fault: path, value, what is allowed.
+    """
+    try:
+        return Config.model_validate(dict(values))
+    except ValidationError as error:
+        lines = validation.fault_lines(error, Config, "config", WORDS)
+    raise ConfigError(message(lines))
+
+
+def message(lines: Sequence[str]) -> str:
+    """Return the message for the faults of a config, one in each of the `lines`."""
+    return validation.message("the config", lines, "config/README.md describes every option")

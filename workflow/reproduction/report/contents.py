@@ -1,0 +1,90 @@
+"""What the report is made of: the results of a run, read from its files."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from deniable.datasets import Source, read_source
+from deniable.display import Tables
+from deniable.files import read_table
+from deniable.release import folders_of, shown_of
+
+from reproduction.pipeline import run_facts
+
+
+@dataclass(frozen=True)
+class ReleaseFiles:
+    """What a release left behind, as far as the page shows it.
+
+    The `description` is release.json; `tables` are by the names of their files, a rehearsal's also
+    ``check``; `adjustment` is adjustment.json, of a release of categories.
+    """
+
+    description: Mapping[str, Any]
+    tables: Mapping[str, pd.DataFrame]
+    adjustment: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What the report is made of: `releases`, `sources` of data, the `seed`, and more.
+
+    `tables` are those that the run made, and a section without its tables is left out. `figures`
+    are SVG, `findings` Markdown, `facts` versions, the `config` is YAML.
+    """
+
+    tables: Tables
+    figures: Mapping[str, str]
+    releases: Sequence[ReleaseFiles]
+    sources: Sequence[Source]
+    findings: str
+    facts: Mapping[str, str]
+    seed: int
+    config: str
+
+    @property
+    def surrogate(self) -> bool:
+        """Whether some of the data are surrogates."""
+        return any(source.kind == "surrogate" for source in self.sources)
+
+    def runs(self, tables: Iterable[str]) -> list[int]:
+        """Return how many runs stand behind a number of those of `tables` that studies fill."""
+        asked = (self.tables[name]["replicates"] for name in tables if name in self.tables)
+        return sorted({int(n) for replicates in asked for n in replicates.dropna().unique()})
+
+
+def gather(files: Any, config: Mapping[str, Any]) -> Contents:
+    """Read everything that the report shows, from `files`, the inputs of its rule by name.
+
+    The `config` is without its data section: that may name a folder of the machine.
+    """
+    return Contents(
+        tables={Path(path).stem: read_table(path) for path in [*files.tables, *files.audits]},
+        figures={Path(path).stem: Path(path).read_text(encoding="utf-8") for path in files.figures},
+        releases=_read_releases(files.releases),
+        sources=[_told(read_source(path), config) for path in files.sources],
+        findings=Path(files.findings).read_text(encoding="utf-8"),
+        facts=run_facts(),
+        seed=config["seed"],
+        config=yaml.safe_dump(dict(config), sort_keys=False, default_flow_style=None, width=100),
+    )
+
+
+def _told(source: Source, config: Mapping[str, Any]) -> Source:
+    """Return a source without its hash where a release protects somebody; see `provenance`."""
+    real = any(each.get("rehearsal") is False for each in config.get("releases", ()))
+    return replace(source, sha256="") if real else source
+
+
+def _read_releases(left: Sequence[str]) -> list[ReleaseFiles]:
+    """Read the files of all releases, by the folders and receipts that they leave."""
+    return [_files(shown_of(folder)) for folder in folders_of(left)]
+
+
+def _files(made: dict[str, Any]) -> ReleaseFiles:
+    tables = {name: each for name, each in made.items() if isinstance(each, pd.DataFrame)}
+    return ReleaseFiles(made["release"], tables, made.get("adjustment"))

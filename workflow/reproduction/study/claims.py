@@ -1,0 +1,264 @@
+"""Claims made in words, each beside the test that decides it (`reproduction.study.comparisons`)."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import nan
+from typing import Any, TypeVar
+
+import pandas as pd
+
+from reproduction.study.comparisons import UNKNOWN, Kind, Outcome, rejected
+
+Decide = Callable[[], Outcome]
+"""Decides a claim; a `LookupError` says that the tables lack what it takes."""
+Test = Callable[[Any], Outcome | Iterable[tuple[str, Decide]]]
+"""Decides a claim from what it is about: once, or for each of the readings that it yields."""
+Function = TypeVar("Function", bound=Callable[..., Any])
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of the text.
+
+    Attributes
+    ----------
+    id : str
+    section : str
+    printed : str
+        What the text says, in other words.
+    kind : Kind
+        It is about every setting, some setting, an average, an order or an equality.
+    test : str
+        What is compared.
+    about : str
+        What is looked at to decide it, by the names of `decide_claims`.
+    decide : Test
+        Decides it from that.
+    """
+
+    id: str
+    section: str
+    printed: str
+    kind: Kind
+    test: str
+    about: str
+    decide: Test
+
+
+class Claims(list[Claim]):
+    """The claims of a text, in the order in which their tests stand; an `iterable` of some.
+
+    >>> from reproduction.study.comparisons import counted
+    >>> claims = Claims()
+    >>> @claims.claim("Large.", "above {n}", section="1", name="above_{n}", cases=[{"n": 2}])
+    ... def _above(numbers, n):
+    ...     return counted((each > n for each in numbers), "")
+    >>> [(each.id, each.test, each.decide([3, 1]).verdict) for each in claims]
+    [('above_2', 'above 2', 'fails')]
+    """
+
+    def claim(
+        self,
+        printed: str,
+        test: str,
+        *,
+        section: str,
+        kind: Kind = "every",
+        about: str = "",
+        name: str = "",
+        cases: Iterable[Mapping[str, Any]] = ({},),
+    ) -> Callable[[Function], Function]:
+        """Return a decorator that enters a claim, or one for each case, with its test.
+
+        `printed`, `test`, `section`, `kind` and `about` are as in `Claim`; `name` is the id, by
+        default the function's without the underscore before it. Of each of the `cases` the
+        function gets the values as further arguments, and texts what stands in braces.
+        """
+
+        def enter(function: Function) -> Function:
+            known = name or function.__name__.removeprefix("_")
+            for case in cases:
+                claim = Claim(known, section, printed, kind, test, about, partial(function, **case))
+                texts = ("id", "section", "printed", "test", "about") if case else ()
+                filled = {text: getattr(claim, text).format(**case) for text in texts}
+                self.append(replace(claim, **filled))
+            return function
+
+        return enter
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What claims are decided from.
+
+    Attributes
+    ----------
+    settings : tuple of str
+        That it is about, in the order of their columns: how a claim reads.
+    source : str
+        Where the data come from, as in ``data_source``.
+    given : Any
+        What the tests take.
+    part : str, optional
+        What it is called beside other evidence of the same settings, with which it is taken
+        together: the claim is about all of it.
+    """
+
+    settings: tuple[str, ...]
+    source: str
+    given: Any
+    part: str = ""
+
+
+def source_of(table: pd.DataFrame) -> str:
+    """Return where the data of a `table` come from; "none" if it has no rows."""
+    return str(table["data_source"].iloc[0]) if len(table) else "none"
+
+
+COUNTS = ("comparisons", "support", "contradict")
+WORST = ("worst", "worst_low", "worst_high", "detectable")
+"""Of the comparison that supports an undecided claim the least: estimate, 95 % interval, and the
+smallest difference that the design finds with 80 % power."""
+
+
+def claim_columns(*settings: str) -> tuple[str, ...]:
+    """Return the columns of a table of claims that are decided for `settings`, with these."""
+    said = ("claim", "section", "printed", "kind", *settings, "test", "figure")
+    return (*said, *COUNTS, *WORST, "p_value", "verdict", "data_source")
+
+
+def decide_claims(
+    claims: Iterable[Claim], evidence: Mapping[str, Sequence[Evidence]], *settings: str
+) -> pd.DataFrame:
+    """Decide `claims` from what they are about, in the order of the claims.
+
+    The `evidence` is by the names that the claims are ``about``; `settings` are the columns of its
+    settings, and last of the readings if tests have several. A row a claim and settings:
+    `claim_columns`. What the tables lack cells for is undecided, and the figure says so.
+    """
+    rows = []
+    for claim in claims:
+        found = {
+            key: _together(outcomes)
+            for key, outcomes in _by_settings(claim, evidence.get(claim.about, ())).items()
+        }
+        if not found:
+            found = {("none",) * len(settings): (Outcome((), "no table to look at"), "none")}
+        for key, (outcome, source) in found.items():
+            every = (*key, *("any",) * (len(settings) - len(key)))
+            said = (claim.id, claim.section, claim.printed, claim.kind, *every, claim.test)
+            rows.append((*said, *_told(replace(outcome, kind=claim.kind), source), source))
+    return pd.DataFrame(rows, columns=list(claim_columns(*settings)))
+
+
+def _told(outcome: Outcome, source: str) -> tuple[Any, ...]:
+    """Return the columns from the figure to the verdict."""
+    verdict = "surrogate" if source == "surrogate" else outcome.verdict
+    open_, worst = verdict == "undecided", outcome.worst
+    figure = outcome.figure
+    if verdict == "depends on the margin":
+        figure += f"; support at 3/4, all and 5/4 of the margin: {outcome.support_by_margin}"
+    least = (worst.difference, *worst.interval, worst.detectable) if open_ and worst else (nan,) * 4
+    p_value = min(outcome.p_values)
+    return (
+        *(figure, len(outcome.comparisons), outcome.support, outcome.contradict),
+        *(*least, p_value, verdict),
+    )
+
+
+Parts = list[tuple[str, Outcome, str]]  # outcomes from parts of the evidence: name, outcome, source
+
+
+def _by_settings(claim: Claim, evidence: Iterable[Evidence]) -> dict[tuple[str, ...], Parts]:
+    """Return what a test finds, by settings and reading."""
+    found: dict[tuple[str, ...], Parts] = {}
+    for each in evidence:
+        tested = found_by(partial(claim.decide, each.given))
+        readings: dict[tuple[str, ...], Outcome] = (
+            {(): tested}
+            if isinstance(tested, Outcome)
+            else {(name,): found_by(decide) for name, decide in tested}
+        )
+        for reading, outcome in readings.items():
+            parts = found.setdefault((*each.settings, *reading), [])
+            parts.append((each.part, outcome, each.source))
+    return found
+
+
+def found_by(decide: Callable[[], Found]) -> Found | Outcome:
+    """Return what `decide` decides; if the tables lack what it takes, that nothing is."""
+    try:
+        return decide()
+    except LookupError as lacking:
+        return Outcome((), f"the tables lack {lacking}")
+
+
+def _together(parts: Parts) -> tuple[Outcome, str]:
+    """Return the outcome of all parts of the evidence at once, and where they come from.
+
+    A part without a comparison leaves the claim undecided, unless another contradicts it.
+    """
+    names, outcomes, sources = zip(*parts, strict=True)
+    source = "surrogate" if "surrogate" in sources else sources[0]
+    if len(outcomes) == 1:
+        return outcomes[0], source
+    lacking = (UNKNOWN for outcome in outcomes if not outcome.comparisons)
+    said = (f"{name}: {outcome.figure}" for name, outcome in zip(names, outcomes, strict=True))
+    comparisons = [each for outcome in outcomes for each in outcome.comparisons]
+    found = (*comparisons, *lacking) if comparisons else ()
+    our_margin = any(outcome.our_margin for outcome in outcomes)
+    return Outcome(found, "; ".join(said), our_margin=our_margin), source
+
+
+SENTENCE_COLUMNS = (
+    *("claim", "section", "printed", "kind", "test", "readings", "holds", "fails", "figure"),
+    *(*COUNTS, *WORST, "p_value", "verdict", "data_source"),
+)
+
+
+def by_sentence(readings: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each claim of a table of `decide_claims`, whatever its readings.
+
+    A sentence holds, or fails, if it does under every reading, *depends on the reading* if it holds
+    under one and fails under another, *on the margin* if it does so under some and is decided under
+    all others, and is else undecided. The p-value is the largest of any reading; figure and worst
+    comparison are of the reading that has it, among those with a comparison; the counts of
+    comparisons are of all ``readings``.
+    """
+    rows = []
+    for _, part in readings.groupby("claim", sort=False):
+        verdict = _of_readings(set(part["verdict"]))
+        told = part[part["comparisons"] > 0] if part["comparisons"].any() else part
+        row = told.sort_values("p_value", kind="stable").iloc[-1].to_dict()
+        row |= {name: int(part[name].sum()) for name in COUNTS}
+        row |= {"verdict": verdict, "p_value": part["p_value"].max()}
+        if verdict != "undecided":
+            row |= dict.fromkeys(WORST, nan)
+        row |= {name: int((part["verdict"] == name).sum()) for name in ("holds", "fails")}
+        rows.append(row | {"readings": len(part)})
+    return pd.DataFrame(rows, columns=list(SENTENCE_COLUMNS))
+
+
+def _of_readings(verdicts: set[str]) -> str:
+    if len(verdicts) == 1:
+        return next(iter(verdicts))
+    if {"holds", "fails"} <= verdicts:
+        return "depends on the reading"
+    by_margin = "depends on the margin"
+    return by_margin if by_margin in verdicts and "undecided" not in verdicts else "undecided"
+
+
+def corrected(p_values: Mapping[Any, float], verdicts: Mapping[Any, str]) -> dict[Any, str]:
+    """Return the `verdicts`, by claim, that stand among all by Holm's procedure on `p_values`.
+
+    Others are undecided.
+    """
+    ordered = sorted(p_values, key=lambda each: p_values[each])
+    standing = set(ordered[: rejected(p_values.values())])
+    decided = ("holds", "fails")
+    return {
+        each: "undecided" if verdict in decided and each not in standing else verdict
+        for each, verdict in verdicts.items()
+    }

@@ -1,0 +1,346 @@
+"""Comparisons of estimates, and what they say of a claim.
+
+A comparison says by how much what is claimed is so, or is not, and the standard error of that. It
+**supports** the claim if its one-sided test at `LEVEL` says so; among all comparisons of a claim it
+**contradicts** it if Holm's procedure at `LEVEL` says so.
+
+- A claim about *every* setting, an *order* (each step of it), an *average* (one comparison) or an
+  *equality* (each comparison two one-sided tests against a margin) **holds** if every comparison
+  supports it: an intersection-union test, so that no correction is due. It **fails** if one
+  contradicts it.
+- A claim about *some* setting **holds** if one comparison supports it, by Holm's procedure, and
+  **fails** if each contradicts it at `LEVEL`.
+- All else is **undecided**. An equality whose margin is ours **depends on the margin** if another
+  verdict is reached with one that is a quarter smaller or larger.
+
+Standard errors are read off 95 % intervals: normal ones, or Student's where a row has ``freedom``.
+Estimates are taken as independent; those of methods that answered the same queries are compared by
+the interval of their difference instead.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+import scipy
+
+from deniable.contingency import holm
+from deniable.estimation import Z_95
+
+LEVEL = 0.05
+POWER = 0.8
+MARGINS = (0.75, 1.0, 1.25)
+"""What a margin of ours is multiplied by, to see whether the verdict rests on it."""
+SIMILAR = 1.2
+"""Estimates within this factor of each other count as alike where a claim says that: our margin."""
+
+Kind = Literal["every", "some", "average", "order", "equality"]
+Decision = Literal["holds", "fails", "undecided", "depends on the margin", "surrogate"]
+Row = Mapping[Any, Any]
+"""What is compared: ``median`` (of some tables a mean), ``ci_low``, ``ci_high``, and of an interval
+from few runs ``freedom``, its degrees of freedom."""
+Pair = tuple[Row, Row]
+Compared = TypeVar("Compared")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """By how much a claim is so: above 0 it is, below 0 it is not.
+
+    Attributes
+    ----------
+    difference : float
+    error : float, optional
+        Its standard error: 0 if it is exact, infinite if nothing is known.
+    margin : float, optional
+        Of an equality: `difference` is this less the distance, moves with it.
+    picked_from : int, optional
+        Of how many estimates these are the extremes: as many chances.
+    freedom : float, optional
+        Degrees of freedom of the standard error.
+    """
+
+    difference: float
+    error: float = 0.0
+    margin: float = 0.0
+    picked_from: int = 1
+    freedom: float = math.inf
+
+    def p_value(self, sign: Literal[1, -1]) -> float:
+        """Return the p-value of the test that supports (`sign` 1) or contradicts (-1) the claim."""
+        if not self.error or not self.difference or math.isinf(self.error):
+            return 0.0 if sign * self.difference > 0 and not self.error else 1.0
+        tail = float(scipy.special.stdtr(self.freedom, -sign * self.difference / self.error))
+        return min(1.0, self.picked_from * tail)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of the difference."""
+        reach = _quantile(0.975, self.freedom) * self.error if self.error else 0.0
+        return self.difference - reach, self.difference + reach
+
+    @property
+    def detectable(self) -> float:
+        """The smallest difference that the test finds with 80 % power."""
+        reach = (_quantile(each, self.freedom) for each in (1 - LEVEL / self.picked_from, POWER))
+        return sum(reach) * self.error
+
+
+UNKNOWN = Comparison(0.0, math.inf)  # neither supports a claim nor contradicts it
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What decides a claim.
+
+    Attributes
+    ----------
+    comparisons : tuple of Comparison
+        None: the claim is undecided, and the figure says why.
+    figure : str
+        The numbers that a reader wants to see.
+    kind : Kind, optional
+        The claim's own, whatever the test gives.
+    our_margin : bool, optional
+        That of an equality; otherwise it is the text's own precision.
+    """
+
+    comparisons: tuple[Comparison, ...]
+    figure: str
+    kind: Kind = "every"
+    our_margin: bool = False
+
+    @property
+    def support(self) -> int:
+        """How many comparisons support the claim."""
+        found = [each.p_value(1) for each in self.comparisons]
+        return rejected(found) if self.kind == "some" else sum(p <= LEVEL for p in found)
+
+    @property
+    def contradict(self) -> int:
+        """How many comparisons contradict the claim."""
+        found = [each.p_value(-1) for each in self.comparisons]
+        return sum(p <= LEVEL for p in found) if self.kind == "some" else rejected(found)
+
+    @property
+    def p_values(self) -> tuple[float, float]:
+        """Of "holds" and of "fails": each is reached if its p-value is at most `LEVEL`."""
+        if not self.comparisons:
+            return 1.0, 1.0
+        found = [[each.p_value(sign) for each in self.comparisons] for sign in (1, -1)]
+        at_once = [min(1.0, len(each) * min(each)) for each in found]
+        if self.kind == "some":
+            return at_once[0], max(found[1])
+        return max(found[0]), at_once[1]
+
+    @property
+    def verdict(self) -> Decision:
+        """Whether the claim holds."""
+        if self.our_margin:
+            verdicts = {self.with_margin(factor).by_tests for factor in MARGINS}
+            return verdicts.pop() if len(verdicts) == 1 else "depends on the margin"
+        return self.by_tests
+
+    @property
+    def by_tests(self) -> Decision:
+        holds, fails = self.p_values
+        if fails <= LEVEL:
+            return "fails"
+        return "holds" if holds <= LEVEL else "undecided"
+
+    @property
+    def worst(self) -> Comparison | None:
+        """The comparison that supports the claim the least, of those that say anything."""
+        told = [each for each in self.comparisons if math.isfinite(each.error)]
+        return max(told, key=lambda each: (each.p_value(1), -each.difference), default=None)
+
+    def with_margin(self, factor: float) -> "Outcome":
+        """Return the outcome with all margins multiplied by a `factor` above 0."""
+        moved = []
+        for each in self.comparisons:
+            difference = each.difference + (factor - 1) * each.margin
+            moved.append(replace(each, difference=difference, margin=factor * each.margin))
+        return replace(self, comparisons=tuple(moved))
+
+    @property
+    def support_by_margin(self) -> str:
+        """How many comparisons support the claim with each of the margins that are tried."""
+        tried = (self.with_margin(factor).support for factor in MARGINS)
+        return " / ".join(map(str, tried)) + f" of {len(self.comparisons)}"
+
+
+# -- many tests at once ----------------------------------------------------------------------------
+
+
+def rejected(p_values: Iterable[float]) -> int:
+    """Return how many hypotheses of these `p_values` Holm's procedure rejects at `LEVEL`.
+
+    >>> rejected([0.01, 0.04, 0.03]), rejected([0.01, 0.02, 0.03])
+    (1, 3)
+    """
+    return int(np.count_nonzero(holm([*p_values]) <= LEVEL))
+
+
+# -- comparisons that chance has a part in ---------------------------------------------------------
+
+
+def below(pairs: Sequence[Pair], figure: str) -> Outcome:
+    """Test that in each of `pairs` the first estimate is below the second; `figure` shows it."""
+    return Outcome(tuple(_above(second, first) for first, second in pairs), figure)
+
+
+def below_one(ratios: Iterable[Row], figure: str) -> Outcome:
+    """Test that each of `ratios` is below 1, on the log scale; `figure` shows it."""
+    return below([(logarithms(row), known(0.0)) for row in ratios], figure)
+
+
+def on_average(pairs: Sequence[Pair], figure: str) -> Outcome:
+    """Test that on average over `pairs` the logarithm of the first is below the second's.
+
+    `figure` shows it.
+    """
+    each = [_above(logarithms(second), logarithms(first)) for first, second in pairs]
+    mean = math.fsum(one.difference for one in each) / len(each)
+    error = math.hypot(*(one.error for one in each)) / len(each)
+    return Outcome((Comparison(mean, error),), figure)
+
+
+def alike(pairs: Sequence[Pair], figure: str) -> Outcome:
+    """Test that in each of `pairs` the estimates are alike, by the factor `SIMILAR`, our margin.
+
+    Here and below `figure` is what readers see of it, in words and numbers.
+    """
+    logs = [(logarithms(first), logarithms(second)) for first, second in pairs]
+    return replace(near(logs, math.log(SIMILAR), figure), our_margin=True)
+
+
+def near(pairs: Sequence[Pair], margin: float, figure: str, picked_from: int = 1) -> Outcome:
+    """Test that in each of `pairs` the estimates are at most `margin` apart, in their unit.
+
+    `figure` shows it; `picked_from` is as in `Comparison`.
+    """
+    found = (
+        Comparison(margin - abs(each.difference), each.error, margin, picked_from)
+        for each in (_above(*pair) for pair in pairs)
+    )
+    return Outcome(tuple(found), figure)
+
+
+def _above(first: Row, second: Row) -> Comparison:
+    difference = float(first["median"]) - float(second["median"])
+    errors = _error(first), _error(second)
+    error = math.hypot(*errors)
+    if first["median"] == second["median"]:
+        difference = 0.0  # also if both are infinite
+    if not error or math.isinf(error):
+        return Comparison(difference, error)
+    # Welch and Satterthwaite.
+    pairs = zip(errors, (first, second), strict=True)
+    parts = sum((each / error) ** 4 / row.get("freedom", math.inf) for each, row in pairs)
+    return Comparison(difference, error, freedom=1 / parts if parts else math.inf)
+
+
+def ratio(first: Row, second: Row) -> dict[str, float]:
+    """Return the ratio of the `first` to the `second` independent median, with its interval.
+
+    On the log scale.
+
+    To 0 it is infinite, of 0 to 0 not a number; an interval that reaches 0 gives 0 to infinity.
+    """
+    found = _above(logarithms(first), logarithms(second))
+    if second["median"]:
+        value = float(first["median"]) / float(second["median"])
+    else:
+        value = math.inf if first["median"] else math.nan
+    if math.isinf(found.error) or math.isnan(value):
+        return {"median": value, "ci_low": 0.0, "ci_high": math.inf}
+    spread = math.exp(_quantile(0.975, found.freedom) * found.error)
+    row = {"median": value, "ci_low": value / spread, "ci_high": value * spread}
+    return row | ({"freedom": found.freedom} if math.isfinite(found.freedom) else {})
+
+
+def pooled(rows: Sequence[Row]) -> dict[str, float]:
+    """Return the mean of `rows`, independent estimates of one quantity, with its interval."""
+    if len(rows) == 1:
+        return {name: float(rows[0][name]) for name in ("median", "ci_low", "ci_high")}
+    value = math.fsum(float(row["median"]) for row in rows) / len(rows)
+    errors = map(_error, rows)
+    reach = Z_95 * math.hypot(*errors) / len(rows)
+    if math.isinf(reach):
+        return {"median": value, "ci_low": -math.inf, "ci_high": math.inf}
+    return {"median": value, "ci_low": value - reach, "ci_high": value + reach}
+
+
+def logarithms(row: Row) -> dict[str, float]:
+    """Return a `row` of an estimate and its interval on the log scale."""
+    moved = {
+        name: math.log(row[name]) if row[name] > 0 else -math.inf
+        for name in ("median", "ci_low", "ci_high")
+    }
+    return {**row, **moved}
+
+
+def _error(row: Row) -> float:
+    low, high = float(row["ci_low"]), float(row["ci_high"])
+    return (
+        0.0 if low == high else (high - low) / (2 * _quantile(0.975, row.get("freedom", math.inf)))
+    )
+
+
+def _quantile(probability: float, freedom: float) -> float:
+    """Return a quantile of Student's distribution, without finite freedom of the normal one."""
+    if math.isinf(freedom):
+        return Z_95 if probability == 0.975 else float(scipy.special.ndtri(probability))
+    return float(scipy.special.stdtrit(freedom, probability))
+
+
+# -- what is known without error, and nothing ------------------------------------------------------
+
+
+def known(value: float) -> Row:
+    """Return a `value` without error as a row."""
+    return {"median": value, "ci_low": value, "ci_high": value}
+
+
+def counted(decisions: Iterable[bool], figure: str) -> Outcome:
+    """Return the outcome of `decisions` without error, which `figure` shows.
+
+    A `LookupError` says that there are none.
+    """
+    found = tuple(Comparison(1.0 if each else -1.0) for each in decisions)
+    if not found:
+        raise LookupError("anything to decide from")
+    return Outcome(found, figure)
+
+
+def some(found: Sequence[Compared]) -> Sequence[Compared]:
+    """Return what was `found` to be compared; a `LookupError` says that there is nothing."""
+    if not found:
+        raise LookupError("any cells to compare")
+    return found
+
+
+def listed(values: Mapping[str, float]) -> str:
+    """Return `values` by name, as text."""
+    return ", ".join(f"{name}: {value:.3g}" for name, value in values.items())
+
+
+def range_of(values: Iterable[float], style: str = ".3g") -> str:
+    """Return the range of `values`, formatted in a `style`; `LookupError`: there are none.
+
+    >>> range_of([3, 1, 2.5])
+    '1 to 3'
+    """
+    found = list(values)
+    if not found:
+        raise LookupError("any numbers")
+    return f"{min(found):{style}} to {max(found):{style}}"
+
+
+def ratios_of(pairs: Iterable[Pair]) -> str:
+    """Return the range of the ratios of first to second in `pairs`, as far as they are finite."""
+    return range_of(
+        first["median"] / second["median"] for first, second in pairs if second["median"]
+    )

@@ -1,0 +1,50 @@
+"""What all sections of the config are built of: probabilities, lists, a study's sizes."""
+
+from typing import Annotated, Any, Generic, Self, TypeVar
+
+from pydantic import Field, model_validator
+
+from deniable.validation import Coverage, Epsilon, Probability, Share, Strict, Values
+
+from reproduction.study.grid import cells_of_grids
+
+__all__ = ["Coverage", "Epsilon", "Probability", "Share", "StudySettings", "Values"]
+
+Grid = TypeVar("Grid", bound=Strict)
+
+
+class StudySettings(Strict, Generic[Grid]):
+    """A study: how often its cells are simulated, in which portions, and which they are.
+
+    Attributes
+    ----------
+    replicates : int, above 0
+        Of each cell.
+    block : int, above 0
+        Replicates that share a stream of random numbers.
+    chunks : int, above 0
+        Jobs that its cells are dealt out to.
+    grids : sequence of Grid
+        All combinations of each one's values are its cells.
+    """
+
+    # With fewer than 6 runs no two of them enclose a median with 95 % confidence.
+    replicates: Annotated[int, Field(ge=6, le=10_000_000)]
+    block: Annotated[int, Field(ge=1, le=100_000)] = 250
+    chunks: Annotated[int, Field(ge=1, le=500)] = 4
+    grids: Values[Grid]
+
+    @model_validator(mode="after")
+    def _no_cell_twice(self) -> Self:
+        seen = set()
+        for cell in self.cells():
+            key = tuple(cell.items())
+            if key in seen:
+                named = ", ".join(f"{name} {value}" for name, value in cell.items())
+                raise ValueError(f"the grids hold the cell {named} twice; allowed: once")
+            seen.add(key)
+        return self
+
+    def cells(self) -> list[dict[str, Any]]:
+        """Return the cells of all grids, in order."""
+        return cells_of_grids([grid.model_dump() for grid in self.grids])
