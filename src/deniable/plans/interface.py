@@ -1,0 +1,180 @@
+"""The interface of all plans: what a release does to each column, and its exact epsilon."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import pyarrow as pa
+
+from deniable.errors import DeniableError
+from deniable.records import Microdata
+from deniable.sampling import Chance
+from deniable.schema import Portion, Schema
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Order = Literal["permuted", "as_in_file"]
+Origin = Literal["no data", "a public prior", "randomized answers", "the data, by a curator"]
+Watch = Callable[[Microdata, Microdata, Mapping[str, pa.Array]], None]
+"""Receives the original and the randomized values of a batch, and the columns released as is."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A public part of the respondents.
+
+    Respondents are ordered by the SHA-256 of the seed and their record number. Part `take` is the
+    `take`-th of `of` parts of this order, whose sizes differ by at most one.
+
+    Parameters
+    ----------
+    of : int, at least 2
+        Number of parts.
+    take : int, 1 to `of`
+        The part that answers.
+    seed : str
+        Public text.
+
+    Raises
+    ------
+    DeniableError
+        If a number is out of range or the seed is empty.
+    """
+
+    of: int
+    take: int
+    seed: str
+
+    def __post_init__(self) -> None:
+        if self.of < 2 or not 1 <= self.take <= self.of:
+            raise DeniableError(
+                f"part {self.take} of {self.of}; give at least 2 parts, and one of them"
+            )
+        if not self.seed:
+            raise DeniableError("the part of the respondents has no seed; give a public text")
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """An exact epsilon, its unit, and the conditions under which it holds.
+
+    Parameters
+    ----------
+    epsilon : float, at least 0
+        Rounded up; infinite if no finite epsilon is proved.
+    unit : str
+    conditions : tuple of str
+        Sentences; empty if the guarantee is unconditional.
+    """
+
+    epsilon: float
+    unit: str
+    conditions: tuple[str, ...] = ()
+
+
+class Plan(ABC):
+    """What a release does to each column of a file, with its exact epsilon.
+
+    Attributes
+    ----------
+    kind : str
+        The name of the kind in documents and configs.
+    schema : Schema
+        Columns, population and format of the file.
+    target : float
+        The requested epsilon.
+    accept : tuple of str
+        Names of accepted risks.
+    order : "permuted" or "as_in_file"
+        Order of the protected records.
+    part : Part or None
+        The part of the respondents that answers; None for all of them.
+    chosen_from : str
+        The information by which mechanisms were chosen.
+    made_by : str
+        Program and version.
+    """
+
+    kind: ClassVar[str]
+    protected_name: ClassVar[str] = "protected"
+    """Stem of the name of the protected file."""
+
+    schema: Schema
+    target: float
+    accept: tuple[str, ...]
+    order: Order
+    part: Part | None
+    chosen_from: Origin
+    made_by: str
+
+    @property
+    @abstractmethod
+    def epsilon(self) -> float:
+        """Exact epsilon of `unit`, rounded up; infinite if no finite epsilon is proved."""
+
+    @property
+    @abstractmethod
+    def unit(self) -> str:
+        """The unit of privacy of `epsilon`."""
+
+    @property
+    @abstractmethod
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """All guarantees; the first one states `epsilon`."""
+
+    @property
+    @abstractmethod
+    def not_covered(self) -> tuple[str, ...]:
+        """Disclosures that no epsilon counts, as sentences."""
+
+    @property
+    @abstractmethod
+    def risks(self) -> Mapping[str, str]:
+        """Risks of the plan by name, each with its reason; all must be accepted."""
+
+    @property
+    @abstractmethod
+    def passed(self) -> tuple[str, ...]:
+        """Names of the columns that are released without randomization."""
+
+    @abstractmethod
+    def randomize(
+        self, batches: Iterable[Portion], source: Chance, watch: Watch | None = None
+    ) -> Iterator[pa.Table]:
+        """Yield tables of the protected columns.
+
+        Parameters
+        ----------
+        batches : iterable of Portion
+            The records, in the order of the file.
+        source : Generator, SystemSource or KeyedDraws
+            Source of random numbers.
+        watch : callable, optional
+            Receives each batch; for the data owner's risk measures.
+        """
+
+    @abstractmethod
+    def responses(self, source: Any) -> Any:
+        """Return the protected records of a `source`, a path or a table, for estimation."""
+
+    @abstractmethod
+    def audit(self) -> "pd.DataFrame":
+        """Compare each stated epsilon with one that is computed independently.
+
+        Returns
+        -------
+        DataFrame
+            One row per claim: ``unit``, ``of``, ``claimed_epsilon``, ``exact_epsilon``,
+            ``shipped_epsilon``, ``kind``, ``shown_by``, ``holds``.
+        """
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields of the JSON document that belong to this kind alone."""
+
+    @classmethod
+    @abstractmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "Plan":
+        """Rebuild a plan from the whole JSON document `values`."""
