@@ -11,7 +11,7 @@ import pytest
 
 from deniable import Released
 from deniable.errors import DeniableError
-from deniable.plans import make_plan, verify_plan, write_plan
+from deniable.plans import Plan, make_plan, verify_plan, write_plan
 from deniable.plans.curator import clusters_from
 from deniable.release.planned import protect
 from deniable.schema import RecordsFile, Schema, schema_from
@@ -105,3 +105,25 @@ def test_a_cell_without_records_has_no_invariant_matrix() -> None:
     assert "invariant needs a record in every cell" in plan.why[1]
     with pytest.raises(DeniableError, match="region: invariant needs a record in every cell"):
         make_plan(schema, 4.0, mechanisms={"region": "invariant"}, data=data, accept=BY_DATA)
+
+
+@pytest.mark.parametrize(
+    "asked", [{"mechanism": "invariant"}, {"mechanisms": {"sex": "invariant"}}]
+)
+def test_an_invariant_matrix_is_refused_for_weighted_records(asked: dict[str, Any]) -> None:
+    """It keeps the frequencies of records, not those of the population that weights stand for."""
+    schema, table = survey()
+    values = schema.to_json()
+    table["w"] = 2.5
+
+    def plan_with(kind: str) -> Plan:
+        weighted = schema_from(
+            values | {"columns": [*values["columns"], {"name": "w", "kind": kind}]}
+        )
+        data = RecordsFile.open(pa.Table.from_pandas(table), weighted)
+        return make_plan(weighted, 4.0, data=data, accept=BY_DATA, **asked)
+
+    refused = "invariant: column 'w' is a weight.*Declare the column as left_out or choose another"
+    with pytest.raises(DeniableError, match=refused):
+        plan_with("weight")
+    assert plan_with("left_out").epsilon <= 4

@@ -8,7 +8,7 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.channels import refuse_bad_budget
-from deniable.errors import DeniableError, refuse_unknown
+from deniable.errors import DeniableError, refuse_unknown, shown
 from deniable.plans.blocks import Block, blocks_of
 from deniable.plans.choosing import BEST, INVARIANT, KINDS, Choice, Mechanism, choose
 from deniable.plans.curator import clusters_from
@@ -95,10 +95,8 @@ def make_plan(
         origin = "the data, by a curator"
         blocks = with_distributions(blocks, data)[0]
     kinds = _kinds(blocks, mechanism, mechanisms or {})
-    if INVARIANT in kinds and data is None:
-        raise DeniableError(
-            "invariant matrices are made from the records: give --data and --accept chosen_by_data"
-        )
+    if INVARIANT in kinds:
+        _refuse_invariant(schema, data)
     named = [any(name in (mechanisms or {}) for name in block.names) for block in blocks]
     shares = shares_of(blocks, kinds, epsilon, split, [tuple(table) for table in tables])
     choices = [
@@ -221,6 +219,21 @@ def with_distributions(blocks: Sequence[Block], data: RecordsFile) -> tuple[tupl
         raise DeniableError("the file has no record to choose by")
     pairs = zip(blocks, counts, strict=True)
     return tuple(replace(block, prior=count / records) for block, count in pairs), records
+
+
+def _refuse_invariant(schema: Schema, data: RecordsFile | None) -> None:
+    """Raise `DeniableError` if no invariant matrix can be made for the records of a `schema`."""
+    weights = [column.name for column in schema.columns if column.kind == "weight"]
+    if weights:
+        raise DeniableError(
+            f"mechanism {INVARIANT}: column {shown(weights[0])} is a weight, but invariant "
+            "matrices keep unweighted frequencies only. Declare the column as left_out or choose "
+            "another mechanism"
+        )
+    if data is None:
+        raise DeniableError(
+            "invariant matrices are made from the records: give --data and --accept chosen_by_data"
+        )
 
 
 def _kinds(
