@@ -334,6 +334,26 @@ def test_other_records_are_refused_where_a_release_is_published(tmp_path: Path) 
     assert content(tmp_path / "small" / "public") == first
 
 
+@pytest.mark.parametrize("lost", ["", "people/000001.json"], ids=["ledger", "entry"])
+def test_a_published_release_without_an_entry_is_refused(tmp_path: Path, lost: str) -> None:
+    """The totals of its ledger are too small until the ledger is restored."""
+    first = made("independent", tmp_path)
+    before, ledger = content(tmp_path), tmp_path / "ledger"
+    shutil.copytree(ledger, tmp_path / "copy")
+    if lost:
+        (ledger / lost).unlink()
+    else:
+        shutil.rmtree(ledger)
+    said = r"ledger: the ledger has no entry of release 'small' of population 'people'.*Restore the"
+    with pytest.raises(DeniableError, match=said):
+        made("independent", tmp_path)
+    assert ledger.exists() == bool(lost)
+    shutil.rmtree(ledger, ignore_errors=True)
+    (tmp_path / "copy").rename(ledger)
+    assert made("independent", tmp_path) == first
+    assert content(tmp_path) == before
+
+
 def test_without_the_digest_of_what_was_drawn_nothing_is_taken_as_published(
     tmp_path: Path,
 ) -> None:

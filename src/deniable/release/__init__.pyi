@@ -75,6 +75,7 @@ from .released import (
     folders_of as folders_of,
     shown_of as shown_of,
 )
+from .reserving import refuse_uncounted as refuse_uncounted
 from .settings import (
     NETWORK_FILES as NETWORK_FILES,
     AnyRelease as AnyRelease,

@@ -135,11 +135,11 @@ def make_release(
     DeniableError
         If it cannot be designed; is unsound and not accepted; has no consent; was begun with other
         records, another design or a key that is lost; or if what was published is not what was
-        made.
+        made, or has no entry in the ledger.
     """
     at = Path(folder)
     if (at / PUBLIC).exists():
-        hold_to_entry(ledger, release, source.records)
+        hold_to_entry(ledger, release, source.records, at / PUBLIC)
     elif (at / RECEIPT).exists():
         raise DeniableError(
             f"{at / PUBLIC}: release {release.name!r} was published there, and is gone; restore it "

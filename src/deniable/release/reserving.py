@@ -2,6 +2,7 @@
 
 import hashlib
 import warnings
+from pathlib import Path
 
 from deniable.errors import DeniableError
 from deniable.release.entries import Entry, canonical, counted_epsilon
@@ -49,11 +50,35 @@ def reserve(
     )
 
 
-def hold_to_entry(ledger: Ledger, release: AnyRelease, records: Records) -> None:
-    """Raise `DeniableError` if a published `release` is in its `ledger` with other `records`."""
+def refuse_uncounted(ledger: Ledger, release: AnyRelease, published: Path) -> Entry:
+    """Return the entry of a `release` in its `ledger`; the release is in a folder `published`.
+
+    Raises
+    ------
+    DeniableError
+        If the ledger has no such entry, as after a loss, so that its totals are too small.
+    """
     for entry in ledger.entries(str(release.population)):
-        if entry.release == release.name and entry.records != ledger.digests(records):
-            raise DeniableError(
-                f"release {release.name!r} was published from other records; give that of these "
-                "a new name, whose epsilon adds to the total"
-            )
+        if entry.release == release.name:
+            return entry
+    raise DeniableError(
+        f"{ledger.folder}: the ledger has no entry of release {release.name!r} of population "
+        f"{release.population!r}, which is published in {published}. Restore the ledger from a "
+        "copy, or name the ledger that has the entry"
+    )
+
+
+def hold_to_entry(ledger: Ledger, release: AnyRelease, records: Records, published: Path) -> None:
+    """Compare the `records` of a `release` that is `published` with its entry in the `ledger`.
+
+    Raises
+    ------
+    DeniableError
+        If the ledger has no entry of the release, or one of other records.
+    """
+    entry = refuse_uncounted(ledger, release, published)
+    if entry.records != ledger.digests(records):
+        raise DeniableError(
+            f"release {release.name!r} was published from other records; give that of these "
+            "a new name, whose epsilon adds to the total"
+        )

@@ -116,6 +116,25 @@ def test_what_is_given_again_is_not_drawn_again(tmp_path: Path) -> None:
         protect(file_of(tmp_path, seed=2), plan_of(), tmp_path / "made")
 
 
+def test_a_published_release_whose_ledger_is_lost_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the function and by the command; neither begins another ledger."""
+    file = file_of(tmp_path)
+    protect(file, plan_of(), tmp_path / "made")
+    (tmp_path / "ledger").rename(tmp_path / "copy")
+    said = "no entry of release 'made' of population 'people'"
+    with pytest.raises(DeniableError, match=f"{said}.*Restore the ledger from a copy"):
+        protect(file, plan_of(), tmp_path / "made")
+    write_plan(tmp_path / "plan.json", plan_of())
+    command = ["protect", str(file), str(tmp_path / "plan.json"), "--out", str(tmp_path / "made")]
+    assert main(command) == 2
+    assert f"{tmp_path / 'ledger'}: the ledger has {said}" in capsys.readouterr().err
+    assert not (tmp_path / "ledger").exists()
+    (tmp_path / "copy").rename(tmp_path / "ledger")
+    assert main(command) == 0
+
+
 def test_a_second_release_of_the_same_people_needs_consent(tmp_path: Path) -> None:
     file = file_of(tmp_path)
     protect(file, plan_of(), tmp_path / "first")

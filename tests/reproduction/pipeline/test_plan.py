@@ -13,7 +13,7 @@ from tests.datasets.colours import serving
 from deniable.channels import KeepOrReplace, write_channel
 from deniable.errors import ConfigError, DataError, DeniableError
 from deniable.files import write_json, write_text
-from deniable.release import release_from
+from deniable.release import Ledger, release_from
 
 from reproduction.pipeline.config import Config
 from reproduction.pipeline.plan import Plan
@@ -240,3 +240,21 @@ def test_what_is_published_and_damaged_is_named(
     values |= {"releases": [release], "data": {"source": "surrogate"}}
     with pytest.raises(DataError, match=r"^results/releases/own/public/release.json: damaged or"):
         Plan.prepare(values, root)
+
+
+def test_a_published_release_without_an_entry_is_refused_before_any_job(
+    values: dict[str, Any], root: Path
+) -> None:
+    """Its receipt is up to date, so no job would look into the ledger."""
+    release = {"name": "own", "data": "adult", "attributes": ["sex"], "mechanism": "rr_joint"}
+    release |= {"matrix": "keep", "p": 0.5, "rehearsal": False, "population": "people"}
+    published = {"rehearsal": False, "parameters": release_from(release).stated()}
+    write_json(root / "results" / "releases" / "own" / "public" / "release.json", published)
+    values |= {"releases": [release], "data": {"source": "surrogate"}}
+    said = r"^ledger: the ledger has no entry of release 'own' .*own/public\. Restore the ledger"
+    with pytest.raises(DeniableError, match=said):
+        Plan.prepare(values, root)
+    assert not (root / "ledger").exists()
+    ledger = Ledger("ledger")
+    ledger.reserve("people", "own", "6f1a", ledger.digests({"sex": ["f", "m"]}), 1)
+    assert Plan.prepare(values, root).released()

@@ -20,9 +20,11 @@ from deniable.release import (
     RECEIPT,
     AnyRelease,
     Lane,
+    Ledger,
     PlannedRelease,
     Step,
     refuse_real,
+    refuse_uncounted,
 )
 
 from reproduction.papers import ANALYSES, AUDITED, FIGURES, STUDIES, TABLES
@@ -373,18 +375,17 @@ def _refuse_second_draw(config: Config) -> None:
     """
     for release in config.releases:
         folder = RELEASES / release.name
+        file = folder / PUBLIC / "release.json"
         if release.rehearsal:
             refuse_real(release.name, folder)
-        published = folder / PUBLIC
-        if release.rehearsal or not (published / "release.json").exists():
+        if release.rehearsal or not file.exists():
             continue
         try:
-            drawn = read_json(published / "release.json")
+            drawn = read_json(file)
             rehearsed, parameters = drawn["rehearsal"], drawn["parameters"]
         except (ValueError, LookupError, TypeError):
             raise DataError(
-                f"{published / 'release.json'}: damaged or edited since it was published; restore "
-                "it from a copy"
+                f"{file}: damaged or edited since it was published; restore it from a copy"
             ) from None
         if rehearsed:
             raise ConfigError(
@@ -393,7 +394,7 @@ def _refuse_second_draw(config: Config) -> None:
             )
         if parameters != release.stated():
             raise ConfigError(
-                f"release {release.name!r} is in {published} already, with other "
-                "settings; a second draw from the same records adds to what the first one tells. "
-                "Give this one a new name"
+                f"release {release.name!r} is in {file.parent} already, with other settings; a "
+                "second draw adds to what the first one tells. Give this one a new name"
             )
+        refuse_uncounted(Ledger(config.ledger), release, file.parent)

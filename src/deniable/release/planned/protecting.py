@@ -8,11 +8,13 @@ from typing import Any
 from deniable.errors import DeniableError, shown
 from deniable.plans import Plan
 from deniable.release import (
+    PUBLIC,
     KeyPlace,
     Ledger,
     PlannedRelease,
     Source,
     make_release,
+    refuse_uncounted,
 )
 from deniable.release.planned.records import OwnRecords, Progress, silent
 from deniable.release.planned.risk import Risk
@@ -70,6 +72,8 @@ def protect(
         raise DeniableError(f"{at}: a file is there already; name another folder for the release")
     release = planned_release(plan, name or at.resolve().name, keys, consent)
     counted = Ledger(ledger if ledger is not None else at.resolve().parent / LEDGER)
+    if (at / PUBLIC).exists():  # before a ledger that is lost gets a new key
+        refuse_uncounted(counted, release, at / PUBLIC)
     own = RecordsFile.open(source, plan.schema, passed=plan.passed)
     key = counted.key() if counted.folder.exists() else new_key()
     records = OwnRecords(own, plan, key, progress)
