@@ -18,7 +18,7 @@ from deniable.release import Ledger, release_from
 from reproduction.pipeline.config import Config
 from reproduction.pipeline.plan import Plan
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def committed() -> dict[str, Any]:
@@ -168,12 +168,19 @@ def test_a_release_by_files_of_matrices_is_the_same_wherever_these_lie(
     described = {"rehearsal": False, "parameters": parameters}
     write_json(root / "results" / "releases" / "own" / "public" / "release.json", described)
     values |= {"releases": [release], "data": {"source": "surrogate"}}
+    count("own")
     plan = Plan.prepare(values, root)
     assert plan.released() == ["results/releases/own/private/receipt.json"]
     assert plan.made_from("own")["matrices"] == ["one/sex.csv"]
     release["matrix"]["files"]["sex"] = "other.csv"
     with pytest.raises(ConfigError, match=r"'own' is in results/releases/own/public already"):
         Plan.prepare(values, root)
+
+
+def count(release: str) -> None:
+    """Enter a release of people in the ledger of the run."""
+    ledger = Ledger("ledger")
+    ledger.reserve("people", release, "6f1a", ledger.digests({"sex": ["f", "m"]}), 1)
 
 
 def joint(name: str, population: str = "") -> dict[str, Any]:
@@ -255,6 +262,5 @@ def test_a_published_release_without_an_entry_is_refused_before_any_job(
     with pytest.raises(DeniableError, match=said):
         Plan.prepare(values, root)
     assert not (root / "ledger").exists()
-    ledger = Ledger("ledger")
-    ledger.reserve("people", "own", "6f1a", ledger.digests({"sex": ["f", "m"]}), 1)
+    count("own")
     assert Plan.prepare(values, root).released()
