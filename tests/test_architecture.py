@@ -28,7 +28,9 @@ LAYERS = (
     ("estimation", "privacy", "design.programs"),
     ("contingency", "idp", "randomized_response", "rrba", "study"),
     ("idp.audit", "design"),
-    ("pram", "plans"),
+    ("pram",),
+    ("responses",),
+    ("plans",),
     ("release",),
     (
         "release.categorical",

@@ -6,16 +6,15 @@ from typing import Any
 import pandas as pd
 
 from deniable.analysis.answers import Asked
-from deniable.analysis.protected import Counted, Portion
-from deniable.analysis.tables import Table
 from deniable.errors import DataError, DeniableError
 from deniable.estimation import CONFIDENCE
 from deniable.records import Domain
 from deniable.release import MaskingPlan
 from deniable.release.numeric import HISTOGRAMS, SHARE, estimate_numbers
+from deniable.responses import Batch, Counted, Responses, Table
 
 
-class Masked:
+class Masked(Responses):
     """The masked numbers of records.
 
     Parameters
@@ -117,7 +116,7 @@ class Masked:
         self.table([name for table in tables for name in table.names])
         return []
 
-    def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[Portion]:
+    def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[Batch]:
         """Raise `DeniableError`, as `table`: there are no reports of `names`, nor a `weight`."""
         self.table(list(names))
         return iter(())
