@@ -28,9 +28,7 @@ LAYERS = (
     ("estimation", "privacy", "design.programs"),
     ("contingency", "idp", "randomized_response", "rrba", "study"),
     ("idp.audit", "design"),
-    ("pram",),
-    ("responses",),
-    ("plans",),
+    ("pram", "plans"),
     ("release",),
     (
         "release.categorical",

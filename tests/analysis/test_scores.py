@@ -9,12 +9,11 @@ import scipy
 from tests.analysis.public_folders import survey_plan, survey_truth
 
 import deniable
-from deniable.analysis import Released, independence
+from deniable.analysis import Released, independence, tables
 from deniable.channels import KeepOrReplace, SubsetSelection
 from deniable.plans import Plan
 from deniable.randomized_response import Protocol
 from deniable.records import Attribute, Domain
-from deniable.responses import tables
 
 SIZES = {"a": 3, "b": 4, "c": 2}
 
@@ -49,7 +48,7 @@ def test_a_table_by_scores_is_that_by_counts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     by_counts = released.table(names, weight=weight, target=target)
-    monkeypatch.setattr(tables, "MAX_CELLS", 1)
+    monkeypatch.setattr(tables, "MOST_CELLS", 1)
     by_scores = released.table(names, weight=weight, target=target)
     pd.testing.assert_frame_equal(by_scores[names], by_counts[names])
     errors = by_counts["standard_error"].to_numpy()
@@ -122,7 +121,7 @@ def test_by_scores_of_subsets_it_is_nearly_raos(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_large_channels_are_estimated_and_tested(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "MAX_CELLS", 1 << 15)
+    monkeypatch.setattr(tables, "MOST_CELLS", 1 << 15)
     sizes = {"region": 17, "trust": 12}
     plan = plan_of_sizes(sizes, 1.5, square=False)
     assert [channel.reports for channel in plan.protocol.channels] == [680, 66]
@@ -154,7 +153,7 @@ def test_intervals_by_scores_cover(target: str, monkeypatch: pytest.MonkeyPatch)
     """Of 300 samples of 12 cells; the mean rate of 12 has a standard error below .006."""
     sizes = {"a": 4, "b": 3}
     plan = plan_of_sizes(sizes, 2.0, square=False)
-    monkeypatch.setattr(tables, "MAX_CELLS", 1)
+    monkeypatch.setattr(tables, "MOST_CELLS", 1)
     held = []
     for seed in range(300):
         generator = np.random.default_rng(seed)

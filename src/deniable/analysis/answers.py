@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from deniable.analysis.protected import Counted
+from deniable.analysis.tables import Table
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, SquareWave, SquareWaveOrMissing, Target
 from deniable.errors import DeniableError, refuse_unknown
@@ -21,7 +23,6 @@ from deniable.estimation import (
     weighted_intervals,
 )
 from deniable.records import Attribute, Domain
-from deniable.responses import Counted, Table
 from deniable.schema import MISSING, Column
 
 TARGETS: tuple[Target, ...] = ("population", "file")

@@ -7,19 +7,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from deniable.analysis.protected import Counted, Portion
+from deniable.analysis.tables import Side, Table, cells_of
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, DenseChannel
 from deniable.errors import DataError, DeniableError, shown
 from deniable.records import Attribute, Domain
 from deniable.release import CollectionPlan
 from deniable.release.collection import Answers, answers_of
-from deniable.responses import Batch, Counted, Responses, Side, Table, cells_of
 from deniable.rrba import Combination, table_channel
 
 NEEDED = ("attributes", "block", "categories", "p", "fake", "reports")
 
 
-class Collected(Responses):
+class Collected:
     """The answers of a collection.
 
     Parameters
@@ -138,6 +139,6 @@ class Collected(Responses):
         found = [self._counted[table.names] for table in tables]
         return [Counted(counts, int(counts.sum())) for counts in found]
 
-    def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[Batch]:
+    def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[Portion]:
         """Raise `DeniableError`: there are no records of these `names`, nor a `weight`."""
         raise DeniableError("RRBA collects tables, and no records; ask for a smaller table")

@@ -6,15 +6,16 @@ from typing import Any
 import pandas as pd
 
 from deniable.analysis.answers import Asked
+from deniable.analysis.protected import Counted, Portion
+from deniable.analysis.tables import Table
 from deniable.errors import DataError, DeniableError
 from deniable.estimation import CONFIDENCE
 from deniable.records import Domain
 from deniable.release import MaskingPlan
 from deniable.release.numeric import HISTOGRAMS, SHARE, estimate_numbers
-from deniable.responses import Batch, Counted, Responses, Table
 
 
-class Masked(Responses):
+class Masked:
     """The masked numbers of records.
 
     Parameters
@@ -116,7 +117,7 @@ class Masked(Responses):
         self.table([name for table in tables for name in table.names])
         return []
 
-    def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[Batch]:
+    def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[Portion]:
         """Raise `DeniableError`, as `table`: there are no reports of `names`, nor a `weight`."""
         self.table(list(names))
         return iter(())

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 
 from deniable.analysis.answers import Asked, consistent, intervals_of
+from deniable.analysis.protected import Counted
+from deniable.analysis.tables import Table
 from deniable.arrays import Flags, Floats
 from deniable.channels import Channel
 from deniable.errors import DeniableError
-from deniable.responses import Counted, Table
 from deniable.schema import Column
 
 SHARES: tuple[float, ...] = (0.25, 0.5, 0.75)

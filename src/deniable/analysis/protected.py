@@ -2,20 +2,21 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from deniable.analysis.strata import table_within_strata
-from deniable.arrays import Codes, Floats
+from deniable.analysis.tables import Table
+from deniable.arrays import Codes, Counts, Floats
 from deniable.errors import DataError, shown
 from deniable.estimation import WeightedCounts
 from deniable.plans import Plan, reported_columns
 from deniable.records import Domain, shortened
 from deniable.release import StratifiedPlan
-from deniable.responses import Batch, Counted, Responses, Table
 from deniable.schema import Faults, open_source, weights_of
 
 KINDS = ("csv", "parquet", "arrow")
@@ -23,7 +24,50 @@ WEIGHTS = (1e-100, 1e100)
 """The least and the largest weight above 0, whose squares can be added up."""
 
 
-class Protected(Responses):
+@dataclass(frozen=True)
+class Portion:
+    """Some records: `codes` of reports by column, `weights` if asked for, of shape (records,)."""
+
+    codes: dict[str, Codes]
+    weights: Floats | None
+
+    def joint(self, reports: Domain) -> Codes:
+        """Return the codes of cells of some columns of `reports`."""
+        if len(reports) == 1:
+            return self.codes[reports.names[0]]
+        columns = tuple(self.codes[name].astype(np.intp) for name in reports.names)
+        return np.ravel_multi_index(columns, reports.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """The reports of some columns, counted: records as one each, or by their weights.
+
+    Attributes
+    ----------
+    counts : shape (reports,)
+        By weights: of as many records as would do with equal ones (`WeightedCounts.effective`).
+    records : int, >= 1
+        Those of weight 0 are left out.
+    weighted : WeightedCounts, of one stratum, or None
+    """
+
+    counts: Counts | Floats
+    records: int
+    weighted: WeightedCounts | None = None
+
+
+class Source(Protocol):
+    """What tables are estimated from: reports that can be counted, and perhaps read."""
+
+    def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
+        """Return `tables` of reports counted, each flat; by a `weight`, if there are any."""
+
+    def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[Portion]:
+        """Yield records with columns of these `names`, and of a `weight`."""
+
+
+class Protected:
     """The records that were released.
 
     Parameters
@@ -81,12 +125,6 @@ class Protected(Responses):
             )
         return cls(folder / f"protected.{there[0]}", plan)
 
-    @property
-    def records(self) -> int:
-        """Number of records in the file."""
-        first = self._plan.protocol.domain.names[:1]
-        return self.count([self.table(first).reports])[0].records
-
     def table(self, names: Sequence[str]) -> Table:
         """Return the table of some columns by their `names`, as it can be estimated."""
         if isinstance(self._plan, Plan):
@@ -121,7 +159,7 @@ class Protected(Responses):
         weighted = [WeightedCounts(sums[:1], sums[1:], number) for sums in found]
         return [Counted(each.effective, records, each) for each in weighted]
 
-    def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[Batch]:
+    def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[Portion]:
         """Yield portions of the file, with columns `names` of reports, of records that count.
 
         With a column of weights, `weight`, these are the ones of positive weight: others tell
@@ -150,7 +188,7 @@ class Protected(Responses):
                 counts = weights > 0
                 codes = {name: column[counts] for name, column in codes.items()}
                 weights = weights[counts]
-            yield Batch(codes, weights)
+            yield Portion(codes, weights)
             records += batch.num_rows if weights is None else weights.size
         faults.raise_if_any()
         if not records:

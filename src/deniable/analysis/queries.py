@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 
 from deniable.analysis.answers import Asked, columns_of, consistent, intervals_of
+from deniable.analysis.protected import Source
 from deniable.analysis.scores import Scores, by_scores
+from deniable.analysis.tables import Side, Table, cells_of
 from deniable.arrays import Flags, Floats
 from deniable.errors import DeniableError
 from deniable.records import Attribute
-from deniable.responses import Responses, Side, Table, cells_of
 from deniable.schema import MISSING, Column, Schema
 
 Query = Mapping[str, Any] | str
@@ -144,7 +145,7 @@ def _code(column: Column, attribute: Attribute, value: str, *, exact: bool) -> f
 def answered(
     conditions: Mapping[str, Flags],
     table: Table,
-    protected: Responses,
+    protected: Source,
     weight: str | None,
     asked: Asked,
 ) -> pd.DataFrame:

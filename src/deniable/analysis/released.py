@@ -17,6 +17,7 @@ from deniable.analysis.queries import Query, answered, parsed_query
 from deniable.analysis.reading import opened
 from deniable.analysis.scores import scored
 from deniable.analysis.synthesis import synthetic_records
+from deniable.analysis.tables import Table
 from deniable.analysis.weights import adjusted, adjusted_within_strata
 from deniable.channels import Target
 from deniable.errors import DeniableError
@@ -24,7 +25,6 @@ from deniable.estimation import CONFIDENCE
 from deniable.plans import Plan
 from deniable.records import Domain
 from deniable.release import AnyPlan, CollectionPlan, MaskingPlan, StratifiedPlan
-from deniable.responses import Table
 
 Names = Sequence[str] | str
 """Columns, or one of them."""
@@ -77,7 +77,9 @@ class Released:
     @cached_property
     def records(self) -> int:
         """Number of protected records, or of clients that answered."""
-        return self._protected.records
+        if not isinstance(self._protected, Protected):
+            return self._protected.records
+        return self._protected.count([self._table(self.domain.names[:1]).reports])[0].records
 
     def margins(
         self,

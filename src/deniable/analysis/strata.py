@@ -5,10 +5,10 @@ from itertools import product
 
 import numpy as np
 
+from deniable.analysis.tables import MOST_ENTRIES, Side, Table
 from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import DeniableError, SingularChannelError
 from deniable.pram import StratifiedProtocol
-from deniable.responses import MAX_ENTRIES, Side, Table
 
 
 def table_within_strata(protocol: StratifiedProtocol, names: Sequence[str]) -> Table:
@@ -39,10 +39,10 @@ def table_within_strata(protocol: StratifiedProtocol, names: Sequence[str]) -> T
     randomized = [name for block in blocks for name in block]
     cells = protocol.domain.project([*protocol.strata, *randomized])
     inner = protocol.domain.project(randomized).size
-    if cells.size**2 > MAX_ENTRIES:
+    if cells.size**2 > MOST_ENTRIES:
         raise DeniableError(
             f"the table of {', '.join(domain.names)} within strata is over {cells.size:,} cells, "
-            f"a matrix of more than {MAX_ENTRIES:,} entries; name fewer columns"
+            f"a matrix of more than {MOST_ENTRIES:,} entries; name fewer columns"
         )
     entries = np.eye(cells.size)
     known = (protocol.domain[name].categories for name in protocol.strata)

@@ -6,9 +6,9 @@ import pyarrow as pa
 
 from deniable.analysis.answers import consistent
 from deniable.analysis.protected import Protected
+from deniable.analysis.tables import Table
 from deniable.plans import Plan
 from deniable.randomized_response import synthesize
-from deniable.responses import Table
 from deniable.schema import MISSING, type_named
 
 

@@ -5,13 +5,13 @@ import pandas as pd
 
 from deniable.analysis.answers import consistent
 from deniable.analysis.protected import Protected
+from deniable.analysis.tables import Table
 from deniable.errors import DeniableError
 from deniable.plans import Plan
 from deniable.randomized_response import adjust, reports_categories
 from deniable.records import Microdata
 from deniable.release import StratifiedPlan
 from deniable.release.categorical import adjust_reports, estimate
-from deniable.responses import Table
 
 
 def adjusted(plan: Plan, protected: Protected) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Tables of any attributes, and the channels that their randomized values came through."""
+"""Tables of any attributes, as what went through a product of the channels of their clusters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from deniable.errors import DeniableError, SingularChannelError
 from deniable.randomized_response import Protocol, reports_categories
 from deniable.records import Domain
 
-MAX_CELLS = 1 << 20
+MOST_CELLS = 1 << 20
 """Cells of a table, of its reports too, that are counted at once."""
-MAX_SCORED = 1 << 16
+MOST_SCORED = 1 << 16
 """Cells of a table of which each report says something by itself."""
-MAX_ENTRIES = 1 << 24
+MOST_ENTRIES = 1 << 24
 """Of a matrix that leads from the reports of a cluster to a table of some of its attributes."""
-LUMPING_TOLERANCE = 1e-9
+LUMPED = 1e-9
 """By how much probabilities may differ that are the same but for rounding."""
 
 
@@ -66,9 +66,7 @@ def _alone(channel: Channel, cluster: Domain, names: tuple[str, ...]) -> Channel
         return None
     sums = channel.matrix() @ np.eye(margin.size)[cells]
     entries = sums[np.unique(cells, return_index=True)[1]]
-    return (
-        DenseChannel(entries) if np.abs(sums - entries[cells]).max() <= LUMPING_TOLERANCE else None
-    )
+    return DenseChannel(entries) if np.abs(sums - entries[cells]).max() <= LUMPED else None
 
 
 def cells_of(domain: Domain, margin: Domain) -> Positions:
@@ -142,7 +140,7 @@ class Table:
         """Whether its reports can be counted together, as not too many."""
         most = max(self.cells.size, self.reports.size)
         entries = 0 if self.whole else self.domain.size * most
-        return most <= MAX_CELLS and entries <= MAX_ENTRIES
+        return most <= MOST_CELLS and entries <= MOST_ENTRIES
 
     @property
     def parts(self) -> tuple[Domain, ...]:
@@ -166,12 +164,12 @@ class Table:
             for part, side in zip(self.parts, self.sides, strict=True)
         )
         names = ", ".join(self.domain.names)
-        if self.domain.size > MAX_SCORED:
-            fault = f"has {self.domain.size:,} cells; at most {MAX_SCORED:,} are estimated at once"
-        elif entries > MAX_ENTRIES:
+        if self.domain.size > MOST_SCORED:
+            fault = f"has {self.domain.size:,} cells; at most {MOST_SCORED:,} are estimated at once"
+        elif entries > MOST_ENTRIES:
             fault = (
                 f"is a part of clusters so large that it takes a matrix of {entries:,} entries, of "
-                f"which there may be {MAX_ENTRIES:,}"
+                f"which there may be {MOST_ENTRIES:,}"
             )
         else:
             return
