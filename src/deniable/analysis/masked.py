@@ -1,8 +1,10 @@
 """Numbers that were masked by noise: what can be estimated of them, and what cannot."""
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from deniable.analysis.answers import Asked
@@ -10,9 +12,10 @@ from deniable.analysis.protected import Counted, Portion
 from deniable.analysis.tables import Table
 from deniable.errors import DataError, DeniableError
 from deniable.estimation import CONFIDENCE
+from deniable.idp import SHARE, estimate_numbers
 from deniable.records import Domain
 from deniable.release import MaskingPlan
-from deniable.release.numeric import HISTOGRAMS, SHARE, estimate_numbers
+from deniable.release.numeric import HISTOGRAMS
 
 
 class Masked:
@@ -83,8 +86,9 @@ class Masked:
                 f"masked numbers have intervals for these very records, at {CONFIDENCE:g}: ask for "
                 f"the target 'file', not {asked.target!r} at {asked.confidence:g}"
             )
-        plan = self._plan
-        found = estimate_numbers(plan.settings, plan.domains, self._data, tuple(quantiles))
+        text = self._data.marks.get(HISTOGRAMS)
+        counts = None if text is None else np.array(json.loads(text), dtype=np.int64)
+        found = estimate_numbers(self._plan.mechanism, self._data, counts, tuple(quantiles))
         found = found[found["statistic"] != SHARE]
         if names is not None:
             found = found[found["attribute"].isin(list(names))]

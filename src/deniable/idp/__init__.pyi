@@ -1,3 +1,20 @@
+from .estimates import (
+    DEVIATION as DEVIATION,
+    MEAN as MEAN,
+    QUANTILES as QUANTILES,
+    SHARE as SHARE,
+    estimate_numbers as estimate_numbers,
+    statistics as statistics,
+)
+from .mechanism import (
+    DEFAULT_BINS as DEFAULT_BINS,
+    HISTOGRAMS as HISTOGRAMS,
+    Domains as Domains,
+    NumericMechanism as NumericMechanism,
+    NumericMethod as NumericMethod,
+    domains_by_factor as domains_by_factor,
+    refuse_bad_parameters as refuse_bad_parameters,
+)
 from .methods import (
     METHODS as METHODS,
     Masking as Masking,
@@ -8,6 +25,7 @@ from .methods import (
     split_budget as split_budget,
 )
 from .microaggregation import Ranking as Ranking, microaggregate as microaggregate
+from .protection import class_codes as class_codes, protect_numbers as protect_numbers
 from .true_dp import (
     TABLE_DISTANCE as TABLE_DISTANCE,
     NaiveBayes as NaiveBayes,

@@ -15,6 +15,7 @@ from tests.reproduction.papers.rrba import tables as rrba_tables
 from deniable.datasets.resolve import Source
 from deniable.display.style import STYLE, canvas
 from deniable.files import write_json, write_table, write_text
+from deniable.idp.audit import compare_estimates, measure_utility
 from deniable.pram.protocol import StratifiedProtocol
 from deniable.randomized_response.assessment_audit import audit_assessments, risk_table
 from deniable.randomized_response.audit import (
@@ -47,7 +48,6 @@ from deniable.release.collection.check import check_collection
 from deniable.release.collection.estimates import estimate_tables, fit_in_two_steps, make_consistent
 from deniable.release.collection.independence import independence_tests
 from deniable.release.numeric import design as release_numeric
-from deniable.release.numeric.check import check_numbers, measure_utility
 from deniable.release.numeric.estimates import estimate_numbers
 from deniable.release.numeric.promises import (
     audit_numeric_release,
@@ -409,6 +409,7 @@ def write_numeric_release(folder: Path, **settings: Any) -> list[str]:
     data = NumericMicrodata(NUMBERS, values, "size", ("small", "large"), labels)
     stated = release_numeric.domains(chosen, data, dict.fromkeys(NUMBERS, (0, 20)))
     noise = KeyedNoise(KEY.draws(place.name))
+    mechanism = release_numeric.mechanism_of(chosen, stated)
     protected = release_numeric.protect(chosen, stated, data, noise, drawn)
     audit = audit_numeric_release(chosen, stated, data)
     estimates = estimate_numbers(chosen, stated, protected)
@@ -417,8 +418,8 @@ def write_numeric_release(folder: Path, **settings: Any) -> list[str]:
     tables = {
         "private/audit": audit,
         "public/estimates": estimates,
-        "private/check": check_numbers(chosen, stated, data, estimates, drawn, redraws=2),
-        "private/utility": measure_utility(chosen, data, protected, 1),
+        "private/check": compare_estimates(mechanism, data, estimates, drawn, redraws=2),
+        "private/utility": measure_utility(mechanism, data, protected, 1),
     }
     for name, table in tables.items():
         write_table(place / f"{name}.csv", table)

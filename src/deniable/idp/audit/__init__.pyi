@@ -8,7 +8,22 @@ from .attack import (
     told_beyond_means as told_beyond_means,
 )
 from .certificates import certificate as certificate
+from .comparison import (
+    compare_estimates as compare_estimates,
+    measure_utility as measure_utility,
+)
 from .linkage import Linkage as Linkage, link_records as link_records
+from .promises import (
+    CENTROID as CENTROID,
+    CENTROIDS as CENTROIDS,
+    RECORD as RECORD,
+    Verdict as Verdict,
+    audit_numbers as audit_numbers,
+    definition as definition,
+    exact_epsilons as exact_epsilons,
+    proved_epsilon as proved_epsilon,
+    verdicts as verdicts,
+)
 from .report import (
     ALL as ALL,
     ANEW as ANEW,

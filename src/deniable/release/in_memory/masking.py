@@ -11,10 +11,11 @@ import pandas as pd
 from pydantic import ValidationError
 
 from deniable.errors import DataError, DeniableError
-from deniable.idp import Method
+from deniable.idp import Domains, Method, NumericMechanism
+from deniable.idp.audit import definition, proved_epsilon
 from deniable.records import NumericMicrodata
 from deniable.release import HistogramRelease, IdpRelease, NumericRelease
-from deniable.release.numeric import HISTOGRAMS, Domains, definition, protect, proved_epsilon
+from deniable.release.numeric import HISTOGRAMS, mechanism_of, protect
 from deniable.sampling import KeyedDraws, KeyedNoise, generator_for
 from deniable.validation import fault_lines
 
@@ -102,14 +103,19 @@ class MaskingPlan:
         return Domains(tuple(self.bounds), ends[:, 0], ends[:, 1])
 
     @property
+    def mechanism(self) -> NumericMechanism:
+        """The mechanism with its parameters."""
+        return mechanism_of(self.settings, self.domains)
+
+    @property
     def definition(self) -> str:
         """What the epsilon that was asked for is claimed to be of."""
-        return definition(self.settings)
+        return definition(self.mechanism)
 
     @property
     def epsilon(self) -> float:
         """Epsilon of differential privacy that is proved of `unit`, rounded up, or infinite."""
-        proved = proved_epsilon(self.settings, self.domains)
+        proved = proved_epsilon(self.mechanism)
         return math.inf if isinstance(proved, str) else proved
 
     @property

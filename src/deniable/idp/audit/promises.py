@@ -1,0 +1,201 @@
+"""The claims about a mechanism for numeric records, and the claims that hold for all files.
+
+`verdicts` follow from the mechanism and its parameters, and can be published. `audit_numbers`
+computes losses on the original records, and its rows for centroids are confidential.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from deniable.channels import rounded_up
+from deniable.idp import TABLE_DISTANCE, NumericMechanism, Ranking, split_budget
+from deniable.idp.audit.report import (
+    ALL,
+    AS_IT_RUNS,
+    FROZEN,
+    AuditedFile,
+    as_table,
+    audit_file,
+    holds,
+)
+from deniable.records import NumericMicrodata
+
+INFINITE = "infinite"
+BOTH = f"{FROZEN}, {AS_IT_RUNS}"
+CENTROID, CENTROIDS, RECORD = "one centroid", "all centroids of an attribute", "the records"
+
+COUNTS = (
+    "a record changes two counts of each histogram by 1, the noise is scaled for that change, and "
+    "neither noise nor bins depend on the records; everything else is made from the noisy counts"
+)
+WIDTHS = "each value has its own noise, scaled for the whole width of its domain"
+SMALL_MOVES = (
+    "another value for one record moves the sums of all clusters together by at most the width of "
+    "the domain (in real numbers; rounding of centroids is not counted)"
+)
+SENSITIVITY = "a centroid changes by at most the sensitivity of Propositions 2 and 3"
+SHIFTS = (
+    "clusters are cut from the sorted values: if a record changes its rank, a value shifts in "
+    "every cluster between the two ranks, and the losses of these clusters add up"
+)
+SCALES = {
+    "idp_ls": "the noise scale depends on the cluster's values, and outputs reveal the scale",
+    "idp_cbls": "the noise scale depends on the cluster's values, and outputs reveal the scale; "
+    "a cluster of equal values is released without noise",
+}
+PARTITION = (
+    "all records of a cluster have one value, so the file shows which records share a cluster; "
+    "another value for one record changes the clusters with certainty"
+)
+LARGEST_VALUES = (
+    "domains end at a multiple of the largest value, and clipped values show the end of the domain"
+)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a claimed epsilon holds for every file.
+
+    Attributes
+    ----------
+    what : str
+        The released object: one centroid, all centroids of an attribute, or the records.
+    reading : str
+        The interpretation of Definition 3: scale frozen, as it runs, or both.
+    claimed_epsilon : float
+    holds : bool
+    proved_epsilon : float, "infinite" or None
+        For all files; None if it depends on the records.
+    why : str
+    """
+
+    what: str
+    reading: str
+    claimed_epsilon: float
+    holds: bool
+    proved_epsilon: float | str | None
+    why: str
+
+
+def exact_epsilons(mechanism: NumericMechanism) -> list[Fraction]:
+    """Return the exact epsilon of each attribute, for ``dp`` and histograms.
+
+    It is the ratio of the largest change to the noise scale as the floating-point number in use.
+    """
+    widths = mechanism.domains.widths
+    budgets = split_budget(mechanism.epsilon, len(widths))
+    distances = np.full(len(widths), float(TABLE_DISTANCE)) if mechanism.by_histograms else widths
+    pairs = zip(distances.tolist(), (distances / budgets).tolist(), strict=True)
+    return [Fraction(distance) / Fraction(scale) for distance, scale in pairs]
+
+
+def proved_epsilon(mechanism: NumericMechanism) -> float | str:
+    """Return the proved epsilon of the released records, rounded up, or "infinite"."""
+    if mechanism.k is not None or not mechanism.public_domains:
+        return INFINITE
+    return rounded_up(sum(exact_epsilons(mechanism), Fraction(0)))
+
+
+def verdicts(mechanism: NumericMechanism) -> list[Verdict]:
+    """Return the claims that hold and the claims that fail for all files in the domains.
+
+    Claims about clusters are for files of two clusters or more.
+    """
+    epsilon, method = mechanism.epsilon, mechanism.method
+    share = epsilon / len(mechanism.domains.names)
+    partition = Verdict(RECORD, BOTH, epsilon, False, INFINITE, PARTITION)
+    if mechanism.k is None:
+        exact = rounded_up(sum(exact_epsilons(mechanism), Fraction(0)))
+        why = COUNTS if mechanism.by_histograms else WIDTHS
+        found = [Verdict(RECORD, BOTH, epsilon, True, exact, why)]
+    elif method == "dp_um":
+        found = [Verdict(CENTROIDS, BOTH, share, True, share, SMALL_MOVES), partition]
+    else:
+        found = [
+            Verdict(CENTROID, FROZEN, share, True, share, SENSITIVITY),
+            Verdict(CENTROIDS, FROZEN, share, False, None, SHIFTS),
+            Verdict(CENTROIDS, AS_IT_RUNS, share, False, None, SCALES[method]),
+            partition,
+        ]
+    if mechanism.public_domains:
+        return found
+    # If domains depend on the records, no claim holds for the algorithm as it runs.
+    held = [replace(each, reading=FROZEN) if each.holds else each for each in found]
+    return [*held, Verdict(RECORD, AS_IT_RUNS, epsilon, False, INFINITE, LARGEST_VALUES)]
+
+
+def definition(mechanism: NumericMechanism) -> str:
+    """Return the privacy definition of the claimed epsilon."""
+    if mechanism.k is None:
+        return "differential privacy"
+    if mechanism.method == "dp_um":
+        return "differential privacy by parallel composition over clusters ([idp], section 3.1)"
+    return "individual differential privacy ([idp], Definition 3)"
+
+
+def audit_numbers(
+    mechanism: NumericMechanism, data: NumericMicrodata, dataset: str
+) -> pd.DataFrame:
+    """Return claimed and exact epsilons on the original records.
+
+    Parameters
+    ----------
+    mechanism : NumericMechanism
+    data : NumericMicrodata
+        The original records.
+    dataset : str
+        Its name in the table.
+
+    Returns
+    -------
+    DataFrame
+        The columns `deniable.idp.audit.report.COLUMNS`, and ``without_noise``: the proportion of
+        centroids that are released without noise. Rows of histograms depend on no record; all
+        others are confidential.
+    """
+    if mechanism.by_histograms:
+        return as_table(list(_of_histograms(mechanism, dataset))).assign(without_noise=0.0)
+    masked, domains = mechanism.masking_of(data), mechanism.domains
+    factor = np.nan if mechanism.domain_factor is None else mechanism.domain_factor
+    ranking = Ranking.of(domains.inner(data.values))
+    file = AuditedFile(dataset, domains.names, ranking, domains.widths, factor)
+    table = audit_file(file, [mechanism.k or 1], [mechanism.epsilon], [mechanism.formed_of])
+    if mechanism.public_domains:
+        table = table[table["domain"] == "public"].reset_index(drop=True)
+    return table.assign(without_noise=float(np.mean(masked.scales == 0)))
+
+
+def _of_histograms(mechanism: NumericMechanism, dataset: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of noisy histograms, which some neighbours of every file attain."""
+    exact = exact_epsilons(mechanism)
+    worst = max(range(len(exact)), key=exact.__getitem__)
+    name, budget = mechanism.domains.names[worst], mechanism.epsilon / len(exact)
+    found = (
+        ("attribute", budget, exact[worst], name),
+        ("record", mechanism.epsilon, sum(exact, Fraction(0)), ALL),
+    )
+    for reading in (FROZEN, AS_IT_RUNS):
+        for unit, claimed, epsilon, attribute in found:
+            spent = rounded_up(epsilon)
+            yield {
+                "dataset": dataset,
+                "method": "numeric_dp",
+                "reading": reading,
+                "unit": unit,
+                "claimed_epsilon": claimed,
+                "exact_or_lower_bound": spent,
+                "kind": "exact",
+                "holds": holds(claimed, spent, "exact"),
+                "epsilon": mechanism.epsilon,
+                "domain": "public",
+                "clusters": "none",
+                "attribute": attribute,
+                "times_claimed": spent / claimed,
+                "records_beyond": 0.0,
+                "note": "histograms with noise for two counts; records are drawn from them",
+            }

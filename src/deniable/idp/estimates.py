@@ -1,0 +1,347 @@
+"""Estimate means, standard deviations and quantiles from protected numbers alone.
+
+**Values with noise of known scale b, clipped to [0, U]** (``dp``, ``dp_um``). For any smooth phi
+and the clipped noisy value y of a number x, the function
+
+    g(0) = phi(0) - b phi'(0),   g(y) = phi(y) - b^2 phi''(y) inside,   g(U) = phi(U) + b phi'(U)
+
+has the expectation phi(x). *Proof.* The density of x + Laplace(b) is the Green's function of
+1 - b^2 d^2/dx^2. Integration by parts, twice, leaves phi(x) and one term at either end; the values
+at the atoms cancel these terms. QED. So clipping causes no bias: y - b, y or y + b is unbiased for
+x, and b^2 at the ends and 2 b^2 inside is unbiased for its variance. Powers of x give the standard
+deviation and its error.
+
+**Noisy histograms.** Counts have noise of known variance. Means and standard deviations of the
+bins' midpoints differ from those of the values by at most half a bin, and intervals are wider by
+that amount. The quantile of a level lies above a bin's edge if the proportion of records below the
+edge is smaller than the level: simultaneous bounds for the proportions below all edges give its
+interval.
+
+All estimates are of values clipped to their domains.
+
+**``idp_ls`` and ``idp_cbls``** have noise scales that depend on the original values and are not
+released. There are no estimates beyond the statistics of the protected file.
+
+All intervals are for the records of the file. They do not account for sampling.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy
+
+from deniable.arrays import Counts, Floats
+from deniable.estimation import CONFIDENCE, Z_95
+from deniable.idp.mechanism import NumericMechanism
+from deniable.idp.methods import split_budget
+from deniable.idp.protection import class_codes
+from deniable.idp.true_dp import TABLE_DISTANCE, NoisyHistograms, histograms
+from deniable.records import NumericMicrodata
+
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
+MEAN, DEVIATION, SHARE = "mean", "standard deviation", "share of the class"
+ESTIMATE_COLUMNS = (
+    *("attribute", "statistic", "class", "from", "to"),
+    *("released", "estimate", "standard_error_file", "ci_low_file", "ci_high_file", "note"),
+)
+UNKNOWN_SCALE = "no interval: the noise scale depends on the original values and is not released"
+NO_INTERVAL = "no valid interval is known"
+HALF_A_BIN = "the interval is wider by half a bin: positions of values within bins are unknown"
+BY_EDGES = "the interval goes from one edge of a bin to another, by simultaneous bounds"
+Row = dict[str, Any]
+
+
+def estimate_numbers(
+    mechanism: NumericMechanism,
+    protected: NumericMicrodata,
+    counts: Counts | None = None,
+    quantiles: Sequence[float] = QUANTILES,
+) -> pd.DataFrame:
+    """Estimate each attribute's mean, standard deviation and quantiles from protected records.
+
+    Parameters
+    ----------
+    mechanism : NumericMechanism
+    protected : NumericMicrodata
+        The protected records, with the classes of the original ones.
+    counts : array of int, shape (attributes, classes, bins), optional
+        The noisy counts, for histograms.
+    quantiles : sequence of float, in (0, 1)
+
+    Returns
+    -------
+    DataFrame
+        The columns `ESTIMATE_COLUMNS`. ``released`` is the statistic of the protected file.
+        Intervals have 95 % confidence, each on its own. Estimate, standard error and interval are
+        empty if no valid one is known; ``note`` gives the reason. For histograms there are also
+        rows with the proportion of each class in each bin.
+    """
+    if mechanism.by_histograms:
+        assert counts is not None
+        rows = _from_histograms(mechanism, protected, counts, quantiles)
+    elif mechanism.method in {"dp", "dp_um"}:
+        rows = _from_known_noise(mechanism, protected, quantiles)
+    else:
+        rows = _statistics_only(protected, UNKNOWN_SCALE, quantiles)
+    return pd.DataFrame(rows, columns=list(ESTIMATE_COLUMNS))
+
+
+def statistics(values: Floats, quantiles: Sequence[float] = QUANTILES) -> dict[str, float]:
+    """Return mean, standard deviation and quantiles of one attribute, by name.
+
+    Parameters
+    ----------
+    values : array, shape (records,)
+    quantiles : sequence of float, in (0, 1)
+        The quantile of level a is the least value that at least a proportion a of the records does
+        not exceed.
+    """
+    levels = np.quantile(values, quantiles, method="inverted_cdf")
+    found = {MEAN: values.mean(), DEVIATION: values.std(ddof=1)}
+    found |= {f"quantile {q:g}": value for q, value in zip(quantiles, levels, strict=True)}
+    return {name: float(value) for name, value in found.items()}
+
+
+def _statistics_only(
+    protected: NumericMicrodata, note: str, quantiles: Sequence[float]
+) -> Iterator[Row]:
+    for name, column in zip(protected.names, protected.values.T, strict=True):
+        for statistic, value in statistics(column, quantiles).items():
+            about = {"attribute": name, "statistic": statistic, "class": ""}
+            yield about | {"released": value, "note": note}
+
+
+def _from_known_noise(
+    mechanism: NumericMechanism, protected: NumericMicrodata, quantiles: Sequence[float]
+) -> Iterator[Row]:
+    k, domains = mechanism.k or 1, mechanism.domains
+    budgets = split_budget(mechanism.epsilon, len(domains.names))
+    for row in _statistics_only(protected, NO_INTERVAL, quantiles):
+        j = domains.names.index(row["attribute"])
+        scale, width = domains.widths[j] / budgets[j], domains.widths[j]
+        # Clipped values equal the ends of the domain exactly; see `Domains.outer`.
+        column = protected.values[:, j]
+        at_0, at_upper = column == domains.lower[j], column == domains.upper[j]
+        inner = np.where(at_upper, width, column - domains.lower[j])
+        if row["statistic"] == MEAN:
+            value, error = _mean(inner, at_0.sum() // k, at_upper.sum() // k, k, float(scale))
+            row.update(_moved(_interval(value, error), domains.lower[j]), note="")
+        elif row["statistic"] == DEVIATION and k == 1:
+            found = _deviation(inner, at_0, at_upper, float(scale), float(width))
+            row.update(found, note="")
+        yield row
+
+
+def _mean(inner: Floats, at_0: int, at_upper: int, k: int, scale: float) -> tuple[float, float]:
+    """Return the unbiased mean and its standard error.
+
+    A cluster of n records has noise of scale `scale` / n, which its n records share. So each
+    cluster adds noise of scale `scale` to the sum, whatever its size. `at_0` and `at_upper` are the
+    numbers of clusters that were clipped to either end. All clusters have k records except at most
+    one, which has at most k - 1 more. So the number of records, divided by k, counts clusters.
+    """
+    clusters = len(inner) // k
+    total = inner.sum() + scale * (at_upper - at_0)
+    variance = 2 * clusters - at_0 - at_upper
+    return float(total / len(inner)), float(scale * np.sqrt(variance) / len(inner))
+
+
+def unbiased_power(
+    p: int, y: Floats, at_0: Floats, at_upper: Floats, b: float, width: float
+) -> Floats:
+    """Return unbiased estimates of x^p from clipped noisy values.
+
+    Parameters
+    ----------
+    p : int, at least 1
+    y : array, in [0, `width`]
+    at_0, at_upper : array of bool
+        Whether a value was clipped to either end.
+    b : float, above 0
+        The scale of the noise.
+    width : float, above 0
+        The width of the domain.
+    """
+    inside = y**p - b * b * p * (p - 1) * y ** max(p - 2, 0)
+    low = -b if p == 1 else 0.0
+    high = width**p + b * p * width ** (p - 1)
+    return np.asarray(np.where(at_0, low, np.where(at_upper, high, inside)))
+
+
+def _deviation(y: Floats, at_0: Floats, at_upper: Floats, b: float, width: float) -> Row:
+    """Return the standard deviation, from unbiased estimates of the first four powers."""
+    n = len(y)
+    first, second, third, fourth = (
+        unbiased_power(p, y, at_0, at_upper, b, width) for p in (1, 2, 3, 4)
+    )
+    mean = first.mean()
+    of_mean = (first**2 - second).sum() / n**2
+    variance = second.mean() - mean**2 + of_mean
+    # The variance of the linear part, second - 2 mean first: unbiased given the original values.
+    noise = second**2 - fourth - 4 * mean * (first * second - third)
+    noise += 4 * mean**2 * (first**2 - second)
+    error = np.sqrt(max(noise.sum(), 0.0)) / n
+    return _roots(variance, error, n, width)
+
+
+def _roots(variance: float, error: float, n: int, width: float) -> Row:
+    """Return the root of a variance with its interval, limited by the width of the domain."""
+    sampled = n / (n - 1)
+    most = width**2 / 4
+    low, high = (np.clip(variance + sign * Z_95 * error, 0.0, most) for sign in (-1, 1))
+    root = float(np.sqrt(sampled * variance)) if variance > 0 else np.nan
+    # Near 0 the root is not nearly linear, and the interval comes from the variance itself.
+    linear = variance > 2 * error
+    return {
+        "estimate": root,
+        "standard_error_file": sampled * error / (2 * root) if linear else np.nan,
+        "ci_low_file": float(np.sqrt(sampled * low)),
+        "ci_high_file": float(np.sqrt(sampled * high)),
+    }
+
+
+def _interval(value: float, error: float, beyond: float = 0.0) -> Row:
+    low, high = value - Z_95 * error - beyond, value + Z_95 * error + beyond
+    interval = {"ci_low_file": low, "ci_high_file": high}
+    return {"estimate": value, "standard_error_file": error} | interval
+
+
+def _moved(row: Row, by: float) -> Row:
+    return {k: v if k == "standard_error_file" else v + by for k, v in row.items()}
+
+
+def _from_histograms(
+    mechanism: NumericMechanism,
+    protected: NumericMicrodata,
+    counts: Counts,
+    quantiles: Sequence[float],
+) -> Iterator[Row]:
+    domains, lower = mechanism.domains, mechanism.domains.lower
+    sizes = np.bincount(class_codes(protected), minlength=len(protected.classes) or 1)
+    tables = NoisyHistograms(counts, sizes, domains.widths, mechanism.epsilon)
+    scale = TABLE_DISTANCE / split_budget(mechanism.epsilon, len(domains.names))[0]
+    distributions = tables.distributions()
+    for row in _statistics_only(protected, BY_EDGES, quantiles):
+        j = domains.names.index(row["attribute"])
+        one = NoisyHistogram(counts[j], sizes, float(domains.widths[j]), float(scale))
+        if row["statistic"] == MEAN:
+            found = _interval(*one.mean(), one.bin_width / 2)
+            row.update(_moved(found, lower[j]), note=HALF_A_BIN)
+        elif row["statistic"] == DEVIATION:
+            row.update(one.deviation(), note=HALF_A_BIN)
+        else:
+            level = float(row["statistic"].split()[1])
+            mixed = sizes @ distributions[j] / sizes.sum()
+            row.update(_moved(one.quantile(level, mixed), lower[j]))
+        yield row
+    yield from _class_proportions(mechanism, protected, counts, float(scale))
+
+
+def _class_proportions(
+    mechanism: NumericMechanism, protected: NumericMicrodata, counts: Counts, scale: float
+) -> Iterator[Row]:
+    """Yield the proportion of each class in each bin, with the exact interval of its noise."""
+    codes, names, domains = class_codes(protected), protected.classes or ("",), mechanism.domains
+    sizes = np.bincount(codes, minlength=len(names))
+    inner = protected.values - domains.lower
+    shown = histograms(inner, codes, len(names), domains.widths, mechanism.bins)
+    half, error = discrete_half_width(scale, CONFIDENCE), np.sqrt(discrete_variance(scale))
+    for j, name in enumerate(domains.names):
+        edges = domains.lower[j] + np.linspace(0.0, domains.widths[j], mechanism.bins + 1)
+        for code, of_class in enumerate(names):
+            if sizes[code]:
+                about = {"attribute": name, "statistic": SHARE, "class": of_class, "note": ""}
+                for place in range(mechanism.bins):
+                    value = counts[j, code, place] / sizes[code]
+                    yield about | {
+                        "from": edges[place],
+                        "to": edges[place + 1],
+                        "released": shown[j, code, place] / sizes[code],
+                        "estimate": value,
+                        "standard_error_file": error / sizes[code],
+                        "ci_low_file": value - half / sizes[code],
+                        "ci_high_file": value + half / sizes[code],
+                    }
+
+
+def discrete_variance(scale: float) -> float:
+    """Return the variance of discrete Laplace noise, 2 q / (1 - q)^2 with q = exp(-1 / `scale`)."""
+    return float(2 * np.exp(-1 / scale) / np.expm1(-1 / scale) ** 2)
+
+
+def discrete_half_width(scale: float, confidence: float) -> int:
+    """Return the least m with Pr(|noise| > m) = 2 q^(m + 1) / (1 + q) at most 1 - `confidence`.
+
+    The noise is discrete Laplace, q = exp(-1 / `scale`).
+    """
+    q = np.exp(-1 / scale)
+    m = np.ceil(-scale * np.log((1 - confidence) * (1 + q) / 2) - 1)
+    return int(max(m, 0))
+
+
+@dataclass(eq=False)
+class NoisyHistogram:
+    """The noisy counts of one attribute, with known class sizes.
+
+    Attributes
+    ----------
+    counts : array of int, shape (classes, bins)
+    sizes : array of int, shape (classes,)
+        The public numbers of records, which the counts without noise add up to.
+    width : float, above 0
+        The width of the domain.
+    scale : float, above 0
+        The scale of the noise.
+    """
+
+    counts: Counts
+    sizes: Counts
+    width: float
+    scale: float
+
+    def __post_init__(self) -> None:
+        self.bins, self.records = self.counts.shape[1], int(self.sizes.sum())
+        self.bin_width = self.width / self.bins
+        self.middles = (np.arange(self.bins) + 0.5) * self.bin_width
+        surplus = (self.counts.sum(axis=1) - self.sizes) / self.bins
+        # Unbiased, with sum 1.
+        self.shares = (self.counts - surplus[:, None]).sum(axis=0) / self.records
+        # The standard deviation of a proportion without the known sums: the noises of different
+        # classes are independent.
+        self.noise = float(np.sqrt(len(self.counts) * discrete_variance(self.scale)) / self.records)
+
+    def _error(self, weights: Floats) -> float:
+        return float(self.noise * np.sqrt(((weights - weights.mean()) ** 2).sum()))
+
+    def mean(self) -> tuple[float, float]:
+        """Return the mean of the bins' midpoints and its standard error."""
+        return float(self.shares @ self.middles), self._error(self.middles)
+
+    def deviation(self) -> Row:
+        """Return the standard deviation of the midpoints, its interval wider by half a bin."""
+        mean, error_of_mean = self.mean()
+        squares = (self.middles - mean) ** 2
+        variance = float(self.shares @ squares) + error_of_mean**2
+        row = _roots(variance, self._error(squares), self.records, self.width)
+        beyond = self.bin_width / 2 * np.sqrt(self.records / (self.records - 1))
+        row["ci_low_file"] = max(row["ci_low_file"] - beyond, 0.0)
+        row["ci_high_file"] += beyond
+        return row
+
+    def quantile(self, level: float, distribution: Floats) -> Row:
+        """Return the quantile of a `level` in a distribution over bins, with simultaneous edges."""
+        z = float(-scipy.special.ndtri((1 - CONFIDENCE) / (2 * max(self.bins - 1, 1))))
+        steps = np.arange(1, self.bins)
+        below = np.cumsum(self.shares)[:-1]
+        reach = z * self.noise * np.sqrt(steps * (self.bins - steps) / self.bins)
+        edges = steps * self.bin_width
+        low = edges[below + reach < level].max(initial=0.0)
+        high = edges[below - reach >= level].min(initial=self.width)
+        cumulative = np.concatenate([[0.0], np.cumsum(distribution)])
+        place = min(int(np.searchsorted(cumulative, level, side="left")), self.bins) - 1
+        inside = (level - cumulative[place]) / distribution[place]
+        estimate = (place + inside) * self.bin_width
+        return {"estimate": estimate, "ci_low_file": low, "ci_high_file": max(high, low)}

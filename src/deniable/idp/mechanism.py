@@ -1,0 +1,165 @@
+"""Mechanisms for numeric records with their parameters, and the domains of their attributes.
+
+Mechanisms treat an attribute as [0, U]. Values are clipped to the attribute's domain and shifted to
+begin at 0, and shifted back afterwards. If the domain is known without the records, this is a
+function of each record alone and uses no privacy budget.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, get_args
+
+import numpy as np
+
+from deniable.arrays import Floats
+from deniable.errors import DeniableError, refuse_unknown
+from deniable.idp.methods import SMALLEST_CLUSTER, Masking, Method, domain_bounds, masking
+from deniable.idp.microaggregation import Ranking
+from deniable.records import NumericMicrodata
+
+NumericMethod = Literal[Method, "histograms"]
+NUMERIC_METHODS: tuple[NumericMethod, ...] = get_args(NumericMethod)
+HISTOGRAMS: NumericMethod = "histograms"
+DEFAULT_BINS = 20
+MAX_EPSILON, MAX_CLUSTER, MAX_BINS, MAX_FACTOR = 30.0, 1_000_000, 1_000, 1_000.0
+
+
+@dataclass(frozen=True, eq=False)
+class Domains:
+    """The domains of attributes.
+
+    Attributes
+    ----------
+    names : tuple of str
+    lower, upper : array, shape (attributes,)
+        The least and the largest value of each attribute.
+    """
+
+    names: tuple[str, ...]
+    lower: Floats
+    upper: Floats
+
+    @property
+    def widths(self) -> Floats:
+        """U_j, shape (attributes,)."""
+        return self.upper - self.lower
+
+    def inner(self, values: Floats) -> Floats:
+        """Return `values` clipped and shifted to [0, U_j], shape (records, attributes)."""
+        return np.asarray(np.clip(values, self.lower, self.upper) - self.lower)
+
+    def outer(self, values: Floats) -> Floats:
+        """Return `values` of [0, U_j] in the units of the file, shape (records, attributes).
+
+        The ends of [0, U_j] become the ends of the domain exactly.
+        """
+        moved = np.clip(values + self.lower, self.lower, self.upper)
+        return np.where(values >= self.widths, self.upper, moved)
+
+
+def domains_by_factor(data: NumericMicrodata, factor: float) -> Domains:
+    """Return the domains [0, factor * maximum] of the original records ([idp], section 4).
+
+    Parameters
+    ----------
+    data : NumericMicrodata
+        The original records.
+    factor : float, at least 1
+
+    Raises
+    ------
+    DeniableError
+        If a value is below 0, or all values of an attribute are 0.
+    """
+    upper = domain_bounds(data.values, factor)
+    for name, least, most in zip(data.names, data.values.min(axis=0), upper, strict=True):
+        if least < 0 or most == 0:
+            raise DeniableError(
+                f"the values of {name!r} go from {least:g} to {most / factor:g}; a domain factor "
+                "needs values of 0 and above, not all 0: state bounds and leave domain_factor out"
+            )
+    return Domains(data.names, np.zeros_like(upper), upper)
+
+
+@dataclass(frozen=True, eq=False)
+class NumericMechanism:
+    """A mechanism for numeric records.
+
+    Attributes
+    ----------
+    method : "dp", "dp_um", "idp_ls", "idp_cbls" or "histograms"
+        See `deniable.idp.methods`, and for histograms `deniable.idp.true_dp`.
+    epsilon : float, in (0, 30]
+        The target for a record. Attributes have equal budgets.
+    domains : Domains
+    k : int, at least 3, optional
+        The number of records per cluster, for all methods that form clusters.
+    bins : int, 2 to 1,000
+        The number of bins per histogram.
+    domain_factor : float, at least 1, optional
+        The ratio of domains to the largest values, if the domains were made from the records.
+
+    Raises
+    ------
+    DeniableError
+        If a parameter is out of range or missing.
+    """
+
+    method: NumericMethod
+    epsilon: float
+    domains: Domains
+    k: int | None = None
+    bins: int = DEFAULT_BINS
+    domain_factor: float | None = None
+
+    def __post_init__(self) -> None:
+        refuse_bad_parameters(self.method, self.epsilon, self.k, self.bins, self.domain_factor)
+
+    @property
+    def by_histograms(self) -> bool:
+        """Whether records are drawn from noisy histograms."""
+        return self.method == HISTOGRAMS
+
+    @property
+    def public_domains(self) -> bool:
+        """Whether the domains are independent of the records."""
+        return self.domain_factor is None
+
+    @cached_property
+    def formed_of(self) -> Method:
+        """The method of `deniable.idp.methods`."""
+        assert self.method != "histograms"
+        return self.method
+
+    def masking_of(self, data: NumericMicrodata) -> Masking:
+        """Return centroids and noise scales for the original records `data`."""
+        ranking = Ranking.of(self.domains.inner(data.values))
+        return masking(self.formed_of, ranking, self.k or 1, self.domains.widths, self.epsilon)
+
+
+def refuse_bad_parameters(
+    method: str, epsilon: float, k: int | None, bins: int, domain_factor: float | None
+) -> None:
+    """Raise `DeniableError` for parameters that no `NumericMechanism` has.
+
+    Examples
+    --------
+    >>> refuse_bad_parameters("dp_um", 1.0, 5, 20, None)
+    """
+    refuse_unknown("method", method, NUMERIC_METHODS)
+    if not 0 < epsilon <= MAX_EPSILON:
+        raise DeniableError(f"epsilon: {epsilon}; allowed: above 0, at most {MAX_EPSILON:g}")
+    clustered = method not in ("dp", HISTOGRAMS)
+    if (k is not None) != clustered:
+        given = "k is missing" if k is None else f"k: {k}"
+        allowed = "k, the size of clusters" if clustered else "no k, because it forms no clusters"
+        raise DeniableError(f"{given}; allowed with method {method!r}: {allowed}")
+    if k is not None and not SMALLEST_CLUSTER <= k <= MAX_CLUSTER:
+        raise DeniableError(f"k: {k}; allowed: {SMALLEST_CLUSTER} to {MAX_CLUSTER:,}")
+    if not 2 <= bins <= MAX_BINS:
+        raise DeniableError(f"bins: {bins}; allowed: 2 to {MAX_BINS:,}")
+    if domain_factor is not None and (method == HISTOGRAMS or not 1 <= domain_factor <= MAX_FACTOR):
+        allowed = "none" if method == HISTOGRAMS else f"1 to {MAX_FACTOR:,g}"
+        raise DeniableError(
+            f"domain_factor: {domain_factor}; allowed with method {method!r}: {allowed}"
+        )

@@ -1,0 +1,64 @@
+"""Protect numeric records by a mechanism: noise on values or centroids, or noisy histograms."""
+
+import numpy as np
+
+from deniable.arrays import Codes, Counts, Floats
+from deniable.idp.mechanism import NumericMechanism
+from deniable.idp.methods import Masking
+from deniable.idp.true_dp import noisy_histograms
+from deniable.records import NumericMicrodata
+from deniable.sampling import Noise
+
+
+def protect_numbers(
+    mechanism: NumericMechanism,
+    data: NumericMicrodata,
+    noise: Noise,
+    generator: np.random.Generator,
+) -> tuple[Floats, Counts | None]:
+    """Return the protected numbers of records, and the noisy counts of histograms.
+
+    Parameters
+    ----------
+    mechanism : NumericMechanism
+    data : NumericMicrodata
+        The original records.
+    noise : Noise
+    generator : Generator
+        Draws synthetic records from noisy counts, which is post-processing.
+
+    Returns
+    -------
+    values : array, shape (records, attributes)
+        Records in the order of the file.
+    counts : array of int, shape (attributes, classes, bins), or None
+        None for methods without histograms.
+    """
+    domains, counts = mechanism.domains, None
+    if mechanism.by_histograms:
+        codes = class_codes(data)
+        tables = noisy_histograms(
+            domains.inner(data.values),
+            codes,
+            len(data.classes) or 1,
+            domains.widths,
+            bins=mechanism.bins,
+            epsilon=mechanism.epsilon,
+            noise=noise,
+        )
+        values, counts = tables.synthesize(codes, generator), tables.counts
+    else:
+        masked = mechanism.masking_of(data)
+        values = masked.mask(noise)[0] if mechanism.k else _record_by_record(masked, noise)
+    return domains.outer(values), counts
+
+
+def _record_by_record(masked: Masking, noise: Noise) -> Floats:
+    """Return values with noise by record number, so that no draw depends on the ranks of values."""
+    values, scales = (masked.clusters.expand(each) for each in (masked.centres, masked.scales))
+    return np.asarray(np.clip(noise.add(values, scales, 1)[0], 0.0, masked.upper))
+
+
+def class_codes(data: NumericMicrodata) -> Codes:
+    """Return the class code of each record of `data`, 0 if there are no classes."""
+    return data.labels if data.classes else np.zeros(len(data), dtype=np.int8)
