@@ -255,7 +255,11 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
     # -- comparisons and estimates
     "compare at 0": (COMPARE + " --epsilon 0", as_it_is, "finite number above 0"),
     "file for pictures": (COMPARE + " --epsilon 1 --out plan.json", as_it_is, "a file is there"),
-    "into public": (ESTIMATE + " --out public/x.txt", as_it_is, "stays as it was published"),
+    "into public": (
+        ESTIMATE + " --out public/x.txt",
+        as_it_is,
+        "this lies in public, an input of the command",
+    ),
     "nowhere": (PLAN + " --epsilon 1 --out=", as_it_is, "is empty; give a path"),
     "private": ("estimate .", as_it_is, "SHA256SUMS: missing"),
     "edited": (ESTIMATE, raw(lambda text: text[:-9], "public/protected.csv"), "damaged or edited"),

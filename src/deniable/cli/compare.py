@@ -8,12 +8,14 @@ from typing import Any
 
 from deniable.analysis import as_text
 from deniable.cli.answers import aligned
-from deniable.cli.plan import columns_of, priors
+from deniable.cli.outputs import COMPARISON, refuse_overwriting
+from deniable.cli.plan import columns_of, prior_files, priors
 from deniable.errors import DeniableError
 from deniable.files import write_table
 from deniable.plans import BEST, compare
 from deniable.schema import read_schema
 
+TABLE = "compare.csv"
 OF_NUMBERS = (
     "These are errors of unbiased estimates. Of a number best takes a square wave: its reports "
     "stay numbers, and its distribution is estimated with smoothing, which they do not show."
@@ -34,6 +36,9 @@ def run(options: argparse.Namespace) -> None:
     schema = read_schema(options.schema)
     if options.out and options.out.exists() and not options.out.is_dir():
         raise DeniableError(f"{options.out}: a file is there already; name another folder")
+    if options.out:
+        inputs = [options.file, options.schema, *prior_files(options.prior)]
+        refuse_overwriting(options.out / TABLE, inputs, "comparison", COMPARISON)
     public = options.public or options.prior
     found = compare(
         options.file,
@@ -47,7 +52,7 @@ def run(options: argparse.Namespace) -> None:
     )
     if options.out:
         figure = draw(found.table)
-        write_table(options.out / "compare.csv", found.table)
+        write_table(options.out / TABLE, found.table)
         save(figure, options.out / "compare.svg", options.out / "compare.png")
     shown = found.table.drop(columns="epsilon")
     if not shown["clusters"].any():

@@ -9,6 +9,7 @@ from deniable.arrays import Floats
 from deniable.channels import DenseChannel, NamedChannel, sampling_covariance, write_channel
 from deniable.cli.answers import INVARIANCE_TOLERANCE, Answers, listed, number, privacy, to_json
 from deniable.cli.channel import matrix_lines, privacy_lines
+from deniable.cli.outputs import MATRIX, PROPERTIES, refuse_overwriting
 from deniable.files import write_text
 
 if TYPE_CHECKING:  # at run time only `run` needs them: solvers are slow to import
@@ -28,6 +29,13 @@ def run(options: argparse.Namespace) -> None:
     """
     from deniable.design import design, read_specification  # noqa: PLC0415
 
+    stem = options.specification.stem
+    matrix = options.matrix or options.output / f"{stem}-matrix.csv"
+    refuse_overwriting(matrix, [options.specification], "matrix", MATRIX)
+    written = [matrix]
+    if not options.matrix:
+        written.append(options.output / f"{stem}-properties.json")
+        refuse_overwriting(written[1], [options.specification], "design", PROPERTIES)
     specification = read_specification(options.specification)
     found = design(
         specification.proportions,
@@ -40,12 +48,8 @@ def run(options: argparse.Namespace) -> None:
     names = tuple(specification.categories)
     named = NamedChannel(names, found.channel, found.report_names)
     properties = _properties(specification, found, named)
-    stem = options.specification.stem
-    matrix = options.matrix or options.output / f"{stem}-matrix.csv"
     write_channel(matrix, named.channel, named.categories, named.reports)
-    written = [matrix]
     if not options.matrix:
-        written.append(options.output / f"{stem}-properties.json")
         write_text(written[1], to_json(properties) + "\n")
     if options.json:
         print(to_json(properties))

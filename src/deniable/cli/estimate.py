@@ -8,6 +8,7 @@ import pandas as pd
 
 from deniable.analysis import Released, as_text, for_reading, notes_on, page
 from deniable.cli.answers import to_json
+from deniable.cli.outputs import ANSWERS, refuse_overwriting
 from deniable.errors import plain
 from deniable.files import write_table, write_text, written_whole
 from deniable.plans import Plan
@@ -59,8 +60,10 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
     made = options.synthetic is not None or options.adjusted_weights
     if made and (options.out is None or options.out.suffix not in (".csv", ".parquet")):
         error("argument --out: give a file .csv or .parquet for the records that are made")
-    if options.out is not None and options.out.resolve().parent == options.public.resolve():
-        error(f"argument --out: {options.public} stays as it was published; name a file elsewhere")
+    if made and options.out:
+        refuse_overwriting(options.out, [options.public], "file of records")
+    elif options.out:
+        refuse_overwriting(options.out, [options.public], "file of estimates", ANSWERS)
     if options.synthetic is not None and options.synthetic < 1:
         error(f"argument --synthetic: {options.synthetic} records; ask for at least 1")
     if options.seed < 0:

@@ -9,6 +9,7 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.channels import read_prior
 from deniable.cli.answers import aligned, number
+from deniable.cli.outputs import PLAN, refuse_overwriting
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.plans import KINDS, Mechanism, Plan, make_plan, read_plan, verify_plan, write_plan
 from deniable.privacy import largest_posterior
@@ -33,6 +34,8 @@ def run(options: argparse.Namespace) -> None:
         return
     if options.schema is None or options.epsilon is None or options.out is None:
         raise DeniableError("a plan needs SCHEMA.yaml, --epsilon and --out; or give --verify PLAN")
+    inputs = [options.schema, options.data, *prior_files(options.prior)]
+    refuse_overwriting(options.out, inputs, "plan", PLAN)
     schema = read_schema(options.schema)
     mechanism, mechanisms = _mechanisms(options.mechanism or [])
     plan = make_plan(
@@ -57,6 +60,12 @@ def run(options: argparse.Namespace) -> None:
 def columns_of(lists: list[str] | None) -> list[tuple[str, ...]]:
     """Return names of columns from `lists` with commas; None are no lists."""
     return [tuple(each.split(",")) for each in lists or []]
+
+
+def prior_files(given: list[str] | None) -> list[Path]:
+    """Return the files of the distributions `given` as COLUMN=FILE."""
+    files = (each.partition("=")[2] for each in given or [])
+    return [Path(file) for file in files if file]
 
 
 def priors(schema: Schema, given: list[str] | None) -> dict[str, Floats]:

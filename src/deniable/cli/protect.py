@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
+from deniable.cli.outputs import refuse_inputs
 from deniable.errors import DeniableError
 from deniable.files import read_table
 from deniable.plans import read_plan
@@ -29,6 +30,7 @@ def run(options: argparse.Namespace) -> None:
         raise DeniableError(f"{options.key_folder}: no folder for the key; make it first")
     if "jemalloc" in pa.supported_memory_backends():
         pa.set_memory_pool(pa.jemalloc_memory_pool())  # the one that keeps least of what is freed
+    refuse_inputs(options.out, [options.file], "release")
     plan = read_plan(options.plan)
     ledger = options.ledger or options.out.resolve().parent / "ledger"
     protect(

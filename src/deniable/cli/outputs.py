@@ -1,0 +1,96 @@
+"""Check where a command writes: an output replaces no input and no file of another origin."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from deniable.errors import DeniableError
+
+BEGINNING = 4096
+"""Bytes of a file by which it is recognized."""
+SUMS = "SHA256SUMS"
+"""The list of files in the public folder of a release."""
+PLAN = rb'\s*\{.*?"format"\s*:\s*"deniable-plan"'
+MATRIX = rb"true category"
+PROPERTIES = rb'\s*\{\s*"convention"'
+COMPARISON = rb"epsilon,exact_epsilon,mechanism,"
+ANSWERS = (
+    rb"Estimated from |answer,[^\n]*\n\"?(?:margins|numbers|table of|independence of|pairs|queries)"
+    rb'|\s*\{\s*"about"|.*?<title>Estimates from protected records'
+)
+
+
+def refuse_overwriting(
+    out: Path, inputs: Iterable[Path | None], what: str, beginning: bytes | None = None
+) -> None:
+    """Check that a command may write a file to the path `out`.
+
+    Parameters
+    ----------
+    out : Path
+    inputs : iterable of Path or None
+        As in `refuse_inputs`.
+    what : str
+        The content of the file, in words such as "plan".
+    beginning : bytes, optional
+        Pattern of the first bytes of such a file, which may be replaced. By default no file may
+        be replaced.
+
+    Raises
+    ------
+    DeniableError
+        As `refuse_inputs` says, and if `out` is a published file or one of other content.
+    """
+    refuse_inputs(out, inputs, what)
+    if _is_published(out.resolve()):
+        raise DeniableError(f"{out}: this file is published. Name a file elsewhere")
+    if out.is_file() and not _begins_with(out, beginning):
+        kept = f"not a {what} of deniable" if beginning else f"not replaced by a {what}"
+        raise DeniableError(
+            f"{out}: a file is stored there that is {kept}. Name another file, or remove this one "
+            "first"
+        )
+
+
+def refuse_inputs(out: Path, inputs: Iterable[Path | None], what: str) -> None:
+    """Check that the path `out` of an output is not one of a command's inputs.
+
+    Parameters
+    ----------
+    out : Path
+    inputs : iterable of Path or None
+        Files and folders that the command reads. None stands for an option that is not given.
+    what : str
+        The output, in words such as "release".
+
+    Raises
+    ------
+    DeniableError
+        If `out` is one of the inputs, also by another spelling or a link, or lies in one.
+    """
+    for each in inputs:
+        if each is None or not each.exists():
+            continue
+        if out.exists() and out.samefile(each):
+            raise DeniableError(
+                f"{out}: this is {each}, an input of the command, which the {what} would replace. "
+                "Name another place"
+            )
+        if each.is_dir() and out.resolve().is_relative_to(each.resolve()):
+            raise DeniableError(
+                f"{out}: this lies in {each}, an input of the command. Name a place elsewhere"
+            )
+
+
+def _is_published(file: Path) -> bool:
+    """Return whether a `file` is in the list of files of a public folder."""
+    sums = file.with_name(SUMS)
+    return sums.is_file() and f"  {file.name}\n" in sums.read_text("utf-8", errors="replace")
+
+
+def _begins_with(file: Path, beginning: bytes | None) -> bool:
+    """Return whether the first bytes of a `file` match a pattern."""
+    if beginning is None:
+        return False
+    with file.open("rb") as stream:
+        return re.match(beginning, stream.read(BEGINNING), re.DOTALL) is not None
