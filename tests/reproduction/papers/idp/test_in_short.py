@@ -5,8 +5,10 @@ import math
 import numpy as np
 from tests.reproduction.papers.idp.tables import all_tables
 
+from deniable.display import short
+
 from reproduction.papers.idp.in_short import in_short
-from reproduction.papers.idp.names import SSE_TITLES
+from reproduction.papers.idp.names import AS_IT_RUNS, SSE_TITLES, shown, where
 
 TABLES = all_tables()
 
@@ -17,6 +19,19 @@ def test_records_have_no_finite_epsilon_where_the_audit_finds_none() -> None:
     assert records.says == "iDP's released records have no finite ε"
     assert math.isinf(records.times)
     assert "mean F" in records.instead
+
+
+def test_the_centroids_are_those_of_the_rows_that_are_named() -> None:
+    (records,) = in_short(TABLES).privacy
+    audit, at = TABLES["idp_audit"], shown(TABLES)
+    part = where(audit, reading=AS_IT_RUNS, unit="centroid", domain="public", method="idp_ls")
+    part = where(part, k=at.k, epsilon=at.epsilon, domain_factor=at.factor)
+    worst = part.loc[part["times_claimed"].idxmax()]
+    named = f"At k = {at.k:g}, ε = {at.epsilon:g} and domain factor {at.factor:g}, one centroid"
+    assert named in records.found
+    times = f"{short(float(worst['times_claimed']))} times under iDP-LS ({worst['attribute']} of"
+    assert times in records.found
+    assert "Other k and ε are not covered" in records.found
 
 
 def test_the_least_error_of_true_dp_is_said_with_both_its_conditions() -> None:

@@ -15,14 +15,19 @@ def risk(joint: bool, kronecker: bool) -> pd.DataFrame:
     columns = ["mechanism", "t_v", "assessment", "attribute_ratio", "equal_risk_attribute"]
     table = pd.DataFrame(rows, columns=columns)
     return table.assign(
-        matrix="printed", equal_risk_record=True, equal_risk_with_assessment=table.index == 0
+        matrix="printed",
+        p=0.1,
+        attribute="sex",
+        equal_risk_record=True,
+        equal_risk_with_assessment=table.index == 0,
     )
 
 
 def waiver(holds: bool) -> pd.DataFrame:
     times = 1.0 if holds else 2.0
     table = {"claimed_epsilon": 0.5, "exact_epsilon": 0.5 * times, "holds": holds}
-    return pd.DataFrame([table | {"parties": n, "releases": 2} for n in (1, 1000)])
+    table |= {"matrix": "keep", "releases": 2}
+    return pd.DataFrame([table | {"parties": n, "p": p} for n, p in ((1, 0.1), (1000, 0.7))])
 
 
 def test_equal_risk_is_told_by_mechanism() -> None:
@@ -32,6 +37,18 @@ def test_equal_risk_is_told_by_mechanism() -> None:
     assert "in 1 of 2 settings" in told.found
     assert "under kronecker never more" in told.found
     assert told.instead.startswith("Randomize clusters by kronecker,")
+
+
+def test_equal_risk_names_the_rows_that_its_numbers_cover() -> None:
+    """A larger ratio under another matrix is left out, and the sentence says so."""
+    shown = risk(joint=False, kronecker=True)
+    other = shown.assign(matrix="keep", p=0.7, attribute_ratio=9.0)
+    (told,) = in_short({"multirr_risk": pd.concat([shown, other], ignore_index=True)}).privacy
+    assert told.times == 3.0
+    assert "(sex at p = 0.1, T_v = 50; " in told.found
+    assert "These numbers cover matrix printed, p = 0.1 and T_v = 50 and 100." in told.found
+    assert "Each ratio is of the attribute with the largest ε in its setting" in told.found
+    assert told.found.endswith("Not covered: matrix keep.")
 
 
 def test_equal_risk_holds_if_it_does_under_every_mechanism() -> None:
@@ -46,6 +63,8 @@ def test_the_waiver_is_told_with_what_assessing_costs() -> None:
     told = in_short(tables).privacy[1]
     assert (told.verdict, told.times) == ("fails", 2.0)
     assert "in 0 of 2 cases, from 1 to 1,000 parties" in told.found
+    assert "one binary attribute in 2 pairs, matrix keep and p = 0.1 and 0.7." in told.found
+    assert "Larger files are not covered" in told.found
     assert "equal in 0 of 1 settings" in told.instead
     (told,) = in_short({"multirr_waiver": waiver(holds=True)}).privacy
     assert (told.verdict, told.times) == ("holds", 1.0)

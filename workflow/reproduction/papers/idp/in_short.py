@@ -6,7 +6,7 @@ from typing import Any
 
 from deniable.display import Tables, joined, short
 
-from reproduction.papers.idp.names import CLUSTERED, DATASETS, MASKED, SSE_TABLES, where
+from reproduction.papers.idp.names import CLUSTERED, DATASETS, MASKED, SSE_TABLES, Shown, where
 from reproduction.papers.idp.sections import overview
 from reproduction.study import PrivacyVerdict, Verdicts
 
@@ -32,23 +32,34 @@ def _records(tables: Tables) -> Iterator[PrivacyVerdict]:
         f"ε = {found['at'].epsilon:g} is promised. In {endless} of {records} cases "
         f"({joined(MASKED[name] for name in CLUSTERED)} on {joined(datasets)}) there is none: the "
         "file shows who shares a value with whom, and one person's number can change that for "
-        f"certain.{_centroids(by_method)}",
+        f"certain.{_centroids(by_method, found['at'])}",
         "idp_overview",
         _instead(tables, found) if endless else "",
         math.inf if endless else 1.0,
     )
 
 
-def _centroids(by_method: Mapping[str, list[Mapping[str, Any]]]) -> str:
-    """Return how many times its share of epsilon one centroid spends, by method."""
+def _centroids(by_method: Mapping[str, list[Mapping[str, Any]]], at: Shown) -> str:
+    """Return how many times its share of epsilon one centroid spends, by method.
+
+    The sentence names the rows of the audit that it covers: those `at` which results are shown.
+    """
     said = []
     for name in CLUSTERED:
         rows = [row["centroid"] for row in by_method[name] if row["centroid"]]
         worst = max(rows, key=lambda row: float(row["times_claimed"]), default=None)
         if worst and worst["verdict"] == "fails":
             least = "at least " if worst["kind"] == "lower bound" else ""
-            said.append(f"{least}{short(float(worst['times_claimed']))} times under {MASKED[name]}")
-    return f" One centroid spends its share of ε {joined(said)}." if said else ""
+            times = short(float(worst["times_claimed"]))
+            place = f"{worst['attribute']} of {DATASETS[worst['dataset']]}"
+            said.append(f"{least}{times} times under {MASKED[name]} ({place})")
+    if not said:
+        return ""
+    return (
+        f" At k = {at.k:g}, ε = {at.epsilon:g} and domain factor {at.factor:g}, one centroid "
+        f"spends its share of ε {joined(said)}. Other k and ε are not covered and can have larger "
+        "factors."
+    )
 
 
 def _instead(tables: Tables, found: Mapping[str, Any]) -> str:

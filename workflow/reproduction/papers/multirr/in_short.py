@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+import pandas as pd
+
 from deniable.display import Tables, first_of, groups_of, joined, rows_of, short
 from deniable.randomized_response import ATTRIBUTE_IN_CLUSTER
 
@@ -37,11 +39,13 @@ def _equal_risk(tables: Tables) -> Iterator[PrivacyVerdict]:
             equal.append(of["mechanism"])
             found.append(f"under {of['mechanism']} never more")
         else:
-            largest = float(part["attribute_ratio"].max())
+            worst = part.loc[part["attribute_ratio"].idxmax()]
+            largest = float(worst["attribute_ratio"])
             times = max(times, largest)
             found.append(
                 f"under {of['mechanism']} up to {short(largest)} times the ε that it has by itself "
-                f"(more than that ε in {len(part) - kept} of {len(part)} settings)"
+                f"({worst['attribute']} at p = {worst['p']:g}, T_v = {worst['t_v']:g}; more than "
+                f"that ε in {len(part) - kept} of {len(part)} settings)"
             )
     fails = len(equal) < released["mechanism"].nunique()
     records = "True" if released["equal_risk_record"].all() else "Not always true"
@@ -49,7 +53,7 @@ def _equal_risk(tables: Tables) -> Iterator[PrivacyVerdict]:
         "fails" if fails else "holds",
         f"“Equal risk” is {'false' if fails else 'true'} of an attribute",
         f"{records} of whole records. Of one attribute, somebody who knows all others of a person "
-        f"is told {'; '.join(found)}.",
+        f"is told {'; '.join(found)}.{_risks_covered(tables['multirr_risk'], released)}",
         "risk",
         f"Randomize clusters by {joined(equal)}, each attribute through its own matrix; or state "
         "the ε of a cluster for each attribute in it."
@@ -57,6 +61,23 @@ def _equal_risk(tables: Tables) -> Iterator[PrivacyVerdict]:
         else "",
         times,
     )
+
+
+def _risks_covered(table: pd.DataFrame, released: pd.DataFrame) -> str:
+    """Return the rows of a `table` that the numbers of the `released` attributes cover."""
+    others = [each for each in table["matrix"].unique() if each not in set(released["matrix"])]
+    left_out = f" Not covered: matrix {joined(others)}." if others else ""
+    return (
+        f" These numbers cover matrix {joined(released['matrix'].unique())}, "
+        f"{_values('p', released['p'])} and {_values('T_v', released['t_v'])}. Each ratio is of "
+        "the attribute with the largest ε in its setting, and other attributes can have larger "
+        f"ratios.{left_out}"
+    )
+
+
+def _values(name: str, column: pd.Series) -> str:
+    """Return the values of a `column` as words, after its `name`."""
+    return f"{name} = {joined(f'{value:g}' for value in sorted(column.unique()))}"
 
 
 def _waiver(tables: Tables) -> Iterator[PrivacyVerdict]:
@@ -79,7 +100,10 @@ def _waiver(tables: Tables) -> Iterator[PrivacyVerdict]:
         f"“As if released only once” (4.3) is {'true' if kept == len(table) else 'false'}",
         f"Secure sums of {int(table['releases'].max())} randomized releases keep the ε of one in "
         f"{kept} of {len(table)} cases, from {table['parties'].min()} to "
-        f"{table['parties'].max():,} parties; they spend up to {short(times)} times as much.",
+        f"{table['parties'].max():,} parties; they spend up to {short(times)} times as much. These "
+        f"cases have one binary attribute in {int(table['releases'].max())} pairs, matrix "
+        f"{joined(table['matrix'].unique())} and {_values('p', table['p'])}. Larger files are not "
+        "covered: of d attributes, 4.3 releases each one d − 1 times.",
         "waiver",
         instead,
         times,
