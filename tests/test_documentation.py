@@ -64,6 +64,11 @@ def test_links_lead_to_files_and_headings(page: Path) -> None:
     assert lost(page) == []
 
 
+def test_the_workflow_catalog_finds_both_words() -> None:
+    """The catalog of Snakemake lists a project only if its README has them together."""
+    assert "Snakemake workflow" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 def test_a_link_that_leads_nowhere_is_found(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     text = "# A (b) `c`\n\n[1](#a-b-c) [2](#b) [3](gone.md) [4](https://a.example)\n\n[x]: y.md\n"
