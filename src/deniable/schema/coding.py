@@ -1,4 +1,4 @@
-"""From the values of a column to codes: by its dictionary, not by each record."""
+"""Read the values of a column as codes or numbers, by its dictionary, not record by record."""
 
 import re
 from functools import cached_property
@@ -18,19 +18,19 @@ NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
 COMMA = r"^\s*[+-]?[0-9]+,[0-9]+\s*$"
 
 
-class Coder:
-    """What turns values of a randomized column into codes of its attribute.
+class _Reader:
+    """Reads the values of a randomized column.
 
     Parameters
     ----------
     column : Column
     kind : DataType
-        Of the values as they lie in the file.
+        Type of the values in the file.
 
     Raises
     ------
     DataError
-        If values of this type are none that the schema speaks of.
+        If the schema declares another type.
     """
 
     def __init__(self, column: Column, kind: pa.DataType) -> None:
@@ -39,12 +39,6 @@ class Coder:
         self._kind = plain_type(kind)
         if self._kind != expected:
             raise DataError(f"column {shown(column.name)} {self._wrong_type(kind)}")
-        attribute = column.attribute()
-        self._type, self._size = attribute.code_type, attribute.size
-        # Two codes more: of what is missing and has no category, and of what is no value.
-        self._work = np.min_scalar_type(self._size + 1)
-        own = column.missing.policy == "category"
-        self._missing, self._unknown = self._size - 1 if own else self._size, self._size + 1
 
     def _wrong_type(self, kind: pa.DataType) -> str:
         if pa.types.is_nested(kind):
@@ -57,6 +51,67 @@ class Coder:
         except DataError:
             return f"holds {kind}, which cannot be randomized; cast it to text, or kind: left_out"
         return f"holds {self._kind}, and the schema says {named}; write type: {self._kind}"
+
+    @cached_property
+    def _means_missing(self) -> pa.Array:
+        return missing_values(self.column.missing.values, self._kind)
+
+    def _report_values(
+        self, unknown: Flags, indices: Codes, dictionary: pa.Array, at: tuple[Faults, str, int]
+    ) -> None:
+        faults, where, first = at
+        if unknown.any():
+            marked = np.where(unknown, indices.astype(np.int64), -1)
+            faults.add_values(where, first, marked, dictionary, self._told)
+
+    def _left_out(self, missing: Flags, at: tuple[Faults, str, int]) -> Flags | None:
+        """Report missing values by the column's policy, and return the records to leave out."""
+        faults, where, first = at
+        name = self.column.name
+        if self.column.missing.policy == "category" or not missing.any():
+            return None
+        if self.column.missing.policy == "refuse":
+            policy = "drop" if self.column.continuous else "category or drop"
+            what = (
+                f"column {shown(name)} has a missing value; give a value, or in the schema the "
+                f"policy {policy} to its missing values"
+            )
+            record = first + int(missing.argmax())
+            faults.add(where, record, what, int(np.count_nonzero(missing)))
+        return np.asarray(missing)
+
+    def _told(self, value: str) -> str:
+        has = f"column {shown(self.column.name)} has {shown(value)}"
+        if self.column.kind == "numeric":
+            comma = self.column.decimal == "." and re.fullmatch(COMMA, value)
+            more = ', or write decimal: "," in the schema' if comma else ""
+            return f"{has}, which is no number; mend it, or add it to the missing values{more}"
+        same = [each for each in self.column.categories if alike(each) == alike(value)]
+        if same:
+            return (
+                f"{has}, which is the category {shown(same[0])} but for spaces, capitals or the "
+                "form of accents; write it alike"
+            )
+        return (
+            f"{has}, which is no category; mend it, or add it to the categories (now: "
+            f"{listed(self.column.categories)})"
+        )
+
+
+class Coder(_Reader):
+    """Turns the values of a randomized column into codes of its attribute.
+
+    Parameters and errors are those of `_Reader`.
+    """
+
+    def __init__(self, column: Column, kind: pa.DataType) -> None:
+        super().__init__(column, kind)
+        attribute = column.attribute()
+        self._type, self._size = attribute.code_type, attribute.size
+        # Two codes more: one for missing values without a category, one for invalid values.
+        self._work = np.min_scalar_type(self._size + 1)
+        own = column.missing.policy == "category"
+        self._missing, self._unknown = self._size - 1 if own else self._size, self._size + 1
 
     def codes(
         self, values: pa.Array, faults: Faults, where: str, first: int
@@ -103,10 +158,6 @@ class Coder:
         texts = pa.array(self.column.categories, pa.string())
         return texts if self.column.type is None else texts.cast(type_named(self.column.type))
 
-    @cached_property
-    def _means_missing(self) -> pa.Array:
-        return missing_values(self.column.missing.values, self._kind)
-
     def _nearest(self, numbers: Floats) -> Floats:
         """Return the number of the nearest point of the grid, an end for what is beyond it."""
         points = self.column.points
@@ -138,43 +189,42 @@ class Coder:
     def _judged(
         self, codes: Codes, indices: Codes, dictionary: pa.Array, at: tuple[Faults, str, int]
     ) -> Flags | None:
-        """Tell the faults, and return which records are left out."""
-        faults, where, first = at
-        name = self.column.name
-        unknown = codes == self._unknown
-        if unknown.any():
-            marked = np.where(unknown, indices.astype(np.int64), -1)
-            faults.add_values(where, first, marked, dictionary, self._told)
-        if self.column.missing.policy == "category":
-            return None
-        missing = codes == self._missing
-        if not missing.any():
-            return None
-        if self.column.missing.policy == "refuse":
-            what = (
-                f"column {shown(name)} has a missing value; give a value, or in the schema the "
-                "policy category or drop to its missing values"
-            )
-            record = first + int(missing.argmax())
-            faults.add(where, record, what, int(np.count_nonzero(missing)))
-        return np.asarray(missing)
+        """Report invalid values, and return the records to leave out."""
+        self._report_values(codes == self._unknown, indices, dictionary, at)
+        return self._left_out(codes == self._missing, at)
 
-    def _told(self, value: str) -> str:
-        has = f"column {shown(self.column.name)} has {shown(value)}"
-        if self.column.kind == "numeric":
-            comma = self.column.decimal == "." and re.fullmatch(COMMA, value)
-            more = ', or write decimal: "," in the schema' if comma else ""
-            return f"{has}, which is no number; mend it, or add it to the missing values{more}"
-        same = [each for each in self.column.categories if alike(each) == alike(value)]
-        if same:
-            return (
-                f"{has}, which is the category {shown(same[0])} but for spaces, capitals or the "
-                "form of accents; write it alike"
-            )
-        return (
-            f"{has}, which is no category; mend it, or add it to the categories (now: "
-            f"{listed(self.column.categories)})"
+
+class NumberReader(_Reader):
+    """Reads the numbers of a numeric column without a grid, also outside its bounds.
+
+    Parameters and errors are those of `_Reader`.
+    """
+
+    def numbers(
+        self, values: pa.Array, faults: Faults, where: str, first: int
+    ) -> tuple[Floats, Flags | None]:
+        """Return the numbers of `values`, and the records to leave out, None for none.
+
+        Errors go to `faults`, for records of the file `where`. The first value belongs to the
+        record number `first`, counted from 0.
+        """
+        if pa.types.is_string_view(values.type):
+            values = values.cast(pa.string())
+        if not pa.types.is_dictionary(values.type):
+            values = values.dictionary_encode()
+        dictionary = values.dictionary.cast(self._kind)
+        known = weights_of(dictionary, self.column.decimal)
+        missing = pc.or_(
+            dictionary.is_null(nan_is_null=True),
+            pc.is_in(dictionary, value_set=self._means_missing),
         )
+        indices = np.asarray(values.indices.fill_null(len(known)))
+        numbers = np.append(known, np.nan)[indices]
+        is_missing = np.append(np.asarray(missing), True)[indices]
+        at = (faults, where, first)
+        texts = dictionary.cast(pa.string())
+        self._report_values(~(np.isfinite(numbers) | is_missing), indices, texts, at)
+        return numbers, self._left_out(is_missing, at)
 
 
 def weights_of(values: pa.Array, decimal: str) -> Floats:

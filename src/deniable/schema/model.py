@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -77,8 +78,12 @@ class Column(Strict):
         Arrow's name of the type of values that are no text.
     categories : list of str
         Texts of the values, in order if they are ``ordered``.
-    bounds, step : numbers
-        Of the public grid: low, low + step, ..., high. A value is taken as the nearest point.
+    bounds : list of two floats
+        The least and the largest value of a numeric column, known without the records.
+    step : float, above 0, optional
+        The step of the public grid low, low + step, ..., high. Values are rounded to the nearest
+        point. A numeric column without a step has no grid; it can be masked, but no channel
+        randomizes it.
     decimal : "." or ","
         What stands before the decimals of numbers that are text.
     missing : Missing, optional
@@ -107,8 +112,8 @@ class Column(Strict):
                     "characters"
                 )
         numeric = self.kind == "numeric"
-        if (self.bounds is not None, self.step is not None) != (numeric, numeric):
-            allowed = "both" if numeric else "neither"
+        if (self.bounds is not None) != numeric or (self.step is not None and not numeric):
+            allowed = "both, or bounds alone" if numeric else "neither"
             raise ValueError(
                 f"bounds and step of {self.name!r}; allowed for {self.kind}: {allowed}"
             )
@@ -127,18 +132,25 @@ class Column(Strict):
         if numeric:
             self._refuse_bad_grid()
         if self.type is not None and self.randomized:
-            points = [number_text(each) for each in self.points] if numeric else self.categories
+            on_grid = numeric and not self.continuous
+            points = [number_text(each) for each in self.points] if on_grid else self.categories
             refuse_foreign_values(self.name, self.type, points, numeric)
             refuse_foreign_missing(self.name, self.type, self.missing.values, self.categories)
         return self
 
     def _refuse_bad_grid(self) -> None:
         assert self.bounds is not None
-        assert self.step is not None
-        if not all(np.isfinite([*self.bounds, self.step])) or self.bounds[0] >= self.bounds[1]:
+        ends = [*self.bounds, self.step or 1.0]
+        if not all(np.isfinite(ends)) or self.bounds[0] >= self.bounds[1]:
             raise ValueError(
                 f"bounds {self.bounds} of {self.name!r}; allowed: finite, the lower one first"
             )
+        if self.step is None:
+            if self.missing.policy == "category":
+                raise ValueError(
+                    f"missing values of {self.name!r}; allowed without a step: drop or refuse"
+                )
+            return
         steps = self._steps
         if steps.denominator != 1 or steps >= MOST_POINTS:
             raise ValueError(
@@ -156,9 +168,19 @@ class Column(Strict):
         """Whether values go through a channel."""
         return self.kind in ("categorical", "numeric")
 
+    @property
+    def continuous(self) -> bool:
+        """Whether values are numbers without a grid."""
+        return self.kind == "numeric" and self.step is None
+
     @cached_property
     def points(self) -> Floats:
         """Points of the grid of numbers, rising."""
+        if self.continuous:
+            raise DataError(
+                f"column {self.name!r} has bounds without a step, so no channel can randomize it; "
+                "give a step in the schema, or mask its numbers by a plan of kind masked"
+            )
         if self.bounds is None or self.step is None:
             raise DataError(f"column {self.name!r} is {self.kind} and has no grid")
         low, step = Fraction(repr(self.bounds[0])), Fraction(repr(self.step))
@@ -231,14 +253,53 @@ class Schema(Strict):
 
     @property
     def drafted(self) -> tuple[str, ...]:
-        """Names of randomized columns whose categories or grid nobody has declared."""
+        """Names of randomized columns whose categories, bounds or grid nobody has declared."""
         return tuple(column.name for column in self.randomized if column.status == "drafted")
 
     def domain(self) -> Domain:
-        """Return the attributes that are randomized."""
+        """Return the attributes that channels randomize.
+
+        Raises
+        ------
+        DataError
+            If there is none, or a numeric column has no step.
+        """
+        self.refuse_nothing_to_randomize()
+        return Domain(tuple(column.attribute() for column in self.randomized))
+
+    def refuse_nothing_to_randomize(self) -> None:
+        """Raise `DataError` if there is no categorical or numeric column."""
         if not self.randomized:
             raise DataError("the schema has no categorical or numeric column; declare one")
-        return Domain(tuple(column.attribute() for column in self.randomized))
+
+    def for_masking(self, numbers: Sequence[str], kept: Sequence[str] = ()) -> "Schema":
+        """Return the schema of a plan that masks some columns.
+
+        Parameters
+        ----------
+        numbers : sequence of str
+            Numeric columns. They lose their step.
+        kept : sequence of str
+            Columns that stay as they are. All others become ``left_out``.
+
+        Raises
+        ------
+        DataError
+            If there is no such column, or one of `numbers` is not numeric.
+        """
+        for name in (*numbers, *kept):
+            if self[name].kind != "numeric" and name in numbers:
+                raise DataError(f"column {name!r} is {self[name].kind}; numeric columns are masked")
+        columns = []
+        for each in self.columns:
+            change: dict[str, Any] = {}
+            if each.name in numbers:
+                change = {"step": None}
+            elif each.name not in kept:
+                change = {"kind": "left_out"} | dict.fromkeys(("bounds", "step", "type"))
+                change |= {"categories": [], "ordered": False, "decimal": "."}
+            columns.append(Column.model_validate(each.model_dump() | change))
+        return self.model_copy(update={"columns": columns})
 
     def to_json(self) -> dict[str, Any]:
         """Return the schema as plain JSON values, without what is as by default."""

@@ -1,15 +1,15 @@
 """A file of records, read by its schema: codes of what is randomized, a portion at a time."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from deniable.arrays import Codes
+from deniable.arrays import Codes, Floats
 from deniable.errors import DataError, shown
-from deniable.schema.coding import Coder, weights_of
+from deniable.schema.coding import Coder, NumberReader, weights_of
 from deniable.schema.csv_text import CsvForm
 from deniable.schema.faults import Faults
 from deniable.schema.model import Column, Schema
@@ -30,14 +30,18 @@ class Portion:
         Of the randomized columns, in the order of the schema.
     passed : dict of str to pa.Array
         Identifiers and weights, as they lie in the file, text as text.
+    numbers : dict of str to array of float, shape (records,), optional
+        Of columns that are read as numbers, not as points of a grid.
     """
 
     first: int
     codes: dict[str, Codes]
     passed: dict[str, pa.Array]
+    numbers: dict[str, Floats] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        return len(next(iter(self.codes.values())))
+        columns = (*self.codes.values(), *self.numbers.values(), *self.passed.values())
+        return len(next(iter(columns), ()))
 
 
 class RecordsFile:
@@ -47,6 +51,8 @@ class RecordsFile:
     ----------
     left_out : int
         Number of records that the last pass left out, for missing values.
+    outside : dict of str to int
+        Number of values outside the bounds in the last pass, by numeric column without a step.
 
     Examples
     --------
@@ -63,7 +69,12 @@ class RecordsFile:
         self._passed = [schema[name] for name in passed]
         self._records: int | None = None
         self.left_out = 0
-        self._coders = _coders(source, schema)
+        self.outside: dict[str, int] = {}
+        readers = _readers(source, schema)
+        self._coders = {each.column.name: each for each in readers if isinstance(each, Coder)}
+        self._numbers = {
+            each.column.name: each for each in readers if isinstance(each, NumberReader)
+        }
 
     @classmethod
     def open(
@@ -133,6 +144,7 @@ class RecordsFile:
             As `check`, when all records are read: after the first fault nothing more is yielded.
         """
         faults, kept, read = Faults(), 0, 0
+        outside = dict.fromkeys(self._numbers, 0)
         coded = [column.name for column in self.schema.randomized]
         plain = [column.name for column in self._passed]
         for piece in self._source.pieces(coded, plain, faults, rows):
@@ -140,22 +152,27 @@ class RecordsFile:
             read += piece.batch.num_rows
             if faults:
                 continue
+            for name, values in portion.numbers.items():
+                low, high = self.schema[name].bounds or (-np.inf, np.inf)
+                outside[name] += int(np.count_nonzero((values < low) | (values > high)))
             for start in range(0, len(portion), rows):
                 yield _cut(portion, start, rows)
             kept += len(portion)
         faults.raise_if_any()
         if not kept:
             raise DataError(f"{self._source.where}: no records; give a file with at least one")
-        self._records, self.left_out = kept, read - kept
+        self._records, self.left_out, self.outside = kept, read - kept, outside
 
     def _portion(self, piece: Piece, first: int, faults: Faults) -> Portion:
         codes: dict[str, Codes] = {}
-        left_out = None
+        numbers: dict[str, Floats] = {}
+        at, found = (faults, piece.where, piece.first), []
         for name, coder in self._coders.items():
-            values = piece.batch.column(name)
-            codes[name], missing = coder.codes(values, faults, piece.where, piece.first)
-            if missing is not None:
-                left_out = missing if left_out is None else left_out | missing
+            codes[name], missing = coder.codes(piece.batch.column(name), *at)
+            found.append(missing)
+        for name, reader in self._numbers.items():
+            numbers[name], missing = reader.numbers(piece.batch.column(name), *at)
+            found.append(missing)
         passed = {}
         for column in self._passed:
             values = piece.batch.column(column.name)
@@ -163,11 +180,13 @@ class RecordsFile:
                 _refuse_bad_weights(column, values, piece, faults)
             # A dictionary has values of other records too, in the order of the file.
             passed[column.name] = values.cast(plain_type(values.type))
-        if left_out is not None:
-            kept = ~left_out
+        left_out = [missing for missing in found if missing is not None]
+        if left_out:
+            kept = ~np.logical_or.reduce(left_out)
             codes = {name: each[kept] for name, each in codes.items()}
+            numbers = {name: each[kept] for name, each in numbers.items()}
             passed = {name: each.filter(pa.array(kept)) for name, each in passed.items()}
-        return Portion(first, codes, passed)
+        return Portion(first, codes, passed, numbers)
 
 
 def _cut(portion: Portion, start: int, rows: int) -> Portion:
@@ -177,28 +196,30 @@ def _cut(portion: Portion, start: int, rows: int) -> Portion:
         portion.first + start,
         {name: codes[start : start + rows] for name, codes in portion.codes.items()},
         {name: values.slice(start, rows) for name, values in portion.passed.items()},
+        {name: each[start : start + rows] for name, each in portion.numbers.items()},
     )
 
 
-def _coders(source: Source, schema: Schema) -> dict[str, Coder]:
-    """Return what codes each randomized column, or raise all that is wrong with the columns."""
+def _readers(source: Source, schema: Schema) -> list[Coder | NumberReader]:
+    """Return a reader for each randomized column, or raise all errors of the columns."""
     lines = []
     names = [column.name for column in schema.columns]
     if absent := [name for name in names if name not in source.types]:
         lines.append(f"no column {listed(absent)}, which the schema has; add it, or take it out")
     if more := [name for name in source.types if name not in names]:
         lines.append(f"columns {listed(more)} are not in the schema; add them, if as left_out")
-    schema.domain()  # raises if there is nothing to randomize
-    coders = {}
+    schema.refuse_nothing_to_randomize()
+    readers: list[Coder | NumberReader] = []
     for column in schema.randomized:
         if column.name in source.types:
             try:
-                coders[column.name] = Coder(column, source.types[column.name])
+                reader = NumberReader if column.continuous else Coder
+                readers.append(reader(column, source.types[column.name]))
             except DataError as error:
                 lines.append(str(error))
     if lines:
         raise DataError("\n  ".join(f"{source.where}: {line}" for line in lines))
-    return coders
+    return readers
 
 
 def _refuse_bad_weights(column: Column, values: pa.Array, piece: Piece, faults: Faults) -> None:
