@@ -30,7 +30,7 @@ RUN make environment DEVELOPING=0 PYTHON=python3 && rm -rf ~/.cache
 
 COPY --chown=deniable:deniable . .
 # The code of the project, compiled once as the packages were.
-RUN .venv/bin/python -m compileall -q src
+RUN .venv/bin/python -m compileall -q src workflow
 
 ENV PATH=/deniable/.venv/bin:$PATH
 # A make target: quick, reproduce, report, check. For anything else: --entrypoint snakemake

@@ -13,9 +13,13 @@ import pytest
 from deniable.errors import EXTRAS, MissingExtraError, from_extras
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGE = ROOT / "src" / "deniable"
+PACKAGES = {
+    "deniable": ROOT / "src" / "deniable",
+    "reproduction": ROOT / "workflow" / "reproduction",
+}
 BLOCKED = f"""
 import sys
+sys.path.append("workflow")
 
 class Absent:
     def find_spec(self, name, path=None, target=None):
@@ -26,8 +30,9 @@ sys.meta_path.insert(0, Absent())
 """
 # Whose names need an extra, all or some: linear programs, downloads, pages and figures.
 WITH_EXTRAS = {
-    *("design", "design.programs", "datasets", "pipeline", "display", "plan", "report"),
-    *("papers", "papers.idp", "papers.rrba.sections"),
+    *("deniable.design", "deniable.design.programs", "deniable.datasets", "deniable.display"),
+    *("deniable.plans", "reproduction.pipeline", "reproduction.report", "reproduction.papers"),
+    *("reproduction.papers.idp", "reproduction.papers.rrba.sections"),
 }
 
 
@@ -42,13 +47,17 @@ def test_every_name_of_the_package_is_there_without_extras() -> None:
 
 
 def test_other_names_are_there_too_or_tell_the_extra() -> None:
-    folders = [file.parent.relative_to(PACKAGE) for file in PACKAGE.glob("*/**/__init__.pyi")]
+    folders = [
+        file.parent.relative_to(package.parent)
+        for package in PACKAGES.values()
+        for file in package.glob("*/**/__init__.pyi")
+    ]
     assert len(folders) > 20
     code = """
 from importlib import import_module
 from deniable.errors import MissingExtraError
 for place in sys.argv[1:]:
-    folder = import_module(f"deniable.{place}")
+    folder = import_module(place)
     for name in dir(folder):
         try:
             getattr(folder, name)
@@ -161,7 +170,8 @@ def names_of(node: ast.stmt) -> set[str]:
 def test_every_import_from_an_extra_tells_which() -> None:
     """Studies and figures of the papers too: catalogs load them (`reproduction.study.resolve`)."""
     bare, seen = [], set()
-    for file in sorted(PACKAGE.rglob("*.py")):
+    files = [file for package in PACKAGES.values() for file in sorted(package.rglob("*.py"))]
+    for file in files:
         tree = ast.parse(file.read_text(encoding="utf-8"))
         blocks = [node for node in ast.walk(tree) if isinstance(node, ast.With)]
         guarded = {
@@ -170,7 +180,7 @@ def test_every_import_from_an_extra_tells_which() -> None:
             if ast.unparse(block.items[0].context_expr) == "from_extras()"
             for statement in block.body
         }
-        of_a_paper = file.relative_to(PACKAGE).parts[0] == "papers"
+        of_a_paper = PACKAGES["reproduction"] / "papers" in file.parents
         for node in ast.walk(tree):
             if isinstance(node, ast.Import | ast.ImportFrom) and (found := names_of(node)):
                 seen |= found & set(EXTRAS)

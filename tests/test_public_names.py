@@ -67,10 +67,10 @@ def test_the_readmes_example_does_what_it_says(capsys: pytest.CaptureFixture[str
 # A parameter is documented by an entry under "Parameters" (of a class also under "Attributes"), in
 # backticks, or, if it is an option of a config, on the page that lists these.
 OPTIONS = (ROOT / "config" / "README.md").read_text(encoding="utf-8")
-PACKAGE = ROOT / "src" / "deniable"
 MODULES = [
-    ".".join(("deniable", *file.relative_to(PACKAGE).with_suffix("").parts))
-    for file in sorted(PACKAGE.rglob("*.py"))
+    ".".join(file.relative_to(folder).with_suffix("").parts)
+    for folder, package in ((ROOT / "src", "deniable"), (ROOT / "workflow", "reproduction"))
+    for file in sorted((folder / package).rglob("*.py"))
     if not file.stem.startswith("__")
 ]
 

@@ -25,7 +25,8 @@ class Module:
         self.imported = {
             alias.asname or alias.name
             for node in ast.walk(tree)
-            if isinstance(node, ast.ImportFrom) and not str(node.module).startswith("deniable")
+            if isinstance(node, ast.ImportFrom)
+            and not str(node.module).startswith(("deniable", "reproduction"))
             for alias in node.names
         }
 

@@ -141,7 +141,7 @@ check() {
 compile() {
     env -u PYTHONDONTWRITEBYTECODE "$environment/bin/python" -m compileall -q -j 0 \
         -x '/(tests?|pip|setuptools|pkg_resources|mypyc?|sqlalchemy/testing)/' \
-        "$environment/lib" src >>"$log" 2>&1 ||
+        "$environment/lib" src workflow >>"$log" 2>&1 ||
         printf '  some files could not be compiled (see %s): slower starts, nothing else\n' "$log"
 }
 

@@ -41,8 +41,7 @@ The folders, ground first; what each hands on stands in its stub:
 - `deniable.rrba`: randomized response block aggregation: clients, aggregator, server
 - `deniable.design`: the best channel for stated requirements
 - `deniable.datasets`: the data sets of the papers, downloaded or drawn
-- `deniable.release`, `reproduction.papers`, `reproduction.report`, `reproduction.pipeline`: what the workflow
-  runs: releases, the four papers' tables and figures, the page
+- `deniable.release`: releases, drawn once by a key from the operating system
 """
 
 from deniable.stubs import handed_on

@@ -1,11 +1,18 @@
 # Settles everything before the graph is built: config, data sources, the arithmetic of jobs.
 import os
+import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 from snakemake.settings.types import SharedFSUsage
 
+# Of this workflow, which may be another one's module: `workflow.basedir` would be that one's.
+SOURCE = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[1]
+# Here lies the package `reproduction`. Snakemake passes its sys.path on to scripts.
+sys.path.append(str(SOURCE / "workflow"))
+
 from deniable.errors import DeniableError
+from deniable.release import LANES
 from reproduction.papers import AUDITED, FIGURES, PAGES, PAPERS, STUDIES, TABLES
 from reproduction.pipeline import (
     RAW,
@@ -16,13 +23,10 @@ from reproduction.pipeline import (
     needs,
     refuse_repeated_keys,
 )
-from deniable.release import LANES
 from reproduction.study import MINUTES, SECONDS
 
 # Jobs run side by side; more threads inside one, or other kernels, change the order of floating sums.
 environment.settle()
-# Of this workflow, which may be another one's module: `workflow.basedir` would be that one's.
-SOURCE = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[1]
 os.environ[SOURCE_VARIABLE] = str(SOURCE)
 if workflow.is_main_process:
     environment.end_on_hangup()

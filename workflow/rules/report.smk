@@ -1,9 +1,7 @@
 # What people read: pages in a folder, and the same in one file, for mailing.
 from pathlib import Path
 
-import deniable
-
-TEMPLATES = Path(deniable.__file__).parent
+TEMPLATES = SOURCE / "workflow" / "reproduction"
 if TEMPLATES.is_relative_to(Path.cwd()):
     TEMPLATES = TEMPLATES.relative_to(Path.cwd())
 

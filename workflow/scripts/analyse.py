@@ -5,8 +5,8 @@ from pathlib import Path
 from deniable.files import read_table, write_table
 from deniable.records import read_true_records
 
-from job import job
 from reproduction.papers import ANALYSES
+from reproduction.pipeline import job
 from reproduction.study import Given, resolve
 
 with job(snakemake):

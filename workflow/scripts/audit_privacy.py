@@ -7,8 +7,8 @@ import pandas as pd
 from deniable.files import write_table
 from deniable.release import audited_releases
 
-from job import job
 from reproduction.papers import audited_protocols, one_audit
+from reproduction.pipeline import job
 
 with job(snakemake):
     tables = {Path(file).stem: pd.read_csv(file) for file in snakemake.input.tables}

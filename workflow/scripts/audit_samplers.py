@@ -6,7 +6,7 @@ from deniable.files import read_json, write_table
 from deniable.release import PUBLIC, folders_of
 from deniable.release.categorical import SAMPLER_COLUMNS, audit_release_samplers
 
-from job import job
+from reproduction.pipeline import job
 
 with job(snakemake):
     folders = folders_of(snakemake.input.releases)

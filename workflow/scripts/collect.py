@@ -4,8 +4,8 @@ import pandas as pd
 
 from deniable.files import write_table
 
-from job import job
 from reproduction.papers import STUDIES, TABLES
+from reproduction.pipeline import job
 from reproduction.study import cells_of_grids, compare, in_order, plotted, read_published, resolve
 
 with job(snakemake):

@@ -4,8 +4,8 @@ import pandas as pd
 
 from deniable.display import save
 
-from job import job
 from reproduction.papers import FIGURES
+from reproduction.pipeline import job
 from reproduction.study import resolve
 
 with job(snakemake):

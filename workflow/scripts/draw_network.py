@@ -4,7 +4,7 @@ from pathlib import Path
 
 from deniable.datasets import drawn_from_resources
 
-from job import job
+from reproduction.pipeline import job
 
 with job(snakemake):
     folder = Path(snakemake.input.networks[0]).parent

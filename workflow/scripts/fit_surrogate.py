@@ -5,7 +5,7 @@ from deniable.errors import DataError
 from deniable.files import write_table
 from deniable.sampling import generator_for
 
-from job import job
+from reproduction.pipeline import job
 
 with job(snakemake):
     name = snakemake.wildcards.dataset

@@ -7,7 +7,7 @@ from deniable.records import read_true_records
 from deniable.release import KeyPlace, Ledger, Source, make_release, rehearse, release_from
 from deniable.release.planned import own_records
 
-from job import job
+from reproduction.pipeline import job
 
 with job(snakemake):
     given, asked = snakemake.input, snakemake.params

@@ -5,7 +5,7 @@ from dataclasses import replace
 from deniable.datasets import draw_surrogate, load_manifest, read_published
 from deniable.sampling import generator_for
 
-from job import job
+from reproduction.pipeline import job
 
 with job(snakemake):
     name, kind = snakemake.wildcards.dataset, snakemake.params.kind

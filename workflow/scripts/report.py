@@ -1,6 +1,6 @@
 """Write the report: pages in a folder, or one file; both open without a network."""
 
-from job import job
+from reproduction.pipeline import job
 from reproduction.report import gather, write
 
 with job(snakemake):

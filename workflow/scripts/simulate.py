@@ -3,8 +3,8 @@
 from deniable.files import write_table
 from deniable.records import read_true_records
 
-from job import job
 from reproduction.papers import STUDIES
+from reproduction.pipeline import job
 from reproduction.study import simulate_chunk
 
 with job(snakemake):

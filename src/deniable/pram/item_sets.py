@@ -5,8 +5,7 @@ its own for each item the matrix is a product, and the margin over some items pa
 product of their channels alone. The support of a set of s items is thus estimated from its 2^s
 reported patterns, one pass over s columns, whatever M is.
 
-The price is accuracy: what randomization adds to the variance multiplies from item to item. The
-study `reproduction.papers.pram.intervals.item_sets` shows how soon nothing is left.
+The price is accuracy: what randomization adds to the variance multiplies from item to item.
 """
 
 import math

@@ -21,7 +21,7 @@ PairEstimator = Literal[
     "pair_likelihood",
     "pair_shrunk",
 ]
-"""Estimators of two attributes' joint distribution; see `reproduction.papers.multirr.queries.pairs`."""
+"""Estimators of the joint distribution of two attributes."""
 
 Assessment = Literal[
     "attributes", "attributes_inverted", "secure_sum", "pairs_joint", "pairs_kronecker"

@@ -175,7 +175,7 @@ class OwnFile(Strict):
 
 
 class PlannedRelease(FileRelease):
-    """A file of one's own, by a plan (`deniable.plans`) or by an epsilon, from which a plan is made.
+    """A file of one's own, by a plan (`deniable.plans`), or by an epsilon from which one is made.
 
     Attributes
     ----------

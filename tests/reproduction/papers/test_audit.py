@@ -43,7 +43,7 @@ from reproduction.papers.rrba.released_tables import PrintedTables
 from reproduction.pipeline.code_digest import code_digest
 from reproduction.study import resolve
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")

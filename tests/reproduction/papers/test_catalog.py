@@ -39,7 +39,7 @@ from reproduction.study.engine import ComparingSimulator, compare, in_order, plo
 from reproduction.study.grid import cells_of_grids
 from reproduction.study.published import read_published
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PUBLISHED = ROOT / "resources" / "published"
 ON_REQUEST = {name for name, table in TABLES.items() if table.on_request}
 

@@ -15,8 +15,9 @@ from deniable.release import LANES
 from reproduction.papers import ANALYSES, FIGURES, PAGES, STUDIES, TABLES
 from reproduction.pipeline import code_digest as provenance
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SCRIPTS = sorted((ROOT / "workflow" / "scripts").glob("*.py"))
+PACKAGES = provenance.PACKAGES
 
 
 CHANGED: dict[Path, str] = {}
@@ -26,15 +27,16 @@ CHANGED: dict[Path, str] = {}
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("copy")
     ignore = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "src" / "deniable", folder / "src" / "deniable", ignore=ignore)
+    for name, place in PACKAGES.items():
+        shutil.copytree(place, folder / name, ignore=ignore)
     shutil.copytree(ROOT / "workflow" / "scripts", folder / "scripts", ignore=ignore)
     return folder
 
 
 @pytest.fixture
 def copied(copy: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A copy of library and scripts, which the digests are then taken of."""
-    monkeypatch.setattr(provenance, "PACKAGE", copy / "src" / "deniable")
+    """A copy of both packages and the scripts, which the digests are then taken of."""
+    monkeypatch.setattr(provenance, "PACKAGES", {name: copy / name for name in PACKAGES})
     yield copy
     for file, text in CHANGED.items():
         file.write_text(text, encoding="utf-8")
@@ -85,59 +87,59 @@ DRAW = LANES["categorical"].draw
 @pytest.mark.parametrize(
     ("script", "entry", "module"),
     [
-        ("draw.py", TABLE_1, "papers/multirr/figures/tables.py"),
-        ("draw.py", TABLE_1, "files.py"),
-        ("simulate.py", CLUSTERS, "papers/multirr/queries/clusters.py"),
-        ("simulate.py", CLUSTERS, "estimation/metrics.py"),
-        ("simulate.py", CLUSTERS, "estimation/simplex.py"),
-        ("simulate.py", CLUSTERS, "channels/keep_or_replace.py"),  # three imports away
-        ("simulate.py", CLUSTERS, "channels/__init__.py"),
-        ("make_release.py", DRAW, "sampling/keyed.py"),
-        ("report.py", PAGES, "report/render.py"),
-        ("report.py", PAGES, "papers/pram/sections.py"),
-        ("report.py", PAGES, "papers/rrba/in_short.py"),
+        ("draw.py", TABLE_1, "reproduction/papers/multirr/figures/tables.py"),
+        ("draw.py", TABLE_1, "deniable/files.py"),
+        ("simulate.py", CLUSTERS, "reproduction/papers/multirr/queries/clusters.py"),
+        ("simulate.py", CLUSTERS, "deniable/estimation/metrics.py"),
+        ("simulate.py", CLUSTERS, "deniable/estimation/simplex.py"),
+        ("simulate.py", CLUSTERS, "deniable/channels/keep_or_replace.py"),  # three imports away
+        ("simulate.py", CLUSTERS, "deniable/channels/__init__.py"),
+        ("make_release.py", DRAW, "deniable/sampling/keyed.py"),
+        ("report.py", PAGES, "reproduction/report/render.py"),
+        ("report.py", PAGES, "reproduction/papers/pram/sections.py"),
+        ("report.py", PAGES, "reproduction/papers/rrba/in_short.py"),
     ],
 )
 def test_a_changed_module_behind_a_script_changes_its_digest(
     copied: Path, script: str, entry: Any, module: str
 ) -> None:
     before = digest(copied, script, entry)
-    change(copied / "src" / "deniable" / module)
+    change(copied / module)
     assert digest(copied, script, entry) != before
 
 
 @pytest.mark.parametrize(
     ("script", "entry", "module"),
     [
-        ("draw.py", TABLE_1, "release/categorical/design.py"),
-        ("draw.py", TABLE_1, "report/render.py"),
-        ("draw.py", TABLE_1, "papers/pram/figures.py"),
-        ("simulate.py", CLUSTERS, "papers/multirr/figures/tables.py"),
-        ("simulate.py", CLUSTERS, "release/categorical/design.py"),
-        ("simulate.py", CLUSTERS, "privacy/audit.py"),
-        ("prepare_data.py", (), "study/engine.py"),
-        ("make_release.py", DRAW, "papers/multirr/queries/clusters.py"),
-        ("report.py", PAGES, "datasets/surrogates.py"),
+        ("draw.py", TABLE_1, "deniable/release/categorical/design.py"),
+        ("draw.py", TABLE_1, "reproduction/report/render.py"),
+        ("draw.py", TABLE_1, "reproduction/papers/pram/figures.py"),
+        ("simulate.py", CLUSTERS, "reproduction/papers/multirr/figures/tables.py"),
+        ("simulate.py", CLUSTERS, "deniable/release/categorical/design.py"),
+        ("simulate.py", CLUSTERS, "deniable/privacy/audit.py"),
+        ("prepare_data.py", (), "reproduction/study/engine.py"),
+        ("make_release.py", DRAW, "reproduction/papers/multirr/queries/clusters.py"),
+        ("report.py", PAGES, "deniable/datasets/surrogates.py"),
     ],
 )
 def test_a_changed_module_that_is_not_behind_a_script_does_not(
     copied: Path, script: str, entry: Any, module: str
 ) -> None:
     before = digest(copied, script, entry)
-    change(copied / "src" / "deniable" / module)
+    change(copied / module)
     assert digest(copied, script, entry) == before
 
 
 def test_a_digest_follows_the_lane_of_a_release(copied: Path) -> None:
     before = {lane: digest(copied, "make_release.py", LANES[lane].draw) for lane in LANES}
-    change(copied / "src" / "deniable" / "release" / "numeric" / "design.py")
+    change(copied / "deniable" / "release" / "numeric" / "design.py")
     after = {lane: digest(copied, "make_release.py", LANES[lane].draw) for lane in LANES}
     assert {lane for lane in LANES if before[lane] != after[lane]} == {"numeric"}
 
 
 def test_a_digest_covers_the_script_and_what_scripts_share(copied: Path) -> None:
     before = digest(copied, "draw.py")
-    change(copied / "scripts" / "job.py")
+    change(copied / "reproduction" / "pipeline" / "jobs.py")
     shared = digest(copied, "draw.py")
     change(copied / "scripts" / "draw.py")
     assert len({before, shared, digest(copied, "draw.py")}) == 3
@@ -147,17 +149,14 @@ def test_a_digest_does_not_depend_on_the_place(copied: Path) -> None:
     for script in ("simulate.py", "report.py", "draw.py"):
         there = digest(copied, script)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(provenance, "PACKAGE", ROOT / "src" / "deniable")
+            patch.setattr(provenance, "PACKAGES", PACKAGES)
             forget()
             assert provenance.code_digest(ROOT / "workflow" / "scripts" / script) == there
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_every_script_has_library_code_behind_it(script: Path) -> None:
-    closure = {path.name for path in provenance._closure(script)}
-    assert closure
-    if script.name != "job.py":
-        assert "job.py" in closure
+def test_every_script_has_the_code_that_all_share_behind_it(script: Path) -> None:
+    assert "jobs.py" in {path.name for path in provenance._closure(script)}
 
 
 def test_run_facts_name_versions_and_no_machine() -> None:
@@ -177,12 +176,12 @@ def imports_by_syntax(file: Path) -> set[Path]:
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    files = {path for name in names for path in provenance.module_files(name, file.parent)}
+    files = {path for name in names for path in provenance.module_files(name)}
     return {path for path in files if not provenance._is_catalog(path)}
 
 
 def test_imports_are_found_as_the_syntax_has_them() -> None:
-    files = [*(ROOT / "src").rglob("*.py"), *(ROOT / "workflow" / "scripts").glob("*.py")]
+    files = [file for name in ("src", "workflow") for file in (ROOT / name).rglob("*.py")]
     assert len(files) > 150
     for file in files:
         assert set(provenance._imports(file)) == imports_by_syntax(file), file
@@ -197,19 +196,19 @@ def test_imports_of_every_form_are_found(tmp_path: Path) -> None:
         "if True:\n\timport  reproduction.study.grid\n"
         "'''\n>>> from deniable.randomized_response.protocols import never\n'''\n"
     )
-    found = {path.relative_to(provenance.PACKAGE).as_posix() for path in provenance._imports(file)}
-    named = ("files", "errors", "records/domain", "study/grid")
-    assert found == {"__init__.py", *(f"{name}.py" for name in named)}
+    found = {provenance._label(path) for path in provenance._imports(file)}
+    named = ("errors", "files", "records/domain", "__init__")
+    assert found == {f"deniable/{name}.py" for name in named} | {"reproduction/study/grid.py"}
 
 
 def module_of(place: str) -> str:
-    return place.partition(":")[0].replace(".", "/") + ".py"
+    return f"reproduction/{place.partition(':')[0].replace('.', '/')}.py"
 
 
 # What runs a study's simulator itself: the distances behind Tables 4 and 5, the methods by epsilon.
 SIMULATE_TOO = {
-    "papers/rrba/released_tables.py": {"analyse spread_distances"},
-    "papers/multirr/queries/adjusted.py": {"simulate multirr_epsilon"},
+    "reproduction/papers/rrba/released_tables.py": {"analyse spread_distances"},
+    "reproduction/papers/multirr/queries/adjusted.py": {"simulate multirr_epsilon"},
 }
 
 
@@ -229,7 +228,7 @@ def readers_of(simulated: set[str]) -> set[str]:
 def test_a_comment_in_a_study_is_the_matter_of_its_own_jobs(copied: Path, module: str) -> None:
     own = {f"simulate {n}" for n, each in STUDIES.items() if module_of(each.simulator) == module}
     before = digests_of_jobs(copied)
-    change(copied / "src" / "deniable" / module)
+    change(copied / module)
     after = digests_of_jobs(copied)
     changed = {name for name, found in after.items() if found != before[name]}
     assert own <= changed
@@ -238,14 +237,14 @@ def test_a_comment_in_a_study_is_the_matter_of_its_own_jobs(copied: Path, module
 
 def test_a_comment_in_an_analysis_is_the_matter_of_its_own_job(copied: Path) -> None:
     before = digests_of_jobs(copied)
-    change(copied / "src" / "deniable" / "papers" / "multirr" / "example_1.py")
+    change(copied / "reproduction" / "papers" / "multirr" / "example_1.py")
     after = digests_of_jobs(copied)
     assert {n for n, found in after.items() if found != before[n]} == {"analyse work_example"}
 
 
 def test_of_a_catalog_only_the_entry_counts(copied: Path) -> None:
     before = digests_of_jobs(copied)
-    for file in (copied / "src" / "deniable" / "papers").rglob("catalog.py"):
+    for file in (copied / "reproduction" / "papers").rglob("catalog.py"):
         change(file)
     assert digests_of_jobs(copied) == before
     figure = FIGURES["multirr_fig1"]

@@ -30,7 +30,7 @@ from reproduction.pipeline.checks import check_domains
 from reproduction.pipeline.config import Config, refuse_repeated_keys, validate
 from reproduction.pipeline.plan import Plan, drawn_domains, drawn_records
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.json"
 TABLES = "studies.multirr_tables"
 GRID = f"{TABLES}.grids[0]"

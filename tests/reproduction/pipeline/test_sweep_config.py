@@ -11,7 +11,7 @@ from deniable.errors import ConfigError
 
 from reproduction.pipeline.config import Config, validate
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def sweep(values: dict[str, Any], **changes: Any) -> Config:

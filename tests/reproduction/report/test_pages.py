@@ -17,7 +17,7 @@ from reproduction.report.contents import Contents
 from reproduction.report.own_sections import in_short, risen
 from reproduction.report.render import LONG, render, render_pages, without_long_tables, write
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 LARGEST_FIRST, LARGEST = 500_000, 2_000_000
 
 

@@ -38,7 +38,7 @@ from reproduction.report.own_sections import distances, is_run_of_findings
 from reproduction.report.render import render
 from reproduction.study.pages import Origin, Page
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SECTIONS = [section for page in PAGES for section in page.sections]
 
 

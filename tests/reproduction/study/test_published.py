@@ -8,7 +8,7 @@ from deniable.errors import DataError
 
 from reproduction.study.published import half_unit_of_last_digit, read_published
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def table(path: Path, text: str) -> Path:

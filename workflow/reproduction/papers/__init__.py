@@ -1,4 +1,4 @@
-"""The studies behind the papers' tables and figures, one a file, over `reproduction.study.engine`."""
+"""The studies behind the tables and figures of the papers, run by `reproduction.study`."""
 
 from deniable.stubs import handed_on
 

@@ -19,6 +19,7 @@ from .freshness import (
     summary as summary,
 )
 from .job_log import logged as logged
+from .jobs import job as job
 from .plan import MIRROR_VARIABLE as MIRROR_VARIABLE, RAW as RAW, Plan as Plan
 from .provenance import (
     SOURCE_VARIABLE as SOURCE_VARIABLE,

@@ -13,7 +13,7 @@ from typing import Any
 
 import deniable
 
-PACKAGE = Path(deniable.__file__).parent
+PACKAGES = {"deniable": Path(deniable.__file__).parent, "reproduction": Path(__file__).parents[1]}
 COMPUTING_PACKAGES = (
     *("clarabel", "cvxpy", "highspy", "matplotlib", "numba", "numpy", "pandas", "pyarrow"),
     *("rdata", "scikit-learn", "scipy"),
@@ -23,9 +23,9 @@ RECORDED_PACKAGES = (*COMPUTING_PACKAGES, "pydantic", "snakemake")
 
 
 def code_digest(script: Path | str, *entries: Any) -> str:
-    """Return a digest of a script, of the library behind it and of the packages that compute.
+    """Return a digest of a script, of the modules behind it and of the packages that compute.
 
-    The library's part is every module that the script, or code that an entry names, imports,
+    These are all modules of `PACKAGES` that the script, or code that an entry names, imports,
     directly or not. Of catalogs only the entries count.
 
     Parameters
@@ -37,8 +37,8 @@ def code_digest(script: Path | str, *entries: Any) -> str:
     Snakemake sees a changed script, but not a changed module behind it; a rule with this digest
     among its parameters runs again when the code it depends on has changed, and only then.
     """
-    modules = [place.partition(":")[0].split(".") for place in _places(entries)]
-    starts = [Path(script), *(PACKAGE.joinpath(*parts).with_suffix(".py") for parts in modules)]
+    modules = [place.partition(":")[0] for place in _places(entries)]
+    starts = [Path(script), *map(_file_of_entry, modules)]
     files = {label: content for start in starts for label, content in _behind(start)}
     parts = [_versions(), repr(entries), *chain(*sorted(files.items()))]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
@@ -75,9 +75,16 @@ def _places(entry: Any) -> Iterator[str]:
             yield from _places(part)
 
 
+def _file_of_entry(module: str) -> Path:
+    """Return the file of a `module` that an entry names below one of the packages."""
+    files = [folder.joinpath(*module.split(".")).with_suffix(".py") for folder in PACKAGES.values()]
+    return next(file for file in files if file.is_file())
+
+
 def library_digest() -> str:
-    """Return a digest of the whole library, to tell one state of it from another."""
-    parts = chain(*((_label(file), _content(file)) for file in sorted(PACKAGE.rglob("*.py"))))
+    """Return a digest of all modules of both packages, to tell one state of them from another."""
+    files = chain(*(sorted(folder.rglob("*.py")) for folder in PACKAGES.values()))
+    parts = chain(*((_label(file), _content(file)) for file in files))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
@@ -93,8 +100,9 @@ def _content(file: Path) -> str:
 
 
 def _label(file: Path) -> str:
-    """Return a name for a file that is the same wherever project and library are kept."""
-    return file.relative_to(PACKAGE.parent).as_posix() if PACKAGE in file.parents else file.name
+    """Return a name for a file that is the same wherever the packages are kept."""
+    folders = (folder.parent for folder in PACKAGES.values() if folder in file.parents)
+    return next((file.relative_to(folder).as_posix() for folder in folders), file.name)
 
 
 def _closure(start: Path) -> set[Path]:
@@ -112,13 +120,13 @@ def _imports(file: Path) -> frozenset[Path]:
     return frozenset(
         path
         for name in _imported_names(file.read_text(encoding="utf-8"))
-        for path in module_files(name, file.parent)
+        for path in module_files(name)
         if not _is_catalog(path)
     )
 
 
 def _is_catalog(file: Path) -> bool:
-    return PACKAGE / "papers" in file.parents and file.stem == "catalog"
+    return PACKAGES["reproduction"] / "papers" in file.parents and file.stem == "catalog"
 
 
 # By the text, not by its syntax tree: every start of Snakemake reads some two hundred files. A line
@@ -142,18 +150,12 @@ def _imported_names(code: str) -> Iterator[str]:
         yield from (f"{module}.{name}" if module else name for name in imported)
 
 
-def module_files(name: str, beside: Path) -> Iterator[Path]:
-    """Yield the files behind a `name` that is imported: modules, folders, what a folder hands on.
-
-    It is imported by a file in the folder `beside`, where scripts have modules of their own.
-    """
+def module_files(name: str) -> Iterator[Path]:
+    """Yield the files behind a `name` that is imported: modules, folders, what a folder exports."""
     parts = name.split(".")
-    if parts[0] != PACKAGE.name:
-        sibling = beside / f"{parts[0]}.py"  # scripts share a module in their own folder
-        if beside != PACKAGE and PACKAGE not in beside.parents and sibling.is_file():
-            yield sibling
+    if parts[0] not in PACKAGES:
         return
-    base = PACKAGE.joinpath(*parts[1:])
+    base = PACKAGES[parts[0]].joinpath(*parts[1:])
     handed_on = _handed_on(base.parent).get(base.name, ()) if parts[1:] else ()
     for candidate in (base.with_suffix(".py"), base / "__init__.py", *handed_on):
         if candidate.is_file():

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import deniable
 from deniable.errors import DataError
 from deniable.files import MARK_OF_FOLDERS, read_json, remove_leftovers, sha256, write_json
 from deniable.release import RECEIPT, faults_of_receipt
@@ -288,14 +287,13 @@ def _is_receipt(path: PurePosixPath) -> bool:
 def label(path: str) -> str:
     """Return a `path` within the project's folder; of a file elsewhere nothing but its name.
 
-    The workflow's own files, and the library's, are named as they are where a run is in their
-    folder, wherever they lie.
+    The workflow's own files are named as in a run from their folder, wherever they lie.
     """
     file = Path(path)
     if not file.is_absolute():
         return file.as_posix()
-    own = (Path(os.environ.get(SOURCE_VARIABLE, Path.cwd())), Path(deniable.__file__).parents[1])
-    folders = (folder for folder in (Path.cwd(), *own) if folder in file.parents)
+    source = Path(os.environ.get(SOURCE_VARIABLE, Path.cwd()))
+    folders = (folder for folder in (Path.cwd(), source) if folder in file.parents)
     return next((file.relative_to(folder).as_posix() for folder in folders), file.name)
 
 

@@ -1,8 +1,8 @@
 """What a catalog says of studies, analyses, tables, figures and sections: one entry an output.
 
-Code is named by strings, "module:function" below `deniable` or ".module:function" below the folder
-of the paper: every job's process reads the catalogs, and only the one that calls a function imports
-its module (`resolve`).
+Code is named by strings, "module:function" below `reproduction` or ".module:function" below the
+folder of the paper: every job's process reads the catalogs, and only the one that calls a function
+imports its module (`resolve`).
 """
 
 from collections.abc import Mapping
@@ -360,7 +360,7 @@ class Paper:
 
 
 def _complete(entry: Any, paper: str) -> Any:
-    """Return an entry whose code is named from `deniable` on, and whose template is named."""
+    """Return an entry whose code is named from `reproduction` on, and whose template is named."""
     if isinstance(entry, str):
         return f"papers.{paper}{entry}" if entry.startswith(".") else entry
     if isinstance(entry, tuple):

@@ -186,8 +186,8 @@ def compare(
     """Set `results` beside the printed numbers, with a verdict a row.
 
     Results have the columns `keys`, and regenerated, ci_low, ci_high, replicates, data_source; the
-    numbers `published` are as `reproduction.study.read_published` returns them, and may have some of
-    the keys; `published_replicates` runs are behind each of them. What is returned has the keys
+    numbers `published` are as `reproduction.study.read_published` returns them, and may have some
+    of the keys; `published_replicates` runs are behind each of them. What is returned has the keys
     first, then `RESULT_COLUMNS`, then what is `SPENT`.
     """
     if published is None:

@@ -158,7 +158,7 @@ class Origin:
     Attributes
     ----------
     function : str
-        "module:name" in the library, as "papers.multirr.example_1:example_1".
+        "module:name" below `reproduction`, as "papers.multirr.example_1:example_1".
     rule : str
         Of the workflow, which calls it.
     """
@@ -175,7 +175,7 @@ class Origin:
     def file(self) -> str:
         """The function's file, as seen from the project's root."""
         module = self.function.partition(":")[0]
-        return f"src/{PACKAGE.name}/{module.replace('.', '/')}.py"
+        return f"workflow/{PACKAGE.name}/{module.replace('.', '/')}.py"
 
     @property
     def line(self) -> int:

@@ -31,7 +31,7 @@ from reproduction.papers.multirr.error_analysis import (
     propagation_table,
 )
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 ADULT = load_manifest(ROOT / "resources" / "datasets.yaml")["adult"]
 ADULT_CELLS = 1_814_400
 

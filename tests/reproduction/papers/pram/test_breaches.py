@@ -22,7 +22,7 @@ from reproduction.papers.pram.breaches import (
     worst_set_table,
 )
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 ADULT = load_manifest(ROOT / "resources" / "datasets.yaml")["adult"]
 
 

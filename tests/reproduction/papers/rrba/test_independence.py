@@ -38,7 +38,7 @@ from reproduction.papers.rrba.table_results import table_3 as beside_printed
 from reproduction.study.engine import replicate, simulate_chunk
 from reproduction.study.published import read_published
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 PRINTED = ROOT / "resources" / "published" / "rrba_table3.csv"
 
 

@@ -34,7 +34,7 @@ from reproduction.papers.rrba.table_results import (
 )
 from reproduction.study.published import read_published
 
-PUBLISHED = Path(__file__).resolve().parents[3] / "resources" / "published"
+PUBLISHED = Path(__file__).resolve().parents[4] / "resources" / "published"
 CELL = {"file": "survey_8000", "k": 2, "p": 0.4, "epsilon_claimed": 0.35}
 EQUAL_CELL = {"file": "survey_8000", "k": 2, "epsilon": 1.0}
 Z = 5.0  # standard errors; 1e-6 for the two sides of one test

@@ -39,7 +39,7 @@ def _equal_risk(tables: Tables) -> Iterator[PrivacyVerdict]:
             equal.append(of["mechanism"])
             found.append(f"under {of['mechanism']} never more")
         else:
-            worst = part.loc[part["attribute_ratio"].idxmax()]
+            worst = part.iloc[int(part["attribute_ratio"].argmax())]
             largest = float(worst["attribute_ratio"])
             times = max(times, largest)
             found.append(

@@ -1,8 +1,7 @@
-"""Every numbered result of [pram], held against enumeration of small cases.
+"""Check every numbered result of [pram] by enumeration of small cases.
 
-With three categories and four records everything can be listed: all tables of counts, with their
-probabilities. Expectations are then sums, not simulations, and a result either holds to rounding or
-it does not. Privacy results are held against grids of priors and all sets of categories.
+With three categories and four records, all tables of counts can be listed with their probabilities.
+Expectations are sums then, not simulations. Privacy results are tested on grids of priors and sets.
 """
 
 import itertools

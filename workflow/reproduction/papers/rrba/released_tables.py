@@ -332,10 +332,10 @@ def figure_7_table(
     """Return the histograms of Figure 7: distances over trials and sets of attributes.
 
     With the name, the seed and the sizes of the study as `runs` (``study``, which names the random
-    streams, ``root_seed``, ``replicates`` and ``block``, as in `reproduction.study.replicate`) they are
-    of the very trials whose means are in Tables 4 and 5. `cells` are as the `simulator` takes them;
-    what is `published`, as in `printed_table`, are the averages of Tables 4 and 5, to be drawn
-    beside the histograms. Columns are `FIGURE_7_COLUMNS`; bins without a trial are left out.
+    streams, ``root_seed``, ``replicates`` and ``block``, as in `reproduction.study.replicate`) they
+    are of the very trials whose means are in Tables 4 and 5. `cells` are as the `simulator` takes
+    them; what is `published`, as in `printed_table`, are the averages of Tables 4 and 5, to be
+    drawn beside the histograms. Columns are `FIGURE_7_COLUMNS`; bins without a trial are left out.
     """
     rows: list[dict[str, Any]] = []
     for cell in cells:

@@ -55,18 +55,19 @@ def printed_table(results: pd.DataFrame, published: pd.DataFrame | None) -> pd.D
 
     Every reading and every file of a data set is held against the same printed number. Results have
     the columns file, k, p, epsilon_claimed, those of `PrintedTables.outputs`, regenerated, ci_low,
-    ci_high, replicates, data_source; printed numbers (`reproduction.study.published.read_published`)
-    metric, dataset, k, method, p, epsilon_claimed, published, half_unit.
+    ci_high, replicates, data_source; printed numbers
+    (`reproduction.study.published.read_published`) metric, dataset, k, method, p, epsilon_claimed,
+    published, half_unit.
 
     Rows are of a cell, measure, method and reading, of `TABLE_COLUMNS`. ``regenerated`` is the
     mean over sets of attributes, ``subset_min`` and ``subset_max`` the smallest and largest mean of
     a set. ``verdict`` holds the printed number against the mean over sets, as in
-    `reproduction.study.engine.verdict` with the 100 printed trials; the text does not say which set it
-    is of, so ``subsets_agreeing`` counts the sets whose own mean it agrees with, and ``printed_is``
-    says whether it is "below", "within" or "above" the range of all of them. ``epsilon_exact`` is
-    the largest of a set, ``epsilon_theorem`` that of Theorem 4.1. ``main`` marks one row for each
-    printed cell, and these rows come first: the file drawn from the network, the table as it is
-    released where the measure exists for it (l2), else projected.
+    `reproduction.study.engine.verdict` with the 100 printed trials; the text does not say which set
+    it is of, so ``subsets_agreeing`` counts the sets whose own mean it agrees with, and
+    ``printed_is`` says whether it is "below", "within" or "above" the range of all of them.
+    ``epsilon_exact`` is the largest of a set, ``epsilon_theorem`` that of Theorem 4.1. ``main``
+    marks one row for each printed cell, and these rows come first: the file drawn from the network,
+    the table as it is released where the measure exists for it (l2), else projected.
     """
     named = results.assign(dataset=results["file"].map(dataset_of))
     keys = ["dataset", *_CELL, *_OUTPUT, "subset", "cells", "epsilon_exact"]

@@ -20,7 +20,7 @@ from reproduction.papers.pram.intervals.coverage import AT_ONCE, PramCoverage, r
 from reproduction.papers.pram.names import EVERY
 from reproduction.study.engine import replicate
 
-ROOT = Path(__file__).resolve().parents[4]
+ROOT = Path(__file__).resolve().parents[5]
 MIRRORS = [os.environ.get("DENIABLE_DATA_MIRROR"), ROOT.parent / "shared" / "data"]
 FIVE = ("warner", "generalized", "ordinal", "product", "near_singular")
 

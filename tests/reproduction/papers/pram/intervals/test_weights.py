@@ -17,7 +17,7 @@ from reproduction.papers.pram.names import EVERY
 from reproduction.papers.pram.sections import DESIGNS
 from reproduction.study.engine import replicate
 
-ROOT = Path(__file__).resolve().parents[4]
+ROOT = Path(__file__).resolve().parents[5]
 
 
 @pytest.fixture(scope="module")

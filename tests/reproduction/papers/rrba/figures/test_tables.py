@@ -16,7 +16,7 @@ from reproduction.papers.rrba.released_tables import EqualEpsilon, PrintedTables
 from reproduction.papers.rrba.table_results import equal_table, printed_table
 from reproduction.study.published import read_published
 
-PUBLISHED = Path(__file__).resolve().parents[4] / "resources" / "published"
+PUBLISHED = Path(__file__).resolve().parents[5] / "resources" / "published"
 FILES = ["survey_8000", "survey_8000_resampled", "alarm_8000", "child_8000"]
 
 

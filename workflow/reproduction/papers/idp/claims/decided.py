@@ -210,7 +210,8 @@ CLAIMS = (*GROUPS, *forests.SMALL_EPSILONS, *EPSILON, *sse.CLAIMS, *forests.FORE
 def claims(tables: dict[str, Tables], audit: pd.DataFrame) -> pd.DataFrame:
     """Hold all claims against the `tables` of each data set, "census" and "wine", and the `audit`.
 
-    A row a sentence, as of `reproduction.study.by_sentence`; what tables lack cells for is undecided.
+    One row per sentence, as in `reproduction.study.by_sentence`. A sentence is undecided where the
+    tables lack its settings.
     """
     evidence = {
         name: [Evidence((), own.source, own, name.capitalize())] for name, own in tables.items()

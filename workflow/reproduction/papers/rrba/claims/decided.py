@@ -3,8 +3,8 @@
 Claims of privacy and of expectations (1, 4.2) stand here: all but one of them are decided exactly,
 without a run. Where the text leaves open what is meant, or what is equal where methods are
 compared, a claim has several readings. Printed numbers are no claims: they have verdicts in their
-tables. For the tests see `reproduction.study.comparisons`; they take means for medians. Methods of one
-trial share their true tables: this makes tests between them conservative.
+tables. For the tests see `reproduction.study.comparisons`; they take means for medians. Methods of
+one trial share their true tables: this makes tests between them conservative.
 """
 
 import math
@@ -294,8 +294,8 @@ CLAIMS = (*PROMISES, *convergence.CLAIMS, *of_tables.CLAIMS)
 def decide(given: Given) -> dict[str, pd.DataFrame]:
     """Hold every claim against exact values and the tables `given`, in the order of the text.
 
-    ``rrba_claims``: a row a sentence, `reproduction.study.SENTENCE_COLUMNS`; ``rrba_claim_readings``: a
-    row a sentence and reading, `reproduction.study.claim_columns`.
+    ``rrba_claims`` has one row per sentence (`reproduction.study.SENTENCE_COLUMNS`),
+    ``rrba_claim_readings`` one row per sentence and reading (`reproduction.study.claim_columns`).
     """
     readings = decide_claims(CLAIMS, evidence_of(given.tables), "reading")
     return {"rrba_claims": by_sentence(readings), "rrba_claim_readings": readings}

@@ -66,7 +66,7 @@ distances = partial(CLAIMS.claim, section="7.4, Tables 4 and 5", about="distance
 
 
 def rows_of(table: pd.DataFrame, **where: Any) -> list[dict[Any, Any]]:
-    """Return rows of a `table` with the values `where`, as `reproduction.study.comparisons` compares.
+    """Return rows of a `table` with the values `where`, for `reproduction.study.comparisons`.
 
     The mean stands under ``median``, whatever the table calls it.
     """

@@ -332,7 +332,8 @@ def _histograms(axis: Axes, part: pd.DataFrame) -> None:
 def equal_epsilon(table: pd.DataFrame) -> Figure:
     """Draw the distances at equal exact epsilon: a row a measure, a column a file and k.
 
-    Projected tables are drawn; the `table` has `reproduction.papers.rrba.table_results.EQUAL_COLUMNS`.
+    Projected tables are drawn. The `table` has the columns
+    `reproduction.papers.rrba.table_results.EQUAL_COLUMNS`.
     """
     shown = table[table["reading"] == "projected"]
     cells = list(dict.fromkeys(shown[["file", "k"]].itertuples(index=False, name=None)))

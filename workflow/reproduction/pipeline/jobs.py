@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from reproduction.pipeline import Making, logged, recorded
+from reproduction.pipeline.job_log import logged
+from reproduction.pipeline.provenance import Making, recorded
 
 
 @contextmanager
@@ -34,5 +35,5 @@ def _making(snakemake: Any) -> Making:
         outputs=tuple(map(str, snakemake.output)),
         params=dict(snakemake.params.items()),
         config=snakemake.config,
-        script=Path(__file__).with_name(script),
+        script=Path(snakemake.scriptdir, script),
     )
