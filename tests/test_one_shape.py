@@ -80,15 +80,9 @@ def masking(method: Any, *accept: str) -> Callable[[], deniable.MaskingPlan]:
 
 
 MAKERS: dict[str, Callable[[int, float], Channel]] = {
-    "generalized RR": deniable.KeepOrReplace.of_epsilon,
-    "subset selection": channels.SubsetSelection.of_epsilon,
-    "Hadamard": channels.HadamardResponse.of_epsilon,
-    "projective geometry": channels.ProjectiveGeometry.of_epsilon,
+    **channels.MAKERS,
     "local hashing": channels.LocalHashing.of_epsilon,
     "unary encoding": channels.UnaryEncoding.of_epsilon,
-    "square wave": channels.SquareWave.of_epsilon,
-    "Laplace": channels.laplace_channel,
-    "staircase": channels.staircase_channel,
     "PRAM, of epsilon": lambda size, e: pram_matrix(np.full(size, 1 / size), "epsilon", epsilon=e),
     "PRAM, designed": lambda size, e: pram_matrix(
         np.full(size, 1 / size), "designed", epsilon=e, invariant=False, loss="trace"

@@ -51,6 +51,15 @@ from .invariant import (
     whole_counts as whole_counts,
 )
 from .keep_or_replace import KeepOrReplace as KeepOrReplace
+from .makers import (
+    MAKERS as MAKERS,
+    MAX_DESIGNED_CELLS as MAX_DESIGNED_CELLS,
+    MAX_MATRIX_ENTRIES as MAX_MATRIX_ENTRIES,
+    MAX_NOISE_POINTS as MAX_NOISE_POINTS,
+    MAX_POINTS_OR_MISSING as MAX_POINTS_OR_MISSING,
+    MAX_RESPONSES as MAX_RESPONSES,
+    NumericKind as NumericKind,
+)
 from .maps import (
     distribution as distribution,
     refuse_no_records as refuse_no_records,
@@ -62,6 +71,7 @@ from .protocols import (
     ProjectiveGeometry as ProjectiveGeometry,
     ProtocolCandidate as ProtocolCandidate,
     ProtocolChoice as ProtocolChoice,
+    ProtocolKind as ProtocolKind,
     PureProtocol as PureProtocol,
     SubsetSelection as SubsetSelection,
     TwoLevelChannel as TwoLevelChannel,

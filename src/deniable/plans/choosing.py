@@ -1,6 +1,6 @@
 """The channel of a block at an epsilon: of a stated kind, or that of the least expected error."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
@@ -8,64 +8,31 @@ from typing import Final, Literal, get_args
 import numpy as np
 
 from deniable.channels import (
+    MAKERS,
+    MAX_DESIGNED_CELLS,
+    MAX_MATRIX_ENTRIES,
+    MAX_NOISE_POINTS,
+    MAX_POINTS_OR_MISSING,
+    MAX_RESPONSES,
     Channel,
-    HadamardResponse,
     KeepOrReplace,
-    ProjectiveGeometry,
+    NumericKind,
+    ProtocolKind,
     SquareWave,
     SquareWaveOrMissing,
-    SubsetSelection,
     best_protocol,
-    laplace_channel,
-    staircase_channel,
     two_step_with_epsilon,
 )
 from deniable.errors import DeniableError, MissingExtraError, refuse_unknown
 from deniable.plans.blocks import Block
 from deniable.randomized_response import reports_categories
 
-Kind = Literal[
-    "generalized-rr",
-    "subset-selection",
-    "hadamard",
-    "projective-geometry",
-    "designed",
-    "square-wave",
-    "laplace",
-    "staircase",
-    "invariant",
-]
+Kind = Literal[ProtocolKind, "designed", NumericKind, "invariant"]
 Mechanism = Kind | Literal["best"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-OF_NUMBERS: tuple[Kind, ...] = ("square-wave", "laplace", "staircase")
-MAKERS: Mapping[Kind, Callable[[int, float], Channel]] = {
-    "generalized-rr": KeepOrReplace.of_epsilon,
-    "subset-selection": SubsetSelection.of_epsilon,
-    "hadamard": HadamardResponse.of_epsilon,
-    "projective-geometry": ProjectiveGeometry.of_epsilon,
-    "square-wave": SquareWave.of_epsilon,
-    "laplace": laplace_channel,
-    "staircase": staircase_channel,
-}
 INVARIANT: Final = "invariant"
 """Of two steps, from the true shares, which it leaves as they are on average, and discloses."""
-_NAMED: Mapping[str, Kind] = {
-    "generalized randomized response": "generalized-rr",
-    "subset selection": "subset-selection",
-    "Hadamard response": "hadamard",
-    "projective geometry response": "projective-geometry",
-}
 BEST: Final = "best"
-LARGEST_NOISE = 256
-"""Points of a grid whose noise is a matrix, which is part of the plan, entry by entry."""
-MOST_OR_MISSING = 512
-"""Points of a grid through whose square wave missing values go too: a dense matrix."""
-MOST_REPORTS = 1 << 15
-"""Of a channel of a plan: drawing and reading more is slow, for variances that are hardly less."""
-LARGEST_MATRIX = 4096**2
-"""Entries of a matrix up to which reports that are no categories have names."""
-LARGEST_DESIGNED = 6
-"""Cells up to which channels are designed unasked, in a third of a second each."""
 NOTHING_TO_HIDE = "generalized-rr: of one category, which tells nothing"
 
 
@@ -99,7 +66,7 @@ def choose(
         301 points, at epsilons from .25 to 8, the error by Laplace's was 57 to 500,000 times the
         least, that by the staircase 1.7 to 121 times where its reports told all points apart.
     designs : bool
-        Whether "best" includes designs for the block's prior, of up to `LARGEST_DESIGNED` cells.
+        Whether "best" includes designs for the block's prior, of up to `MAX_DESIGNED_CELLS` cells.
     must : bool
         Whether a kind that is not possible is a fault. Else the best is taken, and `why` says so.
 
@@ -115,8 +82,8 @@ def choose(
         if kind == BEST:
             return _best(block, epsilon, designs)
         fault = _fault(block, kind)
-        if kind == "designed" and block.part.size > LARGEST_DESIGNED and not must:
-            fault = f"is for at most {LARGEST_DESIGNED} cells, if not asked for by name of column"
+        if kind == "designed" and block.part.size > MAX_DESIGNED_CELLS and not must:
+            fault = f"is for at most {MAX_DESIGNED_CELLS} cells, if not asked for by name of column"
         if not fault:
             channel = _made(block, epsilon, kind)
             fault = _fault_of(block, channel)
@@ -152,9 +119,9 @@ def _candidates(block: Block, epsilon: float, designs: bool) -> Iterator[tuple[K
         yield "square-wave", _made(block, epsilon, "square-wave")
         return  # a number stays one, and its distribution is estimated best by smoothed EM
     for each in best_protocol(block.part.size, epsilon).candidates:
-        if _NAMED[each.name] != "generalized-rr":
-            yield _NAMED[each.name], each.channel
-    if designs and block.part.size <= LARGEST_DESIGNED:
+        if each.kind != "generalized-rr":
+            yield each.kind, each.channel
+    if designs and block.part.size <= MAX_DESIGNED_CELLS:
         with suppress(MissingExtraError):
             yield "designed", _made(block, epsilon, "designed")
 
@@ -176,19 +143,19 @@ def _made(block: Block, epsilon: float, kind: Kind) -> Channel:
 def _fault(block: Block, kind: Kind) -> str | None:
     """Return what a kind cannot do for a block, whatever epsilon is."""
     if kind == INVARIANT:
-        if block.part.size > LARGEST_NOISE:
-            return f"is for at most {LARGEST_NOISE} cells, not {block.part.size:,}"
+        if block.part.size > MAX_NOISE_POINTS:
+            return f"is for at most {MAX_NOISE_POINTS} cells, not {block.part.size:,}"
         return None if np.all(block.prior > 0) else "needs a record in every cell"
-    if kind not in OF_NUMBERS:
+    if kind not in get_args(NumericKind):
         return None
     if kind == "square-wave" and block.number:
-        if block.on_a_grid or 2 < block.part.size <= MOST_OR_MISSING + 1:
+        if block.on_a_grid or 2 < block.part.size <= MAX_POINTS_OR_MISSING + 1:
             return None
-        return f"is for 2 to {MOST_OR_MISSING} points where numbers can be missing"
+        return f"is for 2 to {MAX_POINTS_OR_MISSING} points where numbers can be missing"
     if not block.on_a_grid:
         return "is for a number by itself" + " that is never missing" * block.number
-    if block.part.size > LARGEST_NOISE:
-        return f"is for at most {LARGEST_NOISE} points, not {block.part.size:,}"
+    if block.part.size > MAX_NOISE_POINTS:
+        return f"is for at most {MAX_NOISE_POINTS} points, not {block.part.size:,}"
     return None
 
 
@@ -198,13 +165,16 @@ def _fault_of(block: Block, channel: Channel) -> str | None:
     as_number = isinstance(channel, (SquareWave, SquareWaveOrMissing)) and block.beyond
     if block.categories_only and not kept and not as_number:
         return "has other reports than categories, which this column cannot hold"
-    if channel.weight_and_replacement is None and channel.size * channel.reports > LARGEST_MATRIX:
+    if (
+        channel.weight_and_replacement is None
+        and channel.size * channel.reports > MAX_MATRIX_ENTRIES
+    ):
         return (
-            f"has {channel.reports:,} reports for {channel.size:,} cells, over {LARGEST_MATRIX:,} "
-            "entries"
+            f"has {channel.reports:,} reports for {channel.size:,} cells, over "
+            f"{MAX_MATRIX_ENTRIES:,} entries"
         )
-    if channel.reports > max(MOST_REPORTS, 4 * channel.size):
-        return f"has {channel.reports:,} reports, over {MOST_REPORTS:,}"
+    if channel.reports > max(MAX_RESPONSES, 4 * channel.size):
+        return f"has {channel.reports:,} reports, over {MAX_RESPONSES:,}"
     if channel.singular:
         return "tells some cells not apart at this epsilon, so that nothing can be estimated"
     return None

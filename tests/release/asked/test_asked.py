@@ -5,14 +5,20 @@ from fractions import Fraction
 from functools import reduce
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 import pytest
 from tests.release.small_releases import DOMAIN, content, records, settings, source
 
-from deniable.channels import Channel, ProjectiveGeometry, best_protocol, channel_from_json
+from deniable.channels import (
+    Channel,
+    ProjectiveGeometry,
+    ProtocolKind,
+    best_protocol,
+    channel_from_json,
+)
 from deniable.errors import DeniableError
 from deniable.files import read_json
 from deniable.pram import StratifiedProtocol
@@ -20,13 +26,12 @@ from deniable.randomized_response import Protocol
 from deniable.records import Attribute, Domain, Microdata
 from deniable.release import LANES, key_of_seed, rehearse, release_from
 from deniable.release.asked import audit_asked, channel_at, protocol_within
-from deniable.release.asked.channels import MAKERS
 from deniable.release.categorical import audit_release_samplers
 from deniable.release.categorical.pairs import estimate, estimate_pairs
 from deniable.release.made import read_made
 from deniable.sampling import generator_for
 
-KINDS = ["best", *MAKERS]
+KINDS = ["best", *get_args(ProtocolKind)]
 Z = 5.0  # a right estimate is further from the truth once in 1.7 million
 
 
@@ -60,7 +65,7 @@ def test_the_best_channel_is_that_of_the_least_variance() -> None:
     for size, epsilon in product((2, 4, 9, 16, 30), (0.5, 1.0, 3.0)):
         even = np.full(size, 1 / size)
         spread = {}
-        for kind in MAKERS:
+        for kind in get_args(ProtocolKind):
             try:
                 channel = channel_at(kind, size, epsilon)
             except DeniableError:  # too many subsets of 30

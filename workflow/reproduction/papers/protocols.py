@@ -12,13 +12,10 @@ import numpy as np
 import pandas as pd
 
 from deniable.channels import (
+    MAKERS,
     Channel,
-    HadamardResponse,
-    KeepOrReplace,
     LocalHashing,
-    ProjectiveGeometry,
     PureProtocol,
-    SubsetSelection,
     UnaryEncoding,
     best_protocol,
 )
@@ -38,10 +35,10 @@ def _bits(size: int, epsilon: float) -> UnaryEncoding:
 
 
 PROTOCOLS: Mapping[str, Callable[[int, float], Channel]] = {
-    "generalized randomized response": KeepOrReplace.of_epsilon,
-    "subset selection": SubsetSelection.of_epsilon,
-    "Hadamard response": HadamardResponse.of_epsilon,
-    "projective geometry response": ProjectiveGeometry.of_epsilon,
+    "generalized randomized response": MAKERS["generalized-rr"],
+    "subset selection": MAKERS["subset-selection"],
+    "Hadamard response": MAKERS["hadamard"],
+    "projective geometry response": MAKERS["projective-geometry"],
     "optimized unary encoding": _bits,
     "local hashing": LocalHashing.of_epsilon,
 }

@@ -1,6 +1,7 @@
 from .choosing import (
     ProtocolCandidate as ProtocolCandidate,
     ProtocolChoice as ProtocolChoice,
+    ProtocolKind as ProtocolKind,
     best_protocol as best_protocol,
 )
 from .hadamard import HadamardResponse as HadamardResponse

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ from deniable.channels.protocols.pure import LARGEST_TALLY
 from deniable.channels.protocols.subset_selection import LARGEST_ENUMERATED, SubsetSelection
 from deniable.errors import ChannelError
 
+ProtocolKind = Literal["generalized-rr", "subset-selection", "hadamard", "projective-geometry"]
 LARGEST_WORK = 2**32
 """Steps of an estimate allowed by default: seconds."""
 
@@ -30,6 +32,8 @@ class ProtocolCandidate:
 
     Parameters
     ----------
+    kind : str
+        As in `deniable.channels.makers.MAKERS`.
     name : str
     channel : Channel
     variance : float
@@ -40,6 +44,7 @@ class ProtocolCandidate:
         Whether a report is drawn in tens of nanoseconds, not hundreds.
     """
 
+    kind: ProtocolKind
     name: str
     channel: Channel
     variance: float
@@ -128,30 +133,30 @@ def _candidates(
 ) -> list[ProtocolCandidate]:
     response = KeepOrReplace.of_epsilon(size, epsilon)
     variance = float(np.mean(_variance_of_response(response, shares)))
-    found = [
-        ProtocolCandidate("generalized randomized response", response, variance, size, fast=True)
-    ]
+    named: tuple[ProtocolKind, str] = "generalized-rr", "generalized randomized response"
+    found = [ProtocolCandidate(*named, response, variance, size, fast=True)]
     if size < 2:
         return found
     subsets = SubsetSelection.of_epsilon(size, epsilon)
     if subsets.subset_size > 1 and subsets.reports <= LARGEST_ENUMERATED:
         variance = float(np.mean(subsets.own_variance(shares)))
         work = subsets.reports * subsets.subset_size
-        found.append(ProtocolCandidate("subset selection", subsets, variance, work, fast=False))
+        named = "subset-selection", "subset selection"
+        found.append(ProtocolCandidate(*named, subsets, variance, work, fast=False))
     hadamard = HadamardResponse.of_epsilon(size, epsilon)
     if hadamard.reports <= LARGEST_TALLY:
         variance = float(np.mean(hadamard.own_variance(shares)))
         steps = hadamard.reports * math.log2(hadamard.reports)
-        found.append(ProtocolCandidate("Hadamard response", hadamard, variance, steps, fast=True))
+        named = "hadamard", "Hadamard response"
+        found.append(ProtocolCandidate(*named, hadamard, variance, steps, fast=True))
     if size < LARGEST_PROJECTIVE_TRANSFORM:
         geometry = ProjectiveGeometry.of_epsilon(size, epsilon, largest_work=largest_work)
         if geometry.dimension == 2:  # one report a category, and one or more for nobody
             return found
         variance = float(np.mean(geometry.own_variance(shares)))
         steps = projective_work(size, geometry.prime)
-        found.append(
-            ProtocolCandidate("projective geometry response", geometry, variance, steps, fast=False)
-        )
+        named = "projective-geometry", "projective geometry response"
+        found.append(ProtocolCandidate(*named, geometry, variance, steps, fast=False))
     return found
 
 

@@ -1,16 +1,9 @@
 """The channels of a release that is asked for by its epsilon: a share of it for each block."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
-from deniable.channels import (
-    Channel,
-    HadamardResponse,
-    KeepOrReplace,
-    ProjectiveGeometry,
-    SubsetSelection,
-    best_protocol,
-)
+from deniable.channels import MAKERS, Channel, best_protocol
 from deniable.errors import DeniableError
 from deniable.randomized_response import Protocol
 from deniable.randomized_response.budgets import protocol_of_epsilon
@@ -19,13 +12,6 @@ from deniable.release import ChannelKind
 
 LARGEST_MATRIX = 2**18
 """Entries of a channel's matrix, which is published and audited entry by entry."""
-
-MAKERS: Mapping[ChannelKind, Callable[[int, float], Channel]] = {
-    "generalized-rr": KeepOrReplace.of_epsilon,
-    "subset-selection": SubsetSelection.of_epsilon,
-    "hadamard": HadamardResponse.of_epsilon,
-    "projective-geometry": ProjectiveGeometry.of_epsilon,
-}
 
 
 def channel_at(kind: ChannelKind, size: int, epsilon: float) -> Channel:
