@@ -36,9 +36,8 @@ import scipy
 from deniable.arrays import Counts, Floats
 from deniable.estimation import CONFIDENCE, Z_95
 from deniable.idp.mechanism import NumericMechanism
-from deniable.idp.methods import split_budget
 from deniable.idp.protection import class_codes
-from deniable.idp.true_dp import TABLE_DISTANCE, NoisyHistograms, histograms
+from deniable.idp.true_dp import NoisyHistograms, histograms
 from deniable.records import NumericMicrodata
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
@@ -118,10 +117,9 @@ def _from_known_noise(
     mechanism: NumericMechanism, protected: NumericMicrodata, quantiles: Sequence[float]
 ) -> Iterator[Row]:
     k, domains = mechanism.k or 1, mechanism.domains
-    budgets = split_budget(mechanism.epsilon, len(domains.names))
     for row in _statistics_only(protected, NO_INTERVAL, quantiles):
         j = domains.names.index(row["attribute"])
-        scale, width = domains.widths[j] / budgets[j], domains.widths[j]
+        scale, width = mechanism.scales[j], domains.widths[j]
         # Clipped values equal the ends of the domain exactly; see `Domains.outer`.
         column = protected.values[:, j]
         at_0, at_upper = column == domains.lower[j], column == domains.upper[j]
@@ -221,8 +219,8 @@ def _from_histograms(
 ) -> Iterator[Row]:
     domains, lower = mechanism.domains, mechanism.domains.lower
     sizes = np.bincount(class_codes(protected), minlength=len(protected.classes) or 1)
-    tables = NoisyHistograms(counts, sizes, domains.widths, mechanism.epsilon)
-    scale = TABLE_DISTANCE / split_budget(mechanism.epsilon, len(domains.names))[0]
+    tables = NoisyHistograms(counts, sizes, domains.widths, mechanism.budget)
+    scale = mechanism.scales[0]
     distributions = tables.distributions()
     for row in _statistics_only(protected, BY_EDGES, quantiles):
         j = domains.names.index(row["attribute"])

@@ -5,7 +5,9 @@ begin at 0, and shifted back afterwards. If the domain is known without the reco
 function of each record alone and uses no privacy budget.
 """
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Literal, get_args
 
@@ -13,8 +15,16 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.errors import DeniableError, refuse_unknown
-from deniable.idp.methods import SMALLEST_CLUSTER, Masking, Method, domain_bounds, masking
+from deniable.idp.methods import (
+    SMALLEST_CLUSTER,
+    Masking,
+    Method,
+    domain_bounds,
+    masking,
+    split_budget,
+)
 from deniable.idp.microaggregation import Ranking
+from deniable.idp.true_dp import TABLE_DISTANCE
 from deniable.records import NumericMicrodata
 
 NumericMethod = Literal[Method, "histograms"]
@@ -126,6 +136,51 @@ class NumericMechanism:
         return self.domain_factor is None
 
     @cached_property
+    def budget(self) -> float:
+        """The epsilon that the noise is scaled for, at most the target.
+
+        With the noise scales as floating-point numbers, the exact epsilon of ``dp`` and of
+        histograms is at most the target.
+        """
+        budget = self.epsilon
+        while self.k is None and sum(self._exact(budget)) > Fraction(self.epsilon):
+            budget = math.nextafter(budget, 0.0)
+        return budget
+
+    @property
+    def shares(self) -> Floats:
+        """The epsilon of each attribute, shape (attributes,)."""
+        return split_budget(self.budget, len(self.domains.names))
+
+    @property
+    def scales(self) -> Floats:
+        """The noise scale of each attribute, shape (attributes,).
+
+        For ``dp_um`` it is the scale of the sum of each cluster. For ``idp_ls`` and ``idp_cbls``
+        scales depend on the records, and this is an upper bound for ``idp_ls``.
+        """
+        return np.asarray(self._distances / self.shares)
+
+    @property
+    def exact_epsilons(self) -> list[Fraction]:
+        """The exact epsilon of each attribute, for ``dp`` and histograms.
+
+        It is the ratio of the largest change to the noise scale as a floating-point number.
+        """
+        return self._exact(self.budget)
+
+    def _exact(self, budget: float) -> list[Fraction]:
+        distances = self._distances
+        scales = distances / split_budget(budget, len(distances))
+        pairs = zip(distances.tolist(), scales.tolist(), strict=True)
+        return [Fraction(distance) / Fraction(scale) for distance, scale in pairs]
+
+    @property
+    def _distances(self) -> Floats:
+        widths = self.domains.widths
+        return np.full(len(widths), float(TABLE_DISTANCE)) if self.by_histograms else widths
+
+    @cached_property
     def formed_of(self) -> Method:
         """The method of `deniable.idp.methods`."""
         assert self.method != "histograms"
@@ -134,7 +189,7 @@ class NumericMechanism:
     def masking_of(self, data: NumericMicrodata) -> Masking:
         """Return centroids and noise scales for the original records `data`."""
         ranking = Ranking.of(self.domains.inner(data.values))
-        return masking(self.formed_of, ranking, self.k or 1, self.domains.widths, self.epsilon)
+        return masking(self.formed_of, ranking, self.k or 1, self.domains.widths, self.budget)
 
 
 def refuse_bad_parameters(

@@ -43,7 +43,7 @@ def protect_numbers(
             len(data.classes) or 1,
             domains.widths,
             bins=mechanism.bins,
-            epsilon=mechanism.epsilon,
+            epsilon=mechanism.budget,
             noise=noise,
         )
         values, counts = tables.synthesize(codes, generator), tables.counts

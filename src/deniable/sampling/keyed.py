@@ -43,7 +43,12 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from deniable.arrays import Counts, Floats, Positions
 from deniable.errors import DeniableError
-from deniable.sampling.sources import RandomSource, uniform_floats, uniform_integers
+from deniable.sampling.sources import (
+    RandomSource,
+    refuse_no_source,
+    uniform_floats,
+    uniform_integers,
+)
 
 VERSION = b"deniable keyed draws 1"
 KEY_BYTES = 32
@@ -89,6 +94,15 @@ class KeyedDraws:
     def __post_init__(self) -> None:
         if len(self.key) != KEY_BYTES:
             raise DeniableError(f"a key has {KEY_BYTES} bytes, not {len(self.key)}")
+
+    @classmethod
+    def of(cls, source: "Chance") -> "KeyedDraws":
+        """Return draws by a key that a `source` draws first; keyed draws as they are."""
+        if isinstance(source, KeyedDraws):
+            return source
+        refuse_no_source(source)
+        key = source.integers(0, 256, KEY_BYTES).astype(np.uint8).tobytes()
+        return cls(key, b"in memory")
 
     def subkey(self, purpose: str, names: Iterable[str]) -> bytes:
         """Return the key of a `purpose` for attributes, by their `names` in order, 32 bytes."""

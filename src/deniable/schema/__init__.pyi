@@ -1,4 +1,4 @@
-from .coding import weights_of as weights_of
+from .coding import Coder as Coder, weights_of as weights_of
 from .csv_text import CsvForm as CsvForm
 from .draft import (
     Draft as Draft,

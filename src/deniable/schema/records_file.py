@@ -107,6 +107,11 @@ class RecordsFile:
             passed = [each.name for each in schema.columns if each.kind in ("identifier", "weight")]
         return cls(opened, schema, passed)
 
+    def with_schema(self, schema: Schema) -> "RecordsFile":
+        """Return the same records, read by another `schema` of the same columns."""
+        passed = [each.name for each in self._passed if schema[each.name].kind != "left_out"]
+        return RecordsFile(self._source, schema, passed)
+
     @property
     def form(self) -> CsvForm:
         """How a CSV file begins, and ends its lines."""

@@ -24,11 +24,10 @@ from deniable.idp.audit import (
     RECORD,
     audit_numbers,
     definition,
-    exact_epsilons,
     proved_epsilon,
+    recorded_epsilons,
     verdicts,
 )
-from deniable.idp.audit.promises import INFINITE
 from deniable.records import NumericMicrodata
 
 
@@ -54,20 +53,21 @@ def test_the_proved_epsilon_is_the_claimed_one_but_for_rounding(
     mechanism = mechanism_by(method, epsilon, domains=stated)
     found = proved_epsilon(mechanism)
     assert found == pytest.approx(epsilon, rel=1e-14)
+    assert found <= epsilon
+    assert found == rounded_up(sum(recorded_epsilons(mechanism), Fraction(0)))
     # By hand: two counts, or the width, over the scale that the noise is drawn with.
-    share = rounded_down(Fraction(epsilon) / attributes)
+    share = rounded_down(Fraction(mechanism.budget) / attributes)
     scales = [2 / share] * attributes if method == "histograms" else [u / share for u in upper]
     changes = [2.0] * attributes if method == "histograms" else upper.tolist()
     by_hand = [Fraction(c) / Fraction(s) for c, s in zip(changes, scales, strict=True)]
-    assert exact_epsilons(mechanism) == by_hand
-    assert found == rounded_up(sum(by_hand, Fraction(0)))
+    assert mechanism.exact_epsilons == by_hand == recorded_epsilons(mechanism)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_only_methods_without_clusters_have_a_proved_epsilon_of_records(method: str) -> None:
-    assert (proved_epsilon(mechanism_by(method)) == INFINITE) == (method not in WITH_EPSILON)
+    assert (proved_epsilon(mechanism_by(method)) == math.inf) == (method not in WITH_EPSILON)
     if method != "histograms":
-        assert proved_epsilon(with_factor(method, 1.5, numeric_file())) == INFINITE
+        assert proved_epsilon(with_factor(method, 1.5, numeric_file())) == math.inf
     named = definition(mechanism_by(method))
     assert named.startswith("individual" if method.startswith("idp") else "differential privacy")
 
@@ -97,7 +97,7 @@ def test_verdicts_agree_with_the_audit(method: str, factor: float | None, seed: 
                 assert public["exact_or_lower_bound"].max() <= verdict.proved_epsilon * (1 + 1e-9)
         else:
             assert (rows["holds"].astype(str) == "False").any()
-        if verdict.proved_epsilon == INFINITE:
+        if verdict.proved_epsilon == math.inf:
             assert np.isinf(rows["exact_or_lower_bound"]).any()
 
 

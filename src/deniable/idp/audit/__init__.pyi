@@ -20,8 +20,8 @@ from .promises import (
     Verdict as Verdict,
     audit_numbers as audit_numbers,
     definition as definition,
-    exact_epsilons as exact_epsilons,
     proved_epsilon as proved_epsilon,
+    recorded_epsilons as recorded_epsilons,
     verdicts as verdicts,
 )
 from .report import (

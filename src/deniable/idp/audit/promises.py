@@ -4,6 +4,7 @@
 computes losses on the original records, and its rows for centroids are confidential.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -12,8 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from deniable.arrays import Counts, Floats
 from deniable.channels import rounded_up
-from deniable.idp import TABLE_DISTANCE, NumericMechanism, Ranking, split_budget
+from deniable.idp import NumericMechanism, Ranking, protect_numbers
 from deniable.idp.audit.report import (
     ALL,
     AS_IT_RUNS,
@@ -25,7 +27,6 @@ from deniable.idp.audit.report import (
 )
 from deniable.records import NumericMicrodata
 
-INFINITE = "infinite"
 BOTH = f"{FROZEN}, {AS_IT_RUNS}"
 CENTROID, CENTROIDS, RECORD = "one centroid", "all centroids of an attribute", "the records"
 
@@ -69,8 +70,8 @@ class Verdict:
         The interpretation of Definition 3: scale frozen, as it runs, or both.
     claimed_epsilon : float
     holds : bool
-    proved_epsilon : float, "infinite" or None
-        For all files; None if it depends on the records.
+    proved_epsilon : float or None
+        For all files, perhaps infinite; None if it depends on the records.
     why : str
     """
 
@@ -78,27 +79,59 @@ class Verdict:
     reading: str
     claimed_epsilon: float
     holds: bool
-    proved_epsilon: float | str | None
+    proved_epsilon: float | None
     why: str
 
 
-def exact_epsilons(mechanism: NumericMechanism) -> list[Fraction]:
-    """Return the exact epsilon of each attribute, for ``dp`` and histograms.
+class _Recorder:
+    """A `deniable.sampling.Noise` that adds nothing and keeps its arguments."""
 
-    It is the ratio of the largest change to the noise scale as the floating-point number in use.
+    def __init__(self) -> None:
+        self.values: Floats = np.empty(0)
+        self.scales: Floats = np.empty(0)
+
+    def add(self, values: Floats, scales: Floats, runs: int) -> Floats:
+        self.values, self.scales = values, scales
+        return np.broadcast_to(values, (runs, *values.shape)).copy()
+
+    def add_whole(self, counts: Counts, scale: float) -> Counts:
+        self.values, self.scales = counts.astype(float), np.full(counts.shape, scale)
+        return counts
+
+
+def recorded_epsilons(mechanism: NumericMechanism) -> list[Fraction]:
+    """Return the exact epsilon of each attribute by two files that are as different as possible.
+
+    The mechanism runs on both files of two records, of which one changes from the lower to the
+    upper end of all domains. The changes of the values before noise, divided by the noise scales,
+    add up to the epsilon. For ``dp`` and histograms, whose scales depend on no record.
     """
-    widths = mechanism.domains.widths
-    budgets = split_budget(mechanism.epsilon, len(widths))
-    distances = np.full(len(widths), float(TABLE_DISTANCE)) if mechanism.by_histograms else widths
-    pairs = zip(distances.tolist(), (distances / budgets).tolist(), strict=True)
-    return [Fraction(distance) / Fraction(scale) for distance, scale in pairs]
+    domains, seen = mechanism.domains, []
+    for changed in (domains.lower, domains.upper):
+        recorder = _Recorder()
+        data = NumericMicrodata(domains.names, np.stack([domains.lower, changed]))
+        protect_numbers(mechanism, data, recorder, np.random.default_rng(0))
+        # Attributes are the first axis of histograms, and the last one of records.
+        tables = [recorder.values, recorder.scales]
+        seen.append(
+            [
+                (each if mechanism.by_histograms else each.T).reshape(len(domains.names), -1)
+                for each in tables
+            ]
+        )
+    (before, scales), (after, _) = seen
+    found = [
+        [Fraction(c) / Fraction(s) for c, s in zip(*each, strict=True)]
+        for each in zip(np.abs(after - before).tolist(), scales.tolist(), strict=True)
+    ]
+    return [sum(each, Fraction(0)) for each in found]
 
 
-def proved_epsilon(mechanism: NumericMechanism) -> float | str:
-    """Return the proved epsilon of the released records, rounded up, or "infinite"."""
+def proved_epsilon(mechanism: NumericMechanism) -> float:
+    """Return the proved epsilon of the released records, rounded up; infinite if none is proved."""
     if mechanism.k is not None or not mechanism.public_domains:
-        return INFINITE
-    return rounded_up(sum(exact_epsilons(mechanism), Fraction(0)))
+        return math.inf
+    return rounded_up(sum(mechanism.exact_epsilons, Fraction(0)))
 
 
 def verdicts(mechanism: NumericMechanism) -> list[Verdict]:
@@ -108,9 +141,9 @@ def verdicts(mechanism: NumericMechanism) -> list[Verdict]:
     """
     epsilon, method = mechanism.epsilon, mechanism.method
     share = epsilon / len(mechanism.domains.names)
-    partition = Verdict(RECORD, BOTH, epsilon, False, INFINITE, PARTITION)
+    partition = Verdict(RECORD, BOTH, epsilon, False, math.inf, PARTITION)
     if mechanism.k is None:
-        exact = rounded_up(sum(exact_epsilons(mechanism), Fraction(0)))
+        exact = rounded_up(sum(mechanism.exact_epsilons, Fraction(0)))
         why = COUNTS if mechanism.by_histograms else WIDTHS
         found = [Verdict(RECORD, BOTH, epsilon, True, exact, why)]
     elif method == "dp_um":
@@ -126,7 +159,7 @@ def verdicts(mechanism: NumericMechanism) -> list[Verdict]:
         return found
     # If domains depend on the records, no claim holds for the algorithm as it runs.
     held = [replace(each, reading=FROZEN) if each.holds else each for each in found]
-    return [*held, Verdict(RECORD, AS_IT_RUNS, epsilon, False, INFINITE, LARGEST_VALUES)]
+    return [*held, Verdict(RECORD, AS_IT_RUNS, epsilon, False, math.inf, LARGEST_VALUES)]
 
 
 def definition(mechanism: NumericMechanism) -> str:
@@ -172,7 +205,7 @@ def audit_numbers(
 
 def _of_histograms(mechanism: NumericMechanism, dataset: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of noisy histograms, which some neighbours of every file attain."""
-    exact = exact_epsilons(mechanism)
+    exact = mechanism.exact_epsilons
     worst = max(range(len(exact)), key=exact.__getitem__)
     name, budget = mechanism.domains.names[worst], mechanism.epsilon / len(exact)
     found = (

@@ -115,8 +115,7 @@ class MaskingPlan:
     @property
     def epsilon(self) -> float:
         """Epsilon of differential privacy that is proved of `unit`, rounded up, or infinite."""
-        proved = proved_epsilon(self.mechanism)
-        return math.inf if isinstance(proved, str) else proved
+        return proved_epsilon(self.mechanism)
 
     @property
     def unit(self) -> str:

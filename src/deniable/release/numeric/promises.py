@@ -4,6 +4,7 @@ Promises and verdicts follow from the mechanism, its parameters and the number o
 be published. What the audit finds on the records themselves tells of them, and is for the owner.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -58,15 +59,22 @@ def describe(
             "not_protected": f"{kept}the number of records{public}",
             "claimed_epsilon": release.epsilon,
             "claimed": definition(mechanism),
-            "proved_epsilon": proved_epsilon(mechanism),
+            "proved_epsilon": _in_json(proved_epsilon(mechanism)),
             "proved": "differential privacy of the released records, from the noise's scale as it "
             "is in floating point, rounded up",
-            "verdicts": [asdict(each) for each in verdicts(mechanism)],
+            "verdicts": [
+                asdict(each) | {"proved_epsilon": _in_json(each.proved_epsilon)}
+                for each in verdicts(mechanism)
+            ],
             "depends_on_the_records": [] if stated_first else [LARGEST_VALUES_SHOWN],
             "figures_for_these_records": "for the owner alone: computed on the true records, so "
             "that they tell of them; verdicts here follow from the mechanism alone",
         },
     }
+
+
+def _in_json(epsilon: float | None) -> float | str | None:
+    return "infinite" if epsilon == math.inf else epsilon
 
 
 def designed(
