@@ -180,16 +180,9 @@ class Plan:
         made = {*self.tables(), *self.computed_tables()}
         return [name for tables in AUDITED.values() for name in tables if name in made]
 
-    def read_by(self, analysis: Analysis) -> list[str]:
-        """Return the files of the tables that an `analysis` reads."""
-        parts = {table.id: table.path for each in ANALYSES.values() for table in each.tables}
-        asked = [name for name in analysis.needs if name not in self._lacking]
-        return [parts.get(name, f"results/tables/{name}.csv") for name in asked]
-
-    def asked_of(self, analysis: Analysis) -> dict[str, Any]:
-        """Return the settings of an `analysis` as plain values; none if it has none."""
-        section, _, name = analysis.settings.partition(".")
-        return self.settings(section, name) if name else {}
+    def made_tables(self, *names: str) -> list[str]:
+        """Return the files of those tables, by their `names`, that the config requests."""
+        return [f"results/tables/{name}.csv" for name in names if name not in self._lacking]
 
     @cached_property
     def _lacking(self) -> set[str]:

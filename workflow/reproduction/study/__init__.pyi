@@ -4,7 +4,6 @@ from .catalog import (
     SECONDS as SECONDS,
     Analysis as Analysis,
     Figure as Figure,
-    Given as Given,
     Paper as Paper,
     Resources as Resources,
     Section as Section,

@@ -183,69 +183,28 @@ class StudyTable:
 
 
 @dataclass(frozen=True)
-class Given:
-    """What an analysis computes from.
-
-    Attributes
-    ----------
-    data : mapping of str to Any, optional
-        Records, as `Analysis.data` names them.
-    tables : mapping of str to "pd.DataFrame", optional
-    published : mapping of str to str, optional
-        Paths of files of printed numbers.
-    settings : mapping of str to Any, optional
-        As `Analysis.settings` names them.
-    seed : int, optional
-        The root seed.
-    """
-
-    data: Mapping[str, Any] = field(default_factory=dict)
-    tables: Mapping[str, "pd.DataFrame"] = field(default_factory=dict)
-    published: Mapping[str, str] = field(default_factory=dict)
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    seed: int = 0
-
-
-@dataclass(frozen=True)
 class Analysis:
-    """A computation that fills one table or several, once; a rule of the workflow.
+    """The tables of one named rule, and the inputs without which they cannot be made.
 
     Attributes
     ----------
     name : str
-        Of the rule.
-    run : str
-        A function of `Given` that returns a mapping of ids to tables.
+        The rule, in ``workflow/rules/<paper>.smk``.
     tables : tuple of AnalysisTable
-        That it fills.
-    says : str
-        What it does, as Snakemake tells it.
+        Its outputs.
     data : tuple of str, optional
-        Sets that it reads, by the names of their files in results/data.
+        Data sets among its inputs, by the names of their files in results/data.
     needs : tuple of str, optional
-        Tables that it reads, by id; it is not made without them.
+        Tables among its inputs, by id. Without them its tables are not made.
     takes_what_is_there : bool, optional
-        Leaves out those that a config makes no cells for.
-    published : tuple of str, optional
-        Files of printed numbers that it reads.
-    settings : str, optional
-        Its part of the config, "studies.name" or "analyses.name".
-    caption : str, optional
-        Of its first table in Snakemake's own report: a file in workflow/report.
-    resources : Resources, optional
+        Whether it reads those tables of `needs` that the config requests, and needs none.
     """
 
     name: str
-    run: str
     tables: tuple[AnalysisTable, ...]
-    says: str
     data: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     takes_what_is_there: bool = False
-    published: tuple[str, ...] = ()
-    settings: str = ""
-    caption: str = ""
-    resources: Resources = field(default=SECONDS, repr=False)
 
 
 @dataclass(frozen=True)

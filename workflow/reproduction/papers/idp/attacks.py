@@ -35,7 +35,6 @@ from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise, generator_for
 
 from reproduction.papers.idp.audit import file_of
-from reproduction.study import Given
 
 ATTACKED: tuple[Method, ...] = ("dp_um", "idp_ls", "idp_cbls")
 LINKED_TARGETS = 1000
@@ -283,14 +282,3 @@ def _linked(
                 "value": own.nearest,
                 "microaggregation": alone.nearest,
             }
-
-
-def attacked(given: Given) -> dict[str, pd.DataFrame]:
-    """Attack releases of the one data set of `given`, and compare what they protect."""
-    ((name, data),) = given.data.items()
-    asked = dict(given.settings)
-    runs = asked.pop("runs")
-    return {
-        f"{name}_attacks": attack_table(name, data, given.seed, runs=runs, **asked),
-        f"{name}_protection": protection_table(name, data, given.seed, **asked),
-    }

@@ -30,9 +30,6 @@ from deniable.idp.audit import (
 from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise, generator_for
 
-from reproduction.papers.idp.catalog import DATASETS, SPLIT
-from reproduction.study import Given
-
 INDEPENDENTLY = "attributes released independently"
 
 
@@ -138,33 +135,12 @@ def _cluster_rows(clustered: ClusteredFile, method: Variant) -> Iterator[dict[st
 
 def of_datasets(tables: Mapping[str, pd.DataFrame], sources: Mapping[str, str]) -> pd.DataFrame:
     """Return the `tables` of data sets as one, with `sources`; rows about none are kept once."""
-    joined = pd.concat([table.assign(data_source=sources[name]) for name, table in tables.items()])
+    types = {"k": "Int64", "holds": "boolean"}  # of columns with missing values
+    typed = {
+        name: each.astype({column: kind for column, kind in types.items() if column in each})
+        for name, each in tables.items()
+    }
+    joined = pd.concat([table.assign(data_source=sources[name]) for name, table in typed.items()])
     about_none = joined["dataset"] == "none"
     again = about_none & joined.drop(columns="data_source").duplicated()
     return joined[~again].reset_index(drop=True)
-
-
-def audited(given: Given) -> dict[str, pd.DataFrame]:
-    """Audit individual differential privacy by microaggregation on the data set of `given`."""
-    ((name, data),) = given.data.items()
-    asked = dict(given.settings)
-    sizes = {each: asked.pop(f"{each}_k") for each in DATASETS}
-    return {
-        name: audit_table(name, data, given.seed, k=sizes[name], **asked),
-        f"{name}_clusters": cluster_table(name, data, sizes[name], asked["domain_factors"]),
-    }
-
-
-def joined(given: Given) -> dict[str, pd.DataFrame]:
-    """Join the tables of `given`, of each data set, with the source of its records."""
-    sources = {name: data.marks["data_source"] for name, data in given.data.items()}
-    types = {"k": "Int64", "holds": "boolean"}  # of columns with missing values
-    found, made = {}, ("idp_audit", "idp_audit_clusters", "idp_attacks", "idp_protection")
-    for table, end in zip(made, SPLIT, strict=True):
-        tables = {name: given.tables[f"{name}{end}"] for name in DATASETS}
-        typed = {
-            name: each.astype({column: kind for column, kind in types.items() if column in each})
-            for name, each in tables.items()
-        }
-        found[table] = of_datasets(typed, sources)
-    return found

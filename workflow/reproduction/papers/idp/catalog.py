@@ -1,7 +1,6 @@
 """What is reproduced of [idp]: studies, tables, figures and sections, an entry each."""
 
 from reproduction.study import (
-    MINUTES,
     Analysis,
     AnalysisTable,
     Columns,
@@ -25,8 +24,6 @@ ATTACK_KEYS = ("dataset", "attack", "neighbour", "method", "reading", "unit", "k
 DATASETS = {"census": "Census", "wine": "Wine"}
 FIGURES_OF = {"idp_fig3": "census", "idp_fig4": "wine", "idp_fig5": "census", "idp_fig6": "wine"}
 SSE, FORESTS = ("idp_fig3", "idp_fig4"), ("idp_fig5", "idp_fig6")
-SPLIT = ("", "_clusters", "_attacks", "_protection")
-"""Ends of the names of what audits and attacks find on each data set."""
 
 STUDIES = {
     name: Study(code, takes, summary="mean", datasets=(FIGURES_OF[name],))
@@ -51,33 +48,9 @@ TABLES = tuple(
     for name in names
 )
 
-
-def _on(name: str) -> tuple[Analysis, ...]:
-    """Return the audit of a data set and the attacks on it, whose tables are joined below."""
-    found = [AnalysisTable(f"{name}{end}", "", None, "audit/idp") for end in SPLIT]
-    return tuple(
-        Analysis(
-            f"{job}_{name}",
-            code,
-            tuple(tables),
-            f"{job.capitalize()}ing individual differential privacy on {name}",
-            data=(name,),
-            settings=f"analyses.{settings}",
-            resources=MINUTES,
-        )
-        for job, code, tables, settings in (
-            ("audit", ".audit:audited", found[:2], "idp_audit"),
-            ("attack", ".attacks:attacked", found[2:], "idp_attacks"),
-        )
-    )
-
-
 ANALYSES = (
-    *_on("census"),
-    *_on("wine"),
     Analysis(
-        "join_individual",
-        ".audit:joined",
+        "idp_audit",
         (
             AnalysisTable(
                 "idp_audit",
@@ -109,13 +82,10 @@ ANALYSES = (
                 ),
             ),
         ),
-        "Joining the audits of individual differential privacy",
         data=tuple(DATASETS),
-        needs=tuple(f"{name}{end}" for name in DATASETS for end in SPLIT),
     ),
     Analysis(
-        "compare_noises",
-        ".grid:compared",
+        "idp_noises",
         (
             AnalysisTable(
                 "idp_noises",
@@ -131,14 +101,10 @@ ANALYSES = (
                 ),
             ),
         ),
-        "Comparing noises for numbers on a public grid",
         data=("adult_age",),
-        settings="analyses.idp_noises",
-        resources=MINUTES,
     ),
     Analysis(
-        "decide_individual_claims",
-        ".claims.decided:decide",
+        "idp_claims",
         (
             *claims_tables("idp", ".claims.decided:claims"),
             AnalysisTable(
@@ -150,7 +116,6 @@ ANALYSES = (
                 ),
             ),
         ),
-        "Deciding what [idp] claims in words",
         data=tuple(DATASETS),
         needs=(*FIGURES_OF, "idp_audit"),
     ),

@@ -27,7 +27,7 @@ from deniable.estimation import (
 )
 from deniable.sampling import generator_for
 
-from reproduction.study import Given, mean_summary
+from reproduction.study import mean_summary
 
 RISE = 1e-5  # of EMS, nats: also generalized randomized response, with many steps to go, arrives
 NOISES: dict[str, Callable[[int, float], Channel]] = {
@@ -176,14 +176,14 @@ def _coverage(
     return columns
 
 
-def compared(given: Given) -> dict[str, pd.DataFrame]:
-    """Compare the noises on the one attribute of the data set of `given`, for as many records.
+def compare_on(data: Microdata, settings: Mapping[str, Any], seed: int) -> pd.DataFrame:
+    """Compare the noises on the one attribute of `data`, for as many records.
 
-    The grid is that of the attribute's intervals, a unit each, an open one at an end as well.
+    The grid has one unit per interval of the attribute, an open one at an end included. `settings`
+    are further arguments of `compare_noises`; random numbers follow from the root `seed`.
     """
-    (data,) = given.data.values()
     counts = data.counts(data.domain.names)
-    generator = generator_for(given.seed, {"analysis": "idp_noises"})
+    generator = generator_for(seed, {"analysis": "idp_noises"})
     edges = np.arange(counts.size + 1.0)
-    found = compare_noises(counts, edges, n=len(data), generator=generator, **given.settings)
-    return {"idp_noises": found.assign(data_source=data.marks["data_source"])}
+    found = compare_noises(counts, edges, n=len(data), generator=generator, **settings)
+    return found.assign(data_source=data.marks["data_source"])

@@ -3,7 +3,6 @@
 from functools import partial
 
 from reproduction.study import (
-    MINUTES,
     Analysis,
     AnalysisTable,
     Columns,
@@ -148,11 +147,10 @@ AGREEMENT = ("agrees", "differs", "median_ratio", "typical_factor", "rank_correl
 FIT = ("statistic", "p_value")
 READING = (*CLUSTER_QUERY_KEYS[:4], VARIATION)
 AUDIT = "randomized_response.audit"
-of_adult = partial(Analysis, data=("adult",), settings="studies.multirr_tables")
+of_adult = partial(Analysis, data=("adult",))
 ANALYSES = (
     Analysis(
-        "summarize_agreement",
-        ".verdicts:agreement_by_reading",
+        "multirr_agreement",
         (
             AnalysisTable(
                 "multirr_agreement",
@@ -165,14 +163,11 @@ ANALYSES = (
                 Columns((*READING, "p", "t_v"), by_chance=("ratio",)),
             ),
         ),
-        "Counting which printed numbers hold",
         needs=(*PRINTED_NUMBERS, "multirr_exploration"),
         takes_what_is_there=True,
-        caption="agreement",
     ),
     of_adult(
-        "measure_dependences",
-        ".dependences:measured",
+        "multirr_dependences",
         (
             AnalysisTable("multirr_clusters", f"{AUDIT}:clusters_table", ("t_v", "t_d", "cluster")),
             AnalysisTable(
@@ -181,11 +176,9 @@ ANALYSES = (
                 ("attribute_1", "attribute_2", "measure"),
             ),
         ),
-        "Measuring dependences of all pairs and forming clusters",
     ),
     Analysis(
-        "assess_threshold_trend",
-        ".verdicts:trend",
+        "multirr_threshold_trend",
         (
             AnalysisTable(
                 "multirr_threshold_trend",
@@ -195,14 +188,11 @@ ANALYSES = (
                 ),
             ),
         ),
-        "Testing whether the printed trend over T_d is more than chance",
         needs=(*PRINTED_TABLES, "multirr_clusters"),
         takes_what_is_there=True,
-        caption="threshold_trend",
     ),
     of_adult(
-        "bound_errors",
-        ".error_analysis:bounds",
+        "multirr_error_bounds",
         tuple(
             AnalysisTable(f"multirr_{name}", f".error_analysis:{made_by}", keys)
             for name, made_by, keys in (
@@ -212,11 +202,9 @@ ANALYSES = (
                 ("order", "expected_dependence_order", ("measure", "reading", "p")),
             )
         ),
-        "Bounding the errors of estimates from n reports",
     ),
     Analysis(
-        "work_example",
-        ".example_1:worked",
+        "multirr_example1",
         (
             AnalysisTable(
                 "multirr_example1",
@@ -224,11 +212,9 @@ ANALYSES = (
                 Columns(("sweep", "adjusted"), by_chance=("note",)),
             ),
         ),
-        "Working Example 1 of RR-Adjustment in fractions",
     ),
     Analysis(
-        "sum_securely",
-        ".secure_sum:all_trials",
+        "multirr_secure_sum",
         (
             AnalysisTable(
                 "multirr_secure_sum",
@@ -254,14 +240,10 @@ ANALYSES = (
                 ),
             ),
         ),
-        "Running the secure sum between thousands of parties",
         data=("adult",),
-        settings="analyses.multirr_secure_sum",
-        resources=MINUTES,
     ),
     of_adult(
-        "compare_risks",
-        ".dependences:risks",
+        "multirr_risk",
         (
             AnalysisTable(
                 "multirr_audit",
@@ -281,20 +263,15 @@ ANALYSES = (
                 audited=("waiver",),
             ),
         ),
-        "Confronting equal risk with every epsilon that is spent",
         needs=("multirr_dependences",),
-        resources=MINUTES,
     ),
     Analysis(
-        "decide_claims",
-        ".claims.decided:decide",
+        "multirr_claims",
         claims_tables("multirr", ".claims.decided:claims", "mechanism", "projection"),
-        "Deciding what [multirr] claims in words",
         needs=(
             *("multirr_gain_ratios", "multirr_methods", *PRINTED_NUMBERS),
             *("multirr_attributes", "multirr_clusters"),
         ),
-        caption="claims",
     ),
 )
 FIGURES = (

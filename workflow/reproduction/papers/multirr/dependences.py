@@ -13,22 +13,14 @@ from deniable.randomized_response import (
     Pair,
     PairReports,
     SecureSum,
-    audit_assessments,
-    audit_multirr,
     bivariate_distribution,
     cluster_attributes,
-    clusters_table,
-    dependences,
     dependences_from_tables,
     epsilons,
     pair_measures,
-    risk_table,
-    waiver_table,
 )
 from deniable.records import Domain, Microdata
 from deniable.sampling import RandomSource, generator_for
-
-from reproduction.study import Given, values_of
 
 LARGEST_CELLS, LEAST_DEPENDENCE = 100, 0.1  # T_v and T_d of the clusters that are compared
 
@@ -99,35 +91,3 @@ def _assessed(
 def _clusters_in_words(domain: Domain, dependences: pd.DataFrame) -> str:
     formed = cluster_attributes(domain, dependences, LARGEST_CELLS, LEAST_DEPENDENCE)
     return "; ".join(" x ".join(cluster) for cluster in formed if len(cluster) > 1)
-
-
-def measured(given: Given) -> dict[str, pd.DataFrame]:
-    """Measure the dependence of all pairs in `given` data; form the clusters of each setting."""
-    data, grids = given.data["adult"], given.settings["grids"]
-    found = dependences(data, given.settings["ordinal"])
-    clusters = clusters_table(data.domain, found, values_of(grids, "t_v"), values_of(grids, "t_d"))
-    source = data.marks["data_source"]
-    return {
-        "multirr_dependences": found.assign(data_source=source),
-        "multirr_clusters": clusters.assign(data_source=source),
-    }
-
-
-def risks(given: Given) -> dict[str, pd.DataFrame]:
-    """Audit all claims at `given` settings; confront "equal risk" with all that is spent."""
-    data, grids = given.data["adult"], given.settings["grids"]
-    found = given.tables["multirr_dependences"]
-    probabilities, t_v, t_d = (values_of(grids, name) for name in ("p", "t_v", "t_d"))
-    clusters = {each: cluster_attributes(data.domain, found, each, min(t_d)) for each in t_v}
-    risk = risk_table(data.domain, clusters, probabilities)
-    audited = [
-        audit_multirr(data.domain, found, probabilities, t_v, t_d),
-        audit_assessments(data.domain, probabilities),
-    ]
-    # Which clusters there are depends on the data.
-    source = data.marks["data_source"]
-    return {
-        "multirr_audit": pd.concat(audited, ignore_index=True).assign(data_source=source),
-        "multirr_risk": risk.assign(data_source=source),
-        "multirr_waiver": waiver_table(probabilities),
-    }

@@ -30,8 +30,6 @@ from deniable.randomized_response import (
 )
 from deniable.records import Domain, Microdata
 
-from reproduction.study import Given, values_of
-
 Measure = Callable[[npt.ArrayLike], float]
 DEPENDENCE_READINGS: tuple[Reading, ...] = ("keep", "printed")
 
@@ -177,16 +175,3 @@ MEASURES: dict[str, Measure] = {
     "absolute_correlation": absolute_correlation,
     "absolute_covariance": _absolute_covariance,
 }
-
-
-def bounds(given: Given) -> dict[str, pd.DataFrame]:
-    """Tabulate of what is `given` Figure 1, accuracy (3.3), propagation (2.3) and order (4.1)."""
-    data = given.data["adult"]
-    probabilities = values_of(given.settings["grids"], "p")
-    order = expected_dependence_order(data, probabilities)
-    return {
-        "multirr_fig1": figure_1(data.domain.shape),
-        "multirr_accuracy": accuracy_table(data.domain, [len(data) * n for n in COPIES]),
-        "multirr_propagation": propagation_table(data.domain, probabilities),
-        "multirr_order": order.assign(data_source=data.marks["data_source"]),
-    }

@@ -13,8 +13,6 @@ import pandas as pd
 
 from deniable.errors import DeniableError
 
-from reproduction.study import Given
-
 HALF = Fraction(1, 2)
 Values = tuple[Fraction, ...]
 
@@ -180,8 +178,3 @@ def _compared(printed: Mapping[str, Values], found: Mapping[str, Values]) -> dic
 
 def _text(values: Values) -> str:
     return f"({', '.join(map(str, values))})"
-
-
-def worked(given: Given) -> dict[str, pd.DataFrame]:
-    """Work the example through 100 sweeps, whatever is `given`."""
-    return {"multirr_example1": example_1(sweeps=100)}

@@ -34,9 +34,6 @@ from deniable.randomized_response import (
 from deniable.records import Attribute, Domain, Microdata
 from deniable.sampling import RandomSource, generator_for
 
-from reproduction.papers.multirr.dependences import secure_assessments
-from reproduction.study import Given
-
 # -- what a party may do wrong ---------------------------------------------------------------------
 
 
@@ -349,19 +346,3 @@ FAULTS: tuple[tuple[str, Spoil, Sequence[Pair], str], ...] = (
         "counts, but not choose them",
     ),
 )
-
-
-def all_trials(given: Given) -> dict[str, pd.DataFrame]:
-    """Run the secure sum on `given` data, with faults too, assess by it, and show what it links."""
-    data, seed, asked = given.data["adult"], given.seed, given.settings
-    source = data.marks["data_source"]
-    few = asked["parties_of_all_pairs"]
-    summed = trials(data, seed, tuple(asked["pair"]), asked["parties"], few)
-    assessed = secure_assessments(data, seed, few)
-    linked = linkage_example(data, seed, asked["linkage_parties"], asked["linkage_samples"])
-    return {
-        "multirr_secure_sum": summed.assign(data_source=source),
-        "multirr_secure_sum_faults": fault_trials(seed, asked["fault_trials"]),
-        "multirr_secure_assessment": assessed.assign(data_source=source),
-        "multirr_linkage": linked.assign(data_source=source),
-    }

@@ -14,7 +14,7 @@ from deniable.estimation import Z_95
 
 from reproduction.papers.multirr.catalog import CLUSTER_QUERY_KEYS, PRINTED_RUNS, VARIATION
 from reproduction.papers.multirr.names import METHODS
-from reproduction.study import SPENT, Given, agreement, widening
+from reproduction.study import SPENT, agreement, widening
 
 TREND_COLUMNS = (
     *("dataset", "mechanism", "p", "t_v", *SPENT[1:], "clusterings"),
@@ -25,16 +25,18 @@ READING = (*CLUSTER_QUERY_KEYS[:4], VARIATION)
 AS_READ = "none"  # of a reading without variation
 
 
-def agreement_by_reading(given: Given) -> dict[str, pd.DataFrame]:
-    """Count which numbers hold under each reading in `given` tables; test readings as a whole."""
-    results = pd.concat(given.tables.values())
+def with_variations(results: pd.DataFrame) -> pd.DataFrame:
+    """Return `results` with a column of the variation of each interpretation, "as read" by default."""
     varied = results.get(VARIATION, pd.Series(AS_READ, results.index))
-    results = results.assign(**{VARIATION: varied.fillna(AS_READ)})
-    counted = agreement(results, READING)
-    return {
-        "multirr_agreement": counted.merge(joint_fit(results), on=list(READING)),
-        "multirr_misfit": misfit(results),
-    }
+    return results.assign(**{VARIATION: varied.fillna(AS_READ)})
+
+
+def agreement_by_reading(results: pd.DataFrame) -> pd.DataFrame:
+    """Count the published numbers that agree under each interpretation, and test their joint fit.
+
+    `results` are rows of Tables 1 and 2 and of their variations, as `with_variations` returns them.
+    """
+    return agreement(results, READING).merge(joint_fit(results), on=list(READING))
 
 
 def joint_fit(results: pd.DataFrame) -> pd.DataFrame:
@@ -80,13 +82,6 @@ def _errors(scale: Callable[[Any], Any], printed: pd.DataFrame) -> "pd.Series[fl
     width = pd.Series(scale(printed["ci_high"]) - scale(printed["ci_low"]), printed.index)
     found: pd.Series[float] = width / (2 * Z_95) * widening(printed["replicates"], PRINTED_RUNS)
     return found
-
-
-def trend(given: Given) -> dict[str, pd.DataFrame]:
-    """Test the trend over T_d in the printed tables, as `given` by this run."""
-    printed = [table for name, table in given.tables.items() if name != "multirr_clusters"]
-    found = threshold_trend(pd.concat(printed), given.tables["multirr_clusters"])
-    return {"multirr_threshold_trend": found}
 
 
 def threshold_trend(results: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFrame:

@@ -26,8 +26,6 @@ from deniable.privacy import (
 )
 from deniable.records import Microdata
 
-from reproduction.study import Given
-
 ATTRIBUTES = ("education", "occupation", "income")
 PRIORS = (0.01, 0.05, 0.1, 0.25, 0.5)
 EPSILONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
@@ -199,17 +197,4 @@ def _described(worst: WorstSet | None, categories: Sequence[str]) -> dict[str, A
         "prior": worst.prior_probability,
         "posterior": worst.posterior,
         "exact": worst.exact,
-    }
-
-
-def bounded(given: Given) -> dict[str, pd.DataFrame]:
-    """Bound what a report can tell an intruder, in general and on the Adult of `given`."""
-    data = given.data["adult"]
-    source = data.marks["data_source"]
-    return {
-        "pram_breach_bounds": bound_table(),
-        "pram_breach_thresholds": threshold_table(),
-        "pram_approach": approach_table(),
-        "pram_intruder": intruder_table(data, ATTRIBUTES).assign(data_source=source),
-        "pram_worst_sets": worst_set_table(data, ATTRIBUTES).assign(data_source=source),
     }

@@ -2,7 +2,6 @@
 
 from reproduction.study import (
     DESIGNED,
-    MINUTES,
     Analysis,
     AnalysisTable,
     Columns,
@@ -50,8 +49,7 @@ TABLES = (
 MECHANISM_KEYS = ("attribute", "epsilon", "mechanism")
 ANALYSES = (
     Analysis(
-        "check_numbered_results",
-        ".numbered_results:checked",
+        "pram_results",
         (
             AnalysisTable(
                 "pram_results",
@@ -59,12 +57,9 @@ ANALYSES = (
                 Columns(("result",), by_chance=("says", "test", "figure")),
             ),
         ),
-        "Holding every numbered result of the census report against small cases",
-        caption="results",
     ),
     Analysis(
-        "compare_variances",
-        ".variance:compared",
+        "pram_variance",
         tuple(
             AnalysisTable(f"pram_{name}", f".variance:{made_by}", MECHANISM_KEYS, audited=readers)
             for name, made_by, readers in (
@@ -72,14 +67,10 @@ ANALYSES = (
                 ("whole_file", "whole_file_epsilons", ("kept_secret", "published")),
             )
         ),
-        "Comparing the variances of randomized response, PRAM and invariant PRAM",
         data=("adult",),
-        settings="analyses.pram_variance",
-        resources=MINUTES,
     ),
     Analysis(
-        "bound_breaches",
-        ".breaches:bounded",
+        "pram_breaches",
         tuple(
             AnalysisTable(f"pram_{name}", f".breaches:{made_by}", keys, audited=tuple(audited))
             for name, made_by, keys, *audited in (
@@ -90,13 +81,10 @@ ANALYSES = (
                 ("worst_sets", "worst_set_table", ("attribute", "p", "rho_1"), "posteriors"),
             )
         ),
-        "Bounding what a report can tell an intruder",
         data=("adult",),
-        resources=MINUTES,
     ),
     Analysis(
-        "design_channels",
-        ".design:designed",
+        "pram_design",
         (
             AnalysisTable(
                 "pram_design",
@@ -113,10 +101,7 @@ ANALYSES = (
                 Columns(("design", "true", "reported"), by_chance=("probability",)),
             ),
         ),
-        "Designing channels by convex optimization",
         data=("adult",),
-        settings="analyses.pram_design",
-        resources=MINUTES,
     ),
 )
 FIGURES = (

@@ -19,8 +19,6 @@ from deniable.design.programs import Estimator, LossName, loss_of
 from deniable.pram import margins
 from deniable.records import Microdata
 
-from reproduction.study import Given
-
 FEW = 10
 """Categories up to which the dearest designs are in the table: with more they take seconds each."""
 FEASIBLE = 1e-9
@@ -148,13 +146,3 @@ def channel_table(data: Microdata) -> pd.DataFrame:
         }
         tables.append(pd.DataFrame(entries))
     return pd.concat(tables, ignore_index=True)
-
-
-def designed(given: Given) -> dict[str, pd.DataFrame]:
-    """Design channels by convex optimization for attributes of the Adult of `given`."""
-    data = given.data["adult"]
-    source = data.marks["data_source"]
-    return {
-        "pram_design": design_table(data, given.settings["epsilons"]).assign(data_source=source),
-        "pram_channels": channel_table(data).assign(data_source=source),
-    }

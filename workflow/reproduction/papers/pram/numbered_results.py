@@ -43,8 +43,6 @@ from deniable.privacy import (
     witness,
 )
 
-from reproduction.study import Given
-
 Check = Callable[[], tuple[int, float, str]]
 """Returns how many cases were looked at (tables, matrices, or priors with sets), the largest gap
 from what the result says, relative to its size where it has one, and what a reader wants to see."""
@@ -393,8 +391,3 @@ def _farthest(found: npt.ArrayLike, expected: npt.ArrayLike) -> float:
 
 def _vector(values: Floats) -> str:
     return "(" + ", ".join(f"{value:.6g}" for value in values) + ")"
-
-
-def checked(given: Given) -> dict[str, pd.DataFrame]:
-    """Hold every numbered result against small cases; nothing that is `given` has a part in it."""
-    return {"pram_results": numbered_results()}

@@ -28,8 +28,6 @@ from deniable.pram import Method, margins, whole_file_epsilon
 from deniable.privacy import channel_of_parity
 from deniable.records import Microdata
 
-from reproduction.study import Given
-
 HALF_A_RECORD = 0.5
 
 
@@ -148,13 +146,3 @@ def _fixed_matrix(channel: Channel, shares: Floats, records: int) -> float:
     if channel.singular:
         return math.inf
     return float(np.trace(channel.covariance(shares, records, "file")))
-
-
-def compared(given: Given) -> dict[str, pd.DataFrame]:
-    """Compare variances of randomized response, PRAM and invariant PRAM on the Adult of `given`."""
-    data, epsilons = given.data["adult"], given.settings["epsilons"]
-    source = data.marks["data_source"]
-    return {
-        "pram_variance": variance_inflation(data, epsilons).assign(data_source=source),
-        "pram_whole_file": whole_file_epsilons(data, epsilons).assign(data_source=source),
-    }

@@ -1,7 +1,6 @@
 """What is reproduced of [rrba]: studies, tables, figures and sections, an entry each."""
 
 from reproduction.study import (
-    MINUTES,
     Analysis,
     AnalysisTable,
     Columns,
@@ -115,8 +114,7 @@ TABLES = (
 )
 ANALYSES = (
     Analysis(
-        "work_cases",
-        ".consistency:worked",
+        "rrba_examples",
         (
             AnalysisTable("rrba_examples", ".exact:worked_cases", Columns(("case", "quantity"))),
             AnalysisTable(
@@ -133,13 +131,10 @@ ANALYSES = (
                 ),
             ),
         ),
-        "Working the examples of [rrba], and making tables agree",
         data=("networks/survey",),
-        resources=MINUTES,
     ),
     Analysis(
-        "price_answers",
-        ".exact:priced",
+        "rrba_epsilon",
         (
             AnalysisTable(
                 "rrba_epsilon",
@@ -153,14 +148,10 @@ ANALYSES = (
                 "rrba_fig4", ".exact:figure_4_table", Columns(("curve", "cells", "floor", "p"))
             ),
         ),
-        "Holding Theorem 4.1 against the exact epsilons of answers",
         data=NETWORKS,
-        settings="analyses.rrba_epsilon",
-        resources=MINUTES,
     ),
     Analysis(
-        "spread_distances",
-        ".released_tables:spread",
+        "rrba_fig7",
         (
             AnalysisTable(
                 "rrba_fig7",
@@ -171,17 +162,11 @@ ANALYSES = (
                 ),
             ),
         ),
-        "Figure 7: the trials behind Tables 4 and 5",
         data=LARGER,
-        published=("rrba_table4", "rrba_table5"),
-        settings="studies.rrba_tables",
-        resources=MINUTES,
     ),
     Analysis(
-        "decide_block_claims",
-        ".claims.decided:decide",
+        "rrba_claims",
         claims_tables("rrba", ".claims.decided:decide", "reading"),
-        "Deciding what [rrba] claims in words",
         needs=(
             *("rrba_table4", "rrba_table5", "rrba_equal", "rrba_fig5", "rrba_fig6"),
             *("rrba_table3", "rrba_power"),

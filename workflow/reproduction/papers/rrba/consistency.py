@@ -31,8 +31,7 @@ from deniable.records import Microdata
 from deniable.rrba import POOLED, Combination, View, block_sizes, collect, make_views, split_blocks
 from deniable.sampling import generator_for
 
-from reproduction.papers.rrba.exact import worked_cases
-from reproduction.study import Given, mean_summary
+from reproduction.study import mean_summary
 
 Shown = Literal["observed", "in several", "in none"]
 PROBABILITIES = (0.3, 0.5, 0.7)
@@ -206,12 +205,3 @@ def _printed_feasible(noisy: Sequence[NoisyTable], names: Combination) -> bool:
     except DeniableError:
         return False
     return True
-
-
-def worked(given: Given) -> dict[str, pd.DataFrame]:
-    """Work examples in fractions; make tables agree that randomized views of `given` data gave."""
-    consistent = consistency_table(given.data, PROBABILITIES, seed=given.seed)
-    return {
-        "rrba_examples": worked_cases().assign(data_source="formula"),
-        "rrba_consistency": consistent.assign(data_source="network"),
-    }

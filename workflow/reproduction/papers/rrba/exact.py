@@ -33,8 +33,6 @@ from deniable.rrba import (
     view_epsilon,
 )
 
-from reproduction.study import Given
-
 CELLS = (2, 4, 8, 16)
 """Of the tables of one answer: the two coins, and binary attributes two, three and four at once."""
 
@@ -162,15 +160,6 @@ def figure_4_table(floors: Sequence[float] = ()) -> pd.DataFrame:
         rows += [("lowest", 4, floor, p, floor_epsilon(4, p, floor)) for floor in floors]
     table = pd.DataFrame(rows, columns=["curve", "cells", "floor", "p", "epsilon"])
     return table.sort_values(["curve", "cells", "floor", "p"], kind="stable", ignore_index=True)
-
-
-def priced(given: Given) -> dict[str, pd.DataFrame]:
-    """Hold Theorem 4.1 against exact epsilons of answers, views and rounds of what is `given`."""
-    epsilons = epsilon_table(given.data, **given.settings)
-    return {
-        "rrba_epsilon": epsilons.assign(data_source="network"),
-        "rrba_fig4": figure_4_table(FLOORS_OF_FIGURE_4).assign(data_source="formula"),
-    }
 
 
 EXAMPLE_DOMAIN = Domain(

@@ -55,7 +55,7 @@ from deniable.sampling import SeededNoise, generator_for
 
 from reproduction.papers.rrba.by_protocols import by_protocols
 from reproduction.papers.rrba.names import EVERY, MAIN_READINGS, PROTOCOLS, dataset_of
-from reproduction.study import Cell, Given, cells_of_grids, read_published, replicate
+from reproduction.study import Cell, replicate
 
 FIGURE_7_COLUMNS = (
     *("dataset", "file", "k", "p", "epsilon_claimed", "metric", "method"),
@@ -374,21 +374,3 @@ def _histograms(by_method: Mapping[str, Floats]) -> list[dict[str, Any]]:
             for place in np.flatnonzero(counts)
         ]
     return rows
-
-
-def spread(given: Given) -> dict[str, pd.DataFrame]:
-    """Tabulate the distances of single trials behind Tables 4 and 5 as `given`: Figure 7."""
-    asked = given.settings
-    simulator = PrintedTables(
-        given.data, asked["subsets"], asked["subset_seed"], asked["block_size"]
-    )
-    table = figure_7_table(
-        simulator,
-        figure_7_cells(cells_of_grids(asked["grids"])),
-        pd.concat(read_published(file, "value") for file in given.published.values()),
-        study="rrba_tables",
-        root_seed=given.seed,
-        replicates=asked["replicates"],
-        block=asked["block"],
-    )
-    return {"rrba_fig7": table.assign(data_source="network")}

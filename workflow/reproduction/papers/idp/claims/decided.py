@@ -32,7 +32,6 @@ from reproduction.study import (
     Claims,
     Comparison,
     Evidence,
-    Given,
     Outcome,
     below,
     by_sentence,
@@ -224,16 +223,18 @@ def claims(tables: dict[str, Tables], audit: pd.DataFrame) -> pd.DataFrame:
     return by_sentence(decide_claims(CLAIMS, evidence, "reading"))
 
 
-def decide(given: Given) -> dict[str, pd.DataFrame]:
-    """Decide from `given` what is claimed in words; hold simulated errors against the expected."""
+def decided_on(
+    data: Mapping[str, NumericMicrodata], tables: Mapping[str, pd.DataFrame]
+) -> tuple[dict[str, Tables], pd.DataFrame]:
+    """Return the tables of each data set that `claims` reads, and the expected errors.
+
+    `data` are the original records by data set; `tables` are those of Figures 3 to 6.
+    """
     expected = pd.concat(
-        expected_table(name, given.data[name], given.tables[errors])
-        for name, (errors, _) in FIGURES.items()
+        expected_table(name, data[name], tables[errors]) for name, (errors, _) in FIGURES.items()
     )
-    tables = {
-        name: Tables(
-            given.data[name], expected[expected["dataset"] == name], given.tables[measures]
-        )
+    found = {
+        name: Tables(data[name], expected[expected["dataset"] == name], tables[measures])
         for name, (_, measures) in FIGURES.items()
     }
-    return {"idp_claims": claims(tables, given.tables["idp_audit"]), "idp_expected_sse": expected}
+    return found, expected

@@ -14,13 +14,11 @@ from reproduction.study import (
     Claims,
     Comparison,
     Evidence,
-    Given,
     Outcome,
     Pair,
     Row,
     alike,
     below,
-    by_sentence,
     decide_claims,
     listed,
     on_average,
@@ -237,13 +235,17 @@ def _parts(table: pd.DataFrame, which: str, *columns: str) -> list[Evidence]:
     return found
 
 
-def decide(given: Given) -> dict[str, pd.DataFrame]:
-    """Decide what the paper claims in words, from the tables `given` by this run."""
-    found = given.tables
-    compared = [found[f"multirr_{name}"] for name in ("table1", "table2", "sensitivity")]
-    tables = {name: found[f"multirr_{name}"] for name in ("attributes", "clusters")}
-    tables["gains"] = found["multirr_gain_ratios"].rename(columns={"ratio": "median"})
-    tables["methods"] = found["multirr_methods"].rename(columns={"compared": "median"})
-    tables["thresholds"] = pd.concat(compared).rename(columns={"regenerated": "median"})
-    readings = claims(tables)
-    return {"multirr_claims": by_sentence(readings), "multirr_claim_readings": readings}
+def evidence_tables(found: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Return the tables that `claims` reads, from the tables of a run.
+
+    `found` has the tables ``table1``, ``table2``, ``sensitivity``, ``attributes``, ``clusters``,
+    ``gain_ratios`` and ``methods`` of [multirr].
+    """
+    compared = pd.concat(found[name] for name in ("table1", "table2", "sensitivity"))
+    return {
+        "attributes": found["attributes"],
+        "clusters": found["clusters"],
+        "gains": found["gain_ratios"].rename(columns={"ratio": "median"}),
+        "methods": found["methods"].rename(columns={"compared": "median"}),
+        "thresholds": compared.rename(columns={"regenerated": "median"}),
+    }

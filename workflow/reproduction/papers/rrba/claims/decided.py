@@ -34,11 +34,8 @@ from reproduction.papers.rrba.table_results import RESAMPLED
 from reproduction.study import (
     Claims,
     Evidence,
-    Given,
     Outcome,
-    by_sentence,
     counted,
-    decide_claims,
     range_of,
     source_of,
 )
@@ -289,16 +286,6 @@ def _p_from_epsilon(_: str) -> Outcome:
 
 CLAIMS = (*PROMISES, *convergence.CLAIMS, *of_tables.CLAIMS)
 """In the order of the text."""
-
-
-def decide(given: Given) -> dict[str, pd.DataFrame]:
-    """Hold every claim against exact values and the tables `given`, in the order of the text.
-
-    ``rrba_claims`` has one row per sentence (`reproduction.study.SENTENCE_COLUMNS`),
-    ``rrba_claim_readings`` one row per sentence and reading (`reproduction.study.claim_columns`).
-    """
-    readings = decide_claims(CLAIMS, evidence_of(given.tables), "reading")
-    return {"rrba_claims": by_sentence(readings), "rrba_claim_readings": readings}
 
 
 def evidence_of(tables: Mapping[str, pd.DataFrame]) -> dict[str, list[Evidence]]:

@@ -1,0 +1,132 @@
+# The analyses of [idp], each a rule with its own script; docs/references.md names the paper.
+
+
+rule idp_audit_data_set:
+    input:
+        data="results/data/{dataset}.parquet",
+    output:
+        audit="results/audit/idp/{dataset}.csv",
+        clusters="results/audit/idp/{dataset}_clusters.csv",
+    log:
+        "results/logs/idp_audit_data_set/{dataset}.log",
+    benchmark:
+        "results/benchmarks/idp_audit_data_set/{dataset}.tsv"
+    wildcard_constraints:
+        dataset="census|wine",
+    group:
+        "analyses"
+    resources:
+        **needs(MINUTES),
+    params:
+        settings=lambda wildcards: plan.settings("analyses", "idp_audit"),
+        seed=plan.config.seed,
+        code=lambda wildcards: plan.code("idp/audit_data_set.py"),
+    message:
+        "Auditing individual differential privacy on {wildcards.dataset}"
+    script:
+        "../scripts/idp/audit_data_set.py"
+
+
+rule idp_attack_data_set:
+    input:
+        data="results/data/{dataset}.parquet",
+    output:
+        attacks="results/audit/idp/{dataset}_attacks.csv",
+        protection="results/audit/idp/{dataset}_protection.csv",
+    log:
+        "results/logs/idp_attack_data_set/{dataset}.log",
+    benchmark:
+        "results/benchmarks/idp_attack_data_set/{dataset}.tsv"
+    wildcard_constraints:
+        dataset="census|wine",
+    group:
+        "analyses"
+    resources:
+        **needs(MINUTES),
+    params:
+        settings=lambda wildcards: plan.settings("analyses", "idp_attacks"),
+        seed=plan.config.seed,
+        code=lambda wildcards: plan.code("idp/attack_data_set.py"),
+    message:
+        "Attacking individual differential privacy on {wildcards.dataset}"
+    script:
+        "../scripts/idp/attack_data_set.py"
+
+
+rule idp_audit:
+    input:
+        data=expand("results/data/{dataset}.parquet", dataset=["census", "wine"]),
+        audits=expand("results/audit/idp/{dataset}.csv", dataset=["census", "wine"]),
+        clusters=expand("results/audit/idp/{dataset}_clusters.csv", dataset=["census", "wine"]),
+        attacks=expand("results/audit/idp/{dataset}_attacks.csv", dataset=["census", "wine"]),
+        protection=expand("results/audit/idp/{dataset}_protection.csv", dataset=["census", "wine"]),
+    output:
+        audit="results/tables/idp_audit.csv",
+        audit_clusters="results/tables/idp_audit_clusters.csv",
+        attacks="results/tables/idp_attacks.csv",
+        protection="results/tables/idp_protection.csv",
+    log:
+        "results/logs/idp_audit.log",
+    benchmark:
+        "results/benchmarks/idp_audit.tsv"
+    group:
+        "analyses"
+    resources:
+        **needs(SECONDS),
+    params:
+        code=lambda wildcards: plan.code("idp/audit.py"),
+    message:
+        "Joining the audits of individual differential privacy"
+    script:
+        "../scripts/idp/audit.py"
+
+
+rule idp_noises:
+    input:
+        adult_age="results/data/adult_age.parquet",
+    output:
+        noises="results/tables/idp_noises.csv",
+    log:
+        "results/logs/idp_noises.log",
+    benchmark:
+        "results/benchmarks/idp_noises.tsv"
+    group:
+        "analyses"
+    resources:
+        **needs(MINUTES),
+    params:
+        settings=lambda wildcards: plan.settings("analyses", "idp_noises"),
+        seed=plan.config.seed,
+        code=lambda wildcards: plan.code("idp/noises.py"),
+    message:
+        "Comparing noises for numbers on a public grid"
+    script:
+        "../scripts/idp/noises.py"
+
+
+rule idp_claims:
+    input:
+        census="results/data/census.parquet",
+        wine="results/data/wine.parquet",
+        fig3="results/tables/idp_fig3.csv",
+        fig4="results/tables/idp_fig4.csv",
+        fig5="results/tables/idp_fig5.csv",
+        fig6="results/tables/idp_fig6.csv",
+        audit="results/tables/idp_audit.csv",
+    output:
+        claims="results/tables/idp_claims.csv",
+        expected_sse="results/tables/idp_expected_sse.csv",
+    log:
+        "results/logs/idp_claims.log",
+    benchmark:
+        "results/benchmarks/idp_claims.tsv"
+    group:
+        "analyses"
+    resources:
+        **needs(SECONDS),
+    params:
+        code=lambda wildcards: plan.code("idp/claims.py"),
+    message:
+        "Deciding the claims of [idp] in words"
+    script:
+        "../scripts/idp/claims.py"
