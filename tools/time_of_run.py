@@ -23,7 +23,7 @@ BY_NAME = ("simulate", "collect", "draw")
 
 def parts_of_rules() -> dict[str, str]:
     """Return the part of the work that each rule belongs to: a paper's analyses, or releases."""
-    papers = {name: analysis.run.split(".")[1] for name, analysis in ANALYSES.items()}
+    papers = {name: name.split("_")[0] for name in ANALYSES}
     found = papers | dict.fromkeys(("rehearse", "release"), "release")
     return {rule: part for rule, part in found.items() if part in PART_STYLE}
 

@@ -9,7 +9,7 @@ import yaml
 
 pytestmark = pytest.mark.workflow
 
-STUDY_LANE = {"simulate", "collect", "draw", "summarize_agreement", "report"}
+STUDY_LANE = {"simulate", "collect", "draw", "multirr_agreement", "report"}
 
 
 def verdicts(project: Any) -> set[tuple[str, str]]:
@@ -68,7 +68,7 @@ def test_other_settings_of_a_study_leave_the_releases(project: Any) -> None:
     other = {"studies": {"multirr_sensitivity": {"replicates": 11}}}
     (project.folder / "other.yaml").write_text(yaml.safe_dump(other), encoding="utf-8")
     jobs = project.would_run("--configfile", "tiny.yaml", "other.yaml")
-    after = ("simulate", "collect", "summarize_agreement", "decide_claims", "report")
+    after = ("simulate", "collect", "multirr_agreement", "multirr_claims", "report")
     assert jobs == dict.fromkeys(after, 1)
 
 
@@ -86,8 +86,8 @@ def rules_with_data(said: str) -> set[str]:
     everything = set(re.findall(r"^(\w+) +\d+$", table, re.MULTILINE)) - {"all", "total"}
     # What is no rehearsal is made once; worked examples and numbered results have no data, and
     # networks are models.
-    everything -= {"release", "work_example", "work_cases", "check_numbered_results"}
-    return everything - {"draw_network", "price_answers", "spread_distances", "decide_block_claims"}
+    everything -= {"release", "multirr_example1", "rrba_examples", "pram_results"}
+    return everything - {"draw_network", "rrba_epsilon", "rrba_fig7", "rrba_claims"}
 
 
 def told_of_the_mirror(project: Any) -> tuple[tuple[str, ...], dict[str, str]]:

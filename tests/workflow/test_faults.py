@@ -75,7 +75,7 @@ def test_a_file_without_a_sound_record_is_made_again(
     if left:
         record.write_text(left, encoding="utf-8")
     target = "results/tables/multirr_dependences.csv"
-    assert project.would_run(target) == {"prepare_data": 1, "measure_dependences": 1}
+    assert project.would_run(target) == {"prepare_data": 1, "multirr_dependences": 1}
     project.made("--cores", "1", target)
     assert project.comparable() == finished[0].comparable()
     assert project.would_run() == {}

@@ -69,7 +69,7 @@ def test_nothing_is_made_again_of_what_is_current(project: Any) -> None:
 def test_exactly_what_depends_on_a_setting_is_made_again(project: Any, finished: Any) -> None:
     forget(project)
     other = other_study(project, "multirr_sensitivity", replicates=11)
-    after = ("simulate", "collect", "summarize_agreement", "decide_claims", "report")
+    after = ("simulate", "collect", "multirr_agreement", "multirr_claims", "report")
     assert project.would_run(*other) == dict.fromkeys(after, 1)
     project.made("--cores", "2", *other)
     forget(project)

@@ -15,7 +15,7 @@ STAGES = {
     "data": ("prepare_data", "draw_network"),
     "simulate": ("simulate",),
     "collect": ("collect",),
-    "analyse": tuple(ANALYSES),
+    "analyse": (*ANALYSES, "idp_audit_data_set", "idp_attack_data_set"),
     "draw": ("draw",),
     "release": ("rehearse",),
     "audit": ("audit_privacy", "audit_samplers"),

@@ -212,7 +212,7 @@ def with_accounting(project: Project, results: Path) -> str:
     asked += ("--default-resources", f"slurm_account={ACCOUNT}", "slurm_partition=main")
     for name, more in (("as_it_is", ()), ("account", asked)):
         log = f"{name}.log"
-        project.start(log, *ON_SLURM, *more, "--forcerun", "work_example", "--", target).ends(
+        project.start(log, *ON_SLURM, *more, "--forcerun", "multirr_example1", "--", target).ends(
             well=True
         )
         same(project, results, target)

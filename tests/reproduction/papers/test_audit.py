@@ -119,7 +119,7 @@ def test_the_catalogs_name_what_reads_their_tables() -> None:
 
 def test_what_reads_a_table_for_the_audit_is_no_part_of_what_makes_it() -> None:
     scripts = ROOT / "workflow" / "scripts"
-    analysis = ANALYSES["price_answers"]
+    analysis = ANALYSES["rrba_epsilon"]
     assert any(table.audited for table in analysis.tables)
     silent = replace(analysis, tables=tuple(replace(t, audited=()) for t in analysis.tables))
     made_by = scripts / "analyse.py"

@@ -174,21 +174,29 @@ def test_every_string_of_the_catalogs_names_code() -> None:
         assert callable(resolve(study.origin))
     for table in TABLES.values():
         assert all(callable(resolve(place)) for place in (table.reshape, table.finish) if place)
-    for analysis in ANALYSES.values():
-        assert list(inspect.signature(resolve(analysis.run)).parameters) in (["given"], ["_"])
     for origin in (*MADE_BY.values(), *DRAWN_BY.values()):
         if origin.function:
             assert callable(resolve(origin.function))
             assert origin.line > 0
 
 
-def test_what_an_analysis_reads_is_made_by_others() -> None:
+def rule_of(name: str) -> str:
+    """Return the text of the rule of an analysis."""
+    rules = (ROOT / "workflow" / "rules" / f"{name.split('_')[0]}.smk").read_text("utf-8")
+    return rules.partition(f"\nrule {name}:\n")[2].partition("\n\n\nrule ")[0]
+
+
+def test_the_rule_of_an_analysis_declares_the_inputs_and_outputs_of_the_catalog() -> None:
     made: set[str] = set(TABLES)
     parts = {table.id for analysis in ANALYSES.values() for table in analysis.tables}
     for analysis in ANALYSES.values():
         assert set(analysis.needs) <= made | parts - {table.id for table in analysis.tables}
-        assert all((PUBLISHED / f"{name}.csv").is_file() for name in analysis.published)
-        assert not analysis.caption or (ROOT / f"workflow/report/{analysis.caption}.rst").is_file()
+        rule = rule_of(analysis.name)
+        assert {*re.findall(r"results/tables/(\w+)\.csv", rule.partition("output:")[2])} == {
+            table.id for table in analysis.tables
+        }
+        for name in (*analysis.data, *analysis.needs):
+            assert re.search(rf"\b{name.rpartition('/')[2]}\b", rule.partition("output:")[0]), name
     printed = STUDIES["multirr_tables"].published_replicates
     assert printed == PRINTED_RUNS
 
@@ -362,7 +370,7 @@ def test_what_a_config_leaves_out_is_not_made(
     # Claims are held against all tables, or not at all; what counts cells takes those there are.
     claims = {"multirr_claims", "multirr_claim_readings"}
     assert set(COMPUTED_TABLES) - set(plan.computed_tables()) == claims
-    read = plan.read_by(ANALYSES["summarize_agreement"])
+    read = plan.made_tables(*ANALYSES["multirr_agreement"].needs)
     assert {Path(file).stem for file in read} == {
         "multirr_table1",
         "multirr_table2",

@@ -239,7 +239,7 @@ def test_a_comment_in_an_analysis_is_the_matter_of_its_own_job(copied: Path) -> 
     before = digests_of_jobs(copied)
     change(copied / "reproduction" / "papers" / "multirr" / "example_1.py")
     after = digests_of_jobs(copied)
-    assert {n for n, found in after.items() if found != before[n]} == {"analyse work_example"}
+    assert {n for n, found in after.items() if found != before[n]} == {"analyse multirr_example1"}
 
 
 def test_of_a_catalog_only_the_entry_counts(copied: Path) -> None:

@@ -64,11 +64,16 @@ from reproduction.papers.multirr import error_analysis, secure_sum as secure_sum
 from reproduction.papers.multirr.catalog import CLUSTER_QUERY_KEYS
 from reproduction.papers.multirr.dependences import secure_assessments
 from reproduction.papers.multirr.example_1 import example_1
-from reproduction.papers.multirr.verdicts import agreement_by_reading, threshold_trend
+from reproduction.papers.multirr.verdicts import (
+    agreement_by_reading,
+    misfit,
+    threshold_trend,
+    with_variations,
+)
 from reproduction.papers.pram import breaches as pram_breaches, variance as pram_variance
 from reproduction.papers.pram.numbered_results import numbered_results
 from reproduction.papers.protocols import audited_protocols
-from reproduction.study.catalog import Given, resolve
+from reproduction.study.catalog import resolve
 from reproduction.study.claims import Claim, Evidence, by_sentence, decide_claims
 from reproduction.study.comparisons import Comparison, Outcome
 
@@ -466,7 +471,9 @@ def write_run(folder: Path, data: Microdata) -> SimpleNamespace:
     tables["multirr_exploration"] = results("adult").assign(variation="ordinal").iloc[:6]
     compared = ("table1", "table2", "sensitivity", "exploration")
     printed = [tables[f"multirr_{name}"] for name in compared]
-    tables |= agreement_by_reading(Given(tables={str(n): each for n, each in enumerate(printed)}))
+    results = with_variations(pd.concat(printed))
+    tables["multirr_agreement"] = agreement_by_reading(results)
+    tables["multirr_misfit"] = misfit(results)
     tables["multirr_threshold_trend"] = threshold_trend(
         pd.concat(printed[:2]), tables["multirr_clusters"]
     )

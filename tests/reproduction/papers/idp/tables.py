@@ -12,9 +12,8 @@ from deniable.records.categorical import Microdata
 from deniable.records.discretization import Discretization
 from deniable.records.domain import Domain
 
-from reproduction.papers.idp.grid import compared
+from reproduction.papers.idp.grid import compare_on
 from reproduction.papers.idp.names import FOREST_TITLES, MASKED, NEAREST, SSE_TITLES
-from reproduction.study.catalog import Given
 from reproduction.study.claims import Claim, Evidence, by_sentence, decide_claims
 from reproduction.study.comparisons import Comparison, Outcome
 
@@ -255,7 +254,7 @@ def noises_table() -> pd.DataFrame:
     ages = np.random.default_rng(3).binomial(7, 0.4, 200)
     data = Microdata(Domain((age.attribute,)), (ages,), {"data_source": "original"})
     settings = {"epsilons": [0.5, 4.0], "replicates": 6, "intervals": 3, "resamples": 20}
-    return compared(Given(data={"adult_age": data}, settings=settings, seed=1))["idp_noises"]
+    return compare_on(data, settings, seed=1)
 
 
 def all_tables() -> dict[str, pd.DataFrame]:

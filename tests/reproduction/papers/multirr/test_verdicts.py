@@ -15,8 +15,8 @@ from reproduction.papers.multirr.verdicts import (
     joint_fit,
     misfit,
     threshold_trend,
+    with_variations,
 )
-from reproduction.study import Given
 
 Z = 1.959964
 READING = {"dataset": "adult", "matrix": "printed", "mechanism": "joint", "projection": "clip"} | {
@@ -72,20 +72,21 @@ def test_where_a_reading_misses_is_pooled_over_t_d() -> None:
 
 def test_cells_without_a_printed_number_are_not_counted() -> None:
     table = pd.DataFrame([cell(0.3, 0.3, 0.01), cell(math.nan, 0.9, 0.01)])
-    found = agreement_by_reading(Given(tables={"multirr_table1": table}))
-    (row,) = found["multirr_agreement"].to_dict("records")
+    results = with_variations(table)
+    (row,) = agreement_by_reading(results).to_dict("records")
     assert (row["cells"], row["degrees_of_freedom"], row["agrees"]) == (1, 1, 1)
-    assert found["multirr_misfit"]["cells"].tolist() == [1]
+    assert misfit(results)["cells"].tolist() == [1]
 
 
 def test_variations_are_readings_of_their_own_and_none_where_a_table_knows_of_none() -> None:
     plain = pd.DataFrame([cell(0.3, 0.3, 0.01)]).drop(columns="variation")
     varied = pd.DataFrame([cell(0.3, 0.4, 0.01, variation="ordinal")])
-    found = agreement_by_reading(Given(tables={"table": plain, "exploration": varied}))
-    for table in found.values():
+    results = with_variations(pd.concat([plain, varied]))
+    counted = agreement_by_reading(results)
+    for table in (counted, misfit(results)):
         assert sorted(table["variation"]) == ["none", "ordinal"]
         assert is_as_printed(table).tolist() == (table["variation"] == "none").tolist()
-    fits = found["multirr_agreement"].set_index("variation")["statistic"]
+    fits = counted.set_index("variation")["statistic"]
     assert fits["none"] == 0
     assert fits["ordinal"] == pytest.approx(50, rel=1e-6)  # 10 errors of ours, sqrt(2) of both
 

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 from tests.reproduction.papers.rrba.claim_tables import Tables, holding, scaled
 
-from reproduction.papers.rrba.claims.decided import CLAIMS, decide, evidence_of
+from reproduction.papers.rrba.claims.decided import CLAIMS, evidence_of
 from reproduction.papers.rrba.claims.tables import accuracies
-from reproduction.study import SENTENCE_COLUMNS, Given, by_sentence, decide_claims
+from reproduction.study import SENTENCE_COLUMNS, by_sentence, decide_claims
 from reproduction.study.claims import claim_columns
 
 # What exact values say, whatever the tables.
@@ -55,8 +55,8 @@ def decided(tables: Tables, name: str) -> dict[str, str]:
 
 
 def test_every_claim_has_a_row_in_the_order_of_the_text() -> None:
-    found = decide(Given(tables=holding()))
-    readings, rows = found["rrba_claim_readings"], found["rrba_claims"]
+    readings = decide_claims(CLAIMS, evidence_of(holding()), "reading")
+    rows = by_sentence(readings)
     assert tuple(readings.columns) == claim_columns("reading")
     assert tuple(rows.columns) == SENTENCE_COLUMNS
     assert rows["claim"].tolist() == [each.id for each in CLAIMS]
