@@ -1,6 +1,7 @@
 """Studies, tables and figures name each other without a gap, and rows by all that tells them."""
 
 import inspect
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
