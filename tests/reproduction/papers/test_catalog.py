@@ -183,7 +183,9 @@ def test_every_string_of_the_catalogs_names_code() -> None:
 
 def rule_of(name: str) -> str:
     """Return the text of the rule of an analysis."""
-    rules = (ROOT / "workflow" / "rules" / f"{name.split('_')[0]}.smk").read_text("utf-8")
+    rules = (ROOT / "workflow" / "rules" / f"{name.split('_', maxsplit=1)[0]}.smk").read_text(
+        "utf-8"
+    )
     return rules.partition(f"\nrule {name}:\n")[2].partition("\n\n\nrule ")[0]
 
 

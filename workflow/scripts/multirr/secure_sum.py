@@ -13,9 +13,7 @@ with job(snakemake):
     source, few = adult.marks["data_source"], settings["parties_of_all_pairs"]
     summed = trials(adult, seed, tuple(settings["pair"]), settings["parties"], few)
     assessed = secure_assessments(adult, seed, few)
-    linked = linkage_example(
-        adult, seed, settings["linkage_parties"], settings["linkage_samples"]
-    )
+    linked = linkage_example(adult, seed, settings["linkage_parties"], settings["linkage_samples"])
     write_table(snakemake.output.secure_sum, summed.assign(data_source=source))
     write_table(snakemake.output.secure_sum_faults, fault_trials(seed, settings["fault_trials"]))
     write_table(snakemake.output.secure_assessment, assessed.assign(data_source=source))

@@ -5,7 +5,7 @@ number is randomized by itself. The noises differ, what is asked of their report
 distribution over the cells by the same three estimators, its mean, its median.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,7 @@ from deniable.estimation import (
     maximum_likelihood,
     wasserstein_distances,
 )
+from deniable.records import Microdata
 from deniable.sampling import generator_for
 
 from reproduction.study import mean_summary

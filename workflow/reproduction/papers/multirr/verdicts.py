@@ -26,7 +26,7 @@ AS_READ = "none"  # of a reading without variation
 
 
 def with_variations(results: pd.DataFrame) -> pd.DataFrame:
-    """Return `results` with a column of the variation of each interpretation, "as read" by default."""
+    """Return `results` with the variation of each interpretation, `AS_READ` by default."""
     varied = results.get(VARIATION, pd.Series(AS_READ, results.index))
     return results.assign(**{VARIATION: varied.fillna(AS_READ)})
 
