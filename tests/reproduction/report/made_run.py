@@ -471,9 +471,9 @@ def write_run(folder: Path, data: Microdata) -> SimpleNamespace:
     tables["multirr_exploration"] = results("adult").assign(variation="ordinal").iloc[:6]
     compared = ("table1", "table2", "sensitivity", "exploration")
     printed = [tables[f"multirr_{name}"] for name in compared]
-    results = with_variations(pd.concat(printed))
-    tables["multirr_agreement"] = agreement_by_reading(results)
-    tables["multirr_misfit"] = misfit(results)
+    varied = with_variations(pd.concat(printed))
+    tables["multirr_agreement"] = agreement_by_reading(varied)
+    tables["multirr_misfit"] = misfit(varied)
     tables["multirr_threshold_trend"] = threshold_trend(
         pd.concat(printed[:2]), tables["multirr_clusters"]
     )

@@ -4,6 +4,7 @@ A sentence about both data sets is decided from both at once. One that says two 
 each; one that lists epsilons has one.
 """
 
+from collections.abc import Mapping
 from functools import partial
 from itertools import product
 
@@ -22,6 +23,7 @@ from deniable.idp import (
     sample_variances,
 )
 from deniable.idp.audit import FIXED, OF_FIXED_CLUSTERS
+from deniable.records import NumericMicrodata
 
 from reproduction.papers.idp.claims import forests, sse
 from reproduction.papers.idp.claims.evidence import Readings, Tables, readings
