@@ -68,7 +68,7 @@ def test_groups_hold_rules_that_may_be_made_again() -> None:
     assert not grouped & DRAWN_ONCE
     # What is forgotten here would go to the queue one by one.
     alone = rules_of_the_workflow() - TARGETS - DRAWN_ONCE - grouped - set(ANALYSES)
-    assert alone == {"fit_surrogate"}
+    assert alone == {"fit_surrogate", "idp_audit_data_set", "idp_attack_data_set"}
     # An analysis that a catalog adds has a group by itself.
     assert set(slurm["group-components"]) == {*slurm["groups"].values(), "analyses"}
 
@@ -123,7 +123,7 @@ def test_the_generic_profile_submits_again_what_failed_and_what_was_ended(
 ) -> None:
     # A job that fails, in its first attempt only.
     untouched.edit(
-        "workflow/scripts/analyse.py",
+        "workflow/scripts/multirr/example1.py",
         "with job(snakemake):",
         "import os\nif not os.path.exists('failed'):\n"
         "    open('failed', 'w').close()\n    raise SystemExit(1)\nwith job(snakemake):",
