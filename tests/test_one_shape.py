@@ -487,13 +487,12 @@ def test_answers_that_were_changed_are_refused() -> None:
 
 NO_SENSE = {
     "strata": {
-        "synthetic": "one channel for all records",
         "independence": "went out together with region",
         "weighted": "no column of weights 'w'",
     },
     "RRBA": {
-        "adjusted_weights": "one channel for all records",
-        "synthetic": "one channel for all records",
+        "adjusted_weights": "leaves no randomized records",
+        "synthetic": "leaves no randomized records",
         "weighted": "no column of weights 'w'",
         "file": "a random sample of all clients",
         "large": "no table of sex, region, smokes was collected",
@@ -505,8 +504,8 @@ NO_SENSE = {
         "query": "no categories",
         "independence": "no categories",
         "weighted": "no categories",
-        "adjusted_weights": "one channel for all records",
-        "synthetic": "one channel for all records",
+        "adjusted_weights": "leaves no randomized records",
+        "synthetic": "leaves no randomized records",
         "weighted numbers": "no column of weights 'w'",
         "population": "ask for the target 'file'",
         "confidence": "at 0.95",

@@ -1,34 +1,31 @@
-"""Estimates with their intervals as tables: what each row is, and what it is an estimate of."""
+"""Options of estimates and their intervals, and the columns of their tables."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 
 from deniable.analysis.protected import Counted
-from deniable.analysis.tables import Table
-from deniable.arrays import Counts, Floats
-from deniable.channels import Channel, SquareWave, SquareWaveOrMissing, Target
+from deniable.arrays import Floats
+from deniable.channels import Channel, Inverse, Target
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation import (
     CONFIDENCE,
     Intervals,
     confidence_intervals,
-    euclidean_projection,
-    grid_estimate,
-    maximum_likelihood,
     refuse_bad_confidence,
     weighted_intervals,
 )
 from deniable.records import Attribute, Domain
 from deniable.schema import MISSING, Column
 
+Names = Sequence[str] | str
+"""Columns, or one of them."""
+Pairs = Sequence[tuple[str, str]]
 TARGETS: tuple[Target, ...] = ("population", "file")
-MOST_LIKELIHOOD = 256**3  # cells^2 times reports, up to which Newton's method takes a second or so
-MOST_UNSMOOTHED = 32
-"""Points of a grid whose distribution is estimated without smoothing."""
 ROUNDING = 1e-9
 FEWEST = 2 - 1e-9
 """Records that tell how those of a population differ, but for rounding."""
@@ -36,7 +33,7 @@ FEWEST = 2 - 1e-9
 
 @dataclass(frozen=True)
 class Asked:
-    """How an estimate's interval is asked for.
+    """Options of estimates and their intervals.
 
     Parameters
     ----------
@@ -44,13 +41,17 @@ class Asked:
         The proportions that these records were drawn from, or those among these very records.
     confidence : float, in (0, 1)
         Of each interval on its own.
+    inverse : "least" or "own"
+        Of channels with more randomized values than categories; see `deniable.channels.Inverse`.
     """
 
     target: Target = "population"
     confidence: float = CONFIDENCE
+    inverse: Inverse = "least"
 
     def __post_init__(self) -> None:
         refuse_unknown("target", self.target, TARGETS)
+        refuse_unknown("inverse", self.inverse, get_args(Inverse))
         refuse_bad_confidence(self.confidence)
 
 
@@ -72,10 +73,10 @@ def intervals_of(
         As `refuse_one_record`.
     """
     refuse_one_record(counted, asked)
-    how: dict[str, Any] = {"target": asked.target, "confidence": asked.confidence}
+    how: dict[str, Any] = asdict(asked) | {"functionals": functionals}
     if counted.weighted is None:
-        return confidence_intervals(channel, counted.counts, functionals=functionals, **how)
-    return weighted_intervals(channel, counted.weighted, functionals=functionals, **how)
+        return confidence_intervals(channel, counted.counts, **how)
+    return weighted_intervals(channel, counted.weighted, **how)
 
 
 def refuse_one_record(counted: Counted, asked: Asked) -> None:
@@ -90,45 +91,6 @@ def refuse_one_record(counted: Counted, asked: Asked) -> None:
             f"{counted.records} record{'s'[: counted.records > 1]}{of} say nothing of how records "
             "of the population differ; ask for the target 'file'"
         )
-
-
-def consistent(channel: Channel, counts: Counts | Floats) -> tuple[Floats, str]:
-    """Return a distribution over a `channel`'s cells that fits its reports, and how it was found.
-
-    The most likely one. Through a square wave over a fine grid, which tells little of single
-    points, that of EM with smoothing: over 51 and 101 points, at epsilon 1 to 4, it is mostly
-    nearer to the truth (in the mean distance by which mass is moved), over 13 points always
-    farther. Of tables too large for Newton's method the distribution nearest to the unbiased
-    estimate. The `counts` may be those of weighted records (a pseudo-likelihood).
-    """
-    waves = isinstance(channel, (SquareWave, SquareWaveOrMissing))
-    if waves and channel.size > MOST_UNSMOOTHED:
-        apart = int(isinstance(channel, SquareWaveOrMissing))
-        return grid_estimate(counts, channel, apart=apart), "EM with smoothing"
-    closed = channel.weight_and_replacement is not None
-    if closed or channel.size**2 * channel.reports <= MOST_LIKELIHOOD:
-        return maximum_likelihood(counts, channel).proportions, "maximum likelihood"
-    return euclidean_projection(channel.estimate(counts)), "projection"
-
-
-def estimated(table: Table, counted: Counted, asked: Asked) -> dict[str, Any]:
-    """Return the columns of a table's estimates, a value for each of its cells.
-
-    The reports of the `table` are `counted`; intervals are as `asked`.
-    """
-    channel = table.channel
-    distribution, how = consistent(channel, counted.counts)
-    if table.whole:
-        order = table.order
-        found = intervals_of(channel, counted, None, asked)
-        parts = [found.estimate, found.standard_error, found.low, found.high, distribution]
-        own = [part[order] for part in parts]
-    else:
-        functionals = table.functionals
-        found = intervals_of(channel, counted, functionals, asked)
-        own = [found.estimate, found.standard_error, found.low, found.high]
-        own.append(functionals @ distribution)
-    return columns_of(own, counted.records, asked) | {"consistent_by": how}
 
 
 def columns_of(parts: Sequence[Floats], records: int, asked: Asked) -> dict[str, Any]:
@@ -147,6 +109,9 @@ def columns_of(parts: Sequence[Floats], records: int, asked: Asked) -> dict[str,
         "confidence": asked.confidence,
         "target": asked.target,
         "records": records,
+        "reported": np.nan,
+        "consistent_by": "",
+        "likelihood_gap": np.nan,
     }
 
 
@@ -173,6 +138,20 @@ def cells_as_columns(
         name = f"{attribute.name} (column)" if attribute.name in taken else attribute.name
         found[name] = values.iloc[own].to_numpy()
     return found
+
+
+def pairs_of(names: Names | Pairs) -> list[tuple[str, ...]]:
+    """Return the pairs in `names`, or all pairs of the columns in `names`.
+
+    Raises `DeniableError` if there is none.
+    """
+    own = [(each,) if isinstance(each, str) else tuple(each) for each in names]
+    if isinstance(names, str) or all(len(each) == 1 for each in own):
+        flat = (names,) if isinstance(names, str) else [each[0] for each in own]
+        own = list(combinations(flat, 2))
+    if not own or any(len(pair) != 2 for pair in own):
+        raise DeniableError("pairs of one column; name at least two")
+    return own
 
 
 def for_reading(answer: pd.DataFrame) -> pd.DataFrame:

@@ -137,7 +137,7 @@ class Collected:
         if weight is not None:
             raise DeniableError(f"a collection has no column of weights {weight!r}, and no records")
         found = [self._counted[table.names] for table in tables]
-        return [Counted(counts, int(counts.sum())) for counts in found]
+        return [Counted(counts) for counts in found]
 
     def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[Portion]:
         """Raise `DeniableError`: there are no records of these `names`, nor a `weight`."""

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.analysis.answers import Asked, consistent, intervals_of
-from deniable.analysis.protected import Counted
+from deniable.analysis.answers import Asked, intervals_of
+from deniable.analysis.estimator import Estimator
 from deniable.analysis.tables import Table
 from deniable.arrays import Flags, Floats
 from deniable.channels import Channel
@@ -21,11 +21,11 @@ MOST_LEVELS = 512
 
 
 def summarized(
-    column: Column, table: Table, counted: Counted, shares: Sequence[float], asked: Asked
+    column: Column, table: Table, known: Estimator, shares: Sequence[float], asked: Asked
 ) -> pd.DataFrame:
     """Return mean, standard deviation and quantiles of a `column`, among values not missing.
 
-    Its reports are `counted` for its `table`; quantiles are of given `shares`, intervals as
+    What is `known` of its `table`; quantiles are of given `shares`, intervals as
     `asked`. Mean and standard deviation are those of the unbiased estimate, with the error of their
     linearization. The variance adds the squared error of the mean, by which the spread around an
     estimated mean falls short; the standard deviation and its limits are roots of the variance's,
@@ -44,26 +44,24 @@ def summarized(
         if not 0 < share < 1:
             raise DeniableError(f"the quantile of {share} is asked for; shares are in (0, 1)")
     present = np.arange(table.domain.size) < column.points.size
-    own = _OneColumn(table, counted, asked)
+    own = _OneColumn(table, known, asked)
     mean = _mean(own, column.points, present)
     rows = [mean, _deviation(own, column.points, present, mean["standard_error"])]
     rows += _quantiles(own, column.points, present, shares)
-    about = {"confidence": asked.confidence, "target": asked.target, "records": counted.records}
+    about = {"confidence": asked.confidence, "target": asked.target, "records": own.counted.records}
     return pd.DataFrame([{"column": column.name} | row | about for row in rows])
 
 
 class _OneColumn:
     """The table of one column: its estimate, and intervals of what is linear in it."""
 
-    def __init__(self, table: Table, counted: Counted, asked: Asked) -> None:
+    def __init__(self, table: Table, known: Estimator, asked: Asked) -> None:
         self.channel: Channel = table.channel
-        self.counted, self.asked = counted, asked
+        self.counted, self.asked = known.counted(table), asked
         self.sums = None if table.whole else table.functionals
-        estimate = self.channel.estimate(counted.counts)
-        distribution = consistent(self.channel, counted.counts)[0]
-        if self.sums is not None:
-            estimate, distribution = self.sums @ estimate, self.sums @ distribution
-        self.estimate, self.distribution = estimate, distribution
+        estimate = self.channel.estimate(self.counted.counts, asked.inverse)
+        self.estimate = estimate if self.sums is None else self.sums @ estimate
+        self.distribution = known.consistent(table).proportions
 
     def intervals(self, weights: Floats) -> Any:
         """Return the intervals of linear functionals, shape (functionals, categories)."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -45,16 +46,36 @@ class Counted:
 
     Attributes
     ----------
-    counts : shape (reports,)
-        By weights: of as many records as would do with equal ones (`WeightedCounts.effective`).
-    records : int, >= 1
-        Those of weight 0 are left out.
+    tally : shape (reports,)
+        Numbers of records; those of weight 0 are left out.
     weighted : WeightedCounts, of one stratum, or None
     """
 
-    counts: Counts | Floats
-    records: int
+    tally: Counts
     weighted: WeightedCounts | None = None
+
+    @cached_property
+    def counts(self) -> Counts | Floats:
+        """By weights, of as many records as would do with equal ones."""
+        return self.tally if self.weighted is None else self.weighted.effective
+
+    @cached_property
+    def records(self) -> int:
+        """Number of records that count."""
+        return int(self.tally.sum())
+
+    @property
+    def proportions(self) -> Floats:
+        """The weighted proportions of the randomized values."""
+        return np.asarray(self.counts / self.counts.sum())
+
+    def part(self, at: slice) -> "Counted":
+        """Return the counts of some of the randomized values, at the positions `at`."""
+        if self.weighted is None:
+            return Counted(self.tally[at])
+        records = np.array([self.tally[at].sum()])
+        sums = self.weighted.weights[:, at], self.weighted.squares[:, at]
+        return Counted(self.tally[at], WeightedCounts(*sums, records))
 
 
 class Source(Protocol):
@@ -131,6 +152,12 @@ class Protected:
             return Table.of(self._plan.protocol, names)
         return table_within_strata(self._plan.protocol, names)
 
+    def clusters(self) -> list[Table]:
+        """Return the table of each group of columns that were randomized together."""
+        plan = self._plan
+        together = plan.protocol.clusters if isinstance(plan, Plan) else plan.protocol.blocks
+        return [self.table(names) for names in together]
+
     def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
         """Return `tables` of reports counted, each flat; of each the file is read once.
 
@@ -143,21 +170,21 @@ class Protected:
         return [self._known[weight, table.names] for table in tables]
 
     def _count(self, tables: Sequence[Domain], weight: str | None) -> list[Counted]:
-        found = [np.zeros((1 if weight is None else 2, table.size)) for table in tables]
-        records = 0
+        found = [np.zeros((1 if weight is None else 3, table.size)) for table in tables]
         for portion in self.portions({name for table in tables for name in table.names}, weight):
             own = portion.weights
-            powers = [None] if own is None else [own, own**2]
+            powers = [None] if own is None else [None, own, own**2]
             for sums, table in zip(found, tables, strict=True):
                 cells = portion.joint(table)
                 for row, power in enumerate(powers):
                     sums[row] += np.bincount(cells, power, table.size)
-            records += cells.size
+        tallies = [sums[0].astype(np.int64) for sums in found]
         if weight is None:
-            return [Counted(sums[0].astype(np.int64), records) for sums in found]
-        number = np.array([records])
-        weighted = [WeightedCounts(sums[:1], sums[1:], number) for sums in found]
-        return [Counted(each.effective, records, each) for each in weighted]
+            return [Counted(tally) for tally in tallies]
+        return [
+            Counted(tally, WeightedCounts(sums[1:2], sums[2:], np.array([tally.sum()])))
+            for tally, sums in zip(tallies, found, strict=True)
+        ]
 
     def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[Portion]:
         """Yield portions of the file, with columns `names` of reports, of records that count.

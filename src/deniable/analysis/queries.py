@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.analysis.answers import Asked, columns_of, consistent, intervals_of
+from deniable.analysis.answers import Asked, columns_of
+from deniable.analysis.estimator import Estimator
 from deniable.analysis.protected import Source
 from deniable.analysis.scores import Scores, by_scores
 from deniable.analysis.tables import Side, Table, cells_of
@@ -157,20 +158,15 @@ def answered(
     columns (`deniable.analysis.scores`).
     """
     if table.countable:
-        (counted,) = protected.count([table.reports], weight)
         cells = np.ones(table.cells.shape, dtype=bool)
         for name, flags in conditions.items():
             shape = [1] * len(table.cells)
             shape[table.cells.position(name)] = -1
             cells = cells & flags.reshape(shape)
         functional = cells.reshape(1, -1).astype(float)
-        found = intervals_of(table.channel, counted, functional, asked)
-        distribution, how = consistent(table.channel, counted.counts)
-        limits = [found.estimate, found.standard_error, found.low, found.high]
-        columns = columns_of([*limits, functional @ distribution], counted.records, asked)
-        return pd.DataFrame(columns | {"consistent_by": how})
+        return pd.DataFrame(Estimator(protected, weight).columns(table, asked, functional))
     sets = [_sets(conditions, side) for side in table.sides]
-    scores = Scores.of(table.sides, sets, protected, weight)
+    scores = Scores.of(table.sides, sets, protected, weight, asked.inverse)
     limits, records = by_scores(scores, protected, weight, asked)
     columns = columns_of([*limits, np.clip(limits[0], 0.0, 1.0)], records, asked)
     return pd.DataFrame(columns | {"consistent_by": "projection"})

@@ -2,32 +2,38 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
-from deniable.analysis.answers import Asked, cells_as_columns, estimated, values_of
+from deniable.analysis.answers import (
+    TARGETS,
+    Asked,
+    Names,
+    Pairs,
+    cells_as_columns,
+    pairs_of,
+    values_of,
+)
 from deniable.analysis.collected import Collected
+from deniable.analysis.estimator import Estimator, shrunk
 from deniable.analysis.independence import tested
 from deniable.analysis.masked import Masked
+from deniable.analysis.microdata import Basis, adjusted, synthetic_records
 from deniable.analysis.numbers import SHARES, summarized
 from deniable.analysis.protected import Protected
 from deniable.analysis.queries import Query, answered, parsed_query
 from deniable.analysis.reading import opened
-from deniable.analysis.scores import scored
-from deniable.analysis.synthesis import synthetic_records
 from deniable.analysis.tables import Table
-from deniable.analysis.weights import adjusted, adjusted_within_strata
-from deniable.channels import Target
+from deniable.channels import Inverse
 from deniable.errors import DeniableError
 from deniable.estimation import CONFIDENCE
 from deniable.plans import Plan
 from deniable.records import Domain
 from deniable.release import AnyPlan, CollectionPlan, MaskingPlan, StratifiedPlan
 
-Names = Sequence[str] | str
-"""Columns, or one of them."""
+Targets = Literal["population", "file", "both"]
 
 
 class Released:
@@ -86,8 +92,10 @@ class Released:
         names: Names | None = None,
         *,
         weight: str | None = None,
-        target: Target = "population",
+        target: Targets = "population",
         confidence: float = CONFIDENCE,
+        inverse: Inverse = "least",
+        by_stratum: bool = False,
     ) -> pd.DataFrame:
         """Return the distribution of each column: a row a category, or a point of its grid.
 
@@ -97,15 +105,27 @@ class Released:
             By default all columns.
         weight : str, optional
             Of a released column: the weights that records count by.
-        target : "population" or "file"
+        target : "population", "file" or "both"
+            With both, each category has two rows.
         confidence : float, in (0, 1)
+        inverse : "least" or "own"
+            Of channels with more randomized values than categories, the left inverse of least
+            variance or the channel's own. On average over redraws the first has the smaller error;
+            the second is exactly unbiased. See `deniable.channels.Inverse`.
+        by_stratum : bool
+            Whether rows for each stratum follow those of all records, in a column ``stratum``,
+            which is empty for all records.
 
         Returns
         -------
         DataFrame
             ``column``, ``value``, ``estimate``, ``standard_error``, ``ci_low``, ``ci_high``,
             ``outside`` (of [0, 1]), ``consistent``, ``confidence``, ``target``, ``records``,
-            ``consistent_by``.
+            ``reported`` (the proportion among the randomized values; empty where these are not
+            categories), ``consistent_by``, ``likelihood_gap`` (upper bound on the log-likelihood
+            that ``consistent`` lacks, in nats). For invariant matrices, which leave ``reported``
+            unbiased, also ``reported_standard_error``, ``reported_ci_low``, ``reported_ci_high``.
+            ``estimate`` is empty where such a matrix is singular.
 
         Raises
         ------
@@ -113,14 +133,14 @@ class Released:
             For a name that is not there, or a column that is too large; for a population of which
             as much as one record speaks.
         """
-        asked = self._asked(target, confidence)
         tables = [self._table([name]) for name in self._named(names)]
-        answers = self._estimated(tables, weight, asked)
+        asked, known = self._asked(target, confidence, inverse), Estimator(self._protected, weight)
         parts = []
-        for table, answer in zip(tables, answers, strict=True):
+        for table, answers in known.answers(tables, asked, by_stratum=by_stratum):
             (attribute,) = table.domain
             values = pd.Series(values_of(attribute, self._columns[attribute.name]), dtype=object)
-            parts.append(pd.DataFrame({"column": attribute.name, "value": values} | answer))
+            about = {"column": attribute.name, "value": values}
+            parts += [pd.DataFrame(about | answer) for answer in answers]
         return pd.concat(parts, ignore_index=True)
 
     def numbers(
@@ -129,8 +149,9 @@ class Released:
         *,
         quantiles: Sequence[float] = SHARES,
         weight: str | None = None,
-        target: Target | None = None,
+        target: Targets | None = None,
         confidence: float = CONFIDENCE,
+        inverse: Inverse = "least",
     ) -> pd.DataFrame:
         """Return mean, standard deviation and quantiles of numeric columns, by default of all.
 
@@ -141,9 +162,9 @@ class Released:
         ----------
         names : str or sequence of str, optional
         quantiles : sequence of float, in (0, 1)
-        weight, confidence
+        weight, confidence, inverse
             As in `margins`.
-        target : "population" or "file", optional
+        target : "population", "file" or "both", optional
             By default the population; of masked numbers the file, of which alone they tell.
 
         Raises
@@ -153,9 +174,8 @@ class Released:
         """
         if isinstance(self._protected, Masked):
             masked = None if names is None else self._named(names)
-            asked = Asked(target or "file", confidence)
+            (asked,) = self._asked(target or "file", confidence, inverse)
             return self._protected.numbers(masked, quantiles, weight, asked)
-        asked = self._asked(target or "population", confidence)
         numeric = [name for name, column in self._columns.items() if column.kind == "numeric"]
         wanted = numeric if names is None else self._named(names)
         for name in wanted:
@@ -163,11 +183,13 @@ class Released:
                 raise DeniableError(
                     f"column {name!r} is not numeric; numeric are {', '.join(numeric) or 'none'}"
                 )
+        known = Estimator(self._protected, weight)
         tables = [self._table([name]) for name in wanted]
-        found = self._protected.count([table.reports for table in tables], weight)
+        known.count(tables)
         parts = [
-            summarized(self._columns[name], table, counted, quantiles, asked)
-            for name, table, counted in zip(wanted, tables, found, strict=True)
+            summarized(self._columns[name], table, known, quantiles, asked)
+            for asked in self._asked(target or "population", confidence, inverse)
+            for name, table in zip(wanted, tables, strict=True)
         ]
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
@@ -176,8 +198,10 @@ class Released:
         names: Names,
         *,
         weight: str | None = None,
-        target: Target = "population",
+        target: Targets = "population",
         confidence: float = CONFIDENCE,
+        inverse: Inverse = "least",
+        by_stratum: bool = False,
     ) -> pd.DataFrame:
         """Return the table of some columns, whichever clusters they are of: a row a cell.
 
@@ -187,7 +211,7 @@ class Released:
         Parameters
         ----------
         names : str or sequence of str
-        weight, target, confidence
+        weight, target, confidence, inverse, by_stratum
             As in `margins`.
 
         Raises
@@ -195,28 +219,36 @@ class Released:
         DeniableError
             As `margins`.
         """
-        table = self._table(names)
-        (answer,) = self._estimated([table], weight, self._asked(target, confidence))
-        cells = cells_as_columns(table.domain, self._columns, list(answer))
-        return pd.DataFrame(cells | answer)
+        asked, known = self._asked(target, confidence, inverse), Estimator(self._protected, weight)
+        parts = [
+            pd.DataFrame(cells_as_columns(table.domain, self._columns, list(answer)) | answer)
+            for table, answers in known.answers([self._table(names)], asked, by_stratum=by_stratum)
+            for answer in answers
+        ]
+        return pd.concat(parts, ignore_index=True)
 
     def pairs(
         self,
-        names: Names | None = None,
+        names: Names | Pairs | None = None,
         *,
         weight: str | None = None,
-        target: Target = "population",
+        target: Targets = "population",
         confidence: float = CONFIDENCE,
+        inverse: Inverse = "least",
+        by_stratum: bool = False,
     ) -> pd.DataFrame:
         """Return the tables of all pairs of columns, in one: a row a cell of a pair.
 
-        ``columns`` and ``values`` are joined by " x "; the others are those of `margins`.
+        ``columns`` and ``values`` are joined by " x "; ``one_cluster`` is true if the columns were
+        randomized together; ``shrunk`` is the estimate pulled towards independence
+        (`deniable.analysis.estimator.shrunk`), empty for tables that are too large to be counted.
+        The others are those of `margins`.
 
         Parameters
         ----------
-        names : str or sequence of str, optional
-            By default all columns.
-        weight, target, confidence
+        names : str, sequence of str, or sequence of pairs, optional
+            Columns, all pairs of which are estimated, or the pairs; by default all columns.
+        weight, target, confidence, inverse, by_stratum
             As in `margins`.
 
         Raises
@@ -224,20 +256,24 @@ class Released:
         DeniableError
             If there is no pair, or a table that is too large.
         """
-        asked = self._asked(target, confidence)
-        tables = [self._table(pair) for pair in combinations(self._named(names), 2)]
-        if not tables:
-            raise DeniableError("pairs of one column; name at least two")
-        parts = [
-            pd.DataFrame(
-                {
-                    "columns": " x ".join(table.domain.names),
-                    "values": table.domain.cell_labels(),
-                }
-                | answer
-            )
-            for table, answer in zip(tables, self._estimated(tables, weight, asked), strict=True)
+        tables = [
+            self._table(pair) for pair in pairs_of(self.domain.names if names is None else names)
         ]
+        asked, known = self._asked(target, confidence, inverse), Estimator(self._protected, weight)
+        parts = []
+        for table, answers in known.answers(tables, asked, by_stratum=by_stratum):
+            about = {
+                "columns": " x ".join(table.domain.names),
+                "values": table.domain.cell_labels(),
+                "one_cluster": table.one_cluster,
+            }
+            pulled = {}
+            for answer in answers:
+                stratum = answer.get("stratum", "")
+                if stratum not in pulled:
+                    there = table.countable
+                    pulled[stratum] = shrunk(table, known, inverse, stratum) if there else np.nan
+                parts.append(pd.DataFrame(about | answer | {"shrunk": pulled[stratum]}))
         return pd.concat(parts, ignore_index=True)
 
     def query(
@@ -245,8 +281,9 @@ class Released:
         where: Query,
         *,
         weight: str | None = None,
-        target: Target = "population",
+        target: Targets = "population",
         confidence: float = CONFIDENCE,
+        inverse: Inverse = "least",
     ) -> pd.DataFrame:
         """Return the share of records for which all of some conditions hold, in one row.
 
@@ -255,7 +292,7 @@ class Released:
         where : str or mapping
             ``"sex=F,age>=30"`` or ``{"sex": "F", "income": ["mid", "high"]}``; see
             `deniable.analysis.parsed_query`.
-        weight, target, confidence
+        weight, target, confidence, inverse
             As in `margins`.
 
         Raises
@@ -264,8 +301,12 @@ class Released:
             If it is no query, or is of columns or values that the release has not.
         """
         conditions = parsed_query(where, self._with_categories().schema)
-        table, asked = self._protected.table(list(conditions)), self._asked(target, confidence)
-        answer = answered(conditions, table, self._protected, weight, asked)
+        table = self._protected.table(list(conditions))
+        answers = [
+            answered(conditions, table, self._protected, weight, asked)
+            for asked in self._asked(target, confidence, inverse)
+        ]
+        answer = pd.concat(answers, ignore_index=True)
         said = where if isinstance(where, str) else ", ".join(f"{k}={v}" for k, v in where.items())
         answer.insert(0, "query", said)
         return answer
@@ -296,29 +337,36 @@ class Released:
     def adjusted_weights(self) -> pd.DataFrame:
         """Return a weight for each protected record that makes them add up; RR-Adjustment.
 
-        See `deniable.analysis.weights.adjusted`.
+        See `deniable.analysis.microdata.adjusted`.
         """
-        if isinstance(self.plan, StratifiedPlan) and isinstance(self._protected, Protected):
-            return adjusted_within_strata(self.plan, self._protected)
-        return adjusted(*self._by_clusters("weights"))
+        return adjusted(self._records_in_memory("weights"))
 
-    def synthetic(self, records: int, seed: int = 0) -> pd.DataFrame:
+    def synthetic(
+        self, records: int | None = None, seed: int = 0, *, basis: Basis = "clusters"
+    ) -> pd.DataFrame:
         """Return synthetic records that have the estimated distribution of each cluster.
 
-        See `deniable.analysis.synthesis.synthetic_records`.
+        See `deniable.analysis.microdata.synthetic_records`.
 
         Parameters
         ----------
-        records : int, >= 1
+        records : int, >= 1, optional
+            By default as many as there are protected ones.
         seed : int, >= 0
             The same one gives the same records.
+        basis : "clusters" or "weights"
+            The cells that are estimated for each cluster, matched at random, or the protected
+            records, repeated by their adjusted weights.
 
         Raises
         ------
         DeniableError
             If fewer than one record are asked for.
         """
-        return synthetic_records(*self._by_clusters("synthetic records"), records, seed)
+        protected = self._records_in_memory("synthetic records")
+        number = self.records if records is None else records
+        schema = self._with_categories().schema
+        return synthetic_records(schema, protected, number, seed, basis)
 
     def _named(self, names: Names | None) -> tuple[str, ...]:
         if names is None:
@@ -331,37 +379,22 @@ class Released:
         assert not isinstance(self.plan, MaskingPlan)
         return self.plan
 
-    def _by_clusters(self, what: str) -> tuple[Plan, Protected]:
-        if isinstance(self.plan, Plan) and isinstance(self._protected, Protected):
-            return self.plan, self._protected
-        raise DeniableError(
-            f"{what} are made where each column went through one channel for all records, which "
-            f"is not so by a {type(self.plan).__name__}; ask for tables or numbers"
-        )
-
-    def _asked(self, target: Target, confidence: float) -> Asked:
-        if isinstance(self._protected, Collected) and target == "file":
+    def _records_in_memory(self, what: str) -> Protected:
+        if not isinstance(self._protected, Protected):
             raise DeniableError(
-                "those who are asked for a table are a random sample of all clients; ask for the "
-                "target 'population'"
+                f"a {type(self.plan).__name__} leaves no randomized records, so there are no {what}"
             )
-        return Asked(target, confidence)
+        return self._protected
+
+    def _asked(self, target: Targets, confidence: float, inverse: Inverse) -> list[Asked]:
+        if isinstance(self._protected, Collected) and target != "population":
+            raise DeniableError(
+                "a collected table has a random sample of all clients; use target 'population'"
+            )
+        targets = TARGETS if target == "both" else (target,)
+        return [Asked(each, confidence, inverse) for each in targets]
 
     def _table(self, names: Names) -> Table:
         table = self._protected.table(self._named(names))
         table.refuse_too_large()
         return table
-
-    def _estimated(
-        self, tables: Sequence[Table], weight: str | None, asked: Asked
-    ) -> list[dict[str, Any]]:
-        source = self._protected
-        together = [table.reports for table in tables if table.countable]
-        apart = [side.reports for table in tables if not table.countable for side in table.sides]
-        source.count([*together, *apart], weight)  # in one pass
-        return [
-            estimated(table, source.count([table.reports], weight)[0], asked)
-            if table.countable
-            else scored(table, source, weight, asked)
-            for table in tables
-        ]

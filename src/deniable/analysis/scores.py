@@ -16,7 +16,7 @@ from deniable.analysis.answers import Asked, columns_of, refuse_one_record
 from deniable.analysis.protected import Counted, Source
 from deniable.analysis.tables import Side, Table, cells_of
 from deniable.arrays import Codes, Floats
-from deniable.channels import roots_of_variances
+from deniable.channels import Inverse, roots_of_variances
 from deniable.estimation import euclidean_projection, student
 from deniable.records import Domain
 
@@ -46,15 +46,16 @@ class Scores:
         sets: Sequence[Floats],
         protected: Source,
         weight: str | None = None,
+        inverse: Inverse = "least",
     ) -> "Scores":
-        """Return the scores of some `sides` by those inverses of their channels that vary least.
+        """Return the scores of some `sides` by an `inverse` of their channels.
 
         The `sets` of a side, of shape (sets, cells), hold 1 for each cell that belongs to the set.
         How inverses vary is known from the `protected` records, by their `weight` if it is named.
         """
         counted = protected.count([side.reports for side in sides], weight)
         matrices = [
-            side.channel.fitted_to(each.counts).solve(own)
+            side.channel.fitted_to(each.counts, inverse).solve(own)
             for side, each, own in zip(sides, counted, sets, strict=True)
         ]
         return cls(tuple(sides), tuple(counted), tuple(matrices))
@@ -129,7 +130,7 @@ def scored(table: Table, protected: Source, weight: str | None, asked: Asked) ->
     The `table` is one whose reports cannot be counted together; for `protected`, `weight` and
     `asked` see `by_scores`. The consistent distribution is the one nearest to the estimate.
     """
-    scores = Scores.of(table.sides, table.parts_as_sets(), protected, weight)
+    scores = Scores.of(table.sides, table.parts_as_sets(), protected, weight, asked.inverse)
     limits, records = by_scores(scores, protected, weight, asked)
     cells = Domain(tuple(attribute for part in table.parts for attribute in part))
     order = np.argsort(cells_of(cells, table.domain))

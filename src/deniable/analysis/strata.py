@@ -1,14 +1,16 @@
 """Tables from records that were randomized within strata: one channel, block by block."""
 
 from collections.abc import Sequence
+from functools import reduce
 from itertools import product
 
 import numpy as np
 
-from deniable.analysis.tables import MOST_ENTRIES, Side, Table
-from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
+from deniable.analysis.tables import MOST_ENTRIES, Side, Stratum, Table
+from deniable.arrays import Flags
+from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import DeniableError, SingularChannelError
-from deniable.pram import StratifiedProtocol
+from deniable.pram import StratifiedProtocol, label
 
 
 def table_within_strata(protocol: StratifiedProtocol, names: Sequence[str]) -> Table:
@@ -26,36 +28,58 @@ def table_within_strata(protocol: StratifiedProtocol, names: Sequence[str]) -> T
     Raises
     ------
     DeniableError
-        If there is none, one twice, or one that the release has not; if the channel is singular, or
-        too large.
+        If there is none, one twice, or one that the release has not; if the channel is too large,
+        or singular without being invariant.
     """
     if not names:
         raise DeniableError("a table of no columns; name at least one")
     domain = protocol.domain.project(names)  # refuses what is not there, or twice
     blocks = [block for block in protocol.blocks if set(block) & set(names)]
-    if not blocks:
-        unchanged = KeepOrReplace(1.0, np.zeros(domain.size))
-        return Table(domain, (Side(domain, domain, unchanged),))
     randomized = [name for block in blocks for name in block]
     cells = protocol.domain.project([*protocol.strata, *randomized])
-    inner = protocol.domain.project(randomized).size
+    inner = protocol.domain.project(randomized).size if blocks else 1
     if cells.size**2 > MOST_ENTRIES:
         raise DeniableError(
             f"the table of {', '.join(domain.names)} within strata is over {cells.size:,} cells, "
             f"a matrix of more than {MOST_ENTRIES:,} entries; name fewer columns"
         )
-    entries = np.eye(cells.size)
+    entries, strata = np.eye(cells.size), []
     known = (protocol.domain[name].categories for name in protocol.strata)
-    for number, stratum in enumerate(product(*known)):
-        if stratum in protocol.protocols:  # no record is in any other
-            own = protocol.protocols[stratum]
-            channels = tuple(own.channel_of(block) for block in blocks)
+    for number, key in enumerate(product(*known)):
+        if key in protocol.protocols:  # no record is in any other
+            ways = [protocol.protocols[key].channel_of(block) for block in blocks]
+            ways = ways or [KeepOrReplace(1.0, np.zeros(1))]
+            completed = [_completed(way, invariant=protocol.invariant) for way in ways]
+            channels = tuple(channel for channel, _ in completed)
+            channel = channels[0] if len(channels) == 1 else ProductChannel(channels)
+            possible = reduce(np.kron, (flags for _, flags in completed)).astype(bool)
             at = slice(number * inner, (number + 1) * inner)
-            entries[at, at] = ProductChannel(channels).matrix()
-    channel = DenseChannel(entries)
-    if channel.singular:
+            entries[at, at] = channel.matrix()
+            strata.append(Stratum(label(key), at, channel, possible))
+    if not protocol.invariant and any(each.channel.singular for each in strata):
         raise SingularChannelError(
             f"within strata the channel of {', '.join(cells.names)} tells nothing of some "
             "categories, so that nothing can be estimated of them; leave these columns out"
         )
-    return Table(domain, (Side(cells, cells, channel),))
+    channel = DenseChannel(entries) if protocol.strata else strata[0].channel
+    return Table(
+        domain,
+        (Side(cells, cells, channel),),
+        tuple(strata),
+        tuple(protocol.domain.project(block) for block in blocks),
+        protocol.invariant,
+    )
+
+
+def _completed(channel: Channel, *, invariant: bool) -> tuple[Channel, Flags]:
+    """Return a channel that keeps the categories which it never returns, and flags of the others.
+
+    An invariant matrix never returns a category that no record has, and is singular for that
+    reason alone. No record has it, so that its row is arbitrary.
+    """
+    possible = channel.without_unreported()[1] if invariant else np.ones(channel.size, dtype=bool)
+    if possible.all():
+        return channel, possible
+    entries = channel.matrix()
+    entries[~possible] = np.eye(channel.size)[~possible]
+    return DenseChannel(entries), possible

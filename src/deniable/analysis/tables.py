@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from deniable.arrays import Floats, Positions
+from deniable.arrays import Flags, Floats, Positions
 from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import DeniableError, SingularChannelError
 from deniable.randomized_response import Protocol, reports_categories
@@ -40,17 +40,23 @@ class Side:
     @classmethod
     def of(cls, protocol: Protocol, cluster: tuple[str, ...], names: Sequence[str]) -> "Side":
         """Return the side of a `cluster` of the `protocol`, of its attributes among `names`."""
-        part, channel = protocol.domain.project(cluster), protocol.channel_of(cluster)
+        whole = cls.of_cluster(protocol, cluster)
+        own = tuple(name for name in cluster if name in names)
+        alone = None if own == cluster else _alone(whole.channel, whole.cells, own)
+        if alone is None:
+            return whole
+        return cls(whole.cells.project(own), whole.cells.project(own), alone)
+
+    @classmethod
+    def of_cluster(cls, protocol: Protocol, cluster: tuple[str, ...]) -> "Side":
+        """Return the side of a whole `cluster` of the `protocol`."""
+        channel = protocol.channel_of(cluster)
         if channel.singular:
             raise SingularChannelError(
                 f"the channel of {' x '.join(cluster)} tells nothing of some categories, so that "
                 "nothing can be estimated of them; leave these columns out"
             )
-        own = tuple(name for name in cluster if name in names)
-        alone = None if own == cluster else _alone(channel, part, own)
-        if alone is None:
-            return cls(part, protocol.reported_as(cluster), channel)
-        return cls(part.project(own), part.project(own), alone)
+        return cls(protocol.domain.project(cluster), protocol.reported_as(cluster), channel)
 
 
 def _alone(channel: Channel, cluster: Domain, names: tuple[str, ...]) -> Channel | None:
@@ -76,14 +82,53 @@ def cells_of(domain: Domain, margin: Domain) -> Positions:
 
 
 @dataclass(frozen=True, eq=False)
+class Stratum:
+    """A stratum of a table's records.
+
+    Attributes
+    ----------
+    name : str
+        The categories of the stratum columns, joined by " x ".
+    at : slice
+        Its cells, and its randomized values, among those of the table.
+    channel : Channel
+        Over these cells, the product of the channels of `blocks`.
+    possible : array of bool, shape (cells,)
+        False for categories that an invariant matrix never returns: no record has them.
+    """
+
+    name: str
+    at: slice
+    channel: Channel
+    possible: Flags
+
+
+@dataclass(frozen=True, eq=False)
 class Table:
     """A table that can be estimated: its attributes, and what is read of which clusters for it.
 
-    The attributes, in order, are its `domain`; `sides` has one for each cluster of theirs.
+    Attributes
+    ----------
+    domain : Domain
+        The attributes of the table, in order.
+    sides : tuple of Side
+        One for each cluster of these attributes.
+    strata : tuple of Stratum
+        Empty if all records went through the same channels.
+    blocks : tuple of Domain
+        With strata, the attributes of each channel of a stratum.
+    invariant : bool
+        Whether the proportions of the randomized values are unbiased themselves.
+    whole_cluster : Table or None
+        The same table by all attributes of its only cluster, where `sides` have some of them.
     """
 
     domain: Domain
     sides: tuple[Side, ...]
+    strata: tuple[Stratum, ...] = ()
+    blocks: tuple[Domain, ...] = ()
+    invariant: bool = False
+    whole_cluster: "Table | None" = None
 
     @classmethod
     def of(cls, protocol: Protocol, names: Sequence[str]) -> "Table":
@@ -100,7 +145,11 @@ class Table:
         clusters = dict.fromkeys(
             cluster for name in names for cluster in protocol.clusters if name in cluster
         )
-        return cls(domain, tuple(Side.of(protocol, cluster, names) for cluster in clusters))
+        sides = tuple(Side.of(protocol, cluster, names) for cluster in clusters)
+        whole = None
+        if len(sides) == 1 and len(sides[0].cells) < len(next(iter(clusters))):
+            whole = cls(domain, (Side.of_cluster(protocol, *clusters),))
+        return cls(domain, sides, whole_cluster=whole)
 
     @cached_property
     def cells(self) -> Domain:
@@ -119,6 +168,11 @@ class Table:
         return channels[0] if len(channels) == 1 else ProductChannel(channels)
 
     @property
+    def one_cluster(self) -> bool:
+        """Whether its attributes were randomized together, apart from those of strata."""
+        return len(self.blocks or self.sides) <= 1
+
+    @property
     def whole(self) -> bool:
         """Whether the table's cells are `cells`, in whatever order."""
         return self.cells.size == self.domain.size
@@ -134,6 +188,18 @@ class Table:
         sums = np.zeros((self.domain.size, self.cells.size))
         sums[cells_of(self.cells, self.domain), np.arange(self.cells.size)] = 1.0
         return sums
+
+    def summed(self, proportions: Floats) -> Floats:
+        """Return the table's own cells of `proportions` of `cells`."""
+        return proportions[self.order] if self.whole else self.functionals @ proportions
+
+    @property
+    def returns_categories(self) -> bool:
+        """Whether all randomized values are categories, so that they have proportions."""
+        return all(
+            side.cells.size == side.reports.size and reports_categories(side.channel)
+            for side in self.sides
+        )
 
     @property
     def countable(self) -> bool:

@@ -1,3 +1,8 @@
+from .distributions import (
+    Distribution as Distribution,
+    consistent as consistent,
+    likelihood_is_fast as likelihood_is_fast,
+)
 from .error_bounds import (
     accuracy_analysis as accuracy_analysis,
     best_case_relative_error as best_case_relative_error,

@@ -87,5 +87,9 @@ from .spending import (
     epsilons as epsilons,
     p_of_epsilon as p_of_epsilon,
 )
-from .synthetic import repeat_records as repeat_records, synthesize as synthesize
+from .synthetic import (
+    repeat_cells as repeat_cells,
+    repeat_records as repeat_records,
+    synthesize as synthesize,
+)
 from .waiver import waiver_table as waiver_table

@@ -1,0 +1,237 @@
+"""Records made from the estimates of a release: weighted ones, and synthetic ones."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from deniable.analysis.estimator import refuse_impossible
+from deniable.analysis.protected import Protected
+from deniable.analysis.tables import Table
+from deniable.arrays import Codes, Floats, Positions
+from deniable.errors import DeniableError
+from deniable.estimation import consistent
+from deniable.randomized_response import (
+    Adjustment,
+    adjust,
+    repeat_cells,
+    repeat_records,
+    synthesize,
+)
+from deniable.records import Domain, Microdata
+from deniable.schema import MISSING, Schema, type_named
+
+Basis = Literal["clusters", "weights"]
+
+
+@dataclass(frozen=True, eq=False)
+class Stratum:
+    """The records of a stratum, with the cells of each cluster of randomized columns.
+
+    Attributes
+    ----------
+    name : str
+        Empty for all records.
+    key : dict of str to int
+        The code of each stratum column.
+    rows : array of int
+        Positions of its records.
+    cells : list of arrays, shape (records of the stratum,)
+        Codes of the randomized cells of each cluster.
+    domains : list of Domain
+        The attributes of each cluster.
+    distributions : list of arrays
+        The estimated distribution of each cluster.
+    """
+
+    name: str
+    key: dict[str, int]
+    rows: Positions
+    cells: list[Codes]
+    domains: list[Domain]
+    distributions: list[Floats]
+
+
+def strata_of(protected: Protected, tables: list[Table]) -> list[Stratum]:
+    """Return the records of each stratum, with an estimated distribution of each cluster.
+
+    The most likely distribution; through invariant matrices the proportions of the randomized
+    values, which are unbiased, a distribution already, and nearer to the original ones.
+
+    Parameters
+    ----------
+    protected : Protected
+    tables : list of Table
+        One for each cluster.
+    """
+    read_names = {name for table in tables for name in table.reports.names}
+    read = [[p.joint(table.reports) for table in tables] for p in protected.portions(read_names)]
+    codes = [np.concatenate(column) for column in zip(*read, strict=True)]
+    counted = protected.count([table.reports for table in tables])
+    if not tables[0].strata:
+        found = [
+            consistent(table.channel, own.counts).proportions
+            for table, own in zip(tables, counted, strict=True)
+        ]
+        rows = np.arange(codes[0].size)
+        return [Stratum("", {}, rows, codes, [table.cells for table in tables], found)]
+    for table, own in zip(tables, counted, strict=True):
+        refuse_impossible(table, own)
+    strata, domains = [], [table.blocks[0] for table in tables]
+    names = [name for name in tables[0].cells.names if name not in domains[0].names]
+    for stratum in range(len(tables[0].strata)):
+        each = [table.strata[stratum] for table in tables]
+        number = each[0].at.start // domains[0].size
+        rows = np.flatnonzero(codes[0] // domains[0].size == number)
+        if not rows.size:
+            continue
+        cells = [column[rows] - own.at.start for column, own in zip(codes, each, strict=True)]
+        parts = [own.part(at.at) for own, at in zip(counted, each, strict=True)]
+        found = [
+            part.proportions if table.invariant else consistent(at.channel, part.counts).proportions
+            for table, at, part in zip(tables, each, parts, strict=True)
+        ]
+        of_strata = tables[0].cells.project(names).unravel(np.array([number])) if names else ()
+        key = {name: int(code[0]) for name, code in zip(names, of_strata, strict=True)}
+        strata.append(Stratum(each[0].name, key, rows, cells, domains, found))
+    return strata
+
+
+def adjusted(protected: Protected) -> pd.DataFrame:
+    """Return a weight for each `protected` record: weighted, they have the estimated margins.
+
+    RR-Adjustment ([multirr], Algorithm 2) on the clusters with randomized values that are
+    categories; others cannot be weighted. Each stratum is adjusted by itself and keeps its
+    proportion of the records.
+
+    Returns
+    -------
+    DataFrame
+        One row per record: ``record``, its number in the file from 1, ``weight``, with sum 1, in
+        the order of the file. In ``.attrs``: ``left_out`` (columns that are not adjusted),
+        ``sweeps`` and ``gap`` (the largest of any stratum; see
+        `deniable.randomized_response.adjustment.Adjustment`), ``effective_records`` (equally
+        weighted records with the same sum of squared weights).
+
+    Raises
+    ------
+    DeniableError
+        If no column's randomized values are categories.
+    """
+    clusters = protected.clusters()
+    tables = [table for table in clusters if table.returns_categories]
+    if not tables:
+        raise DeniableError(
+            "no column's reports are categories of its own, so weights cannot make them add up; "
+            "use the tables, or synthetic records"
+        )
+    strata = strata_of(protected, tables)
+    weights, adjustments = weights_of(strata)
+    answer = pd.DataFrame({"record": np.arange(1, weights.size + 1), "weight": weights})
+    answer.attrs["left_out"] = [
+        name for table in clusters if not table.returns_categories for name in table.domain.names
+    ]
+    answer.attrs["sweeps"] = max(each.sweeps for each in adjustments)
+    answer.attrs["gap"] = max(each.gap for each in adjustments)
+    answer.attrs["effective_records"] = float(1 / np.sum(weights**2))
+    return answer
+
+
+def weights_of(strata: list[Stratum]) -> tuple[Floats, list[Adjustment]]:
+    """Return weights of the records of all `strata`, with sum 1, and how they were found."""
+    records = sum(stratum.rows.size for stratum in strata)
+    weights, adjustments = np.empty(records), []
+    for stratum in strata:
+        with _named_warnings(stratum.name):
+            found = adjust(stratum.cells, stratum.distributions, domains=stratum.domains)
+        weights[stratum.rows] = found.weights * (stratum.rows.size / records)
+        adjustments.append(found)
+    return weights, adjustments
+
+
+@contextmanager
+def _named_warnings(stratum: str) -> Iterator[None]:
+    """Begin warnings with the name of their stratum."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for each in caught:
+        where = f"stratum {stratum}: " if stratum else ""
+        warnings.warn(f"{where}{each.message}", each.category, stacklevel=4)
+
+
+def synthetic_records(
+    schema: Schema, protected: Protected, records: int, seed: int, basis: Basis = "clusters"
+) -> pd.DataFrame:
+    """Return synthetic records with the randomized columns of a schema, in their types.
+
+    By clusters, each cluster's estimated distribution is met as closely as whole records allow, and
+    clusters are matched at random: columns of different clusters are independent here. By weights,
+    protected records are repeated. Strata keep their proportions.
+
+    Parameters
+    ----------
+    schema : Schema
+    protected : Protected
+    records : int, >= 1
+    seed : int, >= 0
+    basis : "clusters" or "weights"
+
+    Raises
+    ------
+    DeniableError
+        If fewer than one record are asked for, a channel tells nothing of some categories, or
+        randomized values are not categories and `basis` is "weights".
+    """
+    tables, domain = protected.clusters(), schema.domain()
+    if basis == "weights" and not all(table.returns_categories for table in tables):
+        raise DeniableError(
+            "some columns' randomized values are not categories, so that no records can be "
+            "repeated; make synthetic records by clusters"
+        )
+    strata, source = strata_of(protected, tables), np.random.default_rng(seed)
+    sizes = np.array([stratum.rows.size for stratum in strata])
+    numbers = repeat_cells(sizes / sizes.sum(), records)
+    weights = weights_of(strata)[0] if basis == "weights" else None
+    columns: dict[str, list[Codes]] = {name: [] for name in domain.names}
+    randomized = {name for each in strata[0].domains for name in each.names}
+    within = domain.project([name for name in domain.names if name in randomized])
+    for stratum, number in zip(strata, numbers, strict=True):
+        if not number:
+            continue
+        if weights is None:
+            clusters = tuple(each.names for each in stratum.domains)
+            made = synthesize(within, clusters, stratum.distributions, int(number), source)
+        else:
+            own = weights[stratum.rows]
+            made = repeat_records(_records(within, stratum), own / own.sum(), int(number), source)
+        for name in within.names:
+            columns[name].append(made.column(name))
+        for name, code in stratum.key.items():
+            columns[name].append(np.full(int(number), code))
+    order = source.permutation(records) if len(strata) > 1 else np.arange(records)
+    return _typed(schema, {name: np.concatenate(own)[order] for name, own in columns.items()})
+
+
+def _records(domain: Domain, stratum: Stratum) -> Microdata:
+    """Return the randomized records of a stratum."""
+    columns: dict[str, Codes] = {}
+    for cells, own in zip(stratum.cells, stratum.domains, strict=True):
+        columns.update(zip(own.names, own.unravel(cells), strict=True))
+    return Microdata(domain, tuple(columns[name] for name in domain.names))
+
+
+def _typed(schema: Schema, codes: dict[str, Codes]) -> pd.DataFrame:
+    columns = {}
+    for attribute in schema.domain():
+        column = schema[attribute.name]
+        kind = pa.float64() if column.kind == "numeric" else pa.string()
+        texts = [None if each == MISSING else each for each in attribute.categories]
+        values = pa.array(texts, pa.string()).cast(type_named(column.type) if column.type else kind)
+        columns[attribute.name] = values.take(pa.array(codes[attribute.name])).to_pandas()
+    return pd.DataFrame(columns)
