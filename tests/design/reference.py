@@ -1,8 +1,11 @@
-"""The convex programs of a design, stated with cvxpy as one would write them down.
+"""The convex programs of a design, stated with cvxpy from their definitions.
 
-A reference: `least_linear` is what `deniable.design.programs.linear` solves for linear losses,
-`relaxed` the convex program whose value bounds the losses that are not convex, which
-`deniable.design.programs.relaxation` solves faster.
+They are references for faster programs of the library:
+
+- `least_linear`: linear losses, `deniable.design.programs.linear`
+- `relaxed`: the lower bound of variances by inversion, `deniable.design.programs.relaxation`
+- `relaxed_concave`: the lower bound of variances of an invariant matrix's own proportions,
+  `deniable.design.programs.concave`
 """
 
 import math
@@ -13,7 +16,7 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.design import Requirements
-from deniable.design.programs.losses import InverseVariance
+from deniable.design.programs.losses import InverseVariance, ReportsVariance
 from deniable.design.programs.relaxation import members
 from deniable.errors import DeniableError
 
@@ -118,4 +121,43 @@ def relaxed(loss: InverseVariance, requirements: Requirements) -> float:
     constraints = [cp.sum(P, axis=1) == 1, *_required(P, proportions, requirements)]
     problem = cp.Problem(cp.Minimize(objective), constraints)
     problem.solve(solver=cp.CLARABEL)
+    return float(problem.value)
+
+
+def extreme_entries(proportions: Floats, requirements: Requirements) -> tuple[Floats, Floats]:
+    """Return the least and the largest value that each entry of a feasible matrix can have."""
+    size = proportions.size
+    found = np.zeros((2, size, size))
+    for u, v in np.ndindex(size, size):
+        costs = np.zeros((size, size))
+        costs[u, v] = 1.0
+        for end, sign in enumerate((1, -1)):
+            solved = least_linear(sign * costs, proportions, requirements)
+            assert solved is not None
+            found[end, u, v] = sign * solved[1]
+    return found[0], found[1]
+
+
+def relaxed_concave(
+    loss: ReportsVariance, requirements: Requirements, low: Floats, high: Floats
+) -> float:
+    """Return the least loss where the secant of each entry's P - P^2 over a box replaces it.
+
+    The concave function is at least its secant, so that no feasible matrix has a smaller loss.
+
+    Parameters
+    ----------
+    loss : ReportsVariance
+    requirements : Requirements
+    low, high : array, shape (size, size)
+        The box: it contains all feasible matrices.
+    """
+    proportions = loss.proportions
+    P, constraints = _channel(proportions.size, requirements)
+    constraints += [*_required(P, proportions, requirements), low <= P, high >= P]
+    secants = cp.multiply(1 - low - high, P) + low * high
+    variances = proportions @ secants + loss.sampling
+    objective = cp.max(variances) if loss.worst else cp.sum(variances)
+    problem = cp.Problem(cp.Minimize(objective), constraints)
+    problem.solve(solver=cp.HIGHS, **HIGHS_OPTIONS)
     return float(problem.value)

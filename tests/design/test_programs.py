@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from tests.design.design_cases import MARGINS
-from tests.design.reference import least_linear, relaxed
+from tests.design.reference import extreme_entries, least_linear, relaxed, relaxed_concave
 from tests.slow_variants import slow
 
 from deniable.design import Cost, Requirements, design
 from deniable.design.programs.central_path import relax
+from deniable.design.programs.concave import Concave
 from deniable.design.programs.interior_point import _multipliers
 from deniable.design.programs.linear import LinearPrograms
 from deniable.design.programs.losses import InverseVariance, loss_of
@@ -64,6 +65,34 @@ def test_the_bound_is_the_value_of_the_convex_program(loss, epsilon, invariant):
     fast = relax(function, alone, np.full((3, 3), 1 / 3))
     assert fast.bound == pytest.approx(relaxed(function, Requirements(epsilon=epsilon)), rel=1e-5)
     assert fast.bound <= found.loss * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("loss", ["trace", "worst_cell"])
+@pytest.mark.parametrize(
+    ("pi", "asked"),
+    [
+        ([0.7, 0.3], Requirements(epsilon=1.0, invariant=True)),
+        ([0.5, 0.3, 0.2], Requirements(epsilon=0.5, invariant=True)),
+        ([0.5, 0.3, 0.2], Requirements(epsilon=2.0, invariant=True, retention=0.6)),
+        ([0.4, 0.3, 0.2, 0.1], Requirements(epsilon=1.0, invariant=True, change={0: 0.3})),
+    ],
+)
+def test_the_bound_of_a_concave_loss_is_that_of_its_secants(loss, pi, asked):
+    pi = np.array(pi)
+    function = loss_of(loss, pi, estimator="reports", target="file")
+    concave = Concave(function, polytope(pi, asked))
+    low, high = concave.box()
+    least, largest = extreme_entries(pi, asked)
+    assert np.all(low <= least + 1e-7)
+    assert np.all(high >= largest - 1e-7)
+    bound = concave.bound()
+    assert bound == pytest.approx(relaxed_concave(function, asked, low, high), rel=1e-6)
+    tightest = relaxed_concave(function, asked, least, largest)  # of the smallest box of all
+    found = design(pi, asked, loss)
+    assert bound <= tightest * (1 + 1e-6)
+    assert tightest <= found.loss * (1 + 1e-6)
+    assert found.lower_bound == pytest.approx(bound, rel=1e-6)
+    assert (found.optimality == "global") == (len(pi) == 2)
 
 
 def test_the_bound_is_met_where_a_block_design_exists():

@@ -38,21 +38,24 @@ TO_CENTRE = 0.05  # a start is mixed with this share of a matrix well inside
 HOPELESS = 1e4  # times the loss of the best start: nearly singular
 SLIDES = 60
 FEW_CATEGORIES = 10
-PROGRAMS = 5_000  # of branch and bound, times size ** 2
-PROGRAM_LIMITS = (12, 100)
+NEARBY = (0.2, 0.8)  # the range of a random vertex's weight where a search starts again
 
 
 class _Effort(NamedTuple):
-    """How many starts there are: vertices, block designs, channels of the relaxation; finalists."""
+    """Numbers of starts: vertices, block designs, channels of the relaxation; of finalists.
+
+    And of restarts near the best vertex, where the loss is concave.
+    """
 
     corners: int
     designs: int
     channels: int
     finalists: int
+    restarts: int
 
 
 def _effort(size: int) -> _Effort:
-    return _Effort(8, 4, 12, 3) if size <= FEW_CATEGORIES else _Effort(4, 3, 5, 2)
+    return _Effort(8, 4, 12, 3, 48) if size <= FEW_CATEGORIES else _Effort(4, 3, 5, 2, 12)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,8 +207,10 @@ def _slide(loss: InverseVariance, wanted: Polytope, P: Floats) -> Floats:
 def least_concave(
     loss: ReportsVariance, proportions: Floats, requirements: Requirements, generator: Generator
 ) -> Found:
-    """Search for the invariant matrix whose reports have the least variances: over vertices.
+    """Search for the invariant matrix whose own proportions have the least variances.
 
+    The search goes from vertex to better vertices, and starts again between the best vertex and
+    random ones. Its result is local; for two categories the lower bound shows that it is the best.
     The `loss`, `proportions`, `requirements` and `generator` are as in `least_variance`.
     """
     wanted = polytope(proportions, requirements)
@@ -214,8 +219,10 @@ def least_concave(
         return Found([alike], loss.value(alike))
     concave = Concave(loss, wanted)
     forms = feasible_forms(wanted, proportions, requirements)
-    starts = forms + _corners(wanted, proportions, generator, _effort(proportions.size).corners)
+    effort = _effort(proportions.size)
+    starts = forms + _corners(wanted, proportions, generator, effort.corners)
     seen = [concave.lowered(P) for P in starts]
-    programs = int(np.clip(PROGRAMS // proportions.size**2, *PROGRAM_LIMITS))
-    branching = concave.branch(min(seen, key=loss.value), programs)
-    return Found(_ranked(loss, [branching.P, *seen], forms), branching.bound)
+    for corner in _corners(wanted, proportions, generator, effort.restarts):
+        best, weight = min(seen, key=loss.value), generator.uniform(*NEARBY)
+        seen.append(concave.lowered((1 - weight) * best + weight * corner))
+    return Found(_ranked(loss, seen, forms), concave.bound())

@@ -7,9 +7,9 @@ from .amounts import (
     least_missed as least_missed,
     optimum as optimum,
 )
-from .branch_and_bound import Concave as Concave
 from .central_path import Relaxation as Relaxation, relax as relax
 from .certificate import certified as certified, gaining as gaining
+from .concave import Concave as Concave
 from .interior_point import Descent as Descent, Interior as Interior, interior as interior
 from .linear import Constraints as Constraints, LinearPrograms as LinearPrograms
 from .losses import (

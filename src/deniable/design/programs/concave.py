@@ -1,15 +1,15 @@
-"""Concave losses: bounds by secants, minima at vertices, and branch and bound between them.
+"""Concave losses: lower bounds by secants, and local minima at vertices by tangents.
 
-The variances of an invariant matrix's reports, (2.4) of [pram], are sums of pi_u (P - P^2) over
-entries P of the matrix: concave, each in one entry. On an interval [l, h] of that entry P - P^2 is
-at least its secant, (1 - l - h) P + l h, so that a linear program bounds the loss from below;
-cutting intervals in two tightens it. Where the loss is replaced by its tangents at a matrix, which
-lie above, a linear program finds a better matrix: repeated, it ends at a vertex.
+The variances of an invariant matrix's own proportions, (2.4) of [pram], are sums of pi_u (P - P^2)
+over entries P of the matrix. They are concave in each entry. On an interval [l, h] of that entry
+P - P^2 is at least its secant, (1 - l - h) P + l h, so that a linear program bounds the loss from
+below. Tangents at a matrix lie above the loss, so that a linear program finds a better matrix.
+Repeated, it ends at a vertex, which is a local minimum.
 
-Bounds are made of the programs' dual variables by weak duality: whatever the solver's tolerance.
+The bound follows from the dual variables of the program by weak duality, whatever the solver's
+tolerance. It is exact for two categories, and mostly loose for more.
 """
 
-import heapq
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,18 +22,15 @@ from deniable.design.programs.linear import Bounded, Constraints
 from deniable.design.programs.losses import ReportsVariance
 from deniable.design.programs.requirements import Polytope, padded
 
-SETTLED = 1e-7  # of the loss: branches closer to the best matrix are closed
-EDGE = 0.1  # a cut leaves each side this share of the interval
 PROPAGATIONS = 30
 TANGENT_STEPS = 50
-LOWERED_EVERY = 12  # programs: from the matrices of these a vertex is looked for
 
 
 @dataclass(frozen=True, eq=False)
 class Concave:
-    """Linear programs that bound a concave `loss` of the invariant matrices of a `polytope`.
+    """Linear programs that bound or lower a concave `loss` of the matrices of a `polytope`.
 
-    Or lower it.
+    The matrices are invariant.
     """
 
     loss: ReportsVariance
@@ -99,10 +96,13 @@ class Concave:
         pi = self.loss.proportions
         return np.broadcast_to(pi[:, None], (pi.size, pi.size))
 
-    def _bounded(self, low: Floats, high: Floats) -> Bounded | None:
+    def bound(self) -> float:
+        """Return a lower bound of the loss: that of the secants over `box`."""
+        low, high = self.box()
         slopes = self._weights * (1 - low - high)
         constants = self.loss.sampling + np.sum(self._weights * low * high, axis=0)
-        return self._least(slopes, constants, low, high)
+        least = self._least(slopes, constants, low, high)
+        return 0.0 if least is None else least.bound
 
     def box(self) -> tuple[Floats, Floats]:
         """Return bounds of each entry that follow from sums of rows, invariance and epsilon."""
@@ -133,46 +133,3 @@ class Concave:
                 high = np.minimum(high, ratio * high.min(axis=0))
                 low = np.maximum(low, low.max(axis=0) / ratio)
         return np.maximum(low - 1e-12, 0.0), np.clip(high + 1e-12, 0.0, 1.0)
-
-    def branch(self, P: Floats, programs: int) -> Bounded:
-        """Return a better matrix than `P`, the best known, if there is one, and a bound.
-
-        At most so many linear `programs` are solved; what is then open still bounds the loss.
-        """
-        best, value = P, self.loss.value(P)
-        low, high = self.box()
-        root = self._bounded(low, high)
-        if root is None:
-            return Bounded(P, 0.0)
-        branches = [(root.bound, 0, low, high, root.P)]
-        number, closed = 0, np.inf
-        while branches and number < programs:
-            bound, _, low, high, at = heapq.heappop(branches)
-            if bound >= value - SETTLED * abs(value):
-                closed = min(closed, bound)
-                branches.clear()
-                break
-            for part in _halves(low, high, at, self._weights):
-                number += 1
-                solution = self._bounded(*part)
-                if solution is None:
-                    continue
-                if number % LOWERED_EVERY == 0 or self.loss.value(solution.P) < value:
-                    candidate = self.lowered(solution.P)
-                    if self.loss.value(candidate) < value - 1e-12:
-                        best, value = candidate, self.loss.value(candidate)
-                entry = (max(bound, solution.bound), number, *part, solution.P)
-                heapq.heappush(branches, entry)
-        open_bound = min((branch[0] for branch in branches), default=np.inf)
-        return Bounded(best, float(min(closed, open_bound, value)))
-
-
-def _halves(low: Floats, high: Floats, P: Floats, weights: Floats) -> list[tuple[Floats, Floats]]:
-    """Cut the interval on which the secant is furthest below, near the entry's value."""
-    gaps = weights * (P - low) * (high - P)
-    at = np.unravel_index(int(gaps.argmax()), gaps.shape)
-    width = high[at] - low[at]
-    cut = float(np.clip(P[at], low[at] + EDGE * width, high[at] - EDGE * width))
-    lower, upper = high.copy(), low.copy()
-    lower[at], upper[at] = cut, cut
-    return [(low, lower), (upper, high)]
