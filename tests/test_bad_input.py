@@ -25,7 +25,7 @@ from deniable.channels import (
 from deniable.datasets.manifest import load_manifest
 from deniable.design import read_specification
 from deniable.errors import ChannelError, DataError, DeniableError
-from deniable.plans import Plan, plan_from, read_plan
+from deniable.plans import ColumnsPlan, plan_from_json, plan_to_json, read_plan
 from deniable.randomized_response import Protocol
 from deniable.records import Attribute, Domain, Microdata, read_parquet
 from deniable.schema import read_schema, schema_from
@@ -196,7 +196,7 @@ def a_plan() -> dict[str, Any]:
     schema = schema_from(SCHEMA)
     channels = (KeepOrReplace.of_epsilon(2, 1.0), SubsetSelection.of_epsilon(6, 1.0))
     protocol = Protocol(schema.domain(), (("sex",), ("age",)), channels)
-    stated: dict[str, Any] = Plan(schema, protocol, 2.0, ("even", "even")).to_json()
+    stated: dict[str, Any] = ColumnsPlan(schema, protocol, 2.0, ("even", "even")).to_json()
     return stated
 
 
@@ -253,7 +253,9 @@ PLANS = [
 
 @pytest.mark.parametrize(("place", "value", "words"), PLANS)
 def test_a_plan(place: tuple[Any, ...], value: Any, words: str) -> None:
-    said = refused(Path("p.json"), plan_from, changed(PLAN, place, value), "p.json")
+    said = refused(
+        Path("p.json"), plan_from_json, plan_to_json, changed(PLAN, place, value), "p.json"
+    )
     assert any(each in said for each in words.split("|"))
 
 

@@ -29,7 +29,7 @@ from deniable.channels import (
 from deniable.datasets.manifest import load_manifest
 from deniable.design import read_specification
 from deniable.errors import DeniableError
-from deniable.plans import Plan, plan_from, read_plan
+from deniable.plans import ColumnsPlan, plan_from_json, read_plan
 from deniable.randomized_response import Protocol
 from deniable.schema import RecordsFile, draft_schema, read_schema, schema_from
 from deniable.validation import read_yaml
@@ -203,7 +203,7 @@ SCHEMA: dict[str, Any] = {
 RECORDS = 'sex,grade,age,w,id,notes\nF,low,3,1.5,7,"a, b"\nM,NA,11,2,8,\nF,high,0,0.5,9,c\n'
 
 
-def a_plan() -> Plan:
+def a_plan() -> ColumnsPlan:
     schema = schema_from(SCHEMA)
     both = ProductChannel((KeepOrReplace.of_epsilon(2, 0.5), KeepOrReplace.of_epsilon(3, 0.5)))
     protocol = Protocol(
@@ -211,7 +211,7 @@ def a_plan() -> Plan:
         (("sex", "grade"), ("age",)),
         (both, SubsetSelection.of_epsilon(6, 1.0)),
     )
-    return Plan(schema, protocol, 2.0, ("even", "even"))
+    return ColumnsPlan(schema, protocol, 2.0, ("even", "even"))
 
 
 def in_a_file(folder: Path, *readers: Callable[[Path], Any]) -> Callable[[bytes], None]:
@@ -253,7 +253,7 @@ def test_plans_as_values() -> None:
     whole = a_plan().to_json()
 
     def read(values: Any) -> None:
-        assert plan_from(values, "p.json").to_json() == values
+        assert plan_from_json(values, "p.json").to_json() == values
 
     read(whole)
     fuzz(mutated(whole), read)
@@ -264,12 +264,12 @@ def test_plans_of_other_channels() -> None:
     channel = ProjectiveGeometry.of_epsilon(6, 1.0)
     rest = ProductChannel((KeepOrReplace.of_epsilon(2, 0.5), KeepOrReplace.of_epsilon(3, 0.5)))
     protocol = Protocol(schema.domain(), (("sex", "grade"), ("age",)), (rest, channel))
-    whole = Plan(schema, protocol, 2.0, ("even", "even")).to_json()
-    assert plan_from(whole).epsilon <= 2
+    whole = ColumnsPlan(schema, protocol, 2.0, ("even", "even")).to_json()
+    assert plan_from_json(whole).epsilon <= 2
     place = whole["protocol"]["clusters"][1]
     fuzz(
         mutated(place["channel"]),
-        lambda value: plan_from(
+        lambda value: plan_from_json(
             whole
             | {
                 "protocol": whole["protocol"]

@@ -1,4 +1,4 @@
-"""Plan, randomize, estimate: the same three steps for every mechanism of the package."""
+"""ColumnsPlan, randomize, estimate: the same three steps for every mechanism of the package."""
 
 import math
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from deniable import channels
 from deniable.channels import Channel
 from deniable.errors import DeniableError
 from deniable.idp.audit import ALL, AS_IT_RUNS
-from deniable.plans import KINDS, Plan
+from deniable.plans import MECHANISMS, ColumnsPlan
 from deniable.pram import StratifiedProtocol, pram_matrix
 from deniable.privacy import exact_epsilon
 from deniable.randomized_response import Protocol
@@ -66,7 +66,7 @@ SCHEMA = deniable.schema_from(
 DOMAIN = SCHEMA.domain()
 
 
-def by_mechanism(kind: str) -> Plan:
+def by_mechanism(kind: str) -> ColumnsPlan:
     if kind != "invariant":
         return deniable.make_plan(SCHEMA, EPSILON, mechanism=kind)  # type: ignore[arg-type]
     data = RecordsFile.open(FRAME[NAMES], SCHEMA)
@@ -90,34 +90,36 @@ MAKERS: dict[str, Callable[[int, float], Channel]] = {
 }
 
 
-def through(maker: Callable[[int, float], Channel]) -> Plan:
+def through(maker: Callable[[int, float], Channel]) -> ColumnsPlan:
     """Return the plan of a channel for each column, made by an epsilon, of which it has a third."""
     made = tuple(maker(each.size, EPSILON / 3) for each in DOMAIN)
-    return deniable.plan_of(Protocol(DOMAIN, tuple((name,) for name in NAMES), made))
+    return deniable.plan_from_protocol(Protocol(DOMAIN, tuple((name,) for name in NAMES), made))
 
 
-RECORDS_OUT: dict[str, Callable[[], Plan | deniable.StratifiedPlan]] = {
-    **{f"plan, {kind}": (lambda kind=kind: by_mechanism(kind)) for kind in ("best", *KINDS)},
+RECORDS_OUT: dict[str, Callable[[], ColumnsPlan | deniable.StrataPlan]] = {
+    **{f"plan, {kind}": (lambda kind=kind: by_mechanism(kind)) for kind in ("best", *MECHANISMS)},
     **{f"channel, {name}": (lambda maker=maker: through(maker)) for name, maker in MAKERS.items()},
-    "RR-Independent": lambda: deniable.plan_of(deniable.protocol_of_epsilon(DOMAIN, EPSILON)),
-    "RR-Joint": lambda: deniable.plan_of(
+    "RR-Independent": lambda: deniable.plan_from_protocol(
+        deniable.protocol_of_epsilon(DOMAIN, EPSILON)
+    ),
+    "RR-Joint": lambda: deniable.plan_from_protocol(
         deniable.protocol_of_epsilon(DOMAIN, EPSILON, (tuple(NAMES),))
     ),
-    "RR-Clusters": lambda: deniable.plan_of(
+    "RR-Clusters": lambda: deniable.plan_from_protocol(
         deniable.protocol_of_epsilon(DOMAIN, EPSILON, (("sex", "smokes"), ("region",)))
     ),
-    "strata": lambda: deniable.StratifiedPlan.of_epsilon(SCHEMA, ["region"], EPSILON),
-    "strata, each its own, a block": lambda: deniable.StratifiedPlan.of_epsilon(
+    "strata": lambda: deniable.StrataPlan.of_epsilon(SCHEMA, ["region"], EPSILON),
+    "strata, each its own, a block": lambda: deniable.StrataPlan.of_epsilon(
         SCHEMA,
         ["region"],
         {("east",): 1.0, ("north",): EPSILON, ("west",): 1.5},
         joint=[["sex", "smokes"]],
     ),
-    "strata, retention": lambda: deniable.StratifiedPlan.of_retention(SCHEMA, ["region"], 0.8),
-    "two stratum columns": lambda: deniable.StratifiedPlan.of_epsilon(
+    "strata, retention": lambda: deniable.StrataPlan.of_retention(SCHEMA, ["region"], 0.8),
+    "two stratum columns": lambda: deniable.StrataPlan.of_epsilon(
         SCHEMA, ["smokes", "region"], EPSILON
     ),
-    "no strata": lambda: deniable.StratifiedPlan.of_epsilon(SCHEMA, [], EPSILON),
+    "no strata": lambda: deniable.StrataPlan.of_epsilon(SCHEMA, [], EPSILON),
 }
 TABLES_OUT: dict[str, Callable[[], deniable.CollectionPlan]] = {
     "RRBA": lambda: deniable.CollectionPlan(SCHEMA, EPSILON),
@@ -259,7 +261,9 @@ def test_epsilon_is_what_the_audit_says(name: str) -> None:
         assert (plan.epsilon == max(uniform)) == (plan.floor is None)
         assert max(uniform) <= plan.epsilon
         return
-    protocols = [plan.protocol] if isinstance(plan, Plan) else plan.protocol.protocols.values()
+    protocols = (
+        [plan.protocol] if isinstance(plan, ColumnsPlan) else plan.protocol.protocols.values()
+    )
     sums = [sum(audited(channel) for channel in each.channels) for each in protocols]
     assert plan.epsilon == pytest.approx(max(sums), abs=1e-12)
     if name != "strata, retention":
@@ -290,7 +294,7 @@ def test_masking_says_which_epsilon_holds_and_of_what() -> None:
 @pytest.mark.parametrize("name", [name for name in RECORDS_OUT if "strat" in name])
 def test_estimates_within_strata_are_those_of_a_release(name: str) -> None:
     plan, reports, released = three_steps(name)
-    assert isinstance(plan, deniable.StratifiedPlan)
+    assert isinstance(plan, deniable.StrataPlan)
     there = estimate(plan.protocol, deniable.Microdata.of_frame(reports, DOMAIN))
     whole = there[there["stratum"] == ""].set_index(["attributes", "categories"])
     for target in ("file", "population"):
@@ -341,8 +345,8 @@ def test_any_protocol_within_strata_is_a_plan() -> None:
     strata = DOMAIN["region"].categories
     protocol = StratifiedProtocol(DOMAIN, ("region",), {(each,): own for each in strata})
     with pytest.raises(DeniableError, match="chosen_by_data"):
-        deniable.StratifiedPlan(SCHEMA, protocol, "the data, by a curator")
-    plan = deniable.StratifiedPlan(SCHEMA, protocol, "the data, by a curator", ("chosen_by_data",))
+        deniable.StrataPlan(SCHEMA, protocol, "the data, by a curator")
+    plan = deniable.StrataPlan(SCHEMA, protocol, "the data, by a curator", ("chosen_by_data",))
     assert plan.epsilon == own.epsilon
     reports = deniable.randomize(FRAME[NAMES], plan, np.random.default_rng(4))
     assert (reports["region"] == FRAME["region"]).all()
@@ -435,29 +439,29 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "no bounds": (lambda: deniable.MaskingPlan({}, 1.0), "bounds of no column"),
     "unknown stratum column": (
-        lambda: deniable.StratifiedPlan.of_epsilon(SCHEMA, ["county"], 1.0),
+        lambda: deniable.StrataPlan.of_epsilon(SCHEMA, ["county"], 1.0),
         "unknown column 'county'",
     ),
     "a stratum without a value": (
-        lambda: deniable.StratifiedPlan.of_epsilon(SCHEMA, ["sex"], {("F",): 1.0}),
+        lambda: deniable.StrataPlan.of_epsilon(SCHEMA, ["sex"], {("F",): 1.0}),
         r"the stratum \('M',\) of sex has no value",
     ),
     "a value without a stratum": (
-        lambda: deniable.StratifiedPlan.of_retention(
+        lambda: deniable.StrataPlan.of_retention(
             SCHEMA, ["sex"], {("F",): 0.9, ("M",): 0.9, ("X",): 0.9}
         ),
         r"the stratum \('X',\) of sex is none",
     ),
     "an epsilon below 0 in a stratum": (
-        lambda: deniable.StratifiedPlan.of_epsilon(SCHEMA, ["sex"], {("F",): -1.0, ("M",): 1.0}),
+        lambda: deniable.StrataPlan.of_epsilon(SCHEMA, ["sex"], {("F",): -1.0, ("M",): 1.0}),
         "the stratum F: .*epsilon",
     ),
     "an impossible retention": (
-        lambda: deniable.StratifiedPlan.of_retention(SCHEMA, ["sex"], 1.5),
+        lambda: deniable.StrataPlan.of_retention(SCHEMA, ["sex"], 1.5),
         "the stratum F: a retention is 1.5",
     ),
     "nothing to randomize": (
-        lambda: deniable.StratifiedPlan.of_epsilon(SCHEMA, NAMES, 1.0),
+        lambda: deniable.StrataPlan.of_epsilon(SCHEMA, NAMES, 1.0),
         "leave one",
     ),
 }

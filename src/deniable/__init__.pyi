@@ -44,10 +44,12 @@ from .estimation import (
     weighted_intervals as weighted_intervals,
 )
 from .plans import (
+    ColumnsPlan as ColumnsPlan,
     Plan as Plan,
+    StrataPlan as StrataPlan,
     compare as compare,
     make_plan as make_plan,
-    plan_of as plan_of,
+    plan_from_protocol as plan_from_protocol,
     read_plan as read_plan,
     verify_plan as verify_plan,
     write_plan as write_plan,
@@ -92,7 +94,6 @@ from .records import (
 from .release import (
     CollectionPlan as CollectionPlan,
     MaskingPlan as MaskingPlan,
-    StratifiedPlan as StratifiedPlan,
     protect as protect,
     randomize as randomize,
 )

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from deniable.arrays import Codes
 from deniable.channels import Channel, KeepOrReplace, ProductChannel, SquareWave, SubsetSelection
 from deniable.files import sha256, write_text
-from deniable.plans import Plan, reported_columns, write_plan
+from deniable.plans import ColumnsPlan, write_plan
 from deniable.randomized_response import Protocol
 from deniable.records import Microdata
 from deniable.sampling import KeyedDraws
@@ -50,12 +50,12 @@ def survey_channels(epsilon: float = 3.0) -> tuple[Channel, ...]:
     )
 
 
-def survey_plan(kind: str = "csv", channels: tuple[Channel, ...] | None = None) -> Plan:
+def survey_plan(kind: str = "csv", channels: tuple[Channel, ...] | None = None) -> ColumnsPlan:
     schema = survey_schema(kind)
     protocol = Protocol(schema.domain(), CLUSTERS, channels or survey_channels())
     why = ("stated",) * len(CLUSTERS)
     asked = protocol.epsilon
-    return Plan(schema, protocol, asked, why, accept=("weights_released",))
+    return ColumnsPlan(schema, protocol, asked, why, accept=("weights_released",))
 
 
 def survey_truth(records: int, seed: int) -> tuple[Microdata, np.ndarray]:
@@ -71,7 +71,7 @@ def survey_truth(records: int, seed: int) -> tuple[Microdata, np.ndarray]:
 
 
 def write_public(
-    folder: Path, plan: Plan, true: Microdata, weights: Codes | Any, seed: int = 0
+    folder: Path, plan: ColumnsPlan, true: Microdata, weights: Codes | Any, seed: int = 0
 ) -> Path:
     """Randomize records, by a key, and write what a release of them has in public."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -82,7 +82,7 @@ def write_public(
         each.name: (pa.array(each.texts) if kind == "csv" else each.values).take(
             pa.array(reports.column(each.name))
         )
-        for each in reported_columns(plan)
+        for each in plan.layout.columns
     }
     table = pa.table({**columns, "w": pa.array(weights)})
     path = folder / f"protected.{kind}"

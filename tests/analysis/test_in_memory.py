@@ -6,7 +6,7 @@ import pytest
 
 import deniable
 from deniable.errors import DataError
-from deniable.plans import KINDS, Kind, Plan
+from deniable.plans import MECHANISMS, ColumnsPlan, Kind
 from deniable.pram import pram_matrix
 from deniable.randomized_response import Protocol, rr_channel
 from deniable.schema import RecordsFile
@@ -48,7 +48,7 @@ def schema_of(frame: pd.DataFrame) -> deniable.Schema:
     return deniable.schema_from(about | {"file": {"kind": "arrow"}, "columns": columns})
 
 
-@pytest.mark.parametrize("mechanism", KINDS)
+@pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_frame_goes_in_and_comes_out_by_each_mechanism(mechanism: Kind) -> None:
     frame = survey().astype({"rooms": "Int64"})
     schema = schema_of(frame)
@@ -101,13 +101,13 @@ def test_any_protocol_is_a_plan() -> None:
     truth = pd.crosstab(frame["sex"], frame["age"], normalize="all").to_numpy().ravel()
     for protocol, by_data in ((independent, False), (joint, False), (pram, True)):
         plan = (
-            deniable.plan_of(
+            deniable.plan_from_protocol(
                 protocol, chosen_from="the data, by a curator", accept=["chosen_by_data"]
             )
             if by_data
-            else deniable.plan_of(protocol)
+            else deniable.plan_from_protocol(protocol)
         )
-        assert isinstance(plan, Plan)
+        assert isinstance(plan, ColumnsPlan)
         assert plan.epsilon == protocol.epsilon
         reports = deniable.randomize(frame, plan, np.random.default_rng(4))
         found = deniable.Released(reports, plan).table(["sex", "age"], target="file")

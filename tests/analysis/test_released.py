@@ -22,7 +22,7 @@ from deniable.analysis.answers import cells_as_columns
 from deniable.channels import DenseChannel, HadamardResponse, laplace_channel
 from deniable.errors import DeniableError
 from deniable.files import sha256, write_text
-from deniable.plans import Plan
+from deniable.plans import ColumnsPlan
 from deniable.randomized_response import Protocol
 from deniable.records import Microdata
 from deniable.release.planned import protect
@@ -329,7 +329,7 @@ def test_intervals_of_a_deviation_cover_through_weak_channels(channel: Any) -> N
     about = {"format": "deniable-schema", "version": 1, "population": "p"}
     schema = schema_from(about | {"file": {"kind": "arrow"}, "columns": [grid]})
     weak = channel.of_epsilon(41, 1.0) if channel is HadamardResponse else channel(41, 1.0)
-    plan = Plan(schema, Protocol(schema.domain(), (("age",),), (weak,)), 1.01, ("",))
+    plan = ColumnsPlan(schema, Protocol(schema.domain(), (("age",),), (weak,)), 1.01, ("",))
     covered, outside = 0, 0
     for run in range(200):
         generator = np.random.default_rng(run)

@@ -11,7 +11,7 @@ from tests.analysis.public_folders import survey_plan, survey_truth
 import deniable
 from deniable.analysis import Released, independence, tables
 from deniable.channels import KeepOrReplace, SubsetSelection
-from deniable.plans import Plan
+from deniable.plans import ColumnsPlan
 from deniable.randomized_response import Protocol
 from deniable.records import Attribute, Domain
 
@@ -59,16 +59,18 @@ def test_a_table_by_scores_is_that_by_counts(
     assert by_scores["consistent"].min() >= 0
 
 
-def plan_of_sizes(sizes: dict[str, int], epsilon: float, *, square: bool) -> Plan:
+def plan_of_sizes(sizes: dict[str, int], epsilon: float, *, square: bool) -> ColumnsPlan:
     make = KeepOrReplace.of_epsilon if square else SubsetSelection.of_epsilon
     domain = Domain(
         tuple(Attribute(name, tuple(map(str, range(size)))) for name, size in sizes.items())
     )
     channels = tuple(make(size, epsilon) for size in sizes.values())
-    return deniable.plan_of(Protocol(domain, tuple((name,) for name in sizes), channels))
+    return deniable.plan_from_protocol(Protocol(domain, tuple((name,) for name in sizes), channels))
 
 
-def drawn(sizes: dict[str, int], records: int, plan: Plan, seed: int, depend: float) -> Released:
+def drawn(
+    sizes: dict[str, int], records: int, plan: ColumnsPlan, seed: int, depend: float
+) -> Released:
     generator = np.random.default_rng(seed)
     first, *_ = sizes.values()
     common = generator.integers(first, size=records)

@@ -14,7 +14,7 @@ from deniable.analysis import Released, tables
 from deniable.arrays import Codes, Flags, Floats
 from deniable.channels import Channel, DenseChannel
 from deniable.errors import DeniableError
-from deniable.plans import Plan
+from deniable.plans import ColumnsPlan
 from deniable.randomized_response import Protocol
 from deniable.schema import Schema, schema_from
 
@@ -29,13 +29,13 @@ SMALL: list[dict[str, Any]] = [
 ]
 
 
-def plan_of(columns: Sequence[dict[str, Any]], *channels: Channel) -> Plan:
+def plan_of(columns: Sequence[dict[str, Any]], *channels: Channel) -> ColumnsPlan:
     about = {"format": "deniable-schema", "version": 1, "population": "p", "file": {"kind": "csv"}}
     schema: Schema = schema_from(about | {"columns": list(columns)})
     domain = schema.domain()
     protocol = Protocol(domain, tuple((name,) for name in domain.names), channels)
     why = ("stated",) * len(channels)
-    return Plan(schema, protocol, protocol.epsilon, why, accept=("weights_released",))
+    return ColumnsPlan(schema, protocol, protocol.epsilon, why, accept=("weights_released",))
 
 
 def small(weights: Sequence[object], a: str = "yyn", b: str = "yny", n: str = "yyn") -> Released:

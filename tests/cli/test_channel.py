@@ -17,7 +17,7 @@ from deniable import __version__
 from deniable.channels import DenseChannel, KeepOrReplace
 from deniable.channels.files import write_channel
 from deniable.cli import main
-from deniable.plans import KINDS
+from deniable.plans import MECHANISMS
 
 ROOT = Path(__file__).resolve().parents[2]
 F = Fraction
@@ -516,7 +516,7 @@ def test_the_page_names_every_key_and_option(answer, capsys):
         options = set(re.findall(r"--[a-z]+(?:-[a-z]+)*", capsys.readouterr().out))
         for option in options - {"--help"}:
             assert re.search(rf"[` \n]{option}\b", text), option
-    for kind in KINDS:
+    for kind in MECHANISMS:
         assert f"`{kind}`" in text, kind
 
 

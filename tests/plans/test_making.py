@@ -10,7 +10,7 @@ import pytest
 
 from deniable.channels import SubsetSelection, log_rounded_up, product_of_ratios
 from deniable.errors import DeniableError
-from deniable.plans import Split, make_plan, plan_from, read_plan, reported_columns, write_plan
+from deniable.plans import Split, make_plan, plan_from_json, plan_to_json, read_plan, write_plan
 from deniable.plans.blocks import Block
 from deniable.plans.choosing import choose
 from deniable.plans.sharing import shares_of
@@ -123,10 +123,10 @@ def test_numbers_that_can_be_missing_stay_numbers() -> None:
         make_plan(schema(missing="category"), 3.0, mechanisms={"age": "laplace"})
     plan = make_plan(schema(missing="category"), 3.0)
     assert kinds(plan)["age"] == "square-wave"
-    reported = reported_columns(plan)[2]
+    reported = plan.layout.columns[2]
     assert reported.texts[-1] == ""
     assert [float(each) for each in reported.texts[:-1]] == list(range(-15, 76))
-    assert plan_from(plan.to_json()).epsilon == plan.epsilon <= 3
+    assert plan_from_json(plan_to_json(plan)).epsilon == plan.epsilon <= 3
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_number_leaves_its_bounds_where_its_type_can(
     typed["columns"][2] |= {"type": kind, "bounds": [0.0, 80.0], "step": 2.0}
     plan = make_plan(schema_from(typed), 3.0)
     assert kinds(plan)["age"] == expected
-    assert str(reported_columns(plan)[2].values.type) == kind
+    assert str(plan.layout.columns[2].values.type) == kind
     kept = make_plan(schema_from(typed), 3.0, reports="categories")
     assert kinds(kept)["age"] == "generalized-rr"
 

@@ -2,4 +2,3 @@ from .answers import for_reading as for_reading, notes_on as notes_on
 from .queries import parsed_query as parsed_query
 from .readable import as_text as as_text, page as page
 from .released import Released as Released
-from .tables import MOST_CELLS as MOST_CELLS

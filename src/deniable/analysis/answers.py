@@ -8,7 +8,7 @@ from typing import Any, get_args
 import numpy as np
 import pandas as pd
 
-from deniable.analysis.protected import Counted
+from deniable.responses import Counted
 from deniable.arrays import Floats
 from deniable.channels import Channel, Inverse, Target
 from deniable.errors import DeniableError, refuse_unknown

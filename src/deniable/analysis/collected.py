@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.analysis.protected import Counted, Portion
-from deniable.analysis.tables import Side, Table, cells_of
+from deniable.responses import Counted, Portion, Side, Table, cells_of
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, DenseChannel
 from deniable.errors import DataError, DeniableError, shown

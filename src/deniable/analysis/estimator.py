@@ -6,10 +6,9 @@ from typing import Any, cast
 
 import numpy as np
 
+from deniable.responses import Counted, Responses, Stratum, Table, cells_of
 from deniable.analysis.answers import FEWEST, Asked, columns_of, intervals_of
-from deniable.analysis.protected import Counted, Source
 from deniable.analysis.scores import scored
-from deniable.analysis.tables import Stratum, Table, cells_of
 from deniable.arrays import Floats
 from deniable.channels import Channel, Inverse, ProductChannel
 from deniable.errors import DataError
@@ -30,12 +29,12 @@ class Estimator:
 
     Parameters
     ----------
-    source : Source
+    source : Responses
     weight : str or None
         The released column of weights that records count by.
     """
 
-    def __init__(self, source: Source, weight: str | None = None) -> None:
+    def __init__(self, source: Responses, weight: str | None = None) -> None:
         self._source, self._weight = source, weight
         self._known: dict[tuple[str, ...], Distribution] = {}
 

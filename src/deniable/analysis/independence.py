@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from deniable.analysis.protected import Counted, Source
+from deniable.responses import Counted, Responses, Table
 from deniable.analysis.scores import Scores, factors
-from deniable.analysis.tables import Table
 from deniable.arrays import ROUNDING, Codes, Counts, Floats
 from deniable.contingency import LogLinearModel, channel_test, weighted_channel_test
 from deniable.errors import DeniableError
@@ -33,7 +32,7 @@ class _Found:
     target: str = "population"
 
 
-def tested(table: Table, protected: Source, weight: str | None, seed: int) -> pd.DataFrame:
+def tested(table: Table, protected: Responses, weight: str | None, seed: int) -> pd.DataFrame:
     """Return the test that some columns are independent of each other, all together, in one row.
 
     These are the columns of the `table`, of records that are `protected`. Rao's score test of the
@@ -86,7 +85,7 @@ def _few(table: Table) -> bool:
     return max(table.cells.size, table.reports.size) <= MOST_TESTED
 
 
-def _by_scores(table: Table, protected: Source, seed: int) -> _Found:
+def _by_scores(table: Table, protected: Responses, seed: int) -> _Found:
     """Return the test by what each report says of its column.
 
     The statistic is records times the sum of the squared means of all products of scores of at

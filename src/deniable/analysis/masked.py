@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from deniable.responses import Counted, Portion, Table
 from deniable.analysis.answers import Asked
-from deniable.analysis.protected import Counted, Portion
-from deniable.analysis.tables import Table
 from deniable.errors import DataError, DeniableError
 from deniable.estimation import CONFIDENCE
 from deniable.idp import SHARE, estimate_numbers

@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from deniable.responses import ProtectedRecords, Table
 from deniable.analysis.estimator import refuse_impossible
-from deniable.analysis.protected import Protected
-from deniable.analysis.tables import Table
 from deniable.arrays import Codes, Floats, Positions
 from deniable.errors import DeniableError
 from deniable.estimation import consistent
@@ -57,7 +56,7 @@ class Stratum:
     distributions: list[Floats]
 
 
-def strata_of(protected: Protected, tables: list[Table]) -> list[Stratum]:
+def strata_of(protected: ProtectedRecords, tables: list[Table]) -> list[Stratum]:
     """Return the records of each stratum, with an estimated distribution of each cluster.
 
     The most likely distribution; through invariant matrices the proportions of the randomized
@@ -65,7 +64,7 @@ def strata_of(protected: Protected, tables: list[Table]) -> list[Stratum]:
 
     Parameters
     ----------
-    protected : Protected
+    protected : ProtectedRecords
     tables : list of Table
         One for each cluster.
     """
@@ -102,7 +101,7 @@ def strata_of(protected: Protected, tables: list[Table]) -> list[Stratum]:
     return strata
 
 
-def adjusted(protected: Protected) -> pd.DataFrame:
+def adjusted(protected: ProtectedRecords) -> pd.DataFrame:
     """Return a weight for each `protected` record: weighted, they have the estimated margins.
 
     RR-Adjustment ([multirr], Algorithm 2) on the clusters with randomized values that are
@@ -166,7 +165,7 @@ def _named_warnings(stratum: str) -> Iterator[None]:
 
 
 def synthetic_records(
-    schema: Schema, protected: Protected, records: int, seed: int, basis: Basis = "clusters"
+    schema: Schema, protected: ProtectedRecords, records: int, seed: int, basis: Basis = "clusters"
 ) -> pd.DataFrame:
     """Return synthetic records with the randomized columns of a schema, in their types.
 
@@ -177,7 +176,7 @@ def synthetic_records(
     Parameters
     ----------
     schema : Schema
-    protected : Protected
+    protected : ProtectedRecords
     records : int, >= 1
     seed : int, >= 0
     basis : "clusters" or "weights"

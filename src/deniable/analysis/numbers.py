@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from deniable.responses import Table
 from deniable.analysis.answers import Asked, intervals_of
 from deniable.analysis.estimator import Estimator
-from deniable.analysis.tables import Table
 from deniable.arrays import Flags, Floats
 from deniable.channels import Channel
 from deniable.errors import DeniableError

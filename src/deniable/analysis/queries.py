@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from deniable.responses import Responses, Side, Table, cells_of
 from deniable.analysis.answers import Asked, columns_of
 from deniable.analysis.estimator import Estimator
-from deniable.analysis.protected import Source
 from deniable.analysis.scores import Scores, by_scores
-from deniable.analysis.tables import Side, Table, cells_of
 from deniable.arrays import Flags, Floats
 from deniable.errors import DeniableError
 from deniable.records import Attribute
@@ -146,7 +145,7 @@ def _code(column: Column, attribute: Attribute, value: str, *, exact: bool) -> f
 def answered(
     conditions: Mapping[str, Flags],
     table: Table,
-    protected: Source,
+    protected: Responses,
     weight: str | None,
     asked: Asked,
 ) -> pd.DataFrame:

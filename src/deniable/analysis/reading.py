@@ -3,30 +3,29 @@
 from pathlib import Path
 from typing import Any
 
+from deniable.responses import Responses, protected_file
 from deniable.analysis.collected import Collected
 from deniable.analysis.masked import Masked
-from deniable.analysis.protected import Protected
 from deniable.errors import DataError, DeniableError, shown
 from deniable.plans import Plan, read_plan
 from deniable.release import (
     AnyPlan,
     CollectionPlan,
     MaskingPlan,
-    StratifiedPlan,
     refuse_other_files,
 )
 
 PLAN, OTHER_LANE = "plan.json", "release.json"
 
 
-def opened(public: Any, plan: AnyPlan | None) -> tuple[AnyPlan, Protected | Collected | Masked]:
+def opened(public: Any, plan: AnyPlan | None) -> tuple[AnyPlan, Responses | Collected | Masked]:
     """Return the plan, and what there is to estimate from.
 
     Parameters
     ----------
     public : path or table
         A folder, or with a plan reports in memory.
-    plan : Plan, StratifiedPlan, CollectionPlan or MaskingPlan, optional
+    plan : Plan, CollectionPlan or MaskingPlan, optional
         By which reports in memory were randomized.
 
     Raises
@@ -39,13 +38,13 @@ def opened(public: Any, plan: AnyPlan | None) -> tuple[AnyPlan, Protected | Coll
     if plan is None:
         folder = Path(public)
         found = _plan_in(folder)
-        return found, Protected.in_folder(folder, found)
+        return found, found.responses(protected_file(folder, found.protected_name))
     if isinstance(plan, MaskingPlan):
         return plan, Masked(public, plan)
     if isinstance(plan, CollectionPlan):
         return plan, Collected(public, plan)
-    if isinstance(plan, Plan | StratifiedPlan):
-        return plan, Protected(public, plan)
+    if isinstance(plan, Plan):
+        return plan, plan.responses(public)
     raise DeniableError(f"{shown(plan)} is no plan; give the one that made the reports")
 
 

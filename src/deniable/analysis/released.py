@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from deniable.responses import ProtectedRecords, Table
 from deniable.analysis.answers import (
     TARGETS,
     Asked,
@@ -22,16 +23,14 @@ from deniable.analysis.independence import tested
 from deniable.analysis.masked import Masked
 from deniable.analysis.microdata import Basis, adjusted, synthetic_records
 from deniable.analysis.numbers import SHARES, summarized
-from deniable.analysis.protected import Protected
 from deniable.analysis.queries import Query, answered, parsed_query
 from deniable.analysis.reading import opened
-from deniable.analysis.tables import Table
 from deniable.channels import Inverse
 from deniable.errors import DeniableError
 from deniable.estimation import CONFIDENCE
 from deniable.plans import Plan
 from deniable.records import Domain
-from deniable.release import AnyPlan, CollectionPlan, MaskingPlan, StratifiedPlan
+from deniable.release import AnyPlan, CollectionPlan, MaskingPlan
 
 Targets = Literal["population", "file", "both"]
 
@@ -54,12 +53,12 @@ class Released:
     public : path or table
         The folder, with ``plan.json``, the protected file and ``SHA256SUMS``; or, with a plan,
         reports in memory, as `deniable.randomize` makes them.
-    plan : Plan, StratifiedPlan, CollectionPlan or MaskingPlan, optional
+    plan : Plan, CollectionPlan or MaskingPlan, optional
         By which reports in memory were randomized.
 
     Attributes
     ----------
-    plan : Plan, StratifiedPlan, CollectionPlan or MaskingPlan
+    plan : Plan, CollectionPlan or MaskingPlan
     domain : Domain
         The columns of which there are estimates.
 
@@ -83,7 +82,7 @@ class Released:
     @cached_property
     def records(self) -> int:
         """Number of protected records, or of clients that answered."""
-        if not isinstance(self._protected, Protected):
+        if not isinstance(self._protected, ProtectedRecords):
             return self._protected.records
         return self._protected.count([self._table(self.domain.names[:1]).reports])[0].records
 
@@ -373,14 +372,14 @@ class Released:
             return self.domain.names
         return (names,) if isinstance(names, str) else tuple(names)
 
-    def _with_categories(self) -> Plan | StratifiedPlan | CollectionPlan:
+    def _with_categories(self) -> Plan | CollectionPlan:
         if isinstance(self._protected, Masked):
             self._protected.table(())
         assert not isinstance(self.plan, MaskingPlan)
         return self.plan
 
-    def _records_in_memory(self, what: str) -> Protected:
-        if not isinstance(self._protected, Protected):
+    def _records_in_memory(self, what: str) -> ProtectedRecords:
+        if not isinstance(self._protected, ProtectedRecords):
             raise DeniableError(
                 f"a {type(self.plan).__name__} leaves no randomized records, so there are no {what}"
             )

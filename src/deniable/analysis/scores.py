@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from deniable.responses import Counted, Responses, Side, Table, cells_of
 from deniable.analysis.answers import Asked, columns_of, refuse_one_record
-from deniable.analysis.protected import Counted, Source
-from deniable.analysis.tables import Side, Table, cells_of
 from deniable.arrays import Codes, Floats
 from deniable.channels import Inverse, roots_of_variances
 from deniable.estimation import euclidean_projection, student
@@ -44,7 +43,7 @@ class Scores:
         cls,
         sides: Sequence[Side],
         sets: Sequence[Floats],
-        protected: Source,
+        protected: Responses,
         weight: str | None = None,
         inverse: Inverse = "least",
     ) -> "Scores":
@@ -61,7 +60,7 @@ class Scores:
         return cls(tuple(sides), tuple(counted), tuple(matrices))
 
     def portions(
-        self, protected: Source, weight: str | None = None
+        self, protected: Responses, weight: str | None = None
     ) -> Iterator[tuple[list[Codes], Floats | None]]:
         """Yield each side's codes of `protected` records, and their weights by `weight`, if any."""
         names = [name for side in self.sides for name in side.reports.names]
@@ -88,7 +87,7 @@ def factors(
 
 
 def by_scores(
-    scores: Scores, protected: Source, weight: str | None, asked: Asked
+    scores: Scores, protected: Responses, weight: str | None, asked: Asked
 ) -> tuple[list[Floats], int]:
     """Return estimates, standard errors and limits of shares, flat, and the number of records.
 
@@ -124,7 +123,7 @@ def by_scores(
     return [each.ravel() for each in (share, error, share - reach, share + reach)], records
 
 
-def scored(table: Table, protected: Source, weight: str | None, asked: Asked) -> dict[str, Any]:
+def scored(table: Table, protected: Responses, weight: str | None, asked: Asked) -> dict[str, Any]:
     """Return the columns of a table's estimates, as `deniable.analysis.answers.estimated` does.
 
     The `table` is one whose reports cannot be counted together; for `protected`, `weight` and

@@ -11,7 +11,15 @@ from deniable.channels import read_prior
 from deniable.cli.answers import aligned, number
 from deniable.cli.outputs import PLAN, refuse_overwriting
 from deniable.errors import DeniableError, refuse_unknown
-from deniable.plans import KINDS, Mechanism, Plan, make_plan, read_plan, verify_plan, write_plan
+from deniable.plans import (
+    MECHANISMS,
+    ColumnsPlan,
+    Mechanism,
+    make_plan,
+    read_plan,
+    verify_plan,
+    write_plan,
+)
 from deniable.privacy import largest_posterior
 from deniable.schema import RecordsFile, Schema, read_schema
 
@@ -101,7 +109,7 @@ def _mechanisms(given: list[str]) -> tuple[Mechanism, dict[str, Mechanism]]:
     single: dict[str, Mechanism] = {}
     for each in given:
         name, equals, told = each.rpartition("=")
-        refuse_unknown("mechanism", told, ("best", *KINDS))
+        refuse_unknown("mechanism", told, ("best", *MECHANISMS))
         kind = cast(Mechanism, told)
         if equals:
             single[name] = kind
@@ -114,7 +122,7 @@ def _mechanisms(given: list[str]) -> tuple[Mechanism, dict[str, Mechanism]]:
     return everywhere, single
 
 
-def _text(plan: Plan) -> list[str]:
+def _text(plan: ColumnsPlan) -> list[str]:
     whys = [why.split(": ", 1) for why in plan.why]
     spent = list(zip(plan.protocol.clusters, plan.protocol.channels, whys, strict=True))
     rows = [(" x ".join(names), channel.epsilon, why[0]) for names, channel, why in spent]
@@ -125,7 +133,7 @@ def _text(plan: Plan) -> list[str]:
         *(f"  {' x '.join(names)}: {': '.join(why)}" for names, _, why in spent),
         "",
         f"epsilon of the record: {number(plan.epsilon)}, exact and rounded up; asked for: "
-        f"{number(plan.asked)}",
+        f"{number(plan.target)}",
         f"a suspicion of 1 in 100 about a respondent can rise to {100 * posterior:.3g} % at most"
         + ", but for what is not covered" * bool(plan.not_covered),
         f"chosen from: {plan.chosen_from}",
@@ -134,7 +142,7 @@ def _text(plan: Plan) -> list[str]:
     ]
 
 
-def _not_randomized(plan: Plan) -> list[str]:
+def _not_randomized(plan: ColumnsPlan) -> list[str]:
     """Return what happens to the other columns."""
     others = [each.name for each in plan.schema.columns if not each.randomized]
     out = [name for name in others if name not in plan.passed]

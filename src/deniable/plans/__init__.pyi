@@ -1,31 +1,49 @@
+from .auditing import (
+    AUDIT_COLUMNS as AUDIT_COLUMNS,
+    audit_row as audit_row,
+)
+from .categorical import (
+    UNIT as UNIT,
+    CategoricalPlan as CategoricalPlan,
+)
 from .choosing import (
     BEST as BEST,
-    KINDS as KINDS,
+    MECHANISMS as MECHANISMS,
     Kind as Kind,
     Mechanism as Mechanism,
 )
+from .columns import ColumnsPlan as ColumnsPlan
 from .comparing import (
     Comparison as Comparison,
     compare as compare,
 )
+from .document import (
+    KINDS as KINDS,
+    plan_from_json as plan_from_json,
+    plan_to_json as plan_to_json,
+    read_plan as read_plan,
+    verify_plan as verify_plan,
+    write_plan as write_plan,
+)
+from .interface import (
+    Guarantee as Guarantee,
+    Order as Order,
+    Origin as Origin,
+    Part as Part,
+    Plan as Plan,
+    Watch as Watch,
+)
 from .making import (
     Reports as Reports,
     make_plan as make_plan,
-    plan_of as plan_of,
-)
-from .model import (
-    FINDINGS as FINDINGS,
-    UNIT as UNIT,
-    Origin as Origin,
-    Plan as Plan,
-    plan_from as plan_from,
-    read_plan as read_plan,
-    write_plan as write_plan,
+    plan_from_protocol as plan_from_protocol,
 )
 from .picture import draw as draw
-from .reports import (
-    ReportedColumn as ReportedColumn,
-    reported_columns as reported_columns,
+from .risks import (
+    RISKS as RISKS,
+    refuse_unaccepted as refuse_unaccepted,
+    released_columns as released_columns,
+    schema_risks as schema_risks,
 )
 from .sharing import Split as Split
-from .verifying import verify_plan as verify_plan
+from .strata import StrataPlan as StrataPlan

@@ -29,7 +29,7 @@ from deniable.randomized_response import reports_categories
 
 Kind = Literal[ProtocolKind, "designed", NumericKind, "invariant"]
 Mechanism = Kind | Literal["best"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+MECHANISMS: tuple[Kind, ...] = get_args(Kind)
 INVARIANT: Final = "invariant"
 """Of two steps, from the true shares, which it leaves as they are on average, and discloses."""
 BEST: Final = "best"
@@ -60,7 +60,7 @@ def choose(
     block : Block
     epsilon : float, in (0, 30]; any for a block of one cell
     kind : str
-        A kind of `KINDS`, or "best": of those that are possible the one of the least
+        A kind of `MECHANISMS`, or "best": of those that are possible the one of the least
         `Block.error`; of a number by itself the square wave or generalized RR, whose reports are
         numbers. Laplace's noise and the staircase are not among these: on grids of 11 to
         301 points, at epsilons from .25 to 8, the error by Laplace's was 57 to 500,000 times the
@@ -75,7 +75,7 @@ def choose(
     DeniableError
         Naming the block, if there is no such channel.
     """
-    refuse_unknown("mechanism", kind, (BEST, *KINDS))
+    refuse_unknown("mechanism", kind, (BEST, *MECHANISMS))
     if block.part.size == 1:
         return Choice("generalized-rr", KeepOrReplace(1.0, np.zeros(1)), NOTHING_TO_HIDE)
     try:

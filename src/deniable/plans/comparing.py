@@ -11,7 +11,7 @@ import pandas as pd
 from deniable.arrays import Floats
 from deniable.errors import DeniableError, MissingExtraError
 from deniable.plans.blocks import LARGEST_CLUSTER, AskedTable, Block, Part
-from deniable.plans.choosing import BEST, INVARIANT, KINDS, Choice, Mechanism, choose
+from deniable.plans.choosing import BEST, INVARIANT, MECHANISMS, Choice, Mechanism, choose
 from deniable.plans.making import (
     Reports,
     planned_blocks,
@@ -164,7 +164,7 @@ def _ways(clusters: Sequence[tuple[str, ...]], blocks: tuple[Block, ...]) -> lis
     splits: tuple[Split, ...] = ("even", "size", "optimal")
     return [
         *(_Way(BEST, split, label, blocks) for split in splits),
-        *(_Way(kind, "even", label, blocks) for kind in KINDS if kind != INVARIANT),
+        *(_Way(kind, "even", label, blocks) for kind in MECHANISMS if kind != INVARIANT),
     ]
 
 

@@ -3,12 +3,16 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+import numpy as np
 import pyarrow as pa
 
+from deniable.arrays import Positions
 from deniable.errors import DeniableError
 from deniable.records import Microdata
+from deniable.responses import Responses
 from deniable.sampling import Chance
 from deniable.schema import Portion, Schema
 
@@ -25,8 +29,8 @@ Watch = Callable[[Microdata, Microdata, Mapping[str, pa.Array]], None]
 class Part:
     """A public part of the respondents.
 
-    Respondents are ordered by the SHA-256 of the seed and their record number. Part `take` is the
-    `take`-th of `of` parts of this order, whose sizes differ by at most one.
+    Respondents are put into an order that follows from the seed. The order is cut into `of` parts
+    of sizes that differ by at most one, and part number `take` answers.
 
     Parameters
     ----------
@@ -54,6 +58,24 @@ class Part:
             )
         if not self.seed:
             raise DeniableError("the part of the respondents has no seed; give a public text")
+
+    def positions(self, records: int) -> Positions:
+        """Return the positions, ascending from 0, of the respondents that answer.
+
+        Respondents are ordered by the SHA-256 of the seed, a colon and their record number,
+        counted from 1.
+
+        Parameters
+        ----------
+        records : int
+            Number of all records of the file.
+        """
+        keys = [
+            sha256(f"{self.seed}:{number}".encode()).digest() for number in range(1, records + 1)
+        ]
+        order = sorted(range(records), key=keys.__getitem__)
+        begin, end = (records * each // self.of for each in (self.take - 1, self.take))
+        return np.sort(np.array(order[begin:end], dtype=np.intp))
 
 
 @dataclass(frozen=True)
@@ -155,8 +177,12 @@ class Plan(ABC):
             Receives each batch; for the data owner's risk measures.
         """
 
+    def epsilon_by_changed_attribute(self) -> dict[str, float]:
+        """Return the exact epsilon of a change of one column alone, by column."""
+        return {}
+
     @abstractmethod
-    def responses(self, source: Any) -> Any:
+    def responses(self, source: Any) -> Responses:
         """Return the protected records of a `source`, a path or a table, for estimation."""
 
     @abstractmethod

@@ -10,12 +10,13 @@ from deniable.arrays import Floats
 from deniable.channels import refuse_bad_budget
 from deniable.errors import DeniableError, refuse_unknown, shown
 from deniable.plans.blocks import Block, blocks_of
-from deniable.plans.choosing import BEST, INVARIANT, KINDS, Choice, Mechanism, choose
+from deniable.plans.choosing import BEST, INVARIANT, MECHANISMS, Choice, Mechanism, choose
+from deniable.plans.columns import ColumnsPlan
 from deniable.plans.curator import clusters_from
-from deniable.plans.model import Origin, Plan
-from deniable.plans.reports import holds_wider_points
+from deniable.plans.interface import Order, Origin
 from deniable.plans.sharing import LARGEST_SHARE, Split, shares_of
 from deniable.randomized_response import Protocol
+from deniable.responses import holds_wider_points
 from deniable.schema import RecordsFile, Schema, schema_from
 
 Reports = Literal["any", "categories"]
@@ -35,8 +36,8 @@ def make_plan(
     data: RecordsFile | None = None,
     clusters_from_data: tuple[int, float] | None = None,
     accept: Sequence[str] = (),
-    order: Literal["permuted", "as_in_file"] = "permuted",
-) -> Plan:
+    order: Order = "permuted",
+) -> ColumnsPlan:
     """Return the plan by which a record spends at most this exact epsilon.
 
     Parameters
@@ -51,7 +52,7 @@ def make_plan(
     clusters : sequence of sequences of column names
         Columns whose joint cells go through one channel; all others are by themselves.
     tables : sequence of sequences of column names
-    mechanism : "best" or a kind of `KINDS`
+    mechanism : "best" or a kind of `MECHANISMS`
         For columns and clusters that can have it; others have the best, and the plan says why.
         "best" is the least mean variance of estimated shares; of a number these are the shares of
         all at or below a point.
@@ -69,7 +70,7 @@ def make_plan(
     clusters_from_data : pair of int and float, optional
         T_v and T_d, by which clusters are found in `data` (`clusters_from`); by default none.
     accept : sequence of str
-        Names of findings; see `deniable.plans.FINDINGS`.
+        Names of accepted risks; see `deniable.plans.RISKS`.
     order : "permuted" or "as_in_file"
 
     Raises
@@ -103,24 +104,25 @@ def make_plan(
         choose(block, min(share, LARGEST_SHARE), kind, designs=origin != "no data", must=must)
         for block, share, kind, must in zip(blocks, shares, kinds, named, strict=True)
     ]
-    return Plan(
+    return ColumnsPlan(
         schema=schema,
         protocol=protocol_of(schema, blocks, choices),
-        asked=float(epsilon),
+        target=float(epsilon),
         why=tuple(choice.why for choice in choices),
         chosen_from=origin,
         accept=tuple(dict.fromkeys(accept)),
         order=order,
+        invariant=all(each.kind == INVARIANT for each in choices if each.channel.size > 1),
     )
 
 
-def plan_of(
+def plan_from_protocol(
     protocol: Protocol,
     population: str = "records",
     *,
     chosen_from: Origin = "no data",
     accept: Sequence[str] = (),
-) -> Plan:
+) -> ColumnsPlan:
     """Return any protocol as a plan: RR-Independent, -Joint and -Clusters, PRAM, channels given.
 
     Its records are tables whose columns hold the categories of the protocol's attributes.
@@ -144,7 +146,7 @@ def plan_of(
     >>> from deniable.records import Attribute, Domain
     >>> from deniable.randomized_response import rr_independent
     >>> domain = Domain((Attribute("sex", ("F", "M")),))
-    >>> plan_of(rr_independent(domain, 0.5, "keep")).epsilon  # ln 3, rounded up
+    >>> plan_from_protocol(rr_independent(domain, 0.5, "keep")).epsilon  # ln 3, rounded up
     1.0986122886681098
     """
     columns = [
@@ -159,7 +161,7 @@ def plan_of(
     about = {"format": "deniable-schema", "version": 1, "population": population}
     schema = schema_from(about | {"file": {"kind": "arrow"}, "columns": columns})
     why = ("stated",) * len(protocol.clusters)
-    return Plan(schema, protocol, protocol.epsilon, why, chosen_from, tuple(accept))
+    return ColumnsPlan(schema, protocol, protocol.epsilon, why, chosen_from, tuple(accept))
 
 
 def planned_blocks(
@@ -245,8 +247,8 @@ def _kinds(
     known = [name for block in blocks for name in block.names]
     for name, kind in mechanisms.items():
         refuse_unknown("column to randomize", name, known)
-        refuse_unknown(f"mechanism of {name!r}", kind, (BEST, *KINDS))
-    refuse_unknown("mechanism", mechanism, (BEST, *KINDS))
+        refuse_unknown(f"mechanism of {name!r}", kind, (BEST, *MECHANISMS))
+    refuse_unknown("mechanism", mechanism, (BEST, *MECHANISMS))
     kinds = []
     for block in blocks:
         own = list(dict.fromkeys(mechanisms[name] for name in block.names if name in mechanisms))

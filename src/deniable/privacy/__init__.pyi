@@ -21,6 +21,7 @@ from .audit import (
     cells_by_others as cells_by_others,
     column_epsilon as column_epsilon,
     constant_matrix as constant_matrix,
+    epsilon_of_ratio as epsilon_of_ratio,
     exact_epsilon as exact_epsilon,
     largest_ratio as largest_ratio,
     moments as moments,

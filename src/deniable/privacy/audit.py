@@ -89,7 +89,11 @@ def exact_epsilon(matrix: Matrix, classes: Sequence[Sequence[int]] | None = None
     DeniableError
         If a weight is negative or the rows differ in their sum: they are then no distributions.
     """
-    ratio = largest_ratio(matrix, classes)
+    return epsilon_of_ratio(largest_ratio(matrix, classes))
+
+
+def epsilon_of_ratio(ratio: Fraction | None) -> float:
+    """Return the smallest float that is not below ln(`ratio`); infinite for None."""
     if ratio is None:
         return math.inf
     # The smallest float not below ln(ratio), not by the code that is audited.

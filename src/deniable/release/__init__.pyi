@@ -8,7 +8,6 @@ from .in_memory import (
     AnyPlan as AnyPlan,
     CollectionPlan as CollectionPlan,
     MaskingPlan as MaskingPlan,
-    StratifiedPlan as StratifiedPlan,
     randomize as randomize,
 )
 from .key_places import KeyPlace as KeyPlace

@@ -17,7 +17,7 @@ from deniable.release.matrices import FileMatrix, PramMatrix
 from deniable.validation import Coverage, Epsilon, Name, Probability, Share, Strict, Values
 
 if TYPE_CHECKING:  # a run's start reads settings and computes nothing
-    from deniable.plans import Plan
+    from deniable.plans import ColumnsPlan
 
 NETWORK_FILES = "networks/"
 """What names of data drawn from a network (`deniable.datasets.networks.FILES`) begin with."""
@@ -211,7 +211,7 @@ class PlannedRelease(FileRelease):
         return self
 
     @cached_property
-    def own(self) -> "Plan":
+    def own(self) -> "ColumnsPlan":
         """The plan, held to what it states.
 
         Raises
@@ -220,13 +220,22 @@ class PlannedRelease(FileRelease):
             If it is none, states what it does not do, or cannot be made.
         """
         # A run's start computes nothing.
-        from deniable.plans import make_plan, plan_from, read_plan  # noqa: PLC0415
+        from deniable.plans import (  # noqa: PLC0415
+            ColumnsPlan,
+            make_plan,
+            plan_from_json,
+            read_plan,
+        )
         from deniable.schema import read_schema  # noqa: PLC0415
 
         if isinstance(self.plan, str):
-            return read_plan(self.plan)
+            plan = read_plan(self.plan)
+            assert isinstance(plan, ColumnsPlan)
+            return plan
         if self.plan is not None:
-            return plan_from(self.plan, f"the plan of release {self.name!r}")
+            plan = plan_from_json(self.plan, f"the plan of release {self.name!r}")
+            assert isinstance(plan, ColumnsPlan)
+            return plan
         assert self.file is not None
         assert self.file.schema_file is not None
         assert self.epsilon is not None
@@ -249,12 +258,14 @@ class PlannedRelease(FileRelease):
     @property
     def findings(self) -> Mapping[str, str]:
         """What whoever answers for the file has accepted with the plan."""
-        return self.own.findings
+        return self.own.risks
 
     def stated(self) -> dict[str, Any]:
         """Return the settings with the digest of the plan, which lies beside them."""
-        plan = json.dumps(self.own.to_json(), sort_keys=True, ensure_ascii=False)
-        values = {"plan": hashlib.sha256(plan.encode()).hexdigest(), "epsilon": self.own.asked}
+        from deniable.plans import plan_to_json  # noqa: PLC0415
+
+        plan = json.dumps(plan_to_json(self.own), sort_keys=True, ensure_ascii=False)
+        values = {"plan": hashlib.sha256(plan.encode()).hexdigest(), "epsilon": self.own.target}
         return self.model_dump(exclude={*OWNERS, "file"}) | values
 
 

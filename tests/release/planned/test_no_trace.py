@@ -12,7 +12,7 @@ import pytest
 from tests.release.small_releases import known_key
 
 from deniable.errors import DeniableError
-from deniable.plans import Plan, make_plan
+from deniable.plans import ColumnsPlan, make_plan
 from deniable.release import Ledger
 from deniable.release.planned import OwnRecords, protect, protecting
 from deniable.schema import schema_from
@@ -21,7 +21,9 @@ NUMBER = 900
 ORDERS = ("permuted", "as_in_file")
 
 
-def plan_of(kind: str, order: Any = "permuted", policy: str = "refuse", **person: Any) -> Plan:
+def plan_of(
+    kind: str, order: Any = "permuted", policy: str = "refuse", **person: Any
+) -> ColumnsPlan:
     sex = {"name": "sex", "kind": "categorical", "categories": ["F", "M"]}
     identifier = {"name": "person", "kind": "identifier"}
     schema = schema_from(

@@ -15,7 +15,7 @@ import pytest
 from tests.release.small_releases import NamedKeys, content, killed_at_random, known_key
 
 from deniable.errors import DeniableError
-from deniable.plans import Plan, make_plan
+from deniable.plans import ColumnsPlan, make_plan
 from deniable.release import Ledger
 from deniable.release.planned import protect
 from deniable.schema import schema_from
@@ -65,7 +65,7 @@ def written(table: pd.DataFrame, kind: str, folder: Path) -> Path:
     return file
 
 
-def plan_of(kind: str) -> Plan:
+def plan_of(kind: str) -> ColumnsPlan:
     missing = {"values": ["", TEXT_ALONE], "policy": "category"}
     age: dict[str, Any] = {"name": "age", "kind": "numeric", "bounds": [0, 40], "step": 2}
     schema = schema_from(

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from deniable.channels import KeepOrReplace, SubsetSelection
-from deniable.plans import Plan
+from deniable.plans import ColumnsPlan
 from deniable.randomized_response import Protocol
 from deniable.release import ReleaseKey
 from deniable.release.planned.design import designed, protected
@@ -21,7 +21,7 @@ NUMBER = 1000
 SIZES = {"a": 2, "b": 5, "c": 7}
 
 
-def plan_of(order: str) -> Plan:
+def plan_of(order: str) -> ColumnsPlan:
     columns = [
         {"name": name, "kind": "categorical", "categories": [f"{name}{u}" for u in range(size)]}
         for name, size in SIZES.items()
@@ -32,7 +32,7 @@ def plan_of(order: str) -> Plan:
     )
     channels = (KeepOrReplace.of_epsilon(10, 1.0), SubsetSelection.of_epsilon(7, 0.5))
     protocol = Protocol(schema.domain(), (("a", "b"), ("c",)), channels)
-    return Plan(schema, protocol, 1.5, ("", ""), order=order)  # type: ignore[arg-type]
+    return ColumnsPlan(schema, protocol, 1.5, ("", ""), order=order)  # type: ignore[arg-type]
 
 
 def drawn(folder: Path, order: str, group: int, rows: int) -> tuple[pa.Table, object, list[bytes]]:

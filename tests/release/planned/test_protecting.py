@@ -13,7 +13,7 @@ from deniable.analysis import Released
 from deniable.channels import KeepOrReplace, SquareWave, SubsetSelection
 from deniable.cli import main
 from deniable.errors import DeniableError
-from deniable.plans import Plan, make_plan, write_plan
+from deniable.plans import ColumnsPlan, make_plan, write_plan
 from deniable.randomized_response import Protocol
 from deniable.release import Ledger
 from deniable.release.planned import protect
@@ -45,7 +45,7 @@ def file_of(folder: Path, seed: int = 1) -> Path:
     return folder / f"people{seed}.parquet"
 
 
-def plan_of(order: Any = "permuted", accept: tuple[str, ...] = ()) -> Plan:
+def plan_of(order: Any = "permuted", accept: tuple[str, ...] = ()) -> ColumnsPlan:
     schema = schema_from(
         {"format": "deniable-schema", "version": 1, "population": "people"}
         | {"file": {"kind": "parquet"}, "columns": COLUMNS}
@@ -56,7 +56,7 @@ def plan_of(order: Any = "permuted", accept: tuple[str, ...] = ()) -> Plan:
         SquareWave.of_epsilon(21, 1.0),
     )
     protocol = Protocol(schema.domain(), (("sex",), ("region",), ("age",)), channels)
-    return Plan(schema, protocol, 2.6, ("", "", ""), order=order, accept=accept)
+    return ColumnsPlan(schema, protocol, 2.6, ("", "", ""), order=order, accept=accept)
 
 
 @pytest.mark.parametrize("order", ["permuted", "as_in_file"])
@@ -148,7 +148,7 @@ def test_the_same_records_are_seen_to_be_so_in_another_format(tmp_path: Path) ->
     file, ledger = file_of(tmp_path), Ledger(tmp_path / "ledger")
     protect(file, plan_of(), tmp_path / "first")
     other = schema_from(plan_of().schema.to_json() | {"population": "others"})
-    plan = Plan(other, plan_of().protocol, 2.6, ("", "", ""))
+    plan = ColumnsPlan(other, plan_of().protocol, 2.6, ("", "", ""))
     with pytest.warns(UserWarning, match="about 100 % of the records were in release 'first'"):
         protect(pq.read_table(file), plan, tmp_path / "second")
     assert ledger.populations() == ("others", "people")

@@ -9,6 +9,7 @@ import pandas as pd
 
 from deniable.channels import refuse_bad_budget
 from deniable.errors import DeniableError
+from deniable.plans import refuse_unaccepted, schema_risks
 from deniable.records import Microdata
 from deniable.release.collection import (
     ROUNDING,
@@ -17,7 +18,6 @@ from deniable.release.collection import (
     collect_answers,
     rule_of,
 )
-from deniable.release.in_memory.strata import passing
 from deniable.rrba import floor_epsilon, guaranteed_epsilon, keep_for_view, make_views
 from deniable.sampling import KeyedDraws
 from deniable.schema import RecordsFile, Schema
@@ -43,7 +43,7 @@ class CollectionPlan:
     block : int, at least 1
         Clients that are sent the same table.
     accept : sequence of str
-        Names of findings; see `deniable.plans.FINDINGS`.
+        Names of findings; see `deniable.plans.RISKS`.
 
     Raises
     ------
@@ -71,7 +71,8 @@ class CollectionPlan:
         refuse_bad_budget(self.asked)
         if self.block < 1:
             raise DeniableError(f"blocks of {self.block} clients; give at least 1")
-        passing(self.schema, "no data", self.accept)
+        risks = schema_risks(self.schema, "no data", self.accept)
+        refuse_unaccepted(risks, self.accept, self.schema)
         self.design  # noqa: B018 - refuses what is out of range
 
     @property
@@ -111,7 +112,7 @@ class CollectionPlan:
     @property
     def not_covered(self) -> tuple[str, ...]:
         """What no epsilon counts, in sentences."""
-        return passing(self.schema, "no data", self.accept).not_covered
+        return tuple(schema_risks(self.schema, "no data", self.accept).values())
 
     @property
     def passed(self) -> tuple[str, ...]:

@@ -8,16 +8,13 @@ import pyarrow as pa
 
 from deniable.errors import DeniableError, shown
 from deniable.plans import Plan
-from deniable.records import Microdata
 from deniable.release.in_memory.collection import CollectionPlan
 from deniable.release.in_memory.masking import MaskingPlan
-from deniable.release.in_memory.strata import StratifiedPlan
-from deniable.release.planned import Reports
 from deniable.sampling import KEY_BYTES, Chance, KeyedDraws, SystemSource, refuse_no_source
 from deniable.schema import RecordsFile
 
-AnyPlan: TypeAlias = Plan | StratifiedPlan | CollectionPlan | MaskingPlan
-"""What all mechanisms have in common: ``asked``, the exact ``epsilon``, the ``unit`` that this is
+AnyPlan: TypeAlias = Plan | CollectionPlan | MaskingPlan
+"""What all mechanisms have in common: the exact ``epsilon``, the ``unit`` that this is
 of, and what is ``not_covered``; `randomize` takes it, and `deniable.Released` with the reports."""
 
 
@@ -31,8 +28,8 @@ def randomize(records: Any, plan: AnyPlan, chance: Chance | None = None) -> pd.D
     ----------
     records : path or table
         What the plan's schema describes; of masking a DataFrame, of which its columns are taken.
-    plan : Plan, StratifiedPlan, CollectionPlan or MaskingPlan
-        By `make_plan`, of any protocol by `plan_of`, or made by its class.
+    plan : Plan, CollectionPlan or MaskingPlan
+        By `make_plan`, of any protocol by `plan_from_protocol`, or made by its class.
     chance : Generator, SystemSource or KeyedDraws, optional
         By default that of the operating system, which nobody can draw again.
 
@@ -57,20 +54,10 @@ def randomize(records: Any, plan: AnyPlan, chance: Chance | None = None) -> pd.D
         return plan.randomize(records, _keyed(source))
     if isinstance(plan, CollectionPlan):
         return plan.randomize(RecordsFile.open(records, plan.schema, passed=()), _keyed(source))
-    if not isinstance(plan, Plan | StratifiedPlan):
+    if not isinstance(plan, Plan):
         raise DeniableError(f"{shown(plan)} is no plan; make one by deniable.make_plan")
-    domain, drawn = plan.protocol.domain, []
-    as_written = plan if isinstance(plan, Plan) else plan.as_they_are
-    reports = Reports(as_written, as_text=plan.schema.file.kind == "csv")
-    for portion in RecordsFile.open(records, plan.schema, passed=plan.passed).portions():
-        true = Microdata(domain, tuple(portion.codes[name] for name in domain.names))
-        numbers = range(portion.first, portion.first + len(portion))
-        if isinstance(plan, Plan):
-            own = plan.protocol.randomize(true, source, numbers)
-        else:
-            own = plan.protocol.randomize(true, source, np.asarray(numbers)).reports
-        drawn.append(pa.table(reports.arrays(own, portion.passed), names=reports.names))
-    made: pd.DataFrame = pa.concat_tables(drawn).to_pandas()
+    batches = RecordsFile.open(records, plan.schema, passed=plan.passed).portions()
+    made: pd.DataFrame = pa.concat_tables(plan.randomize(batches, source)).to_pandas()
     return made
 
 

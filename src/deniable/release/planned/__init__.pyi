@@ -5,4 +5,3 @@ from .protecting import (
 )
 from .records import OwnRecords as OwnRecords
 from .risk import RECORDS as RECORDS
-from .writing import Reports as Reports

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from deniable.files import write_table
-from deniable.plans import UNIT, Plan
+from deniable.plans import UNIT, ColumnsPlan, plan_from_json, plan_to_json
 from deniable.records import Microdata
 from deniable.release import (
     CONVENTION,
@@ -25,7 +25,7 @@ from deniable.release.asked import audit_asked
 from deniable.release.planned.ordering import Drawn, in_order_of_key
 from deniable.release.planned.records import OwnRecords
 from deniable.release.planned.risk import Risk
-from deniable.release.planned.writing import Reports, written_in_portions
+from deniable.release.planned.writing import written_in_portions
 from deniable.sampling import KeyedDraws
 
 REPORTS = (
@@ -43,7 +43,7 @@ def designed(release: PlannedRelease, data: OwnRecords, key: ReleaseKey) -> dict
     plan = release.own
     privacy = {
         "unit": UNIT,
-        "asked_epsilon": plan.asked,
+        "asked_epsilon": plan.target,
         "epsilon": plan.epsilon,
         "epsilon_by_changed_attribute": plan.protocol.epsilon_by_changed_attribute(),
         "not_counted": "; ".join(plan.not_covered) or NOTHING,
@@ -52,12 +52,14 @@ def designed(release: PlannedRelease, data: OwnRecords, key: ReleaseKey) -> dict
     if plan.protocol.report_domain != plan.protocol.domain:
         said["reports"] = REPORTS
     texts = spreadsheets(texts_of(plan.protocol.domain))
-    return {"release": described(release, "own") | said | texts, "plan": plan.to_json()}
+    return {"release": described(release, "own") | said | texts, "plan": plan_to_json(plan)}
 
 
 def audited(made: Mapping[str, Any]) -> pd.DataFrame:
     """Return the audit of a release by the ``release`` and the ``plan`` that it `made`."""
-    said = made["release"] | made["plan"]["protocol"]
+    plan = plan_from_json(made["plan"])
+    assert isinstance(plan, ColumnsPlan)
+    said = made["release"] | plan.protocol.to_json()
     parameters = made["release"]["parameters"] | {"channel": "by plan"}
     return audit_asked(said | {"parameters": parameters}).assign(data_source="own")
 
@@ -88,8 +90,8 @@ def _write_table(make: Callable[[], pd.DataFrame], path: Path) -> None:
     write_table(path, make())
 
 
-def _write(plan: Plan, data: OwnRecords, draws: KeyedDraws, risk: Risk, path: Path) -> None:
-    reports = Reports(plan, as_text=plan.schema.file.kind == "csv")
+def _write(plan: ColumnsPlan, data: OwnRecords, draws: KeyedDraws, risk: Risk, path: Path) -> None:
+    reports = plan.layout
     drawn = _drawn(plan, data, draws, risk)
     with written_in_portions(path, plan.schema.file, reports.names, data.file.form) as writer:
         if plan.order == "permuted":
@@ -107,7 +109,7 @@ def _write(plan: Plan, data: OwnRecords, draws: KeyedDraws, risk: Risk, path: Pa
                 writer.write(reports.arrays(own, passed))
 
 
-def _drawn(plan: Plan, data: OwnRecords, draws: KeyedDraws, risk: Risk) -> Drawn:
+def _drawn(plan: ColumnsPlan, data: OwnRecords, draws: KeyedDraws, risk: Risk) -> Drawn:
     """Yield the reports of each portion, and what goes out as it is."""
     domain = plan.protocol.domain
     for portion in data.portions():

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from deniable.errors import DeniableError, shown
-from deniable.plans import Plan
+from deniable.plans import ColumnsPlan, plan_to_json
 from deniable.release import (
     PUBLIC,
     KeyPlace,
@@ -26,7 +26,7 @@ LEDGER = "ledger"
 
 def protect(
     source: Any,
-    plan: Plan,
+    plan: ColumnsPlan,
     folder: Path | str,
     *,
     name: str | None = None,
@@ -44,7 +44,7 @@ def protect(
     ----------
     source : path or table
         The file that the plan's schema describes, or the same as a pandas, Polars or Arrow table.
-    plan : Plan
+    plan : ColumnsPlan
     folder : path
         Of the release.
     name : str, optional
@@ -106,7 +106,7 @@ def own_records(release: PlannedRelease, ledger: Ledger | None) -> OwnRecords:
 
 
 def planned_release(
-    plan: Plan, name: str, keys: Sequence[str] = (), consent: str | None = None
+    plan: ColumnsPlan, name: str, keys: Sequence[str] = (), consent: str | None = None
 ) -> PlannedRelease:
     """Return a release by a `plan` as the settings that it is made from.
 
@@ -132,11 +132,11 @@ def planned_release(
     return PlannedRelease(
         name=name,
         mechanism="plan",
-        plan=plan.to_json(),
+        plan=plan_to_json(plan),
         rehearsal=False,
         population=plan.schema.population,
         consent=consent,
-        accept=list(plan.findings),
+        accept=list(plan.risks),
         order=plan.order,
         keys=list(keys),
     )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
 from deniable.errors import DeniableError
-from deniable.plans import Plan
+from deniable.plans import ColumnsPlan
 from deniable.release.overlap import RecordDigests
 from deniable.release.planned.digests import Content, LedgerDigests
 from deniable.schema import Portion, RecordsFile
@@ -26,13 +26,13 @@ class OwnRecords:
     Parameters
     ----------
     file : RecordsFile
-    plan : Plan
+    plan : ColumnsPlan
     ledger_key : bytes
     progress : callable, optional
     """
 
     def __init__(
-        self, file: RecordsFile, plan: Plan, ledger_key: bytes, progress: Progress = silent
+        self, file: RecordsFile, plan: ColumnsPlan, ledger_key: bytes, progress: Progress = silent
     ) -> None:
         self.file, self.plan = file, plan
         self._ledger_key, self.progress = ledger_key, progress

@@ -25,7 +25,7 @@ import pyarrow as pa
 from deniable.arrays import Codes, Counts, Floats
 from deniable.channels import Channel
 from deniable.errors import DeniableError
-from deniable.plans import Plan
+from deniable.plans import ColumnsPlan
 from deniable.randomized_response import Protocol, reports_categories
 from deniable.records import Microdata
 from deniable.release.planned.values import Values
@@ -43,7 +43,7 @@ class Risk:
 
     Parameters
     ----------
-    plan : Plan
+    plan : ColumnsPlan
     keys : sequence of str
         Columns that an intruder is taken to know.
 
@@ -58,7 +58,7 @@ class Risk:
         If keys are no randomized columns, have too many cells, or are parts of a cluster.
     """
 
-    def __init__(self, plan: Plan, keys: Sequence[str]) -> None:
+    def __init__(self, plan: ColumnsPlan, keys: Sequence[str]) -> None:
         self._protocol, self._keys = plan.protocol, tuple(keys)
         self._true = {name: np.zeros(size, dtype=np.int64) for name, size in self._sizes().items()}
         self._same = dict.fromkeys(self._true, 0)

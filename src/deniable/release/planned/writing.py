@@ -1,71 +1,18 @@
 """The protected file: portions of reports, in the format, order and types of the true file."""
 
 import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from deniable.plans import Plan, reported_columns
-from deniable.records import Microdata
 from deniable.release.planned.csv_file import CsvFile
 from deniable.schema import CsvForm, FileFormat, plain_type
 
 GROUP = 1 << 18  # records of a row group of Parquet, of a batch of Arrow
-
-
-class Reports:
-    """Reports by their codes as columns of a file.
-
-    Parameters
-    ----------
-    plan : Plan
-    as_text : bool
-        As a CSV file has them; else as values of the columns' own types.
-    """
-
-    def __init__(self, plan: Plan, as_text: bool) -> None:
-        self._columns = {}
-        for each in reported_columns(plan):
-            texts = pa.array(each.texts, pa.string())
-            self._columns[each.name] = texts if as_text else each.values
-        self._as_text = as_text
-        self._passed = plan.passed
-        self.names = [
-            name
-            for column in plan.schema.columns
-            for name in ([column.name] if column.name in self._passed else self._of(column.name))
-        ]
-
-    def _of(self, column: str) -> list[str]:
-        """Return what stands where a column of the true file stood."""
-        if column in self._columns:
-            return [column]
-        return [name for name in self._columns if name.split(" x ")[0] == column]
-
-    def arrays(self, reports: Microdata, passed: Mapping[str, pa.Array]) -> list[pa.Array]:
-        """Return the columns of a portion: `reports`, and what is `passed` on, as it is."""
-        return [
-            self._array(passed[name])
-            if name in passed
-            else self._coded(self._columns[name], reports.column(name))
-            for name in self.names
-        ]
-
-    def _array(self, passed: pa.Array) -> pa.Array:
-        if self._as_text:
-            return passed.cast(pa.string())
-        # Below a null may lie the value that it hides: what is taken has none there.
-        return passed.take(pa.array(np.arange(len(passed))))
-
-    def _coded(self, values: pa.Array, codes: Any) -> pa.Array:
-        if not pa.types.is_string(values.type) or values.null_count:
-            return values.take(pa.array(codes))
-        return pa.DictionaryArray.from_arrays(pa.array(codes), values)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deniable.plans import make_plan, reported_columns
+from deniable.plans import make_plan
 from deniable.schema import schema_from
 
 
@@ -15,7 +15,7 @@ def test_a_missing_value_is_told_from_each_number(mechanism: str, decimal: str, 
     column["missing"] = {"values": [code], "policy": "category"}
     about = {"format": "deniable-schema", "version": 1, "population": "survey"}
     schema = schema_from(about | {"file": {"kind": "csv"}, "columns": [column]})
-    (reported,) = reported_columns(make_plan(schema, 2.0, mechanism=mechanism))
+    (reported,) = make_plan(schema, 2.0, mechanism=mechanism).layout.columns
     assert len(set(reported.texts)) == len(reported.texts)
     numbers = {text for text in reported.texts[:-1] if text.replace(decimal, ".", 1)}
     assert len(numbers) == len(reported.texts) - 1

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from deniable.analysis.tables import MOST_ENTRIES, Side, Stratum, Table
+from deniable.responses.tables import MOST_ENTRIES, Side, Stratum, Table
 from deniable.arrays import Flags
 from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import DeniableError, SingularChannelError

@@ -1,43 +1,43 @@
-"""PRAM within strata as a plan: of a public epsilon or retention, or any protocol that is given."""
+"""Plans that randomize columns within strata; the stratum columns are released unchanged."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 
-from deniable.channels import KeepOrReplace
 from deniable.errors import DeniableError, refuse_unknown
-from deniable.plans import Origin, Plan
+from deniable.plans.auditing import Claims, audit_protocols
+from deniable.plans.categorical import UNIT, CategoricalPlan
+from deniable.plans.columns import clusters_from_json, clusters_to_json
+from deniable.plans.fields import fields_from_json
 from deniable.pram import StratifiedProtocol, Stratum, channel_of_retention, label
 from deniable.randomized_response import Protocol
 from deniable.randomized_response.budgets import protocol_of_epsilon
-from deniable.records import Domain
+from deniable.records import Domain, Microdata
+from deniable.responses import ProtectedFormat, StrataResponses, category_columns
+from deniable.sampling import Chance, Numbers
 from deniable.schema import Schema
 
-MOST_STRATA = 4096
+MAX_STRATA = 4096
 OfEach = float | Mapping[Stratum, float]
 """A number for all strata, or one for each, by its categories in the order of the columns."""
 
 
 @dataclass(frozen=True, eq=False)
-class StratifiedPlan:
-    """What is done to each column of records within strata, whose columns go out as they are.
+class StrataPlan(CategoricalPlan[StratifiedProtocol]):
+    """The channels of columns within strata; the stratum columns are released unchanged.
 
-    Parameters
-    ----------
-    schema : Schema
-    protocol : StratifiedProtocol
-        Of the schema's randomized columns.
-    chosen_from, accept
-        As in `Plan`: matrices that were made from the records are chosen by the data.
+    Parameters are those of `deniable.plans.categorical.CategoricalPlan`.
 
     Raises
     ------
     DeniableError
-        If the protocol is of other columns, or something is so that is not accepted.
+        Also if a channel reports other values than categories.
 
     Examples
     --------
@@ -45,21 +45,16 @@ class StratifiedPlan:
     >>> columns = [{"name": n, "kind": "categorical", "categories": ["x", "y"]} for n in "abc"]
     >>> about = {"format": "deniable-schema", "population": "all", "file": {"kind": "arrow"}}
     >>> schema = schema_from(about | {"columns": columns})
-    >>> StratifiedPlan.of_epsilon(schema, ["a"], {("x",): 1.0, ("y",): 2.0}).epsilon
+    >>> StrataPlan.of_epsilon(schema, ["a"], {("x",): 1.0, ("y",): 2.0}).epsilon
     2.0
     """
 
-    schema: Schema
-    protocol: StratifiedProtocol
-    chosen_from: Origin = "no data"
-    accept: Sequence[str] = ()
+    kind: ClassVar[str] = "strata"
 
     def __post_init__(self) -> None:
-        if self.protocol.domain != self.schema.domain():
-            raise DeniableError("the plan's matrices are of other columns than its schema has")
+        super().__post_init__()
         for each in self.protocol.protocols.values():
             each.refuse_other_reports()
-        self.as_they_are  # noqa: B018 - refuses what is not accepted
 
     @classmethod
     def of_epsilon(
@@ -69,20 +64,20 @@ class StratifiedPlan:
         epsilon: OfEach,
         joint: Sequence[Sequence[str]] = (),
         accept: Sequence[str] = (),
-    ) -> "StratifiedPlan":
-        """Return the plan that spends an epsilon in each stratum, an equal share on each block.
+    ) -> "StrataPlan":
+        """Return the plan of an epsilon in each stratum, with an equal share for each block.
 
         Parameters
         ----------
         schema : Schema
         strata : sequence of str
-            Columns that go out as they are.
+            Columns that are released unchanged.
         epsilon : float, or mapping of tuple of str to float, above 0
             Of all randomized columns together, in all strata or in each.
         joint : sequence of sequences of str, optional
             Columns that share a matrix; each of the others has its own.
         accept : sequence of str, optional
-            Names of findings; see `deniable.plans.FINDINGS`.
+            Names of accepted risks; see `deniable.plans.RISKS`.
 
         Raises
         ------
@@ -103,8 +98,8 @@ class StratifiedPlan:
         retention: OfEach,
         joint: Sequence[Sequence[str]] = (),
         accept: Sequence[str] = (),
-    ) -> "StratifiedPlan":
-        """Return the plan by which every category stays with a probability, in each block.
+    ) -> "StrataPlan":
+        """Return the plan that retains every category with a probability, in each block.
 
         Parameters
         ----------
@@ -135,19 +130,19 @@ class StratifiedPlan:
         joint: Sequence[Sequence[str]],
         accept: tuple[str, ...],
         within: Callable[[Domain, tuple[tuple[str, ...], ...], float], Protocol],
-    ) -> "StratifiedPlan":
+    ) -> "StrataPlan":
         domain = schema.domain()
         for name in (*strata, *(name for block in joint for name in block)):
             refuse_unknown("column", name, domain.names)
-        if (number := domain.project(strata).size if strata else 1) > MOST_STRATA:
+        if (number := domain.project(strata).size if strata else 1) > MAX_STRATA:
             raise DeniableError(
-                f"{', '.join(strata)} make {number:,} strata, over {MOST_STRATA:,}; name fewer"
+                f"{', '.join(strata)} make {number:,} strata, over {MAX_STRATA:,}; name fewer"
             )
         rest = [name for name in domain.names if name not in strata]
         if not rest:
             raise DeniableError(
-                f"all columns ({', '.join(strata)}) are strata, which go out as they are; leave "
-                "one to randomize"
+                f"all columns ({', '.join(strata)}) are strata, which are released unchanged; "
+                "leave one to randomize"
             )
         own = {name: tuple(block) for block in joint for name in block}
         blocks = tuple(dict.fromkeys(own.get(name, (name,)) for name in rest))
@@ -168,48 +163,73 @@ class StratifiedPlan:
                 where = f"the stratum {label(stratum)}: " if stratum else ""
                 raise DeniableError(f"{where}{error}") from None
         protocol = StratifiedProtocol(domain, strata, protocols)
-        return cls(schema, protocol, accept=accept)
-
-    @property
-    def epsilon(self) -> float:
-        """Exact epsilon of `unit`, rounded up: that of the worst stratum."""
-        return self.protocol.epsilon
+        why = ("stated",) * len(blocks)
+        return cls(schema, protocol, protocol.epsilon, why, accept=accept)
 
     @property
     def unit(self) -> str:
-        """What `epsilon` is of."""
-        but = f" who stays in a stratum of {' and '.join(self.protocol.strata)}"
-        return f"the whole record of one respondent{but if self.protocol.strata else ''}"
+        strata = self.protocol.strata
+        return f"{UNIT} who stays in a stratum of {' and '.join(strata)}" if strata else UNIT
+
+    @property
+    def blocks(self) -> tuple[tuple[str, ...], ...]:
+        return self.protocol.blocks
+
+    @property
+    def invariant(self) -> bool:
+        return self.protocol.invariant
 
     @property
     def not_covered(self) -> tuple[str, ...]:
-        """What no epsilon counts, in sentences."""
-        shown = tuple(
-            f"{name} goes out as it is: another value shows for certain"
+        released = (
+            f"{name} is released unchanged: another value shows for certain"
             for name in self.protocol.strata
         )
-        return self.as_they_are.not_covered + shown
+        return (*super().not_covered, *released)
 
-    @property
-    def passed(self) -> tuple[str, ...]:
-        """Names of the identifiers and weights that go out as they are."""
-        return self.as_they_are.passed
+    def epsilon_by_changed_attribute(self) -> dict[str, float]:
+        found = self.protocol.epsilon_by_changed_attribute()
+        return {name: found.get(name, math.inf) for name in self.protocol.domain.names}
 
     @cached_property
-    def as_they_are(self) -> Plan:
-        """How its reports are written and read: columns of the schema's own categories."""
-        return passing(self.schema, self.chosen_from, self.accept)
+    def layout(self) -> ProtectedFormat:
+        return ProtectedFormat(self.schema, category_columns(self.schema), self.passed)
 
+    def draw(self, true: Microdata, source: Chance, records: Numbers) -> Microdata:
+        return self.protocol.randomize(true, source, np.asarray(records)).reports
 
-def passing(schema: Schema, chosen_from: Origin, accept: Sequence[str]) -> Plan:
-    """Return the plan that changes nothing: what a file by a `schema` looks like as it is.
+    def responses(self, source: Any) -> StrataResponses:
+        return StrataResponses(source, self.layout, self.protocol)
 
-    Of infinite epsilon. Raises `DeniableError` if something about the schema, or that channels were
-    `chosen_from` the data, is not in `accept`.
-    """
-    domain = schema.domain()
-    channels = tuple(KeepOrReplace(1.0, np.zeros(each.size)) for each in domain)
-    clusters = tuple((name,) for name in domain.names)
-    protocol = Protocol(domain, clusters, channels)
-    why = ("as they are",) * len(clusters)
-    return Plan(schema, protocol, math.inf, why, chosen_from, tuple(accept))
+    def audit(self) -> pd.DataFrame:
+        by_attribute = self.protocol.epsilon_by_changed_attribute()
+        claims = Claims(self.target, self.epsilon, by_attribute, self.protocol.strata)
+        return audit_protocols(self.protocol.protocols, claims)
+
+    def to_json(self) -> dict[str, Any]:
+        protocol = self.protocol
+        return {
+            "columns": list(protocol.strata),
+            "invariant": protocol.invariant,
+            "strata": [
+                {
+                    "stratum": list(stratum),
+                    "clusters": clusters_to_json(own, self.why),
+                }
+                for stratum, own in protocol.protocols.items()
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "StrataPlan":
+        fields, own = fields_from_json(values), values[cls.kind]
+        domain, strata = fields["schema"].domain(), tuple(own["columns"])
+        randomized = domain.project([name for name in domain.names if name not in strata])
+        rebuilt = {
+            tuple(each["stratum"]): clusters_from_json(each["clusters"], randomized)
+            for each in own["strata"]
+        }
+        protocols = {stratum: protocol for stratum, (protocol, _) in rebuilt.items()}
+        protocol = StratifiedProtocol(domain, strata, protocols, own["invariant"])
+        why = next((reasons for _, reasons in rebuilt.values()), ())
+        return cls(protocol=protocol, why=why, **fields)

@@ -1,0 +1,160 @@
+"""The audit of plans: stated epsilons against epsilons that are computed independently."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import pandas as pd
+
+from deniable.channels import Channel, product_of_ratios
+from deniable.pram import Stratum, label
+from deniable.privacy import (
+    FLOAT_TOLERANCE,
+    cells_by_others,
+    column_epsilon,
+    epsilon_of_ratio,
+    largest_ratio,
+    whole_weights,
+)
+from deniable.randomized_response import Protocol
+
+LARGEST_BY_ENTRY = 2**16
+"""Entries of a matrix up to which each ratio is computed in fractions; that takes seconds."""
+LARGEST_DENSE = 1 << 24
+"""Entries of a matrix up to which its floats are audited too."""
+EVERY_ENTRY, CLOSED_FORM = "every entry", "closed form of the channel"
+RECORD, TARGET = "record", "record, target"
+AUDIT_COLUMNS = (
+    "unit",
+    "of",
+    "claimed_epsilon",
+    "exact_epsilon",
+    "shipped_epsilon",
+    "kind",
+    "shown_by",
+    "holds",
+)
+
+
+@dataclass(frozen=True)
+class Claims:
+    """The stated epsilons of a plan.
+
+    Attributes
+    ----------
+    target : float
+        The requested epsilon of a record.
+    record : float
+    by_attribute : mapping of str to float
+        By the column that changes alone.
+    released : sequence of str
+        Columns that are released unchanged: no finite epsilon holds for them.
+    """
+
+    target: float
+    record: float
+    by_attribute: Mapping[str, float]
+    released: Sequence[str] = ()
+
+
+def audit_row(
+    unit: str, of: str, claimed: float, exact: float, shipped: float, shown_by: str
+) -> dict[str, object]:
+    """Return a row of an audit, in the columns `AUDIT_COLUMNS`.
+
+    The claim holds if the exact epsilon is not above it; the shipped epsilon, of floats, may be
+    above it by rounding.
+    """
+    slack = claimed * (1 + FLOAT_TOLERANCE) + FLOAT_TOLERANCE
+    holds = exact <= claimed and shipped <= slack
+    values = (unit, of, claimed, exact, shipped, "exact", shown_by, holds)
+    return dict(zip(AUDIT_COLUMNS, values, strict=True))
+
+
+def audit_protocols(protocols: Mapping[Stratum, Protocol], claims: Claims) -> pd.DataFrame:
+    """Audit the epsilons of a plan whose strata have these `protocols`.
+
+    Ratios of probabilities are taken over all entries of a channel's columns, in fractions, without
+    the channel's own epsilon; for a matrix of over 65,536 entries by the closed form of its kind.
+    Independent randomized values compose exactly: ratios are multiplied, and the logarithm is
+    rounded up once.
+
+    Parameters
+    ----------
+    protocols : mapping of stratum to Protocol
+        All with the same clusters; without strata the only key is ().
+    claims : Claims
+
+    Returns
+    -------
+    DataFrame
+        One row per claim, in the columns `AUDIT_COLUMNS`. ``unit`` is "block", "attribute" (a
+        change of one column), "record" or "record, target" (the requested epsilon).
+    """
+    rows: list[dict[str, object]] = []
+    worst: dict[str | None, _Ratios] = {}
+    for stratum, protocol in protocols.items():
+        found: dict[str | None, _Ratios] = {}
+        for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True):
+            shape = protocol.domain.project(cluster).shape
+            of = " x ".join(cluster) + (f" in {label(stratum)}" if stratum else "")
+            for changed, own in _ratios(cluster, channel, shape):
+                if changed is None:
+                    rows.append(own.row("block", of, channel.epsilon))
+                found[changed] = found[changed].composed(own) if changed in found else own
+        for changed, own in found.items():
+            worst[changed] = max(worst.get(changed, own), own, key=lambda each: each.exact)
+    rows += [
+        worst[name].row("attribute", name, claims.by_attribute[name])
+        for name in claims.by_attribute
+        if name in worst
+    ]
+    rows += [
+        audit_row("attribute", name, math.inf, math.inf, math.inf, "released unchanged")
+        for name in claims.released
+    ]
+    rows.append(worst[None].row(RECORD, "all attributes", claims.record))
+    rows.append(worst[None].row(TARGET, "all attributes", claims.target))
+    return pd.DataFrame(rows, columns=list(AUDIT_COLUMNS))
+
+
+@dataclass(frozen=True)
+class _Ratios:
+    """The largest ratio of probabilities, exactly and by floats."""
+
+    ratio: Fraction | None
+    shipped: float
+    shown_by: str
+
+    @property
+    def exact(self) -> float:
+        return epsilon_of_ratio(self.ratio)
+
+    def composed(self, other: "_Ratios") -> "_Ratios":
+        ways = dict.fromkeys([*self.shown_by.split(" and "), *other.shown_by.split(" and ")])
+        ratio = product_of_ratios([self.ratio, other.ratio])
+        return _Ratios(ratio, self.shipped + other.shipped, " and ".join(ways))
+
+    def row(self, unit: str, of: str, claimed: float) -> dict[str, object]:
+        return audit_row(unit, of, claimed, self.exact, self.shipped, self.shown_by)
+
+
+def _ratios(
+    cluster: tuple[str, ...], channel: Channel, shape: tuple[int, ...]
+) -> Iterator[tuple[str | None, _Ratios]]:
+    """Yield the ratios of a change of all columns of a cluster (None), and of each one alone."""
+    entries = channel.size * channel.reports
+    weights = whole_weights(channel) if entries <= LARGEST_BY_ENTRY else None
+    matrix = channel.matrix() if entries <= LARGEST_DENSE else None
+    way = EVERY_ENTRY if weights is not None else CLOSED_FORM
+    for position, changed in enumerate((None, *cluster), start=-1):
+        classes = None if changed is None else cells_by_others(shape, position)
+        if weights is not None:
+            ratio = largest_ratio(weights, classes)
+        elif changed is None:
+            ratio = channel.exact_parity
+        else:
+            ratio = channel.parity_of_attribute(shape, position)
+        shipped = epsilon_of_ratio(ratio) if matrix is None else column_epsilon(matrix, classes)
+        yield changed, _Ratios(ratio, shipped, way)

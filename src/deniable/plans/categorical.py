@@ -1,0 +1,167 @@
+"""Plans that randomize columns of categories or of numbers on a grid, record by record."""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Generic, TypeVar, get_args
+
+import numpy as np
+import pyarrow as pa
+
+from deniable import __version__
+from deniable.errors import DeniableError, refuse_unknown
+from deniable.plans.interface import Guarantee, Order, Origin, Part, Plan, Watch
+from deniable.plans.risks import refuse_unaccepted, released_columns, schema_risks
+from deniable.pram import StratifiedProtocol
+from deniable.randomized_response import Protocol
+from deniable.records import Microdata
+from deniable.responses import ProtectedFormat
+from deniable.sampling import Chance, Numbers
+from deniable.schema import Portion, Schema
+
+UNIT = "the whole record of one respondent"
+GIVEN_MATRICES = "The matrices are given; their choice by the original records is not counted."
+INVARIANT_RISK = (
+    "the matrices were computed from the original frequencies and disclose them: the frequencies "
+    "of a block in a stratum are the stationary distribution of its matrix, so they are published "
+    "with it, exactly; an intruder with all other records of the stratum can infer the last one; "
+    "no finite epsilon holds for the matrices"
+)
+OfProtocol = TypeVar("OfProtocol", Protocol, StratifiedProtocol)
+
+
+@dataclass(frozen=True, eq=False)
+class CategoricalPlan(Plan, Generic[OfProtocol]):
+    """A plan whose columns go through the channels of a protocol.
+
+    Parameters
+    ----------
+    schema : Schema
+    protocol : Protocol or StratifiedProtocol
+        Channels of the schema's randomized columns, alone or in clusters.
+    target : float
+        The requested epsilon of a record.
+    why : tuple of str
+        The reason for the channel of each cluster.
+    chosen_from : str
+        The information by which channels were chosen.
+    accept : tuple of str
+        Names of accepted risks (`deniable.plans.RISKS`).
+    order : str
+        Whether protected records have a random order or the order of the file.
+    made_by : str
+        Program and version.
+    part : Part, optional
+        The part of the respondents that answers; by default all.
+
+    Raises
+    ------
+    DeniableError
+        If the protocol has other columns than the schema, its exact epsilon is above the requested
+        one, or a risk is not accepted.
+    """
+
+    schema: Schema
+    protocol: OfProtocol
+    target: float
+    why: tuple[str, ...]
+    chosen_from: Origin = "no data"
+    accept: tuple[str, ...] = ()
+    order: Order = "permuted"
+    made_by: str = f"deniable {__version__}"
+    part: Part | None = None
+
+    def __post_init__(self) -> None:
+        refuse_unknown("origin of channels", self.chosen_from, get_args(Origin))
+        refuse_unknown("order", self.order, get_args(Order))
+        if self.protocol.domain != self.schema.domain():
+            raise DeniableError("the plan's channels are for other columns than its schema has")
+        if len(self.why) != len(self.blocks):
+            raise DeniableError("a plan gives a reason for the channel of each cluster")
+        if self.epsilon > self.target:
+            raise DeniableError(
+                f"the plan's exact epsilon is {self.epsilon!r}, above the requested {self.target!r}"
+            )
+        refuse_unaccepted(self.risks, self.accept, self.schema)
+
+    @property
+    @abstractmethod
+    def blocks(self) -> tuple[tuple[str, ...], ...]:
+        """Columns that share a channel, in the order of the protocol."""
+
+    @property
+    @abstractmethod
+    def invariant(self) -> bool:
+        """Whether the channels leave the frequencies of the original records as they are."""
+
+    @cached_property
+    def epsilon(self) -> float:
+        return self.protocol.epsilon
+
+    @property
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        by_data = self.chosen_from == "the data, by a curator"
+        return (Guarantee(self.epsilon, self.unit, (GIVEN_MATRICES,) if by_data else ()),)
+
+    @cached_property
+    def risks(self) -> Mapping[str, str]:
+        found = schema_risks(self.schema, self.chosen_from, self.accept)
+        return found | ({"chosen_by_data": INVARIANT_RISK} if self.invariant else {})
+
+    @property
+    def not_covered(self) -> tuple[str, ...]:
+        drafted = ", ".join(self.schema.drafted)
+        return tuple(
+            f"{why} ({drafted})" if name == "drafted" else why for name, why in self.risks.items()
+        )
+
+    @property
+    def passed(self) -> tuple[str, ...]:
+        return released_columns(self.schema, self.accept)
+
+    @cached_property
+    @abstractmethod
+    def layout(self) -> ProtectedFormat:
+        """The columns of the protected file."""
+
+    @abstractmethod
+    def draw(self, true: Microdata, source: Chance, records: Numbers) -> Microdata:
+        """Return the randomized values of some records.
+
+        Parameters
+        ----------
+        true : Microdata
+            The original records.
+        source : Generator, SystemSource or KeyedDraws
+        records : range or array of int
+            Their record numbers in the whole file, counted from 0.
+        """
+
+    def randomize(
+        self, batches: Iterable[Portion], source: Chance, watch: Watch | None = None
+    ) -> Iterator[pa.Table]:
+        domain = self.schema.domain()
+        for batch, records in self._answering(batches):
+            true = Microdata(domain, tuple(batch.codes[name] for name in domain.names))
+            drawn = self.draw(true, source, records)
+            passed = {name: batch.passed[name] for name in self.passed}
+            if watch is not None:
+                watch(true, drawn, passed)
+            yield self.layout.table(drawn, passed)
+
+    def _answering(self, batches: Iterable[Portion]) -> Iterator[tuple[Portion, Numbers]]:
+        """Yield the batches of the respondents that answer, with their record numbers."""
+        if self.part is None:
+            for batch in batches:
+                yield batch, range(batch.first, batch.first + len(batch))
+            return
+        held = list(batches)  # the number of records decides which of them answer
+        answering = np.zeros(sum(map(len, held)), dtype=bool)
+        answering[self.part.positions(answering.size)] = True
+        for batch in held:
+            own = answering[batch.first : batch.first + len(batch)]
+            if own.any():
+                codes = {name: each[own] for name, each in batch.codes.items()}
+                passed = {name: each.filter(pa.array(own)) for name, each in batch.passed.items()}
+                yield Portion(batch.first, codes, passed), batch.first + np.flatnonzero(own)

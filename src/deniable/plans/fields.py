@@ -1,0 +1,66 @@
+"""Fields of a plan's JSON document that all kinds of plans have."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from deniable.plans.interface import Part, Plan
+from deniable.schema import schema_from
+
+INFINITY = "infinity"
+"""The text of an infinite epsilon, which JSON numbers cannot express."""
+
+
+def epsilon_to_json(epsilon: float) -> float | str:
+    """Return an `epsilon` as a JSON value; `float` reads both forms."""
+    return epsilon if math.isfinite(epsilon) else INFINITY
+
+
+def fields_to_json(plan: Plan) -> dict[str, Any]:
+    """Return the fields that all plans have, but for format, version and kind, and the schema."""
+    by_attribute = plan.epsilon_by_changed_attribute()
+    return {
+        "made_by": plan.made_by,
+        "part": None
+        if plan.part is None
+        else {"of": plan.part.of, "take": plan.part.take, "seed": plan.part.seed},
+        "unit": plan.unit,
+        "epsilon": {
+            "target": epsilon_to_json(plan.target),
+            "record": epsilon_to_json(plan.epsilon),
+            "by_changed_attribute": {n: epsilon_to_json(e) for n, e in by_attribute.items()},
+        },
+        "guarantees": [
+            {
+                "epsilon": epsilon_to_json(each.epsilon),
+                "unit": each.unit,
+                "conditions": list(each.conditions),
+            }
+            for each in plan.guarantees
+        ],
+        "chosen_from": plan.chosen_from,
+        "accept": list(plan.accept),
+        "risks": dict(plan.risks),
+        "not_covered": list(plan.not_covered),
+        "order": plan.order,
+    }
+
+
+def fields_from_json(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that the constructors of all plans take, from a document's `values`.
+
+    Returns
+    -------
+    dict
+        ``schema``, ``target``, ``chosen_from``, ``accept``, ``order``, ``made_by``, ``part``.
+    """
+    part = values["part"]
+    return {
+        "schema": schema_from(values["schema"], "schema"),
+        "target": float(values["epsilon"]["target"]),
+        "chosen_from": values["chosen_from"],
+        "accept": tuple(values["accept"]),
+        "order": values["order"],
+        "made_by": str(values["made_by"]),
+        "part": None if part is None else Part(part["of"], part["take"], part["seed"]),
+    }

@@ -1,0 +1,96 @@
+"""Risks of plans: each one must be accepted by name, by the data owner."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from deniable.errors import DeniableError
+from deniable.plans.interface import Origin
+from deniable.records import shortened
+from deniable.schema import Schema
+
+RISKS: Mapping[str, str] = MappingProxyType(
+    {
+        "drafted": "categories or bounds were drafted from the records; no epsilon covers this",
+        "chosen_by_data": "channels or clusters were chosen by the original records; no epsilon "
+        "covers this choice",
+        "records_dropped": "records with missing values are left out, so their number is revealed",
+        "identifiers_released": "identifiers are released unchanged, so each record shows to which "
+        "respondent it belongs",
+        "weights_released": "weights are released unchanged; a rare weight can re-identify its "
+        "record",
+        "no_epsilon_for_records": "no finite epsilon holds for the records: all records of a "
+        "cluster have one value, and another value of one record changes the clusters",
+        "true_values_released": "clusters of equal values are released without noise, so their "
+        "original values are published",
+        "largest_values_shown": "the ends of the domains reveal the largest value of each column",
+    }
+)
+"""All risks that a plan can have, by name, with their reasons."""
+SCHEMA_RISKS = (
+    "drafted",
+    "chosen_by_data",
+    "records_dropped",
+    "identifiers_released",
+    "weights_released",
+)
+RELEASED_KINDS = {"identifier": "identifiers_released", "weight": "weights_released"}
+"""Kinds of columns that are released unchanged if the risk is accepted."""
+
+
+def schema_risks(schema: Schema, chosen_from: Origin, accept: Sequence[str]) -> dict[str, str]:
+    """Return the risks of a file by its schema, by name, each with its reason.
+
+    Parameters
+    ----------
+    schema : Schema
+    chosen_from : str
+        The information by which channels were chosen.
+    accept : sequence of str
+        Names of accepted risks.
+    """
+    holds = {
+        "drafted": bool(schema.drafted),
+        "chosen_by_data": chosen_from == "the data, by a curator",
+        "records_dropped": any(each.missing.policy == "drop" for each in schema.randomized),
+        "identifiers_released": "identifiers_released" in accept,
+        "weights_released": "weights_released" in accept,
+    }
+    return {name: RISKS[name] for name in SCHEMA_RISKS if holds[name]}
+
+
+def released_columns(schema: Schema, accept: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that are released unchanged, as the data owner accepted."""
+    columns = schema.columns
+    return tuple(each.name for each in columns if RELEASED_KINDS.get(each.kind, "") in accept)
+
+
+def refuse_unaccepted(risks: Mapping[str, str], accept: Sequence[str], schema: Schema) -> None:
+    """Raise `DeniableError` if a risk is not accepted, or an accepted name is not a risk.
+
+    Parameters
+    ----------
+    risks : mapping of str to str
+        Risks of a plan by name, each with its reason.
+    accept : sequence of str
+        Names of accepted risks.
+    schema : Schema
+        Columns of the file; the message names the ones that have a risk.
+    """
+    for name in accept:
+        if name not in RISKS:
+            raise DeniableError(f"accept: {name!r} is not a risk; allowed: {', '.join(RISKS)}")
+    missing = [name for name in risks if name not in accept]
+    if not missing:
+        return
+    dropped = [each.name for each in schema.randomized if each.missing.policy == "drop"]
+    remedies = {
+        "drafted": ". Declare categories and bounds without the records, and write status: "
+        f"declared; drafted columns: {shortened(', '.join(schema.drafted))}",
+        "records_dropped": f". Columns with policy drop: {shortened(', '.join(dropped))}",
+    }
+    reasons = "; ".join(f"{name} ({risks[name]})" for name in missing)
+    more = "".join(remedies.get(name, "") for name in missing)
+    raise DeniableError(
+        f"{reasons}{more}. Change the schema or the mechanism, or accept as the data owner: "
+        f"--accept {' '.join(missing)}"
+    )

@@ -1,0 +1,27 @@
+from .base import (
+    Counted as Counted,
+    Portion as Portion,
+    Responses as Responses,
+)
+from .columns import (
+    ProtectedFormat as ProtectedFormat,
+    ResponseColumn as ResponseColumn,
+    category_columns as category_columns,
+    holds_wider_points as holds_wider_points,
+    response_columns as response_columns,
+)
+from .protected import (
+    ColumnResponses as ColumnResponses,
+    ProtectedRecords as ProtectedRecords,
+    StrataResponses as StrataResponses,
+    protected_file as protected_file,
+)
+from .strata import table_within_strata as table_within_strata
+from .tables import (
+    MOST_CELLS as MOST_CELLS,
+    MOST_ENTRIES as MOST_ENTRIES,
+    Side as Side,
+    Stratum as Stratum,
+    Table as Table,
+    cells_of as cells_of,
+)

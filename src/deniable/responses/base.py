@@ -1,0 +1,115 @@
+"""The interface of all responses: protected records as the estimators read them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from deniable.arrays import Codes, Counts, Floats
+from deniable.errors import DeniableError
+from deniable.estimation import WeightedCounts
+from deniable.records import Domain
+from deniable.responses.tables import Table
+
+
+@dataclass(frozen=True)
+class Portion:
+    """A batch of protected records.
+
+    Attributes
+    ----------
+    codes : dict of str to array, shape (records,)
+        Codes of the randomized values, by column.
+    weights : array, shape (records,), or None
+    """
+
+    codes: dict[str, Codes]
+    weights: Floats | None
+
+    def joint(self, reports: Domain) -> Codes:
+        """Return the codes of the joint cells of some columns, `reports`."""
+        if len(reports) == 1:
+            return self.codes[reports.names[0]]
+        columns = tuple(self.codes[name].astype(np.intp) for name in reports.names)
+        return np.ravel_multi_index(columns, reports.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """Counts of randomized values: each record counts as one, or by its weight.
+
+    Attributes
+    ----------
+    tally : array, shape (reports,)
+        Numbers of records; records of weight 0 are left out.
+    weighted : WeightedCounts, of one stratum, or None
+    """
+
+    tally: Counts
+    weighted: WeightedCounts | None = None
+
+    @cached_property
+    def counts(self) -> Counts | Floats:
+        """With weights, the counts of the equivalent number of records of equal weight."""
+        return self.tally if self.weighted is None else self.weighted.effective
+
+    @cached_property
+    def records(self) -> int:
+        """Number of records that count."""
+        return int(self.tally.sum())
+
+    @property
+    def proportions(self) -> Floats:
+        """The weighted proportions of the randomized values."""
+        return np.asarray(self.counts / self.counts.sum())
+
+    def part(self, at: slice) -> "Counted":
+        """Return the counts of some of the randomized values, at the positions `at`."""
+        if self.weighted is None:
+            return Counted(self.tally[at])
+        records = np.array([self.tally[at].sum()])
+        sums = self.weighted.weights[:, at], self.weighted.squares[:, at]
+        return Counted(self.tally[at], WeightedCounts(*sums, records))
+
+
+class Responses(ABC):
+    """Protected records, as a source of counts for estimation.
+
+    Each method raises `DeniableError` if the kind of the plan has no such data.
+    """
+
+    @property
+    @abstractmethod
+    def records(self) -> int:
+        """Number of protected records, or of clients that answered."""
+
+    @abstractmethod
+    def table(self, names: Sequence[str]) -> Table:
+        """Return the table of some columns by their `names`, ready for estimation."""
+
+    @abstractmethod
+    def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
+        """Count the randomized values of each of `tables`, flat.
+
+        Parameters
+        ----------
+        tables : sequence of Domain
+            Each one is `Table.reports` of a table.
+        weight : str, optional
+            Name of a released column of weights.
+        """
+
+    @abstractmethod
+    def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[Portion]:
+        """Yield batches of records: the columns `names`, and the column `weight`."""
+
+    def clusters(self) -> list[Table]:
+        """Return the table of each group of columns that were randomized together."""
+        raise DeniableError("the plan has no columns that are randomized record by record")
+
+    def numbers(self, *request: Any) -> Any:
+        """Return statistics of masked numbers, as `request` states."""
+        raise DeniableError("the plan masks no numbers; request tables of its columns")

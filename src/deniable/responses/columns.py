@@ -1,0 +1,198 @@
+"""The columns of a protected file: randomized values as texts and as typed values."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from deniable.channels import Channel, SquareWave, SquareWaveOrMissing
+from deniable.randomized_response import Protocol, reports_categories
+from deniable.records import Attribute, Microdata
+from deniable.schema import MISSING, Column, Schema, number_text, type_named
+
+
+@dataclass(frozen=True, eq=False)
+class ResponseColumn:
+    """A randomized column of a protected file.
+
+    Parameters
+    ----------
+    name : str
+        The column's own name; for a cluster whose randomized values are not categories, the names
+        of its columns, joined by " x ".
+    texts : tuple of str
+        The randomized values in the order of their codes, as a CSV file contains them.
+    values : pyarrow.Array
+        The same values in the type of the column; null is a missing value.
+    """
+
+    name: str
+    texts: tuple[str, ...]
+    values: pa.Array
+
+    @property
+    def code_type(self) -> np.dtype[Any]:
+        """The smallest unsigned integer type that holds all codes."""
+        return np.dtype(np.min_scalar_type(len(self.texts) - 1))
+
+
+def response_columns(schema: Schema, protocol: Protocol) -> tuple[ResponseColumn, ...]:
+    """Return the columns of the protected file, in the order of the original file.
+
+    Parameters
+    ----------
+    schema : Schema
+    protocol : Protocol
+        Clusters of the schema's randomized columns, each with its channel.
+    """
+    channel_of = {
+        name: (cluster, channel)
+        for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True)
+        for name in cluster
+    }
+    found = {}
+    for name in schema.domain().names:
+        cluster, channel = channel_of[name]
+        if len(cluster) > 1 and not reports_categories(channel):
+            (attribute,) = protocol.reported_as(cluster)
+            found[attribute.name] = _as_text(attribute)
+        else:
+            found[name] = _reported(schema[name], protocol.reported_as(cluster)[name], channel)
+    return tuple(found.values())
+
+
+def category_columns(schema: Schema) -> tuple[ResponseColumn, ...]:
+    """Return the randomized columns of a `schema` with the categories of the original file."""
+    return tuple(_typed(each, each.attribute().categories) for each in schema.randomized)
+
+
+class ProtectedFormat:
+    """The columns of a protected file, in the order and the types of the original file.
+
+    Parameters
+    ----------
+    schema : Schema
+    columns : sequence of ResponseColumn
+    passed : sequence of str
+        Names of the columns that are released without randomization.
+
+    Attributes
+    ----------
+    names : list of str
+        Names of the columns of the protected file.
+    """
+
+    def __init__(
+        self, schema: Schema, columns: Sequence[ResponseColumn], passed: Sequence[str]
+    ) -> None:
+        self.schema, self.columns, self.passed = schema, tuple(columns), tuple(passed)
+        self.as_text = schema.file.kind == "csv"
+        self.names = [
+            name
+            for column in schema.columns
+            for name in ([column.name] if column.name in self.passed else self._named(column.name))
+        ]
+
+    def _named(self, column: str) -> list[str]:
+        """Return the names of the columns that replace a `column` of the original file."""
+        return [name for name in self._values if name == column] or [
+            name for name in self._values if name.split(" x ")[0] == column
+        ]
+
+    @cached_property
+    def _values(self) -> dict[str, pa.Array]:
+        return {
+            each.name: pa.array(each.texts, pa.string()) if self.as_text else each.values
+            for each in self.columns
+        }
+
+    def arrays(self, reports: Microdata, passed: Mapping[str, pa.Array]) -> list[pa.Array]:
+        """Return the columns of a batch.
+
+        Parameters
+        ----------
+        reports : Microdata
+            The randomized values.
+        passed : mapping of str to pyarrow.Array
+            The columns that are released without randomization.
+        """
+        return [
+            self._passed_on(passed[name])
+            if name in passed
+            else _coded(self._values[name], reports.column(name))
+            for name in self.names
+        ]
+
+    def table(self, reports: Microdata, passed: Mapping[str, pa.Array]) -> pa.Table:
+        """Return a batch as a table; parameters as in `arrays`."""
+        return pa.table(self.arrays(reports, passed), names=self.names)
+
+    def _passed_on(self, values: pa.Array) -> pa.Array:
+        if self.as_text:
+            return values.cast(pa.string())
+        # A null can hide a value in the buffer below it; taking the values removes it.
+        return values.take(pa.array(np.arange(len(values))))
+
+
+def _coded(values: pa.Array, codes: Any) -> pa.Array:
+    if not pa.types.is_string(values.type) or values.null_count:
+        return values.take(pa.array(codes))
+    return pa.DictionaryArray.from_arrays(pa.array(codes), values)
+
+
+def _reported(column: Column, attribute: Attribute, channel: Channel) -> ResponseColumn:
+    if isinstance(channel, SquareWave) and column.kind == "numeric":
+        texts: Sequence[str] = _wider_points(column, channel.half_width)
+    elif isinstance(channel, SquareWaveOrMissing) and column.kind == "numeric":
+        texts = (*_wider_points(column, channel.half_width), MISSING)
+    elif reports_categories(channel):
+        texts = attribute.categories
+    else:
+        return _as_text(attribute)
+    return _typed(column, texts)
+
+
+def _typed(column: Column, texts: Sequence[str]) -> ResponseColumn:
+    told = [None if each == MISSING else each for each in texts]
+    values = pa.array(told, pa.string())
+    if column.kind == "numeric":
+        values = values.cast(pa.float64())
+    if column.type is not None:
+        values = values.cast(type_named(column.type))
+    if column.kind == "numeric":
+        told = [each and each.replace(".", column.decimal) for each in told]
+    # A code such as -9 or 99 may be a point too; then two values would have the same text.
+    missing = next(each for each in (*column.missing.values, "") if each not in told)
+    return ResponseColumn(
+        column.name, tuple(missing if each is None else each for each in told), values
+    )
+
+
+def _wider_points(column: Column, more: int) -> tuple[str, ...]:
+    """Return the points of a grid, extended by `more` points at either end, as texts."""
+    assert column.bounds is not None
+    low, step = Fraction(repr(column.bounds[0])), Fraction(repr(column.step))
+    number = len(column.points)
+    return tuple(number_text(float(low + each * step)) for each in range(-more, number + more))
+
+
+def holds_wider_points(column: Column) -> bool:
+    """Return whether the type of a numeric `column` can hold all values of a square wave."""
+    if column.type is None:
+        return True
+    texts = _wider_points(column, -(-len(column.points) // 2))  # no window is wider
+    kind = type_named(column.type)
+    try:
+        values = pa.array(texts, pa.string()).cast(pa.float64()).cast(kind)
+    except pa.ArrowException:
+        return False
+    return len(values.unique()) == len(texts)
+
+
+def _as_text(attribute: Attribute) -> ResponseColumn:
+    texts = attribute.categories
+    return ResponseColumn(attribute.name, texts, pa.array(texts, pa.string()))

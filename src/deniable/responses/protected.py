@@ -1,0 +1,234 @@
+"""Protected records in a file or a table, read as codes of randomized values, batch by batch."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from deniable.arrays import Codes, Floats
+from deniable.errors import DataError, shown
+from deniable.estimation import WeightedCounts
+from deniable.pram import StratifiedProtocol
+from deniable.randomized_response import Protocol
+from deniable.records import Domain, shortened
+from deniable.responses.base import Counted, Portion, Responses
+from deniable.responses.columns import ProtectedFormat
+from deniable.responses.strata import table_within_strata
+from deniable.responses.tables import Table
+from deniable.schema import Faults, open_source, weights_of
+
+KINDS = ("csv", "parquet", "arrow")
+WEIGHTS = (1e-100, 1e100)
+"""The smallest and the largest positive weight; sums of their squares are finite."""
+
+
+def protected_file(folder: Path, stem: str = "protected") -> Path:
+    """Return the path of the protected file in a `folder`: `stem`.csv, .parquet or .arrow.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, or more than one.
+    """
+    there = [kind for kind in KINDS if (folder / f"{stem}.{kind}").is_file()]
+    if len(there) != 1:
+        found = ", ".join(f"{stem}.{kind}" for kind in there) or "none"
+        raise DataError(
+            f"{folder}: one of {stem}.csv, .parquet or .arrow belongs here; there: {found}"
+        )
+    return folder / f"{stem}.{there[0]}"
+
+
+class ProtectedRecords(Responses):
+    """Records of a protected file.
+
+    Parameters
+    ----------
+    source : path or table
+    layout : ProtectedFormat
+        The columns that the file must have.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or lacks a column.
+    """
+
+    def __init__(self, source: Any, layout: ProtectedFormat) -> None:
+        form, self._layout = layout.schema.file, layout
+        self._source = open_source(source, form.delimiter, form.encoding)
+        self.where, self.as_text = self._source.where, layout.as_text
+        passed = [layout.schema[name] for name in layout.passed]
+        self._decimals = {each.name: each.decimal for each in passed if each.kind == "weight"}
+        self._columns = {each.name: each for each in layout.columns}
+        self._known: dict[tuple[str | None, tuple[str, ...]], Counted] = {}
+        for name in (*self._columns, *layout.passed):
+            if name not in self._source.types:
+                raise DataError(
+                    f"{self.where}: the plan has the column {name!r}, but the columns are "
+                    f"{shortened(', '.join(self._source.types))}; plan and file are of different "
+                    "releases"
+                )
+
+    @cached_property
+    def records(self) -> int:
+        """Number of protected records."""
+        first = next(iter(self._columns))
+        return sum(portion.codes[first].size for portion in self.portions([first]))
+
+    def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
+        """Count the randomized values of each of `tables`; the file is read once for each table.
+
+        For the `weight` see `portions`.
+        """
+        asked = {(weight, table.names): table for table in tables}
+        new = {key: table for key, table in asked.items() if key not in self._known}
+        if new:
+            self._known |= zip(new, self._count(list(new.values()), weight), strict=True)
+        return [self._known[weight, table.names] for table in tables]
+
+    def _count(self, tables: Sequence[Domain], weight: str | None) -> list[Counted]:
+        found = [np.zeros((1 if weight is None else 3, table.size)) for table in tables]
+        for portion in self.portions({name for table in tables for name in table.names}, weight):
+            own = portion.weights
+            powers = [None] if own is None else [None, own, own**2]
+            for sums, table in zip(found, tables, strict=True):
+                cells = portion.joint(table)
+                for row, power in enumerate(powers):
+                    sums[row] += np.bincount(cells, power, table.size)
+        tallies = [sums[0].astype(np.int64) for sums in found]
+        if weight is None:
+            return [Counted(tally) for tally in tallies]
+        return [
+            Counted(tally, WeightedCounts(sums[1:2], sums[2:], np.array([tally.sum()])))
+            for tally, sums in zip(tallies, found, strict=True)
+        ]
+
+    def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[Portion]:
+        """Yield batches of the file with the columns `names`.
+
+        With a column of weights, `weight`, records of weight 0 are left out.
+
+        Raises
+        ------
+        DataError
+            If the channel of a column never reports a value, a weight is negative or not a number,
+            there is no such column of weights, or no record of positive weight.
+        """
+        if weight is not None and weight not in self._decimals:
+            there = ", ".join(self._decimals) or "none, so estimate without weights"
+            raise DataError(
+                f"{self.where}: the release has no column of weights {weight!r}; it has {there}"
+            )
+        wanted = [name for name in self._columns if name in set(names)]
+        known, faults, records = {name: self._codes_of(name) for name in wanted}, Faults(), 0
+        for piece in self._source.pieces(wanted, [] if weight is None else [weight], faults):
+            faults.raise_if_any()
+            batch, first = piece.batch, piece.first
+            codes = {name: self._coded(name, batch[name], known[name], first) for name in wanted}
+            weights = None
+            if weight is not None:
+                weights = self._weights(weight, batch[weight], first)
+                counts = weights > 0
+                codes = {name: column[counts] for name, column in codes.items()}
+                weights = weights[counts]
+            yield Portion(codes, weights)
+            records += batch.num_rows if weights is None else weights.size
+        faults.raise_if_any()
+        if not records:
+            all_zero = "" if weight is None else f" of positive weight by the column {weight!r}"
+            raise DataError(f"{self.where}: no records{all_zero}, so nothing can be estimated")
+
+    def _codes_of(self, name: str) -> dict[str | None, int]:
+        """Return the code of each randomized value of a column by its text; null is None."""
+        own = self._columns[name]
+        texts = own.texts if self.as_text else own.values.cast(pa.string()).to_pylist()
+        return {text: code for code, text in enumerate(texts)}
+
+    def _coded(self, name: str, values: pa.Array, known: dict[str | None, int], at: int) -> Codes:
+        if not pa.types.is_dictionary(values.type):
+            values = values.dictionary_encode()
+        texts = [*self._texts_of(name, values.dictionary), None]
+        table = np.array([known.get(text, -1) for text in texts])
+        indices = values.indices.fill_null(len(texts) - 1)
+        codes = table[np.asarray(indices)]
+        if codes.size and codes.min() < 0:
+            bad = int(codes.argmin())
+            labels = ", ".join(str(text) for text in known)
+            raise DataError(
+                f"{self.where}: record {at + bad + 1:,}, column {name!r} has "
+                f"{shortened(str(values[bad].as_py()))!r}, which the plan's channel never reports "
+                f"(it reports {shortened(labels)}); plan and file are of different releases"
+            )
+        return np.asarray(codes, dtype=self._columns[name].code_type)
+
+    def _texts_of(self, name: str, values: pa.Array) -> list[str | None]:
+        """Return values as texts; integers next to missing values are floats in a DataFrame."""
+        kind = self._columns[name].values.type
+        if not self.as_text and values.type != kind:
+            with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):  # else refused as a value
+                values = values.cast(kind)
+        texts: list[str | None] = values.cast(pa.string()).to_pylist()
+        return texts
+
+    def _weights(self, name: str, values: pa.Array, at: int) -> Floats:
+        weights = weights_of(values, self._decimals[name])
+        low, high = WEIGHTS
+        bad = np.flatnonzero(~((weights == 0) | ((weights >= low) & (weights <= high))))
+        if bad.size:
+            raise DataError(
+                f"{self.where}: record {at + int(bad[0]) + 1:,}, column {name!r} has the weight "
+                f"{shown(values[int(bad[0])].as_py())}; weights must be 0 or numbers from {low:g} "
+                f"to {high:g}, so estimate without them"
+            )
+        return weights
+
+
+class ColumnResponses(ProtectedRecords):
+    """Records whose columns or clusters of columns went through channels.
+
+    Parameters
+    ----------
+    source : path or table
+    layout : ProtectedFormat
+    protocol : Protocol
+    invariant : bool, optional
+        Whether the channels leave the frequencies of the original records as they are.
+    """
+
+    def __init__(
+        self, source: Any, layout: ProtectedFormat, protocol: Protocol, invariant: bool = False
+    ) -> None:
+        super().__init__(source, layout)
+        self._protocol, self._invariant = protocol, invariant
+
+    def table(self, names: Sequence[str]) -> Table:
+        return Table.of(self._protocol, names)
+
+    def clusters(self) -> list[Table]:
+        return [self.table(names) for names in self._protocol.clusters]
+
+
+class StrataResponses(ProtectedRecords):
+    """Records that were randomized within strata.
+
+    Parameters
+    ----------
+    source : path or table
+    layout : ProtectedFormat
+    protocol : StratifiedProtocol
+    """
+
+    def __init__(self, source: Any, layout: ProtectedFormat, protocol: StratifiedProtocol) -> None:
+        super().__init__(source, layout)
+        self._protocol = protocol
+
+    def table(self, names: Sequence[str]) -> Table:
+        return table_within_strata(self._protocol, names)
+
+    def clusters(self) -> list[Table]:
+        return [self.table(names) for names in self._protocol.blocks]
