@@ -29,7 +29,7 @@ from deniable.channels import (
 from deniable.datasets.manifest import load_manifest
 from deniable.design import read_specification
 from deniable.errors import DeniableError
-from deniable.plans import ColumnsPlan, plan_from_json, read_plan
+from deniable.plans import ColumnsPlan, plan_from_json, plan_to_json, read_plan
 from deniable.randomized_response import Protocol
 from deniable.schema import RecordsFile, draft_schema, read_schema, schema_from
 from deniable.validation import read_yaml
@@ -250,10 +250,10 @@ def test_schemas_as_values() -> None:
 
 
 def test_plans_as_values() -> None:
-    whole = a_plan().to_json()
+    whole = plan_to_json(a_plan())
 
     def read(values: Any) -> None:
-        assert plan_from_json(values, "p.json").to_json() == values
+        assert plan_to_json(plan_from_json(values, "p.json")) == values
 
     read(whole)
     fuzz(mutated(whole), read)
@@ -264,23 +264,19 @@ def test_plans_of_other_channels() -> None:
     channel = ProjectiveGeometry.of_epsilon(6, 1.0)
     rest = ProductChannel((KeepOrReplace.of_epsilon(2, 0.5), KeepOrReplace.of_epsilon(3, 0.5)))
     protocol = Protocol(schema.domain(), (("sex", "grade"), ("age",)), (rest, channel))
-    whole = ColumnsPlan(schema, protocol, 2.0, ("even", "even")).to_json()
+    whole = plan_to_json(ColumnsPlan(schema, protocol, 2.0, ("even", "even")))
     assert plan_from_json(whole).epsilon <= 2
-    place = whole["protocol"]["clusters"][1]
+    first, place = whole["columns"]["clusters"]
     fuzz(
         mutated(place["channel"]),
         lambda value: plan_from_json(
-            whole
-            | {
-                "protocol": whole["protocol"]
-                | {"clusters": [whole["protocol"]["clusters"][0], place | {"channel": value}]}
-            }
+            whole | {"columns": {"clusters": [first, place | {"channel": value}]}}
         ),
     )
 
 
 def test_plans_as_text(tmp_path: Path) -> None:
-    text = json.dumps(a_plan().to_json())
+    text = json.dumps(plan_to_json(a_plan()))
     fuzz(edited(text), in_a_file(tmp_path, read_plan))
     assert (tmp_path / "given").exists()
 

@@ -345,8 +345,9 @@ def test_any_protocol_within_strata_is_a_plan() -> None:
     strata = DOMAIN["region"].categories
     protocol = StratifiedProtocol(DOMAIN, ("region",), {(each,): own for each in strata})
     with pytest.raises(DeniableError, match="chosen_by_data"):
-        deniable.StrataPlan(SCHEMA, protocol, "the data, by a curator")
-    plan = deniable.StrataPlan(SCHEMA, protocol, "the data, by a curator", ("chosen_by_data",))
+        deniable.StrataPlan(SCHEMA, protocol, 9.0, ("", ""), "the data, by a curator")
+    accept = ("chosen_by_data",)
+    plan = deniable.StrataPlan(SCHEMA, protocol, 9.0, ("", ""), "the data, by a curator", accept)
     assert plan.epsilon == own.epsilon
     reports = deniable.randomize(FRAME[NAMES], plan, np.random.default_rng(4))
     assert (reports["region"] == FRAME["region"]).all()

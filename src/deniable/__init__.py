@@ -5,9 +5,9 @@ Names that a program of one's own needs come from here, and are loaded when they
 - records: `Attribute`, `Domain`, `Microdata`, `NumericMicrodata`, `Discretization`, `discretize`,
   `read_csv`, `read_parquet`
 - a file of one's own: `Schema`, `draft_schema`, `read_schema`, `schema_from`, `RecordsFile`;
-  `Plan`, `ColumnsPlan`, `StrataPlan`, `make_plan`, `plan_from_protocol`, `compare`, `read_plan`, `write_plan`, `verify_plan`; in memory
-  `CollectionPlan`, `MaskingPlan`; `protect`, in memory `randomize`; and what was
-  released: `Released`
+  `Plan`, `ColumnsPlan`, `StrataPlan`, `make_plan`, `plan_from_protocol`, `compare`, `read_plan`,
+  `write_plan`, `verify_plan`; in memory `CollectionPlan`, `MaskingPlan`; `protect`, in memory
+  `randomize`; and what was released: `Released`
 - channels: `Channel`, `KeepOrReplace`, `DenseChannel`, `ProductChannel`, `channel_to_json`,
   `channel_from_json`, `read_channel`, `write_channel`; `SystemSource`, the chance of a release
 - estimates: `maximum_likelihood`, `expectation_maximization`, `euclidean_projection`,
@@ -30,6 +30,7 @@ The folders, ground first; what each hands on stands in its stub:
 - `deniable.sampling`: where chance comes from, exact draws, Laplace noise
 - `deniable.channels`: randomization matrices: draws, estimates, epsilon; as JSON and CSV
 - `deniable.schema`: what a file of one's own holds
+- `deniable.responses`: protected records as estimators read them
 - `deniable.plans`: what is done to each of its columns, at an exact epsilon of the record
 - `deniable.analysis`: estimates from what was released, and from nothing else
 - `deniable.estimation`: from reports to distributions, intervals, survey weights, errors

@@ -17,7 +17,7 @@ from tests.analysis.public_folders import (
 )
 
 import deniable
-from deniable.analysis import Released, parsed_query, tables
+from deniable.analysis import Released, parsed_query
 from deniable.analysis.answers import cells_as_columns
 from deniable.channels import DenseChannel, HadamardResponse, laplace_channel
 from deniable.errors import DeniableError
@@ -26,6 +26,7 @@ from deniable.plans import ColumnsPlan
 from deniable.randomized_response import Protocol
 from deniable.records import Microdata
 from deniable.release.planned import protect
+from deniable.responses import tables
 from deniable.schema import schema_from
 
 RECORDS = 4000

@@ -9,11 +9,12 @@ import scipy
 from tests.analysis.public_folders import survey_plan, survey_truth
 
 import deniable
-from deniable.analysis import Released, independence, tables
+from deniable.analysis import Released, independence
 from deniable.channels import KeepOrReplace, SubsetSelection
 from deniable.plans import ColumnsPlan
 from deniable.randomized_response import Protocol
 from deniable.records import Attribute, Domain
+from deniable.responses import tables
 
 SIZES = {"a": 3, "b": 4, "c": 2}
 

@@ -10,12 +10,13 @@ import scipy
 from tests.analysis.public_folders import survey_plan, survey_truth
 
 import deniable
-from deniable.analysis import Released, tables
+from deniable.analysis import Released
 from deniable.arrays import Codes, Flags, Floats
 from deniable.channels import Channel, DenseChannel
 from deniable.errors import DeniableError
 from deniable.plans import ColumnsPlan
 from deniable.randomized_response import Protocol
+from deniable.responses import tables
 from deniable.schema import Schema, schema_from
 
 LIAR = DenseChannel(np.array([[0.75, 0.25], [0.25, 0.75]]))

@@ -216,7 +216,7 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
     ),
     "magic": (PLAN + " --epsilon 1 --mechanism magic", as_it_is, "unknown mechanism 'magic'"),
     "waves of text": (PLAN + " --epsilon 1 --mechanism sex=square-wave", as_it_is, "is for a num"),
-    "accept all": (PLAN + " --epsilon 1 --accept all", as_it_is, "'all' is no finding"),
+    "accept all": (PLAN + " --epsilon 1 --accept all", as_it_is, "'all' is not a risk"),
     "data": (PLAN + " --epsilon 1 --data survey.csv", as_it_is, "--accept chosen_by_data"),
     "half a prior": (
         PLAN + " --epsilon 1 --prior sex=prior.csv",

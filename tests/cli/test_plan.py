@@ -38,10 +38,10 @@ def test_a_plan_is_made_said_and_verified(folder: Path, capsys: pytest.CaptureFi
     assert main([*made.split(), *options]) == 0
     said = capsys.readouterr().out
     assert "grade: hadamard: as asked for" in said
-    assert "epsilon of the record: 2, exact and rounded up; asked for: 2" in said
+    assert "epsilon of the record: 2, exact and rounded up; requested: 2" in said
     assert "chosen from: a public prior" in said
     plan = json.loads(Path("plan.json").read_text())
-    assert (plan["order"], plan["epsilon"]["asked"]) == ("as_in_file", 2.0)
+    assert (plan["order"], plan["epsilon"]["target"]) == ("as_in_file", 2.0)
     assert main(["plan", "--verify", "plan.json"]) == 0
     assert "the plan holds" in capsys.readouterr().out
 
@@ -78,8 +78,7 @@ def test_a_plan_that_states_too_little_is_told_by_the_exit_code(
     Path("plan.json").write_text(json.dumps(plan))
     assert main(["plan", "--verify", "plan.json"]) == 2
     told = capsys.readouterr()
-    assert "does not hold for the whole record" in told.err
-    assert "NO" in told.out
+    assert "epsilon.record is 1.0, but 2.0 follows from the plan" in told.err
 
 
 @pytest.mark.parametrize(
@@ -92,7 +91,7 @@ def test_a_plan_that_states_too_little_is_told_by_the_exit_code(
         ("survey.yaml --epsilon 2 --out p.json --cluster sex,x", "'x'"),
         ("survey.yaml --epsilon 2 --out p.json --prior sex.csv", "COLUMN=FILE.csv"),
         ("survey.yaml --epsilon 2 --out p.json --data survey.csv", "--accept chosen_by_data"),
-        ("survey.yaml --epsilon 2 --out p.json --accept all", "'all' is no finding"),
+        ("survey.yaml --epsilon 2 --out p.json --accept all", "'all' is not a risk"),
         ("none.yaml --epsilon 2 --out p.json", "none.yaml"),
         ("--verify none.json", "none.json"),
     ],
@@ -117,7 +116,7 @@ def test_a_comparison_is_printed_and_written(
     for line, epsilon in zip(re.findall("  deniable (plan .*)", said), (0.5, 2), strict=True):
         assert main(shlex.split(line)) == 0
         told_again = capsys.readouterr().out
-        assert f"asked for: {epsilon}" in told_again
+        assert f"requested: {epsilon}" in told_again
         Path("plan.json").unlink()
     written = sorted(path.name for path in Path("compared").iterdir())
     assert written == ["compare.csv", "compare.png", "compare.svg"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.responses import Counted, Portion, Side, Table, cells_of
+from deniable.responses import Counted, Portion, Responses, Side, Table, cells_of
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, DenseChannel
 from deniable.errors import DataError, DeniableError, shown
@@ -19,7 +19,7 @@ from deniable.rrba import Combination, table_channel
 NEEDED = ("attributes", "block", "categories", "p", "fake", "reports")
 
 
-class Collected:
+class Collected(Responses):
     """The answers of a collection.
 
     Parameters

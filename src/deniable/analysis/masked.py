@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.responses import Counted, Portion, Table
+from deniable.responses import Counted, Portion, Responses, Table
 from deniable.analysis.answers import Asked
 from deniable.errors import DataError, DeniableError
 from deniable.estimation import CONFIDENCE
@@ -17,7 +17,7 @@ from deniable.release import MaskingPlan
 from deniable.release.numeric import HISTOGRAMS
 
 
-class Masked:
+class Masked(Responses):
     """The masked numbers of records.
 
     Parameters

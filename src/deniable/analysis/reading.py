@@ -18,7 +18,7 @@ from deniable.release import (
 PLAN, OTHER_LANE = "plan.json", "release.json"
 
 
-def opened(public: Any, plan: AnyPlan | None) -> tuple[AnyPlan, Responses | Collected | Masked]:
+def opened(public: Any, plan: AnyPlan | None) -> tuple[AnyPlan, Responses]:
     """Return the plan, and what there is to estimate from.
 
     Parameters

@@ -10,6 +10,10 @@ from .base import (
     roots_of_variances as roots_of_variances,
 )
 from .dense import DenseChannel as DenseChannel
+from .descriptions import (
+    channel_from_json as channel_from_json,
+    channel_to_json as channel_to_json,
+)
 from .exact import (
     ROW_SUM_TOLERANCE as ROW_SUM_TOLERANCE,
     Number as Number,
@@ -26,8 +30,6 @@ from .exact import (
 )
 from .files import (
     NamedChannel as NamedChannel,
-    channel_from_json as channel_from_json,
-    channel_to_json as channel_to_json,
     read_channel as read_channel,
     read_counts as read_counts,
     read_prior as read_prior,

@@ -31,7 +31,7 @@ def refuse_no_number(name: str, value: object) -> None:
 def numbers_in(name: str, values: object) -> Floats:
     """Return a copy of `values`, those of `name`; raise `ChannelError` where one is no number."""
     try:
-        return np.array(values, dtype=float)
+        return np.array(values, dtype=float) + 0.0  # no negative zero
     except (TypeError, ValueError, OverflowError) as error:
         raise ChannelError(
             f"{name} is {shown(values)}, no array of numbers ({error}); give numbers, and rows of "

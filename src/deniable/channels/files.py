@@ -1,4 +1,4 @@
-"""Channels as JSON values of a release, and as the small CSV files that people write by hand.
+"""Channels, priors and counts as the small CSV files that people write by hand.
 
 A matrix file has the categories as its header and as its first column, a row for each true
 category; the cell where the two meet is free. Rows are matched by name, so their order is free;
@@ -11,12 +11,10 @@ fractions such as 1/3. Every fault is one message that names file, row, column, 
 
 import csv
 import math
-import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -35,99 +33,14 @@ from deniable.channels.cells import (
 )
 from deniable.channels.dense import DenseChannel
 from deniable.channels.exact import ROW_SUM_TOLERANCE
-from deniable.channels.keep_or_replace import KeepOrReplace
 from deniable.channels.maps import LARGEST_DENSE
-from deniable.channels.product import ProductChannel
-from deniable.channels.protocols import (
-    HadamardResponse,
-    LocalHashing,
-    ProjectiveGeometry,
-    SubsetSelection,
-    UnaryEncoding,
-)
-from deniable.channels.square_wave import SquareWave
-from deniable.channels.wave_or_missing import SquareWaveOrMissing
-from deniable.errors import ChannelError, DataError, DeniableError, shown
+from deniable.errors import ChannelError, DataError, shown
 from deniable.files import written_whole
 
 CORNER, CORNER_OF_REPORTS = "true category", "true category / report"
 OTHER_NAMES = '; if the columns are reports of their own, write "report" in the first cell'
 OF_REPORTS = re.compile(r"\breports?\b", re.IGNORECASE)
 """What the first cell has where columns are reports of their own."""
-TWO_LEVEL: dict[str, Callable[[Any], Any]] = {"categories": operator.index, "probability": float}
-PRIME = TWO_LEVEL | {"prime": operator.index}
-PROTOCOLS: dict[str, tuple[type[Channel], dict[str, Callable[[Any], Any]]]] = {
-    "subset-selection": (SubsetSelection, TWO_LEVEL | {"subset_size": operator.index}),
-    "hadamard-response": (HadamardResponse, TWO_LEVEL),
-    "projective-geometry": (ProjectiveGeometry, PRIME),
-    "local-hashing": (LocalHashing, PRIME),
-    "unary-encoding": (
-        UnaryEncoding,
-        {"categories": operator.index, "own": float, "others": float},
-    ),
-    "square-wave": (
-        SquareWave,
-        {"cells": operator.index, "half_width": operator.index, "inside": float},
-    ),
-    "square-wave-or-missing": (
-        SquareWaveOrMissing,
-        {"cells": operator.index, "half_width": operator.index}
-        | dict.fromkeys(("inside", "kept_missing", "made_missing"), float),
-    ),
-}
-"""Kinds that are described by their parameters, each with what it must be."""
-
-
-def channel_to_json(channel: Channel) -> dict[str, Any]:
-    """Describe a `channel` by its kind and its parameters, to the last bit of each float."""
-    if isinstance(channel, KeepOrReplace):
-        return {
-            "kind": "keep-or-replace",
-            "diagonal_weight": channel.diagonal_weight,
-            "replacement": channel.replacement.tolist(),
-        }
-    if isinstance(channel, DenseChannel) and not isinstance(channel, SquareWaveOrMissing):
-        described = {"kind": "dense", "matrix": channel.entries.tolist()}
-        if channel.reference is not None:
-            described["reference"] = channel.reference.tolist()
-        return described
-    if isinstance(channel, ProductChannel):
-        return {"kind": "product", "factors": [channel_to_json(f) for f in channel.factors]}
-    for kind, (protocol, parameters) in PROTOCOLS.items():
-        if isinstance(channel, protocol):
-            return {"kind": kind} | {name: getattr(channel, name) for name in parameters}
-    raise ChannelError(f"a {type(channel).__name__} has no JSON form")
-
-
-def channel_from_json(value: Mapping[str, Any]) -> Channel:
-    """Rebuild a channel from `value`, what `channel_to_json` returned, also read from JSON.
-
-    Raises `ChannelError` if the kind is unknown, a parameter is missing, or the numbers are no
-    channel.
-    """
-    try:
-        match value["kind"]:
-            case "keep-or-replace":
-                return KeepOrReplace(value["diagonal_weight"], np.array(value["replacement"]))
-            case "dense":
-                reference = value.get("reference")
-                return DenseChannel(
-                    np.array(value["matrix"]), None if reference is None else np.array(reference)
-                )
-            case "product":
-                return ProductChannel(tuple(map(channel_from_json, value["factors"])))
-            case kind if kind in PROTOCOLS:
-                protocol, parameters = PROTOCOLS[kind]
-                return protocol(**{name: form(value[name]) for name, form in parameters.items()})
-            case kind:
-                allowed = ", ".join(["keep-or-replace, dense, product", *PROTOCOLS])
-                raise ChannelError(f"unknown kind of channel {shown(kind)}; there are {allowed}")
-    except KeyError as error:
-        raise ChannelError(f"a channel's description lacks {error}; write it again") from None
-    except DeniableError:
-        raise
-    except (TypeError, ValueError) as error:
-        raise ChannelError(f"no channel's description ({error}); write it again") from None
 
 
 @dataclass(frozen=True, eq=False)

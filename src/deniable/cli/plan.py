@@ -16,7 +16,6 @@ from deniable.plans import (
     ColumnsPlan,
     Mechanism,
     make_plan,
-    read_plan,
     verify_plan,
     write_plan,
 )
@@ -132,7 +131,7 @@ def _text(plan: ColumnsPlan) -> list[str]:
         "",
         *(f"  {' x '.join(names)}: {': '.join(why)}" for names, _, why in spent),
         "",
-        f"epsilon of the record: {number(plan.epsilon)}, exact and rounded up; asked for: "
+        f"epsilon of the record: {number(plan.epsilon)}, exact and rounded up; requested: "
         f"{number(plan.target)}",
         f"a suspicion of 1 in 100 about a respondent can rise to {100 * posterior:.3g} % at most"
         + ", but for what is not covered" * bool(plan.not_covered),
@@ -152,13 +151,13 @@ def _not_randomized(plan: ColumnsPlan) -> list[str]:
 
 def _verify(options: argparse.Namespace) -> None:
     table = verify_plan(options.verify)
+    names = ("unit", "of", "claimed_epsilon", "exact_epsilon", "holds", "shown_by")
     rows = [
-        (row["of"], repr(row["stated"]), repr(row["exact"]), HOLDS[row["holds"]], row["by"])
-        for row in table.to_dict("records")
+        (*row[:2], repr(float(row[2])), repr(float(row[3])), HOLDS[bool(row[4])], row[5])
+        for row in table[list(names)].itertuples(index=False)
     ]
-    print("\n".join(aligned(("epsilon of", "stated", "exact", "holds", "from"), rows)))
+    print("\n".join(aligned(("unit", "of", "claimed", "exact", "holds", "shown by"), rows)))
     if not table["holds"].all():
         wrong = ", ".join(table.loc[~table["holds"], "of"])
         raise DeniableError(f"{options.verify}: does not hold for {wrong}; make the plan again")
-    read_plan(options.verify)
-    print("the plan holds: no exact epsilon is above the one stated")
+    print("the plan holds: no exact epsilon is above the stated one")

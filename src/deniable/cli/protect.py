@@ -10,7 +10,7 @@ import pyarrow as pa
 from deniable.cli.outputs import refuse_inputs
 from deniable.errors import DeniableError
 from deniable.files import read_table
-from deniable.plans import read_plan
+from deniable.plans import ColumnsPlan, read_plan
 from deniable.release import KeyPlace, Ledger, epsilon_text
 from deniable.release.planned import RECORDS, protect
 
@@ -32,6 +32,7 @@ def run(options: argparse.Namespace) -> None:
         pa.set_memory_pool(pa.jemalloc_memory_pool())  # the one that keeps least of what is freed
     refuse_inputs(options.out, [options.file], "release")
     plan = read_plan(options.plan)
+    assert isinstance(plan, ColumnsPlan)
     ledger = options.ledger or options.out.resolve().parent / "ledger"
     protect(
         options.file,

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import pandas as pd
 
@@ -65,6 +66,15 @@ def audit_row(
 
     The claim holds if the exact epsilon is not above it; the shipped epsilon, of floats, may be
     above it by rounding.
+
+    Parameters
+    ----------
+    unit, of : str
+        The unit of privacy, and the column, block or record that the claim is about.
+    claimed, exact, shipped : float
+        Epsilons: the stated one, the one of the exact probabilities, the one of the floats.
+    shown_by : str
+        The method that computed the exact epsilon.
     """
     slack = claimed * (1 + FLOAT_TOLERANCE) + FLOAT_TOLERANCE
     holds = exact <= claimed and shipped <= slack
@@ -106,9 +116,7 @@ def audit_protocols(protocols: Mapping[Stratum, Protocol], claims: Claims) -> pd
         for changed, own in found.items():
             worst[changed] = max(worst.get(changed, own), own, key=lambda each: each.exact)
     rows += [
-        worst[name].row("attribute", name, claims.by_attribute[name])
-        for name in claims.by_attribute
-        if name in worst
+        worst[name].row("attribute", name, claimed) for name, claimed in claims.by_attribute.items()
     ]
     rows += [
         audit_row("attribute", name, math.inf, math.inf, math.inf, "released unchanged")
@@ -127,7 +135,7 @@ class _Ratios:
     shipped: float
     shown_by: str
 
-    @property
+    @cached_property
     def exact(self) -> float:
         return epsilon_of_ratio(self.ratio)
 

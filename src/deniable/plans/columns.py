@@ -23,11 +23,11 @@ class ColumnsPlan(CategoricalPlan[Protocol]):
 
     Parameters
     ----------
+    schema, protocol, target, why, chosen_from, accept, order, made_by, part
+        As in `deniable.plans.CategoricalPlan`.
     invariant : bool
         Whether the channels leave the frequencies of the original records as they are ([pram],
         (2.1)); they then disclose these frequencies.
-
-    Other parameters are those of `deniable.plans.categorical.CategoricalPlan`.
     """
 
     kind: ClassVar[str] = "columns"
@@ -71,7 +71,7 @@ class ColumnsPlan(CategoricalPlan[Protocol]):
 
 
 def clusters_to_json(protocol: Protocol, why: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the clusters of a `protocol`, with their channels and the reasons for these."""
+    """Return the clusters of a `protocol`, with their channels and the reasons, `why`."""
     rows = zip(protocol.clusters, protocol.channels, why, strict=True)
     return [
         {

@@ -17,7 +17,7 @@ def epsilon_to_json(epsilon: float) -> float | str:
 
 
 def fields_to_json(plan: Plan) -> dict[str, Any]:
-    """Return the fields that all plans have, but for format, version and kind, and the schema."""
+    """Return the fields of a `plan` that all kinds have, without its kind and its schema."""
     by_attribute = plan.epsilon_by_changed_attribute()
     return {
         "made_by": plan.made_by,

@@ -59,7 +59,7 @@ def schema_risks(schema: Schema, chosen_from: Origin, accept: Sequence[str]) -> 
 
 
 def released_columns(schema: Schema, accept: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns that are released unchanged, as the data owner accepted."""
+    """Return the columns of a `schema` that are released unchanged, by the risks in `accept`."""
     columns = schema.columns
     return tuple(each.name for each in columns if RELEASED_KINDS.get(each.kind, "") in accept)
 

@@ -32,7 +32,10 @@ OfEach = float | Mapping[Stratum, float]
 class StrataPlan(CategoricalPlan[StratifiedProtocol]):
     """The channels of columns within strata; the stratum columns are released unchanged.
 
-    Parameters are those of `deniable.plans.categorical.CategoricalPlan`.
+    Parameters
+    ----------
+    schema, protocol, target, why, chosen_from, accept, order, made_by, part
+        As in `deniable.plans.CategoricalPlan`.
 
     Raises
     ------

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast, get_args
 
 from pydantic import ConfigDict, Field, TypeAdapter, model_validator
 
@@ -220,22 +220,14 @@ class PlannedRelease(FileRelease):
             If it is none, states what it does not do, or cannot be made.
         """
         # A run's start computes nothing.
-        from deniable.plans import (  # noqa: PLC0415
-            ColumnsPlan,
-            make_plan,
-            plan_from_json,
-            read_plan,
-        )
+        from deniable.plans import make_plan, plan_from_json, read_plan  # noqa: PLC0415
         from deniable.schema import read_schema  # noqa: PLC0415
 
         if isinstance(self.plan, str):
-            plan = read_plan(self.plan)
-            assert isinstance(plan, ColumnsPlan)
-            return plan
+            return cast("ColumnsPlan", read_plan(self.plan))
         if self.plan is not None:
-            plan = plan_from_json(self.plan, f"the plan of release {self.name!r}")
-            assert isinstance(plan, ColumnsPlan)
-            return plan
+            where = f"the plan of release {self.name!r}"
+            return cast("ColumnsPlan", plan_from_json(self.plan, where))
         assert self.file is not None
         assert self.file.schema_file is not None
         assert self.epsilon is not None

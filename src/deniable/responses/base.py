@@ -110,6 +110,6 @@ class Responses(ABC):
         """Return the table of each group of columns that were randomized together."""
         raise DeniableError("the plan has no columns that are randomized record by record")
 
-    def numbers(self, *request: Any) -> Any:
-        """Return statistics of masked numbers, as `request` states."""
+    def numbers(self, *args: Any, **kwargs: Any) -> Any:
+        """Return statistics of masked numbers by `args` and `kwargs` of `Released.numbers`."""
         raise DeniableError("the plan masks no numbers; request tables of its columns")

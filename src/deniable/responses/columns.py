@@ -128,7 +128,7 @@ class ProtectedFormat:
         ]
 
     def table(self, reports: Microdata, passed: Mapping[str, pa.Array]) -> pa.Table:
-        """Return a batch as a table; parameters as in `arrays`."""
+        """Return a batch as a table; `reports` and `passed` are those of `arrays`."""
         return pa.table(self.arrays(reports, passed), names=self.names)
 
     def _passed_on(self, values: pa.Array) -> pa.Array:

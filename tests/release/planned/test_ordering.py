@@ -11,7 +11,7 @@ from tests.release.small_releases import known_key
 from deniable.plans import make_plan
 from deniable.records import Attribute, Domain, Microdata
 from deniable.release.planned import ordering, protect
-from deniable.release.planned.writing import Reports
+from deniable.responses import ProtectedFormat
 from deniable.sampling import KeyedDraws, Words, by_words
 from deniable.schema import schema_from
 
@@ -94,7 +94,11 @@ def test_nothing_of_the_true_order_stays_if_the_draw_is_broken_off(
         assert scratch.stat().st_mode & 0o777 == 0o700
         raise KeyboardInterrupt
 
-    for where, name in ((ordering, "_read"), (Reports, "arrays"), (ordering, "_put_by_part")):
+    for where, name in (
+        (ordering, "_read"),
+        (ProtectedFormat, "arrays"),
+        (ordering, "_put_by_part"),
+    ):
         with monkeypatch.context() as patch:
             patch.setattr(where, name, broken)
             with pytest.raises(KeyboardInterrupt):

@@ -1,0 +1,207 @@
+"""Channels as JSON values with exact parameters: fractions, and whole-number weights.
+
+A probability is a fraction as text, such as "3/8". Probabilities of several outcomes are whole
+numbers over one stated denominator: ``{"denominator": 8, "weights": [3, 5]}``. Each fraction is
+exactly the float that the channel has, so that a channel that is read back has the same bits.
+"""
+
+import operator
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from deniable.arrays import Floats
+from deniable.channels.base import Channel
+from deniable.channels.dense import DenseChannel
+from deniable.channels.keep_or_replace import KeepOrReplace
+from deniable.channels.product import ProductChannel
+from deniable.channels.protocols import (
+    HadamardResponse,
+    LocalHashing,
+    ProjectiveGeometry,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from deniable.channels.square_wave import SquareWave
+from deniable.channels.wave_or_missing import SquareWaveOrMissing
+from deniable.errors import ChannelError, DeniableError, shown
+
+MANTISSA = 53  # bits
+EDITED = "it was edited; make it again"
+
+
+def fraction_to_json(value: float) -> str:
+    """Return the exact fraction of a float, `value`, as text.
+
+    Examples
+    --------
+    >>> fraction_to_json(0.375), fraction_to_json(1.0)
+    ('3/8', '1')
+    """
+    return str(Fraction(value))
+
+
+def fraction_from_json(text: Any) -> float:
+    """Return the float of a fraction, as `fraction_to_json` returns its `text`.
+
+    Raises
+    ------
+    ChannelError
+        If it is not a fraction, or not exactly a float.
+    """
+    if not isinstance(text, str):
+        raise ChannelError(f'{shown(text)} is not a fraction in quotes, such as "3/8"; {EDITED}')
+    try:
+        value = float(Fraction(text))
+    except (ValueError, ArithmeticError):
+        raise ChannelError(f'{shown(text)} is not a fraction, such as "3/8"; {EDITED}') from None
+    if fraction_to_json(value) != text:
+        raise ChannelError(f"{shown(text)} is not a float's fraction in lowest terms; {EDITED}")
+    return value
+
+
+def weights_to_json(values: Floats) -> dict[str, Any]:
+    """Return `values`, floats in 1 or 2 dimensions, as whole numbers over one denominator.
+
+    Examples
+    --------
+    >>> weights_to_json(np.array([0.375, 0.5]))
+    {'denominator': 8, 'weights': [3, 4]}
+    """
+    fractions, exponents = np.frexp(np.asarray(values, dtype=float))
+    mantissas = (fractions * 2.0**MANTISSA).astype(np.int64)
+    lowest_bits = mantissas & -mantissas
+    zeros = np.frexp(lowest_bits.astype(float))[1] - 1  # trailing zeros of each mantissa
+    own = np.where(mantissas == 0, 0, exponents - MANTISSA + zeros)
+    lowest = min(int(own.min(initial=0)), 0)
+    shifts = np.where(mantissas == 0, 0, own - lowest)
+    odd = np.where(mantissas == 0, 0, mantissas >> np.where(mantissas == 0, 0, zeros))
+    flat = [
+        each << by for each, by in zip(odd.ravel().tolist(), shifts.ravel().tolist(), strict=True)
+    ]
+    weights: list[Any] = flat
+    if odd.ndim == 2:
+        width = odd.shape[1]
+        weights = [flat[at : at + width] for at in range(0, len(flat), width)]
+    return {"denominator": 1 << -lowest, "weights": weights}
+
+
+def weights_from_json(value: Any) -> Floats:
+    """Return the floats of a `value` that `weights_to_json` returned.
+
+    Raises
+    ------
+    ChannelError
+        If there are other values than whole numbers, or a quotient is not exactly a float.
+    """
+    try:
+        denominator, weights = operator.index(value["denominator"]), value["weights"]
+        found = np.array(
+            [
+                [operator.index(each) / denominator for each in row]
+                if isinstance(row, list)
+                else operator.index(row) / denominator
+                for row in weights
+            ]
+        )
+    except (TypeError, KeyError, ValueError, ArithmeticError):
+        raise ChannelError(
+            f"{shown(value)} is not a denominator with whole-number weights; {EDITED}"
+        ) from None
+    if found.ndim in (1, 2) and found.size and weights_to_json(found) != value:
+        raise ChannelError(f"weights over {shown(denominator)} are not exactly floats; {EDITED}")
+    return found
+
+
+class Parameter(NamedTuple):
+    """The functions `to_json` and `from_json` that write and read a parameter of a channel."""
+
+    to_json: Callable[[Any], Any]
+    from_json: Callable[[Any], Any]
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool):
+        raise TypeError(f"{value} is not a whole number")
+    return operator.index(value)
+
+
+WHOLE = Parameter(int, _whole)
+PROBABILITY = Parameter(fraction_to_json, fraction_from_json)
+WEIGHTS = Parameter(weights_to_json, weights_from_json)
+TWO_LEVEL = {"categories": WHOLE, "probability": PROBABILITY}
+PRIME = TWO_LEVEL | {"prime": WHOLE}
+WINDOW = {"cells": WHOLE, "half_width": WHOLE, "inside": PROBABILITY}
+KINDS: dict[str, tuple[type[Channel], dict[str, Parameter]]] = {
+    "keep-or-replace": (
+        KeepOrReplace,
+        {"diagonal_weight": PROBABILITY, "replacement": WEIGHTS},
+    ),
+    "subset-selection": (SubsetSelection, TWO_LEVEL | {"subset_size": WHOLE}),
+    "hadamard-response": (HadamardResponse, TWO_LEVEL),
+    "projective-geometry": (ProjectiveGeometry, PRIME),
+    "local-hashing": (LocalHashing, PRIME),
+    "unary-encoding": (
+        UnaryEncoding,
+        {"categories": WHOLE, "own": PROBABILITY, "others": PROBABILITY},
+    ),
+    "square-wave": (SquareWave, WINDOW),
+    "square-wave-or-missing": (
+        SquareWaveOrMissing,
+        WINDOW | {"kept_missing": PROBABILITY, "made_missing": PROBABILITY},
+    ),
+}
+"""Kinds of channels that are described by their parameters; of subclasses before `DenseChannel`."""
+
+
+def channel_to_json(channel: Channel) -> dict[str, Any]:
+    """Describe a `channel` by its kind and its exact parameters."""
+    if isinstance(channel, ProductChannel):
+        return {"kind": "product", "factors": [channel_to_json(each) for each in channel.factors]}
+    for kind, (protocol, parameters) in KINDS.items():
+        if isinstance(channel, protocol):
+            return {"kind": kind} | {
+                name: form.to_json(getattr(channel, name)) for name, form in parameters.items()
+            }
+    if not isinstance(channel, DenseChannel):
+        raise ChannelError(f"a {type(channel).__name__} has no JSON form")
+    described = {"kind": "dense", "matrix": weights_to_json(channel.entries)}
+    if channel.reference is not None:
+        described["reference"] = weights_to_json(channel.reference)
+    return described
+
+
+def channel_from_json(value: Mapping[str, Any]) -> Channel:
+    """Rebuild a channel from `value`, as `channel_to_json` returned it, also read from JSON.
+
+    Raises
+    ------
+    ChannelError
+        If the kind is unknown, a parameter is missing, or the numbers are not a channel.
+    """
+    try:
+        match value["kind"]:
+            case "dense":
+                reference = value.get("reference")
+                return DenseChannel(
+                    weights_from_json(value["matrix"]),
+                    None if reference is None else weights_from_json(reference),
+                )
+            case "product":
+                return ProductChannel(tuple(map(channel_from_json, value["factors"])))
+            case kind if kind in KINDS:
+                protocol, parameters = KINDS[kind]
+                return protocol(
+                    **{name: form.from_json(value[name]) for name, form in parameters.items()}
+                )
+            case kind:
+                allowed = ", ".join([*KINDS, "dense", "product"])
+                raise ChannelError(f"unknown kind of channel {shown(kind)}; allowed: {allowed}")
+    except KeyError as error:
+        raise ChannelError(f"a channel's description lacks {error}; write it again") from None
+    except DeniableError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise ChannelError(f"not a channel's description ({error}); write it again") from None
