@@ -11,6 +11,7 @@ The values are compared on the same protected file. Differences have these reaso
   variance. Here the channel's own inverse is compared.
 """
 
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from deniable.datasets import load_manifest, networks, read_published, surrogate
 from deniable.pram import StratifiedProtocol
 from deniable.randomized_response import Protocol
 from deniable.records import Microdata
-from deniable.release import LANES, StratifiedPlan, key_of_seed, release_from
+from deniable.release import LANES, key_of_seed, release_from
 from deniable.release.categorical import estimates as lane_estimates
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,10 +75,13 @@ def made(values: dict[str, Any], data: Microdata) -> dict[str, Any]:
 def released(found: dict[str, Any]) -> Released:
     protocol = StratifiedProtocol.from_json(found["release"])
     accept = {"chosen_from": "the data, by a curator", "accept": ("chosen_by_data",)}
-    plan = deniable.plan_of(next(iter(protocol.protocols.values())), **accept)
+    plan = deniable.plan_from_protocol(next(iter(protocol.protocols.values())), **accept)
     if protocol.strata or protocol.invariant:
-        whole = deniable.plan_of(Protocol.from_json({**found["release"]} | _all_alone(protocol)))
-        plan = StratifiedPlan(whole.schema, protocol, **accept)
+        whole = deniable.plan_from_protocol(
+            Protocol.from_json({**found["release"]} | _all_alone(protocol))
+        )
+        why = ("",) * len(protocol.blocks)
+        plan = deniable.StrataPlan(whole.schema, protocol, math.inf, why, **accept)
     reports = found["protected"]
     frame = {
         each.name: np.array(each.categories, dtype=object)[reports.column(each.name)]

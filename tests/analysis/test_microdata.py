@@ -7,7 +7,7 @@ import pytest
 import deniable
 from deniable.analysis import Released
 from deniable.errors import DeniableError
-from deniable.release import StratifiedPlan
+from deniable.plans import StrataPlan
 
 RECORDS = 3000
 
@@ -30,13 +30,13 @@ def schema() -> deniable.Schema:
     return deniable.schema_from(about | {"file": {"kind": "arrow"}, "columns": columns})
 
 
-def by_sex(plan: StratifiedPlan, seed: int = 2) -> Released:
+def by_sex(plan: StrataPlan, seed: int = 2) -> Released:
     return Released(deniable.randomize(frame(), plan, np.random.default_rng(seed)), plan)
 
 
 @pytest.mark.parametrize("basis", ["clusters", "weights"])
 def test_synthetic_records_keep_strata_and_have_their_estimates(basis: str) -> None:
-    released = by_sex(StratifiedPlan.of_retention(schema(), ["sex"], 0.6))
+    released = by_sex(StrataPlan.of_retention(schema(), ["sex"], 0.6))
     made = released.synthetic(seed=3, basis=basis)
     assert list(made) == ["owner", "sex", "job"]
     assert len(made) == RECORDS
@@ -51,7 +51,7 @@ def test_synthetic_records_keep_strata_and_have_their_estimates(basis: str) -> N
 
 
 def test_rows_of_strata_follow_those_of_the_file_and_add_up() -> None:
-    released = by_sex(StratifiedPlan.of_retention(schema(), ["sex"], 0.6))
+    released = by_sex(StrataPlan.of_retention(schema(), ["sex"], 0.6))
     margins = released.margins("job", by_stratum=True, target="both")
     assert list(margins["stratum"].unique()) == ["", "F", "M"]
     own = margins[margins["target"] == "file"]

@@ -8,7 +8,6 @@ from typing import Any, get_args
 import numpy as np
 import pandas as pd
 
-from deniable.responses import Counted
 from deniable.arrays import Floats
 from deniable.channels import Channel, Inverse, Target
 from deniable.errors import DeniableError, refuse_unknown
@@ -20,6 +19,7 @@ from deniable.estimation import (
     weighted_intervals,
 )
 from deniable.records import Attribute, Domain
+from deniable.responses import Counted
 from deniable.schema import MISSING, Column
 
 Names = Sequence[str] | str

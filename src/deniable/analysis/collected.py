@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.responses import Counted, Portion, Responses, Side, Table, cells_of
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, DenseChannel
 from deniable.errors import DataError, DeniableError, shown
 from deniable.records import Attribute, Domain
 from deniable.release import CollectionPlan
 from deniable.release.collection import Answers, answers_of
+from deniable.responses import Counted, Portion, Responses, Side, Table, cells_of
 from deniable.rrba import Combination, table_channel
 
 NEEDED = ("attributes", "block", "categories", "p", "fake", "reports")

@@ -6,7 +6,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from deniable.responses import Counted, Responses, Stratum, Table, cells_of
 from deniable.analysis.answers import FEWEST, Asked, columns_of, intervals_of
 from deniable.analysis.scores import scored
 from deniable.arrays import Floats
@@ -22,6 +21,7 @@ from deniable.estimation import (
 )
 from deniable.randomized_response import shrunk_joint
 from deniable.records import Domain
+from deniable.responses import Counted, Responses, Stratum, Table, cells_of
 
 
 class Estimator:

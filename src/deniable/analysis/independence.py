@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from deniable.responses import Counted, Responses, Table
 from deniable.analysis.scores import Scores, factors
 from deniable.arrays import ROUNDING, Codes, Counts, Floats
 from deniable.contingency import LogLinearModel, channel_test, weighted_channel_test
 from deniable.errors import DeniableError
+from deniable.responses import Counted, Responses, Table
 
 MOST_TESTED = 512
 """Cells, and reports, of a tested table: Monte Carlo tables of 1,024 take most of a minute."""

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.responses import Counted, Portion, Responses, Table
 from deniable.analysis.answers import Asked
 from deniable.errors import DataError, DeniableError
 from deniable.estimation import CONFIDENCE
@@ -15,6 +14,7 @@ from deniable.idp import SHARE, estimate_numbers
 from deniable.records import Domain
 from deniable.release import MaskingPlan
 from deniable.release.numeric import HISTOGRAMS
+from deniable.responses import Counted, Portion, Responses, Table
 
 
 class Masked(Responses):

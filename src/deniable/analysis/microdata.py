@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from deniable.responses import ProtectedRecords, Table
 from deniable.analysis.estimator import refuse_impossible
 from deniable.arrays import Codes, Floats, Positions
 from deniable.errors import DeniableError
@@ -23,6 +22,7 @@ from deniable.randomized_response import (
     synthesize,
 )
 from deniable.records import Domain, Microdata
+from deniable.responses import ProtectedRecords, Table
 from deniable.schema import MISSING, Schema, type_named
 
 Basis = Literal["clusters", "weights"]

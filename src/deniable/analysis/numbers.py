@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.responses import Table
 from deniable.analysis.answers import Asked, intervals_of
 from deniable.analysis.estimator import Estimator
 from deniable.arrays import Flags, Floats
 from deniable.channels import Channel
 from deniable.errors import DeniableError
+from deniable.responses import Table
 from deniable.schema import Column
 
 SHARES: tuple[float, ...] = (0.25, 0.5, 0.75)

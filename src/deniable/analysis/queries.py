@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.responses import Responses, Side, Table, cells_of
 from deniable.analysis.answers import Asked, columns_of
 from deniable.analysis.estimator import Estimator
 from deniable.analysis.scores import Scores, by_scores
 from deniable.arrays import Flags, Floats
 from deniable.errors import DeniableError
 from deniable.records import Attribute
+from deniable.responses import Responses, Side, Table, cells_of
 from deniable.schema import MISSING, Column, Schema
 
 Query = Mapping[str, Any] | str

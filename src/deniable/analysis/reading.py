@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-from deniable.responses import Responses, protected_file
 from deniable.analysis.collected import Collected
 from deniable.analysis.masked import Masked
 from deniable.errors import DataError, DeniableError, shown
@@ -14,6 +13,7 @@ from deniable.release import (
     MaskingPlan,
     refuse_other_files,
 )
+from deniable.responses import Responses, protected_file
 
 PLAN, OTHER_LANE = "plan.json", "release.json"
 

@@ -7,7 +7,6 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from deniable.responses import ProtectedRecords, Table
 from deniable.analysis.answers import (
     TARGETS,
     Asked,
@@ -31,6 +30,7 @@ from deniable.estimation import CONFIDENCE
 from deniable.plans import Plan
 from deniable.records import Domain
 from deniable.release import AnyPlan, CollectionPlan, MaskingPlan
+from deniable.responses import ProtectedRecords, Table
 
 Targets = Literal["population", "file", "both"]
 

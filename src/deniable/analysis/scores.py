@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from deniable.responses import Counted, Responses, Side, Table, cells_of
 from deniable.analysis.answers import Asked, columns_of, refuse_one_record
 from deniable.arrays import Codes, Floats
 from deniable.channels import Inverse, roots_of_variances
 from deniable.estimation import euclidean_projection, student
 from deniable.records import Domain
+from deniable.responses import Counted, Responses, Side, Table, cells_of
 
 AT_ONCE = 1 << 22
 """Scores that are held at a time."""

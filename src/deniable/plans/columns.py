@@ -11,9 +11,16 @@ from deniable.channels import channel_from_json, channel_to_json
 from deniable.plans.auditing import Claims, audit_protocols
 from deniable.plans.categorical import UNIT, CategoricalPlan
 from deniable.plans.fields import epsilon_to_json, fields_from_json
+from deniable.pram import StratifiedProtocol
 from deniable.randomized_response import Protocol
 from deniable.records import Domain, Microdata
-from deniable.responses import ColumnResponses, ProtectedFormat, response_columns
+from deniable.responses import (
+    ColumnResponses,
+    ProtectedFormat,
+    Responses,
+    StrataResponses,
+    response_columns,
+)
 from deniable.sampling import Chance, Numbers
 
 
@@ -34,6 +41,11 @@ class ColumnsPlan(CategoricalPlan[Protocol]):
 
     invariant: bool = False
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.invariant:
+            self.protocol.refuse_other_reports()
+
     @property
     def unit(self) -> str:
         return UNIT
@@ -53,8 +65,12 @@ class ColumnsPlan(CategoricalPlan[Protocol]):
     def draw(self, true: Microdata, source: Chance, records: Numbers) -> Microdata:
         return self.protocol.randomize(true, source, records)
 
-    def responses(self, source: Any) -> ColumnResponses:
-        return ColumnResponses(source, self.layout, self.protocol, self.invariant)
+    def responses(self, source: Any) -> Responses:
+        if not self.invariant:
+            return ColumnResponses(source, self.layout, self.protocol)
+        protocol, domain = self.protocol, self.protocol.domain
+        whole = StratifiedProtocol(domain, (), {(): protocol}, invariant=True)
+        return StrataResponses(source, self.layout, whole)
 
     def audit(self) -> pd.DataFrame:
         claims = Claims(self.target, self.epsilon, self.epsilon_by_changed_attribute())

@@ -196,15 +196,11 @@ class ColumnResponses(ProtectedRecords):
     source : path or table
     layout : ProtectedFormat
     protocol : Protocol
-    invariant : bool, optional
-        Whether the channels leave the frequencies of the original records as they are.
     """
 
-    def __init__(
-        self, source: Any, layout: ProtectedFormat, protocol: Protocol, invariant: bool = False
-    ) -> None:
+    def __init__(self, source: Any, layout: ProtectedFormat, protocol: Protocol) -> None:
         super().__init__(source, layout)
-        self._protocol, self._invariant = protocol, invariant
+        self._protocol = protocol
 
     def table(self, names: Sequence[str]) -> Table:
         return Table.of(self._protocol, names)

@@ -6,11 +6,11 @@ from itertools import product
 
 import numpy as np
 
-from deniable.responses.tables import MOST_ENTRIES, Side, Stratum, Table
 from deniable.arrays import Flags
 from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import DeniableError, SingularChannelError
 from deniable.pram import StratifiedProtocol, label
+from deniable.responses.tables import MOST_ENTRIES, Side, Stratum, Table
 
 
 def table_within_strata(protocol: StratifiedProtocol, names: Sequence[str]) -> Table:
