@@ -8,11 +8,11 @@ and the clipped noisy value y of a number x, the function
 has the expectation phi(x). *Proof.* The density of x + Laplace(b) is the Green's function of
 1 - b^2 d^2/dx^2. Integration by parts, twice, leaves phi(x) and one term at either end; the values
 at the atoms cancel these terms. QED. So clipping causes no bias: y - b, y or y + b is unbiased for
-x, and b^2 at the ends and 2 b^2 inside is unbiased for its variance. Powers of x give the standard
-deviation and its error.
+x. The variance has the unbiased estimate b^2 at the ends and 2 b^2 inside. Powers of x give the
+standard deviation and its error.
 
 **Noisy histograms.** Counts have noise of known variance. Means and standard deviations of the
-bins' midpoints differ from those of the values by at most half a bin, and intervals are wider by
+bins' midpoints differ from the ones of the values by at most half a bin, and intervals are wider by
 that amount. The quantile of a level lies above a bin's edge if the proportion of records below the
 edge is smaller than the level: simultaneous bounds for the proportions below all edges give its
 interval.
@@ -20,7 +20,7 @@ interval.
 All estimates are of values clipped to their domains.
 
 **``idp_ls`` and ``idp_cbls``** have noise scales that depend on the original values and are not
-released. There are no estimates beyond the statistics of the protected file.
+released. The only results are the statistics of the protected file.
 
 All intervals are for the records of the file. They do not account for sampling.
 """
@@ -95,8 +95,8 @@ def statistics(values: Floats, quantiles: Sequence[float] = QUANTILES) -> dict[s
     ----------
     values : array, shape (records,)
     quantiles : sequence of float, in (0, 1)
-        The quantile of level a is the least value that at least a proportion a of the records does
-        not exceed.
+        The quantile of level a is the least value with a proportion of at least a of the records
+        at or below it.
     """
     levels = np.quantile(values, quantiles, method="inverted_cdf")
     found = {MEAN: values.mean(), DEVIATION: values.std(ddof=1)}
@@ -137,7 +137,7 @@ def _mean(inner: Floats, at_0: int, at_upper: int, k: int, scale: float) -> tupl
     """Return the unbiased mean and its standard error.
 
     A cluster of n records has noise of scale `scale` / n, which its n records share. So each
-    cluster adds noise of scale `scale` to the sum, whatever its size. `at_0` and `at_upper` are the
+    cluster, of any size, adds noise of scale `scale` to the sum. `at_0` and `at_upper` are the
     numbers of clusters that were clipped to either end. All clusters have k records except at most
     one, which has at most k - 1 more. So the number of records, divided by k, counts clusters.
     """

@@ -60,5 +60,5 @@ def _record_by_record(masked: Masking, noise: Noise) -> Floats:
 
 
 def class_codes(data: NumericMicrodata) -> Codes:
-    """Return the class code of each record of `data`, 0 if there are no classes."""
+    """Return the class code of each record of `data`, 0 without classes."""
     return data.labels if data.classes else np.zeros(len(data), dtype=np.int8)

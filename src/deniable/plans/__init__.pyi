@@ -38,6 +38,7 @@ from .making import (
     make_plan as make_plan,
     plan_from_protocol as plan_from_protocol,
 )
+from .masked import MaskedPlan as MaskedPlan
 from .picture import draw as draw
 from .risks import (
     RISKS as RISKS,

@@ -12,6 +12,7 @@ from deniable.files import write_json
 from deniable.plans.columns import ColumnsPlan
 from deniable.plans.fields import fields_to_json
 from deniable.plans.interface import Plan
+from deniable.plans.masked import MaskedPlan
 from deniable.plans.strata import StrataPlan
 from deniable.texts import read_given_json
 
@@ -19,7 +20,7 @@ FORMAT, VERSION = "deniable-plan", 2
 RELEASE = "release"
 """The block of a release in its public plan.json; no part of the plan."""
 KINDS: Mapping[str, type[Plan]] = MappingProxyType(
-    {each.kind: each for each in (ColumnsPlan, StrataPlan)}
+    {each.kind: each for each in (ColumnsPlan, StrataPlan, MaskedPlan)}
 )
 """The classes of plans, by kind."""
 FAULTS = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, IndexError)

@@ -181,6 +181,16 @@ class Plan(ABC):
         """Return the exact epsilon of a change of one column alone, by column."""
         return {}
 
+    def public_tables(self, protected: pa.Table) -> Mapping[str, "pd.DataFrame"]:
+        """Return further public tables of a release, by file name without the ending .csv.
+
+        Parameters
+        ----------
+        protected : pyarrow.Table
+            One of the tables that `randomize` yields.
+        """
+        return {}
+
     @abstractmethod
     def responses(self, source: Any) -> Responses:
         """Return the protected records of a `source`, a path or a table, for estimation."""

@@ -10,6 +10,12 @@ from .columns import (
     holds_wider_points as holds_wider_points,
     response_columns as response_columns,
 )
+from .masked import (
+    MaskedResponses as MaskedResponses,
+    counts_in as counts_in,
+    histogram_table as histogram_table,
+    with_counts as with_counts,
+)
 from .protected import (
     ColumnResponses as ColumnResponses,
     ProtectedRecords as ProtectedRecords,

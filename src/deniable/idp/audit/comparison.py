@@ -54,7 +54,7 @@ def compare_estimates(
     -------
     DataFrame
         The estimates with ``true``, ``covered``, ``coverage`` and ``redraws``. ``covered`` and
-        ``coverage`` are empty if there is no interval.
+        ``coverage`` are empty without an interval.
     """
     true = np.array(_original_statistics(mechanism, original))
     low, high = (estimates[f"ci_{end}_file"].to_numpy(dtype=float) for end in ("low", "high"))
@@ -103,12 +103,14 @@ def measure_utility(
     Returns
     -------
     DataFrame
-        ``measure``, ``class``, ``value``, ``reference``, ``reference_is``. The measures are the
-        mean SSE (with that of microaggregation alone), the proportion of records that the intruder
-        of `deniable.idp.audit.linkage` links correctly, a lower bound (with guessing), the epsilon
-        that the released numbers prove (with the claimed one), and F-measures of a random forest
-        trained on the first 66 % of the protected records and tested on the other original records
-        (with one trained on original records).
+        ``measure``, ``class``, ``value``, ``reference``, ``reference_is``. The measures:
+
+        - mean SSE, with microaggregation alone as its reference;
+        - proportion of records that the intruder of `deniable.idp.audit.linkage` links correctly,
+          a lower bound, with guessing;
+        - epsilon that the released numbers prove, with the claimed one;
+        - F-measures of a random forest, trained on the first 66 % of the protected records and
+          tested on the other original ones, with a forest trained on original records.
     """
     rows = list(_whole_file(mechanism, original, protected, seed))
     if len(original.classes) > 1:

@@ -102,9 +102,10 @@ class _Recorder:
 def recorded_epsilons(mechanism: NumericMechanism) -> list[Fraction]:
     """Return the exact epsilon of each attribute by two files that are as different as possible.
 
-    The mechanism runs on both files of two records, of which one changes from the lower to the
-    upper end of all domains. The changes of the values before noise, divided by the noise scales,
-    add up to the epsilon. For ``dp`` and histograms, whose scales depend on no record.
+    The mechanism runs on two files of two records. One record changes from the lower to the upper
+    end of all domains, and the other one stays. The changes of the values before noise, divided by
+    the noise scales, add up to the epsilon. This holds for ``dp`` and histograms, because their
+    scales do not depend on the records.
     """
     domains, seen = mechanism.domains, []
     for changed in (domains.lower, domains.upper):

@@ -1,0 +1,2 @@
+from .plan import MaskedPlan as MaskedPlan
+from .settings import MaskedSettings as MaskedSettings

@@ -1,0 +1,91 @@
+"""The guarantees of masked numbers, and the audit of all claims about them."""
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+import pandas as pd
+
+from deniable.channels import rounded_up
+from deniable.idp import NumericMechanism
+from deniable.idp.audit import (
+    CENTROID,
+    CENTROIDS,
+    RECORD,
+    proved_epsilon,
+    recorded_epsilons,
+    verdicts,
+)
+from deniable.plans.auditing import AUDIT_COLUMNS, audit_row
+from deniable.plans.interface import Guarantee
+
+UNIT = "the masked numbers of one record"
+UNITS = {CENTROID: "one centroid", CENTROIDS: "all centroids of one column", RECORD: UNIT}
+PUBLIC_NUMBER = "the number of records is public"
+FIXED_DOMAINS = "the domains are held fixed, as the original records made them"
+FIXED_SCALES = "the scale of the noise is held fixed, as the original records made it"
+REAL_NUMBERS = "centroids are real numbers; rounding is not counted"
+RECORDED = "two files that differ in one record, from the lower to the upper end of all domains"
+
+
+def guarantees(mechanism: NumericMechanism, class_column: str | None) -> tuple[Guarantee, ...]:
+    """Return the guarantees of a `mechanism`; the first one is for the masked numbers."""
+    known = [f"the {class_column} of each record is public"] if class_column else []
+    known.append(PUBLIC_NUMBER)
+    proved = proved_epsilon(mechanism)
+    found = [Guarantee(proved, UNIT, tuple(known) if math.isfinite(proved) else ())]
+    for each in verdicts(mechanism):
+        if not each.holds or (each.what == RECORD and mechanism.public_domains):
+            continue
+        conditions = [
+            *known,
+            *([FIXED_SCALES] if each.what == CENTROID else []),
+            *([] if mechanism.public_domains else [FIXED_DOMAINS]),
+            *([REAL_NUMBERS] if mechanism.k is not None else []),
+        ]
+        epsilon = each.proved_epsilon or 0.0
+        found.append(Guarantee(epsilon, UNITS[each.what], tuple(conditions)))
+    return tuple(found)
+
+
+def audit_claims(mechanism: NumericMechanism) -> pd.DataFrame:
+    """Return one row per claim about a `mechanism`, in the columns of `Plan.audit`."""
+    rows = [*_stated(mechanism), *_claims(mechanism)]
+    return pd.DataFrame(rows, columns=list(AUDIT_COLUMNS))
+
+
+def _stated(mechanism: NumericMechanism) -> Iterator[dict[str, object]]:
+    """Yield the rows of the epsilons that a plan states."""
+    stated = proved_epsilon(mechanism)
+    if math.isinf(stated):
+        yield audit_row("record", "all columns", stated, stated, stated, "no finite epsilon stated")
+        return
+    exact = recorded_epsilons(mechanism)
+    columns = zip(mechanism.domains.names, mechanism.exact_epsilons, exact, strict=True)
+    for name, own, found in columns:
+        up = rounded_up(found)
+        yield audit_row("attribute", name, rounded_up(own), up, float(found), RECORDED)
+    total = sum(exact, Fraction(0))
+    yield audit_row("record", "all columns", stated, rounded_up(total), float(total), RECORDED)
+
+
+def _claims(mechanism: NumericMechanism) -> Iterator[dict[str, object]]:
+    """Yield the rows of the claims of the method at its target."""
+    for each in verdicts(mechanism):
+        exact = math.nan if each.proved_epsilon is None else each.proved_epsilon
+        if mechanism.k is None and each.holds:
+            exact = rounded_up(sum(recorded_epsilons(mechanism), Fraction(0)))
+        kind = "exact"
+        if mechanism.k is not None and not math.isinf(exact):
+            kind = "proved" if each.holds else "lower bound"
+        values = (
+            "record, target" if each.what == RECORD else UNITS[each.what],
+            each.reading,
+            each.claimed_epsilon,
+            exact,
+            exact,
+            kind,
+            each.why,
+            each.holds,
+        )
+        yield dict(zip(AUDIT_COLUMNS, values, strict=True))

@@ -1,0 +1,399 @@
+"""The plan that masks the numbers of records, with its proved and its claimed epsilon."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, ClassVar, get_args
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deniable import __version__
+from deniable.channels import rounded_up
+from deniable.errors import DeniableError, refuse_unknown
+from deniable.idp import (
+    DEFAULT_BINS,
+    HISTOGRAMS,
+    Domains,
+    NumericMechanism,
+    NumericMethod,
+    domains_by_factor,
+    protect_numbers,
+)
+from deniable.idp.audit import (
+    audit_numbers,
+    compare_estimates,
+    definition,
+    measure_utility,
+    proved_epsilon,
+    verdicts,
+)
+from deniable.plans.fields import (
+    epsilon_to_json,
+    exact_text,
+    fields_from_json,
+    number_from_text,
+)
+from deniable.plans.interface import Guarantee, Order, Origin, Part, Plan, Watch
+from deniable.plans.masked.claims import UNIT, audit_claims, guarantees
+from deniable.plans.masked.records import (
+    answering_records,
+    numeric_records,
+    refuse_other_columns,
+)
+from deniable.plans.risks import (
+    RISKS,
+    refuse_unaccepted,
+    released_columns,
+    schema_risks,
+)
+from deniable.records import NumericMicrodata
+from deniable.responses import MaskedResponses, counts_in, histogram_table, with_counts
+from deniable.sampling import Chance, KeyedDraws, KeyedNoise, generator_for
+from deniable.schema import Portion, RecordsFile, Schema
+
+BY_DATA: Origin = "the data, by a curator"
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedPlan(Plan):
+    """The mechanism that masks the numeric columns of a file.
+
+    The target epsilon is the claim of the method; `definition` names its kind of privacy. `epsilon`
+    is the proved epsilon of differential privacy for the masked numbers. It is infinite for all
+    methods that form clusters ([idp], and docs/findings.md). `from_schema` makes a plan from the
+    schema of a whole file.
+
+    Parameters
+    ----------
+    schema : Schema
+        The masked columns, without a step, and the columns that are released unchanged; all
+        others are left out. See `Schema.for_masking`.
+    target : float, in (0, 30]
+        The claimed epsilon of a record. Columns have equal budgets.
+    method : "dp", "dp_um", "idp_ls", "idp_cbls" or "histograms"
+        See `deniable.idp.methods`, and for histograms `deniable.idp.true_dp`.
+    k : int, at least 3, optional
+        The number of records per cluster, for methods that form clusters.
+    bins : int, 2 to 1,000
+        The number of bins per histogram.
+    domain_factor : float, at least 1, optional
+        The ratio of the domains to the largest values. By default domains are the bounds.
+    upper : tuple of float, optional
+        The ends of the domains, with a domain factor.
+    class_column : str, optional
+        A categorical column that is released unchanged, because it is public.
+    chosen_from : str
+        "the data, by a curator" with a domain factor, else "no data".
+    accept : tuple of str
+        Names of accepted risks (`deniable.plans.RISKS`).
+    order : "permuted" or "as_in_file"
+    made_by : str
+    part : Part, optional
+
+    Raises
+    ------
+    DeniableError
+        If a parameter is out of range, the schema has other columns, or a risk is not accepted.
+
+    Examples
+    --------
+    >>> from deniable.schema import schema_from
+    >>> about = {"format": "deniable-schema", "population": "all", "file": {"kind": "arrow"}}
+    >>> columns = [{"name": "age", "kind": "numeric", "bounds": [18, 90], "type": "int64"}]
+    >>> schema = schema_from(about | {"columns": columns})
+    >>> plan = MaskedPlan(schema, 1.0, "idp_ls", 5, accept=("no_epsilon_for_records",))
+    >>> plan.epsilon, plan.definition
+    (inf, 'individual differential privacy ([idp], Definition 3)')
+    """
+
+    kind: ClassVar[str] = "masked"
+
+    schema: Schema
+    target: float
+    method: NumericMethod = "dp"
+    k: int | None = None
+    bins: int = DEFAULT_BINS
+    domain_factor: float | None = None
+    upper: tuple[float, ...] | None = None
+    class_column: str | None = None
+    chosen_from: Origin = "no data"
+    accept: tuple[str, ...] = ()
+    order: Order = "permuted"
+    made_by: str = f"deniable {__version__}"
+    part: Part | None = None
+
+    def __post_init__(self) -> None:
+        refuse_unknown("order", self.order, get_args(Order))
+        by_data = self.domain_factor is not None
+        origin = BY_DATA if by_data else "no data"
+        refuse_unknown("origin of domains", self.chosen_from, [origin])
+        if (self.upper is not None) != by_data:
+            raise DeniableError("a domain factor and the ends of domains are given together")
+        refuse_other_columns(self.schema, self.class_column)
+        refuse_unaccepted(self.risks, self.accept, self.schema)
+
+    @classmethod
+    def from_schema(
+        cls,
+        schema: Schema,
+        epsilon: float,
+        method: NumericMethod = "dp",
+        *,
+        columns: Sequence[str] | None = None,
+        class_column: str | None = None,
+        domain_factor: float | None = None,
+        data: RecordsFile | None = None,
+        accept: Sequence[str] = (),
+        part: Part | None = None,
+        **more: Any,
+    ) -> "MaskedPlan":
+        """Return the plan that masks some columns of a file.
+
+        Parameters
+        ----------
+        schema : Schema
+            Of the whole file.
+        epsilon : float, in (0, 30]
+            The target.
+        columns : sequence of str, optional
+            The masked columns; by default all numeric ones.
+        data : RecordsFile, optional
+            The original file, from which a domain factor makes domains.
+        method, class_column, domain_factor, accept, part, **more
+            See the class.
+
+        Raises
+        ------
+        DeniableError
+            As the class, or if a domain factor has no records.
+        """
+        numeric = [each.name for each in schema.columns if each.kind == "numeric"]
+        kept = [*released_columns(schema, accept), *([class_column] if class_column else [])]
+        own = schema.for_masking(numeric if columns is None else columns, kept)
+        if domain_factor is not None:
+            if data is None:
+                raise DeniableError(
+                    "a domain factor needs the original records; give them, or leave domain_factor "
+                    "out and take the bounds of the schema"
+                )
+            records = numeric_records(own, data.with_schema(own).portions(), part)
+            upper = domains_by_factor(records, domain_factor).upper
+            more |= {"upper": tuple(upper.tolist()), "chosen_from": BY_DATA}
+        accepted = tuple(dict.fromkeys(accept))
+        more |= {"domain_factor": domain_factor, "class_column": class_column, "part": part}
+        return cls(own, epsilon, method, accept=accepted, **more)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the masked columns, in the order of the file."""
+        return tuple(each.name for each in self.schema.columns if each.continuous)
+
+    @cached_property
+    def mechanism(self) -> NumericMechanism:
+        """The mechanism with its parameters and domains."""
+        ends = np.array([self.schema[name].bounds for name in self.names], dtype=float)
+        lower, upper = ends.T
+        if self.upper is not None:
+            lower, upper = np.zeros(len(ends)), np.array(self.upper, dtype=float)
+            if upper.shape != lower.shape or not (np.isfinite(upper) & (upper > 0)).all():
+                raise DeniableError("give one finite end above 0 for the domain of each column")
+        domains = Domains(self.names, lower, upper)
+        return NumericMechanism(
+            self.method, self.target, domains, self.k, self.bins, self.domain_factor
+        )
+
+    @property
+    def definition(self) -> str:
+        """The privacy definition of the target epsilon."""
+        return definition(self.mechanism)
+
+    @cached_property
+    def epsilon(self) -> float:
+        return proved_epsilon(self.mechanism)
+
+    @property
+    def unit(self) -> str:
+        return UNIT
+
+    def epsilon_by_changed_attribute(self) -> dict[str, float]:
+        if math.isinf(self.epsilon):
+            return dict.fromkeys(self.names, math.inf)
+        return dict(zip(self.names, map(rounded_up, self.mechanism.exact_epsilons), strict=True))
+
+    @property
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        return guarantees(self.mechanism, self.class_column)
+
+    @cached_property
+    def risks(self) -> Mapping[str, str]:
+        holds = {
+            "no_epsilon_for_records": self.k is not None,
+            "original_values_released": self.method == "idp_cbls",
+            "largest_values_shown": not self.mechanism.public_domains,
+        }
+        # A domain factor is the only choice by the data, and it has a risk of its own.
+        found = schema_risks(self.schema, "no data", self.accept)
+        return found | {name: RISKS[name] for name, so in holds.items() if so}
+
+    @property
+    def not_covered(self) -> tuple[str, ...]:
+        drafted = ", ".join(self.schema.drafted)
+        return tuple(
+            f"{why} ({drafted})" if name == "drafted" else why for name, why in self.risks.items()
+        )
+
+    @property
+    def passed(self) -> tuple[str, ...]:
+        released = {*released_columns(self.schema, self.accept), self.class_column}
+        return tuple(each.name for each in self.schema.columns if each.name in released)
+
+    def original_records(self, batches: Iterable[Portion]) -> NumericMicrodata:
+        """Return the numbers and classes of the records in `batches` that answer."""
+        return numeric_records(self.schema, batches, self.part, self.class_column)
+
+    def randomize(
+        self, batches: Iterable[Portion], source: Chance, watch: Watch | None = None
+    ) -> Iterator[pa.Table]:
+        """Yield one table of the protected columns; see `Plan.randomize`.
+
+        Masked numbers are doubles also if the original ones have another type. A CSV file contains
+        the shortest texts of these doubles. The table has the noisy counts of histograms in its
+        metadata, and a DataFrame made from it has them in its ``attrs``.
+        """
+        held = list(batches)
+        data, draws = self.original_records(held), KeyedDraws.of(source)
+        generator = generator_for(0, {"synthesis": draws.subkey("synthesis", ()).hex()})
+        values, counts = protect_numbers(self.mechanism, data, KeyedNoise(draws), generator)
+        columns: dict[str, pa.Array] = {}
+        for column in self.schema.columns:
+            if column.continuous:
+                array = pa.array(values[:, self.names.index(column.name)])
+            elif column.name in self.passed:
+                whole = pa.concat_arrays([each.passed[column.name] for each in held])
+                # A null can hide a value in the buffer below it; taking the values removes it.
+                array = whole.take(pa.array(answering_records(len(whole), self.part)))
+            else:
+                continue
+            if self.schema.file.kind == "csv":
+                array = array.cast(pa.string())
+                if column.continuous and column.decimal == ",":
+                    array = pc.replace_substring(array, ".", ",")
+            columns[column.name] = array
+        yield with_counts(pa.table(columns), counts)
+
+    def public_tables(self, protected: pa.Table) -> dict[str, pd.DataFrame]:
+        counts = counts_in(protected)
+        if counts is None:
+            return {}
+        classes = self.schema[self.class_column].attribute().categories if self.class_column else ()
+        return {HISTOGRAMS: histogram_table(self.mechanism, classes, np.array(counts))}
+
+    def responses(self, source: Any) -> MaskedResponses:
+        return MaskedResponses(source, self.schema, self.mechanism, self.class_column)
+
+    def audit(self) -> pd.DataFrame:
+        """Compare each claim about the masked numbers with the epsilon that is proved.
+
+        For ``dp`` and histograms, the mechanism runs on two files that differ as much as possible;
+        the changes before noise, divided by the noise scales in use, are the exact epsilon. The
+        other rows follow from proofs and counterexamples ([idp], and docs/findings.md). A row
+        without an exact epsilon depends on the records; see `audit_on_records`.
+        """
+        return audit_claims(self.mechanism)
+
+    def audit_on_records(self, data: NumericMicrodata, dataset: str = "") -> pd.DataFrame:
+        """Return the exact losses for the original records.
+
+        The table is confidential, except for histograms; see `deniable.idp.audit.audit_numbers`.
+
+        Parameters
+        ----------
+        data : NumericMicrodata
+            By `original_records`.
+        dataset : str
+            Its name in the table.
+        """
+        return audit_numbers(self.mechanism, data, dataset)
+
+    def compare_with_original(
+        self,
+        protected: MaskedResponses,
+        original: NumericMicrodata,
+        estimates: Mapping[str, pd.DataFrame],
+        generator: np.random.Generator,
+    ) -> pd.DataFrame:
+        """Compare a test release with the original records.
+
+        Parameters
+        ----------
+        protected : MaskedResponses
+            The protected records in the order of the original ones.
+        original : NumericMicrodata
+            By `original_records`.
+        estimates : mapping of str to DataFrame
+            Without effect: all estimates follow from `protected`.
+        generator : Generator
+            Draws the release again, and the intruder's and the classifiers' random numbers.
+
+        Returns
+        -------
+        DataFrame
+            Rows of estimates (`deniable.idp.audit.compare_estimates`), then rows of measures
+            (`deniable.idp.audit.measure_utility`), with their names in ``statistic``.
+        """
+        compared = compare_estimates(self.mechanism, original, protected.estimates(), generator)
+        seed = int(generator.integers(2**31))
+        measures = measure_utility(self.mechanism, original, protected.data, seed)
+        return pd.concat([compared, measures.rename(columns={"measure": "statistic"})])
+
+    def to_json(self) -> dict[str, Any]:
+        mechanism, factor = self.mechanism, self.domain_factor
+        domains = mechanism.domains
+        ends = zip(domains.names, domains.lower.tolist(), domains.upper.tolist(), strict=True)
+        budgets, scales = mechanism.shares.tolist(), mechanism.scales.tolist()
+        known = self.method not in ("idp_ls", "idp_cbls")  # their scales depend on the records
+        return {
+            "method": self.method,
+            "definition": self.definition,
+            "k": self.k,
+            "bins": self.bins if mechanism.by_histograms else None,
+            "domain_factor": None if factor is None else exact_text(factor),
+            "class_column": self.class_column,
+            "columns": [
+                {
+                    "column": name,
+                    "lower": exact_text(low),
+                    "upper": exact_text(high),
+                    "epsilon": exact_text(budget),
+                    "noise_scale": exact_text(scale) if known else None,
+                }
+                for (name, low, high), budget, scale in zip(ends, budgets, scales, strict=True)
+            ],
+            "claims": [
+                asdict(each) | {"proved_epsilon": _in_json(each.proved_epsilon)}
+                for each in verdicts(mechanism)
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "MaskedPlan":
+        fields, own = fields_from_json(values), values[cls.kind]
+        factor, bins = own["domain_factor"], own["bins"]
+        upper = tuple(number_from_text(each["upper"]) for each in own["columns"])
+        return cls(
+            method=own["method"],
+            k=own["k"],
+            bins=DEFAULT_BINS if bins is None else bins,
+            domain_factor=None if factor is None else number_from_text(factor),
+            upper=None if factor is None else upper,
+            class_column=own["class_column"],
+            **fields,
+        )
+
+
+def _in_json(epsilon: float | None) -> float | str | None:
+    return None if epsilon is None else epsilon_to_json(epsilon)

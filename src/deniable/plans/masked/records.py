@@ -1,0 +1,47 @@
+"""The numeric records that a masked plan reads, and the columns that it may have."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from deniable.arrays import Positions
+from deniable.errors import DeniableError
+from deniable.plans.interface import Part
+from deniable.records import NumericMicrodata
+from deniable.schema import Portion, Schema
+
+
+def refuse_other_columns(schema: Schema, class_column: str | None) -> None:
+    if class_column is not None and schema[class_column].kind != "categorical":
+        raise DeniableError(
+            f"the class column {class_column!r} is {schema[class_column].kind}; name a categorical "
+            "column"
+        )
+    if not any(each.continuous for each in schema.columns):
+        raise DeniableError("no column to mask; name a numeric column")
+    for column in schema.randomized:
+        if not column.continuous and column.name != class_column:
+            raise DeniableError(
+                f"column {column.name!r} is neither a number without a step nor the class column; "
+                "make the plan by MaskedPlan.from_schema, or leave the column out"
+            )
+
+
+def answering_records(records: int, part: Part | None) -> Positions:
+    return np.arange(records) if part is None else part.positions(records)
+
+
+def numeric_records(
+    schema: Schema, batches: Iterable[Portion], part: Part | None, class_column: str | None = None
+) -> NumericMicrodata:
+    """Return the numbers of the records that answer, and their classes."""
+    held = list(batches)
+    answering = answering_records(sum(map(len, held)), part)
+    names = tuple(each.name for each in schema.columns if each.continuous)
+    columns = [np.concatenate([each.numbers[name] for each in held]) for name in names]
+    values = np.stack(columns, axis=1)[answering]
+    if class_column is None:
+        return NumericMicrodata(names, values)
+    labels = np.concatenate([each.codes[class_column] for each in held])[answering]
+    classes = schema[class_column].attribute().categories
+    return NumericMicrodata(names, values, class_column, classes, labels)

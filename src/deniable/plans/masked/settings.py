@@ -1,0 +1,83 @@
+"""Settings of masked plans, as a mapping in the workflow's config."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from deniable.idp import DEFAULT_BINS, HISTOGRAMS, NumericMethod, refuse_bad_parameters
+from deniable.plans.interface import Order
+from deniable.plans.masked.plan import MaskedPlan
+from deniable.schema import RecordsFile, Schema
+from deniable.validation import Epsilon, Strict, Values
+
+
+class MaskedSettings(Strict):
+    """Settings of a `MaskedPlan`.
+
+    Attributes
+    ----------
+    columns : list of str, optional
+        The masked columns; by default all numeric ones.
+    class_column : str, optional
+        A categorical column that is released unchanged, because it is public.
+    method, epsilon, k, bins, domain_factor, order
+        Parameters of the plan. Domains with a `domain_factor` are made from the records.
+    """
+
+    kind: Literal["masked"]
+    columns: Values[str] | None = None
+    class_column: Annotated[str, Field(min_length=1)] | None = None
+    method: NumericMethod
+    epsilon: Epsilon
+    k: int | None = None
+    bins: int | None = None
+    domain_factor: float | None = None
+    order: Order = "permuted"
+
+    @model_validator(mode="after")
+    def _in_range(self) -> Self:
+        if self.bins is not None and self.method != HISTOGRAMS:
+            raise ValueError(f"bins: {self.bins}; allowed with method {self.method!r}: none")
+        bins = DEFAULT_BINS if self.bins is None else self.bins
+        refuse_bad_parameters(self.method, self.epsilon, self.k, bins, self.domain_factor)
+        return self
+
+    def make(
+        self,
+        schema: Schema,
+        data: RecordsFile | None = None,
+        released: Mapping[str, Any] | None = None,
+        accept: Sequence[str] = (),
+    ) -> MaskedPlan:
+        """Return the plan.
+
+        Parameters
+        ----------
+        schema : Schema
+            Of the whole file.
+        data : RecordsFile, optional
+            The original records, for a domain factor.
+        released : mapping, optional
+            Without effect: other releases.
+        accept : sequence of str
+            Names of accepted risks.
+
+        Raises
+        ------
+        DeniableError
+            If a column does not exist, or a risk is not accepted.
+        """
+        return MaskedPlan.from_schema(
+            schema,
+            self.epsilon,
+            self.method,
+            columns=self.columns,
+            class_column=self.class_column,
+            domain_factor=self.domain_factor,
+            data=data,
+            accept=accept,
+            k=self.k,
+            bins=DEFAULT_BINS if self.bins is None else self.bins,
+            order=self.order,
+        )

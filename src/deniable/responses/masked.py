@@ -1,0 +1,305 @@
+"""Masked numbers of records, read for estimation, and the noisy counts of histograms."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from deniable.arrays import Counts, Floats
+from deniable.channels import Target
+from deniable.errors import DataError, DeniableError
+from deniable.estimation import CONFIDENCE
+from deniable.idp import HISTOGRAMS, QUANTILES, SHARE, NumericMechanism, estimate_numbers
+from deniable.records import Domain, NumericMicrodata, shortened
+from deniable.responses.base import Counted, Portion, Responses
+from deniable.responses.tables import Table
+from deniable.schema import Coder, Faults, Schema, open_source, weights_of
+
+HISTOGRAM_COLUMNS = ("column", "class", "bin", "from", "to", "count")
+"""Columns of the public file histograms.csv: the noisy count of each class in each bin."""
+NO_CATEGORIES = (
+    "masked numbers have no categories, so there are no tables and no proportions; ask for "
+    "numbers, or randomize numeric columns, with bounds and a step, by deniable.make_plan"
+)
+
+
+def histogram_table(
+    mechanism: NumericMechanism, classes: Sequence[str], counts: Counts
+) -> pd.DataFrame:
+    """Return noisy counts as a table, in the columns `HISTOGRAM_COLUMNS`.
+
+    Parameters
+    ----------
+    mechanism : NumericMechanism
+    classes : sequence of str
+        Names of the classes; empty without classes.
+    counts : array of int, shape (columns, classes, bins)
+    """
+    domains, bins = mechanism.domains, mechanism.bins
+    rows = []
+    for j, name in enumerate(domains.names):
+        edges = domains.lower[j] + np.linspace(0.0, domains.widths[j], bins + 1)
+        for code, of_class in enumerate(classes or ("",)):
+            rows += [
+                (name, of_class, place, edges[place], edges[place + 1], counts[j, code, place])
+                for place in range(bins)
+            ]
+    return pd.DataFrame(rows, columns=list(HISTOGRAM_COLUMNS))
+
+
+class MaskedResponses(Responses):
+    """The masked numbers of records.
+
+    Parameters
+    ----------
+    source : path or table
+        The protected file. Noisy counts are in the file ``histograms.csv`` of the same folder; a
+        table has them in its ``attrs``.
+    schema : Schema
+        Of the masked columns and the class column.
+    mechanism : NumericMechanism
+    class_column : str, optional
+
+    Raises
+    ------
+    DataError
+        If a column is missing, or a value is not a number or outside its bounds. If noisy counts
+        are missing or do not fit the plan.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        schema: Schema,
+        mechanism: NumericMechanism,
+        class_column: str | None = None,
+    ) -> None:
+        self._schema, self.mechanism, self._class_column = schema, mechanism, class_column
+        self._source = open_source(source, schema.file.delimiter, schema.file.encoding)
+        self.where = self._source.where
+        self._given = source
+        for name in (*mechanism.domains.names, *([class_column] if class_column else [])):
+            if name not in self._source.types:
+                there = shortened(", ".join(self._source.types))
+                raise DataError(
+                    f"{self.where}: no column {name!r}, only {there}; plan and file are of "
+                    "different releases"
+                )
+        self.counts = self._noisy_counts() if mechanism.by_histograms else None
+
+    @property
+    def records(self) -> int:
+        return len(self.data)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Names of the classes; empty without a class column."""
+        if self._class_column is None:
+            return ()
+        return self._schema[self._class_column].attribute().categories
+
+    @cached_property
+    def data(self) -> NumericMicrodata:
+        """The protected records."""
+        names, faults = self.mechanism.domains.names, Faults()
+        read: dict[str, list[Any]] = {name: [] for name in (*names, "")}
+        coder = None
+        if self._class_column is not None:
+            column = self._schema[self._class_column]
+            coder = Coder(column, self._source.types[column.name])
+        coded = [] if self._class_column is None else [self._class_column]
+        for piece in self._source.pieces(coded, names, faults):
+            for name in names:
+                decimal = self._schema[name].decimal
+                values = weights_of(_decoded(piece.batch.column(name)), decimal)
+                self._refuse_outside(name, values, piece.first)
+                read[name].append(values)
+            if coder is not None:
+                values = piece.batch.column(coder.column.name)
+                read[""].append(coder.codes(values, faults, piece.where, piece.first)[0])
+        faults.raise_if_any()
+        if not any(map(len, read[names[0]])):
+            raise DataError(f"{self.where}: no records, so nothing can be estimated")
+        values = np.stack([np.concatenate(read[name]) for name in names], axis=1)
+        if coder is None:
+            return NumericMicrodata(names, values)
+        labels = np.concatenate(read[""])
+        return NumericMicrodata(names, values, coder.column.name, self.classes, labels)
+
+    def _refuse_outside(self, name: str, values: Floats, first: int) -> None:
+        domains = self.mechanism.domains
+        j = domains.names.index(name)
+        bad = np.flatnonzero(~((values >= domains.lower[j]) & (values <= domains.upper[j])))
+        if bad.size:
+            value = values[bad[0]]
+            has = "no finite number" if not np.isfinite(value) else f"{value:g}"
+            raise DataError(
+                f"{self.where}: record {first + int(bad[0]) + 1:,}, column {name!r} has {has}, "
+                f"but its masked numbers lie in {domains.lower[j]:g} to {domains.upper[j]:g}; "
+                "plan and file are of different releases"
+            )
+
+    def _noisy_counts(self) -> Counts:
+        if isinstance(self._given, str | Path):
+            path = Path(self._given).with_name(f"{HISTOGRAMS}.csv")
+            if not path.is_file():
+                raise DataError(
+                    f"{path}: missing; the noisy counts that the records are drawn from belong "
+                    "next to the protected file"
+                )
+            kept = {"column": str, "class": str, "from": str, "to": str}
+            table = pd.read_csv(path, dtype=kept, keep_default_na=False)
+            return self._from_table(path, table)
+        counts = counts_in(self._given)
+        if counts is None:
+            raise DataError(
+                "the table has lost the noisy counts that its records were drawn from; keep "
+                f"attrs[{HISTOGRAMS!r}] of the table that deniable.randomize returned"
+            )
+        return self._checked("the table", counts)
+
+    def _from_table(self, path: Path, table: pd.DataFrame) -> Counts:
+        shape = self._shape
+        expected = histogram_table(self.mechanism, self.classes, np.zeros(shape, dtype=np.int64))
+        same = list(table) == list(HISTOGRAM_COLUMNS) and len(table) == len(expected)
+        for name in ("column", "class", "bin"):
+            same = same and table[name].tolist() == expected[name].tolist()
+        if not same:
+            raise DataError(
+                f"{path}: other columns, classes or bins than the plan has; plan and file are of "
+                "different releases"
+            )
+        return self._checked(str(path), table["count"].to_numpy().reshape(shape))
+
+    @property
+    def _shape(self) -> tuple[int, int, int]:
+        return len(self.mechanism.domains.names), len(self.classes) or 1, self.mechanism.bins
+
+    def _checked(self, where: str, given: Any) -> Counts:
+        counts = np.asarray(given)
+        if counts.shape != self._shape or not np.issubdtype(counts.dtype, np.integer):
+            raise DataError(
+                f"{where}: noisy counts of the shape {counts.shape} and type {counts.dtype}; the "
+                f"plan has whole numbers of the shape {self._shape}"
+            )
+        return np.asarray(counts, dtype=np.int64)
+
+    def estimates(self, quantiles: Sequence[float] = QUANTILES) -> pd.DataFrame:
+        """Return all estimates, with the proportion of each class in each bin of histograms.
+
+        Parameters
+        ----------
+        quantiles : sequence of float, in (0, 1)
+
+        Returns
+        -------
+        DataFrame
+            The columns `deniable.idp.estimates.ESTIMATE_COLUMNS`.
+        """
+        for level in quantiles:
+            if not 0 < level < 1:
+                raise DeniableError(f"the quantile of level {level}; levels are in (0, 1)")
+        return estimate_numbers(self.mechanism, self.data, self.counts, quantiles)
+
+    def numbers(
+        self,
+        names: Sequence[str] | None = None,
+        quantiles: Sequence[float] = QUANTILES,
+        weight: str | None = None,
+        target: Target = "file",
+        confidence: float = CONFIDENCE,
+    ) -> pd.DataFrame:
+        """Return mean, standard deviation and quantiles of columns.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            By default all columns.
+        quantiles : sequence of float, in (0, 1)
+        weight : None
+            Masked numbers have no weights.
+        target : "file"
+            Intervals are for the records of the file.
+        confidence : float
+            Of the intervals, which have 95 %.
+
+        Returns
+        -------
+        DataFrame
+            The columns of `deniable.Released.numbers`, ``released``, the statistic of the masked
+            numbers, and ``note``, the reason for a missing estimate.
+
+        Raises
+        ------
+        DeniableError
+            If a column does not exist, or something else is requested.
+        """
+        for name in names or ():
+            self.data.position(name)
+        if weight is not None:
+            raise DeniableError(
+                f"masked numbers have no column of weights {weight!r}; leave it out"
+            )
+        if (target, confidence) != ("file", CONFIDENCE):
+            raise DeniableError(
+                f"masked numbers have intervals for the records of the file, at {CONFIDENCE:g}: "
+                f"ask for the target 'file', not {target!r} at {confidence:g}"
+            )
+        found = self.estimates(quantiles)
+        found = found[found["statistic"] != SHARE]
+        if names is not None:
+            found = found[found["attribute"].isin(list(names))]
+        kept = {
+            "attribute": "column",
+            "statistic": "statistic",
+            "estimate": "estimate",
+            "standard_error_file": "standard_error",
+            "ci_low_file": "ci_low",
+            "ci_high_file": "ci_high",
+            "released": "released",
+            "note": "note",
+        }
+        answer = found[list(kept)].rename(columns=kept).reset_index(drop=True)
+        about = {"confidence": confidence, "target": target, "records": self.records}
+        for place, (name, value) in enumerate(about.items(), start=6):
+            answer.insert(place, name, value)
+        return answer
+
+    def table(self, names: Sequence[str]) -> Table:
+        self._refuse_tables()
+
+    def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
+        self._refuse_tables()
+
+    def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[Portion]:
+        self._refuse_tables()
+
+    def _refuse_tables(self) -> NoReturn:
+        raise DeniableError(NO_CATEGORIES)
+
+
+def _decoded(values: pa.Array) -> pa.Array:
+    return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+
+
+def with_counts(table: pa.Table, counts: Counts | None) -> pa.Table:
+    """Return a `table` that keeps noisy counts in its ``attrs`` when it becomes a DataFrame."""
+    if counts is None:
+        return table
+    frame = table.slice(0, 0).to_pandas()
+    frame.attrs[HISTOGRAMS] = counts.tolist()
+    metadata = pa.Schema.from_pandas(frame, preserve_index=False).metadata
+    return table.replace_schema_metadata(metadata)
+
+
+def counts_in(table: Any) -> Any:
+    """Return the noisy counts that an Arrow table or a DataFrame keeps, or None."""
+    attributes = getattr(table, "attrs", None)
+    if attributes is None:
+        schema = getattr(table, "schema", None)
+        attributes = (getattr(schema, "pandas_metadata", None) or {}).get("attributes") or {}
+    return attributes.get(HISTOGRAMS)
