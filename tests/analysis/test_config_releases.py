@@ -11,7 +11,6 @@ The values are compared on the same protected file. Differences have these reaso
   variance. Here the channel's own inverse is compared.
 """
 
-import math
 import os
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ import yaml
 import deniable
 from deniable.analysis import Released
 from deniable.datasets import load_manifest, networks, read_published, surrogates
+from deniable.plans import ColumnsPlan, Plan, StrataPlan
 from deniable.pram import StratifiedProtocol
 from deniable.randomized_response import Protocol
 from deniable.records import Microdata
@@ -74,26 +74,24 @@ def made(values: dict[str, Any], data: Microdata) -> dict[str, Any]:
 
 def released(found: dict[str, Any]) -> Released:
     protocol = StratifiedProtocol.from_json(found["release"])
-    accept = {"chosen_from": "the data, by a curator", "accept": ("chosen_by_data",)}
-    plan = deniable.plan_from_protocol(next(iter(protocol.protocols.values())), **accept)
-    if protocol.strata or protocol.invariant:
-        whole = deniable.plan_from_protocol(
-            Protocol.from_json({**found["release"]} | _all_alone(protocol))
-        )
-        why = ("",) * len(protocol.blocks)
-        plan = deniable.StrataPlan(whole.schema, protocol, math.inf, why, **accept)
+    how: dict[str, Any] = {
+        "chosen_from": "the data, by a curator",
+        "accept": ("chosen_by_data",),
+    }
+    plain = deniable.rr_independent(protocol.domain, 0.5, "keep")
+    schema = deniable.plan_from_protocol(plain).schema
+    why = ("stated",) * len(protocol.blocks)
+    if protocol.strata:
+        plan: Plan = StrataPlan(schema, protocol, protocol.epsilon, why, **how)
+    else:
+        own = protocol.protocols[()]
+        plan = ColumnsPlan(schema, own, own.epsilon, why, invariant=protocol.invariant, **how)
     reports = found["protected"]
     frame = {
         each.name: np.array(each.categories, dtype=object)[reports.column(each.name)]
         for each in reports.domain
     }
     return Released(pd.DataFrame(frame), plan)
-
-
-def _all_alone(protocol: StratifiedProtocol) -> dict[str, Any]:
-    """Return a description of a protocol that randomizes every column by itself."""
-    plain = deniable.rr_independent(protocol.domain, 0.5, "keep")
-    return plain.to_json()
 
 
 def compare(ours: pd.DataFrame, theirs: pd.DataFrame, columns: dict[str, str]) -> None:

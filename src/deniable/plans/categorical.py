@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Generic, TypeVar, get_args
+from typing import TYPE_CHECKING, Generic, TypeVar, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -16,9 +16,12 @@ from deniable.plans.risks import refuse_unaccepted, released_columns, schema_ris
 from deniable.pram import StratifiedProtocol
 from deniable.randomized_response import Protocol
 from deniable.records import Microdata
-from deniable.responses import ProtectedFormat
+from deniable.responses import ProtectedFormat, Responses
 from deniable.sampling import Chance, Numbers
 from deniable.schema import Portion, Schema
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 UNIT = "the whole record of one respondent"
 GIVEN_MATRICES = "The matrices are given; their choice by the original records is not counted."
@@ -149,6 +152,29 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
             if watch is not None:
                 watch(true, drawn, passed)
             yield self.layout.table(drawn, passed)
+
+    def compare_with_original(
+        self,
+        protected: Responses,
+        original: Microdata,
+        estimates: "Mapping[str, pd.DataFrame]",
+        generator: np.random.Generator,
+    ) -> "pd.DataFrame":
+        """Compare a test release with the original records.
+
+        See `deniable.responses.compare_records`, also for the parameters.
+
+        Parameters
+        ----------
+        protected : Responses
+        original : Microdata
+            By `original_records`.
+        estimates : mapping of str to DataFrame
+        generator : Generator
+        """
+        from deniable.responses import compare_records  # noqa: PLC0415 - loads SciPy
+
+        return compare_records(protected, original, estimates, generator)
 
     def _answering(self, batches: Iterable[Portion]) -> Iterator[tuple[Portion, Numbers]]:
         """Yield the batches of the respondents that answer, with their record numbers."""

@@ -195,6 +195,39 @@ class Plan(ABC):
     def responses(self, source: Any) -> Responses:
         """Return the protected records of a `source`, a path or a table, for estimation."""
 
+    def original_records(self, batches: Iterable[Portion]) -> Any:
+        """Return the original records in `batches` that answer, for `compare_with_original`."""
+        domain, held = self.schema.domain(), list(batches)
+        columns = tuple(
+            np.concatenate([each.codes[name] for each in held]) for name in domain.names
+        )
+        records = Microdata(domain, columns)
+        if self.part is None:
+            return records
+        return records.take(np.asarray(self.part.positions(len(records))))
+
+    @abstractmethod
+    def compare_with_original(
+        self,
+        protected: Any,
+        original: Any,
+        estimates: Mapping[str, "pd.DataFrame"],
+        generator: np.random.Generator,
+    ) -> "pd.DataFrame":
+        """Compare a test release with the original records.
+
+        Parameters
+        ----------
+        protected : Responses
+            By `responses`.
+        original : Any
+            By `original_records`.
+        estimates : mapping of str to DataFrame
+            Tables of the release by name, those that exist.
+        generator : Generator
+            Draws the release again, if that is part of the comparison.
+        """
+
     @abstractmethod
     def audit(self) -> "pd.DataFrame":
         """Compare each stated epsilon with one that is computed independently.

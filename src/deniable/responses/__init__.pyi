@@ -16,6 +16,7 @@ from .masked import (
     histogram_table as histogram_table,
     with_counts as with_counts,
 )
+from .originals import compare_records as compare_records
 from .protected import (
     ColumnResponses as ColumnResponses,
     ProtectedRecords as ProtectedRecords,

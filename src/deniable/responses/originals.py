@@ -1,0 +1,193 @@
+"""Estimates of a test release, compared with the original records."""
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from deniable.arrays import Floats
+from deniable.channels import Channel
+from deniable.estimation import Z_95, confidence_intervals, own_share_part
+from deniable.pram import shares
+from deniable.records import Attribute, Microdata
+from deniable.responses.base import Responses
+from deniable.responses.tables import Table
+from deniable.schema import MISSING
+
+REDRAWS, MAX_COUNTS = 1000, 1 << 23
+"""Redraws of a table, and the number of counts that are held at a time."""
+ROUNDING = 1e-8
+"""Of limits written with 9 digits."""
+
+
+def compare_records(
+    protected: Responses,
+    original: Microdata,
+    estimates: Mapping[str, pd.DataFrame],
+    generator: np.random.Generator,
+) -> pd.DataFrame:
+    """Return how often intervals cover the original proportions, and distances of estimates.
+
+    Redraws are counts of randomized values through the same channels. So many tables of counts are
+    drawn because the cells of one release depend on each other: its intervals miss together.
+
+    Parameters
+    ----------
+    protected : Responses
+        The randomized values of records, of columns or within strata.
+    original : Microdata
+        The original records that answered.
+    estimates : mapping of str to DataFrame
+        ``margins`` and ``pairs``, ``weights`` and ``synthetic`` of `deniable.Released`, those that
+        exist.
+    generator : Generator
+        Draws the redraws; they protect nobody.
+
+    Returns
+    -------
+    DataFrame
+        Rows with ``check`` "coverage", one for each category of a column: ``columns``, ``values``,
+        ``stratum`` (empty: all records), ``original`` (the proportion), ``covered`` (whether the
+        interval for the file contains it), ``coverage`` (the proportion of ``redraws`` with an
+        interval that does), and for invariant matrices ``reported_coverage``, that of the intervals
+        of the proportions of randomized values. Then rows with ``check`` "distance", one for each
+        column and each estimated pair: the total variation distance from the original proportions
+        of those of the ``protected`` records, of the ``consistent`` and the ``shrunk`` estimates,
+        of the weighted records (``weights``) and of the ``synthetic`` ones.
+    """
+    margins = estimates.get("margins")
+    rows: list[dict[str, Any]] = []
+    for name in original.domain.names:
+        table = protected.table([name])
+        for row in _coverage(table, original, generator):
+            rows += _beside(row, _of_file(margins, "column", name, row["stratum"]))
+    rows += _distances(protected, original, estimates)
+    return pd.DataFrame(rows)
+
+
+def _coverage(
+    table: Table, original: Microdata, generator: np.random.Generator
+) -> Iterator[dict[str, Any]]:
+    """Yield the coverage of all categories, for all records and in each stratum with records."""
+    counts = original.counts(table.cells.names).reshape(-1)
+    redraws = int(np.clip(MAX_COUNTS // table.reports.size, 1, REDRAWS))
+    drawn = table.channel.randomize_counts(np.tile(counts, (redraws, 1)), generator)
+    whole = slice(0, counts.size)
+    parts = [("", table.channel, whole, drawn, table.functionals)]
+    for each in table.strata:
+        if each.name and counts[each.at].sum():
+            functionals = table.functionals[:, each.at]
+            parts.append((each.name, each.channel, each.at, drawn[:, each.at], functionals))
+    labels = table.domain.cell_labels()
+    for stratum, channel, at, own, functionals in parts:
+        true = functionals @ (counts[at] / counts[at].sum())
+        about = {"columns": table.domain.names[0], "values": labels, "stratum": stratum}
+        found: dict[str, Any] = about | {"original": true, "redraws": redraws}
+        found["coverage"] = _covered(channel, counts[at], own, functionals, true)
+        if table.invariant:
+            part = own_share_part(channel, own, functionals)
+            reach = Z_95 * part.standard_errors("file") + 1e-12
+            found["reported_coverage"] = (np.abs(part.values - true) <= reach).mean(axis=0)
+        yield found
+
+
+def _covered(
+    channel: Channel, counts: Any, drawn: Any, functionals: Floats, true: Floats
+) -> Floats:
+    """Return how often intervals for the file cover; NaN through a singular matrix.
+
+    By the left inverse of least variance at the original proportions: to find it for each redraw
+    takes seconds.
+    """
+    if channel.singular:
+        return np.full(true.size, np.nan)
+    fitted = channel.of_least_variance((counts + 1) / (counts.sum() + channel.size))
+    found = confidence_intervals(
+        fitted, drawn, target="file", functionals=functionals, inverse="own"
+    )
+    return np.asarray(found.cover(true).mean(axis=0))
+
+
+def _of_file(
+    table: pd.DataFrame | None, column: str, name: str, stratum: str = ""
+) -> pd.DataFrame | None:
+    """Return the estimates for the file of one table, in one stratum or of all records."""
+    if table is None or column not in table or "target" not in table:
+        return None
+    own = table[(table[column] == name) & (table["target"] == "file")]
+    if "stratum" in own:
+        own = own[own["stratum"].fillna("") == stratum]
+    return own if len(own) else None
+
+
+def _beside(row: Mapping[str, Any], own: pd.DataFrame | None) -> list[dict[str, Any]]:
+    """Return the rows of a table's coverage, with the intervals of the release itself."""
+    table = pd.DataFrame(dict(row)).assign(check="coverage")
+    if own is not None and len(own) == len(table):
+        low, high = (own[name].to_numpy(float) for name in ("ci_low", "ci_high"))
+        true = table["original"].to_numpy()
+        inside = (low - ROUNDING <= true) & (true <= high + ROUNDING)
+        table["covered"] = pd.Series(inside).astype("boolean").mask(np.isnan(low))
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+
+
+def _distances(
+    protected: Responses, original: Microdata, estimates: Mapping[str, pd.DataFrame]
+) -> Iterator[dict[str, Any]]:
+    pairs, margins = estimates.get("pairs"), estimates.get("margins")
+    own = [] if pairs is None or "columns" not in pairs else list(pairs["columns"].unique())
+    named = {" x ".join(pair): pair for pair in combinations(original.domain.names, 2)}
+    tables: dict[str, tuple[str, ...]] = {name: (name,) for name in original.domain.names}
+    tables |= {label: named[label] for label in own if label in named}
+    weighted = _weighted(protected, original, estimates.get("weights"))
+    synthetic = _coded(original, estimates.get("synthetic"))
+    for label, names in tables.items():
+        true = original.counts(names).reshape(-1) / len(original)
+        rows = [_of_file(margins, "column", label), _of_file(pairs, "columns", label)]
+        given = next((each for each in rows if each is not None), None)
+        found: dict[str, Any] = {}
+        if given is not None and len(given) == true.size:
+            kept = {"reported": "protected", "consistent": "consistent", "shrunk": "shrunk"}
+            found = {new: given[old].to_numpy(float) for old, new in kept.items() if old in given}
+        if weighted is not None:
+            found["weights"] = shares(weighted[0], names, weighted[1])
+        if synthetic is not None:
+            found["synthetic"] = shares(synthetic, names)
+        row: dict[str, Any] = {"check": "distance", "columns": label}
+        row |= {name: float(np.abs(each - true).sum() / 2) for name, each in found.items()}
+        yield row
+
+
+def _weighted(
+    protected: Responses, original: Microdata, weights: pd.DataFrame | None
+) -> tuple[Microdata, Floats] | None:
+    """Return the protected records and their weights, if all their values are categories."""
+    if weights is None or "weight" not in weights:
+        return None
+    if not all(table.returns_categories for table in protected.clusters()):
+        return None
+    names = original.domain.names
+    read = [batch.codes for batch in protected.portions(names)]
+    columns = tuple(np.concatenate([codes[name] for codes in read]) for name in names)
+    return Microdata(original.domain, columns), weights["weight"].to_numpy(float)
+
+
+def _coded(original: Microdata, records: pd.DataFrame | None) -> Microdata | None:
+    """Return synthetic records as codes of the original categories."""
+    if records is None or not set(original.domain.names) <= set(records.columns):
+        return None
+    columns = tuple(
+        np.array([_code(attribute, value) for value in records[attribute.name]], dtype=np.int64)
+        for attribute in original.domain
+    )
+    return Microdata(original.domain, columns)
+
+
+def _code(attribute: Attribute, value: Any) -> int:
+    """Return the code of a value, which has the type of its column: integers may be floats."""
+    if pd.isna(value):
+        return attribute.code_of(MISSING)
+    text = str(value).lower() if isinstance(value, bool | np.bool_) else str(value)
+    return attribute.code_of(text if text in attribute.categories else f"{float(value):.12g}")
