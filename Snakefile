@@ -7,27 +7,16 @@ min_version("9.14")
 configfile: "config/config.yaml"
 
 
-include: "workflow/rules/plan.smk"
-include: "workflow/rules/freshness.smk"
+include: "workflow/rules/common.smk"
 
 
 rule all:
     default_target: True
     input:
-        "results/report",
-        expand("results/tables/{table}.csv", table=plan.tables() + plan.computed_tables()),
-        expand(
-            "results/figures/{figure}.{format}",
-            figure=plan.figures(),
-            format=["svg", "png"],
-        ),
-        "results/audit/privacy.csv",
-        "results/audit/samplers.csv",
-        plan.released(),
+        plan.targets(),
 
 
 include: "workflow/rules/data.smk"
-include: "workflow/rules/common.smk"
 include: "workflow/rules/release.smk"
 include: "workflow/rules/studies.smk"
 include: "workflow/rules/multirr.smk"

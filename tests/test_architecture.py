@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from reproduction.papers.catalog import names_of_tables
-from reproduction.pipeline.code_digest import module_files
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = {
@@ -85,6 +84,32 @@ def imports(file: Path) -> Iterator[str]:
             assert node.module
             yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def module_files(name: str) -> Iterator[Path]:
+    """Yield the files behind a `name` that is imported: modules, folders, what a folder exports."""
+    parts = name.split(".")
+    if parts[0] not in PACKAGES:
+        return
+    base = PACKAGES[parts[0]].joinpath(*parts[1:])
+    exported = exported_by(base.parent).get(base.name, ()) if parts[1:] else ()
+    for candidate in (base.with_suffix(".py"), base / "__init__.py", *exported):
+        if candidate.is_file():
+            yield candidate
+
+
+@functools.cache
+def exported_by(folder: Path) -> dict[str, tuple[Path, ...]]:
+    """Return the files behind the names that a folder exports, from its stub and those below."""
+    stub = folder / "__init__.pyi"
+    found: dict[str, tuple[Path, ...]] = {}
+    for node in nodes_of(stub) if stub.is_file() else ():
+        if isinstance(node, ast.ImportFrom) and node.module:
+            place = folder.joinpath(*node.module.split("."))
+            for name in (alias.name for alias in node.names):
+                below = (place / "__init__.py", *exported_by(place).get(name, ()))
+                found[name] = below if place.is_dir() else (place.with_suffix(".py"),)
+    return found
 
 
 def known_to(module: str) -> set[str]:
@@ -269,7 +294,7 @@ def test_a_script_is_short_and_holds_no_logic(script: Path) -> None:
     assert ast.get_docstring(tree)
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
     assert not any(isinstance(node, kinds) for node in ast.walk(tree))
-    assert "with job(snakemake):" in text
+    assert "with job(snakemake)" in text
 
 
 def test_every_script_belongs_to_a_rule() -> None:

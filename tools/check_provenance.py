@@ -7,14 +7,18 @@ from deniable.errors import DataError
 from deniable.files import read_json
 from deniable.release import PRIVATE, PUBLIC, RECEIPT
 
-from reproduction.pipeline import SUFFIX, WITHHELD, Verified, provenance_path, verified
-
-# What no job makes, or makes for no other: notes on data, logs, times, results of earlier settings,
-# Snakemake's own page, what `make compare` says.
-APART = (
-    *("data/raw/", "logs/", "benchmarks/", "stale/"),
-    *("snakemake-report.html", "comparison.md"),
+from reproduction.pipeline import (
+    SOURCE_SUFFIX,
+    SUFFIX,
+    WITHHELD,
+    Verified,
+    provenance_path,
+    verified,
 )
+
+# No output of a job, or one that no job reads: published files, logs, times, Snakemake's own page,
+# the text of `make compare`.
+APART = ("data/raw/", "logs/", "benchmarks/", "snakemake-report.html", "comparison.md")
 
 
 def results(folder: Path) -> Iterator[Path]:
@@ -35,7 +39,7 @@ def is_apart(path: Path, folder: Path) -> bool:
     match name.split("/"):
         case ["releases", release, own, _, *_] if own in (PUBLIC, PRIVATE):
             return not path.match(RECEIPT) and not is_rehearsal(folder / "releases" / release)
-    return name.startswith(APART)
+    return name.startswith(APART) and not name.endswith(SOURCE_SUFFIX)
 
 
 def is_rehearsal(release: Path) -> bool:
@@ -87,16 +91,23 @@ def faults_of_files(folder: Path) -> tuple[list[str], dict[str, Verified]]:
     return faults, sound
 
 
-def faults_of_ancestry(wanted: Iterable[str], files: dict[str, Verified]) -> list[str]:
-    """Return which results, or inputs behind them, were made from another state of an input."""
-    faults, seen, pending = [], set(), list(wanted)
+def behind(wanted: Iterable[str], files: dict[str, Verified]) -> dict[str, Verified]:
+    """Return the `wanted` results, and those that they were made from, directly or not."""
+    found: dict[str, Verified] = {}
+    pending = list(wanted)
     while pending:
         path = pending.pop()
-        if path in seen or path not in files:
-            continue
-        seen.add(path)
-        for name, digest in (files[path].record or {"inputs": {}})["inputs"].items():
-            if name in files and digest not in (WITHHELD, files[name].sha256):
-                faults.append(f"{path}: made from another state of {name}; run make again")
-            pending.append(name)
-    return sorted(faults)
+        if path in files and path not in found:
+            found[path] = files[path]
+            pending += (files[path].record or {"inputs": {}})["inputs"]
+    return found
+
+
+def faults_of_ancestry(wanted: Iterable[str], files: dict[str, Verified]) -> list[str]:
+    """Return which results, or inputs behind them, were made from another state of an input."""
+    return sorted(
+        f"{path}: made from another state of {name}; run make again"
+        for path, file in behind(wanted, files).items()
+        for name, digest in (file.record or {"inputs": {}})["inputs"].items()
+        if name in files and digest not in (WITHHELD, files[name].sha256)
+    )

@@ -1,8 +1,8 @@
-"""Check what a run left behind: every table, figure, the audit and the report, none of them empty.
+"""Check the results of a run: whether all are there, undamaged, and made as the config says now.
 
-Called by ``make check`` after a run. Holds every result against its record of provenance, and that
-against the config of the run. Says all that is missing, damaged or made otherwise, a line each, and
-exits 1.
+Called by ``make check`` after a run. Compares every result that the config asks for with its
+provenance metadata, and these with the config. Prints a line for each that is missing, damaged or
+outdated, and exits 1.
 """
 
 import argparse
@@ -13,11 +13,11 @@ from typing import get_args
 
 import check_findings
 import check_provenance
-from check_freshness import not_current
 from deniable.errors import DeniableError
-from workflow_config import last_config
+from workflow_config import last_config, read_plan
 
-from reproduction.papers import COMPUTED_TABLES, FIGURES, PAGES, TABLES
+from reproduction.papers import PAGES, TABLES
+from reproduction.pipeline import Plan, Verified, reasons_of
 from reproduction.study import RESULT_COLUMNS, Verdict
 
 RESULTS = Path("results")
@@ -29,11 +29,6 @@ DRAWN = {"ci_low", "ci_high", "replicates", "data_source"}
 VERDICTS = set(get_args(Verdict))
 
 
-def table_path(name: str) -> Path:
-    """Return the file of a table."""
-    return RESULTS / "tables" / f"{name}.csv"
-
-
 def rows(path: Path) -> list[dict[str, str]]:
     """Return the rows of a table, none if there is no such file."""
     if not path.is_file():
@@ -42,11 +37,12 @@ def rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-def faults_of_table(path: Path, columns: set[str]) -> list[str]:
+def faults_of_table(path: Path) -> list[str]:
     """Return what is wrong with a table."""
-    table = rows(path)
+    table, entry = rows(path), TABLES.get(path.stem)
     if not table:
         return [f"{path}: missing or empty"]
+    columns = (COMPARED if entry.published else DRAWN) if entry else set[str]()
     missing = columns - set(table[0])
     if missing:
         return [f"{path}: lacks {', '.join(sorted(missing))}"]
@@ -65,15 +61,23 @@ def faults_of_report(folder: Path) -> list[str]:
     return faults
 
 
-def faults_of_config(configfile: Path) -> dict[str, str]:
-    """Return a line for each result that a run with that config would make again."""
-    try:
-        found = not_current(configfile)
-    except DeniableError as error:
-        return {"": str(error)}
+def faults_of_target(path: Path) -> list[str]:
+    """Return what is wrong with a file or folder that a config asks for."""
+    if path == REPORT:
+        return faults_of_report(path)
+    if path.suffix == ".csv":
+        return faults_of_table(path)
+    there = path.is_dir() or (path.is_file() and path.stat().st_size)
+    return [] if there else [f"{path}: missing or empty"]
+
+
+def outdated(plan: Plan, results: dict[str, Verified]) -> dict[str, str]:
+    """Return a line for each result that was made with other settings, code or inputs."""
+    found = {path: reasons_of(plan, each.record) for path, each in results.items() if each.record}
     return {
-        path: f"{path}: {'; '.join(reasons)} (by {configfile}); run make again"
+        path: f"{path}: {'; '.join(reasons)}; run make again"
         for path, reasons in sorted(found.items())
+        if reasons
     }
 
 
@@ -81,47 +85,39 @@ def main() -> int:
     """Check everything, print the faults or what was found."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--configfile", type=Path, default=last_config())
-    configfile = parser.parse_args().configfile
-    faults = []
-    asked = {name: table for name, table in TABLES.items() if not table.on_request}
-    made = {*asked, *COMPUTED_TABLES}
-    drawn = [name for name, figure in FIGURES.items() if {*figure.tables} <= made]
-    for table in asked.values():
-        faults += faults_of_table(table_path(table.id), COMPARED if table.published else DRAWN)
-    for name in COMPUTED_TABLES:
-        faults += faults_of_table(table_path(name), set())
-    files = [RESULTS / "figures" / f"{name}.{kind}" for name in drawn for kind in ("svg", "png")]
-    for path in files:
-        if not path.is_file() or path.stat().st_size == 0:
-            faults.append(f"{path}: missing or empty")
-    audit = RESULTS / "audit" / "privacy.csv"
-    if not rows(audit):
-        faults.append(f"{audit}: missing or empty")
+    parser.add_argument("--section", help="of the config file, where the workflow is a module")
+    told = parser.parse_args()
+    try:
+        plan = read_plan(told.configfile, told.section)
+    except DeniableError as error:
+        print(error, file=sys.stderr)
+        return 1
+    targets = plan.targets()
+    faults = [fault for path in targets for fault in faults_of_target(Path(path))]
     damaged, results = check_provenance.faults_of_files(RESULTS)
-    faults += faults_of_report(REPORT)
-    tables = map(table_path, (*asked, *COMPUTED_TABLES))
-    wanted = [str(path) for path in (*tables, *files, audit, REPORT)]
-    stale = faults_of_config(configfile)
-    ancestry = check_provenance.faults_of_ancestry(wanted, results)
-    faults += [*damaged, *stale.values()]
-    faults += [fault for fault in ancestry if fault.partition(":")[0] not in stale]
+    old = outdated(plan, check_provenance.behind(targets, results))
+    ancestry = check_provenance.faults_of_ancestry(targets, results)
+    faults += [*damaged, *old.values()]
+    faults += [fault for fault in ancestry if fault.partition(":")[0] not in old]
     if faults:
         print("\n".join(faults), file=sys.stderr)
         return 1
-    found = {row["data_source"] for name in asked for row in rows(table_path(name))}
+    tables = plan.tables()
+    found = {
+        row["data_source"] for name in tables for row in rows(RESULTS / "tables" / f"{name}.csv")
+    }
     # A study may draw from a model of its own, or a file from a network.
     sources = sorted(found - {"model", "network"})
     print(
-        f"results: {len(made)} tables, {len(drawn)} figures, the audit and the "
-        f"report are there, as {configfile} asks for them; {len(results)} files are what was made; "
-        f"data: {', '.join(sources)}"
+        f"results: {len(targets)} files and folders are there, as {told.configfile} asks for them; "
+        f"{len(results)} are what was made; data: {', '.join(sources) or 'of releases alone'}"
     )
     whole = sources == ["original"] and {
-        row["replicates"] for row in rows(table_path("multirr_table1"))
+        row["replicates"] for row in rows(RESULTS / "tables" / "multirr_table1.csv")
     } == {"1000"}
     if whole:
         return check_findings.main(RESULTS)
-    print("findings: not held against the tables; they quote a full-size run on the published data")
+    print("findings: not compared; they quote a full-size run on the published data")
     return 0
 
 

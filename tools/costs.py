@@ -1,7 +1,9 @@
 """What the jobs of a run cost, measured, and what a run will cost before it starts.
 
-Snakemake's benchmark files tell what each job took. A job of a study costs its start and so much a
-unit of work (a run of a cell, as a rule); a job of any other rule costs what it cost before.
+Snakemake's benchmark files have the wall time and the memory of each job. The file next to each has
+the CPU time, which the job itself measures at its end (`reproduction.pipeline.jobs`). A job of a
+study costs its start and so much a unit of work (a run of a cell, as a rule). A job of any other
+rule costs what it cost before.
 """
 
 import csv
@@ -17,12 +19,11 @@ from scipy import optimize
 
 from deniable.arrays import Floats
 from deniable.errors import DeniableError
-from deniable.files import written_whole
+from deniable.files import read_json, written_whole
 
-from reproduction.pipeline import Config
+from reproduction.pipeline import BENCHMARKS, CPU_SUFFIX, Config
 from reproduction.study import chunk_of
 
-BENCHMARKS = Path("results/benchmarks")
 COSTS = Path("resources/costs.csv")
 SIMULATE = "simulate"
 SIMULATED = re.compile(r"(?P<study>\w+)-(?P<chunk>\d+)-of-(?P<chunks>\d+)")
@@ -32,9 +33,6 @@ SPREAD_OF_ONE = 0.3
 """Spread that is taken for a kind of jobs of which only one was measured."""
 BETWEEN_RUNS = 0.3
 """By how much the CPU time of a whole run differs: other machine, other load beside it."""
-# Snakemake samples a job's CPU time each half second for so long, then each half minute.
-SAMPLED_CLOSELY = 15.5
-CLOSE, WIDE = 0.5, 30.0
 
 UNITS_OF_A_RUN: Mapping[str, Callable[[Mapping[str, Any]], int]] = {
     "rrba_tables": lambda settings: settings["subsets"],
@@ -114,9 +112,9 @@ def read_benchmarks(folder: Path | str = BENCHMARKS) -> list[Measured]:
 def _read_benchmark(path: Path, parts: Sequence[str]) -> Measured:
     with path.open(newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream, delimiter="\t"))
-    if not rows or not {"s", "max_rss", "cpu_time"} <= set(rows[0]):
+    if not rows or not {"s", "max_rss"} <= set(rows[0]):
         raise DeniableError(f"{path} is no benchmark file of Snakemake; delete it")
-    wall = float(rows[0]["s"])
+    wall, spent = float(rows[0]["s"]), cpu_seconds(path)
     rule, name = parts[0], "/".join(parts[1:])
     found = SIMULATED.fullmatch(name) if rule == SIMULATE else None
     return Measured(
@@ -125,7 +123,7 @@ def _read_benchmark(path: Path, parts: Sequence[str]) -> Measured:
         int(found["chunk"]) if found else 0,
         int(found["chunks"]) if found else 1,
         wall,
-        cpu_seconds(wall, _number(rows[0]["cpu_time"])),
+        wall if spent is None else spent,
         _number(rows[0]["max_rss"]) or 0.0,
         path.stat().st_mtime,
     )
@@ -136,24 +134,10 @@ def _number(text: str) -> float | None:
     return None if text in ("NA", "-", "") else float(text)
 
 
-def cpu_seconds(wall: float, sampled: float | None) -> float:
-    """Return the CPU seconds of a job from those at Snakemake's last look at it.
-
-    It looks each half second for 15 seconds, then each half minute, and not at the end: what came
-    after the last look is taken to be like what came before. All jobs have one thread.
-
-    Examples
-    --------
-    >>> cpu_seconds(40.0, 14.725)  # the last look was after 15.5 seconds
-    38.0
-    """
-    if wall <= SAMPLED_CLOSELY:
-        last = wall - wall % CLOSE
-    else:
-        last = wall - (wall - SAMPLED_CLOSELY) % WIDE
-    if sampled is None or last <= 0:
-        return wall
-    return min(wall, sampled * wall / last)
+def cpu_seconds(path: Path) -> float | None:
+    """Return the CPU seconds that a job recorded next to its benchmark file, if it did."""
+    beside = path.with_suffix(CPU_SUFFIX)
+    return float(read_json(beside)["cpu_seconds"]) if beside.is_file() else None
 
 
 def units(config: Config, kind: Kind, chunk: int = 0, chunks: int = 1) -> float:
@@ -174,13 +158,8 @@ def current(jobs: Iterable[Measured], config: Config) -> list[Measured]:
         job
         for job in jobs
         if not job.kind.study
-        or (job.kind.study in known and job.chunks == number_of_chunks(config, job.kind.study))
+        or (job.kind.study in known and job.chunks == config.chunks(job.kind.study))
     ]
-
-
-def number_of_chunks(config: Config, study: str) -> int:
-    """Return into how many jobs a study is cut."""
-    return min(config.study(study).chunks, len(config.study(study).cells()))
 
 
 def measured_cost(

@@ -8,8 +8,9 @@ from typing import Any
 from deniable.errors import DeniableError
 from deniable.validation import read_yaml
 
-from reproduction.pipeline import Config, validate
+from reproduction.pipeline import Config, Plan, validate
 
+ROOT = Path(__file__).resolve().parents[1]
 WHOLE = Path("config/config.yaml")
 LAST = Path(".snakemake/last_config")
 
@@ -21,15 +22,30 @@ def merged(base: Any, change: Any) -> Any:
     return {**base, **{key: merged(base.get(key), value) for key, value in change.items()}}
 
 
+def read_values(file: Path | str = WHOLE, section: str | None = None) -> dict[str, Any]:
+    """Return the options of a run with that config file, over `config/config.yaml`.
+
+    Where the workflow is the module of another one, they are a section of its config alone.
+    """
+    values = read_yaml(file)
+    if section is not None and isinstance(values, Mapping):
+        values = values.get(section)
+    if not isinstance(values, Mapping):
+        raise DeniableError(f"{file}: no options; config/README.md describes them")
+    alone = section is not None or Path(file) == WHOLE
+    found: dict[str, Any] = dict(values) if alone else merged(read_yaml(WHOLE), values)
+    return found
+
+
 def read_config(file: Path | str = WHOLE) -> Config:
     """Return the config of a run with that file, over `config/config.yaml`."""
-    values = read_yaml(WHOLE)
-    if Path(file) != WHOLE:
-        change = read_yaml(file)
-        if not isinstance(change, Mapping):
-            raise DeniableError(f"{file}: no options; config/README.md describes them")
-        values = merged(values, change)
-    return validate(values)
+    return validate(read_values(file))
+
+
+def read_plan(file: Path | str = WHOLE, section: str | None = None) -> Plan:
+    """Return the plan of a run with that config."""
+    root = Path() if Path.cwd() == ROOT else ROOT
+    return Plan.recall(read_values(file, section), root)
 
 
 def last_config() -> Path:

@@ -9,30 +9,6 @@ from reproduction.pipeline.provenance import SUFFIX
 pytestmark = pytest.mark.workflow
 
 
-def test_a_wrong_file_in_the_mirror_is_refused_before_anything_starts(project: Any) -> None:
-    with (project.mirror / "adult.data").open("a", encoding="utf-8") as stream:
-        stream.write("one more line\n")
-    before = project.comparable()
-    arguments = ("--cores", "1", "--config", "data={source: auto}")
-    said = project.refused(*arguments, DENIABLE_DATA_MIRROR=str(project.mirror))
-    assert said.count("the file in the mirror has the sha256") == 1
-    assert project.comparable() == before
-    assert len(list((project.folder / "results/data/raw/refused").iterdir())) == 1
-
-
-@pytest.mark.slow
-def test_a_damaged_copy_of_the_published_file_is_obtained_anew(project: Any) -> None:
-    arguments = ("results/data/adult.parquet", "--config", "data={source: auto}")
-    mirror = {"DENIABLE_DATA_MIRROR": str(project.mirror)}
-    project.would_run(*arguments, **mirror)
-    copy = project.folder / "results/data/raw/adult.data"
-    whole = copy.read_bytes()
-    copy.write_bytes(whole[:-100])
-    said = project.made("-n", *arguments, **mirror)
-    assert "it was moved to results/data/raw/refused/adult.data." in said
-    assert copy.read_bytes() == whole
-
-
 def test_a_damaged_intermediate_file_is_detected_by_its_reader(project: Any, finished: Any) -> None:
     # A digit: as a table it would pass.
     file = project.folder / "results/studies/multirr_sensitivity/chunk-0-of-1.csv"
@@ -64,18 +40,14 @@ def test_a_damaged_draw_is_to_be_restored(project: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("left", [None, "{"])
-def test_a_file_without_a_sound_record_is_made_again(
-    project: Any, finished: Any, left: str | None
-) -> None:
+def test_a_file_with_a_damaged_record_is_not_read(project: Any, finished: Any) -> None:
     file = project.folder / "results/data/adult.parquet"
-    file.write_bytes(b"PAR1 no more")
-    record = file.with_name(f"{file.name}{SUFFIX}")
-    record.unlink()
-    if left:
-        record.write_text(left, encoding="utf-8")
+    file.with_name(f"{file.name}{SUFFIX}").write_text("{", encoding="utf-8")
     target = "results/tables/multirr_dependences.csv"
-    assert project.would_run(target) == {"prepare_data": 1, "multirr_dependences": 1}
+    said = project.refused("--cores", "1", target, "--forcerun", "multirr_dependences")
+    assert "adult.parquet.provenance.json: no record of provenance any more" in said
+    for lost in (file, file.with_name(f"{file.name}{SUFFIX}")):
+        lost.unlink()
     project.made("--cores", "1", target)
     assert project.comparable() == finished[0].comparable()
     assert project.would_run() == {}

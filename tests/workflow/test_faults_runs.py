@@ -42,7 +42,7 @@ def test_a_second_run_at_once_is_refused_and_the_first_unharmed(
     jobs = project.would_run(
         *(TABLE, "--config", "data={source: auto}"), DENIABLE_DATA_MIRROR=str(project.mirror)
     )
-    assert set(jobs) == {"prepare_data", "multirr_dependences"}
+    assert set(jobs) == {"download", "prepare", "multirr_dependences"}
 
 
 def set_times(project: Any, seconds: float) -> None:

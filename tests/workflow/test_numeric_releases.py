@@ -57,4 +57,4 @@ def test_the_report_shows_releases_of_numbers(finished: Any) -> None:
 
 def test_other_bounds_make_rehearsals_anew(project: Any) -> None:
     project.edit("resources/datasets.yaml", "- 100000", "- 120000")
-    assert {"rehearse", "prepare_data"} <= set(project.would_run())
+    assert {"rehearse", "prepare"} <= set(project.would_run())

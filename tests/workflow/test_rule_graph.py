@@ -12,7 +12,7 @@ from reproduction.papers import ANALYSES
 
 ROOT = Path(__file__).resolve().parents[2]
 STAGES = {
-    "data": ("prepare_data", "draw_network"),
+    "data": ("download", "prepare", "draw_network"),
     "simulate": ("simulate",),
     "collect": ("collect",),
     "analyse": (*ANALYSES, "idp_audit_data_set", "idp_attack_data_set"),

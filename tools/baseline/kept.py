@@ -16,9 +16,9 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from deniable.datasets import read_source
 from deniable.errors import DataError
 from deniable.files import read_json, sha256, write_json, write_text
+from deniable.records import read_true_records
 
 from reproduction.papers import TABLES, columns_of, names_of_tables
 from reproduction.pipeline import COMPUTING_PACKAGES, Config, versions as versions_of_run
@@ -146,7 +146,7 @@ def of_run(results: Path, config: Config) -> Run:
     """
     facts = _facts(results, config)
     # Tables that do not say it rest on Adult, or on nothing.
-    otherwise = read_source(results / "data" / "raw" / "adult.source.json").kind
+    otherwise = _kind_of(results / "data" / "adult.parquet")
     tables = {name: kept(name, path_of(name, results)) for name in names_of_tables()}
     for name in (name for name in TABLES if name in tables):
         asked = config.study(TABLES[name].study).replicates
@@ -169,12 +169,17 @@ def _facts(results: Path, config: Config) -> dict[Origin, Facts]:
     said = json.dumps(config.model_dump(mode="json", exclude={"data", "seed"}), sort_keys=True)
     records: dict[Origin, dict[str, str]] = {origin: {} for origin in KEPT_IN}
     for file in sorted((results / "data").glob("*.parquet")):
-        source = read_source(results / "data" / "raw" / f"{file.stem}.source.json")
-        records[source.kind][file.stem] = digest_of_records(file)
+        records[_kind_of(file)][file.stem] = digest_of_records(file)
     for file in sorted((results / "data" / "networks").glob("*.parquet")):
         records["any"][f"networks/{file.stem}"] = digest_of_records(file)
     digest = hashlib.sha256(said.encode()).hexdigest()[:16]
     return {origin: Facts(config.seed, digest, versions, own) for origin, own in records.items()}
+
+
+def _kind_of(file: Path) -> Origin:
+    return (
+        "surrogate" if read_true_records(file).marks["data_source"] == "surrogate" else "original"
+    )
 
 
 def digest_of_records(file: Path) -> str:

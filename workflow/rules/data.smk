@@ -1,57 +1,58 @@
-# Data: the published file, or records drawn from its surrogate, as categorical or numeric microdata.
+# Data: published files, or records drawn from surrogates, as categorical or numeric microdata.
+import re
+
+RAW = "results/data/raw"
 
 
-rule prepare_data:
+# The file itself is stored beside the output, which says whether there is one.
+localrules:
+    download,
+
+
+rule download:
     input:
-        origin=lambda wildcards: plan.origin(wildcards.dataset),
         manifest=plan.own("resources/datasets.yaml"),
     output:
-        "results/data/{dataset}.parquet",
+        f"{RAW}/{{file}}{SOURCE_SUFFIX}",
     log:
-        "results/logs/prepare_data/{dataset}.log",
+        "results/logs/download/{file}.log",
     benchmark:
-        "results/benchmarks/prepare_data/{dataset}.tsv"
-    resources:
-        **needs(SECONDS),
-    params:
-        kind=lambda wildcards: plan.source(wildcards.dataset).kind,
-        sha256=lambda wildcards: plan.source(wildcards.dataset).sha256,
-        seed=plan.config.seed,
-        code=lambda wildcards: plan.code("prepare_data.py"),
-    message:
-        "Preparing {wildcards.dataset} ({params.kind} data)"
-    script:
-        "../scripts/prepare_data.py"
-
-
-# Not part of `all`: `make surrogates` fits anew and copies to resources/surrogates.
-rule fit_surrogate:
-    input:
-        origin=lambda wildcards: plan.origin(wildcards.dataset),
-        manifest=plan.own("resources/datasets.yaml"),
-    output:
-        model="results/surrogates/{dataset}.json",
-        fidelity="results/surrogates/{dataset}_fidelity.csv",
-    log:
-        "results/logs/fit_surrogate/{dataset}.log",
-    benchmark:
-        "results/benchmarks/fit_surrogate/{dataset}.tsv"
+        "results/benchmarks/download/{file}.tsv"
+    wildcard_constraints:
+        file="|".join(re.escape(dataset.file) for dataset in plan.datasets.values()),
     resources:
         **needs(MINUTES),
     params:
-        kind=lambda wildcards: plan.source(wildcards.dataset).kind,
-        sha256=lambda wildcards: plan.source(wildcards.dataset).sha256,
-        seed=plan.config.seed,
-        code=lambda wildcards: plan.code("fit_surrogate.py"),
+        source=lambda wildcards: plan.download_settings(wildcards.file)["source"],
+        mirror=lambda wildcards: plan.download_settings(wildcards.file)["mirror"],
+        code=lambda wildcards: plan.code("download.py"),
     message:
-        "Fitting the surrogate of {wildcards.dataset}"
+        "Obtaining {wildcards.file}"
     script:
-        "../scripts/fit_surrogate.py"
+        "../scripts/download.py"
 
 
-rule fit_surrogates:
+rule prepare:
     input:
-        expand("results/surrogates/{dataset}.json", dataset=plan.datasets),
+        source=lambda wildcards: plan.source(wildcards.dataset),
+        manifest=plan.own("resources/datasets.yaml"),
+        surrogate=lambda wildcards: plan.surrogate(wildcards.dataset),
+    output:
+        records="results/data/{dataset}.parquet",
+        schema="results/data/{dataset}.schema.yaml",
+    log:
+        "results/logs/prepare/{dataset}.log",
+    benchmark:
+        "results/benchmarks/prepare/{dataset}.tsv"
+    resources:
+        **needs(SECONDS),
+    params:
+        seed=plan.config.seed,
+        code=lambda wildcards: plan.code("prepare.py"),
+    message:
+        "Preparing {wildcards.dataset}"
+    script:
+        "../scripts/prepare.py"
 
 
 rule draw_network:
@@ -60,7 +61,8 @@ rule draw_network:
             plan.own("resources/networks/{network}.json"), network=["survey", "alarm", "child"]
         ),
     output:
-        "results/data/networks/{file}.parquet",
+        records="results/data/networks/{file}.parquet",
+        schema="results/data/networks/{file}.schema.yaml",
     log:
         "results/logs/draw_network/{file}.log",
     benchmark:
@@ -75,3 +77,31 @@ rule draw_network:
         "Drawing {wildcards.file} from its network"
     script:
         "../scripts/draw_network.py"
+
+
+# Not part of `all`: `make surrogates` fits anew and copies to resources/surrogates.
+rule fit_surrogate:
+    input:
+        source=lambda wildcards: plan.source(wildcards.dataset),
+        manifest=plan.own("resources/datasets.yaml"),
+    output:
+        model="results/surrogates/{dataset}.json",
+        fidelity="results/surrogates/{dataset}_fidelity.csv",
+    log:
+        "results/logs/fit_surrogate/{dataset}.log",
+    benchmark:
+        "results/benchmarks/fit_surrogate/{dataset}.tsv"
+    resources:
+        **needs(MINUTES),
+    params:
+        seed=plan.config.seed,
+        code=lambda wildcards: plan.code("fit_surrogate.py"),
+    message:
+        "Fitting the surrogate of {wildcards.dataset}"
+    script:
+        "../scripts/fit_surrogate.py"
+
+
+rule fit_surrogates:
+    input:
+        expand("results/surrogates/{dataset}.json", dataset=plan.datasets),

@@ -12,7 +12,7 @@ rule report:
         audits=[*rules.audit_privacy.output, *rules.audit_samplers.output],
         figures=expand("results/figures/{figure}.svg", figure=plan.figures()),
         releases=plan.released(),
-        sources=expand("results/data/raw/{dataset}.source.json", dataset=plan.needed()),
+        sources=plan.sources(),
         findings=plan.own("docs/findings.md"),
         templates=sorted(map(str, TEMPLATES.rglob("templates/**/*.*"))),
     output:

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
-from deniable.datasets import drawn_from_resources
+from deniable.datasets import drawn_from_resources, write_schema
 
 from reproduction.pipeline import job
 
 with job(snakemake):
-    folder = Path(snakemake.input.networks[0]).parent
-    drawn = drawn_from_resources(snakemake.wildcards.file, folder)
-    drawn.write_parquet(snakemake.output[0], private=True)
+    folder, name = Path(snakemake.input.networks[0]).parent, snakemake.wildcards.file
+    drawn = drawn_from_resources(name, folder)
+    drawn.write_parquet(snakemake.output.records, private=True)
+    write_schema(snakemake.output.schema, drawn, name)

@@ -1,6 +1,8 @@
-"""Fit the surrogate of a data set to its published file, and say how faithful it is."""
+"""Fit the surrogate of a data set to its published file, and measure how faithful it is."""
 
-from deniable.datasets import fit_surrogate, load_manifest
+from pathlib import Path
+
+from deniable.datasets import fit_surrogate, load_manifest, read_source, verified_file
 from deniable.errors import DataError
 from deniable.files import write_table
 from deniable.sampling import generator_for
@@ -8,17 +10,18 @@ from deniable.sampling import generator_for
 from reproduction.pipeline import job
 
 with job(snakemake):
-    name = snakemake.wildcards.dataset
-    if snakemake.params.kind != "original":
+    given, name = snakemake.input, snakemake.wildcards.dataset
+    dataset, source = load_manifest(given.manifest)[name], read_source(given.source)
+    if source.kind != "published":
         raise DataError(
             f"{name}: a surrogate is fitted to the published file, which is not here; put it into "
             "a directory and set DENIABLE_DATA_MIRROR to it"
         )
     fidelity = fit_surrogate(
-        load_manifest(snakemake.input.manifest)[name],
-        snakemake.input.origin,
+        dataset,
+        verified_file(dataset, source, Path(given.source).parent),
         snakemake.output.model,
-        sha256=snakemake.params.sha256,
+        sha256=source.sha256,
         generator=generator_for(snakemake.params.seed, {"surrogate": name}),
     )
     write_table(snakemake.output.fidelity, fidelity)

@@ -20,4 +20,10 @@ from .published import (
     fit_surrogate as fit_surrogate,
     read_published as read_published,
 )
-from .resolve import Source as Source, read_source as read_source, resolve_all as resolve_all
+from .resolve import (
+    Source as Source,
+    obtain as obtain,
+    read_source as read_source,
+    verified_file as verified_file,
+)
+from .schemas import write_schema as write_schema

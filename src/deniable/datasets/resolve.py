@@ -1,8 +1,8 @@
-"""Where the records of a data set come from in a run: mirror, public address or surrogate."""
+"""Obtain a published file from a mirror or its public address, or settle for surrogates."""
 
 import shutil
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -20,63 +20,64 @@ from deniable.datasets.download import (
 )
 from deniable.datasets.manifest import PublishedFile
 from deniable.errors import DataError
-from deniable.files import read_json, sha256, write_json, written_whole
+from deniable.files import read_json, sha256, written_whole
 
-Wanted = Literal["auto", "mirror", "public", "surrogate"]
-Kind = Literal["original", "surrogate"]
-Found = Literal["mirror", "public", "surrogate"]
-
-# The reasons of sources that no failure led to; the first one also tells a surrogate that was
-# asked for from one that `auto` fell back to.
-ASKED_FOR = "data.source is surrogate"
-FROM_MIRROR = "the mirror directory holds the published file"
+SourceSetting = Literal["auto", "mirror", "public", "surrogate"]
 NO_MIRROR = (
     "data.source is mirror, but no mirror directory is named; set DENIABLE_DATA_MIRROR (or the "
     "mirror in the config) to a directory that holds {file}"
 )
-FROM_EARLIER = "a verified copy of the published file was there already"
+OBTAIN_AGAIN = "download it again: snakemake --forcerun download"
 
 
 @validated(frozen=True, config=ConfigDict(strict=True, extra="forbid"))
 class Source:
-    """Where the records of a data set come from in this run.
+    """The records of all data sets of a file: the published ones, or drawn from surrogates.
 
     Parameters
     ----------
-    dataset : str
-        Its name in the manifest.
-    kind : "original" or "surrogate"
-        Whether the records are the published ones.
-    sha256 : str
-        Digest of the published file, or of the surrogate's JSON.
-    found : "mirror", "public" or "surrogate"
-        Where the file was got from.
-    reason : str
-        Why it is this one; for a surrogate, why the earlier ones failed. It names no path.
+    kind : "published" or "surrogate"
+    sha256 : str or None
+        Digest of the published file. None for surrogates: each data set has its own model.
     """
 
-    dataset: str
-    kind: Kind
-    sha256: str
-    found: Found
-    reason: str
+    kind: Literal["published", "surrogate"]
+    sha256: str | None
 
 
 def read_source(path: Path | str) -> Source:
-    """Read the record that `resolve_all` left at `path`.
+    """Read the source of a file's records from the JSON file at `path`.
 
     Raises `DataError` if it cannot be read or is malformed.
     """
     try:
         return Source(**read_json(path))
     except OSError as error:
-        raise DataError(f"{path}: {error.strerror or error}; run the pipeline first") from None
+        raise DataError(f"{path}: {error.strerror or error}; {OBTAIN_AGAIN}") from None
     except ValidationError as error:
         first = error.errors()[0]
-        fault = f"key {first['loc'][0]!r}: {first['msg']}"
+        problem = f"key {first['loc'][0]!r}: {first['msg']}"
     except (TypeError, ValueError):
-        fault = "no JSON object"
-    raise DataError(f"{path}: {fault}; delete it, the pipeline makes it again")
+        problem = "not a JSON object"
+    raise DataError(f"{path}: {problem}; {OBTAIN_AGAIN}")
+
+
+def verified_file(dataset: PublishedFile, source: Source, folder: Path) -> Path:
+    """Return the published file of a `dataset` in `folder`, after a check of its digest.
+
+    Raises `DataError` if `source` is of another file than the manifest's, or if the file is missing
+    or has another SHA-256.
+    """
+    path = folder / dataset.file
+    if source.sha256 != dataset.sha256:
+        raise DataError(f"{path}: the manifest names another file now; {OBTAIN_AGAIN}")
+    with disk_errors(path):
+        if not path.exists():
+            raise DataError(f"{path}: the published file is missing; {OBTAIN_AGAIN}")
+        digest = sha256(path)
+    if digest != dataset.sha256:
+        raise DataError(f"{path}: has the sha256 {digest}, not {dataset.sha256}; {OBTAIN_AGAIN}")
+    return path
 
 
 class NotInMirror(DataError):  # noqa: N818 - a case to pass over more often than an error
@@ -122,194 +123,92 @@ def from_mirror(dataset: PublishedFile, mirror: Path, target: Path) -> None:
             )
 
 
-def resolve_all(
-    datasets: Iterable[PublishedFile],
+def obtain(
+    dataset: PublishedFile,
     *,
-    source: Wanted,
+    source: SourceSetting,
     mirror: Path | None,
     folder: Path,
-    manifest_folder: Path,
     limits: Limits = DEFAULT_LIMITS,
     say: Callable[[str], None],
-) -> dict[str, Source]:
-    """Decide where the records of each data set come from, once before a run, and record it.
+) -> Source:
+    """Obtain the published file of a `dataset` in `folder`, or settle for surrogates.
 
-    A verified original in `folder` is used whatever way it came. Otherwise `auto` tries the
-    mirror, the public address, and takes the surrogate last; a surrogate that it took once is
-    kept, without trying the network again, until a mirror offers the file.
-
-    Of the data sets that are read of one file the first decides, the others follow, with a record
-    of their own each. So the file is fetched and checked once, and no run has one of them from the
-    published file and another from a surrogate.
+    A verified file that `folder` already holds is used. Otherwise `auto` tries the mirror, then the
+    public address, and takes the surrogate last.
 
     Parameters
     ----------
-    datasets : iterable of PublishedFile
-        Entries of the manifest.
+    dataset : PublishedFile
+        The entry of one of the file's data sets in the manifest.
     source : "auto", "mirror", "public" or "surrogate"
-        What was asked for.
+        The setting of the config.
     mirror : path or None
-        A directory; if it is named, a wrong file in it is an error, never passed over.
+        A directory. A wrong file in it is an error, also for `auto`.
     folder : path
-        Gets the verified originals under their file names, and the records `<name>.source.json`,
-        which are left untouched if nothing changed.
-    manifest_folder : path
-        What the paths of surrogates in the manifest are relative to.
+        Receives the verified file under its name.
     limits : Limits
-        How long a download may take, and how large it may be.
+        Of the duration and the size of a download.
     say : callable
-        Takes notices of one line each.
+        Receives the address and the reasons, in lines for a log.
 
     Raises
     ------
     DataError
-        If the source asked for does not give a published file, the mirror's file is a wrong one,
-        a surrogate is needed and absent, or the disk cannot be written.
+        If the requested source has no valid file, or the disk cannot be written.
     """
-    if source not in get_args(Wanted):
-        raise DataError(f"data.source is {source!r}; give one of {', '.join(get_args(Wanted))}")
-    search = _Search(source, mirror, folder, manifest_folder, limits, say)
-    found: dict[str, Source] = {}
-    first: dict[str, Source] = {}
-    for dataset in datasets:
-        before = search.recorded(dataset)
-        if dataset.file in first:
-            now = search.following(dataset, first[dataset.file])
-        else:
-            now = first[dataset.file] = search.settled(dataset, before)
-        found[dataset.name] = now
-        # Left untouched if nothing changed: the report's rule would run again.
-        if now != before:
-            with disk_errors(search.record(dataset)):
-                write_json(search.record(dataset), asdict(now), private=True)
-    return found
-
-
-@dataclass(frozen=True)
-class _Search:
-    """What a run was told of where to look for published files; see `resolve_all`."""
-
-    source: Wanted
-    mirror: Path | None
-    folder: Path
-    manifest_folder: Path
-    limits: Limits
-    say: Callable[[str], None]
-
-    def record(self, dataset: PublishedFile) -> Path:
-        return self.folder / f"{dataset.name}.source.json"
-
-    def recorded(self, dataset: PublishedFile) -> Source | None:
-        """Return what the last run found."""
-        record = self.record(dataset)
+    if source not in get_args(SourceSetting):
+        allowed = ", ".join(get_args(SourceSetting))
+        raise DataError(f"data.source is {source!r}; give one of {allowed}")
+    if source == "surrogate":
+        say(f"{dataset.file}: SURROGATE DATA, because data.source is surrogate")
+        return Source("surrogate", None)
+    if source == "mirror" and mirror is None:
+        raise DataError(NO_MIRROR.format(file=dataset.file))
+    published = Source("published", dataset.sha256)
+    target = folder / dataset.file
+    if _is_verified(dataset, target, say):
+        say(f"{dataset.file}: a verified copy of the published file is already there")
+        return published
+    failure = "no mirror directory was named"
+    if source != "public" and mirror is not None:
         try:
-            before = read_source(record) if record.exists() else None
-        except DataError as error:
-            self.say(f"{error}; this run decides anew")
-            return None
-        return before if before and before.dataset == dataset.name else None
-
-    def following(self, dataset: PublishedFile, first: Source) -> Source:
-        """Return for a data set what was settled for the first one of the same file."""
-        if first.kind == "original":
-            return replace(first, dataset=dataset.name)
-        found = self._surrogate(dataset, first.reason)
-        if first.reason != ASKED_FOR:
-            self.say(
-                f"{dataset.name}: SURROGATE DATA too, for it is read of the file of {first.dataset}"
-            )
-        return found
-
-    def settled(self, dataset: PublishedFile, before: Source | None) -> Source:
-        if self.source == "surrogate":
-            return self._surrogate(dataset, ASKED_FOR)
-        if self.source == "mirror" and self.mirror is None:
-            raise DataError(NO_MIRROR.format(file=dataset.file))
-        if self._has_original(dataset):
-            self._hold_mirror_to_its_word(dataset)
-            known = before and before.kind == "original" and before.sha256 == dataset.sha256
-            return before if before and known else _original(dataset, "public", FROM_EARLIER)
-        return self._obtained(dataset, before)
-
-    def _obtained(self, dataset: PublishedFile, before: Source | None) -> Source:
-        """Try the sources in turn."""
-        target = self.folder / dataset.file
-        failure = "no mirror directory was named"
-        if self.source != "public" and self.mirror is not None:
-            try:
-                from_mirror(dataset, self.mirror, target)
-                return _original(dataset, "mirror", FROM_MIRROR)
-            except NotInMirror:
-                if self.source == "mirror":
-                    raise
-            self.say(
-                f"{dataset.name}: the mirror {self.mirror} lacks {dataset.file}, it is passed over"
-            )
-            failure = f"the mirror directory lacks {dataset.file}"
-        fell_back = before and before.kind == "surrogate" and before.reason != ASKED_FOR
-        if self.source == "auto" and before and fell_back:
-            kept = self._surrogate(dataset, before.reason)
-            self.say(
-                f"{dataset.name}: SURROGATE DATA, kept from an earlier run without trying the "
-                f"network; delete {self.record(dataset)} or set data.source: public to try again"
-            )
-            return kept
-        self.say(f"{dataset.name}: downloading {dataset.address}")
-        limits = replace(self.limits, most_bytes=dataset.bytes or self.limits.most_bytes)
-        try:
-            download(dataset.address, target, dataset.sha256, limits)
-            return _original(dataset, "public", f"downloaded from {dataset.address}")
-        except DownloadError as error:
-            if self.source == "public":
+            from_mirror(dataset, mirror, target)
+        except NotInMirror:
+            if source == "mirror":
                 raise
-            reason = f"{failure}; {dataset.address}: {error.reason}"
-        surrogate = self._surrogate(dataset, reason)
-        self.say(
-            f"{dataset.name}: SURROGATE DATA instead of the published file ({reason}); to use the "
-            f"original, put {dataset.file} into a directory, set DENIABLE_DATA_MIRROR to it, run "
+            failure = f"the mirror directory lacks {dataset.file}"
+            say(f"{dataset.file}: the mirror {mirror} lacks it and is passed over")
+        else:
+            say(f"{dataset.file}: copied from the mirror {mirror}")
+            return published
+    say(f"{dataset.file}: downloading {dataset.address}")
+    limits = replace(limits, most_bytes=dataset.bytes or limits.most_bytes)
+    try:
+        download(dataset.address, target, dataset.sha256, limits)
+    except DownloadError as error:
+        if source == "public":
+            raise
+        say(
+            f"{dataset.file}: SURROGATE DATA instead of the published file ({failure}; "
+            f"{dataset.address}: {error.reason}); to use the published file, {BY_HAND} and run "
             "again"
         )
-        return surrogate
-
-    def _hold_mirror_to_its_word(self, dataset: PublishedFile) -> None:
-        """Refuse a mirror that is named and wrong, also where its file is not needed any more."""
-        if self.source == "public" or self.mirror is None:
-            return
-        origin = self.mirror.expanduser() / dataset.file
-        with disk_errors(origin):
-            if origin.is_file() and sha256(origin) == dataset.sha256:
-                return
-        try:
-            from_mirror(dataset, self.mirror, self.folder / dataset.file)  # says what is wrong
-        except NotInMirror:
-            if self.source == "mirror":
-                raise
-
-    def _has_original(self, dataset: PublishedFile) -> bool:
-        target = self.folder / dataset.file
-        with disk_errors(target):
-            if not target.exists():
-                return False
-            digest = sha256(target)
-            if digest == dataset.sha256:
-                return True
-            refused = set_aside(target, self.folder, target.name, digest)
-        self.say(
-            f"{target}: has the sha256 {digest}, not {dataset.sha256}; it was moved to {refused} "
-            "and the file is obtained anew"
-        )
-        return False
-
-    def _surrogate(self, dataset: PublishedFile, reason: str) -> Source:
-        path = self.manifest_folder / dataset.surrogate
-        if not path.is_file():
-            raise DataError(
-                f"{path}: the surrogate of {dataset.name!r} is needed ({reason}), but there is no "
-                f"such file; restore it, or get the original: {BY_HAND}"
-            )
-        with disk_errors(path):
-            return Source(dataset.name, "surrogate", sha256(path), "surrogate", reason)
+        return Source("surrogate", None)
+    return published
 
 
-def _original(dataset: PublishedFile, found: Found, reason: str) -> Source:
-    return Source(dataset.name, "original", dataset.sha256, found, reason)
+def _is_verified(dataset: PublishedFile, target: Path, say: Callable[[str], None]) -> bool:
+    """Return whether `target` is the published file; move any other file aside."""
+    with disk_errors(target):
+        if not target.exists():
+            return False
+        digest = sha256(target)
+        if digest == dataset.sha256:
+            return True
+        refused = set_aside(target, target.parent, target.name, digest)
+    say(
+        f"{target}: has the sha256 {digest}, not {dataset.sha256}; it was moved to {refused} "
+        "and the file is obtained again"
+    )
+    return False

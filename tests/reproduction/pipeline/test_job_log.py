@@ -13,8 +13,7 @@ import pytest
 
 from deniable.errors import DataError
 
-from reproduction.pipeline import logged
-from reproduction.pipeline.job_log import NOT_ENDED
+from reproduction.pipeline.job_log import NOT_ENDED, logged
 
 MORE = "give the job more memory (ulimit -v, a cluster's limit)"
 
@@ -86,9 +85,18 @@ def test_what_nobody_expected_leaves_its_traceback(log: Path) -> None:
 @pytest.mark.parametrize("end", ["os._exit(1)", "os.kill(os.getpid(), 9)"])
 def test_a_job_that_is_ended_outright_leaves_a_line(log: Path, end: str) -> None:
     code = (
-        "import os, sys, pathlib; from reproduction.pipeline import logged\n"
+        "import os, sys, pathlib; from reproduction.pipeline.job_log import logged\n"
         f"with logged(pathlib.Path(sys.argv[1]), 'made'): {end}"
     )
     subprocess.run([sys.executable, "-c", code, str(log)], check=False, env=dict(os.environ))
     assert log.read_text("utf-8") == NOT_ENDED
     assert "ulimit -v" in NOT_ENDED
+
+
+def test_a_line_that_a_script_says_is_in_the_log_and_on_the_screen(
+    log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with logged(log, "made") as say:
+        say("adult.data: copied from the mirror")
+    assert log.read_text("utf-8") == capsys.readouterr().err
+    assert log.read_text("utf-8") == "adult.data: copied from the mirror\n"

@@ -1,5 +1,6 @@
-"""What a plan settles: the data that the config needs, and no others."""
+"""The files that a config asks for, and the parameters of their jobs."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -8,7 +9,6 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.datasets.colours import serving
 
 from deniable.channels import KeepOrReplace, write_channel
 from deniable.errors import ConfigError, DataError, DeniableError
@@ -17,6 +17,7 @@ from deniable.release import Ledger, release_from
 
 from reproduction.pipeline.config import Config
 from reproduction.pipeline.plan import Plan
+from reproduction.pipeline.provenance import provenance_path
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -49,67 +50,152 @@ def without(values: dict[str, Any], *studies: str) -> dict[str, Any]:
     return values | {"studies": values["studies"] | empty}
 
 
-def asked_by(values: dict[str, Any], root: Path) -> tuple[Plan, list[str]]:
-    """Prepare a run where no server has a file; return the plan and the addresses asked."""
-    manifest = root / "resources" / "datasets.yaml"
-    with serving() as server:
-        entries = yaml.safe_load(manifest.read_text("utf-8"))
-        for entry in entries.values():
-            entry["address"] = server.url(f"missing.{entry['file']}")
-        manifest.write_text(yaml.safe_dump(entries, sort_keys=False), "utf-8")
-        plan = Plan.prepare(values, root)
-        return plan, [path.removeprefix("/missing.") for path, _ in server.asked]
-
-
 ADULT, CENSUS, WINE = "adult.data", "CASCrefmicrodata.rda", "winequality-white.csv"
 
 
-def test_the_network_is_not_asked_for_what_nothing_reads(
-    values: dict[str, Any], root: Path
-) -> None:
-    plan, asked = asked_by(without(values, "idp_fig4", "idp_fig6"), root)
-    assert asked == [ADULT, CENSUS]
-    assert plan.needed() == list(plan.sources) == ["adult", "adult_numeric", "adult_age", "census"]
-    assert not (root / "results/data/raw/wine.source.json").exists()
-    # Nor is what is worked out of Wine, or drawn of that, asked of any rule.
+def files_of(plan: Plan) -> list[str]:
+    """Return the published files that are obtained for a plan."""
+    return [path.split("/")[-1].removesuffix(".source.json") for path in plan.sources()]
+
+
+def test_no_file_is_obtained_that_nothing_reads(values: dict[str, Any], root: Path) -> None:
+    plan = Plan.prepare(without(values, "idp_fig4", "idp_fig6"), root)
+    assert files_of(plan) == [CENSUS, ADULT]
+    # Nor does any rule compute or plot results of Wine.
     names = {analysis.name for analysis in plan.analyses()}
     assert not names & {"idp_audit", "idp_claims"}
     assert not {"idp_fig4", "idp_fig6"} & set(plan.tables())
     assert {"idp_fig3", "idp_fig5"} <= set(plan.figures())
     assert not {"idp_fig4", "idp_fig6", "idp_audit", "idp_attacks"} & set(plan.figures())
     again = Plan.recall(without(values, "idp_fig4", "idp_fig6"), root)
-    assert again.sources == plan.sources
+    assert again.targets() == plan.targets()
 
 
 def test_one_study_or_one_release_asks_for_its_data(values: dict[str, Any], root: Path) -> None:
     releases_of_wine = [each for each in committed()["releases"] if each["data"] == "wine"]
-    assert asked_by(without(values, "idp_fig4"), root)[1] == [ADULT, CENSUS, WINE]
-    shutil.rmtree(root / "results")
+    plan = Plan.prepare(without(values, "idp_fig4"), root)
+    assert files_of(plan) == [CENSUS, ADULT, WINE]
     studies = without(values, "idp_fig3", "idp_fig4", "idp_fig5", "idp_fig6")
-    plan, asked = asked_by(studies | {"releases": []}, root)
-    assert asked == [ADULT]
-    # What is worked out of another data set of Adult's file.
+    plan = Plan.prepare(studies | {"releases": []}, root)
+    assert files_of(plan) == [ADULT]
+    # Analyses of another data set of Adult's file are made.
     assert [name for name in plan.computed_tables() if name.startswith("idp")] == ["idp_noises"]
-    shutil.rmtree(root / "results")
-    assert asked_by(studies | {"releases": releases_of_wine}, root)[1] == [ADULT, WINE]
+    plan = Plan.prepare(studies | {"releases": releases_of_wine}, root)
+    assert files_of(plan) == [ADULT, WINE]
 
 
 def test_the_committed_config_needs_all_data_sets(values: dict[str, Any], root: Path) -> None:
-    plan, asked = asked_by(values, root)
-    assert asked == [ADULT, CENSUS, WINE]
-    assert list(plan.sources) == list(plan.datasets)
-
-
-def test_a_target_may_ask_for_another_data_set(values: dict[str, Any], root: Path) -> None:
-    """As fit_surrogates does, for all of the manifest."""
-    values = without(values, "idp_fig4", "idp_fig6") | {"data": {"source": "surrogate"}}
     plan = Plan.prepare(values, root)
-    assert "wine" not in plan.sources
-    assert plan.origin("wine") == "resources/surrogates/wine.json"
-    assert plan.source("wine").kind == "surrogate"
-    # The process of its job recalls what was settled.
-    assert Plan.recall(values, root).sources == plan.sources
-    assert plan.needed() == ["adult", "adult_numeric", "adult_age", "census"]
+    assert files_of(plan) == [CENSUS, ADULT, WINE]
+    assert {plan.source(name) for name in plan.datasets} == set(plan.sources())
+
+
+def test_data_sets_of_one_file_share_its_source(values: dict[str, Any], root: Path) -> None:
+    plan = Plan.prepare(values, root)
+    names = ("adult", "adult_numeric", "adult_age")
+    assert {plan.source(name) for name in names} == {"results/data/raw/adult.data.source.json"}
+    assert plan.surrogate("adult_age") == "resources/surrogates/adult_age.json"
+
+
+# -- downloads -------------------------------------------------------------------------------------
+
+
+def downloaded(plan: Plan, kind: str) -> None:
+    """Leave the record of a job that obtained Adult, or settled for the surrogates."""
+    settings, dataset = plan.download_settings(ADULT), plan.datasets["adult"]
+    entry = {"kind": "original", "sha256": dataset.sha256}
+    record = {"sha256": "", "made_once": False, "asked": settings}
+    record["data"] = {f"results/data/raw/{ADULT}": entry} if kind == "published" else {}
+    write_json(provenance_path(plan.source("adult")), record)
+
+
+def test_a_download_has_no_address_among_its_parameters(
+    values: dict[str, Any], root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = Plan.prepare(values, root)
+    assert plan.mirror is None
+    assert plan.download_settings(ADULT) == {"source": "auto", "mirror": False}
+    write_text(root / "one" / ADULT, "1\n")
+    for mirror in ("one", "two"):
+        write_text(root / mirror / ADULT, "1\n")
+        there = Plan.prepare(values | {"data": {"source": "auto", "mirror": mirror}}, root)
+        assert there.download_settings(ADULT) == {"source": "auto", "mirror": True}
+        assert there.download_settings(WINE) == {"source": "auto", "mirror": False}
+    # The environment goes before the config.
+    monkeypatch.setenv("DENIABLE_DATA_MIRROR", str(root / "nowhere"))
+    assert there.mirror == root / "nowhere"
+    assert there.download_settings(ADULT)["mirror"] is False
+
+
+def test_once_the_published_file_is_there_other_settings_start_no_job(
+    values: dict[str, Any], root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_text(root / "mirror" / ADULT, "1\n")
+    plan = Plan.prepare(values | {"data": {"source": "mirror", "mirror": "mirror"}}, root)
+    first = plan.download_settings(ADULT)
+    downloaded(plan, "published")
+    for source in ("auto", "public", "mirror"):
+        again = Plan.prepare(values | {"data": {"source": source}}, root)
+        assert again.download_settings(ADULT) == first
+    asked = Plan.prepare(values | {"data": {"source": "surrogate"}}, root)
+    assert asked.download_settings(ADULT) == {"source": "surrogate", "mirror": False}
+    # A manifest with another file, or a damaged record, asks anew.
+    record = provenance_path(plan.source("adult"))
+    other = json.loads(record.read_text())
+    other["data"][f"results/data/raw/{ADULT}"]["sha256"] = "0" * 64
+    for text in (json.dumps(other), "{"):
+        write_text(record, text)
+        again = Plan.prepare(values, root)
+        assert again.download_settings(ADULT) == {"source": "auto", "mirror": False}
+
+
+def test_a_surrogate_gives_way_to_a_mirror(values: dict[str, Any], root: Path) -> None:
+    plan = Plan.prepare(values, root)
+    downloaded(plan, "surrogate")
+    assert plan.download_settings(ADULT) == {"source": "auto", "mirror": False}
+    write_text(root / "mirror" / ADULT, "1\n")
+    plan = Plan.prepare(values | {"data": {"source": "auto", "mirror": "mirror"}}, root)
+    assert plan.download_settings(ADULT) == {"source": "auto", "mirror": True}
+
+
+# -- configs that ask for little -------------------------------------------------------------------
+
+
+def test_a_config_of_one_release_asks_for_nothing_else(root: Path) -> None:
+    release = joint("own")
+    plan = Plan.prepare({"releases": [release]}, root)
+    folders = [f"results/releases/own/{folder}" for folder in ("public", "private")]
+    assert plan.targets() == plan.released() == folders
+    assert plan.config.seed == 0
+    assert (plan.tables(), plan.analyses(), plan.figures(), plan.audited_tables()) == ([],) * 4
+    assert files_of(plan) == [ADULT]
+    assert Plan.prepare({}, root).targets() == []
+
+
+def test_a_config_of_one_study_asks_for_its_table(values: dict[str, Any], root: Path) -> None:
+    study = {"multirr_fig2": values["studies"]["multirr_fig2"]}
+    plan = Plan.prepare({"seed": 1, "studies": study}, root)
+    assert plan.tables() == ["multirr_fig2", "multirr_gains", "multirr_gain_ratios"]
+    assert plan.chunks("multirr_fig2")
+    with pytest.raises(
+        ConfigError, match=r"table multirr_fig3: studies\.multirr_fig3 has no cells"
+    ):
+        plan.chunks("multirr_fig3")
+    # No analysis is left whose settings or tables are missing.
+    made = {*plan.tables(), *(table.id for each in plan.analyses() for table in each.tables)}
+    for analysis in plan.analyses():
+        assert all(plan.config.part(place) for place in analysis.settings)
+        assert analysis.takes_what_is_there or {*analysis.needs} <= made
+    names = {analysis.name for analysis in plan.analyses()}
+    assert "multirr_example1" in names
+    assert not names & {"multirr_secure_sum", "multirr_dependences", "pram_variance"}
+    assert plan.made_tables("multirr_fig2", "multirr_example1", "multirr_risk") == [
+        "results/tables/multirr_fig2.csv",
+        "results/tables/multirr_example1.csv",
+    ]
+    with pytest.raises(ConfigError, match=r"analyses\.pram_variance: missing; it must be given"):
+        plan.settings("analyses", "pram_variance")
+    assert "results/report" in plan.targets()
 
 
 def test_a_start_loads_nothing_that_computes() -> None:
@@ -127,7 +213,7 @@ def test_what_a_release_leaves_is_two_folders_or_a_receipt(
     given = next(each for each in values["releases"] if each["name"] == "adult_rr_clusters")
     asked = {**given, "name": "real", "rehearsal": False, "population": "people"}
     chosen = Config.model_validate(values | {"releases": [given, asked]})
-    plan = Plan(chosen, root, {}, {})
+    plan = Plan(chosen, root, {})
     folders = [f"results/releases/adult_rr_clusters/{folder}" for folder in ("public", "private")]
     assert plan.released() == [*folders, "results/releases/real/private/receipt.json"]
     assert plan.released("categorical") == plan.released()
@@ -136,12 +222,12 @@ def test_what_a_release_leaves_is_two_folders_or_a_receipt(
     # The truth is read again beside rehearsals alone.
     steps = [{step.run for step in plan.steps(name)} for name in (given["name"], "real")]
     assert steps[0] - steps[1] == {plan.lane("real").check.run}
-    none = Plan(Config.model_validate(values | {"releases": [asked]}), root, {}, {})
+    none = Plan(Config.model_validate(values | {"releases": [asked]}), root, {})
     assert none.names(rehearsal=True) == "(?!)"
 
 
 def test_what_a_release_is_made_from(values: dict[str, Any], root: Path) -> None:
-    plan = Plan(Config.model_validate(values), root, {}, {})
+    plan = Plan(Config.model_validate(values), root, {})
     made_from = plan.made_from("adult_rr_joint")
     assert {what: files for what, files in made_from.items() if files} == {
         "data": ["results/data/adult.parquet"]
@@ -202,7 +288,7 @@ def test_a_release_waits_for_the_last_before_it_of_its_population(
         joint("rehearsed") | {"population": "people"},
         joint("third", "PEOPLE"),
     ]
-    plan = Plan(Config.model_validate(values | {"releases": releases}), root, {}, {})
+    plan = Plan(Config.model_validate(values | {"releases": releases}), root, {})
     after = {each["name"]: plan.made_from(each["name"])["after"] for each in releases}
     waits_for = {"second": "first", "third": "second", "another": "other"}
     assert after == {
@@ -218,7 +304,7 @@ def test_releases_are_refused_where_jobs_share_no_folder(
 ) -> None:
     def refuse(*releases: dict[str, Any]) -> None:
         chosen = Config.model_validate(values | {"releases": list(releases)})
-        Plan(chosen, root, {}, {}).refuse_releases()
+        Plan(chosen, root, {}).refuse_releases()
 
     with pytest.raises(ConfigError, match=r"^release 'real' is no rehearsal: its key and its rec"):
         refuse(joint("rehearsed"), joint("real", "people"), joint("later", "people"))

@@ -21,6 +21,7 @@ from reproduction.pipeline.provenance import (
 )
 
 RAW = "results/data/raw/people.csv"
+SOURCE = f"{RAW}.source.json"
 DATA = "results/data/people.parquet"
 OTHER = "results/data/other.parquet"
 TABLE = "results/tables/counts.csv"
@@ -32,9 +33,16 @@ CONFIG = {"seed": 7, "data": {"mirror": "/somewhere"}, "releases": RELEASES}
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a published file, in which paths are relative, as in Snakemake's jobs."""
     monkeypatch.chdir(tmp_path)
-    write_text(RAW, "a,b\n1,2\n")
     write_text("script.py", "import deniable.errors\n")
+    obtain("a,b\n1,2\n")
     return tmp_path
+
+
+def obtain(text: str) -> None:
+    """Leave a published file, and its source with a record, as the job that obtains it."""
+    write_text(RAW, text)
+    with recorded(making([], [SOURCE])):
+        write_json(SOURCE, {"kind": "published", "sha256": sha256(RAW)})
 
 
 def making(inputs: list[str], outputs: list[str], **changed: Any) -> Making:
@@ -53,12 +61,12 @@ def make(inputs: list[str], outputs: list[str], text: str = "one\n", **changed: 
 
 
 def test_what_is_recorded() -> None:
-    make([RAW], [DATA], "records\n")
-    record = make([DATA, RAW], [TABLE])
+    make([SOURCE], [DATA], "records\n")
+    record = make([DATA, SOURCE], [TABLE])
     assert record["file"] == TABLE
     assert record["sha256"] == sha256(TABLE)
     assert (record["rule"], record["code"], record["seed"]) == ("count", "0123456789abcdef", 7)
-    assert record["inputs"] == {DATA: sha256(DATA), RAW: sha256(RAW)}
+    assert record["inputs"] == {DATA: sha256(DATA), SOURCE: sha256(SOURCE)}
     assert record["data"] == {RAW: {"kind": "original", "sha256": sha256(RAW)}}
     assert record["unrecorded"] == []
     assert not record["made_once"]
@@ -68,12 +76,13 @@ def test_what_is_recorded() -> None:
 def test_data_are_inherited_from_job_to_job() -> None:
     for folder in ("surrogates", "networks"):
         write_text(f"resources/{folder}/adult.json", "{}")
-    write_text("results/data/raw/people.source.json", "{}")
     write_text("resources/published/table.csv", "1\n")
-    make(["resources/surrogates/adult.json"], [DATA])
+    with recorded(making([], [SOURCE])):
+        write_json(SOURCE, {"kind": "surrogate", "sha256": None})
+    make([SOURCE, "resources/surrogates/adult.json"], [DATA])
     make(["resources/networks/adult.json"], ["results/data/networks/a.parquet"])
     make([DATA, "resources/published/table.csv"], [TABLE])
-    last = [TABLE, "results/data/networks/a.parquet", "results/data/raw/people.source.json"]
+    last = [TABLE, "results/data/networks/a.parquet", SOURCE]
     kinds = {path: e["kind"] for path, e in make(last, ["results/report.html"])["data"].items()}
     assert kinds == {
         "resources/networks/adult.json": "network",
@@ -81,30 +90,36 @@ def test_data_are_inherited_from_job_to_job() -> None:
     }
 
 
+def test_records_of_a_published_file_do_not_rest_on_the_surrogate() -> None:
+    write_text("resources/surrogates/people.json", "{}")
+    record = make([SOURCE, "resources/surrogates/people.json"], [DATA])
+    assert record["data"] == {RAW: {"kind": "original", "sha256": sha256(RAW)}}
+
+
 def test_settings_and_config_are_told_apart_by_their_values_alone() -> None:
-    first = make([RAW], [TABLE])
+    first = make([SOURCE], [TABLE])
     order = {"grid": {"k": [2], "p": [0.5]}, "epsilon": 1.0, "code": "0123456789abcdef"}
     elsewhere = CONFIG | {"data": {"mirror": "/elsewhere"}}
-    assert make([RAW], [TABLE], params=order, config=elsewhere) == first
-    other = make([RAW], [TABLE], params=order | {"epsilon": 2.0})
+    assert make([SOURCE], [TABLE], params=order, config=elsewhere) == first
+    other = make([SOURCE], [TABLE], params=order | {"epsilon": 2.0})
     assert {key for key in first if first[key] != other[key]} == {"settings", "asked"}
-    other = make([RAW], [TABLE], config=CONFIG | {"seed": 8})
+    other = make([SOURCE], [TABLE], config=CONFIG | {"seed": 8})
     assert {key for key in first if first[key] != other[key]} == {"config", "seed"}
-    other = make([RAW], [TABLE], params=order | {"seed": None})
-    assert other["seed"] is None
+    other = make([SOURCE], [TABLE], params=order | {"seed": None})
+    assert (other["seed"], other["asked"]["seed"]) == (None, None)
 
 
 def test_the_file_is_the_same_bytes_in_another_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make([RAW], [TABLE])
+    make([SOURCE], [TABLE])
     first = provenance_path(TABLE).read_bytes()
     elsewhere = tmp_path / "elsewhere"
-    for path in (RAW, "script.py"):
+    for path in (RAW, SOURCE, f"{SOURCE}.provenance.json", "script.py"):
         write_text(elsewhere / path, Path(path).read_text())
     monkeypatch.chdir(elsewhere)
     # Whether a path is given from the project's folder or from the root makes no difference.
-    make([str(elsewhere / RAW)], [TABLE])
+    make([str(elsewhere / SOURCE)], [TABLE])
     assert provenance_path(TABLE).read_bytes() == first
 
 
@@ -115,8 +130,8 @@ def test_a_file_outside_the_project_is_named_without_its_folder(tmp_path: Path) 
 
 
 def test_a_damaged_input_is_refused_before_anything_is_made() -> None:
-    make([RAW], [DATA])
-    make([RAW], [TABLE])
+    make([SOURCE], [DATA])
+    make([SOURCE], [TABLE])
     before = Path(TABLE).read_bytes(), provenance_path(TABLE).read_bytes()
     Path(DATA).write_text("two\n")
     with pytest.raises(DataError) as refused, recorded(making([DATA], [TABLE])):
@@ -128,23 +143,23 @@ def test_a_damaged_input_is_refused_before_anything_is_made() -> None:
 
 def test_all_damaged_inputs_are_named_at_once() -> None:
     for path in (DATA, TABLE):
-        make([RAW], [path])
+        make([SOURCE], [path])
         Path(path).write_text("two\n")
     with pytest.raises(DataError) as refused:
-        verified([TABLE, DATA, RAW])
+        verified([TABLE, DATA, SOURCE])
     assert [line.split(":")[0] for line in str(refused.value).splitlines()] == [DATA, TABLE]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"sha256": "0"', "\udcff"])
 def test_a_damaged_record_is_named(text: str) -> None:
-    make([RAW], [TABLE])
+    make([SOURCE], [TABLE])
     provenance_path(TABLE).write_bytes(text.encode(errors="surrogateescape"))
     with pytest.raises(DataError, match=f"^{TABLE}.provenance.json: no record of provenance any"):
         verified([TABLE])
 
 
 def test_what_has_no_record_is_taken_as_it_is_and_named() -> None:
-    make([RAW], [DATA])
+    make([SOURCE], [DATA])
     provenance_path(DATA).unlink()
     Path(DATA).write_text("two\n")
     record = make([DATA], [TABLE])
@@ -161,9 +176,9 @@ def fail_at_work(job: Making) -> None:
 
 
 def test_a_job_that_fails_leaves_no_record() -> None:
-    make([RAW], [TABLE])
+    make([SOURCE], [TABLE])
     with pytest.raises(ZeroDivisionError):
-        fail_at_work(making([RAW], [TABLE]))
+        fail_at_work(making([SOURCE], [TABLE]))
     assert read_provenance(TABLE) is None
 
 
@@ -174,13 +189,13 @@ def test_what_a_killed_job_left_half_written_is_removed() -> None:
     left, others = [tables / name for name in half], [tables / name for name in foreign]
     for file in (*left, *others):
         write_text(file, "half")
-    make([RAW], [TABLE])
+    make([SOURCE], [TABLE])
     assert not any(file.exists() for file in left)
     assert all(file.exists() for file in others)
 
 
 def test_an_output_that_was_not_made_has_no_record() -> None:
-    with recorded(making([RAW], [TABLE])):
+    with recorded(making([SOURCE], [TABLE])):
         pass
     assert read_provenance(TABLE) is None
 
@@ -199,7 +214,8 @@ def test_a_folder_is_the_list_of_its_files() -> None:
 
 def test_a_rule_without_a_digest_of_code_gets_that_of_its_script() -> None:
     found = [
-        make([RAW], [TABLE], params={"code": code})["code"] for code in (None, "", "fedcba987654")
+        make([SOURCE], [TABLE], params={"code": code})["code"]
+        for code in (None, "", "fedcba987654")
     ]
     assert found[0] == found[1]
     assert len(found[0]) == 16
@@ -223,7 +239,7 @@ def receive(**changed: Any) -> Any:
 @pytest.fixture
 def received() -> Any:
     """Publish a release of the records; return what is recorded of its receipt."""
-    make([RAW], [DATA], "records\n")
+    make([SOURCE], [DATA], "records\n")
     write_text(PUBLISHED, "protected\n")
     write_text(PUBLISHED.with_name(SUMS), f"{sha256(PUBLISHED)}  {PUBLISHED.name}\n")
     return receive()
@@ -259,7 +275,7 @@ def test_a_rehearsal_keeps_its_hashes() -> None:
 
 @pytest.mark.usefixtures("received")
 def test_a_hash_that_is_known_elsewhere_fills_in_what_is_withheld() -> None:
-    for inputs in ([RECEIPT, DATA], [RECEIPT, RAW], [DATA, RECEIPT]):
+    for inputs in ([RECEIPT, DATA], [RECEIPT, SOURCE], [DATA, RECEIPT]):
         assert make(inputs, [TABLE])["data"][RAW]["sha256"] == sha256(RAW)
 
 
@@ -285,7 +301,7 @@ def test_a_damaged_receipt_is_to_be_restored(received: Any) -> None:
 
 def test_a_receipt_that_is_made_again_keeps_the_record_of_the_draw(received: Any) -> None:
     """Whatever code and records there are by then: the release was drawn by the first ones."""
-    make([RAW], [DATA], "other records\n")
+    make([SOURCE], [DATA], "other records\n")
     other = {"config": CONFIG | {"seed": 8}, "params": ONCE | {"steps": ["files:read_json"]}}
     assert receive(**other) == received
     Path(RECEIPT).unlink()
@@ -298,9 +314,9 @@ def test_a_receipt_that_is_made_again_keeps_the_record_of_the_draw(received: Any
 
 
 def test_inputs_from_two_states_of_the_data_are_refused() -> None:
-    make([RAW], [DATA])
-    write_text(RAW, "a,b\n3,4\n")
-    make([RAW], [OTHER])
+    make([SOURCE], [DATA])
+    obtain("a,b\n3,4\n")
+    make([SOURCE], [OTHER])
     with pytest.raises(DataError, match=f"^{OTHER} and {DATA} rest on two states of {RAW}; "):
         make([DATA, OTHER], [TABLE])
     assert not Path(TABLE).exists()

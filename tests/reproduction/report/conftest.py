@@ -51,5 +51,5 @@ def of_surrogate(contents: Contents) -> Contents:
     }
     counted = tables["multirr_agreement"]
     changed["multirr_agreement"] = counted.assign(surrogate=counted["cells"], agrees=0, differs=0)
-    source = Source("adult", "surrogate", "0" * 64, "surrogate", "because")
-    return dataclasses.replace(contents, tables=tables | changed, sources=[source])
+    sources = {"adult.data": Source("surrogate", None)}
+    return dataclasses.replace(contents, tables=tables | changed, sources=sources)

@@ -502,8 +502,8 @@ def write_run(folder: Path, data: Microdata) -> SimpleNamespace:
         drawn = resolve(of.draw)(*given, **of.options) if name in DRAWN else canvas(9.4, 2)
         with mpl.rc_context(STYLE):
             drawn.savefig(folder / "figures" / f"{name}.svg", metadata={"Date": None})
-    source = Source("adult", "original", "0" * 64, "mirror", "")
-    write_json(folder / "adult.source.json", dataclasses.asdict(source))
+    source = Source("published", "0" * 64)
+    write_json(folder / "adult.data.source.json", dataclasses.asdict(source))
     write_text(folder / "findings.md", FINDINGS)
     return SimpleNamespace(
         tables=[str(folder / "tables" / f"{name}.csv") for name in tables],
@@ -521,6 +521,6 @@ def write_run(folder: Path, data: Microdata) -> SimpleNamespace:
             *write_numeric_release(folder, mechanism="numeric_dp", bins=5),
             *write_collection(folder, data),
         ],
-        sources=[str(folder / "adult.source.json")],
+        sources=[str(folder / "adult.data.source.json")],
         findings=str(folder / "findings.md"),
     )

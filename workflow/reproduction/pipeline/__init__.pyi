@@ -1,27 +1,21 @@
 from . import environment as environment
 from .cluster_needs import needs as needs
-from .code_digest import (
-    COMPUTING_PACKAGES as COMPUTING_PACKAGES,
-    run_facts as run_facts,
-    versions as versions,
-)
+from .code_digest import run_facts as run_facts
 from .config import (
     Config as Config,
     refuse_repeated_keys as refuse_repeated_keys,
     validate as validate,
 )
-from .freshness import (
-    STALE as STALE,
-    STALE_VARIABLE as STALE_VARIABLE,
-    Asked as Asked,
-    set_aside as set_aside,
-    stale as stale,
-    summary as summary,
+from .downloads import RAW as RAW
+from .jobs import BENCHMARKS as BENCHMARKS, CPU_SUFFIX as CPU_SUFFIX, job as job
+from .outdated import reasons_of as reasons_of
+from .package_versions import (
+    COMPUTING_PACKAGES as COMPUTING_PACKAGES,
+    versions as versions,
 )
-from .job_log import logged as logged
-from .jobs import job as job
-from .plan import MIRROR_VARIABLE as MIRROR_VARIABLE, RAW as RAW, Plan as Plan
+from .plan import MIRROR_VARIABLE as MIRROR_VARIABLE, Plan as Plan
 from .provenance import (
+    SOURCE_SUFFIX as SOURCE_SUFFIX,
     SOURCE_VARIABLE as SOURCE_VARIABLE,
     SUFFIX as SUFFIX,
     WITHHELD as WITHHELD,

@@ -95,12 +95,13 @@ def cells_of_tables(domain: Domain, size: int) -> int:
 
 def _of_analyses(config: Config, adult: Domain, records: int) -> Iterator[str]:
     """Yield what studies and analyses ask of Adult, which it does not have."""
-    for study in type(config.studies).model_fields:
-        ordinal = getattr(config.study(study), "ordinal", [])  # not every study has dependences
-        yield from _unknown(f"studies.{study}.ordinal", ordinal, adult.names)
-    few = config.studies.multirr_epsilon.few
-    yield from _unknown("studies.multirr_epsilon.few", few, adult.names)
+    for study, settings in config.studies:
+        for option in ("ordinal", "few"):  # which not every study has
+            named = getattr(settings, option, [])
+            yield from _unknown(f"studies.{study}.{option}", named, adult.names)
     summed = config.analyses.multirr_secure_sum
+    if summed is None:
+        return
     path = "analyses.multirr_secure_sum"
     yield from _unknown(f"{path}.pair", summed.pair, adult.names)
     for option in ("parties", "parties_of_all_pairs", "linkage_parties"):

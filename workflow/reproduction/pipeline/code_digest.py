@@ -1,194 +1,140 @@
-"""What a result came from: the code that a script runs, and the versions it ran with."""
+"""Digest the code behind a script: by folders, and of the papers by modules."""
 
-import hashlib
+import json
 import platform
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cache
-from importlib import metadata
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import deniable
+from deniable.files import read_json, write_json
+
+from reproduction.pipeline.package_versions import (
+    COMPUTING_PACKAGES,
+    REPORTED_PACKAGES,
+    installed,
+)
+from reproduction.pipeline.syntax_trees import Tree, digest_of, syntax_tree, syntax_trees
 
 PACKAGES = {"deniable": Path(deniable.__file__).parent, "reproduction": Path(__file__).parents[1]}
-COMPUTING_PACKAGES = (
-    *("clarabel", "cvxpy", "highspy", "matplotlib", "numba", "numpy", "pandas", "pyarrow"),
-    *("rdata", "scikit-learn", "scipy"),
-)
-REPORTED_PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "matplotlib", "snakemake", "pydantic")
-RECORDED_PACKAGES = (*COMPUTING_PACKAGES, "pydantic", "snakemake")
+PARTS = Path(".snakemake/code")
+"""Holds the parts behind each digest, for `parts_of`."""
+PYTHON, ENTRIES = "python and packages", "entries of catalogs"
+_PLACE = re.compile(r"'([a-z_][\w.]*):[A-Za-z_][\w.]*'")
 
 
 def code_digest(script: Path | str, *entries: Any) -> str:
-    """Return a digest of a script, of the modules behind it and of the packages that compute.
+    """Return a digest of all code behind a `script`, for the parameters of its rule.
 
-    These are all modules of `PACKAGES` that the script, or code that an entry names, imports,
-    directly or not. Of catalogs only the entries count.
+    It follows the import statements: to modules of the papers, else to whole top-level folders.
+    The package `reproduction.pipeline` is left out, because it computes nothing.
 
     Parameters
     ----------
     script : path
     *entries : dataclasses of `reproduction.study.catalog`, or collections of them
-        What the script is told to do.
-
-    Snakemake sees a changed script, but not a changed module behind it; a rule with this digest
-    among its parameters runs again when the code it depends on has changed, and only then.
+        Of these the values count, and all code that they name as "module:function". The catalogs
+        of all papers in `reproduction.papers` do not count as a whole.
     """
-    modules = [place.partition(":")[0] for place in _places(entries)]
-    starts = [Path(script), *map(_file_of_entry, modules)]
-    files = {label: content for start in starts for label, content in _behind(start)}
-    parts = [_versions(), repr(entries), *chain(*sorted(files.items()))]
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+    source, said = syntax_tree(Path(script).read_bytes()), repr(entries)
+    named = [f"{package}.{module}" for module in _PLACE.findall(said) for package in PACKAGES]
+    parts = _reached(filter(None, map(_part, [*named, *source.imports])))
+    found = {PYTHON: _python(), f"scripts/{Path(script).name}": source.digest}
+    if entries:
+        found[ENTRIES] = digest_of(said)
+    found |= {_label(part): _digest(part) for part in sorted(parts)}
+    digest = digest_of(json.dumps(found))
+    if not (file := PARTS / f"{digest}.json").exists():
+        with suppress(OSError):  # results are then recorded without their parts
+            write_json(file, found)
+    return digest
 
 
-@cache
-def _versions() -> str:
-    packages = " ".join(f"{name}=={at}" for name, at in _installed(COMPUTING_PACKAGES).items())
-    return f"python {platform.python_version()} {packages}"
+def parts_of(digest: str) -> dict[str, str]:
+    """Return the digest of each part of the code behind a `digest`: folders, modules, the script.
 
-
-def _installed(packages: Iterable[str]) -> dict[str, str]:
-    """Return the version of each package; "not installed" of an extra that is not there."""
-    found = {}
-    for name in packages:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = "not installed"
-    return found
-
-
-def _places(entry: Any) -> Iterator[str]:
-    """Yield the code that an entry of a catalog names, "module:name"."""
-    if isinstance(entry, str):
-        if _PLACE.fullmatch(entry):
-            yield entry
-    elif is_dataclass(entry):
-        yield from _places([getattr(entry, each.name) for each in fields(entry)])
-    elif isinstance(entry, Mapping):
-        yield from _places(list(entry.values()))
-    elif isinstance(entry, Iterable):
-        for part in entry:
-            yield from _places(part)
-
-
-def _file_of_entry(module: str) -> Path:
-    """Return the file of a `module` that an entry names below one of the packages."""
-    files = [folder.joinpath(*module.split(".")).with_suffix(".py") for folder in PACKAGES.values()]
-    return next(file for file in files if file.is_file())
-
-
-def library_digest() -> str:
-    """Return a digest of all modules of both packages, to tell one state of them from another."""
-    files = chain(*(sorted(folder.rglob("*.py")) for folder in PACKAGES.values()))
-    parts = chain(*((_label(file), _content(file)) for file in files))
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
-
-
-@cache
-def _behind(start: Path) -> list[tuple[str, str]]:
-    """Return name and digest of a file and of all that it imports, directly or not."""
-    return [(_label(file), _content(file)) for file in {start, *_closure(start)}]
-
-
-@cache
-def _content(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
-
-
-def _label(file: Path) -> str:
-    """Return a name for a file that is the same wherever the packages are kept."""
-    folders = (folder.parent for folder in PACKAGES.values() if folder in file.parents)
-    return next((file.relative_to(folder).as_posix() for folder in folders), file.name)
-
-
-def _closure(start: Path) -> set[Path]:
-    found: set[Path] = set()
-    pending = [start]
-    while pending:
-        for imported in _imports(pending.pop()) - found:
-            found.add(imported)
-            pending.append(imported)
-    return found
-
-
-@cache
-def _imports(file: Path) -> frozenset[Path]:
-    return frozenset(
-        path
-        for name in _imported_names(file.read_text(encoding="utf-8"))
-        for path in module_files(name)
-        if not _is_catalog(path)
-    )
-
-
-def _is_catalog(file: Path) -> bool:
-    return PACKAGES["reproduction"] / "papers" in file.parents and file.stem == "catalog"
-
-
-# By the text, not by its syntax tree: every start of Snakemake reads some two hundred files. A line
-# of a docstring that looks like one is taken for one; more in a digest does no harm.
-_IMPORT = re.compile(
-    r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n]*)|import[ \t]+([^\n]*))",
-    re.MULTILINE,
-)
-_PLACE = re.compile(r"[a-z_][\w.]*:[A-Za-z_][\w.]*")
-_COMMENT = re.compile(r"#[^\n]*")
-_HANDED_ON = re.compile(r"^from \.([\w.]+) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
-
-
-def _imported_names(code: str) -> Iterator[str]:
-    """Yield the modules that code imports, and what it imports from them."""
-    for module, taken, modules in _IMPORT.findall(_COMMENT.sub("", code)):
-        names = (taken or modules).strip("() \t").split(",")
-        imported = [name.split()[0] for name in names if name.strip()]
-        if module:
-            yield module
-        yield from (f"{module}.{name}" if module else name for name in imported)
-
-
-def module_files(name: str) -> Iterator[Path]:
-    """Yield the files behind a `name` that is imported: modules, folders, what a folder exports."""
-    parts = name.split(".")
-    if parts[0] not in PACKAGES:
-        return
-    base = PACKAGES[parts[0]].joinpath(*parts[1:])
-    handed_on = _handed_on(base.parent).get(base.name, ()) if parts[1:] else ()
-    for candidate in (base.with_suffix(".py"), base / "__init__.py", *handed_on):
-        if candidate.is_file():
-            yield candidate
-
-
-@cache
-def _handed_on(folder: Path) -> dict[str, tuple[Path, ...]]:
-    """Return the files behind the names that a folder hands on, from its stub and those below."""
-    stub = folder / "__init__.pyi"
-    if not stub.is_file():
+    They are those that a run in this folder has stored. There are none elsewhere.
+    """
+    try:
+        found: dict[str, str] = read_json(PARTS / f"{digest}.json")
+    except (OSError, ValueError):
         return {}
-    places = [
-        (name.split()[0], folder.joinpath(*module.split(".")))
-        for module, names in _HANDED_ON.findall(stub.read_text(encoding="utf-8"))
-        for name in names.strip("() \t\n").split(",")
-        if name.strip()
-    ]
-    return {
-        name: (place / "__init__.py", *_handed_on(place).get(name, ()))
-        if place.is_dir()
-        else (place.with_suffix(".py"),)
-        for name, place in places
-    }
+    return found
+
+
+def changed_code(recorded: Mapping[str, str]) -> list[str]:
+    """Return the names of those `recorded` parts that have another digest now, or are gone."""
+    changed = [PYTHON] if recorded.get(PYTHON, _python()) != _python() else []
+    for label, digest in recorded.items():
+        if (package := label.partition("/")[0]) in PACKAGES:
+            part = PACKAGES[package].parent / label
+            changed += [label] if not part.exists() or _digest(part) != digest else []
+    return changed
 
 
 def run_facts() -> dict[str, str]:
-    """Return the versions that a result depends on, none of which names a machine."""
-    facts = {"deniable": deniable.__version__, "library code": library_digest()}
-    return facts | {"python": platform.python_version()} | _installed(REPORTED_PACKAGES)
+    """Return the versions that a report names, none of which names a machine."""
+    code = digest_of("".join(map(_digest, PACKAGES.values())))
+    facts = {"deniable": deniable.__version__, "library code": code}
+    return facts | {"python": platform.python_version()} | installed(REPORTED_PACKAGES)
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of library, Python and packages, as they are recorded of a result."""
-    own = {"deniable": deniable.__version__, "python": platform.python_version()}
-    return own | _installed(RECORDED_PACKAGES)
+@cache
+def _trees() -> dict[Path, Tree]:
+    return syntax_trees([file for folder in PACKAGES.values() for file in _files(folder)])
+
+
+def _files(part: Path) -> list[Path]:
+    """Return the Python files of a part: itself, or all below it."""
+    return [part] if part.is_file() else sorted(part.rglob("*.py"))
+
+
+@cache
+def _digest(part: Path) -> str:
+    return digest_of("".join(f"{_label(file)} {_trees()[file].digest} " for file in _files(part)))
+
+
+@cache
+def _part(name: str) -> Path | None:
+    """Return the folder or module with the code of an imported `name`, or None if none counts."""
+    package, *rest = name.split(".")
+    if package not in PACKAGES or rest[:1] == ["pipeline"]:
+        return None
+    for length in range(len(rest) if rest[:1] == ["papers"] else 1, 0, -1):
+        path = PACKAGES[package].joinpath(*rest[:length])
+        if path.with_suffix(".py").is_file():
+            return path.with_suffix(".py")
+        if path.is_dir():
+            return path if rest[:length] != ["papers"] else None
+    return None
+
+
+def _reached(starts: Iterable[Path]) -> set[Path]:
+    """Return the parts at which imports arrive, directly or not."""
+    found, pending = set[Path](), list(starts)
+    while pending:
+        if (part := pending.pop()) not in found:
+            found.add(part)
+            pending += _imported_by(part)
+    return found
+
+
+@cache
+def _imported_by(part: Path) -> set[Path]:
+    names = chain.from_iterable(_trees()[file].imports for file in _files(part))
+    return {found for name in names if (found := _part(name))}
+
+
+def _label(part: Path) -> str:
+    """Return a name of a part that is the same wherever the packages are stored."""
+    root = next(folder for folder in PACKAGES.values() if part.is_relative_to(folder))
+    return part.relative_to(root.parent).as_posix()
+
+
+@cache
+def _python() -> str:
+    return digest_of(repr((platform.python_version(), installed(COMPUTING_PACKAGES))))

@@ -48,7 +48,7 @@ from reproduction.papers.rrba import (
     RrbaEpsilon,
     Table3Study,
 )
-from reproduction.study import StudySettings
+from reproduction.study import Cell, StudySettings
 
 WORDS = {"quoted": "without quotes; --config gives numbers only one by one, not in lists"}
 
@@ -61,52 +61,55 @@ class DataConfig(Strict):
 
 
 class StudiesConfig(Strict):
-    """The studies, by name."""
+    """The studies, by name. A study without settings has no cells."""
 
-    multirr_tables: ClusterQueryStudy
-    multirr_sensitivity: ClusterQueryStudy
-    multirr_exploration: ExploredQueryStudy
-    multirr_attributes: WiderQueryStudy
-    multirr_fig2: PairQueryStudy
-    multirr_fig3: AdjustedQueryStudy
-    multirr_pairs: PairQueryStudy
-    multirr_epsilon: EpsilonQueryStudy
-    multirr_assessment: AssessmentStudy
-    pram_coverage: CoverageStudy
-    pram_weights: WeightsStudy
-    pram_item_sets: ItemSetStudy
-    pram_invariant: InvariantStudy
-    pram_joint_loss: JointLossStudy
-    idp_fig3: SseStudy
-    idp_fig4: SseStudy
-    idp_fig5: ForestStudy
-    idp_fig6: ForestStudy
-    rrba_fig5: ConvergenceStudy
-    rrba_fig6: ConvergenceStudy
-    rrba_table3: Table3Study
-    rrba_power: PowerStudy
-    rrba_tables: PrintedTablesStudy
-    rrba_equal: EqualEpsilonStudy
+    multirr_tables: ClusterQueryStudy | None = None
+    multirr_sensitivity: ClusterQueryStudy | None = None
+    multirr_exploration: ExploredQueryStudy | None = None
+    multirr_attributes: WiderQueryStudy | None = None
+    multirr_fig2: PairQueryStudy | None = None
+    multirr_fig3: AdjustedQueryStudy | None = None
+    multirr_pairs: PairQueryStudy | None = None
+    multirr_epsilon: EpsilonQueryStudy | None = None
+    multirr_assessment: AssessmentStudy | None = None
+    pram_coverage: CoverageStudy | None = None
+    pram_weights: WeightsStudy | None = None
+    pram_item_sets: ItemSetStudy | None = None
+    pram_invariant: InvariantStudy | None = None
+    pram_joint_loss: JointLossStudy | None = None
+    idp_fig3: SseStudy | None = None
+    idp_fig4: SseStudy | None = None
+    idp_fig5: ForestStudy | None = None
+    idp_fig6: ForestStudy | None = None
+    rrba_fig5: ConvergenceStudy | None = None
+    rrba_fig6: ConvergenceStudy | None = None
+    rrba_table3: Table3Study | None = None
+    rrba_power: PowerStudy | None = None
+    rrba_tables: PrintedTablesStudy | None = None
+    rrba_equal: EqualEpsilonStudy | None = None
     # A sweep that config/sweep.yaml asks for; without cells it makes nothing.
     multirr_sweep: ThresholdStudy = ThresholdStudy(replicates=1000, grids=[])
 
     @model_validator(mode="after")
     def _tables_are_as_printed(self) -> Self:
         others = " (others: multirr_sensitivity)"
-        for column in ("matrix", "projection"):
-            _refuse_several("multirr_tables", self.multirr_tables, column, others)
+        if self.multirr_tables:
+            for column in ("matrix", "projection"):
+                _refuse_several("multirr_tables", self.multirr_tables, column, others)
         return self
 
     @model_validator(mode="after")
     def _figures_are_as_printed(self) -> Self:
         # Their tables name no p or matrix in a row, and they show the paper's projection.
-        _refuse_several("multirr_fig2", self.multirr_fig2, "matrix")
-        _refuse_several("multirr_fig2", self.multirr_fig2, "p")
-        _refuse_several("multirr_fig3", self.multirr_fig3, "matrix")
-        drawn = {
-            "multirr_fig2.grids: projection": [c["projection"] for c in self.multirr_fig2.cells()],
-            "multirr_fig3.projections": self.multirr_fig3.projections,
-        }
+        drawn = {}
+        if self.multirr_fig2:
+            _refuse_several("multirr_fig2", self.multirr_fig2, "matrix")
+            _refuse_several("multirr_fig2", self.multirr_fig2, "p")
+            shown = [cell["projection"] for cell in self.multirr_fig2.cells()]
+            drawn["multirr_fig2.grids: projection"] = shown
+        if self.multirr_fig3:
+            _refuse_several("multirr_fig3", self.multirr_fig3, "matrix")
+            drawn["multirr_fig3.projections"] = self.multirr_fig3.projections
         for path, projections in drawn.items():
             if "clip" not in projections:
                 raise ValueError(f"{path}: {projections}; allowed: with clip, which is drawn")
@@ -123,21 +126,15 @@ def _refuse_several(name: str, study: StudySettings[Any], column: str, others: s
 
 
 class AnalysesConfig(Strict):
-    """What is worked out beside the studies.
+    """Settings of the analyses, by name. An analysis without its settings is left out."""
 
-    Attributes
-    ----------
-    multirr_secure_sum, pram_variance, pram_design, idp_audit, idp_attacks, idp_noises, rrba_epsilon
-        Settings of the analysis of that name.
-    """
-
-    multirr_secure_sum: SecureSumTrials
-    pram_variance: PramVariance
-    pram_design: PramDesigns
-    idp_audit: IndividualAudit
-    idp_attacks: IndividualAttacks
-    idp_noises: GridNoises
-    rrba_epsilon: RrbaEpsilon
+    multirr_secure_sum: SecureSumTrials | None = None
+    pram_variance: PramVariance | None = None
+    pram_design: PramDesigns | None = None
+    idp_audit: IndividualAudit | None = None
+    idp_attacks: IndividualAttacks | None = None
+    idp_noises: GridNoises | None = None
+    rrba_epsilon: RrbaEpsilon | None = None
 
 
 class KeysConfig(Strict):
@@ -173,10 +170,10 @@ class Config(Strict):
     releases : list of settings
     """
 
-    seed: Annotated[int, Field(ge=0, le=2**63 - 1)]
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
     data: DataConfig = DataConfig()
-    studies: StudiesConfig
-    analyses: AnalysesConfig
+    studies: StudiesConfig = StudiesConfig()
+    analyses: AnalysesConfig = AnalysesConfig()
     ledger: Annotated[str, Field(min_length=1)] = "ledger"
     keys: KeysConfig = KeysConfig()
     releases: list[Release] = Field(default_factory=list)
@@ -197,9 +194,30 @@ class Config(Strict):
         return next(release for release in self.releases if release.name == name)
 
     def study(self, name: str) -> StudySettings[Any]:
-        """Return the study of that `name`."""
-        study: StudySettings[Any] = getattr(self.studies, name)
+        """Return the study of that `name`, which must have settings."""
+        study: StudySettings[Any] | None = getattr(self.studies, name)
+        if study is None:
+            raise ConfigError(message([f"studies.{name}: missing; it must be given"]))
         return study
+
+    def cells(self, study: str) -> list[Cell]:
+        """Return the settings at which a `study` simulates; none if it has no settings."""
+        return list(self.study(study).cells()) if getattr(self.studies, study) else []
+
+    def chunks(self, study: str) -> int:
+        """Return the number of jobs that simulate a `study`."""
+        cells = len(self.cells(study))
+        return min(self.study(study).chunks, cells) if cells else 0
+
+    def part(self, path: str) -> Any:
+        """Return the settings at a `path`, "studies.name" or "analyses.name"; None if missing."""
+        section, _, name = path.partition(".")
+        return getattr(getattr(self, section), name)
+
+    @property
+    def names_papers(self) -> bool:
+        """Whether the config has settings of any study or analysis of the papers."""
+        return bool(self.studies.model_fields_set or self.analyses.model_fields_set)
 
 
 def refuse_repeated_keys(path: Path | str) -> None:

@@ -3,7 +3,7 @@
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,10 @@ at once (--cores), and start again: what is finished is kept.
 
 
 @contextmanager
-def logged(file: Path, rule: str) -> Iterator[None]:
-    """Run a job of a `rule` with warnings in the log `file`; what a user can mend is one message.
+def logged(file: Path, rule: str) -> Iterator[Callable[[str], None]]:
+    """Run a job of a `rule` with warnings in the log `file`; errors of users become one message.
+
+    Yields a function that adds a line to the log and shows it on the screen.
 
     Raises
     ------
@@ -36,6 +38,10 @@ def logged(file: Path, rule: str) -> Iterator[None]:
         with suppress(OSError), file.open("a", encoding="utf-8") as log:
             print(text, file=log)
 
+    def say(text: str) -> None:
+        note(text)
+        print(text, file=sys.stderr, flush=True)
+
     def show(message: Any, category: type[Warning], *_: Any) -> None:
         note(f"{category.__name__}: {message}")
 
@@ -43,7 +49,7 @@ def logged(file: Path, rule: str) -> Iterator[None]:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(NOT_ENDED, encoding="utf-8")
-        yield
+        yield say
     except Exception as error:
         advice = remedy(error)
         _end(file)

@@ -1,29 +1,42 @@
-"""What every script of the workflow shares: checked inputs, a log, provenance, clear messages."""
+"""Run a script of the workflow: check its inputs, keep a log, record provenance and CPU time."""
 
-import os
+import resource
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from deniable.files import write_json
+
 from reproduction.pipeline.job_log import logged
 from reproduction.pipeline.provenance import Making, recorded
 
+LOGS, BENCHMARKS, CPU_SUFFIX = Path("results/logs"), Path("results/benchmarks"), ".cpu.json"
+
 
 @contextmanager
-def job(snakemake: Any) -> Iterator[None]:
+def job(snakemake: Any) -> Iterator[Callable[[str], None]]:
     """Run a script between the check of its inputs and the record of its outputs.
 
-    Warnings go to the job's log; errors that a user can mend become one message.
+    Warnings go to the job's log, and so do the lines that the script passes to the function that it
+    receives. Errors that a user can fix become one message.
     """
-    with logged(Path(snakemake.log[0]), snakemake.rule), recorded(_making(snakemake)):
-        yield
-    # All is written and recorded. To take libraries apart module by module is a quarter of the CPU
-    # time of a job of half a second, of which a run has two hundred.
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)
+    log = Path(snakemake.log[0])
+    with logged(log, snakemake.rule) as say, recorded(_making(snakemake)):
+        yield say
+    if snakemake.bench_iteration is not None:
+        record_cpu_seconds(BENCHMARKS / log.relative_to(LOGS).with_suffix(CPU_SUFFIX))
+
+
+def record_cpu_seconds(file: Path) -> None:
+    """Write the CPU seconds of this process and the ended processes that it started.
+
+    Snakemake's benchmark samples a job every half minute and loses what comes after the last look.
+    """
+    own, children = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    seconds = sum(each.ru_utime + each.ru_stime for each in (own, children))
+    write_json(file, {"cpu_seconds": round(seconds, 3)})
 
 
 def _making(snakemake: Any) -> Making:

@@ -1,14 +1,13 @@
-"""What a run will make: settled, checked and written down before the first job starts."""
+"""The files that a config asks for, and the settings, inputs and code of their jobs."""
 
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from deniable.datasets import AnyDataset, Source, categorical, load_manifest, numeric, read_source
+from deniable.datasets import AnyDataset, categorical, load_manifest, numeric
 from deniable.errors import ConfigError, DataError
 from deniable.files import read_json
 from deniable.records import Domain
@@ -29,75 +28,79 @@ from deniable.release import (
 
 from reproduction.papers import ANALYSES, AUDITED, FIGURES, STUDIES, TABLES
 from reproduction.pipeline.code_digest import code_digest
-from reproduction.pipeline.config import Config, validate
-from reproduction.pipeline.environment import check_writable, keep_from_others, locked
+from reproduction.pipeline.config import Config, message, validate
+from reproduction.pipeline.downloads import RAW, download_settings
+from reproduction.pipeline.environment import check_writable, keep_from_others
+from reproduction.pipeline.provenance import SOURCE_SUFFIX
 from reproduction.study import Analysis
 
 MIRROR_VARIABLE = "DENIABLE_DATA_MIRROR"
 RESULTS = Path("results")
-RAW = Path("results/data/raw")
 RELEASES = Path("results/releases")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A validated config, its data sources and the files that follow from them.
+    """A validated config, and the files that follow from it.
 
-    Sources are those of the data sets that the config needs; of another once a target asks for it
-    (`source`). The root is the folder of the workflow's own files: not that of the run where
-    another workflow has this one as its module, or where a run is told its directory.
+    The root is the folder of the workflow's own files. It differs from the folder of the run where
+    another workflow has this one as its module, or where a run is given its directory.
 
     Attributes
     ----------
     config : Config
     root : Path
     datasets : mapping of str to AnyDataset
-    sources : dict[str, Source]
     """
 
     config: Config
     root: Path
     datasets: Mapping[str, AnyDataset]
-    sources: dict[str, Source]
 
     @classmethod
     def prepare(cls, values: Mapping[str, Any], root: Path | str) -> "Plan":
-        """Validate the config of `values`, then obtain the data or settle for the surrogates.
+        """Validate the config of `values` and check it before the first job starts.
 
-        For the process that a user starts. What it settles is recorded under results/data/raw, in
-        the folder `root` of the project.
+        For the process that a user starts. The workflow's own files are below `root`.
 
         Raises
         ------
         DeniableError
-            Before any job starts, with one message for everything that is wrong with the config.
+            With one message for everything that is wrong with the config.
         """
         # Here, not above: it is large, and `recall` does without it.
         from reproduction.pipeline.checks import check_domains  # noqa: PLC0415
 
-        config = validate(values)
-        datasets = load_manifest(_resources(root) / "datasets.yaml")
-        domains = {name: dataset.domain for name, dataset in categorical(datasets).items()}
-        records = {name: dataset.records for name, dataset in datasets.items()} | drawn_records()
-        drawn = drawn_domains(config, _resources(root) / "networks")
-        check_domains(config, domains, records, numeric(datasets), drawn)
-        _refuse_second_draw(config)
+        plan = cls.recall(values, root)
+        domains = {name: dataset.domain for name, dataset in categorical(plan.datasets).items()}
+        records = {name: dataset.records for name, dataset in plan.datasets.items()}
+        drawn = drawn_domains(plan.config, _resources(root) / "networks")
+        numbers = numeric(plan.datasets)
+        check_domains(plan.config, domains, records | drawn_records(), numbers, drawn)
+        _refuse_second_draw(plan.config)
         check_writable(RESULTS)
         keep_from_others()
-        needed = _needed_datasets(config, datasets)
-        sources = _of_a_run_at_work(needed) or _settle(config, needed, root)
-        return cls(config, Path(root), datasets, sources)
+        return plan
 
     @classmethod
     def recall(cls, values: Mapping[str, Any], root: Path | str) -> "Plan":
-        """Rebuild the plan that `prepare` settled of `values` and `root`, for one of its jobs."""
-        datasets = load_manifest(_resources(root) / "datasets.yaml")
-        config = validate(values)
-        needed = _needed_datasets(config, datasets)
-        records = {name: RAW / f"{name}.source.json" for name in datasets}
-        asked = {name: file for name, file in records.items() if name in needed or file.exists()}
-        sources = {name: read_source(file) for name, file in asked.items()}
-        return cls(config, Path(root), datasets, sources)
+        """Return the plan that `prepare` has checked, for one of its jobs."""
+        return cls(validate(values), Path(root), load_manifest(_resources(root) / "datasets.yaml"))
+
+    def targets(self) -> list[str]:
+        """Return the files of a whole run: of all that the config names, and nothing else."""
+        tables, figures = [*self.tables(), *self.computed_tables()], self.figures()
+        if not tables:
+            return self.released()
+        kinds = ("svg", "png")
+        return [
+            "results/report",
+            *(f"results/tables/{table}.csv" for table in tables),
+            *(f"results/figures/{figure}.{kind}" for figure in figures for kind in kinds),
+            "results/audit/privacy.csv",
+            "results/audit/samplers.csv",
+            *self.released(),
+        ]
 
     def code(self, script: str, *entries: Any) -> str:
         """Return the digest of a `script`, `entries` of catalogs, and all code behind them."""
@@ -107,27 +110,36 @@ class Plan:
         """Return plain settings, for a rule: those of a `name` in a `section` of the config."""
         if section == "releases":
             return self.config.release(name).model_dump()
-        values: dict[str, Any] = getattr(getattr(self.config, section), name).model_dump()
+        part = self.config.part(f"{section}.{name}")
+        if part is None:
+            raise ConfigError(message([f"{section}.{name}: missing; it must be given"]))
+        values: dict[str, Any] = part.model_dump()
         return values
 
-    def needed(self) -> list[str]:
-        """Return the names of the data sets that the config needs."""
-        return list(_needed_datasets(self.config, self.datasets))
+    @property
+    def mirror(self) -> Path | None:
+        """The directory with published files, which the environment or the config names."""
+        named = os.environ.get(MIRROR_VARIABLE) or self.config.data.mirror
+        return Path(named).expanduser() if named else None
 
-    def source(self, dataset: str) -> Source:
-        """Return where a `dataset` comes from; settle it first if the config does not need it.
+    def download_settings(self, file: str) -> dict[str, Any]:
+        """Return the parameters of the job that obtains a published `file`."""
+        dataset = next(each for each in self.datasets.values() if each.file == file)
+        return download_settings(dataset, self.config.data.source, self.mirror)
 
-        So a target can ask for any data set of the manifest (fit_surrogates asks for all of them).
-        """
-        if dataset not in self.sources:
-            asked = _with_those_of_one_file({dataset}, self.datasets)
-            self.sources.update(_settle(self.config, asked, self.root))
-        return self.sources[dataset]
+    def sources(self) -> list[str]:
+        """Return the sources of the data sets that studies, analyses and releases read."""
+        read = _studied_data(self.config) | {
+            release.data for release in self.config.releases if release.lane != "planned"
+        }
+        return sorted({self.source(name) for name in self.datasets if name in read})
 
-    def origin(self, dataset: str) -> str:
-        """Return the file that holds a `dataset`: the published one, or its surrogate's model."""
-        if self.source(dataset).kind == "original":
-            return str(RAW / self.datasets[dataset].file)
+    def source(self, dataset: str) -> str:
+        """Return the file that says where the records of a `dataset` come from."""
+        return f"{RAW}/{self.datasets[dataset].file}{SOURCE_SUFFIX}"
+
+    def surrogate(self, dataset: str) -> str:
+        """Return the file of the model that records of a `dataset` are drawn from in need."""
         return self.own(f"resources/{self.datasets[dataset].surrogate}")
 
     def own(self, path: str) -> str:
@@ -140,12 +152,12 @@ class Plan:
     def chunks(self, table: str) -> list[str]:
         """Return the files of results that a `table` is collected from."""
         study = TABLES[table].study
-        if not self.config.study(study).cells():
+        number = self.config.chunks(study)
+        if not number:
             raise ConfigError(
                 f"table {table}: studies.{study} has no cells; name a config that gives it grids "
                 "(for multirr_sweep: --configfile config/sweep.yaml)"
             )
-        number = min(self.config.study(study).chunks, len(self.config.study(study).cells()))
         return [f"results/studies/{study}/chunk-{i}-of-{number}.csv" for i in range(number)]
 
     def tables(self) -> list[str]:
@@ -153,22 +165,35 @@ class Plan:
         return [
             table.id
             for table in TABLES.values()
-            if any(table.holds(cell) for cell in self.config.study(table.study).cells())
+            if any(table.holds(cell) for cell in self.config.cells(table.study))
         ]
 
     def analyses(self) -> list[Analysis]:
-        """Return the analyses whose tables are made, in the catalogs' order.
+        """Return the analyses whose tables are made, in the order of the catalogs.
 
-        Of the data of studies, and of other data sets of the same files.
+        Their data are those of studies, or other data sets of the same files. Their settings are in
+        the config. The tables that they need are made.
         """
-        lacking, studied = self._lacking, _studied_data(self.config)
-        studied |= set(_with_those_of_one_file(studied, self.datasets))
-        return [
-            analysis
-            for analysis in ANALYSES.values()
-            if set(analysis.data) <= studied
-            and (analysis.takes_what_is_there or not lacking & set(analysis.needs))
+        return self._analyses
+
+    @cached_property
+    def _analyses(self) -> list[Analysis]:
+        studied = _studied_data(self.config)
+        files = {each.file for name, each in self.datasets.items() if name in studied}
+        studied |= {name for name, each in self.datasets.items() if each.file in files}
+        kept = [
+            each
+            for each in ANALYSES.values()
+            if self.config.names_papers
+            and set(each.data) <= studied
+            and all(self.config.part(place) is not None for place in each.settings)
         ]
+        while True:
+            made = {*self.tables(), *(table.id for each in kept for table in each.tables)}
+            possible = [each for each in kept if _is_possible(each, made)]
+            if len(possible) == len(kept):
+                return kept
+            kept = possible
 
     def computed_tables(self) -> list[str]:
         """Return the ids of the tables that no study fills."""
@@ -182,12 +207,8 @@ class Plan:
 
     def made_tables(self, *names: str) -> list[str]:
         """Return the files of those tables, by their `names`, that the config requests."""
-        return [f"results/tables/{name}.csv" for name in names if name not in self._lacking]
-
-    @cached_property
-    def _lacking(self) -> set[str]:
-        """Return the tables for which the config asks for no cells."""
-        return set(TABLES) - set(self.tables())
+        made = {*self.tables(), *(table.id for each in self.analyses() for table in each.tables)}
+        return [f"results/tables/{name}.csv" for name in names if name in made]
 
     def figures(self) -> list[str]:
         """Return the ids of the figures whose tables are made."""
@@ -278,63 +299,16 @@ def _networks_of(data: str) -> list[str]:
     return [FILES[data.removeprefix(NETWORK_FILES)].network] if drawn else []
 
 
+def _is_possible(analysis: Analysis, made: set[str]) -> bool:
+    """Return whether the tables that an `analysis` needs are among those `made`."""
+    found = made & set(analysis.needs)
+    return len(found) == len(analysis.needs) or (analysis.takes_what_is_there and bool(found))
+
+
 def _studied_data(config: Config) -> set[str]:
-    """Return the data, networks among them, of the studies that the config gives cells.
-
-    Analyses are made of these: who asks for no study of Wine is not kept waiting for its audit.
-    """
-    asked = (study for name, study in STUDIES.items() if config.study(name).cells())
+    """Return the data, networks among them, of the studies that the config gives cells."""
+    asked = (study for name, study in STUDIES.items() if config.cells(name))
     return {name for study in asked for name in study.datasets}
-
-
-def _needed_datasets(config: Config, datasets: Mapping[str, AnyDataset]) -> dict[str, AnyDataset]:
-    """Return, of a manifest's, the data sets that studies, analyses and releases read.
-
-    With the others of the same files, which cost nothing and are settled together.
-    """
-    read = _studied_data(config) | {
-        release.data for release in config.releases if release.lane != "planned"
-    }
-    return _with_those_of_one_file(read, datasets)
-
-
-def _with_those_of_one_file(
-    names: set[str], datasets: Mapping[str, AnyDataset]
-) -> dict[str, AnyDataset]:
-    files = {dataset.file for name, dataset in datasets.items() if name in names}
-    return {name: dataset for name, dataset in datasets.items() if dataset.file in files}
-
-
-def _settle(
-    config: Config, datasets: Mapping[str, AnyDataset], root: Path | str
-) -> dict[str, Source]:
-    """Obtain data sets, or settle for their surrogates."""
-    # Here, not above: jobs do without downloads.
-    from deniable.datasets import resolve_all  # noqa: PLC0415
-
-    mirror = os.environ.get(MIRROR_VARIABLE) or config.data.mirror
-    return resolve_all(
-        datasets.values(),
-        source=config.data.source,
-        mirror=Path(mirror) if mirror else None,
-        folder=RAW,
-        manifest_folder=_resources(root),
-        say=partial(print, file=sys.stderr, flush=True),
-    )
-
-
-def _of_a_run_at_work(datasets: Mapping[str, AnyDataset]) -> dict[str, Source] | None:
-    """Return the sources that a run in this folder works with, if one is at work or was killed.
-
-    To decide anew would change the data under the hands of its jobs. Snakemake then refuses the
-    second run; what it allows beside the first, a dry run or a report, shows things as they are.
-    """
-    if not locked():
-        return None
-    try:
-        return {name: read_source(RAW / f"{name}.source.json") for name in datasets}
-    except DataError:
-        return None
 
 
 def _resources(root: Path | str) -> Path:

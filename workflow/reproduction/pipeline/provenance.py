@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from deniable.datasets import read_source
 from deniable.errors import DataError
 from deniable.files import MARK_OF_FOLDERS, read_json, remove_leftovers, sha256, write_json
 from deniable.release import RECEIPT, faults_of_receipt
 
-from reproduction.pipeline.code_digest import code_digest, versions
+from reproduction.pipeline.code_digest import code_digest, parts_of
+from reproduction.pipeline.package_versions import versions
 
 SOURCE_VARIABLE = "DENIABLE_SOURCE"
 """Names the folder of the workflow's own files to its jobs."""
@@ -29,12 +31,11 @@ DATA = "results/data"
 WITHHELD = "withheld"
 PLACES = ("data", "keys", "ledger")
 """Sections of the config that say where things lie."""
-ORIGINS = {
-    "results/data/raw": "original",
-    "resources/surrogates": "surrogate",
-    "resources/networks": "network",
-}
-"""Folders of the files that records come from, with what their records are."""
+SOURCE_SUFFIX = ".source.json"
+"""Of the file that says where the records of a published file come from; see `datasets.Source`."""
+SURROGATES = "resources/surrogates"
+MODELS = {SURROGATES: "surrogate", "resources/networks": "network"}
+"""Folders of the models that records are drawn from, with what their records are."""
 MAKE_AGAIN = "delete it and start again: Snakemake makes it again"
 RESTORE = (
     "it belongs to a release that is no rehearsal and is drawn once: restore it from a copy, or "
@@ -48,8 +49,8 @@ Record = dict[str, Any]
 class Making:
     """A job as far as its results depend on it.
 
-    Of the rule's parameters the digest under ``code`` and the ``seed`` are recorded by themselves,
-    the others together as the digest of the job's settings. Where there is no digest, ``steps``
+    Of the rule's parameters the digest under ``code`` is recorded by itself, the others
+    together as the settings of the job. Where there is no digest, ``steps``
     are the code that the script is told to call, each as "module:function".
 
     Attributes
@@ -123,7 +124,9 @@ def recorded(making: Making) -> Iterator[None]:
     yield
     for output in making.outputs:
         if Path(output).exists():  # Snakemake says what is missing
-            record = {"file": label(output), "sha256": content_digest(output)} | about
+            record: Record = {"file": label(output), "sha256": content_digest(output)} | about
+            if output.endswith(SOURCE_SUFFIX):
+                record["data"] = _published(output)
             first = read_provenance(output)
             if first is None or first["sha256"] != record["sha256"]:
                 _write(output, record, closed=_releases(making.config))
@@ -203,11 +206,13 @@ def _about(making: Making, inputs: Sequence[Verified]) -> Record:
     """Return what is recorded of all outputs of a job alike."""
     settings = settings_of(making.params)
     code = making.params.get("code")
+    digest = code or code_digest(making.script, *making.params.get("steps", ()))
     return {
         "rule": making.rule,
         # Rules without a digest of code are those whose results newer code leaves alone.
         "made_once": not code,
-        "code": code or code_digest(making.script, *making.params.get("steps", ())),
+        "code": digest,
+        "parts": parts_of(digest),
         "settings": digest_of_values(settings),
         "asked": settings,
         # The run's, also of what draws nothing itself; none where the operating system drew.
@@ -230,7 +235,11 @@ def _data(inputs: Sequence[Verified]) -> Record:
     """
     found: dict[str, dict[str, str]] = {}
     known_from: dict[str, str] = {}
+    sources = [each for each in inputs if each.label.endswith(SOURCE_SUFFIX)]
+    published = any(each.record and each.record["data"] for each in sources)
     for each in inputs:
+        if published and each.label.startswith(SURROGATES):
+            continue  # no record is drawn from it
         data: Record = _origin(each) if each.record is None else each.record["data"]
         told = not _is_receipt(PurePosixPath(each.label))
         for origin, known in data.items():
@@ -249,22 +258,22 @@ def _data(inputs: Sequence[Verified]) -> Record:
     return dict(sorted(found.items()))
 
 
+def _published(source: str) -> Record:
+    """Return the entry of the published file that a `source` says is there, if any is."""
+    found = read_source(source)
+    entry = {"kind": "original", "sha256": found.sha256}
+    return {label(source).removesuffix(SOURCE_SUFFIX): entry} if found.sha256 else {}
+
+
 def _origin(file: Verified) -> Record:
-    """Return the entry of a file that records come from; nothing for any other file."""
-    kind = kind_of_origin(file.label)
+    """Return the entry of a model that records are drawn from; nothing for any other file."""
+    kind = MODELS.get(PurePosixPath(file.label).parent.as_posix())
     return {file.label: {"kind": kind, "sha256": file.sha256}} if kind else {}
-
-
-def kind_of_origin(name: str) -> str | None:
-    """Return what records are from a file of that `name`, its `label`, or None if none are."""
-    # Beside the published files stand notes on where they were found.
-    notes = name.endswith(".source.json")
-    return None if notes else ORIGINS.get(PurePosixPath(name).parent.as_posix())
 
 
 def _is_made(label: str) -> bool:
     """Return whether a file is one that a job makes."""
-    return label.startswith(f"{RESULTS}/") and PurePosixPath(label).parent.as_posix() not in ORIGINS
+    return label.startswith(f"{RESULTS}/")
 
 
 def _write(output: str, record: Record, *, closed: bool) -> None:
@@ -299,7 +308,7 @@ def label(path: str) -> str:
 
 def settings_of(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return those of a rule's `params` that are settings of its job."""
-    return {key: value for key, value in params.items() if key not in ("code", "seed")}
+    return {key: value for key, value in params.items() if key != "code"}
 
 
 def digest_of_values(values: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from deniable.display import Tables
 from deniable.files import read_table
 from deniable.release import folders_of, shown_of
 
-from reproduction.pipeline import run_facts
+from reproduction.pipeline import SOURCE_SUFFIX, run_facts
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class ReleaseFiles:
 
 @dataclass(frozen=True)
 class Contents:
-    """What the report is made of: `releases`, `sources` of data, the `seed`, and more.
+    """What the report is made of: `releases`, `sources` of data by file, the `seed`, and more.
 
     `tables` are those that the run made, and a section without its tables is left out. `figures`
     are SVG, `findings` Markdown, `facts` versions, the `config` is YAML.
@@ -40,7 +40,7 @@ class Contents:
     tables: Tables
     figures: Mapping[str, str]
     releases: Sequence[ReleaseFiles]
-    sources: Sequence[Source]
+    sources: Mapping[str, Source]
     findings: str
     facts: Mapping[str, str]
     seed: int
@@ -49,7 +49,7 @@ class Contents:
     @property
     def surrogate(self) -> bool:
         """Whether some of the data are surrogates."""
-        return any(source.kind == "surrogate" for source in self.sources)
+        return any(source.kind == "surrogate" for source in self.sources.values())
 
     def runs(self, tables: Iterable[str]) -> list[int]:
         """Return how many runs stand behind a number of those of `tables` that studies fill."""
@@ -66,7 +66,10 @@ def gather(files: Any, config: Mapping[str, Any]) -> Contents:
         tables={Path(path).stem: read_table(path) for path in [*files.tables, *files.audits]},
         figures={Path(path).stem: Path(path).read_text(encoding="utf-8") for path in files.figures},
         releases=_read_releases(files.releases),
-        sources=[_told(read_source(path), config) for path in files.sources],
+        sources={
+            Path(path).name.removesuffix(SOURCE_SUFFIX): _shown(path, config)
+            for path in files.sources
+        },
         findings=Path(files.findings).read_text(encoding="utf-8"),
         facts=run_facts(),
         seed=config["seed"],
@@ -74,10 +77,11 @@ def gather(files: Any, config: Mapping[str, Any]) -> Contents:
     )
 
 
-def _told(source: Source, config: Mapping[str, Any]) -> Source:
-    """Return a source without its hash where a release protects somebody; see `provenance`."""
+def _shown(path: str, config: Mapping[str, Any]) -> Source:
+    """Read a source, without its hash where a release protects somebody; see `provenance`."""
+    source = read_source(path)
     real = any(each.get("rehearsal") is False for each in config.get("releases", ()))
-    return replace(source, sha256="") if real else source
+    return replace(source, sha256=None) if real else source
 
 
 def _read_releases(left: Sequence[str]) -> list[ReleaseFiles]:

@@ -196,6 +196,9 @@ class Analysis:
         Data sets among its inputs, by the names of their files in results/data.
     needs : tuple of str, optional
         Tables among its inputs, by id. Without them its tables are not made.
+    settings : tuple of str, optional
+        Its parts of the config, "studies.name" or "analyses.name". Without them its tables are not
+        made.
     takes_what_is_there : bool, optional
         Whether it reads those tables of `needs` that the config requests, and needs none.
     """
@@ -204,6 +207,7 @@ class Analysis:
     tables: tuple[AnalysisTable, ...]
     data: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
     takes_what_is_there: bool = False
 
 

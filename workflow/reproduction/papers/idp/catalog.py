@@ -83,6 +83,7 @@ ANALYSES = (
             ),
         ),
         data=tuple(DATASETS),
+        settings=("analyses.idp_audit", "analyses.idp_attacks"),
     ),
     Analysis(
         "idp_noises",
@@ -102,6 +103,7 @@ ANALYSES = (
             ),
         ),
         data=("adult_age",),
+        settings=("analyses.idp_noises",),
     ),
     Analysis(
         "idp_claims",

@@ -176,6 +176,7 @@ ANALYSES = (
                 ("attribute_1", "attribute_2", "measure"),
             ),
         ),
+        settings=("studies.multirr_tables",),
     ),
     Analysis(
         "multirr_threshold_trend",
@@ -202,6 +203,7 @@ ANALYSES = (
                 ("order", "expected_dependence_order", ("measure", "reading", "p")),
             )
         ),
+        settings=("studies.multirr_tables",),
     ),
     Analysis(
         "multirr_example1",
@@ -241,6 +243,7 @@ ANALYSES = (
             ),
         ),
         data=("adult",),
+        settings=("analyses.multirr_secure_sum",),
     ),
     of_adult(
         "multirr_risk",
@@ -264,6 +267,7 @@ ANALYSES = (
             ),
         ),
         needs=("multirr_dependences",),
+        settings=("studies.multirr_tables",),
     ),
     Analysis(
         "multirr_claims",

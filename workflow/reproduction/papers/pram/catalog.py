@@ -68,6 +68,7 @@ ANALYSES = (
             )
         ),
         data=("adult",),
+        settings=("analyses.pram_variance",),
     ),
     Analysis(
         "pram_breaches",
@@ -102,6 +103,7 @@ ANALYSES = (
             ),
         ),
         data=("adult",),
+        settings=("analyses.pram_design",),
     ),
 )
 FIGURES = (

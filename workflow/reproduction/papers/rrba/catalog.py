@@ -149,6 +149,7 @@ ANALYSES = (
             ),
         ),
         data=NETWORKS,
+        settings=("analyses.rrba_epsilon",),
     ),
     Analysis(
         "rrba_fig7",
@@ -163,6 +164,7 @@ ANALYSES = (
             ),
         ),
         data=LARGER,
+        settings=("studies.rrba_tables",),
     ),
     Analysis(
         "rrba_claims",

@@ -1,6 +1,5 @@
-"""Without records of Snakemake's: what is not current is made again, nothing else, no release."""
+"""What changed is made again by Snakemake's own records; without them ``make check`` names it."""
 
-import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -9,9 +8,9 @@ import pytest
 import yaml
 from tests.workflow.tiny_releases import REAL, RECEIPTS
 
-from check_freshness import not_current
-
-from reproduction.pipeline import STALE
+import check_provenance
+from check_results import outdated
+from workflow_config import read_plan
 
 pytestmark = pytest.mark.workflow
 
@@ -21,11 +20,8 @@ DRAWN = tuple(f"releases/{name}/*/**/*" for name in REAL)
 
 
 def forget(project: Any) -> None:
-    """Leave of a project what a folder of results on a volume has: other times, no .snakemake."""
+    """Leave of a project a folder of results on a volume without .snakemake."""
     shutil.rmtree(project.folder / ".snakemake")
-    for number, file in enumerate(sorted(project.folder.rglob("*"), reverse=True)):
-        if file.suffix != ".py":
-            os.utime(file, (10**9 + number,) * 2)
 
 
 def other_study(project: Any, name: str, **changed: Any) -> tuple[str, ...]:
@@ -35,44 +31,70 @@ def other_study(project: Any, name: str, **changed: Any) -> tuple[str, ...]:
     return ("--configfile", "tiny.yaml", "other.yaml")
 
 
+def named_by_check(project: Any, monkeypatch: pytest.MonkeyPatch, config: str) -> dict[str, str]:
+    """Return what ``make check`` calls outdated in a project, by result."""
+    monkeypatch.chdir(project.folder)
+    monkeypatch.delenv("DENIABLE_DATA_MIRROR", raising=False)
+    found = check_provenance.faults_of_files(Path("results"))[1]
+    return outdated(read_plan(config), found)
+
+
 def test_a_chunk_of_another_grid_is_made_again_and_its_data_are_not(
     untouched: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project = untouched
     project.made("--cores", "1", CHUNK)
     first = project.results("studies/**/*.csv", "data/*")
-    forget(project)
     assert project.would_run(CHUNK) == {}
+    assert named_by_check(project, monkeypatch, "tiny.yaml") == {}
     grid = {"matrix": ["printed"], "projection": ["clip"], "p": [0.3]}
     other = other_study(project, "multirr_pairs", grids=[grid])
     assert project.would_run(CHUNK, *other) == {"simulate": 1}
     # What a dry run finds it leaves in place.
     assert project.results("studies/**/*.csv", "data/*") == first
-    said = project.made("--cores", "1", CHUNK, *other)
-    assert f"  {CHUNK}: study.grids[0].p[0]: made with 0.7, now 0.3\n" in said
+    project.made("--cores", "1", CHUNK, *other)
     assert project.would_run(CHUNK, *other) == {}
     second = project.results("studies/**/*.csv", "data/*")
     assert {path for path in first if first[path] != second[path]} == {CHUNK}
-    aside = project.folder / STALE / Path(CHUNK).relative_to("results")
-    assert aside.read_bytes() == first[CHUNK]
-    # And back.
+    # Without its records Snakemake makes nothing again, but the check names what to make.
     forget(project)
-    project.made("--cores", "1", CHUNK)
+    assert project.would_run(CHUNK) == {}
+    named = named_by_check(project, monkeypatch, "tiny.yaml")
+    assert set(named) == {CHUNK}
+    assert "study.grids[0].p[0]: made with 0.3, now 0.7" in named[CHUNK]
+    project.made("--cores", "1", CHUNK, "--forcerun", "simulate")
     assert project.results("studies/**/*.csv", "data/*") == first
+    assert named_by_check(project, monkeypatch, "tiny.yaml") == {}
 
 
-def test_nothing_is_made_again_of_what_is_current(project: Any) -> None:
+def test_a_docstring_starts_no_job_and_an_operator_does(
+    untouched: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, target = untouched, "results/data/networks/survey_8000.parquet"
+    project.made("--cores", "1", target)
+    module = "src/deniable/records/domain.py"
+    project.edit(module, "What can be answered", "Answers that are possible")
+    assert project.would_run(target) == {}
+    project.edit(module, "return len(self.categories)", "return +len(self.categories)")
+    assert project.would_run(target) == {"draw_network": 1}
+    forget(project)
+    assert project.would_run(target) == {}
+
+
+def test_nothing_is_made_again_of_what_is_up_to_date(
+    project: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert project.would_run() == {}
+    assert named_by_check(project, monkeypatch, "tiny.yaml") == {}
     forget(project)
     assert project.would_run() == {}
 
 
 def test_exactly_what_depends_on_a_setting_is_made_again(project: Any, finished: Any) -> None:
-    forget(project)
     other = other_study(project, "multirr_sensitivity", replicates=11)
     after = ("simulate", "collect", "multirr_agreement", "multirr_claims", "report")
     assert project.would_run(*other) == dict.fromkeys(after, 1)
     project.made("--cores", "2", *other)
-    forget(project)
     assert project.would_run(*other) == {}
     assert project.results(*DRAWN) == finished[0].results(*DRAWN)
     # The first settings again, with the first results.
@@ -81,12 +103,11 @@ def test_exactly_what_depends_on_a_setting_is_made_again(project: Any, finished:
 
 
 def test_another_seed_and_other_data_draw_no_release_again(project: Any, finished: Any) -> None:
-    forget(project)
     jobs = project.would_run("--config", "seed=5")
-    assert {"prepare_data", "simulate", "rehearse", "audit_samplers"} <= set(jobs)
+    assert {"prepare", "simulate", "rehearse", "audit_samplers"} <= set(jobs)
     assert "release" not in jobs
     assert "release" not in project.would_run(*RECEIPTS, "--config", "seed=5")
-    # Beside rehearsals of other records.
+    # Beside test releases of other records.
     target = "results/audit/samplers.csv"
     project.made("--cores", "1", target, "--config", "seed=5")
     data = "data/adult.parquet"
@@ -94,12 +115,14 @@ def test_another_seed_and_other_data_draw_no_release_again(project: Any, finishe
     assert project.results(*DRAWN) == finished[0].results(*DRAWN)
 
 
-def test_an_edited_input_is_noticed_and_an_edited_result_is_refused(project: Any) -> None:
-    forget(project)
-    table = "results/tables/multirr_table1.csv"
-    project.edit("resources/published/multirr_table1.csv", "0.335", "0.336")
-    os.utime(project.folder / "resources/published/multirr_table1.csv", (0, 0))
+def test_an_edited_input_is_noticed_and_an_edited_result_is_refused(
+    project: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, printed = "results/tables/multirr_table1.csv", "resources/published/multirr_table1.csv"
+    project.edit(printed, "0.335", "0.336")
     assert project.would_run(table) == {"collect": 1}
+    named = named_by_check(project, monkeypatch, "tiny.yaml")
+    assert f"made from another state of {printed}" in named[table]
     chunk = next((project.folder / "results/studies/multirr_fig2").glob("chunk*.csv"))
     chunk.write_text(chunk.read_text("utf-8") + "\n", encoding="utf-8")
     target = "results/tables/multirr_fig2.csv"
@@ -107,23 +130,17 @@ def test_an_edited_input_is_noticed_and_an_edited_result_is_refused(project: Any
     assert "damaged or edited since it was made" in project.refused("--cores", "1", target)
     # What could not be made again does not pass for it.
     assert not (project.folder / target).exists()
-    assert (project.folder / STALE / "tables/multirr_fig2.csv").exists()
 
 
 def test_make_check_names_file_setting_and_both_values(
     project: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forget(project)
-    monkeypatch.chdir(project.folder)
-    for name, value in project.environment(project.folder / "src").items():
-        monkeypatch.setenv(name, value)
     before = project.results("**/*")
-    assert not_current(Path("tiny.yaml")) == {}
     project.edit("tiny.yaml", "p: 0.6", "p: 0.65")
-    found = not_current(Path("tiny.yaml"))
-    folders = [f"results/releases/tried/{folder}" for folder in ("public", "private")]
-    for folder in folders:
-        assert found[folder] == ["release.dependences.p: made with 0.6, now 0.65"]
-    assert found["results/audit/samplers.csv"] == [f"rests on {folder}" for folder in folders]
+    found = named_by_check(project, monkeypatch, "tiny.yaml")
+    for folder in ("public", "private"):
+        reason = "release.dependences.p: made with 0.6, now 0.65"
+        assert reason in found[f"results/releases/tried/{folder}"]
     assert "results/tables/multirr_table1.csv" not in found
     assert project.results("**/*") == before

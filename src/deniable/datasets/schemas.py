@@ -1,0 +1,58 @@
+"""Describe records of the manifest's data sets in the format of `deniable.schema`."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from deniable.files import write_text
+from deniable.records import Domain, Microdata, NumericMicrodata
+
+HEAD = "# Written with the records beside it. Categories and bounds are those of the manifest.\n"
+
+
+def write_schema(
+    path: Path | str,
+    data: Microdata | NumericMicrodata,
+    population: str,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+) -> None:
+    """Write the schema of `data`, as `write_parquet` stores them, to the YAML file `path`.
+
+    Parameters
+    ----------
+    path : path
+    data : Microdata or NumericMicrodata
+    population : str
+        Whose records these are.
+    bounds : mapping of name to (low, high), optional
+        Public bounds of numeric columns. A numeric column without bounds is declared ``left_out``.
+    """
+    if isinstance(data, Microdata):
+        columns = _categorical(data.domain)
+    else:
+        columns = [_number(name, (bounds or {}).get(name)) for name in data.names]
+        if data.classes:
+            column = {"name": data.class_name, "kind": "categorical"}
+            columns.append(column | {"categories": [*data.classes]})
+    values = {"format": "deniable-schema", "version": 1, "population": population}
+    values |= {"file": {"kind": "parquet"}, "columns": columns}
+    text = yaml.safe_dump(values, sort_keys=False, default_flow_style=None, width=float("inf"))
+    write_text(path, HEAD + text, private=True)
+
+
+def _categorical(domain: Domain) -> list[dict[str, Any]]:
+    """Return a column for each attribute of a `domain`."""
+    return [
+        {"name": each.name, "kind": "categorical", "categories": [*each.categories]}
+        | ({"ordered": True} if each.scale == "ordinal" else {})
+        for each in domain
+    ]
+
+
+def _number(name: str, bounds: tuple[float, float] | None) -> dict[str, Any]:
+    """Return a column of numbers, which is not protected where no bounds are public."""
+    if bounds is None:
+        return {"name": name, "kind": "left_out", "type": "double"}
+    return {"name": name, "kind": "numeric", "type": "double", "bounds": [*bounds]}
