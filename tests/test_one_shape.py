@@ -100,13 +100,13 @@ RECORDS_OUT: dict[str, Callable[[], ColumnsPlan | deniable.StrataPlan]] = {
     **{f"plan, {kind}": (lambda kind=kind: by_mechanism(kind)) for kind in ("best", *MECHANISMS)},
     **{f"channel, {name}": (lambda maker=maker: through(maker)) for name, maker in MAKERS.items()},
     "RR-Independent": lambda: deniable.plan_from_protocol(
-        deniable.protocol_of_epsilon(DOMAIN, EPSILON)
+        deniable.protocol_from_epsilon(DOMAIN, EPSILON)
     ),
     "RR-Joint": lambda: deniable.plan_from_protocol(
-        deniable.protocol_of_epsilon(DOMAIN, EPSILON, (tuple(NAMES),))
+        deniable.protocol_from_epsilon(DOMAIN, EPSILON, (tuple(NAMES),))
     ),
     "RR-Clusters": lambda: deniable.plan_from_protocol(
-        deniable.protocol_of_epsilon(DOMAIN, EPSILON, (("sex", "smokes"), ("region",)))
+        deniable.protocol_from_epsilon(DOMAIN, EPSILON, (("sex", "smokes"), ("region",)))
     ),
     "strata": lambda: deniable.StrataPlan.of_epsilon(SCHEMA, ["region"], EPSILON),
     "strata, each its own, a block": lambda: deniable.StrataPlan.of_epsilon(

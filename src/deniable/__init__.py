@@ -17,7 +17,7 @@ Names that a program of one's own needs come from here, and are loaded when they
   `posterior_of_set`, `largest_posterior`, `smallest_posterior`, `largest_parity`,
   `guarantees_no_breach`, `guarantees_factor`
 - tables: `LogLinearModel`, `two_step_estimate`, `consistent_tables`, `channel_test`
-- protocols: `protocol_of_epsilon`, `rr_independent`, `rr_joint`, `rr_clusters`,
+- protocols: `protocol_from_epsilon`, `rr_independent`, `rr_joint`, `rr_clusters`,
   `cluster_attributes`, `adjust`, `audit_attribute`, `audit_cluster`; of item sets
   `item_set_supports`, `rule_confidences`, `frequent_item_sets`; by message `Client`,
   `Aggregator`, `Server`, `run_protocol`

@@ -76,7 +76,7 @@ from .randomized_response import (
     audit_attribute as audit_attribute,
     audit_cluster as audit_cluster,
     cluster_attributes as cluster_attributes,
-    protocol_of_epsilon as protocol_of_epsilon,
+    protocol_from_epsilon as protocol_from_epsilon,
     rr_clusters as rr_clusters,
     rr_independent as rr_independent,
     rr_joint as rr_joint,

@@ -4,17 +4,28 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
-from tests.randomized_response.budgets.test_splitting import domain_of, exact_logarithm, ratio_of
+from tests.privacy.test_allocation import (
+    HOWS,
+    epsilons as some_epsilons,
+    exact_logarithm,
+    ratio_of,
+    several_sizes,
+)
+from tests.randomized_response.test_protocols import domain_of
 
-from deniable.errors import DeniableError
+from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel, SubsetSelection
+from deniable.errors import ChannelError, DeniableError
 from deniable.randomized_response import (
     Clusters,
+    Protocol,
     epsilons,
     p_of_epsilon,
+    protocol_from_epsilon,
     rr_clusters,
     rr_independent,
     rr_joint,
@@ -130,3 +141,97 @@ def test_an_epsilon_that_no_p_has_is_refused():
             p_of_epsilon(domain, epsilon, "keep")
     with pytest.raises(DeniableError, match="two categories"):
         p_of_epsilon(domain_of(1, 1), 1.0, "keep")
+
+
+# -- protocols from an epsilon ---------------------------------------------------------------------
+
+SMALL = domain_of(2, 3, 2)
+SKEWED = DenseChannel(np.array([[0.5, 0.25, 0.25], [0.125, 0.625, 0.25], [0.25, 0.25, 0.5]]))
+PROTOCOLS = {
+    "attributes": protocol_from_epsilon(SMALL, 1.3, None, "size"),
+    "clusters": protocol_from_epsilon(SMALL, 1.3, (("a2", "a0"), ("a1",))),
+    "joint": protocol_from_epsilon(SMALL, 1.3, (SMALL.names,), maker=SubsetSelection.of_epsilon),
+    "a product": Protocol(
+        SMALL,
+        (("a0", "a1"), ("a2",)),
+        (
+            ProductChannel((KeepOrReplace.of_epsilon(2, 0.2), SKEWED)),
+            KeepOrReplace.of_epsilon(2, 0.3),
+        ),
+    ),
+}
+
+
+def exact_reports(protocol: Protocol, record: tuple[int, ...]) -> dict[tuple[int, ...], Fraction]:
+    """Return Pr(randomized values | record) from the columns of the channels alone."""
+    rows = []
+    for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True):
+        cell = 0
+        for name in cluster:
+            cell = cell * SMALL[name].size + record[SMALL.position(name)]
+        rows.append([channel.exact_column(v)[cell] for v in range(channel.reports)])
+    return {
+        values: math.prod((row[v] for row, v in zip(rows, values, strict=True)), start=Fraction(1))
+        for values in product(*(range(len(row)) for row in rows))
+    }
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=PROTOCOLS.keys())
+def test_epsilon_is_that_of_all_reports_of_all_records(protocol):
+    records = list(product(*(range(size) for size in SMALL.shape)))
+    exact = {record: exact_reports(protocol, record) for record in records}
+    assert all(sum(chances.values()) == 1 for chances in exact.values())
+
+    def largest(pairs) -> Decimal:
+        ratios = (exact[u][report] / exact[w][report] for u, w in pairs for report in exact[u])
+        return exact_logarithm(max(ratios))
+
+    whole = largest(product(records, records))
+    assert whole <= Decimal(protocol.epsilon) <= whole * (1 + Decimal("1e-15"))
+    for position, (name, found) in enumerate(protocol.epsilon_by_changed_attribute().items()):
+        assert name == SMALL.names[position]
+        others = [(u[:position] + u[position + 1 :], u) for u in records]
+        neighbours = [(u, w) for left, u in others for right, w in others if left == right]
+        assert found == pytest.approx(float(largest(neighbours)), rel=1e-12)
+
+
+@SEEDED
+@given(epsilon=some_epsilons, sizes=several_sizes, how=st.sampled_from(HOWS))
+def test_protocols_of_an_epsilon_keep_to_it(epsilon, sizes, how):
+    made = protocol_from_epsilon(domain_of(*sizes), epsilon, None, how)
+    assert epsilon * (1 - 1e-7) <= made.epsilon <= epsilon
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0, 14.0])
+def test_protocols_of_adult_at_an_epsilon(epsilon):
+    domain = domain_of(*ADULT)
+    pairs = tuple(domain.names[start : start + 2] for start in range(0, 8, 2))
+    for parts in (None, pairs):
+        made = protocol_from_epsilon(domain, epsilon, parts, "size")
+        assert epsilon * (1 - 1e-12) < made.epsilon <= epsilon
+
+
+def test_protocols_of_clusters_have_one_channel_per_cluster():
+    protocol = protocol_from_epsilon(domain_of(2, 3, 1), 1.2, (("a1", "a0"), ("a2",)))
+    assert [channel.size for channel in protocol.channels] == [6, 1]
+    assert protocol.channels[0].epsilon == pytest.approx(1.2, rel=1e-12)
+    # Cells are 4 and 3: ln 4 / (ln 4 + ln 3) of 1.3 for a change in a0 or a2 alone.
+    by_size = protocol_from_epsilon(SMALL, 1.3, (("a2", "a0"), ("a1",)), "size")
+    spent = by_size.epsilon_by_changed_attribute()
+    assert spent["a0"] == pytest.approx(1.3 * np.log(4) / np.log(12), rel=1e-12)
+
+
+def test_makers_that_do_not_keep_to_size_and_epsilon_are_refused():
+    def lavish(size: int, epsilon: float) -> Channel:
+        return KeepOrReplace.uniform(size, 0.9)
+
+    def larger(size: int, epsilon: float) -> Channel:
+        return KeepOrReplace.of_epsilon(size + 1, epsilon)
+
+    for maker in (lavish, larger):
+        with pytest.raises(DeniableError, match=r"a1: for 3 categories .* keeps to both"):
+            protocol_from_epsilon(domain_of(1, 3), 1.0, maker=maker)
+    with pytest.raises(ChannelError, match="at most 30"):
+        KeepOrReplace.of_epsilon(4, 31.0)
+    with pytest.raises(DeniableError, match="each attribute belongs to one cluster"):
+        protocol_from_epsilon(SMALL, 1.0, (("a0", "a1"),))

@@ -20,7 +20,6 @@ old and its new place. What is delivered is for the audit to say.
 """
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Literal, get_args
 
@@ -28,9 +27,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats
-from deniable.channels import refuse_bad_budget, rounded_down
 from deniable.errors import DeniableError
 from deniable.idp.microaggregation import Clusters, Edges, Ranking
+from deniable.privacy import allocate
 from deniable.sampling import Noise
 
 Method = Literal["dp", "dp_um", "idp_ls", "idp_cbls"]
@@ -194,10 +193,9 @@ def masking(
 def split_budget(epsilon: float, attributes: int) -> Floats:
     """Return the epsilon of each of m `attributes`, epsilon / m ([idp], section 3.1).
 
-    Rounded down, so that the exact sum of the shares is at most `epsilon`.
+    Rounded down, so that their exact sum is at most `epsilon`.
     """
-    refuse_bad_budget(epsilon)
-    return np.full(attributes, rounded_down(Fraction(epsilon) / attributes))
+    return np.array(allocate(epsilon, np.ones(attributes).tolist()))
 
 
 def _refuse_domain(ranking: Ranking, upper: Floats) -> None:

@@ -8,13 +8,13 @@ import numpy as np
 import scipy
 
 from deniable.arrays import Floats
-from deniable.channels import refuse_bad_budget, rounded_down
+from deniable.channels import rounded_down
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.plans.blocks import AskedTable, Block
 from deniable.plans.choosing import Mechanism, choose
-from deniable.randomized_response.budgets import split_budget
+from deniable.privacy import Allocation, allocate, allocate_by_size
 
-Split = Literal["even", "size", "optimal"]
+Split = Literal[Allocation, "optimal"]
 Table = tuple[str, ...]
 LARGEST_SHARE = 30.0  # of one channel
 SMALLEST_SHARE = 1e-5  # of one channel, on average: below it floats cannot tell reports apart
@@ -40,7 +40,7 @@ def shares_of(
     epsilon : float, above 0
         Of a record.
     how : "even", "size" or "optimal"
-        ``even`` and ``size`` are those of `deniable.randomized_response.budgets.split_budget`.
+        ``even`` and ``size`` are those of `deniable.privacy.allocate_by_size`.
         ``optimal`` has the least sum over tables of the mean variance of their shares, found
         numerically between curves of error by epsilon. Blocks that are in no table keep an even
         share.
@@ -53,9 +53,8 @@ def shares_of(
         If epsilon is not above 0, or too small to be split, or no block has two cells.
     """
     refuse_unknown("way to split epsilon", how, get_args(Split))
-    refuse_bad_budget(epsilon)
     sizes = [block.part.size for block in blocks]
-    even = split_budget(epsilon, sizes)
+    even = allocate_by_size(epsilon, sizes)
     least = SMALLEST_SHARE * sum(size > 1 for size in sizes)
     if epsilon < least:
         raise DeniableError(
@@ -64,7 +63,7 @@ def shares_of(
         )
     if how == "even" or sum(size > 1 for size in sizes) == 1:
         return even
-    by_size = split_budget(epsilon, sizes, "size")
+    by_size = allocate_by_size(epsilon, sizes, "size")
     if how == "size":
         return by_size
     told = [*tables] or [(name,) for block in blocks for name in block.names]
@@ -78,8 +77,7 @@ def shares_of(
     chosen = [(blocks[number], kinds[number]) for number in several]
     starts = [np.array(each)[several] for each in (even, by_size)]
     best = _least(chosen, budget, told, [start / start.sum() for start in starts])
-    total = sum(map(Fraction, best.tolist()), Fraction())
-    found = [rounded_down(Fraction(budget) * Fraction(each) / total) for each in best.tolist()]
+    found = allocate(budget, best.tolist())
     shares = dict(enumerate(even)) | dict(zip(several, found, strict=True))
     return tuple(shares.values())
 

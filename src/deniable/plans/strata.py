@@ -16,8 +16,7 @@ from deniable.plans.categorical import UNIT, CategoricalPlan
 from deniable.plans.columns import clusters_from_json, clusters_to_json
 from deniable.plans.fields import fields_from_json
 from deniable.pram import StratifiedProtocol, Stratum, channel_of_retention, label
-from deniable.randomized_response import Protocol
-from deniable.randomized_response.budgets import protocol_of_epsilon
+from deniable.randomized_response import Protocol, protocol_from_epsilon
 from deniable.records import Domain, Microdata
 from deniable.responses import ProtectedFormat, StrataResponses, category_columns
 from deniable.sampling import Chance, Numbers
@@ -89,7 +88,7 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
         """
 
         def within(domain: Domain, blocks: tuple[tuple[str, ...], ...], value: float) -> Protocol:
-            return protocol_of_epsilon(domain, value, blocks)
+            return protocol_from_epsilon(domain, value, blocks)
 
         return cls._of(schema, tuple(strata), epsilon, joint, tuple(accept), within)
 

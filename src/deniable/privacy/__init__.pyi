@@ -1,3 +1,8 @@
+from .allocation import (
+    Allocation as Allocation,
+    allocate as allocate,
+    allocate_by_size as allocate_by_size,
+)
 from .amplification import (
     Side as Side,
     approaching_prior as approaching_prior,

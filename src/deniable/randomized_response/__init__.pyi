@@ -28,7 +28,6 @@ from .audit import (
     audit_table as audit_table,
     clusters_table as clusters_table,
 )
-from .budgets import protocol_of_epsilon as protocol_of_epsilon
 from .dependence import (
     Clusters as Clusters,
     Measure as Measure,
@@ -86,6 +85,7 @@ from .spending import (
     SpendsEpsilon as SpendsEpsilon,
     epsilons as epsilons,
     p_of_epsilon as p_of_epsilon,
+    protocol_from_epsilon as protocol_from_epsilon,
 )
 from .synthetic import (
     repeat_cells as repeat_cells,

@@ -1,19 +1,24 @@
-"""What a protocol spends of one person's privacy, and the p that spends so much."""
+"""The exact epsilons of protocols, and the protocols of a required exact epsilon."""
 
 import math
-from typing import Protocol
+import typing
+from collections.abc import Callable
 
 import numpy as np
 
-from deniable.channels import refuse_bad_budget
+from deniable.channels import Channel, KeepOrReplace, refuse_bad_budget
 from deniable.errors import DeniableError
+from deniable.privacy import Allocation, allocate_by_size
 from deniable.randomized_response.dependence import Clusters
-from deniable.randomized_response.protocols import rr_clusters
+from deniable.randomized_response.protocols import Protocol, rr_clusters
 from deniable.randomized_response.readings import ClusterMechanism, Reading
 from deniable.records import Domain
 
+ChannelMaker = Callable[[int, float], Channel]
+"""A constructor by a number of cells, at least 2, and the largest exact epsilon."""
 
-class SpendsEpsilon(Protocol):
+
+class SpendsEpsilon(typing.Protocol):
     """What a person reports under it has exact epsilons."""
 
     @property
@@ -96,7 +101,7 @@ def p_of_epsilon(
         raise DeniableError(
             f"epsilon is {epsilon:g}, but one p for all attributes in the reading {reading!r} "
             f"gives a record between {least:.4g} and {largest:.4g}; use the reading 'keep', or "
-            "protocol_of_epsilon, which gives each cluster a share"
+            "protocol_from_epsilon, which gives each cluster a share"
         )
     while low < (p := (low + high) / 2) < high:
         low, high = (p, high) if spent(p) <= epsilon else (low, p)
@@ -109,3 +114,64 @@ def _least_p(sizes: list[int], reading: Reading) -> float:
         return 0.0
     turns = [-math.log(size if reading == "printed" else size - 1) for size in sizes]
     return 1 / (1 + math.exp(-float(np.median(turns))))
+
+
+def protocol_from_epsilon(
+    domain: Domain,
+    epsilon: float,
+    clusters: Clusters | None = None,
+    how: Allocation = "even",
+    maker: ChannelMaker = KeepOrReplace.of_epsilon,
+) -> Protocol:
+    """Return RR-Independent, RR-Clusters or RR-Joint at a required exact epsilon of a record.
+
+    The joint cells of each cluster go through one channel, at the epsilon allocated to it. The
+    protocol's exact epsilon is at most the required one. With the default channels, the two differ
+    by rounding only.
+
+    Parameters
+    ----------
+    domain : Domain
+    epsilon : float, above 0
+    clusters : tuple of tuples of attribute names, optional
+        By default each attribute by itself, RR-Independent; one cluster of all is RR-Joint.
+    how : "even" or "size"
+        The budget allocation; see `deniable.privacy.allocate_by_size`.
+    maker : function, optional
+        The constructor of channels; by default generalized randomized response.
+
+    Raises
+    ------
+    DeniableError
+        If epsilon cannot be allocated, or a cluster, which is named, has no such channel.
+
+    Examples
+    --------
+    >>> from deniable.records import Attribute
+    >>> domain = Domain((Attribute("a", ("x", "y")), Attribute("b", ("x", "y", "z"))))
+    >>> protocol = protocol_from_epsilon(domain, 1.0)
+    >>> 1 - 1e-12 < protocol.epsilon <= 1
+    True
+    """
+    parts = tuple((name,) for name in domain.names) if clusters is None else clusters
+    sizes = [domain.project(cluster).size for cluster in parts]
+    channels = []
+    for cluster, size, own in zip(parts, sizes, allocate_by_size(epsilon, sizes, how), strict=True):
+        try:
+            channels.append(_channel_within(maker, size, own))
+        except DeniableError as error:
+            raise DeniableError(f"{' x '.join(cluster)}: {error}") from None
+    return Protocol(domain, parts, tuple(channels))
+
+
+def _channel_within(maker: ChannelMaker, size: int, epsilon: float) -> Channel:
+    """Return a channel of this size and at most this epsilon; one cell has nothing to hide."""
+    if size == 1:
+        return KeepOrReplace(1.0, np.zeros(1))
+    channel = maker(size, epsilon)
+    if channel.size != size or channel.epsilon > epsilon:
+        raise DeniableError(
+            f"for {size} categories at epsilon {epsilon}, the maker returned a channel over "
+            f"{channel.size} with epsilon {channel.epsilon}; give a function that keeps to both"
+        )
+    return channel

@@ -5,8 +5,7 @@ from functools import partial
 
 from deniable.channels import MAKERS, Channel, best_protocol
 from deniable.errors import DeniableError
-from deniable.randomized_response import Protocol
-from deniable.randomized_response.budgets import protocol_of_epsilon
+from deniable.randomized_response import Protocol, protocol_from_epsilon
 from deniable.records import Domain
 from deniable.release import ChannelKind
 
@@ -51,4 +50,4 @@ def protocol_within(
 
     Raises `DeniableError` as `channel_at`, naming the block; and if no block has two cells.
     """
-    return protocol_of_epsilon(domain, epsilon, tuple(blocks), channel_of=partial(channel_at, kind))
+    return protocol_from_epsilon(domain, epsilon, tuple(blocks), maker=partial(channel_at, kind))

@@ -1,0 +1,77 @@
+"""Allocate an epsilon to parts of a record so that their exact sum never exceeds it.
+
+Independent randomized values of one record compose exactly: their parities multiply. Each
+allocated epsilon is rounded down to a float, so that the exact sum is at most the whole. A channel
+within its allocated epsilon in exact arithmetic has a parity of at most exp(that epsilon), and the
+product of all parities is at most exp(epsilon).
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Literal, get_args
+
+import numpy as np
+
+from deniable.channels import refuse_bad_budget, rounded_down
+from deniable.errors import DeniableError, refuse_unknown
+
+Allocation = Literal["even", "size"]
+
+
+def allocate(epsilon: float, weights: Sequence[float]) -> tuple[float, ...]:
+    """Return parts of an epsilon in proportion to weights, each rounded down to a float.
+
+    Parameters
+    ----------
+    epsilon : float, above 0
+    weights : sequence of float, above 0
+
+    Raises
+    ------
+    DeniableError
+        If epsilon is not a finite number above 0.
+    """
+    refuse_bad_budget(epsilon)
+    total = sum(map(Fraction, weights), Fraction())
+    parts = {
+        each: rounded_down(Fraction(epsilon) * Fraction(each) / total) for each in set(weights)
+    }
+    return tuple(parts[each] for each in weights)
+
+
+def allocate_by_size(
+    epsilon: float, sizes: Sequence[int], how: Allocation = "even"
+) -> tuple[float, ...]:
+    """Return the epsilon of each attribute or cluster of attributes; 0 if it has one cell.
+
+    Parameters
+    ----------
+    epsilon : float, above 0
+        Of the whole record.
+    sizes : sequence of int
+        Numbers of categories of the attributes, or of cells of the clusters.
+    how : "even" or "size"
+        The same epsilon for each, or in proportion to the logarithm of its size.
+
+    Raises
+    ------
+    DeniableError
+        If epsilon is not a finite number above 0, a size is below 1, or all of them are 1.
+
+    Examples
+    --------
+    >>> allocate_by_size(1.0, [2, 1, 4])
+    (0.5, 0.0, 0.5)
+    """
+    refuse_unknown("budget allocation", how, get_args(Allocation))
+    refuse_bad_budget(epsilon)
+    if any(size < 1 for size in sizes) or not any(size > 1 for size in sizes):
+        raise DeniableError(
+            f"an epsilon cannot be allocated to attributes of "
+            f"{', '.join(map(str, sizes)) or 'no'} categories; give at least 1 each, and one "
+            "attribute at least 2"
+        )
+    several = np.array([size for size in sizes if size > 1])
+    weights = np.ones(several.size) if how == "even" else np.log(several)
+    parts = iter(allocate(epsilon, weights.tolist()))
+    return tuple(next(parts) if size > 1 else 0.0 for size in sizes)
