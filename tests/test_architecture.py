@@ -21,7 +21,6 @@ SCRIPTS = sorted((ROOT / "workflow" / "scripts").glob("*.py"))
 # Ground first: a folder, or a module beside them, imports only from lines above its own. The
 # library lies below the reproduction.
 LAYERS_OF_LIBRARY = (
-    ("stubs",),
     ("arrays", "errors"),
     ("texts",),
     ("validation",),

@@ -45,9 +45,9 @@ The folders, ground first; what each hands on stands in its stub:
 - `deniable.release`: releases, drawn once by a key from the operating system
 """
 
-from deniable.stubs import handed_on
+import lazy_loader
 
 __version__ = "0.1.0"
 
 # Without __all__: help() then shows the text above, not the manual of every name in it.
-__getattr__, __dir__, _ = handed_on(__name__, __file__)
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)

@@ -4,6 +4,6 @@ Unless said otherwise, proportions have shape (size,), matrices and their costs 
 for each true category.
 """
 
-from deniable.stubs import handed_on
+import lazy_loader
 
-__getattr__, __dir__, __all__ = handed_on(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
