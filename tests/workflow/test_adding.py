@@ -29,7 +29,7 @@ from reproduction.study.pages import Origin
 (section,) = [each for page in PAGES for each in page.sections if each.id == "pram_ordered"]
 tables = {"pram_ordered": pd.read_csv("results/tables/pram_ordered.csv")}
 made = environment()
-origin = Origin("papers.pram.ordered:cost_table", "order_categories")
+origin = Origin("reproduction.papers.pram.ordered:cost_table", "order_categories")
 made.globals.update(tables=tables, drawings={}, folders={}, printed=())
 made.globals.update(made_by={"pram_ordered": origin})
 page = made.get_template(f"{section.template}.html.j2").render(section.content(tables))

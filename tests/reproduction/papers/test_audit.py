@@ -112,7 +112,7 @@ def audited(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
 def test_the_catalogs_name_what_reads_their_tables() -> None:
     for tables in AUDITED.values():
         for reader in chain.from_iterable(tables.values()):
-            assert callable(resolve(f"papers.audit:{reader}")), reader
+            assert callable(resolve(f"reproduction.papers.audit:{reader}")), reader
     assert AUDITS["privacy"].columns is not None
     assert AUDITS["privacy"].columns.keys == KEYS
 

@@ -258,7 +258,7 @@ from reproduction.pipeline import job
 
 
 def module_of(place: str) -> str:
-    return f"reproduction/{place.partition(':')[0].replace('.', '/')}.py"
+    return place.partition(":")[0].replace(".", "/") + ".py"
 
 
 # What runs a study's simulator itself: the distances behind Tables 4 and 5, the methods by epsilon.

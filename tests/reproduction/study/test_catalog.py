@@ -18,6 +18,9 @@ def test_what_an_entry_does_not_say_it_has_from_its_name() -> None:
     figure, section = Figure("t", ".figures:drawn", "T"), Section("t", "T", "T", ".page:shown")
     paper = Paper("key", "K", "S", {}, (study,), (), (figure,), (section,))
     assert study.study == "t"
-    assert (paper.figures[0].draw, paper.figures[0].tables) == ("papers.key.figures:drawn", ("t",))
-    assert paper.sections[0].prepare == "papers.key.page:shown"
+    assert (paper.figures[0].draw, paper.figures[0].tables) == (
+        "reproduction.papers.key.figures:drawn",
+        ("t",),
+    )
+    assert paper.sections[0].prepare == "reproduction.papers.key.page:shown"
     assert (paper.sections[0].template, paper.sections[0].needs) == ("key/shown", ("t",))

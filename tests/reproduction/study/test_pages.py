@@ -8,9 +8,12 @@ from reproduction.study.pages import Origin
 @pytest.mark.parametrize(
     ("function", "starts"),
     [
-        ("display.page:short", "def short("),
-        ("study.pages:Origin.line", "    def line("),
-        ("papers.multirr.queries.clusters:ClusterQueries.__call__", "    def __call__("),
+        ("deniable.display.page:short", "def short("),
+        ("reproduction.study.pages:Origin.line", "    def line("),
+        (
+            "reproduction.papers.multirr.queries.clusters:ClusterQueries.__call__",
+            "    def __call__(",
+        ),
     ],
 )
 def test_the_line_of_a_function(function: str, starts: str, pytestconfig: pytest.Config) -> None:
@@ -21,4 +24,4 @@ def test_the_line_of_a_function(function: str, starts: str, pytestconfig: pytest
 
 def test_a_function_that_is_gone_is_an_error() -> None:
     with pytest.raises(KeyError):
-        _ = Origin("display.page:gone", "rule").line
+        _ = Origin("deniable.display.page:gone", "rule").line

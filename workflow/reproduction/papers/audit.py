@@ -85,7 +85,7 @@ def one_audit(
         for key, audited in AUDITED.items()
         for name, readers in audited.items()
         if len(tables.get(name, ()))
-        for read in (resolve(f"papers.audit:{reader}") for reader in readers)
+        for read in (resolve(f"reproduction.papers.audit:{reader}") for reader in readers)
     ]
     if protocols is not None:
         parts.append(_pooled(PROTOCOLS, "audit/privacy.csv", _of_protocols(protocols), protocols))

@@ -36,7 +36,7 @@ FIGURES: Mapping[str, Figure] = {each.id: each for paper in PAPERS for each in p
 AUDITS = {
     "privacy": AnalysisTable(
         "privacy",
-        "papers.audit:one_audit",
+        "reproduction.papers.audit:one_audit",
         Columns(
             ("source", "mechanism", "claim", "setting", "unit"),
             verdict="holds",
@@ -46,7 +46,7 @@ AUDITS = {
     ),
     "samplers": AnalysisTable(
         "samplers",
-        "release.categorical.check:audit_release_samplers",
+        "deniable.release.categorical.check:audit_release_samplers",
         Columns(
             ("release", "cluster"), by_chance=("statistic", "rare_p_value", "p_value", "draws")
         ),
@@ -69,7 +69,7 @@ AUDITED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 
 def _of_paper(paper: Paper, link: str) -> Page:
-    verdicts = f"papers.{paper.key}.in_short:in_short"
+    verdicts = f"reproduction.papers.{paper.key}.in_short:in_short"
     return Page(paper.key, paper.heading, link, paper.sections, verdicts)
 
 
@@ -78,14 +78,16 @@ def _own(name: str, title: str) -> Section:
 
 
 def _of_privacy(name: str, title: str, link: str, table: str) -> Section:
-    return Section(name, title, link, f"papers.sections:{name}", f"privacy/{name}", (table,))
+    return Section(
+        name, title, link, f"reproduction.papers.sections:{name}", f"privacy/{name}", (table,)
+    )
 
 
 ABOUT = Section(
     "about",
     "What this is about",
     "Methods, words and signs",
-    "papers.multirr.sections:about",
+    "reproduction.papers.multirr.sections:about",
     "multirr/about",
     needs=(),
 )
@@ -111,7 +113,7 @@ PAGES = (
                 "protocols",
                 "Protocols that need no curator, at a stated ε",
                 "Protocols",
-                "papers.protocols:protocols",
+                "reproduction.papers.protocols:protocols",
                 "privacy/protocols",
                 ("privacy",),
             ),
@@ -139,7 +141,7 @@ PAGES = (
 )
 """The pages of the report with their sections, in order; the first one has the verdicts of all."""
 
-COMPARED_BY = Origin("study.engine:compare", "collect")
+COMPARED_BY = Origin("reproduction.study.engine:compare", "collect")
 """Sets regenerated numbers beside printed ones."""
 MADE_BY: Mapping[str, Origin] = {
     **{name: Origin(STUDIES[table.study].origin, "simulate") for name, table in TABLES.items()},

@@ -1,8 +1,8 @@
 """What a catalog says of studies, analyses, tables, figures and sections: one entry an output.
 
-Code is named by strings, "module:function" below `reproduction` or ".module:function" below the
-folder of the paper: every job's process reads the catalogs, and only the one that calls a function
-imports its module (`resolve`).
+Strings name code, "module:function" or, below the folder of the paper, ".module:function". The
+process of every job reads the catalogs; only a process that calls a function imports its module
+(`resolve`).
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ def resolve(place: str) -> Any:
     """Return what a catalog names by its `place`, "module:name" or "module:Class.method"."""
     module, _, names = place.partition(":")
     with from_extras():
-        found: Any = import_module(f"reproduction.{module}")
+        found: Any = import_module(module)
     for name in names.split("."):
         found = getattr(found, name)
     return found
@@ -323,9 +323,9 @@ class Paper:
 
 
 def _complete(entry: Any, paper: str) -> Any:
-    """Return an entry whose code is named from `reproduction` on, and whose template is named."""
+    """Return an entry with full names of its code and its template."""
     if isinstance(entry, str):
-        return f"papers.{paper}{entry}" if entry.startswith(".") else entry
+        return f"reproduction.papers.{paper}{entry}" if entry.startswith(".") else entry
     if isinstance(entry, tuple):
         return tuple(_complete(each, paper) for each in entry)
     if isinstance(entry, Mapping):

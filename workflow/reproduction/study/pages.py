@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -13,7 +14,8 @@ from reproduction.study.tables import AnalysisTable, Columns
 if TYPE_CHECKING:  # not at run time: every job's process reads the catalogs
     import pandas as pd
 
-PACKAGE = Path(__file__).parents[1]
+FOLDERS = {"deniable": "src", "reproduction": "workflow"}
+"""Where the packages are in the repository."""
 SAID = ("section", "printed", "kind", "test", "figure", "comparisons", "support", "contradict")
 WORST = ("worst", "worst_low", "worst_high", "detectable", "p_value")
 COUNTS = ("readings", "holds", "fails")
@@ -145,7 +147,7 @@ def claims_section(paper: str, words: str = "") -> Section:
         f"{paper}_claims",
         f"What [{paper}] says in words",
         "Claims in words",
-        "papers.sections:claims",
+        "reproduction.papers.sections:claims",
         template="claims/claims",
         options={"paper": paper, "words": words},
     )
@@ -158,7 +160,7 @@ class Origin:
     Attributes
     ----------
     function : str
-        "module:name" below `reproduction`, as "papers.multirr.example_1:example_1".
+        "module:name", as "reproduction.papers.multirr.example_1:example_1".
     rule : str
         Of the workflow, which calls it.
     """
@@ -175,7 +177,8 @@ class Origin:
     def file(self) -> str:
         """The function's file, as seen from the project's root."""
         module = self.function.partition(":")[0]
-        return f"workflow/{PACKAGE.name}/{module.replace('.', '/')}.py"
+        package = module.partition(".")[0]
+        return f"{FOLDERS[package]}/{module.replace('.', '/')}.py"
 
     @property
     def line(self) -> int:
@@ -189,7 +192,9 @@ class Origin:
 @cache
 def _lines(module: str) -> dict[str, int]:
     """Return the first line of every function, method and class of a module, by its full name."""
-    file = PACKAGE.joinpath(*module.split(".")).with_suffix(".py")
+    package, *parts = module.split(".")
+    place = str(import_module(package).__file__)  # of a package: nothing else is imported
+    file = Path(place).parent.joinpath(*parts).with_suffix(".py")
     lines: dict[str, int] = {}
 
     def visit(body: Iterable[ast.stmt], prefix: str) -> None:

@@ -27,7 +27,7 @@ def noises_table() -> pd.DataFrame:
 def said_of(tmp_path: Path) -> Said:
     """Return what gives the words of the section."""
     compiled = FileSystemBytecodeCache(str(tmp_path))
-    origin = Origin("papers.idp.grid:compare_noises", "idp_noises")
+    origin = Origin("reproduction.papers.idp.grid:compare_noises", "idp_noises")
 
     def said(table: pd.DataFrame) -> str:
         shown = {"idp_noises": table}

@@ -87,7 +87,7 @@ def _compiled_once(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 def render(name: str, tables: dict[str, pd.DataFrame], surrogate: bool = False) -> str:
     """Return a section as the report shows it."""
-    origin = Origin("papers.idp.audit:audit_table", "idp_audit")
+    origin = Origin("reproduction.papers.idp.audit:audit_table", "idp_audit")
     content = PREPARE[name](tables)
     return render_section(f"idp/{name}", content, tables, origin, COMPILED[-1], surrogate=surrogate)
 

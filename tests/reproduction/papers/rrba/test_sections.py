@@ -46,7 +46,7 @@ def render(name: str, tables: Tables) -> str:
     """Return a section as the report shows it."""
     section = SECTION[name]
     assert section.possible(tables)
-    origin = Origin("papers.rrba.exact:epsilon_table", "bound_blocks")
+    origin = Origin("reproduction.papers.rrba.exact:epsilon_table", "bound_blocks")
     content = section.content(tables)
     return render_section(section.template, content, tables, origin, COMPILED[-1])
 

@@ -189,7 +189,7 @@ SECTIONS = (
         "Numbers without a curator",
         ".noises:noises",
     ),
-    claims_section("idp", "papers.idp.sections:in_words"),
+    claims_section("idp", "reproduction.papers.idp.sections:in_words"),
 )
 
 PAPER = Paper(

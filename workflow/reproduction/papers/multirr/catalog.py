@@ -146,7 +146,7 @@ PRINTED_NUMBERS = (*PRINTED_TABLES, "multirr_sensitivity")  # beside simulated o
 AGREEMENT = ("agrees", "differs", "median_ratio", "typical_factor", "rank_correlation")
 FIT = ("statistic", "p_value")
 READING = (*CLUSTER_QUERY_KEYS[:4], VARIATION)
-AUDIT = "randomized_response.audit"
+AUDIT = "deniable.randomized_response.audit"
 of_adult = partial(Analysis, data=("adult",))
 ANALYSES = (
     Analysis(
@@ -154,7 +154,7 @@ ANALYSES = (
         (
             AnalysisTable(
                 "multirr_agreement",
-                "study.engine:agreement",
+                "reproduction.study.engine:agreement",
                 Columns(READING, by_chance=AGREEMENT + FIT),
             ),
             AnalysisTable(
@@ -172,7 +172,7 @@ ANALYSES = (
             AnalysisTable("multirr_clusters", f"{AUDIT}:clusters_table", ("t_v", "t_d", "cluster")),
             AnalysisTable(
                 "multirr_dependences",
-                "randomized_response.dependence:dependences",
+                "deniable.randomized_response.dependence:dependences",
                 ("attribute_1", "attribute_2", "measure"),
             ),
         ),
@@ -256,12 +256,12 @@ ANALYSES = (
             ),
             AnalysisTable(
                 "multirr_risk",
-                "randomized_response.assessment_audit:risk_table",
+                "deniable.randomized_response.assessment_audit:risk_table",
                 ("matrix", "p", "mechanism", "t_v", "assessment"),
             ),
             AnalysisTable(
                 "multirr_waiver",
-                "randomized_response.waiver:waiver_table",
+                "deniable.randomized_response.waiver:waiver_table",
                 Columns(("matrix", "p", "releases", "parties"), by_chance=("trust",)),
                 audited=("waiver",),
             ),
@@ -352,7 +352,7 @@ SECTIONS = (
     ),
     _section("readings", "Other readings and projections", "Readings", "agreement", "verdicts"),
     _section("clusters", "Clusters of attributes", "Clusters", of="verdicts"),
-    claims_section("multirr", "papers.multirr.verdicts:in_words"),
+    claims_section("multirr", "reproduction.papers.multirr.verdicts:in_words"),
     *(
         _section(*each)
         for each in (

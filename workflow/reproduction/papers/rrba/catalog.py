@@ -168,7 +168,7 @@ ANALYSES = (
     ),
     Analysis(
         "rrba_claims",
-        claims_tables("rrba", "study.claims:decide_claims", "reading"),
+        claims_tables("rrba", "reproduction.study.claims:decide_claims", "reading"),
         needs=(
             *("rrba_table4", "rrba_table5", "rrba_equal", "rrba_fig5", "rrba_fig6"),
             *("rrba_table3", "rrba_power"),
