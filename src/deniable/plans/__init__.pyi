@@ -46,5 +46,18 @@ from .risks import (
     released_columns as released_columns,
     schema_risks as schema_risks,
 )
+from .settings import (
+    ColumnsSettings as ColumnsSettings,
+    DesignedMatrix as DesignedMatrix,
+    EpsilonMatrix as EpsilonMatrix,
+    FileMatrix as FileMatrix,
+    PlanSettings as PlanSettings,
+    PramMatrix as PramMatrix,
+    RetentionMatrix as RetentionMatrix,
+    StrataSettings as StrataSettings,
+    TwoStepMatrix as TwoStepMatrix,
+    plan_from_settings as plan_from_settings,
+    settings_from as settings_from,
+)
 from .sharing import Split as Split
 from .strata import StrataPlan as StrataPlan

@@ -145,7 +145,7 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
         self, batches: Iterable[Portion], source: Chance, watch: Watch | None = None
     ) -> Iterator[pa.Table]:
         domain = self.schema.domain()
-        for batch, records in self._answering(batches):
+        for batch, records in answering_batches(batches, self.part):
             true = Microdata(domain, tuple(batch.codes[name] for name in domain.names))
             drawn = self.draw(true, source, records)
             passed = {name: batch.passed[name] for name in self.passed}
@@ -176,18 +176,29 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
 
         return compare_records(protected, original, estimates, generator)
 
-    def _answering(self, batches: Iterable[Portion]) -> Iterator[tuple[Portion, Numbers]]:
-        """Yield the batches of the respondents that answer, with their record numbers."""
-        if self.part is None:
-            for batch in batches:
-                yield batch, range(batch.first, batch.first + len(batch))
-            return
-        held = list(batches)  # the number of records decides which of them answer
-        answering = np.zeros(sum(map(len, held)), dtype=bool)
-        answering[self.part.positions(answering.size)] = True
-        for batch in held:
-            own = answering[batch.first : batch.first + len(batch)]
-            if own.any():
-                codes = {name: each[own] for name, each in batch.codes.items()}
-                passed = {name: each.filter(pa.array(own)) for name, each in batch.passed.items()}
-                yield Portion(batch.first, codes, passed), batch.first + np.flatnonzero(own)
+
+def answering_batches(
+    batches: Iterable[Portion], part: Part | None
+) -> Iterator[tuple[Portion, Numbers]]:
+    """Yield the batches of the respondents that answer, with their record numbers.
+
+    Parameters
+    ----------
+    batches : iterable of Portion
+    part : Part or None
+        None for all respondents. The batches of a part are held in memory: the number of all
+        records decides which of them answer.
+    """
+    if part is None:
+        for batch in batches:
+            yield batch, range(batch.first, batch.first + len(batch))
+        return
+    held = list(batches)
+    answering = np.zeros(sum(map(len, held)), dtype=bool)
+    answering[part.positions(answering.size)] = True
+    for batch in held:
+        own = answering[batch.first : batch.first + len(batch)]
+        if own.any():
+            codes = {name: each[own] for name, each in batch.codes.items()}
+            passed = {name: each.filter(pa.array(own)) for name, each in batch.passed.items()}
+            yield Portion(batch.first, codes, passed), batch.first + np.flatnonzero(own)

@@ -1,5 +1,6 @@
 """What a curator may choose by the true records: clusters; no epsilon covers such a choice."""
 
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
@@ -13,11 +14,16 @@ from deniable.randomized_response import (
     dependences_from_tables,
     pair_measures,
 )
+from deniable.records import Domain
 from deniable.schema import RecordsFile
 
 
 def clusters_from(
-    data: RecordsFile, largest_cells: int, least_dependence: float
+    data: RecordsFile,
+    largest_cells: int,
+    least_dependence: float,
+    ordinal: Sequence[str] = (),
+    domain: Domain | None = None,
 ) -> tuple[tuple[str, ...], ...]:
     """Return the columns that depend on each other, as [multirr] clusters them (Algorithm 1).
 
@@ -29,6 +35,10 @@ def clusters_from(
         T_v: joint cells of a cluster at most, 2 to 4,096.
     least_dependence : float, in [0, 1]
         T_d: what depends less is not put together.
+    ordinal : sequence of str, optional
+        Columns whose dependence is measured by Pearson's correlation, besides the ordered ones.
+    domain : Domain, optional
+        The columns; by default all randomized ones.
 
     Raises
     ------
@@ -41,7 +51,7 @@ def clusters_from(
         )
     if not 0 <= least_dependence <= 1:
         raise DeniableError(f"T_d is {least_dependence}; dependences are in [0, 1]")
-    domain = data.schema.domain()
+    domain = data.schema.domain() if domain is None else domain
     fitting = [
         pair for pair in combinations(domain, 2) if pair[0].size * pair[1].size <= largest_cells
     ]
@@ -55,7 +65,7 @@ def clusters_from(
             cells = portion.codes[first].astype(np.int64) * width + portion.codes[second]
             counted = np.bincount(cells, minlength=rows * width)
             np.add(table, counted.reshape(rows, width), out=table)
-    measures = pair_measures(domain)
+    measures = pair_measures(domain, ordinal)
     fit = {pair: measure for pair, measure in measures.items() if pair in tables}
     found = dependences_from_tables(tables, fit).set_index(["attribute_1", "attribute_2"])
     # Pairs that are too large together are in no cluster, whatever they depend on.

@@ -134,21 +134,13 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
         within: Callable[[Domain, tuple[tuple[str, ...], ...], float], Protocol],
     ) -> "StrataPlan":
         domain = schema.domain()
-        for name in (*strata, *(name for block in joint for name in block)):
+        for name in (name for block in joint for name in block):
             refuse_unknown("column", name, domain.names)
-        if (number := domain.project(strata).size if strata else 1) > MAX_STRATA:
-            raise DeniableError(
-                f"{', '.join(strata)} make {number:,} strata, over {MAX_STRATA:,}; name fewer"
-            )
+        known = strata_of(domain, strata)
         rest = [name for name in domain.names if name not in strata]
-        if not rest:
-            raise DeniableError(
-                f"all columns ({', '.join(strata)}) are strata, which are released unchanged; "
-                "leave one to randomize"
-            )
+        refuse_no_rest(rest, strata)
         own = {name: tuple(block) for block in joint for name in block}
         blocks = tuple(dict.fromkeys(own.get(name, (name,)) for name in rest))
-        known = list(product(*(domain[name].categories for name in strata)))
         of_each = values if isinstance(values, Mapping) else dict.fromkeys(known, values)
         for stratum in (*known, *of_each):
             if stratum not in of_each or stratum not in known:
@@ -235,3 +227,24 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
         protocol = StratifiedProtocol(domain, strata, protocols, own["invariant"])
         why = next((reasons for _, reasons in rebuilt.values()), ())
         return cls(protocol=protocol, why=why, **fields)
+
+
+def strata_of(domain: Domain, names: Sequence[str]) -> list[Stratum]:
+    """Return all combinations of categories of the stratum columns, `names`, of a `domain`."""
+    for name in names:
+        refuse_unknown("column", name, domain.names)
+    if names and domain.project(names).size > MAX_STRATA:
+        raise DeniableError(
+            f"{', '.join(names)} make {domain.project(names).size:,} strata, over {MAX_STRATA:,}; "
+            "name fewer columns"
+        )
+    return list(product(*(domain[name].categories for name in names)))
+
+
+def refuse_no_rest(rest: Sequence[str], strata: Sequence[str]) -> None:
+    """Raise `DeniableError` if the `strata` leave no column, `rest`, to randomize."""
+    if not rest:
+        raise DeniableError(
+            f"all columns ({', '.join(strata)}) are strata, which are released unchanged; leave "
+            "one to randomize"
+        )

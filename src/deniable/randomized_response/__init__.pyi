@@ -55,6 +55,7 @@ from .protocols import (
     rr_joint as rr_joint,
 )
 from .readings import (
+    READINGS as READINGS,
     Assessment as Assessment,
     ClusterMechanism as ClusterMechanism,
     PairEstimator as PairEstimator,

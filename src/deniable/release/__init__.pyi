@@ -50,13 +50,6 @@ from .making import (
     make_release as make_release,
     rehearse as rehearse,
 )
-from .matrices import (
-    DesignedMatrix as DesignedMatrix,
-    EpsilonMatrix as EpsilonMatrix,
-    FileMatrix as FileMatrix,
-    RetentionMatrix as RetentionMatrix,
-    TwoStepMatrix as TwoStepMatrix,
-)
 from .overlap import (
     InPortions as InPortions,
     Overlap as Overlap,

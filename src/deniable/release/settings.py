@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast,
 
 from pydantic import ConfigDict, Field, TypeAdapter, model_validator
 
+from deniable.plans.settings import FileMatrix, PramMatrix
 from deniable.randomized_response import ClusterMechanism, Reading
-from deniable.release.matrices import FileMatrix, PramMatrix
 from deniable.validation import Coverage, Epsilon, Name, Probability, Share, Strict, Values
 
 if TYPE_CHECKING:  # a run's start reads settings and computes nothing

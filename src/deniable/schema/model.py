@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
 from deniable.arrays import Floats
-from deniable.errors import DataError, shown
+from deniable.errors import DataError, refuse_unknown, shown
 from deniable.records import Attribute, Domain
 from deniable.schema.texts import unfit
 from deniable.schema.types import refuse_foreign_missing, refuse_foreign_values
@@ -299,6 +299,24 @@ class Schema(Strict):
                 change = {"kind": "left_out"} | dict.fromkeys(("bounds", "step", "type"))
                 change |= {"categories": [], "ordered": False, "decimal": "."}
             columns.append(Column.model_validate(each.model_dump() | change))
+        return self.model_copy(update={"columns": columns})
+
+    def only(self, names: Sequence[str]) -> "Schema":
+        """Return the schema with all randomized columns left out but the ones in `names`.
+
+        Raises
+        ------
+        DeniableError
+            If a name is not one of a randomized column.
+        """
+        for name in names:
+            refuse_unknown("column", name, [column.name for column in self.randomized])
+        columns = [
+            Column(name=column.name, kind="left_out", type=column.type)
+            if column.randomized and column.name not in names
+            else column
+            for column in self.columns
+        ]
         return self.model_copy(update={"columns": columns})
 
     def to_json(self) -> dict[str, Any]:

@@ -1,0 +1,288 @@
+"""Settings of plans that send columns, or clusters of columns, through channels."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
+
+from pydantic import Field, field_validator, model_validator
+
+from deniable.errors import DeniableError, refuse_unknown
+from deniable.plans.settings.finding_clusters import ClustersSettings
+from deniable.plans.settings.matrices import (
+    DesignedMatrix,
+    EpsilonMatrix,
+    FileMatrix,
+    RetentionMatrix,
+    TwoStepMatrix,
+)
+from deniable.plans.settings.shared import (
+    Columns,
+    Joint,
+    OrderName,
+    PartSettings,
+    Released,
+    TargetEpsilon,
+    blocks_in_order,
+)
+from deniable.randomized_response import READINGS, ClusterMechanism, Reading
+from deniable.validation import Probability, Strict
+
+if TYPE_CHECKING:  # a config is checked without a computation
+    from deniable.plans.choosing import Mechanism
+    from deniable.plans.columns import ColumnsPlan
+    from deniable.plans.interface import Origin
+    from deniable.randomized_response import Protocol
+    from deniable.schema import RecordsFile, Schema
+
+Clusters = tuple[tuple[str, ...], ...]
+
+
+class PrintedMatrix(Strict):
+    """The RR matrix of [multirr], 6.3.1, in one `reading` of its printed entries."""
+
+    kind: Literal["printed"]
+    reading: Reading
+
+
+BY_CURATOR: "Origin" = "the data, by a curator"
+
+
+class ColumnsSettings(Strict):
+    """A plan that sends columns, or clusters of columns, through channels.
+
+    One of `epsilon`, `p` and a mapping `matrix` is given.
+
+    Attributes
+    ----------
+    columns : list of str
+        The randomized columns; all others are left out. By default all of the schema.
+    epsilon : float
+        The target epsilon of a record; channels follow from it.
+    mechanism : str
+        With an epsilon: the kind of all channels, or "best".
+    mechanisms : dict of str to str
+        The kind of the channels of single columns.
+    split : str
+        The budget allocation; see `deniable.make_plan`.
+    responses : str
+        Whether randomized values must be categories.
+    tables : list of lists of str
+        Tables whose expected error the "optimal" split minimizes.
+    choose_from : str
+        "records" if channels are chosen by the original records.
+    p : float
+        The probability of the RR matrix of [multirr], 6.3.1.
+    matrix : str or dict
+        With `p` its interpretation, by default "keep"; else the settings of PRAM's matrices.
+    cluster_mechanism : str
+        With `p`: one matrix for a cluster ("joint"), or one for each column ("kronecker").
+    joint : list of lists of str
+        Columns that share a channel.
+    clusters : ClustersSettings
+        Instead of `joint`: how such columns are found.
+    order : str
+        The order of the protected records.
+    part : PartSettings
+        The part of the respondents that answers; by default all.
+    """
+
+    kind: Literal["columns"]
+    columns: Columns | None = None
+    epsilon: TargetEpsilon | None = None
+    mechanism: str = "best"
+    mechanisms: dict[str, str] = Field(default_factory=dict)
+    split: Literal["even", "size", "optimal"] = "even"
+    responses: Literal["any", "categories"] = "any"
+    tables: Joint = Field(default_factory=list)
+    choose_from: Literal["no data", "records"] = "no data"
+    p: Probability | None = None
+    matrix: (
+        Annotated[
+            PrintedMatrix
+            | EpsilonMatrix
+            | RetentionMatrix
+            | TwoStepMatrix
+            | DesignedMatrix
+            | FileMatrix,
+            Field(discriminator="kind"),
+        ]
+        | None
+    ) = None
+    cluster_mechanism: ClusterMechanism | None = None
+    joint: Joint = Field(default_factory=list)
+    clusters: ClustersSettings | None = None
+    order: OrderName = "permuted"
+    part: PartSettings | None = None
+
+    @field_validator("matrix", mode="before")
+    @classmethod
+    def _by_name(cls, matrix: Any) -> Any:
+        if not isinstance(matrix, str):
+            return matrix
+        if matrix not in READINGS:
+            allowed = f"with p {', '.join(READINGS)}, else a section with a kind"
+            raise ValueError(f"matrix: {matrix!r}; allowed: {allowed}")
+        return {"kind": "printed", "reading": matrix}
+
+    @field_validator("mechanism")
+    @classmethod
+    def _known_mechanism(cls, mechanism: str) -> str:
+        if mechanism != "best":
+            from deniable.plans.choosing import MECHANISMS  # noqa: PLC0415
+
+            refuse_unknown("mechanism", mechanism, ("best", *MECHANISMS))
+        return mechanism
+
+    @model_validator(mode="after")
+    def _one_request(self) -> Self:
+        printed = isinstance(self.matrix, PrintedMatrix)
+        by_matrix = self.matrix is not None and not printed
+        given = {"epsilon": self.epsilon is not None, "p": self.p is not None, "matrix": by_matrix}
+        names = [name for name, there in given.items() if there]
+        if len(names) != 1:
+            raise ValueError(
+                f"{' and '.join(names) or 'none'} of epsilon, p and a mapping matrix given; "
+                "allowed: one of them"
+            )
+        if printed and self.p is None:
+            raise ValueError("matrix is the name of an RR matrix; allowed: with p only")
+        with_epsilon = ("mechanism", "mechanisms", "split", "responses", "tables", "choose_from")
+        for request, options in (("epsilon", with_epsilon), ("p", ("cluster_mechanism",))):
+            wrong = [name for name in options if name in self.model_fields_set]
+            if wrong and names != [request]:
+                raise ValueError(f"{wrong[0]} is given; allowed with {request} only")
+        if self.joint and self.clusters is not None:
+            raise ValueError("both joint and clusters given; allowed: one of them")
+        return self
+
+    def make(
+        self,
+        schema: "Schema",
+        data: "RecordsFile | None" = None,
+        released: Released | None = None,
+        accept: Sequence[str] = (),
+    ) -> "ColumnsPlan":
+        """Return the plan.
+
+        Parameters
+        ----------
+        schema : Schema
+            Of the whole file.
+        data : RecordsFile, optional
+            The original records, for whatever is made from them, and for their number.
+        released : mapping of str to Responses, optional
+            Responses of other releases by name, for clusters.
+        accept : sequence of str
+            Names of accepted risks.
+
+        Raises
+        ------
+        DeniableError
+            If there is no such plan, or a risk is not accepted.
+        """
+        kept = schema if self.columns is None else schema.only(self.columns)
+        clusters: Clusters = tuple(map(tuple, self.joint))
+        origin: Origin = "no data"
+        if self.clusters is not None:
+            clusters, origin = self.clusters.find(kept, data, released)
+        if self.epsilon is not None:
+            return self._of_epsilon(kept, clusters, data, origin, accept)
+        return self._of_matrices(kept, clusters, data, origin, accept)
+
+    def _of_epsilon(
+        self,
+        schema: "Schema",
+        clusters: Clusters,
+        data: "RecordsFile | None",
+        origin: "Origin",
+        accept: Sequence[str],
+    ) -> "ColumnsPlan":
+        from deniable.plans.making import make_plan  # noqa: PLC0415
+
+        chosen = self.choose_from == "records"
+        if chosen and data is None:
+            raise DeniableError("choose_from: records; the original records are missing")
+        plan = make_plan(
+            schema,
+            self.epsilon or 0.0,
+            split=self.split,
+            clusters=clusters,
+            tables=self.tables,
+            mechanism=cast("Mechanism", self.mechanism),
+            mechanisms=cast("dict[str, Mechanism]", self.mechanisms),
+            reports=self.responses,
+            data=data if chosen else None,
+            accept=accept,
+            order=self.order,
+        )
+        part = None if self.part is None else self.part.part()
+        return replace(plan, chosen_from=BY_CURATOR if chosen else origin, part=part)
+
+    def _of_matrices(
+        self,
+        schema: "Schema",
+        clusters: Clusters,
+        data: "RecordsFile | None",
+        origin: "Origin",
+        accept: Sequence[str],
+    ) -> "ColumnsPlan":
+        from deniable.plans.columns import ColumnsPlan  # noqa: PLC0415
+        from deniable.plans.making import refuse_unknown_columns  # noqa: PLC0415
+
+        refuse_unknown_columns(schema, clusters)
+        blocks = blocks_in_order(clusters, schema.domain().names)
+        invariant = False
+        if self.p is not None:
+            protocol, why = self._randomized_response(schema, blocks, data)
+        else:
+            protocol, chosen, invariant, why = self._pram(schema, blocks, data)
+            origin = chosen if chosen != "no data" else origin
+        return ColumnsPlan(
+            schema,
+            protocol,
+            protocol.epsilon,
+            (why,) * len(blocks),
+            origin,
+            tuple(accept),
+            self.order,
+            part=None if self.part is None else self.part.part(),
+            invariant=invariant,
+        )
+
+    def _pram(
+        self, schema: "Schema", blocks: Clusters, data: "RecordsFile | None"
+    ) -> "tuple[Protocol, Origin, bool, str]":
+        from deniable.plans.settings.pram import PramRequest, pram_protocols  # noqa: PLC0415
+
+        assert self.matrix is not None
+        assert not isinstance(self.matrix, PrintedMatrix)
+        part = None if self.part is None else self.part.part()
+        request = PramRequest(self.matrix, (), blocks, part)
+        protocols, chosen = pram_protocols(schema, request, data)
+        return protocols[()], chosen, self.matrix.is_invariant, f"{self.matrix.kind}: as requested"
+
+    def _randomized_response(
+        self, schema: "Schema", blocks: Clusters, data: "RecordsFile | None"
+    ) -> "tuple[Protocol, str]":
+        from deniable.randomized_response import refuse_too_large, rr_clusters  # noqa: PLC0415
+
+        p = self.p or 0.0
+        reading = self.matrix.reading if isinstance(self.matrix, PrintedMatrix) else "keep"
+        domain, mechanism = schema.domain(), self.cluster_mechanism or "joint"
+        protocol = rr_clusters(domain, blocks, p, reading, mechanism)
+        for block, channel in zip(protocol.clusters, protocol.channels, strict=True):
+            name = " x ".join(block)
+            if channel.size > 1 and math.isinf(channel.epsilon):
+                raise DeniableError(
+                    f"with p {p:.17g} the channel of {name} never changes a record, or reveals "
+                    "some values for certain (its epsilon is infinite); choose a smaller p"
+                )
+            if len(block) > 1 and mechanism == "joint" and data is not None:
+                refuse_too_large(domain.project(block), data.records)
+            if channel.singular:
+                raise DeniableError(
+                    f"with matrix {reading!r} and p {p:g} the channel of {name} is singular, so "
+                    "nothing could be estimated from the file; choose another p or matrix"
+                )
+        return protocol, f"randomized response with p {p:g}, matrix {reading}"

@@ -1,0 +1,145 @@
+"""Settings of the matrices of PRAM."""
+
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from deniable.arrays import Floats
+from deniable.errors import DeniableError
+from deniable.records import Domain
+from deniable.validation import Epsilon, Probability, Strict
+
+if TYPE_CHECKING:  # a config is checked without a computation
+    from deniable.channels import Channel
+    from deniable.plans.interface import Origin
+
+
+class _Matrix(Strict):
+    """Settings of matrices.
+
+    Attributes
+    ----------
+    from_records : bool
+        Whether a matrix is made from the frequencies of the original records.
+    """
+
+    from_records: ClassVar[bool] = False
+
+    @property
+    def is_invariant(self) -> bool:
+        """Whether matrices leave the frequencies of the original records as they are."""
+        return False
+
+    @property
+    def origin(self) -> "Origin":
+        """The information by which matrices are chosen."""
+        return "the data, by a curator" if self.from_records else "no data"
+
+    def channel(self, proportions: Floats, block: Domain) -> "Channel":
+        """Return the channel of a block of columns.
+
+        Parameters
+        ----------
+        proportions : array, shape (cells,)
+            The original proportions of the block's cells, of one stratum.
+        block : Domain
+
+        Raises
+        ------
+        DeniableError
+            If there is no such matrix.
+        """
+        from deniable.pram import pram_matrix  # noqa: PLC0415
+
+        return pram_matrix(proportions, categories=block.cell_labels(), **self.model_dump())
+
+
+class EpsilonMatrix(_Matrix):
+    """Generalized randomized response of an epsilon."""
+
+    kind: Literal["epsilon"]
+    epsilon: Epsilon
+
+
+class RetentionMatrix(_Matrix):
+    """Every category retained with one probability."""
+
+    kind: Literal["retention"]
+    retention: Probability
+
+
+class TwoStepMatrix(_Matrix):
+    """Invariant matrices, from a first matrix of an epsilon or of a retention."""
+
+    from_records: ClassVar[bool] = True
+
+    kind: Literal["two_step"]
+    epsilon: Epsilon | None = None
+    retention: Probability | None = None
+
+    @model_validator(mode="after")
+    def _one_first_matrix(self) -> Self:
+        if (self.epsilon is None) == (self.retention is None):
+            given = "neither" if self.epsilon is None else "both"
+            raise ValueError(
+                f"{given} of epsilon and retention given; allowed: one of them, for the first step"
+            )
+        return self
+
+    @property
+    def is_invariant(self) -> bool:
+        return True
+
+
+class DesignedMatrix(_Matrix):
+    """Matrices of the smallest loss for stated requirements, by optimization."""
+
+    from_records: ClassVar[bool] = True
+
+    kind: Literal["designed"]
+    epsilon: Epsilon
+    retention: Probability | None = None
+    invariant: bool = True
+    loss: Literal["changed", "trace", "worst_cell"] = "changed"
+
+    @property
+    def is_invariant(self) -> bool:
+        return self.invariant
+
+
+class FileMatrix(_Matrix):
+    """Matrices in CSV files.
+
+    Attributes
+    ----------
+    files : dict of str to str
+        The path of the file of each block, by the names of its columns, joined by " x ".
+    chosen_from : str
+        The information by which the matrices were chosen.
+    """
+
+    kind: Literal["file"]
+    files: dict[str, Annotated[str, Field(min_length=1)]]
+    chosen_from: Literal["no data", "a public prior", "the data, by a curator"] = (
+        "the data, by a curator"
+    )
+
+    @property
+    def origin(self) -> "Origin":
+        return self.chosen_from
+
+    def channel(self, proportions: Floats, block: Domain) -> "Channel":
+        """Return the matrix in the file of the `block`; `proportions` are not used."""
+        from deniable.pram import matrix_from_file  # noqa: PLC0415
+
+        name = " x ".join(block.names)
+        if name not in self.files:
+            given = ", ".join(self.files)
+            raise DeniableError(f"no file has its matrix; give files.{name}; given: {given}")
+        return matrix_from_file(self.files[name], block)
+
+
+PramMatrix = Annotated[
+    EpsilonMatrix | RetentionMatrix | TwoStepMatrix | DesignedMatrix | FileMatrix,
+    Field(discriminator="kind"),
+]
