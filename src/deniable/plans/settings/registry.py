@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # a config is checked without a computation
     from deniable.plans.interface import Plan
     from deniable.schema import RecordsFile, Schema
 
-KINDS = ("columns", "strata")
+KINDS = ("columns", "strata", "masked")
 MANUAL = "docs/options.md has all options"
 
 
@@ -47,6 +47,10 @@ def settings_class(kind: str) -> type[Strict]:
             from deniable.plans.settings.strata import StrataSettings  # noqa: PLC0415
 
             return StrataSettings
+        case "masked":
+            from deniable.plans.masked import MaskedSettings  # noqa: PLC0415
+
+            return MaskedSettings
     raise DeniableError(f"a plan of kind {shown(kind)}; allowed: {', '.join(KINDS)}")
 
 
