@@ -45,6 +45,7 @@ from .estimation import (
 )
 from .plans import (
     ColumnsPlan as ColumnsPlan,
+    MaskedPlan as MaskedPlan,
     Plan as Plan,
     StrataPlan as StrataPlan,
     compare as compare,
@@ -93,7 +94,6 @@ from .records import (
 )
 from .release import (
     CollectionPlan as CollectionPlan,
-    MaskingPlan as MaskingPlan,
     protect as protect,
     randomize as randomize,
 )

@@ -324,6 +324,18 @@ def test_another_value_of_one_record_leaves_the_noise_of_all_others() -> None:
     pd.testing.assert_frame_equal(before.iloc[1:], after.to_pandas().iloc[1:])
 
 
+def test_values_outside_the_bounds_are_clipped_with_a_warning() -> None:
+    plan = plan_by("dp")
+    original = table_of_sizes().to_pandas()
+    original.loc[:1, "width"] = [30.0, -30.0]
+    file = RecordsFile.open(original, plan.schema, passed=plan.passed)
+    with pytest.warns(UserWarning, match="2 values of 'width' lie outside the bounds"):
+        (protected,) = plan.randomize(file.portions(), KEY)
+    original.loc[:1, "width"] = [18.0, -2.0]
+    file = RecordsFile.open(original, plan.schema, passed=plan.passed)
+    assert protected.equals(next(plan.randomize(file.portions(), KEY)))
+
+
 # -- comparison ------------------------------------------------------------------------------------
 
 

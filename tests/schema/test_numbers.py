@@ -119,3 +119,6 @@ def test_a_schema_for_masking_has_numbers_without_steps_and_leaves_others_out() 
     with pytest.raises(DataError, match="'quality' is categorical; numeric columns are masked"):
         whole.for_masking(["quality"])
     assert isinstance(schema["pH"], Column)
+    own = schema_of(stepped | {"missing": {"policy": "category"}})
+    with pytest.raises(DataError, match="missing values of 'age' are a category"):
+        own.for_masking(["age"])

@@ -4,13 +4,11 @@ from pathlib import Path
 from typing import Any
 
 from deniable.analysis.collected import Collected
-from deniable.analysis.masked import Masked
 from deniable.errors import DataError, DeniableError, shown
 from deniable.plans import Plan, read_plan
 from deniable.release import (
     AnyPlan,
     CollectionPlan,
-    MaskingPlan,
     refuse_other_files,
 )
 from deniable.responses import Responses, protected_file
@@ -25,7 +23,7 @@ def opened(public: Any, plan: AnyPlan | None) -> tuple[AnyPlan, Responses]:
     ----------
     public : path or table
         A folder, or with a plan reports in memory.
-    plan : Plan, CollectionPlan or MaskingPlan, optional
+    plan : Plan or CollectionPlan, optional
         By which reports in memory were randomized.
 
     Raises
@@ -39,8 +37,6 @@ def opened(public: Any, plan: AnyPlan | None) -> tuple[AnyPlan, Responses]:
         folder = Path(public)
         found = _plan_in(folder)
         return found, found.responses(protected_file(folder, found.protected_name))
-    if isinstance(plan, MaskingPlan):
-        return plan, Masked(public, plan)
     if isinstance(plan, CollectionPlan):
         return plan, Collected(public, plan)
     if isinstance(plan, Plan):

@@ -19,7 +19,6 @@ from deniable.analysis.answers import (
 from deniable.analysis.collected import Collected
 from deniable.analysis.estimator import Estimator, shrunk
 from deniable.analysis.independence import tested
-from deniable.analysis.masked import Masked
 from deniable.analysis.microdata import Basis, adjusted, synthetic_records
 from deniable.analysis.numbers import SHARES, summarized
 from deniable.analysis.queries import Query, answered, parsed_query
@@ -27,9 +26,8 @@ from deniable.analysis.reading import opened
 from deniable.channels import Inverse
 from deniable.errors import DeniableError
 from deniable.estimation import CONFIDENCE
-from deniable.plans import Plan
 from deniable.records import Domain
-from deniable.release import AnyPlan, CollectionPlan, MaskingPlan
+from deniable.release import AnyPlan
 from deniable.responses import ProtectedRecords, Table
 
 Targets = Literal["population", "file", "both"]
@@ -53,12 +51,12 @@ class Released:
     public : path or table
         The folder, with ``plan.json``, the protected file and ``SHA256SUMS``; or, with a plan,
         reports in memory, as `deniable.randomize` makes them.
-    plan : Plan, CollectionPlan or MaskingPlan, optional
+    plan : Plan or CollectionPlan, optional
         By which reports in memory were randomized.
 
     Attributes
     ----------
-    plan : Plan, CollectionPlan or MaskingPlan
+    plan : Plan or CollectionPlan
     domain : Domain
         The columns of which there are estimates.
 
@@ -71,8 +69,7 @@ class Released:
 
     def __init__(self, public: Any, plan: AnyPlan | None = None) -> None:
         self.plan, self._protected = opened(public, plan)
-        columns = () if isinstance(self.plan, MaskingPlan) else self.plan.schema.randomized
-        self._columns = {column.name: column for column in columns}
+        self._columns = {column.name: column for column in self.plan.schema.randomized}
 
     @property
     def domain(self) -> Domain:
@@ -171,10 +168,10 @@ class Released:
         DeniableError
             If a column is not numeric, or a quantile's share is not in (0, 1).
         """
-        if isinstance(self._protected, Masked):
-            masked = None if names is None else self._named(names)
-            (asked,) = self._asked(target or "file", confidence, inverse)
-            return self._protected.numbers(masked, quantiles, weight, asked)
+        named = None if names is None else self._named(names)
+        masked = self._protected.numbers(named, quantiles, weight, target, confidence)
+        if masked is not None:
+            return masked
         numeric = [name for name, column in self._columns.items() if column.kind == "numeric"]
         wanted = numeric if names is None else self._named(names)
         for name in wanted:
@@ -372,10 +369,8 @@ class Released:
             return self.domain.names
         return (names,) if isinstance(names, str) else tuple(names)
 
-    def _with_categories(self) -> Plan | CollectionPlan:
-        if isinstance(self._protected, Masked):
-            self._protected.table(())
-        assert not isinstance(self.plan, MaskingPlan)
+    def _with_categories(self) -> AnyPlan:
+        self._protected.refuse_no_categories()
         return self.plan
 
     def _records_in_memory(self, what: str) -> ProtectedRecords:

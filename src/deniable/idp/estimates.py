@@ -330,7 +330,7 @@ class NoisyHistogram:
         return row
 
     def quantile(self, level: float, distribution: Floats) -> Row:
-        """Return the quantile of a `level` in a distribution over bins, with simultaneous edges."""
+        """Return the quantile of a `level` in a `distribution` over bins, with edges around it."""
         z = float(-scipy.special.ndtri((1 - CONFIDENCE) / (2 * max(self.bins - 1, 1))))
         steps = np.arange(1, self.bins)
         below = np.cumsum(self.shares)[:-1]

@@ -197,6 +197,11 @@ def refuse_bad_parameters(
 ) -> None:
     """Raise `DeniableError` for parameters that no `NumericMechanism` has.
 
+    Parameters
+    ----------
+    method, epsilon, k, bins, domain_factor
+        See `NumericMechanism`.
+
     Examples
     --------
     >>> refuse_bad_parameters("dp_um", 1.0, 5, 20, None)

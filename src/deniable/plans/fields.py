@@ -26,7 +26,7 @@ def exact_text(number: float) -> str:
 
 
 def number_from_text(text: Any) -> float:
-    """Return the number that a document contains as an exact fraction.
+    """Return the number of a `text` that a document contains as an exact fraction.
 
     Raises
     ------

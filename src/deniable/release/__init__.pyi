@@ -7,7 +7,6 @@ from .entries import (
 from .in_memory import (
     AnyPlan as AnyPlan,
     CollectionPlan as CollectionPlan,
-    MaskingPlan as MaskingPlan,
     randomize as randomize,
 )
 from .key_places import KeyPlace as KeyPlace

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from deniable.errors import DeniableError
 from deniable.estimation import WeightedCounts
 from deniable.records import Domain
 from deniable.responses.tables import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,23 @@ class Responses(ABC):
         """Return the table of each group of columns that were randomized together."""
         raise DeniableError("the plan has no columns that are randomized record by record")
 
-    def numbers(self, *args: Any, **kwargs: Any) -> Any:
-        """Return statistics of masked numbers by `args` and `kwargs` of `Released.numbers`."""
-        raise DeniableError("the plan masks no numbers; request tables of its columns")
+    def refuse_no_categories(self) -> None:
+        """Raise `DeniableError` if the records have masked numbers, and no categories."""
+        return
+
+    def numbers(
+        self,
+        names: Sequence[str] | None,
+        quantiles: Sequence[float],
+        weight: str | None,
+        target: str | None,
+        confidence: float,
+    ) -> "pd.DataFrame | None":
+        """Return statistics of masked numbers, or None if numbers are estimated from tables.
+
+        Parameters
+        ----------
+        names, quantiles, weight, target, confidence
+            As in `deniable.Released.numbers`.
+        """
+        return None

@@ -10,7 +10,6 @@ import pandas as pd
 import pyarrow as pa
 
 from deniable.arrays import Counts, Floats
-from deniable.channels import Target
 from deniable.errors import DataError, DeniableError
 from deniable.estimation import CONFIDENCE
 from deniable.idp import HISTOGRAMS, QUANTILES, SHARE, NumericMechanism, estimate_numbers
@@ -210,7 +209,7 @@ class MaskedResponses(Responses):
         names: Sequence[str] | None = None,
         quantiles: Sequence[float] = QUANTILES,
         weight: str | None = None,
-        target: Target = "file",
+        target: str | None = None,
         confidence: float = CONFIDENCE,
     ) -> pd.DataFrame:
         """Return mean, standard deviation and quantiles of columns.
@@ -222,7 +221,7 @@ class MaskedResponses(Responses):
         quantiles : sequence of float, in (0, 1)
         weight : None
             Masked numbers have no weights.
-        target : "file"
+        target : "file", optional
             Intervals are for the records of the file.
         confidence : float
             Of the intervals, which have 95 %.
@@ -244,6 +243,7 @@ class MaskedResponses(Responses):
             raise DeniableError(
                 f"masked numbers have no column of weights {weight!r}; leave it out"
             )
+        target = target or "file"
         if (target, confidence) != ("file", CONFIDENCE):
             raise DeniableError(
                 f"masked numbers have intervals for the records of the file, at {CONFIDENCE:g}: "
@@ -264,21 +264,22 @@ class MaskedResponses(Responses):
             "note": "note",
         }
         answer = found[list(kept)].rename(columns=kept).reset_index(drop=True)
-        about = {"confidence": confidence, "target": target, "records": self.records}
+        about: dict[str, Any] = {"confidence": confidence, "target": target}
+        about["records"] = self.records
         for place, (name, value) in enumerate(about.items(), start=6):
             answer.insert(place, name, value)
         return answer
 
     def table(self, names: Sequence[str]) -> Table:
-        self._refuse_tables()
+        self.refuse_no_categories()
 
     def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
-        self._refuse_tables()
+        self.refuse_no_categories()
 
     def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[Portion]:
-        self._refuse_tables()
+        self.refuse_no_categories()
 
-    def _refuse_tables(self) -> NoReturn:
+    def refuse_no_categories(self) -> NoReturn:
         raise DeniableError(NO_CATEGORIES)
 
 
@@ -287,7 +288,7 @@ def _decoded(values: pa.Array) -> pa.Array:
 
 
 def with_counts(table: pa.Table, counts: Counts | None) -> pa.Table:
-    """Return a `table` that keeps noisy counts in its ``attrs`` when it becomes a DataFrame."""
+    """Return a `table` that keeps noisy `counts` in its ``attrs`` when it becomes a DataFrame."""
     if counts is None:
         return table
     frame = table.slice(0, 0).to_pandas()
@@ -297,7 +298,7 @@ def with_counts(table: pa.Table, counts: Counts | None) -> pa.Table:
 
 
 def counts_in(table: Any) -> Any:
-    """Return the noisy counts that an Arrow table or a DataFrame keeps, or None."""
+    """Return the noisy counts that a `table`, of Arrow or a DataFrame, keeps, or None."""
     attributes = getattr(table, "attrs", None)
     if attributes is None:
         schema = getattr(table, "schema", None)

@@ -19,19 +19,7 @@ COMMA = r"^\s*[+-]?[0-9]+,[0-9]+\s*$"
 
 
 class _Reader:
-    """Reads the values of a randomized column.
-
-    Parameters
-    ----------
-    column : Column
-    kind : DataType
-        Type of the values in the file.
-
-    Raises
-    ------
-    DataError
-        If the schema declares another type.
-    """
+    """Reads the values of a randomized column; see `Coder`."""
 
     def __init__(self, column: Column, kind: pa.DataType) -> None:
         self.column = column
@@ -101,7 +89,16 @@ class _Reader:
 class Coder(_Reader):
     """Turns the values of a randomized column into codes of its attribute.
 
-    Parameters and errors are those of `_Reader`.
+    Parameters
+    ----------
+    column : Column
+    kind : DataType
+        Type of the values in the file.
+
+    Raises
+    ------
+    DataError
+        If the schema declares another type.
     """
 
     def __init__(self, column: Column, kind: pa.DataType) -> None:
@@ -197,7 +194,16 @@ class Coder(_Reader):
 class NumberReader(_Reader):
     """Reads the numbers of a numeric column without a grid, also outside its bounds.
 
-    Parameters and errors are those of `_Reader`.
+    Parameters
+    ----------
+    column : Column
+    kind : DataType
+        Type of the values in the file.
+
+    Raises
+    ------
+    DataError
+        If the schema declares another type.
     """
 
     def numbers(

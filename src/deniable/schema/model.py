@@ -285,11 +285,20 @@ class Schema(Strict):
         Raises
         ------
         DataError
-            If there is no such column, or one of `numbers` is not numeric.
+            If there is no such column, or one of `numbers` is not numeric or has a category for
+            missing values.
         """
-        for name in (*numbers, *kept):
-            if self[name].kind != "numeric" and name in numbers:
-                raise DataError(f"column {name!r} is {self[name].kind}; numeric columns are masked")
+        for column in [self[name] for name in (*numbers, *kept)]:
+            name = column.name
+            if name not in numbers:
+                continue
+            if column.kind != "numeric":
+                raise DataError(f"column {name!r} is {column.kind}; numeric columns are masked")
+            if column.missing.policy == "category":
+                raise DataError(
+                    f"missing values of {name!r} are a category, which a masked number cannot be; "
+                    "declare the policy drop or refuse"
+                )
         columns = []
         for each in self.columns:
             change: dict[str, Any] = {}

@@ -102,7 +102,7 @@ class _Recorder:
 def recorded_epsilons(mechanism: NumericMechanism) -> list[Fraction]:
     """Return the exact epsilon of each attribute by two files that are as different as possible.
 
-    The mechanism runs on two files of two records. One record changes from the lower to the upper
+    The `mechanism` runs on two files of two records. One record changes from the lower to the upper
     end of all domains, and the other one stays. The changes of the values before noise, divided by
     the noise scales, add up to the epsilon. This holds for ``dp`` and histograms, because their
     scales do not depend on the records.
@@ -129,7 +129,7 @@ def recorded_epsilons(mechanism: NumericMechanism) -> list[Fraction]:
 
 
 def proved_epsilon(mechanism: NumericMechanism) -> float:
-    """Return the proved epsilon of the released records, rounded up; infinite if none is proved."""
+    """Return the proved epsilon of records under a `mechanism`, rounded up, or infinity."""
     if mechanism.k is not None or not mechanism.public_domains:
         return math.inf
     return rounded_up(sum(mechanism.exact_epsilons, Fraction(0)))
@@ -138,7 +138,8 @@ def proved_epsilon(mechanism: NumericMechanism) -> float:
 def verdicts(mechanism: NumericMechanism) -> list[Verdict]:
     """Return the claims that hold and the claims that fail for all files in the domains.
 
-    Claims about clusters are for files of two clusters or more.
+    These are claims about a `mechanism`. The ones about clusters are for files of two clusters or
+    more.
     """
     epsilon, method = mechanism.epsilon, mechanism.method
     share = epsilon / len(mechanism.domains.names)
@@ -164,7 +165,7 @@ def verdicts(mechanism: NumericMechanism) -> list[Verdict]:
 
 
 def definition(mechanism: NumericMechanism) -> str:
-    """Return the privacy definition of the claimed epsilon."""
+    """Return the privacy definition that a `mechanism` claims."""
     if mechanism.k is None:
         return "differential privacy"
     if mechanism.method == "dp_um":

@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import asdict
 from fractions import Fraction
+from typing import Any
 
 import pandas as pd
 
@@ -17,6 +19,7 @@ from deniable.idp.audit import (
     verdicts,
 )
 from deniable.plans.auditing import AUDIT_COLUMNS, audit_row
+from deniable.plans.fields import epsilon_to_json, exact_text
 from deniable.plans.interface import Guarantee
 
 UNIT = "the masked numbers of one record"
@@ -29,7 +32,10 @@ RECORDED = "two files that differ in one record, from the lower to the upper end
 
 
 def guarantees(mechanism: NumericMechanism, class_column: str | None) -> tuple[Guarantee, ...]:
-    """Return the guarantees of a `mechanism`; the first one is for the masked numbers."""
+    """Return the guarantees of a `mechanism`; the first one is for the masked numbers.
+
+    The `class_column` is public, if there is one.
+    """
     known = [f"the {class_column} of each record is public"] if class_column else []
     known.append(PUBLIC_NUMBER)
     proved = proved_epsilon(mechanism)
@@ -46,6 +52,34 @@ def guarantees(mechanism: NumericMechanism, class_column: str | None) -> tuple[G
         epsilon = each.proved_epsilon or 0.0
         found.append(Guarantee(epsilon, UNITS[each.what], tuple(conditions)))
     return tuple(found)
+
+
+def domains_to_json(mechanism: NumericMechanism) -> list[dict[str, Any]]:
+    """Return domain, epsilon and noise scale of each column of a `mechanism`, as fractions."""
+    domains = mechanism.domains
+    ends = zip(domains.names, domains.lower.tolist(), domains.upper.tolist(), strict=True)
+    budgets, scales = mechanism.shares.tolist(), mechanism.scales.tolist()
+    known = mechanism.method not in ("idp_ls", "idp_cbls")  # their scales depend on the records
+    return [
+        {
+            "column": name,
+            "lower": exact_text(low),
+            "upper": exact_text(high),
+            "epsilon": exact_text(budget),
+            "noise_scale": exact_text(scale) if known else None,
+        }
+        for (name, low, high), budget, scale in zip(ends, budgets, scales, strict=True)
+    ]
+
+
+def claims_to_json(mechanism: NumericMechanism) -> list[dict[str, Any]]:
+    """Return all claims about a `mechanism`, the ones that fail too, as JSON values."""
+    found = []
+    for each in verdicts(mechanism):
+        proved = each.proved_epsilon
+        stated = None if proved is None else epsilon_to_json(proved)
+        found.append(asdict(each) | {"proved_epsilon": stated})
+    return found
 
 
 def audit_claims(mechanism: NumericMechanism) -> pd.DataFrame:

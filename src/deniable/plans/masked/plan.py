@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, get_args
 
@@ -29,20 +29,25 @@ from deniable.idp.audit import (
     definition,
     measure_utility,
     proved_epsilon,
-    verdicts,
 )
 from deniable.plans.fields import (
-    epsilon_to_json,
     exact_text,
     fields_from_json,
     number_from_text,
 )
 from deniable.plans.interface import Guarantee, Order, Origin, Part, Plan, Watch
-from deniable.plans.masked.claims import UNIT, audit_claims, guarantees
+from deniable.plans.masked.claims import (
+    UNIT,
+    audit_claims,
+    claims_to_json,
+    domains_to_json,
+    guarantees,
+)
 from deniable.plans.masked.records import (
     answering_records,
     numeric_records,
     refuse_other_columns,
+    warn_outside,
 )
 from deniable.plans.risks import (
     RISKS,
@@ -258,14 +263,17 @@ class MaskedPlan(Plan):
     def randomize(
         self, batches: Iterable[Portion], source: Chance, watch: Watch | None = None
     ) -> Iterator[pa.Table]:
-        """Yield one table of the protected columns; see `Plan.randomize`.
+        """Yield one table of the protected columns.
 
-        Masked numbers are doubles also if the original ones have another type. A CSV file contains
-        the shortest texts of these doubles. The table has the noisy counts of histograms in its
-        metadata, and a DataFrame made from it has them in its ``attrs``.
+        `batches`, `source` and `watch` are those of `Plan.randomize`; nothing is watched, because
+        no categories are randomized. Masked numbers are doubles also if the original ones have
+        another type. A CSV file contains the shortest texts of these doubles. The table has the
+        noisy counts of histograms in its metadata, and a DataFrame made from it has them in its
+        ``attrs``.
         """
         held = list(batches)
         data, draws = self.original_records(held), KeyedDraws.of(source)
+        warn_outside(self.mechanism.domains, data)
         generator = generator_for(0, {"synthesis": draws.subkey("synthesis", ()).hex()})
         values, counts = protect_numbers(self.mechanism, data, KeyedNoise(draws), generator)
         columns: dict[str, pa.Array] = {}
@@ -352,10 +360,6 @@ class MaskedPlan(Plan):
 
     def to_json(self) -> dict[str, Any]:
         mechanism, factor = self.mechanism, self.domain_factor
-        domains = mechanism.domains
-        ends = zip(domains.names, domains.lower.tolist(), domains.upper.tolist(), strict=True)
-        budgets, scales = mechanism.shares.tolist(), mechanism.scales.tolist()
-        known = self.method not in ("idp_ls", "idp_cbls")  # their scales depend on the records
         return {
             "method": self.method,
             "definition": self.definition,
@@ -363,20 +367,8 @@ class MaskedPlan(Plan):
             "bins": self.bins if mechanism.by_histograms else None,
             "domain_factor": None if factor is None else exact_text(factor),
             "class_column": self.class_column,
-            "columns": [
-                {
-                    "column": name,
-                    "lower": exact_text(low),
-                    "upper": exact_text(high),
-                    "epsilon": exact_text(budget),
-                    "noise_scale": exact_text(scale) if known else None,
-                }
-                for (name, low, high), budget, scale in zip(ends, budgets, scales, strict=True)
-            ],
-            "claims": [
-                asdict(each) | {"proved_epsilon": _in_json(each.proved_epsilon)}
-                for each in verdicts(mechanism)
-            ],
+            "columns": domains_to_json(mechanism),
+            "claims": claims_to_json(mechanism),
         }
 
     @classmethod
@@ -393,7 +385,3 @@ class MaskedPlan(Plan):
             class_column=own["class_column"],
             **fields,
         )
-
-
-def _in_json(epsilon: float | None) -> float | str | None:
-    return None if epsilon is None else epsilon_to_json(epsilon)

@@ -1,17 +1,20 @@
 """The numeric records that a masked plan reads, and the columns that it may have."""
 
+import warnings
 from collections.abc import Iterable
 
 import numpy as np
 
 from deniable.arrays import Positions
 from deniable.errors import DeniableError
+from deniable.idp import Domains
 from deniable.plans.interface import Part
 from deniable.records import NumericMicrodata
 from deniable.schema import Portion, Schema
 
 
 def refuse_other_columns(schema: Schema, class_column: str | None) -> None:
+    """Raise `DeniableError` if a `schema` has columns other than numbers and `class_column`."""
     if class_column is not None and schema[class_column].kind != "categorical":
         raise DeniableError(
             f"the class column {class_column!r} is {schema[class_column].kind}; name a categorical "
@@ -28,13 +31,23 @@ def refuse_other_columns(schema: Schema, class_column: str | None) -> None:
 
 
 def answering_records(records: int, part: Part | None) -> Positions:
+    """Return the positions, of so many `records`, of the `part` that answers."""
     return np.arange(records) if part is None else part.positions(records)
 
 
 def numeric_records(
     schema: Schema, batches: Iterable[Portion], part: Part | None, class_column: str | None = None
 ) -> NumericMicrodata:
-    """Return the numbers of the records that answer, and their classes."""
+    """Return the numbers and the classes of the records that answer.
+
+    Parameters
+    ----------
+    schema : Schema
+    batches : iterable of Portion
+    part : Part or None
+        The part that answers.
+    class_column : str, optional
+    """
     held = list(batches)
     answering = answering_records(sum(map(len, held)), part)
     names = tuple(each.name for each in schema.columns if each.continuous)
@@ -45,3 +58,15 @@ def numeric_records(
     labels = np.concatenate([each.codes[class_column] for each in held])[answering]
     classes = schema[class_column].attribute().categories
     return NumericMicrodata(names, values, class_column, classes, labels)
+
+
+def warn_outside(domains: Domains, data: NumericMicrodata) -> None:
+    """Warn the data owner of the number of values in `data` that lie outside their `domains`."""
+    outside = np.sum((data.values < domains.lower) | (data.values > domains.upper), axis=0)
+    for name, number in zip(data.names, outside.tolist(), strict=True):
+        if number:
+            warnings.warn(
+                f"{number:,} values of {name!r} lie outside the bounds and are replaced by the "
+                "nearer bound; this number is confidential",
+                stacklevel=2,
+            )

@@ -9,11 +9,10 @@ import pyarrow as pa
 from deniable.errors import DeniableError, shown
 from deniable.plans import Plan
 from deniable.release.in_memory.collection import CollectionPlan
-from deniable.release.in_memory.masking import MaskingPlan
 from deniable.sampling import KEY_BYTES, Chance, KeyedDraws, SystemSource, refuse_no_source
 from deniable.schema import RecordsFile
 
-AnyPlan: TypeAlias = Plan | CollectionPlan | MaskingPlan
+AnyPlan: TypeAlias = Plan | CollectionPlan
 """What all mechanisms have in common: the exact ``epsilon``, the ``unit`` that this is
 of, and what is ``not_covered``; `randomize` takes it, and `deniable.Released` with the reports."""
 
@@ -27,8 +26,8 @@ def randomize(records: Any, plan: AnyPlan, chance: Chance | None = None) -> pd.D
     Parameters
     ----------
     records : path or table
-        What the plan's schema describes; of masking a DataFrame, of which its columns are taken.
-    plan : Plan, CollectionPlan or MaskingPlan
+        The file that the plan's schema describes, or the same as a table.
+    plan : Plan or CollectionPlan
         By `make_plan`, of any protocol by `plan_from_protocol`, or made by its class.
     chance : Generator, SystemSource or KeyedDraws, optional
         By default that of the operating system, which nobody can draw again.
@@ -36,9 +35,8 @@ def randomize(records: Any, plan: AnyPlan, chance: Chance | None = None) -> pd.D
     Returns
     -------
     DataFrame
-        The columns of a protected file, in their order; of masking those that are masked; of a
-        collection the counts of its answers. `deniable.Released`, given the plan too, estimates
-        from it.
+        The columns of a protected file, in their order; of a collection the counts of its answers.
+        `deniable.Released`, given the plan too, estimates from it.
 
     Raises
     ------
@@ -50,8 +48,6 @@ def randomize(records: Any, plan: AnyPlan, chance: Chance | None = None) -> pd.D
     source = SystemSource() if chance is None else chance
     if not isinstance(source, KeyedDraws):
         refuse_no_source(source)
-    if isinstance(plan, MaskingPlan):
-        return plan.randomize(records, _keyed(source))
     if isinstance(plan, CollectionPlan):
         return plan.randomize(RecordsFile.open(records, plan.schema, passed=()), _keyed(source))
     if not isinstance(plan, Plan):

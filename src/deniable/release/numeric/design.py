@@ -101,7 +101,10 @@ def protect(
     noise: Noise,
     generator: np.random.Generator,
 ) -> NumericMicrodata:
-    """Protect the numbers of the true `data` and mark the result; see `protect_numbers`."""
+    """Protect the numbers of the true `data` and mark the result; see `protect_numbers`.
+
+    By a `release` in the `stated` domains, with `noise`; the `generator` draws synthetic records.
+    """
     own = chosen(release, data)
     marks = marks_for(release, data, SAMPLER_MARK)
     values, counts = protect_numbers(mechanism_of(release, stated), own, noise, generator)
