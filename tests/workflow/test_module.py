@@ -11,6 +11,7 @@ import yaml
 from snakemake.utils import update_config
 from tests.workflow.conftest import TINY, Project
 
+import check_results
 from deniable.files import read_json
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -81,8 +82,8 @@ def test_another_workflow_plans_its_jobs_by_its_own_config(outer: Project) -> No
         "deniable_download": 1,
         "deniable_prepare": 1,
         "deniable_rehearse": 1,
-        "deniable_price_answers": 1,
-        "deniable_spread_distances": 1,
+        "deniable_rrba_epsilon": 1,
+        "deniable_rrba_fig7": 1,
         "listed": 1,
         "total": 13,
     }
@@ -90,6 +91,57 @@ def test_another_workflow_plans_its_jobs_by_its_own_config(outer: Project) -> No
     everything = jobs(said_by(outer, "-n", "deniable_all"))
     assert everything["deniable_rehearse"] == sum(each["rehearsal"] for each in TINY["releases"])
     assert everything["deniable_report"] == 1
+
+
+ONE_RELEASE = """\
+deniable:
+  releases:
+    - name: survey
+      mechanism: plan
+      rehearsal: true
+      file: {path: survey.csv, schema: survey.yaml}
+      epsilon: 2.0
+"""
+SCHEMA = """\
+format: deniable-schema
+version: 1
+population: people
+file: {kind: csv, delimiter: ",", encoding: utf-8}
+columns:
+  - {name: sex, kind: categorical, categories: [f, m]}
+  - {name: owner, kind: categorical, categories: [n, y]}
+"""
+
+
+def test_one_release_of_an_own_file_takes_a_config_of_a_few_lines(
+    outer: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert len(ONE_RELEASE.splitlines()) <= 10
+    text = OUTER[: OUTER.index("use rule")].format(snakefile=ROOT / "workflow" / "Snakefile")
+    (outer.folder / "Snakefile").write_text(f"{text}use rule * from deniable\n", "utf-8")
+    (outer.folder / "outer.yaml").write_text(ONE_RELEASE, "utf-8")
+    (outer.folder / "survey.yaml").write_text(SCHEMA, "utf-8")
+    records = "".join(("f,n\n", "m,y\n")[n % 2] for n in range(200))
+    (outer.folder / "survey.csv").write_text(f"sex,owner\n{records}", "utf-8")
+    assert jobs(said_by(outer, "-n", "all")) == {"all": 1, "rehearse": 1, "total": 2}
+    said_by(outer, "--cores", "1", "all")
+    assert "Nothing to be done" in said_by(outer, "-n", "all")
+    # The check needs neither tables nor a report, and no record of Snakemake's.
+    monkeypatch.chdir(outer.folder)
+    shutil.rmtree(outer.folder / ".snakemake")
+    monkeypatch.setattr(
+        "sys.argv", ["check", "--configfile", "outer.yaml", "--section", "deniable"]
+    )
+    assert check_results.main() == 0
+    assert "results: 2 files and folders are there" in capsys.readouterr().out
+    outer.edit("outer.yaml", "epsilon: 2.0", "epsilon: 3.0")
+    assert check_results.main() == 1
+    lines = capsys.readouterr().err.splitlines()
+    public = (
+        "results/releases/survey/public: release.epsilon: made with 2.0, now 3.0; run make again"
+    )
+    assert public in lines
+    assert len(lines) == 2
 
 
 @pytest.mark.slow
