@@ -1,5 +1,5 @@
 """Settings of plans: the mapping ``plan`` of a release in a config, one model for each kind."""
 
-from deniable.stubs import handed_on
+import lazy_loader
 
-__getattr__, __dir__, __all__ = handed_on(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
