@@ -1,6 +1,5 @@
 """Plans from schemas: channels, shares of epsilon, what must be accepted."""
 
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from deniable.errors import DeniableError
 from deniable.plans import Split, make_plan, plan_from_json, plan_to_json, read_plan, write_plan
 from deniable.plans.blocks import Block
 from deniable.plans.choosing import choose
-from deniable.plans.sharing import shares_of
 from deniable.records import Attribute, Domain
 from deniable.schema import RecordsFile, Schema, schema_from
 
@@ -177,33 +175,6 @@ def test_a_plan_is_the_same_again_from_its_file(tmp_path: Path) -> None:
     write_plan(tmp_path / "plan.json", plan)
     assert plan.chosen_from == "a public prior"
     assert plan_to_json(read_plan(tmp_path / "plan.json")) == plan_to_json(plan)
-
-
-def two(sizes: tuple[int, int]) -> list[Block]:
-    parts = (Domain((Attribute(f"a{k}", tuple(map(str, range(k)))),)) for k in sizes)
-    return [Block(part, {}, np.full(part.size, 1 / part.size)) for part in parts]
-
-
-def test_the_optimal_split_is_that_of_a_search() -> None:
-    blocks = two((2, 9))
-
-    def error(first: float) -> float:
-        pairs = zip(blocks, (first, 2.0 - first), strict=True)
-        return sum(each.error(choose(each, e, "generalized-rr").channel) for each, e in pairs)
-
-    shares = shares_of(blocks, ["generalized-rr"] * 2, 2.0, "optimal")
-    searched = min(np.linspace(0.05, 1.95, 191).tolist(), key=error)
-    assert shares[0] == pytest.approx(searched, abs=0.03)
-    assert error(shares[0]) <= min(error(searched) * 1.005, error(1.0))
-    assert sum(map(Fraction, shares)) <= 2
-
-
-def test_columns_in_no_table_keep_an_even_share() -> None:
-    blocks = [*two((2, 9)), *two((4, 5))]
-    shares = shares_of(blocks, ["generalized-rr"] * 4, 2.0, "optimal", [("a2",), ("a9",)])
-    assert shares[2:] == (0.5, 0.5)
-    assert shares[0] < 0.5 < shares[1]
-    assert 1 - 1e-12 < Fraction(shares[0]) + Fraction(shares[1]) <= 1
 
 
 def test_a_design_for_a_prior_is_no_worse() -> None:

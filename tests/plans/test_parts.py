@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from tests.plans.test_sharing import blocks_of_sizes
+from tests.plans.test_allocation import blocks_of_sizes
 
 import deniable
 from deniable.plans import ColumnsPlan, Part, make_plan

@@ -1,4 +1,5 @@
 from .asked import (
+    LARGEST_EPSILON as LARGEST_EPSILON,
     closest_within as closest_within,
     refuse_bad_budget as refuse_bad_budget,
     refuse_epsilon as refuse_epsilon,
@@ -56,10 +57,12 @@ from .keep_or_replace import KeepOrReplace as KeepOrReplace
 from .makers import (
     MAKERS as MAKERS,
     MAX_DESIGNED_CELLS as MAX_DESIGNED_CELLS,
+    MAX_LINEAR_DESIGN as MAX_LINEAR_DESIGN,
     MAX_MATRIX_ENTRIES as MAX_MATRIX_ENTRIES,
     MAX_NOISE_POINTS as MAX_NOISE_POINTS,
     MAX_POINTS_OR_MISSING as MAX_POINTS_OR_MISSING,
     MAX_RESPONSES as MAX_RESPONSES,
+    MAX_SEARCHED_DESIGN as MAX_SEARCHED_DESIGN,
     NumericKind as NumericKind,
 )
 from .maps import (

@@ -10,8 +10,8 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from deniable.arrays import Floats, Sparse
+from deniable.channels import LARGEST_EPSILON
 from deniable.design.programs import (
-    LARGEST_EPSILON,
     Constraints,
     Group,
     Kind,

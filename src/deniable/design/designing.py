@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats
-from deniable.channels import DenseChannel, Target
+from deniable.channels import MAX_LINEAR_DESIGN, MAX_SEARCHED_DESIGN, DenseChannel, Target
 from deniable.design.conflicts import InfeasibleError, refuse_conflicts, refuse_unestimable
 from deniable.design.exactness import Exact, exact_matrix, exact_reports
 from deniable.design.programs import (
@@ -33,8 +33,6 @@ from deniable.design.search import Found, least_concave, least_variance
 from deniable.design.starts import feasible_forms
 from deniable.errors import ConfigError, DeniableError, refuse_unknown
 
-LARGEST_LINEAR = 40
-LARGEST_SEARCHED = 24
 GLOBAL = 1e-6  # a loss this near its lower bound, relative, counts as the least
 LEAST_EPSILON = 1e-4  # below, what an estimate needs is lost in the rounding of probabilities
 SAME = 1e-9  # what making a matrix exact may change its loss by, relative
@@ -330,9 +328,9 @@ def _refuse_reports(
 
 
 def _refuse_sizes(size: int, loss: LossName) -> None:
-    largest = LARGEST_LINEAR if loss in ("changed", "distance") else LARGEST_SEARCHED
+    largest = MAX_LINEAR_DESIGN if loss in ("changed", "distance") else MAX_SEARCHED_DESIGN
     if size > largest:
-        other = f" ({LARGEST_LINEAR} for 'changed')" if largest < LARGEST_LINEAR else ""
+        other = f" ({MAX_LINEAR_DESIGN} for 'changed')" if largest < MAX_LINEAR_DESIGN else ""
         raise DeniableError(
             f"{size} categories are too many for a design of least {loss!r}: the limit is "
             f"{largest}{other}"

@@ -1,3 +1,4 @@
+from .allocation import Split as Split
 from .auditing import (
     AUDIT_COLUMNS as AUDIT_COLUMNS,
     audit_row as audit_row,
@@ -59,5 +60,4 @@ from .settings import (
     plan_from_settings as plan_from_settings,
     settings_from as settings_from,
 )
-from .sharing import Split as Split
 from .strata import StrataPlan as StrataPlan

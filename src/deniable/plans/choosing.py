@@ -8,6 +8,7 @@ from typing import Final, Literal, get_args
 import numpy as np
 
 from deniable.channels import (
+    LARGEST_EPSILON,
     MAKERS,
     MAX_DESIGNED_CELLS,
     MAX_MATRIX_ENTRIES,
@@ -58,7 +59,8 @@ def choose(
     Parameters
     ----------
     block : Block
-    epsilon : float, in (0, 30]; any for a block of one cell
+    epsilon : float, above 0; any for a block of one cell
+        Channels have an epsilon of at most 30.
     kind : str
         A kind of `MECHANISMS`, or "best": of those that are possible the one of the least
         `Block.error`; of a number by itself the square wave or generalized RR, whose reports are
@@ -78,6 +80,7 @@ def choose(
     refuse_unknown("mechanism", kind, (BEST, *MECHANISMS))
     if block.part.size == 1:
         return Choice("generalized-rr", KeepOrReplace(1.0, np.zeros(1)), NOTHING_TO_HIDE)
+    epsilon = min(epsilon, LARGEST_EPSILON)
     try:
         if kind == BEST:
             return _best(block, epsilon, designs)

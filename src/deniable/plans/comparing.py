@@ -10,6 +10,7 @@ import pandas as pd
 
 from deniable.arrays import Floats
 from deniable.errors import DeniableError, MissingExtraError
+from deniable.plans.allocation import Split, allocate_to_blocks
 from deniable.plans.blocks import LARGEST_CLUSTER, AskedTable, Block, Part
 from deniable.plans.choosing import BEST, INVARIANT, MECHANISMS, Choice, Mechanism, choose
 from deniable.plans.making import (
@@ -19,7 +20,6 @@ from deniable.plans.making import (
     refuse_unknown_columns,
     with_distributions,
 )
-from deniable.plans.sharing import LARGEST_SHARE, Split, shares_of
 from deniable.privacy import largest_posterior
 from deniable.schema import RecordsFile, Schema
 
@@ -178,10 +178,9 @@ def _row(
 ) -> dict[str, Any] | None:
     """Return what a way costs and gives; None if no block can have its mechanism."""
     kinds = [way.mechanism] * len(way.blocks)
-    shares = shares_of(way.blocks, kinds, epsilon, way.split, tables)
+    shares = allocate_to_blocks(way.blocks, kinds, epsilon, way.split, tables)
     choices = [
-        choose(block, min(share, LARGEST_SHARE), way.mechanism)
-        for block, share in zip(way.blocks, shares, strict=True)
+        choose(block, share, way.mechanism) for block, share in zip(way.blocks, shares, strict=True)
     ]
     if way.mechanism != BEST and not any(each.kind == way.mechanism for each in choices):
         return None

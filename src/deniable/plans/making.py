@@ -9,12 +9,12 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.channels import refuse_bad_budget
 from deniable.errors import DeniableError, refuse_unknown, shown
+from deniable.plans.allocation import Split, allocate_to_blocks
 from deniable.plans.blocks import Block, blocks_of
 from deniable.plans.choosing import BEST, INVARIANT, MECHANISMS, Choice, Mechanism, choose
 from deniable.plans.columns import ColumnsPlan
 from deniable.plans.curator import clusters_from
 from deniable.plans.interface import Order, Origin
-from deniable.plans.sharing import LARGEST_SHARE, Split, shares_of
 from deniable.randomized_response import Protocol
 from deniable.responses import holds_wider_points
 from deniable.schema import RecordsFile, Schema, schema_from
@@ -99,9 +99,9 @@ def make_plan(
     if INVARIANT in kinds:
         _refuse_invariant(schema, data)
     named = [any(name in (mechanisms or {}) for name in block.names) for block in blocks]
-    shares = shares_of(blocks, kinds, epsilon, split, [tuple(table) for table in tables])
+    shares = allocate_to_blocks(blocks, kinds, epsilon, split, [tuple(table) for table in tables])
     choices = [
-        choose(block, min(share, LARGEST_SHARE), kind, designs=origin != "no data", must=must)
+        choose(block, share, kind, designs=origin != "no data", must=must)
         for block, share, kind, must in zip(blocks, shares, kinds, named, strict=True)
     ]
     return ColumnsPlan(

@@ -16,6 +16,8 @@ import numpy.typing as npt
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import (
+    MAX_LINEAR_DESIGN,
+    MAX_SEARCHED_DESIGN,
     Channel,
     DenseChannel,
     KeepOrReplace,
@@ -39,8 +41,12 @@ NEEDS: dict[Kind, tuple[str, set[tuple[bool, bool]]]] = {
 """What each kind needs, in words; whether epsilon, and whether retention, may be given."""
 LARGEST_BLOCK = 300
 """Cells of a block of attributes: a matrix of 90,000 probabilities a stratum."""
-LARGEST_DESIGNED: dict[LossName, int] = {"changed": 40, "trace": 24, "worst_cell": 24}
-"""Cells of a block whose matrix is designed, by loss: `deniable.design` has these limits."""
+LARGEST_DESIGNED: dict[LossName, int] = {
+    "changed": MAX_LINEAR_DESIGN,
+    "trace": MAX_SEARCHED_DESIGN,
+    "worst_cell": MAX_SEARCHED_DESIGN,
+}
+"""Cells of a block with an optimized matrix, by loss."""
 
 
 def channel_of_retention(size: int, retention: float | npt.ArrayLike) -> Channel:

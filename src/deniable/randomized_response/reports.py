@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 
-from deniable.channels import Channel, PureProtocol, SubsetSelection
+from deniable.channels import MAX_MATRIX_ENTRIES, Channel, PureProtocol, SubsetSelection
 from deniable.records import Attribute, Domain
 
 BETWEEN = " | "
 LONGEST_LABEL = 60
 OF_ALL = "any"
-LARGEST_NAMED = 1 << 24  # entries of a matrix
 
 
 def reports_categories(channel: Channel) -> bool:
@@ -53,7 +52,7 @@ def report_labels(channel: Channel, categories: Sequence[str]) -> list[str]:
     >>> report_labels(pairs, ["red", "green", "blue"])
     ['red | green', 'red | blue', 'green | blue']
     """
-    if channel.size * channel.reports > LARGEST_NAMED:
+    if channel.size * channel.reports > MAX_MATRIX_ENTRIES:
         return [str(number) for number in range(1, channel.reports + 1)]
     labels = []
     for column in channel.matrix().T:

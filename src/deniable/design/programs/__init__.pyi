@@ -23,7 +23,6 @@ from .losses import (
 )
 from .relaxation import LARGEST_ENUMERATED as LARGEST_ENUMERATED, Program as Program
 from .requirements import (
-    LARGEST_EPSILON as LARGEST_EPSILON,
     Cost as Cost,
     Group as Group,
     Kind as Kind,

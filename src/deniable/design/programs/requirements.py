@@ -15,9 +15,8 @@ import numpy as np
 from scipy import sparse
 
 from deniable.arrays import Flags, Floats, Sparse
+from deniable.channels import LARGEST_EPSILON
 from deniable.errors import DeniableError
-
-LARGEST_EPSILON = 30.0  # exp(30) is 10^13: beyond, nothing would ever be replaced
 
 Floors = float | Sequence[float] | Mapping[int, float]
 """A number for all categories, one for each in order, or numbers for some by position."""

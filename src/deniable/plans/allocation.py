@@ -1,4 +1,4 @@
-"""An epsilon split over blocks: evenly, by their sizes, or by the least error of stated tables."""
+"""Allocate an epsilon to blocks: evenly, by their sizes, or for the least error of tables."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 
 from deniable.arrays import Floats
-from deniable.channels import rounded_down
+from deniable.channels import LARGEST_EPSILON, rounded_down
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.plans.blocks import AskedTable, Block
 from deniable.plans.choosing import Mechanism, choose
@@ -16,14 +16,15 @@ from deniable.privacy import Allocation, allocate, allocate_by_size
 
 Split = Literal[Allocation, "optimal"]
 Table = tuple[str, ...]
-LARGEST_SHARE = 30.0  # of one channel
-SMALLEST_SHARE = 1e-5  # of one channel, on average: below it floats cannot tell reports apart
-LEAST_SHARE = 1e-3  # of the epsilon of a record
-TINY = 1e-300  # so that no error at all has a logarithm
-POINTS = 13  # of a curve of error by epsilon, between which it is interpolated
+MIN_MEAN_EPSILON = 1e-5
+"""Mean epsilon of the channels below which floats cannot distinguish their randomized values."""
+MIN_PROPORTION = 1e-3
+"""Least proportion of the largest allocated epsilon in the search for the optimum."""
+TINY = 1e-300  # keeps the logarithm of an error of 0 finite
+POINTS = 13  # of each curve of error by epsilon, which is interpolated between them
 
 
-def shares_of(
+def allocate_to_blocks(
     blocks: Sequence[Block],
     kinds: Sequence[Mechanism],
     epsilon: float,
@@ -36,16 +37,16 @@ def shares_of(
     ----------
     blocks : sequence of Block
     kinds : sequence of str
-        How each will be asked, as in `choose`; "optimal" alone depends on it.
+        The mechanism of each block, as in `choose`; only "optimal" depends on it.
     epsilon : float, above 0
-        Of a record.
+        Of a whole record.
     how : "even", "size" or "optimal"
         ``even`` and ``size`` are those of `deniable.privacy.allocate_by_size`.
-        ``optimal`` has the least sum over tables of the mean variance of their shares, found
-        numerically between curves of error by epsilon. Blocks that are in no table keep an even
-        share.
+        ``optimal`` minimizes the sum over tables of the mean variance of their estimated
+        proportions, numerically and from interpolated curves of error by epsilon. Blocks that are
+        in no table keep their even part.
     tables : sequence of tuples of attribute names, optional
-        What "optimal" is for; by default all margins.
+        The tables of "optimal"; by default all marginal distributions.
 
     Raises
     ------
@@ -55,7 +56,7 @@ def shares_of(
     refuse_unknown("way to split epsilon", how, get_args(Split))
     sizes = [block.part.size for block in blocks]
     even = allocate_by_size(epsilon, sizes)
-    least = SMALLEST_SHARE * sum(size > 1 for size in sizes)
+    least = MIN_MEAN_EPSILON * sum(size > 1 for size in sizes)
     if epsilon < least:
         raise DeniableError(
             f"epsilon is {epsilon}, of which nothing can be estimated from these columns; ask for "
@@ -97,12 +98,12 @@ def _least(
     }
 
     def error(of: Floats) -> float:
-        at = np.log(np.minimum(epsilon * of, LARGEST_SHARE))
+        at = np.log(np.minimum(epsilon * of, LARGEST_EPSILON))
         moments = {part: float(np.exp(curve(at[part[0]]))) for part, curve in curves.items()}
         return sum(table.excess(moments) for table in asked if table.parts)
 
     def shares(logarithms: Floats) -> Floats:
-        weights = np.exp(np.clip(logarithms - logarithms.max(), np.log(LEAST_SHARE), 0))
+        weights = np.exp(np.clip(logarithms - logarithms.max(), np.log(MIN_PROPORTION), 0))
         return np.asarray(weights / weights.sum())
 
     def loss(logarithms: Floats) -> float:
@@ -117,6 +118,6 @@ def _curve(
     block: Block, kind: Mechanism, part: Table, epsilon: float, blocks: int
 ) -> "scipy.interpolate.PchipInterpolator":
     """Return the logarithm of `Block.second_moments` by that of epsilon."""
-    at = np.geomspace(epsilon * LEAST_SHARE / blocks, min(epsilon, LARGEST_SHARE), POINTS)
+    at = np.geomspace(epsilon * MIN_PROPORTION / blocks, min(epsilon, LARGEST_EPSILON), POINTS)
     moments = [block.second_moments(choose(block, each, kind).channel, part) for each in at]
     return scipy.interpolate.PchipInterpolator(np.log(at), np.log(moments))

@@ -6,9 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from deniable.plans.allocation import allocate_to_blocks
 from deniable.plans.blocks import Block
 from deniable.plans.choosing import Mechanism, choose
-from deniable.plans.sharing import shares_of
 from deniable.privacy import allocate_by_size
 from deniable.records import Attribute, Domain
 
@@ -48,7 +48,7 @@ def test_the_optimal_error_is_near_the_least_of_a_fine_grid(
     def loss(first: float) -> float:
         return by_hand(sizes[0], first) + by_hand(sizes[1], epsilon - first)
 
-    shares = shares_of(blocks_of_sizes(*sizes), [GENERALIZED] * 2, epsilon, "optimal")
+    shares = allocate_to_blocks(blocks_of_sizes(*sizes), [GENERALIZED] * 2, epsilon, "optimal")
     grid = min(loss(epsilon * step / 4000) for step in range(1, 4000))
     assert loss(shares[0]) <= grid * 1.005  # curves of error are interpolated
     for how in ("even", "size"):
@@ -57,7 +57,7 @@ def test_the_optimal_error_is_near_the_least_of_a_fine_grid(
 
 
 def test_the_optimal_allocation_of_a_small_epsilon_is_in_third_roots() -> None:
-    found = shares_of(blocks_of_sizes(2, 9, 28, 9), [GENERALIZED] * 4, 1e-3, "optimal")
+    found = allocate_to_blocks(blocks_of_sizes(2, 9, 28, 9), [GENERALIZED] * 4, 1e-3, "optimal")
     # The variance is (r - 1) / eps^2 to first order: 1, 2, 3, 2 parts of 8.
     assert found == pytest.approx([1e-3 * part / 8 for part in (1, 2, 3, 2)], rel=1e-3)
 
@@ -69,8 +69,18 @@ def test_the_optimal_allocation_follows_the_channels() -> None:
         pairs = zip(blocks, (GENERALIZED, kind), (first, 2.0 - first), strict=True)
         return sum(block.error(choose(block, own, each).channel) for block, each, own in pairs)
 
-    first = {kind: shares_of(blocks, [GENERALIZED, kind], 2.0, "optimal")[0] for kind in kinds}
+    first = {
+        kind: allocate_to_blocks(blocks, [GENERALIZED, kind], 2.0, "optimal")[0] for kind in kinds
+    }
     assert first["hadamard"] > first[GENERALIZED] * 1.05  # which wastes less on the larger one
     for kind in kinds:
         grid = min(loss(kind, 2.0 * step / 100) for step in range(1, 100))
         assert loss(kind, first[kind]) <= grid * 1.005
+
+
+def test_columns_in_no_table_keep_an_even_part() -> None:
+    blocks = blocks_of_sizes(2, 9, 4, 5)
+    shares = allocate_to_blocks(blocks, [GENERALIZED] * 4, 2.0, "optimal", [("a0",), ("a1",)])
+    assert shares[2:] == (0.5, 0.5)
+    assert shares[0] < 0.5 < shares[1]
+    assert 1 - 1e-12 < Fraction(shares[0]) + Fraction(shares[1]) <= 1
