@@ -18,6 +18,7 @@ rule all:
 
 include: "workflow/rules/data.smk"
 include: "workflow/rules/release.smk"
+include: "workflow/rules/estimates.smk"
 include: "workflow/rules/studies.smk"
 include: "workflow/rules/multirr.smk"
 include: "workflow/rules/pram.smk"

@@ -87,3 +87,19 @@ def code_of_release(wildcards):
 
 def settings(wildcards):
     return plan.settings("releases", wildcards.release)
+
+
+# Of a test release Snakemake sees the public folder, of a production release a receipt alone.
+def released_by(wildcards):
+    folder = Path(FOLDER.format(release=wildcards.release))
+    test = plan.config.release(wildcards.release).rehearsal
+    return folder / "public" if test else folder / RECEIPT
+
+
+def tables_of(wildcards):
+    return getattr(plan.config.release(wildcards.release), "tables", None)
+
+
+def records_of(wildcards):
+    made = plan.made_from(wildcards.release)
+    return (made["data"] or made["own"])[0]

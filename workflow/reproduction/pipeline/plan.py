@@ -281,10 +281,17 @@ class Plan:
         alike = [each.name for each in real if _same_population(each, release)]
         return [f"{RELEASES}/{name}/{RECEIPT}" for name in alike[-1:]]
 
-    def names(self, *, rehearsal: bool) -> str:
-        """Return a pattern for the names of releases: of each `rehearsal`, or of the others."""
+    def names(self, *, rehearsal: bool, own: bool | None = None) -> str:
+        """Return a pattern for the names of releases: of each `rehearsal`, or of the others.
+
+        Of `own` files, or of data sets of the manifest; by default of both.
+        """
         releases = self.config.releases
-        names = [each.name for each in releases if each.rehearsal == rehearsal]
+        names = [
+            each.name
+            for each in releases
+            if each.rehearsal == rehearsal and own in (None, each.data == "own")
+        ]
         return "|".join(names) or "(?!)"  # which nothing matches
 
 

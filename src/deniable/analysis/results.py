@@ -1,0 +1,84 @@
+"""Tables of estimates as files: marked with their release, or with the reason for having none."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from deniable.errors import DataError, DeniableError
+from deniable.files import read_json
+
+MARKS = ("mode", "data_source")
+
+
+def release_of(public: Path | str) -> Mapping[str, Any]:
+    """Return the block ``release`` of the plan in a `public` folder; empty without one."""
+    block: Mapping[str, Any] = read_json(Path(public) / "plan.json").get("release", {})
+    return block
+
+
+def as_result(
+    public: Path | str, answer: Callable[..., pd.DataFrame], *request: Any, **options: Any
+) -> pd.DataFrame:
+    """Return a table of estimates for a file.
+
+    It has the columns of the answer, then ``mode`` and ``data_source`` of the release. A column
+    ``note`` has reasons: in one row for each table that the answer names in ``attrs["left_out"]``;
+    in the only row if the release has no such estimates.
+
+    Parameters
+    ----------
+    public : path
+        The public folder of the release.
+    answer : callable
+        A method of `deniable.Released` that returns a table.
+    *request, **options
+        Arguments of the method.
+
+    Raises
+    ------
+    DataError
+        If a file of the release is damaged.
+    """
+    return _marked(public, _answered(answer, request, options))
+
+
+def as_results(
+    public: Path | str, names: Sequence[str], answer: Callable[..., Any], *request: Any
+) -> list[pd.DataFrame]:
+    """Return several tables of one answer for files; see `as_result`.
+
+    Parameters
+    ----------
+    public : path
+    names : sequence of str
+        Names of the tables: attributes of the answer.
+    answer : callable
+    *request
+        Arguments of `answer`.
+    """
+    found = _answered(answer, request, {})
+    tables = [found if isinstance(found, pd.DataFrame) else getattr(found, n) for n in names]
+    return [_marked(public, table) for table in tables]
+
+
+def _answered(answer: Callable[..., Any], request: Sequence[Any], options: dict[str, Any]) -> Any:
+    """Return an answer; one row with the reason if there is none."""
+    try:
+        return answer(*request, **options)
+    except DataError:
+        raise
+    except DeniableError as error:
+        return pd.DataFrame({"note": [str(error)]})
+
+
+def _marked(public: Path | str, table: pd.DataFrame) -> pd.DataFrame:
+    if table.empty and not len(table.columns):
+        table = pd.DataFrame({"note": ["the release has no columns of this kind"]})
+    left_out = table.attrs.get("left_out", {})
+    if isinstance(left_out, dict) and left_out:
+        notes = {"columns": list(left_out), "note": list(left_out.values())}
+        table = pd.concat([table, pd.DataFrame(notes)], ignore_index=True)
+    release = release_of(public)
+    return table.assign(**{name: release[name] for name in MARKS if name in release})

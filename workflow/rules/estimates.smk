@@ -1,0 +1,171 @@
+# Estimates of each release from its public folder alone, and for test releases the comparison of these
+# with the original records. The chain of one release is one submission on a cluster.
+
+ESTIMATES = "results/estimates/{release}"
+
+
+rule estimate:
+    input:
+        released_by,
+    output:
+        margins=f"{ESTIMATES}/margins.csv",
+        pairs=f"{ESTIMATES}/pairs.csv",
+        numbers=f"{ESTIMATES}/numbers.csv",
+    log:
+        "results/logs/estimate/{release}.log",
+    benchmark:
+        "results/benchmarks/estimate/{release}.tsv"
+    group:
+        "release"
+    resources:
+        **needs(SECONDS),
+    params:
+        public=f"{FOLDER}/public",
+        tables=tables_of,
+        code=lambda wildcards: plan.code("estimate.py"),
+    message:
+        "Release {wildcards.release}: estimating marginal distributions, pairs and numbers"
+    script:
+        "../scripts/estimate.py"
+
+
+rule consistency:
+    input:
+        released_by,
+    output:
+        consistent=f"{ESTIMATES}/consistent.csv",
+        disagreement=f"{ESTIMATES}/disagreement.csv",
+    log:
+        "results/logs/consistency/{release}.log",
+    benchmark:
+        "results/benchmarks/consistency/{release}.tsv"
+    group:
+        "release"
+    resources:
+        **needs(MINUTES),
+    params:
+        public=f"{FOLDER}/public",
+        tables=tables_of,
+        code=lambda wildcards: plan.code("consistency.py"),
+    message:
+        "Release {wildcards.release}: making its tables consistent"
+    script:
+        "../scripts/consistency.py"
+
+
+rule two_step:
+    input:
+        released_by,
+    output:
+        f"{ESTIMATES}/two_step.csv",
+    log:
+        "results/logs/two_step/{release}.log",
+    benchmark:
+        "results/benchmarks/two_step/{release}.tsv"
+    group:
+        "release"
+    resources:
+        **needs(SECONDS),
+    params:
+        public=f"{FOLDER}/public",
+        tables=tables_of,
+        code=lambda wildcards: plan.code("two_step.py"),
+    message:
+        "Release {wildcards.release}: estimating tables by two-step maximum likelihood"
+    script:
+        "../scripts/two_step.py"
+
+
+rule independence:
+    input:
+        released_by,
+    output:
+        f"{ESTIMATES}/independence.csv",
+    log:
+        "results/logs/independence/{release}.log",
+    benchmark:
+        "results/benchmarks/independence/{release}.tsv"
+    group:
+        "release"
+    resources:
+        **needs(MINUTES),
+    params:
+        public=f"{FOLDER}/public",
+        tables=tables_of,
+        code=lambda wildcards: plan.code("independence.py"),
+    message:
+        "Release {wildcards.release}: testing the independence of its columns"
+    script:
+        "../scripts/independence.py"
+
+
+rule synthesize:
+    input:
+        released_by,
+    output:
+        weights=f"{ESTIMATES}/weights.csv",
+        synthetic=f"{ESTIMATES}/synthetic.parquet",
+    log:
+        "results/logs/synthesize/{release}.log",
+    benchmark:
+        "results/benchmarks/synthesize/{release}.tsv"
+    group:
+        "release"
+    resources:
+        **needs(SECONDS),
+    params:
+        public=f"{FOLDER}/public",
+        code=lambda wildcards: plan.code("synthesize.py"),
+    message:
+        "Release {wildcards.release}: weighting its records and making synthetic ones"
+    script:
+        "../scripts/synthesize.py"
+
+
+rule check:
+    input:
+        released_by,
+        records=records_of,
+        margins=f"{ESTIMATES}/margins.csv",
+        pairs=f"{ESTIMATES}/pairs.csv",
+        consistent=f"{ESTIMATES}/consistent.csv",
+        two_step=f"{ESTIMATES}/two_step.csv",
+        independence=f"{ESTIMATES}/independence.csv",
+        weights=f"{ESTIMATES}/weights.csv",
+        synthetic=f"{ESTIMATES}/synthetic.parquet",
+    output:
+        "results/checks/{release}.csv",
+    log:
+        "results/logs/check/{release}.log",
+    benchmark:
+        "results/benchmarks/check/{release}.tsv"
+    wildcard_constraints:
+        release=plan.names(rehearsal=True, own=False),
+    group:
+        "release"
+    resources:
+        **needs(MINUTES),
+    params:
+        public=f"{FOLDER}/public",
+        private=False,
+        seed=plan.config.seed,
+        code=lambda wildcards: plan.code("check.py"),
+    message:
+        "Release {wildcards.release}: comparing its estimates with the original records"
+    script:
+        "../scripts/check.py"
+
+
+# In a folder that nobody else can open: the comparison reveals records of your own file.
+use rule check as check_own_file with:
+    output:
+        "results/checks/private/{release}.csv",
+    log:
+        "results/logs/check_own_file/{release}.log",
+    wildcard_constraints:
+        release=plan.names(rehearsal=True, own=True),
+    params:
+        public=f"{FOLDER}/public",
+        private=True,
+        seed=plan.config.seed,
+        code=lambda wildcards: plan.code("check.py"),
