@@ -124,7 +124,7 @@ def test_a_draft_is_a_schema_at_once() -> None:
 
 def test_reports_of_another_plan_are_refused() -> None:
     frame = survey().astype({"rooms": "Int64"})
-    plan = deniable.make_plan(schema_of(frame), 4.0, reports="categories")
+    plan = deniable.make_plan(schema_of(frame), 4.0, responses="categories")
     reports = deniable.randomize(frame, plan, np.random.default_rng(5))
     with pytest.raises(DataError, match="never reports"):
         deniable.Released(reports.assign(sex="X"), plan).margins()

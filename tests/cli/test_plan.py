@@ -7,9 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from deniable.cli import main
+from deniable.plans import ColumnsPlan, read_plan
 
 SCHEMA = """\
 format: deniable-schema
@@ -38,12 +41,52 @@ def test_a_plan_is_made_said_and_verified(folder: Path, capsys: pytest.CaptureFi
     assert main([*made.split(), *options]) == 0
     said = capsys.readouterr().out
     assert "grade: hadamard: as asked for" in said
-    assert "epsilon of the record: 2, exact and rounded up; requested: 2" in said
+    assert (
+        "epsilon of the whole record of one respondent: 2, exact and rounded up; requested: 2"
+        in said
+    )
     assert "chosen from: a public prior" in said
     plan = json.loads(Path("plan.json").read_text())
     assert (plan["order"], plan["epsilon"]["target"]) == ("as_in_file", 2.0)
     assert main(["plan", "--verify", "plan.json"]) == 0
     assert "the plan holds" in capsys.readouterr().out
+
+
+def test_matrices_are_written_in_long_form(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = "plan survey.yaml --epsilon 2 --out plan.json --mechanism generalized-rr"
+    assert main([*made.split(), "--matrices", "made.csv"]) == 0
+    assert main(["plan", "--verify", "plan.json", "--matrices", "verified.csv"]) == 0
+    assert Path("made.csv").read_bytes() == Path("verified.csv").read_bytes()
+    table = pd.read_csv("made.csv", dtype=str, keep_default_na=False)
+    assert list(table) == ["stratum", "block", "true", "reported", "probability"]
+    assert len(table) == 2**2 + 3**2
+    keys = ["block", "true"]
+    sums = table.assign(p=table["probability"].astype(float)).groupby(keys)["p"].sum()
+    np.testing.assert_allclose(sums, 1)
+    plan = read_plan("plan.json")
+    assert isinstance(plan, ColumnsPlan)
+    first = table.query("block == 'sex' and true == 'F' and reported == 'F'")["probability"]
+    assert float(first.item()) == plan.protocols[()].channels[0].matrix()[0, 0]
+    assert main(["plan", "--verify", "plan.json", "--matrices", "survey.csv"]) == 2
+    assert "not a table of matrices" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ("{kind: strata, strata: [sex], epsilon: 1.5}", "who stays in a stratum of sex: 1.5"),
+        ("{kind: columns, p: 0.5, joint: [[sex, grade]]}", "sex x grade"),
+    ],
+)
+def test_a_plan_of_any_kind_is_made_from_settings(
+    folder: Path, capsys: pytest.CaptureFixture[str], settings: str, said: str
+) -> None:
+    Path("plan.yaml").write_text(settings)
+    assert main(["plan", "survey.yaml", "--settings", "plan.yaml", "--out", "plan.json"]) == 0
+    assert said in capsys.readouterr().out
+    assert main(["plan", "--verify", "plan.json"]) == 0
 
 
 @pytest.mark.usefixtures("folder")
@@ -65,7 +108,7 @@ def test_it_says_what_becomes_of_the_other_columns(
     made = "plan survey.yaml --epsilon 2 --out plan.json --accept weights_released"
     assert main(made.split()) == 0
     said = capsys.readouterr().out
-    assert "go out as they are: w\n" in said
+    assert "released unchanged: w\n" in said
     assert "left out: id, note\n" in said
 
 
@@ -93,6 +136,9 @@ def test_a_plan_that_states_too_little_is_told_by_the_exit_code(
         ("survey.yaml --epsilon 2 --out p.json --data survey.csv", "--accept chosen_by_data"),
         ("survey.yaml --epsilon 2 --out p.json --accept all", "'all' is not a risk"),
         ("none.yaml --epsilon 2 --out p.json", "none.yaml"),
+        ("survey.yaml --out p.json", "or --settings"),
+        ("survey.yaml --epsilon 2 --settings survey.yaml --out p.json", "or --settings"),
+        ("survey.yaml --settings survey.yaml --out p.json", "survey.yaml: the kind is missing"),
         ("--verify none.json", "none.json"),
     ],
 )
@@ -134,5 +180,5 @@ def test_what_no_epsilon_covers_is_no_part_of_the_suspicion(
     assert "can rise to 2.67 % at most\n" in capsys.readouterr().out
     assert main([*asked, "--accept", "weights_released"]) == 0
     said = capsys.readouterr().out
-    assert "can rise to 2.67 % at most, but for what is not covered\n" in said
+    assert "can rise to 2.67 % at most, except for the disclosures that are not covered\n" in said
     assert "not covered: " in said

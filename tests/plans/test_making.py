@@ -76,7 +76,9 @@ def test_columns_of_other_types_and_clusters_keep_their_categories() -> None:
         "one": "generalized-rr",
     }
     assert typed.protocol.report_domain == typed.schema.domain()
-    assert set(kinds(make_plan(schema(), 3.0, reports="categories")).values()) == {"generalized-rr"}
+    assert set(kinds(make_plan(schema(), 3.0, responses="categories")).values()) == {
+        "generalized-rr"
+    }
 
 
 def test_a_mechanism_is_taken_where_it_can_be() -> None:
@@ -105,7 +107,7 @@ def test_a_mechanism_is_taken_where_it_can_be() -> None:
             },
             "two mechanisms are named for it",
         ),
-        ({"reports": "some"}, "unknown reports 'some'"),
+        ({"responses": "some"}, "unknown responses 'some'"),
         ({"split": "fair"}, "unknown way to split epsilon 'fair'"),
         ({"epsilon": 0.0}, "epsilon is 0.0"),
         ({"epsilon": float("nan")}, "epsilon is nan"),
@@ -146,7 +148,7 @@ def test_a_number_leaves_its_bounds_where_its_type_can(
     plan = make_plan(schema_from(typed), 3.0)
     assert kinds(plan)["age"] == expected
     assert str(plan.layout.columns[2].values.type) == kind
-    kept = make_plan(schema_from(typed), 3.0, reports="categories")
+    kept = make_plan(schema_from(typed), 3.0, responses="categories")
     assert kinds(kept)["age"] == "generalized-rr"
 
 

@@ -186,7 +186,7 @@ def test_a_target_epsilon_and_its_mechanisms() -> None:
     assert same_channels(plan, expected)
     assert plan.target == 2.0 >= plan.epsilon
     by_size = columns(epsilon=2.0, split="size", responses="categories", order="as_in_file")
-    assert same_channels(by_size, make_plan(SCHEMA, 2.0, split="size", reports="categories"))
+    assert same_channels(by_size, make_plan(SCHEMA, 2.0, split="size", responses="categories"))
     assert by_size.order == "as_in_file"
     mixed = columns(epsilon=2.0, mechanisms={"town": "hadamard"})
     assert same_channels(mixed, make_plan(SCHEMA, 2.0, mechanisms={"town": "hadamard"}))

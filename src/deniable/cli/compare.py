@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> None:
         options.epsilon,
         columns_of(options.table),
         clusters=columns_of(options.cluster),
-        reports=options.reports,
+        responses=options.responses,
         prior=priors(schema, options.prior) if public else None,
         progress=_show_progress,
     )
@@ -88,5 +88,5 @@ def _command(way: Mapping[Any, Any], options: argparse.Namespace) -> str:
     words += ["--mechanism", way["mechanism"]] if way["mechanism"] != BEST else []
     for option, given in (("--table", tables), ("--cluster", clusters), ("--prior", options.prior)):
         words += [word for each in given or [] for word in (option, each)]
-    words += ["--reports", options.reports] if options.reports != "any" else []
+    words += ["--responses", options.responses] if options.responses != "any" else []
     return shlex.join([*words, "--out", "plan.json"])

@@ -12,6 +12,7 @@ SUMS = "SHA256SUMS"
 """The list of files in the public folder of a release."""
 PLAN = rb'\s*\{.*?"format"\s*:\s*"deniable-plan"'
 MATRIX = rb"true category"
+MATRICES = rb"stratum,block,true,reported,probability"
 PROPERTIES = rb'\s*\{\s*"convention"'
 COMPARISON = rb"epsilon,exact_epsilon,mechanism,"
 ANSWERS = (

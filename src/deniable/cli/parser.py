@@ -97,7 +97,8 @@ examples:
   deniable plan survey.yaml --epsilon 2 --out plan.json
   deniable plan survey.yaml --epsilon 2 --out plan.json --cluster sex,income --mechanism hadamard
   deniable plan survey.yaml --epsilon 2 --out plan.json --split optimal --table sex,income
-  deniable plan --verify plan.json
+  deniable plan survey.yaml --settings plan.yaml --out plan.json
+  deniable plan --verify plan.json --matrices matrices.csv
 """
 COMPARE_DESCRIPTION = """\
 For the owner of a file: errors to expect of margins, pairs and stated tables by each mechanism at
@@ -181,10 +182,10 @@ def _add_tables(parser: argparse.ArgumentParser) -> None:
         "--cluster", action="append", metavar="A,B", help="columns that go through one channel"
     )
     parser.add_argument(
-        "--reports",
+        "--responses",
         choices=("any", "categories"),
         default="any",
-        help="whether columns of text may hold other reports than categories (default: any)",
+        help="whether columns of text may have other values than categories (default: any)",
     )
     parser.add_argument(
         "--prior",
@@ -226,7 +227,10 @@ def _add_plan(commands: Any) -> None:
         metavar=("T_V", "T_D"),
         help="put columns together that depend by T_D or more in the true file, up to T_V cells",
     )
-    parser.add_argument("--accept", nargs="+", metavar="NAME", help="findings, by name")
+    parser.add_argument("--accept", nargs="+", metavar="NAME", help="accepted risks, by name")
+    settings = "options of a plan of any kind, as under plan in a config; instead of --epsilon"
+    parser.add_argument("--settings", type=Path, metavar="PLAN.yaml", help=settings)
+    parser.add_argument("--matrices", type=_path, metavar="M.csv", help="write all matrices, too")
     parser.add_argument(
         "--order", choices=("permuted", "as_in_file"), default="permuted", help="of the records"
     )

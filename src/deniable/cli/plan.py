@@ -1,6 +1,7 @@
 """``deniable plan``: which channel each column goes through, at an exact epsilon of the record."""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
@@ -9,20 +10,24 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.channels import read_prior
 from deniable.cli.answers import aligned, number
-from deniable.cli.outputs import PLAN, refuse_overwriting
+from deniable.cli.outputs import MATRICES, PLAN, refuse_overwriting
 from deniable.errors import DeniableError, refuse_unknown
+from deniable.files import write_table
 from deniable.plans import (
     MECHANISMS,
-    ColumnsPlan,
     Mechanism,
+    Plan,
     make_plan,
+    read_plan,
+    settings_from,
     verify_plan,
     write_plan,
 )
 from deniable.privacy import largest_posterior
 from deniable.schema import RecordsFile, Schema, read_schema
+from deniable.validation import read_yaml
 
-SUSPICION = 0.01
+PRIOR = 0.01
 HOLDS = {True: "yes", False: "NO"}
 
 
@@ -37,15 +42,31 @@ def run(options: argparse.Namespace) -> None:
     if options.verify is not None:
         if options.schema is not None:
             raise DeniableError("--verify takes a plan and no schema, which the plan has in it")
+        _refuse_bad_place(options.matrices, [options.verify])
         _verify(options)
+        _write_matrices(options, read_plan(options.verify))
         return
-    if options.schema is None or options.epsilon is None or options.out is None:
+    if options.schema is None or options.out is None:
         raise DeniableError("a plan needs SCHEMA.yaml, --epsilon and --out; or give --verify PLAN")
-    inputs = [options.schema, options.data, *prior_files(options.prior)]
+    if (options.epsilon is None) == (options.settings is None):
+        raise DeniableError("a plan needs SCHEMA.yaml, --epsilon and --out; or --settings")
+    inputs = [options.schema, options.data, options.settings, *prior_files(options.prior)]
     refuse_overwriting(options.out, inputs, "plan", PLAN)
+    _refuse_bad_place(options.matrices, [*inputs, options.out])
     schema = read_schema(options.schema)
+    data = RecordsFile.open(options.data, schema) if options.data else None
+    if options.settings is not None:
+        plan = _by_settings(options, schema, data)
+    else:
+        plan = _by_options(options, schema, data)
+    write_plan(options.out, plan)
+    print("\n".join([*_text(plan), "", f"written: {options.out}"]))
+    _write_matrices(options, plan)
+
+
+def _by_options(options: argparse.Namespace, schema: Schema, data: RecordsFile | None) -> Plan:
     mechanism, mechanisms = _mechanisms(options.mechanism or [])
-    plan = make_plan(
+    return make_plan(
         schema,
         options.epsilon,
         split=options.split,
@@ -53,15 +74,32 @@ def run(options: argparse.Namespace) -> None:
         tables=columns_of(options.table),
         mechanism=mechanism,
         mechanisms=mechanisms,
-        reports=options.reports,
+        responses=options.responses,
         prior=priors(schema, options.prior),
-        data=RecordsFile.open(options.data, schema) if options.data else None,
+        data=data,
         clusters_from_data=_thresholds(options.clusters_from_data),
         accept=options.accept or (),
         order=options.order,
     )
-    write_plan(options.out, plan)
-    print("\n".join([*_text(plan), "", f"written: {options.out}"]))
+
+
+def _by_settings(options: argparse.Namespace, schema: Schema, data: RecordsFile | None) -> Plan:
+    values = read_yaml(options.settings)
+    if not isinstance(values, dict):
+        raise DeniableError(f"{options.settings}: not a section of options; begin with kind: ...")
+    settings = settings_from(values, str(options.settings))
+    return settings.make(schema, data, accept=options.accept or ())
+
+
+def _refuse_bad_place(matrices: Path | None, inputs: Sequence[Path | None]) -> None:
+    if matrices is not None:
+        refuse_overwriting(matrices, inputs, "table of matrices", MATRICES)
+
+
+def _write_matrices(options: argparse.Namespace, plan: Plan) -> None:
+    if options.matrices is not None:
+        write_table(options.matrices, plan.matrices())
+        print(f"written: {options.matrices}")
 
 
 def columns_of(lists: list[str] | None) -> list[tuple[str, ...]]:
@@ -121,31 +159,32 @@ def _mechanisms(given: list[str]) -> tuple[Mechanism, dict[str, Mechanism]]:
     return everywhere, single
 
 
-def _text(plan: ColumnsPlan) -> list[str]:
-    whys = [why.split(": ", 1) for why in plan.why]
-    spent = list(zip(plan.protocol.clusters, plan.protocol.channels, whys, strict=True))
-    rows = [(" x ".join(names), channel.epsilon, why[0]) for names, channel, why in spent]
-    posterior = float(largest_posterior(SUSPICION, float(np.exp(plan.epsilon))))
+def _text(plan: Plan) -> list[str]:
+    """Return the description of a plan that the command prints."""
+    lines = []
+    if blocks := plan.mechanisms():
+        rows = [(columns, epsilon, why.partition(": ")[0]) for columns, epsilon, why in blocks]
+        lines += aligned(("column", "exact epsilon", "mechanism"), rows)
+        lines += ["", *(f"  {columns}: {why}" for columns, _, why in blocks), ""]
+    exception = ", except for the disclosures that are not covered" if plan.not_covered else ""
+    posterior = float(largest_posterior(PRIOR, float(np.exp(plan.epsilon))))
     return [
-        *aligned(("column", "exact epsilon", "mechanism"), rows),
-        "",
-        *(f"  {' x '.join(names)}: {': '.join(why)}" for names, _, why in spent),
-        "",
-        f"epsilon of the record: {number(plan.epsilon)}, exact and rounded up; requested: "
+        *lines,
+        f"epsilon of {plan.unit}: {number(plan.epsilon)}, exact and rounded up; requested: "
         f"{number(plan.target)}",
-        f"a suspicion of 1 in 100 about a respondent can rise to {100 * posterior:.3g} % at most"
-        + ", but for what is not covered" * bool(plan.not_covered),
+        f"a prior probability of 1 % about a respondent can rise to {100 * posterior:.3g} % at most"
+        f"{exception}",
         f"chosen from: {plan.chosen_from}",
         *(f"not covered: {each}" for each in plan.not_covered),
         *_not_randomized(plan),
     ]
 
 
-def _not_randomized(plan: ColumnsPlan) -> list[str]:
+def _not_randomized(plan: Plan) -> list[str]:
     """Return what happens to the other columns."""
     others = [each.name for each in plan.schema.columns if not each.randomized]
     out = [name for name in others if name not in plan.passed]
-    lines = (("go out as they are: ", plan.passed), ("left out: ", out))
+    lines = (("released unchanged: ", plan.passed), ("left out: ", out))
     return [what + ", ".join(names) for what, names in lines if names]
 
 

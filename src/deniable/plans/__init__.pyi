@@ -35,7 +35,6 @@ from .interface import (
     Watch as Watch,
 )
 from .making import (
-    Reports as Reports,
     make_plan as make_plan,
     plan_from_protocol as plan_from_protocol,
 )

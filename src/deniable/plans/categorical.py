@@ -13,8 +13,8 @@ from deniable import __version__
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.plans.interface import Guarantee, Order, Origin, Part, Plan, Watch
 from deniable.plans.risks import refuse_unaccepted, released_columns, schema_risks
-from deniable.pram import StratifiedProtocol
-from deniable.randomized_response import Protocol
+from deniable.pram import StratifiedProtocol, Stratum, label
+from deniable.randomized_response import Protocol, as_reports
 from deniable.records import Microdata
 from deniable.responses import ProtectedFormat, Responses
 from deniable.sampling import Chance, Numbers
@@ -95,6 +95,11 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
 
     @property
     @abstractmethod
+    def protocols(self) -> Mapping[Stratum, Protocol]:
+        """The protocol of each stratum; without strata the only key is ()."""
+
+    @property
+    @abstractmethod
     def invariant(self) -> bool:
         """Whether the channels leave the frequencies of the original records as they are."""
 
@@ -122,6 +127,33 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
     @property
     def passed(self) -> tuple[str, ...]:
         return released_columns(self.schema, self.accept)
+
+    def mechanisms(self) -> tuple[tuple[str, float, str], ...]:
+        worst = [
+            max(protocol.channel_of(block).epsilon for protocol in self.protocols.values())
+            for block in self.blocks
+        ]
+        names = [" x ".join(block) for block in self.blocks]
+        return tuple(zip(names, worst, self.why, strict=True))
+
+    def matrices(self) -> "pd.DataFrame":
+        import pandas as pd  # noqa: PLC0415
+
+        tables = []
+        for stratum, protocol in self.protocols.items():
+            for block, channel in zip(protocol.clusters, protocol.channels, strict=True):
+                part = protocol.domain.project(block)
+                reported = as_reports(part, channel).cell_labels()
+                entries = channel.matrix().reshape(-1).tolist()
+                cells = {
+                    "stratum": label(stratum),
+                    "block": " x ".join(block),
+                    "true": np.repeat(part.cell_labels(), len(reported)),
+                    "reported": reported * channel.size,
+                    "probability": [repr(each) for each in entries],
+                }
+                tables.append(pd.DataFrame(cells))
+        return pd.concat(tables, ignore_index=True)
 
     @cached_property
     @abstractmethod

@@ -11,7 +11,7 @@ from deniable.channels import channel_from_json, channel_to_json
 from deniable.plans.auditing import Claims, audit_protocols
 from deniable.plans.categorical import UNIT, CategoricalPlan
 from deniable.plans.fields import epsilon_to_json, fields_from_json
-from deniable.pram import StratifiedProtocol
+from deniable.pram import StratifiedProtocol, Stratum
 from deniable.randomized_response import Protocol
 from deniable.records import Domain, Microdata
 from deniable.responses import (
@@ -54,6 +54,10 @@ class ColumnsPlan(CategoricalPlan[Protocol]):
     def blocks(self) -> tuple[tuple[str, ...], ...]:
         return self.protocol.clusters
 
+    @property
+    def protocols(self) -> Mapping[Stratum, Protocol]:
+        return {(): self.protocol}
+
     def epsilon_by_changed_attribute(self) -> dict[str, float]:
         return self.protocol.epsilon_by_changed_attribute()
 
@@ -74,7 +78,7 @@ class ColumnsPlan(CategoricalPlan[Protocol]):
 
     def audit(self) -> pd.DataFrame:
         claims = Claims(self.target, self.epsilon, self.epsilon_by_changed_attribute())
-        return audit_protocols({(): self.protocol}, claims)
+        return audit_protocols(self.protocols, claims)
 
     def to_json(self) -> dict[str, Any]:
         return {"invariant": self.invariant, "clusters": clusters_to_json(self.protocol, self.why)}

@@ -14,7 +14,7 @@ from deniable.plans.allocation import Split, allocate_to_blocks
 from deniable.plans.blocks import LARGEST_CLUSTER, AskedTable, Block, Part
 from deniable.plans.choosing import BEST, INVARIANT, MECHANISMS, Choice, Mechanism, choose
 from deniable.plans.making import (
-    Reports,
+    Responses,
     planned_blocks,
     protocol_of,
     refuse_unknown_columns,
@@ -90,7 +90,7 @@ def compare(
     tables: Sequence[Sequence[str]] = (),
     *,
     clusters: Sequence[Sequence[str]] = (),
-    reports: Reports = "any",
+    responses: Responses = "any",
     prior: Mapping[str, Floats] | None = None,
     progress: Callable[[float], None] = lambda epsilon: None,
 ) -> Comparison:
@@ -108,7 +108,7 @@ def compare(
     epsilons : sequence of float, above 0
     tables : sequence of sequences of column names
         What will be estimated.
-    clusters, reports
+    clusters, responses
         As in `deniable.plans.make_plan`.
     prior : mapping of str to array, optional
         Public distributions, by column; uniform for columns that it lacks, so for all if empty. By
@@ -129,7 +129,7 @@ def compare(
     groupings = [tuple(map(tuple, clusters))]
     if not clusters and _can_be_clusters(schema, asked):
         groupings.append(tuple(asked))
-    planned = [planned_blocks(schema, each, reports, prior or {}) for each in groupings]
+    planned = [planned_blocks(schema, each, responses, prior or {}) for each in groupings]
     records = file.records
     if not records:
         raise DeniableError("the file has no record to compare by")

@@ -239,6 +239,26 @@ class Plan(ABC):
             ``shipped_epsilon``, ``kind``, ``shown_by``, ``holds``.
         """
 
+    def mechanisms(self) -> tuple[tuple[str, float, str], ...]:
+        """Return the columns, the exact epsilon and the mechanism of each block of columns."""
+        return ()
+
+    def matrices(self) -> "pd.DataFrame":
+        """Return the transition matrices in long form.
+
+        Returns
+        -------
+        DataFrame
+            One row per entry: ``stratum``, ``block``, ``true``, ``reported``, ``probability``. The
+            probability is a text that reads back as the same float.
+
+        Raises
+        ------
+        DeniableError
+            If the plan has no matrices.
+        """
+        raise DeniableError(f"a plan of kind {self.kind} has no transition matrices")
+
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """Return the fields of the JSON document that belong to this kind alone."""

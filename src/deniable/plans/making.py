@@ -19,7 +19,7 @@ from deniable.randomized_response import Protocol
 from deniable.responses import holds_wider_points
 from deniable.schema import RecordsFile, Schema, schema_from
 
-Reports = Literal["any", "categories"]
+Responses = Literal["any", "categories"]
 
 
 def make_plan(
@@ -31,7 +31,7 @@ def make_plan(
     tables: Sequence[Sequence[str]] = (),
     mechanism: Mechanism = BEST,
     mechanisms: Mapping[str, Mechanism] | None = None,
-    reports: Reports = "any",
+    responses: Responses = "any",
     prior: Mapping[str, Floats] | None = None,
     data: RecordsFile | None = None,
     clusters_from_data: tuple[int, float] | None = None,
@@ -58,8 +58,8 @@ def make_plan(
         all at or below a point.
     mechanisms : mapping of str to str, optional
         By column, or any column of a cluster. What is not possible is a fault.
-    reports : "any" or "categories"
-        Whether a column of text may hold other reports than its categories, as the best channels
+    responses : "any" or "categories"
+        Whether a column of text may have other values than its categories, as the best channels
         often have. Columns of other types than text, and clusters, only have categories; but a
         number by itself may be reported beyond its bounds where its type holds that.
     prior : mapping of str to array, optional
@@ -79,7 +79,7 @@ def make_plan(
         If there is no such plan, or something about it is not accepted.
     """
     refuse_bad_budget(epsilon)
-    refuse_unknown("reports", reports, ("any", "categories"))
+    refuse_unknown("responses", responses, ("any", "categories"))
     if prior and data is not None:
         raise DeniableError("both a prior and the data to choose by; give one of them")
     if clusters_from_data is not None:
@@ -89,7 +89,7 @@ def make_plan(
                 "no clusters"
             )
         clusters = clusters_from(data, *clusters_from_data)
-    blocks = planned_blocks(schema, clusters, reports, prior or {})
+    blocks = planned_blocks(schema, clusters, responses, prior or {})
     refuse_unknown_columns(schema, [*tables, tuple(prior or {})])
     origin: Origin = "a public prior" if prior else "no data"
     if data is not None:
@@ -167,22 +167,22 @@ def plan_from_protocol(
 def planned_blocks(
     schema: Schema,
     clusters: Sequence[Sequence[str]],
-    reports: Reports,
+    responses: Responses,
     prior: Mapping[str, Floats],
 ) -> tuple[Block, ...]:
-    """Return what goes through one channel each, with what reports it may have.
+    """Return what goes through one channel each, and the values that it may report.
 
-    The `schema`, `clusters`, `reports` and `prior` are those of `make_plan`.
+    The `schema`, `clusters`, `responses` and `prior` are those of `make_plan`.
     """
     refuse_unknown_columns(schema, clusters)
     points = {each.name: len(each.points) for each in schema.randomized if each.kind == "numeric"}
 
     def categories_only(names: tuple[str, ...]) -> bool:
         typed = any(schema[name].type is not None for name in names)
-        return reports == "categories" or typed or len(names) > 1
+        return responses == "categories" or typed or len(names) > 1
 
     def beyond(name: str) -> bool:
-        return reports == "any" and holds_wider_points(schema[name])
+        return responses == "any" and holds_wider_points(schema[name])
 
     return blocks_of(schema.domain(), points, clusters, categories_only, prior, beyond)
 

@@ -170,6 +170,10 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
         return self.protocol.blocks
 
     @property
+    def protocols(self) -> Mapping[Stratum, Protocol]:
+        return self.protocol.protocols
+
+    @property
     def invariant(self) -> bool:
         return self.protocol.invariant
 
@@ -198,7 +202,7 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
     def audit(self) -> pd.DataFrame:
         by_attribute = self.protocol.epsilon_by_changed_attribute()
         claims = Claims(self.target, self.epsilon, by_attribute, self.protocol.strata)
-        return audit_protocols(self.protocol.protocols, claims)
+        return audit_protocols(self.protocols, claims)
 
     def to_json(self) -> dict[str, Any]:
         protocol = self.protocol

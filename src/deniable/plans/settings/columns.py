@@ -211,7 +211,7 @@ class ColumnsSettings(Strict):
             tables=self.tables,
             mechanism=cast("Mechanism", self.mechanism),
             mechanisms=cast("dict[str, Mechanism]", self.mechanisms),
-            reports=self.responses,
+            responses=self.responses,
             data=data if chosen else None,
             accept=accept,
             order=self.order,
