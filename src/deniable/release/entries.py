@@ -5,7 +5,7 @@ import json
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import ROUND_CEILING, Context, Decimal, Inexact
 from fractions import Fraction
 from pathlib import Path
@@ -13,9 +13,10 @@ from typing import Any
 
 from deniable.channels import Number, as_written
 from deniable.errors import DataError, DeniableError
+from deniable.plans import Part
 from deniable.release.overlap import RecordDigests
 
-FORMAT = 1
+FORMAT, READ_FORMATS = 2, (1, 2)  # the first one had no parts
 DIGITS = 16  # hexadecimal ones, of a digest in a sketch
 LONGEST_SHOWN = 40
 LONGEST_BITS = 3400  # about 1,000 digits
@@ -45,6 +46,8 @@ class Entry:
         In UTC, of the reservation.
     state : str
         Reserved, for good.
+    part : Part, optional
+        The public part of the respondents that answers; None for all of them.
     """
 
     number: int
@@ -55,6 +58,16 @@ class Entry:
     records: RecordDigests
     time: str
     state: str = "reserved"
+    part: Part | None = None
+
+    @property
+    def partition(self) -> tuple[int, str, str] | None:
+        """The partition of the records that the part belongs to; None without a part.
+
+        Parts are taken by record number. So they are disjoint only if all records are the same, in
+        the same order.
+        """
+        return (self.part.of, self.part.seed, self.records.whole) if self.part else None
 
 
 def counted(epsilon: Number | None) -> Number:
@@ -83,6 +96,24 @@ def total_of(epsilons: Iterable[Number]) -> Number:
             return math.inf
         finite += Fraction(epsilon)
     return finite
+
+
+def composed_epsilon(entries: Iterable[Entry]) -> Number:
+    """Return the exact epsilon of all `entries` of a population together; math.inf if one is.
+
+    Epsilons add up (sequential composition). A respondent belongs to one part of a partition only.
+    So the parts of one partition count by their maximum (parallel composition).
+    """
+    alone: list[Number] = []
+    partitions: dict[tuple[int, str, str], dict[int, list[Number]]] = {}
+    for entry in entries:
+        if entry.part is None or entry.partition is None:
+            alone.append(entry.epsilon)
+        else:
+            parts = partitions.setdefault(entry.partition, {})
+            parts.setdefault(entry.part.take, []).append(entry.epsilon)
+    largest = (max(map(total_of, parts.values())) for parts in partitions.values())
+    return total_of([*alone, *largest])
 
 
 def _text(epsilon: Number) -> str:
@@ -133,10 +164,16 @@ def content_of(entry: Entry) -> bytes:
         "format": FORMAT,
         **{name: getattr(entry, name) for name in _PLAIN},
         "epsilon": _text(entry.epsilon),
+        "part": None if entry.part is None else asdict(entry.part),
         "records": {"whole": records.whole, "number": records.records, "sketch": sketch},
     }
     line = json.dumps(told)  # in ASCII, whatever the texts
     return f"{line}\n{_check(line)}\n".encode("ascii")
+
+
+def digest_of(entry: Entry) -> str:
+    """Return the digest that the file of an `entry` ends with."""
+    return content_of(entry).decode("ascii").splitlines()[1]
 
 
 def _check(line: str) -> str:
@@ -156,12 +193,14 @@ def entry_from(file: Path, content: bytes, population: str, number: int) -> Entr
         told = json.loads(line)
         if check != _check(line):
             raise ValueError("its digest is another one")
-        if told["format"] != FORMAT:
+        if told["format"] not in READ_FORMATS:
             raise ValueError(f"format {told['format']!r}, which this version does not know")
         sketch = told["records"]["sketch"]
         values = (sketch[start : start + DIGITS] for start in range(0, len(sketch), DIGITS))
+        part = told.get("part")
         entry = Entry(
             **{name: told[name] for name in _PLAIN},
+            part=None if part is None else Part(**part),
             epsilon=_epsilon(told["epsilon"]),
             records=RecordDigests(
                 told["records"]["whole"],
@@ -171,7 +210,9 @@ def entry_from(file: Path, content: bytes, population: str, number: int) -> Entr
         )
         if (entry.number, entry.population.lower()) != (number, population.lower()):
             raise ValueError(f"it is entry {entry.number} of {entry.population!r}")
-    except (ValueError, KeyError, TypeError, ArithmeticError, RecursionError) as error:
+    except (
+        *(ValueError, KeyError, TypeError, ArithmeticError, RecursionError, DeniableError),
+    ) as error:
         raise DataError(
             f"{file}: this entry is damaged ({error}); restore it from a copy, for without it no "
             "total can be told"

@@ -22,9 +22,17 @@ from pathlib import Path
 from deniable.channels import Number
 from deniable.errors import DataError, DeniableError
 from deniable.files import PRIVATE_FOLDER, put_once, sync_folder
+from deniable.plans import Part
 from deniable.records import Microdata, NumericMicrodata
 from deniable.release.durable import private_folder, remove_abandoned
-from deniable.release.entries import Entry, content_of, counted, entry_from, epsilon_text, total_of
+from deniable.release.entries import (
+    Entry,
+    composed_epsilon,
+    content_of,
+    counted,
+    entry_from,
+    epsilon_text,
+)
 from deniable.release.overlap import (
     KEY_BYTES,
     Columns,
@@ -37,6 +45,7 @@ from deniable.release.overlap import (
 
 KEY_FILE = "key"
 ATTEMPTS = 1000
+NO_RECORDS = RecordDigests("", 0, ())
 _ENTRY_FILE = re.compile(r"[0-9]{6,}\.json")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
@@ -119,12 +128,11 @@ class Ledger:
                 entries.append(entry_from(file, content, population, len(entries) + 1))
 
     def total(self, population: str) -> Number:
-        """Return the sum of epsilons of a `population`'s releases, exactly; math.inf if one is.
+        """Return the exact epsilon of all releases of a `population`; math.inf if one is infinite.
 
-        That is the epsilon of all of them together, whoever is in how many of their files
-        (sequential composition).
+        See `deniable.release.entries.composed_epsilon`.
         """
-        return total_of(entry.epsilon for entry in self.entries(population))
+        return composed_epsilon(self.entries(population))
 
     def overlaps(
         self, population: str, records: RecordDigests, release: str = ""
@@ -134,14 +142,23 @@ class Ledger:
         found = (overlap(records, each.release, each.records) for each in others)
         return tuple(each for each in found if each.shared)
 
-    def consent_needed(self, population: str, release: str, epsilon: Number | None) -> str | None:
+    def consent_needed(
+        self,
+        population: str,
+        release: str,
+        epsilon: Number | None,
+        part: Part | None = None,
+        records: RecordDigests = NO_RECORDS,
+    ) -> str | None:
         """Return the words that the next release of a `population` needs; None if it is the first.
 
         They hold name and number of the `release` and the total with its `epsilon`, so that no
-        release that comes between leaves them valid, or takes them.
+        release that comes between leaves them valid, or takes them. The total depends on the `part`
+        of the respondents, if there is one, and on the `records`.
         """
         entries = self.entries(population)
-        return _consent(population, release, entries, counted(epsilon)) if entries else None
+        new = Entry(1, population, release, "", counted(epsilon), records, "", part=part)
+        return _consent(new, entries) if entries else None
 
     def reserve(
         self,
@@ -151,6 +168,7 @@ class Ledger:
         records: RecordDigests,
         epsilon: Number | None,
         consent: str | None = None,
+        part: Part | None = None,
     ) -> Entry:
         """Count a release before its draw; when this returns, the entry is on the disk.
 
@@ -172,6 +190,8 @@ class Ledger:
             written, .1 as 1/10; `Fraction(epsilon)` is the float itself.
         consent : str, optional
             What `consent_needed` says, from the owner.
+        part : Part, optional
+            The public part of the respondents that answers; by default all of them.
 
         Raises
         ------
@@ -182,7 +202,7 @@ class Ledger:
         """
         _refuse_bad_name("release", release)
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        new = Entry(1, population, release, plan, counted(epsilon), records, now)
+        new = Entry(1, population, release, plan, counted(epsilon), records, now, part=part)
         folder = self._folder_of(population)
         with self._in_words():
             self._made()
@@ -214,12 +234,13 @@ class Ledger:
                 f"population {population!r}; name the folder and population of those before, or "
                 "leave the consent out if there are none"
             )
-        needed = _consent(population, new.release, entries, new.epsilon)
+        needed = _consent(new, entries)
         if consent == needed:
             return
-        before = total_of(each.epsilon for each in entries)
-        after = epsilon_text(total_of((before, new.epsilon)))
-        shared = (overlap(new.records, each.release, each.records) for each in entries)
+        before, after = composed_epsilon(entries), epsilon_text(composed_epsilon((*entries, new)))
+        # The parts of a partition have no record in common.
+        others = (each for each in entries if not _disjoint(each, new))
+        shared = (overlap(new.records, each.release, each.records) for each in others)
         found = "".join(f"; {each}" for each in shared if each.shared)
         given = "" if consent is None else f", not {consent!r}"
         raise DeniableError(
@@ -276,12 +297,14 @@ class Ledger:
             ) from None
 
 
-def _consent(population: str, release: str, entries: Sequence[Entry], epsilon: Number) -> str:
-    total = total_of((*(each.epsilon for each in entries), epsilon))
-    return (
-        f"release {len(entries) + 1} of {population.lower()} named {release}, total epsilon "
-        f"{epsilon_text(total)}"
-    )
+def _consent(new: Entry, entries: Sequence[Entry]) -> str:
+    total = epsilon_text(composed_epsilon((*entries, new)))
+    population = new.population.lower()
+    return f"release {len(entries) + 1} of {population} named {new.release}, total epsilon {total}"
+
+
+def _disjoint(one: Entry, other: Entry) -> bool:
+    return one.partition is not None and one.partition == other.partition and one.part != other.part
 
 
 def _refuse_bad_name(what: str, name: str) -> None:
@@ -299,6 +322,7 @@ def _refuse_another(begun: Entry, new: Entry) -> None:
             ("another plan or another key", begun.plan != new.plan),
             ("other records, or the same in another order", begun.records != new.records),
             (f"epsilon {epsilon_text(begun.epsilon)}", begun.epsilon != new.epsilon),
+            ("another part of the respondents", begun.part != new.part),
         )
         if differs
     ]

@@ -1,0 +1,151 @@
+"""Write the documents of a public folder: plan.json, README.txt and the list of its files."""
+
+import math
+import re
+import textwrap
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from deniable.files import sha256, write_json, write_text
+from deniable.plans import Plan
+from deniable.records import shortened
+from deniable.release.entries import counted_epsilon, epsilon_text
+from deniable.release.once.receipts import SUMS, names_in
+from deniable.schema import Schema
+
+README, PLAN = "README.txt", "plan.json"
+WIDTH = 88
+
+TEST_NOTICE = "TEST RELEASE: drawn from a known seed, so it protects nobody; do not give it away"
+PRODUCTION_NOTICE = "drawn once, by a secret key of its own"
+NO_RISK = "Other disclosures"
+USE = (
+    "Draw conclusions about statistics of many records, with their confidence intervals, and about "
+    "no single person. Use these files for statistics only, and do not try to re-identify anybody. "
+    "Protected records may remain personal data. Whether a person can still be identified by means "
+    "reasonably likely to be used is for the data owner to judge (GDPR, recital 26; Article 29 "
+    "Working Party, Opinion 05/2014 on anonymisation techniques). This text is not legal advice."
+)
+"""Conditions of use in every release."""
+RANDOM_NUMBERS = (
+    "Epsilons hold for ideal random numbers. The numbers here are AES-256's under the secret key of "
+    "the release, so epsilons hold against everybody who cannot distinguish these from ideal ones."
+)
+SURROGATE = (
+    "The original records are a surrogate: a model drew them in place of a data set that was not "
+    "available."
+)
+FORMULA = re.compile(r"[=@\t\r]|[+-](?![0-9][0-9.,]*$)")
+"""The begin of a text that a spreadsheet program takes for a formula; signed numbers are none."""
+SPREADSHEETS = (
+    "Some names or categories begin like formulas of spreadsheet programs ({}). A program that "
+    "opens a CSV file of this release may compute them, so import its columns as text. The values "
+    "are unchanged, because with a character in front they would be other categories."
+)
+
+
+def write_documents(plan: Plan, document: Mapping[str, Any], public: Path) -> None:
+    """Write the documents of a release into its `public` folder, next to the protected file.
+
+    Parameters
+    ----------
+    plan : Plan
+    document : dict
+        The document of the plan, with the block ``release``.
+    public : path
+    """
+    write_json(public / PLAN, dict(document))
+    write_text(public / README, _readme(plan, document["release"], public))
+    write_list(public)
+
+
+def write_list(public: Path) -> None:
+    """Write the list of the files in a `public` folder, each with its SHA-256."""
+    names = sorted(names_in(public) - {SUMS})
+    write_text(public / SUMS, "".join(f"{sha256(public / name)}  {name}\n" for name in names))
+
+
+def _readme(plan: Plan, release: Mapping[str, Any], public: Path) -> str:
+    """Return the text: what the release reveals first, then what it promises and contains."""
+    test = release["mode"] == "test"
+    paragraphs = [
+        f"Release {release['name']}: {release['records']:,} protected rows.",
+        f"NOTICE: {release['notice']}." if test else "",
+        *(f"RISK, {name}: {why}." for name, why in plan.risks.items()),
+        *(
+            f"NOT COVERED by epsilon: {text}."
+            for text in plan.not_covered
+            if text not in _known(plan)
+        ),
+        *_promises(plan),
+        "" if test else RANDOM_NUMBERS,
+        _counted(plan, release),
+        SURROGATE if release["data_source"] == "surrogate" else "",
+        _order(plan),
+        _formulas(plan.schema),
+        "Besides the protected values, the data owner publishes the number of rows, the mechanism "
+        "and its parameters, and the names and categories of columns. Estimates from this folder "
+        "use no privacy budget, and everybody can repeat them: deniable estimate FOLDER.",
+        USE,
+    ]
+    contents = {
+        f"{plan.protected_name}.{plan.schema.file.kind}": "the protected values",
+        PLAN: "the mechanism of each column, all guarantees, and the facts of this release",
+        README: "this text",
+        SUMS: "the SHA-256 of each file; check them by: sha256sum -c SHA256SUMS",
+    }
+    width = max(map(len, contents)) + 2
+    listed = [
+        textwrap.fill(text, WIDTH, initial_indent=name.ljust(width), subsequent_indent=" " * width)
+        for name, text in contents.items()
+    ]
+    filled = [textwrap.fill(text, WIDTH) for text in paragraphs if text]
+    return "\n\n".join([*filled, "\n".join(listed)]) + "\n"
+
+
+def _known(plan: Plan) -> set[str]:
+    return set(plan.risks.values())
+
+
+def _promises(plan: Plan) -> Iterator[str]:
+    for guarantee in plan.guarantees:
+        conditions = " ".join(f"Condition: {text}" for text in guarantee.conditions)
+        if math.isinf(guarantee.epsilon):
+            yield f"No finite epsilon is proved for {guarantee.unit}. {conditions}".strip()
+            continue
+        shown = epsilon_text(counted_epsilon(guarantee.epsilon))
+        yield (
+            f"Epsilon of {guarantee.unit}: {shown}, proved and rounded up. Whatever is randomized "
+            f"of it, another original value leads to the same result with a probability of at least "
+            f"exp(-{shown}) times the same. {conditions}"
+        ).strip()
+
+
+def _counted(plan: Plan, release: Mapping[str, Any]) -> str:
+    ledger = release.get("ledger")
+    if ledger is None:
+        return ""
+    return (
+        f"This is release {ledger['entry']} of the population {plan.schema.population}. The total "
+        f"epsilon of its releases so far is {ledger['total']}."
+    )
+
+
+def _order(plan: Plan) -> str:
+    if plan.order == "as_in_file":
+        return "The rows have the order of the original file."
+    return "The rows have a random order, which does not reveal their place in the original file."
+
+
+def _formulas(schema: Schema) -> str:
+    columns = [each for each in schema.columns if each.kind != "left_out"]
+    texts = [text for each in columns for text in (each.name, *each.categories)]
+    found = [text for text in dict.fromkeys(texts) if FORMULA.match(text)]
+    if not found:
+        return ""
+    shown = ", ".join(map(shortened, found[:5])) + (", ..." if len(found) > 5 else "")
+    paragraph = SPREADSHEETS.format(shown)
+    warnings.warn(paragraph, stacklevel=2)
+    return paragraph

@@ -1,0 +1,179 @@
+"""Draw a release: randomize the original records, and write its public and private files."""
+
+import math
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from deniable.errors import DeniableError, shown
+from deniable.files import PRIVATE_FILE, write_table
+from deniable.plans import Plan, plan_to_json
+from deniable.release.once.contents import PRODUCTION_NOTICE, TEST_NOTICE, write_documents
+from deniable.release.once.keys import ReleaseKey
+from deniable.release.once.ordering import in_order_of_key
+from deniable.release.once.receipts import refuse_other_files
+from deniable.release.once.records import OriginalRecords
+from deniable.release.once.risk import Risk
+from deniable.release.once.writing import records_writer
+from deniable.sampling import Chance, KeyedDraws, SystemSource, refuse_no_source
+from deniable.schema import Portion, RecordsFile
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release: its name, plan, records, and the folder that it is made in."""
+
+    name: str
+    plan: Plan
+    records: OriginalRecords
+    folder: Path
+    quasi_identifiers: tuple[str, ...]
+    data_source: str
+    mode: Literal["test", "production"]
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The plan as a JSON document."""
+        return plan_to_json(self.plan)
+
+    @property
+    def file_name(self) -> str:
+        """Name of the protected file."""
+        return f"{self.plan.protected_name}.{self.plan.schema.file.kind}"
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon that the ledger counts."""
+        return math.inf if self.plan.not_covered else self.plan.epsilon
+
+    def refuse_failing_claims(self) -> None:
+        """Raise `DeniableError` if a claim of the plan fails its audit and no risk is accepted."""
+        audit = self.plan.audit()
+        failing = audit[audit["holds"].astype(str) == "False"]
+        if len(failing) and not self.plan.accept:
+            raise DeniableError(
+                f"release {self.name!r}: {len(failing)} claims of the plan fail the audit, the "
+                f"first one for {failing['of'].iloc[0]!r}; the release is not made"
+            )
+
+    def draw(
+        self, key: ReleaseKey, public: Path, private: Path, ledger: Mapping[str, Any] | None
+    ) -> None:
+        """Draw the release into the folders `public` and `private`."""
+        risk = Risk(self.plan, self.quasi_identifiers)
+        draws = draws_for(key, self.document, self.records.fingerprint)
+        rows = self._write(draws, risk, public / self.file_name)
+        risk.left_out = self.records.left_out
+        for name, table in (("risk", risk.table()), ("exact_cells", risk.exact_cells())):
+            if len(table):
+                write_table(private / f"{name}.csv", table)
+                (private / f"{name}.csv").chmod(PRIVATE_FILE)
+        block = {
+            "name": self.name,
+            "mode": self.mode,
+            "notice": TEST_NOTICE if self.mode == "test" else PRODUCTION_NOTICE,
+            "records": rows,
+            "data_source": self.data_source,
+        } | ({"ledger": dict(ledger)} if ledger is not None else {})
+        write_documents(self.plan, self.document | {"release": block}, public)
+        refuse_other_files(public)
+
+    def _write(self, draws: KeyedDraws, risk: Risk, path: Path) -> int:
+        """Write the protected file to a `path`; return the number of its rows."""
+        rows, numbers = 0, _Numbers(risk)
+        tables = numbers.compared(
+            self.plan.randomize(numbers.kept(self.records.batches()), draws, risk.add)
+        )
+        form = self.records.file.form
+        with (
+            records_writer(path, self.plan.schema.file, form) as writer,
+            # Randomized values in the order of the file are as confidential as the original ones.
+            tempfile.TemporaryDirectory(prefix=".order.", dir=path.parent) as scratch,
+        ):
+            if self.plan.order == "permuted":
+                pa.default_memory_pool().release_unused()  # left by the first pass
+                tables = in_order_of_key(tables, draws, len(self.records), Path(scratch))
+            for table in tables:
+                writer.write(table)
+                rows += len(table)
+                if self.plan.order == "permuted":
+                    self.records.progress("writing in random order", rows, len(self.records))
+        return rows
+
+
+class _Numbers:
+    """Compare the numbers of a file with their protected values, for the owner's `risk` table."""
+
+    def __init__(self, risk: Risk) -> None:
+        self._risk = risk
+        self._batches: list[Portion] = []
+
+    def kept(self, batches: Iterator[Portion]) -> Iterator[Portion]:
+        """Yield `batches`; remember the ones with numbers."""
+        for batch in batches:
+            if batch.numbers:
+                self._batches.append(batch)
+            yield batch
+
+    def compared(self, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+        """Yield `tables`; compare the only one if there are numbers."""
+        for table in tables:
+            for name in self._batches[0].numbers if self._batches else ():
+                original = np.concatenate([each.numbers[name] for each in self._batches])
+                if name in table.column_names and len(table) == len(original):
+                    same = np.asarray(table[name]) == original
+                    self._risk.add_unchanged(name, int(same.sum()), len(original))
+            yield table
+
+
+def draws_for(
+    key: ReleaseKey, document: Mapping[str, Any], fingerprint: Sequence[bytes]
+) -> KeyedDraws:
+    """Return the draws of a release: a function of its key, its plan and its records."""
+    return key.draws({"plan": dict(document), "records": key.digest("records", fingerprint)})
+
+
+def randomize(records: Any, plan: Plan, source: Chance | None = None) -> "pd.DataFrame":
+    """Return the protected records of a plan, for simulations and methods of your own.
+
+    The ledger does not count them, and rows have the order of the records, so that the respondent
+    of a row is known. Use `protect` for files to be given away.
+
+    Parameters
+    ----------
+    records : path or table
+        The file that the schema of the plan describes, or the same as a table.
+    plan : Plan
+    source : Generator, SystemSource or KeyedDraws, optional
+        Source of random numbers; by default the operating system's, which nobody can repeat.
+
+    Returns
+    -------
+    DataFrame
+        The columns of the protected file. `deniable.Released`, given the plan too, estimates from
+        it.
+
+    Raises
+    ------
+    DataError
+        If the records do not match the schema.
+    DeniableError
+        If `plan` is not a plan, or `source` is not a source of random numbers, such as a seed.
+    """
+    if not isinstance(plan, Plan):
+        raise DeniableError(f"{shown(plan)} is not a plan; make one by deniable.make_plan")
+    chosen = SystemSource() if source is None else source
+    if not isinstance(chosen, KeyedDraws):
+        refuse_no_source(chosen)
+    file = RecordsFile.open(records, plan.schema, passed=plan.passed)
+    tables = [*plan.randomize(file.portions(), chosen)]
+    made: pd.DataFrame = pa.concat_tables(tables, promote_options="permissive").to_pandas()
+    return made

@@ -1,0 +1,382 @@
+"""Make a release: key, ledger entry, draw, verification, publication, removal of the key.
+
+Each state is a file or folder that is written once. So an interrupted release continues from the
+state that it reached, in any process and without a lock:
+
+========== ============================================ ==========================================
+state      file or folder                               the next process
+========== ============================================ ==========================================
+keyed      ``private/key``, ``private/records.json``    draws, by that key
+counted    an entry of the ledger                       draws; the entry is not added again
+planned    ``private/plan.json``: the plan              draws, by that plan alone
+verified   ``private/drawn.json``: a digest             draws again, and compares the digest
+published  ``public/``                                  verifies, removes the key
+done       ``private/receipt.json``                     verifies
+========== ============================================ ==========================================
+
+A release is made and verified on the disk, in a temporary folder. A rename then publishes it, which
+fails if anything was published before. So there is one draw of a release: by one key it is the same
+draw, and without the key there is none.
+"""
+
+import errno
+import hashlib
+import re
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from deniable.errors import DeniableError, shown
+from deniable.files import (
+    folder_written_whole,
+    read_json,
+    sha256,
+    sync_folder,
+    sync_tree,
+    write_json,
+    write_once,
+)
+from deniable.plans import Plan
+from deniable.release.entries import (
+    Entry,
+    canonical,
+    composed_epsilon,
+    counted_epsilon,
+    digest_of,
+    epsilon_text,
+)
+from deniable.release.key_places import PLACE_FILE, KeyPlace
+from deniable.release.ledger import Ledger
+from deniable.release.once.drawing import Release
+from deniable.release.once.keys import (
+    DRAWN_FILE,
+    PLAN_FILE,
+    PRIVATE,
+    PUBLIC,
+    ReleaseKey,
+    is_stored,
+    key_for,
+    key_from_seed,
+    refuse_another_plan,
+)
+from deniable.release.once.receipts import (
+    ENTRY_FILE,
+    RECEIPT,
+    receipt_of,
+    refuse_other_files,
+    refuse_production,
+    store_states,
+)
+from deniable.release.once.records import OriginalRecords, Progress, silent
+from deniable.release.once.risk import Risk
+from deniable.release.overlap import RecordDigests
+from deniable.sampling import new_key
+
+DRAFT = ".draft."
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+DataSource = Literal["own", "original", "surrogate"]
+
+
+def protect(
+    source: Any,
+    plan: Plan,
+    folder: Path | str,
+    *,
+    ledger: Path | str,
+    name: str | None = None,
+    consent: str | None = None,
+    quasi_identifiers: Sequence[str] = (),
+    place: KeyPlace | None = None,
+    data_source: DataSource = "own",
+    settings: Mapping[str, Any] | None = None,
+    progress: Progress = silent,
+) -> None:
+    """Make the production release of a file by a plan: folders ``public`` and ``private``.
+
+    It is drawn once. An interrupted release continues with the same randomized values, and a
+    finished one is verified.
+
+    Parameters
+    ----------
+    source : path or table
+        The file that the schema of the plan describes, or the same as a pandas, Polars or Arrow
+        table.
+    plan : Plan
+    folder : path
+        Folder of the release, on a file system that all processes share.
+    ledger : path
+        Folder of the ledger, which counts epsilon before anything is drawn.
+    name : str, optional
+        Name of the release; by default the name of the folder.
+    consent : str, optional
+        Text that a further release of the same population needs.
+    quasi_identifiers : sequence of str, optional
+        Columns that an intruder may know; ``private/risk.csv`` measures their risk.
+    place : KeyPlace, optional
+        Place of the key until publication; by default the private folder.
+    data_source : "own", "original" or "surrogate", optional
+        Origin of the records.
+    settings : mapping, optional
+        Settings in plain JSON values that later runs are compared with.
+    progress : callable, optional
+        Receives a step, the number of records done, and of how many (0: not yet known).
+
+    Raises
+    ------
+    DeniableError
+        If the file does not match the schema, the plan fails its audit, the release has no consent,
+        was begun with other records, another plan or a key that is lost, or if the published files
+        are not the drawn ones. Nothing incomplete is left in ``public``.
+    """
+    release = _opened(
+        (source, plan, folder, name), quasi_identifiers, data_source, "production", progress
+    )
+    digests, counting = _read(release.records, Ledger(ledger)), Ledger(ledger)
+    if (release.folder / PUBLIC).exists():
+        _refuse_another_entry(release, counting, digests)
+    elif (release.folder / RECEIPT).exists():
+        raise DeniableError(
+            f"{release.folder / PUBLIC}: release {release.name!r} was published there, and is "
+            "missing; restore it from a copy: it is not drawn again"
+        )
+    else:
+        try:
+            _publish(release, digests, counting, consent, place or KeyPlace(), settings)
+        except (DeniableError, OSError):
+            # Another process may have published it meanwhile, and removed drafts and key.
+            if not (release.folder / PUBLIC).exists():
+                raise
+    _finish(release, place or KeyPlace())
+
+
+def protect_test(
+    source: Any,
+    plan: Plan,
+    folder: Path | str,
+    seed: int,
+    *,
+    name: str | None = None,
+    quasi_identifiers: Sequence[str] = (),
+    data_source: DataSource = "own",
+    progress: Progress = silent,
+) -> None:
+    """Make a test release: like a production release, but by a key that follows from a `seed`.
+
+    It protects nobody, is not counted, and can be repeated; then it replaces the former one.
+
+    Parameters
+    ----------
+    source, plan, folder, name, quasi_identifiers, data_source, progress
+        As in `protect`.
+    seed : int
+        A number that everybody may know.
+
+    Raises
+    ------
+    DeniableError
+        If the file does not match the schema, the plan fails its audit, or the folder holds a
+        production release.
+    """
+    release = _opened(
+        (source, plan, folder, name), quasi_identifiers, data_source, "test", progress
+    )
+    refuse_production(release.name, release.folder)
+    release.refuse_failing_claims()
+    release.records.read()
+    key = key_from_seed(seed, "test", release.name)
+    with (
+        folder_written_whole(release.folder / PUBLIC) as public,
+        folder_written_whole(release.folder / PRIVATE, private=True) as private,
+    ):
+        release.draw(key, public, private, None)
+        write_json(private / PLAN_FILE, release.document, private=True)
+
+
+def _opened(
+    given: tuple[Any, Plan, Path | str, str | None],
+    quasi_identifiers: Sequence[str],
+    data_source: str,
+    mode: Literal["test", "production"],
+    progress: Progress,
+) -> Release:
+    """Return a release, after all checks that need no record."""
+    source, plan, folder, name = given
+    at = Path(folder)
+    if at.exists() and not at.is_dir():
+        raise DeniableError(f"{at}: a file exists there; name another folder for the release")
+    name = name or at.resolve().name
+    if not NAME.fullmatch(name):
+        raise DeniableError(
+            f"a release cannot be named {shown(name)}; give a name of at most 100 letters, digits, "
+            "'_' and '-'"
+        )
+    Risk(plan, quasi_identifiers)  # refuses columns that cannot be quasi-identifiers
+    records = OriginalRecords(source, plan, progress)
+    return Release(name, plan, records, at, tuple(quasi_identifiers), data_source, mode)
+
+
+def _read(records: OriginalRecords, ledger: Ledger) -> RecordDigests:
+    """Validate all `records`, and return their digests under the key of the `ledger`."""
+    key = ledger.key() if ledger.folder.exists() else new_key()
+    digests = records.read(key)
+    if (own := ledger.key(key)) != key:  # another release began the ledger meanwhile
+        digests = records.read(own)
+    assert digests is not None
+    return digests
+
+
+def _publish(
+    release: Release,
+    digests: RecordDigests,
+    ledger: Ledger,
+    consent: str | None,
+    place: KeyPlace,
+    settings: Mapping[str, Any] | None,
+) -> None:
+    folder, records = release.folder, release.records
+    release.refuse_failing_claims()
+    key = key_for(release.name, folder, records.fingerprint, place)
+    entry = _reserved(release, ledger, key, digests, consent)
+    refuse_another_plan(release.name, folder, release.document)
+    counted = _counted(ledger, entry)
+    with _draft(folder / PRIVATE) as (public, private):
+        release.draw(key, public, private, counted)
+        write_json(
+            private / ENTRY_FILE,
+            {"release": release.name, "population": entry.population, **counted}
+            | ({"settings": dict(settings)} if settings is not None else {}),
+            private=True,
+        )
+        drawn = {"drawn": sha256(public / release.file_name)}
+        if not is_stored(folder / PRIVATE / DRAWN_FILE, drawn):
+            raise DeniableError(
+                f"release {release.name!r}: the protected records would differ from those that the "
+                f"same key gave before ({folder / PRIVATE / DRAWN_FILE}); continue with the "
+                "version of deniable that began the release, or give the release a new name"
+            )
+        for file in private.iterdir():
+            file.replace(folder / PRIVATE / file.name)
+        sync_tree(folder / PRIVATE)
+        sync_tree(public)
+        try:
+            # A folder that is not empty is never replaced.
+            public.rename(folder / PUBLIC)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+        sync_folder(folder)
+
+
+def _finish(release: Release, place: KeyPlace) -> None:
+    """Verify the published files, remove the key, and write the receipt."""
+    folder, private, public = release.folder, release.folder / PRIVATE, release.folder / PUBLIC
+    refuse_other_files(public)
+    file = public / release.file_name
+    drawn = {"drawn": sha256(file)} if file.exists() else None
+    if not (private / DRAWN_FILE).exists() or read_json(private / DRAWN_FILE) != drawn:
+        raise DeniableError(
+            f"{public}: not the records that were drawn for release {release.name!r} "
+            f"({private / DRAWN_FILE}); restore both folders from a copy, or give the release a "
+            "new name"
+        )
+    published = {n: v for n, v in read_json(public / PLAN_FILE).items() if n != "release"}
+    if canonical(published) != canonical(release.document):
+        raise DeniableError(
+            f"{public}: release {release.name!r} was published by another plan; give this one a "
+            "new name"
+        )
+    if not (private / PLACE_FILE).exists():
+        raise DeniableError(
+            f"{private / PLACE_FILE}, which stores the place of the key of release "
+            f"{release.name!r}, is missing, so the key cannot be removed; restore the file from a "
+            "copy"
+        )
+    sync_tree(public)
+    for each in (folder, folder.parent):
+        sync_folder(each)
+    place.of_release(release.name, private).remove(private)
+    for left in private.glob(".*"):
+        if left.is_dir():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            left.unlink(missing_ok=True)
+    for metadata in folder.glob("*.provenance.json"):  # left by a test release
+        metadata.unlink()
+    store_states(folder)
+    (folder / RECEIPT).unlink(missing_ok=True)
+    write_once(folder / RECEIPT, canonical(receipt_of(release.name, public)))
+
+
+def _reserved(
+    release: Release,
+    ledger: Ledger,
+    key: ReleaseKey,
+    digests: RecordDigests,
+    consent: str | None,
+) -> Entry:
+    """Count a `release` in a `ledger`; return its entry.
+
+    The entry holds the release to its plan and its key. So another key under the same name is
+    refused, even where the whole folder is lost.
+    """
+    population = release.plan.schema.population
+    for other in ledger.populations():
+        if other != population.lower():
+            for found in ledger.overlaps(other, digests):
+                warnings.warn(
+                    f"release {release.name!r}: {found}, of population {other!r}; its epsilon is "
+                    "not added to this one's. Name that population if the respondents are the same",
+                    stacklevel=2,
+                )
+    # A digest under the key, which reveals nothing of the key.
+    drawn_by = canonical([release.name, release.document, key.digest("ledger", [])])
+    return ledger.reserve(
+        population,
+        release.name,
+        hashlib.sha256(drawn_by).hexdigest(),
+        digests,
+        counted_epsilon(release.epsilon),
+        consent,
+        release.plan.part,
+    )
+
+
+def _counted(ledger: Ledger, entry: Entry) -> dict[str, Any]:
+    """Return number, total and digest of an `entry`; the total includes earlier entries."""
+    entries = ledger.entries(entry.population)[: entry.number]
+    total = epsilon_text(composed_epsilon(entries))
+    return {"entry": entry.number, "total": total, "head": digest_of(entry)}
+
+
+def _refuse_another_entry(release: Release, ledger: Ledger, digests: RecordDigests) -> None:
+    """Raise `DeniableError` if a published `release` has no entry, or one of other records."""
+    population = release.plan.schema.population
+    own = [each for each in ledger.entries(population) if each.release == release.name]
+    if not own:
+        raise DeniableError(
+            f"release {release.name!r} is published, but the ledger {ledger.folder} has no entry "
+            f"of it for population {population!r}; restore the ledger from a copy, or name the "
+            "ledger and the population that it was counted in"
+        )
+    if own[0].records != digests:
+        raise DeniableError(
+            f"release {release.name!r} was published from other records; give the release of these "
+            "a new name (its epsilon adds to the total)"
+        )
+
+
+@contextmanager
+def _draft(private: Path) -> Iterator[tuple[Path, Path]]:
+    """Yield temporary folders for public and private files; they are removed afterwards."""
+    draft = Path(tempfile.mkdtemp(prefix=DRAFT, dir=private))
+    try:
+        folders = draft / PUBLIC, draft / PRIVATE
+        for folder in folders:
+            folder.mkdir()
+        yield folders
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)

@@ -1,0 +1,296 @@
+"""Measure the disclosure risk that a protected file leaves, for its owner alone.
+
+The rows of one table, in the columns ``about``, ``measure``, ``before`` and ``after``:
+
+- for each column, the proportion of values that are unchanged and the largest posterior probability
+  of its most exposed categories;
+- for the quasi-identifiers, the number of records that share theirs with few others, and the
+  probability that a match by them is correct;
+- for each column released as is, the number of its values, and of values in one record only;
+- the number of records that were left out.
+
+If randomized values are not categories, an intruder takes each for the category that leads to it
+most often; among several, for the middle one.
+
+The probability that a protected record with the quasi-identifiers j belongs to a given person with
+these is M[j, j] / R[j]. M is their transition matrix and R[j] the expected number of randomized
+records with j. SOURCE: Shlomo and Skinner (2010), "Assessing the protection provided by
+misclassification-based disclosure limitation methods for survey microdata", for a file of all
+persons that are matched.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deniable.arrays import Codes, Counts, Floats
+from deniable.channels import Channel
+from deniable.errors import DeniableError, shown
+from deniable.plans import Plan
+from deniable.randomized_response import Protocol, reports_categories
+from deniable.records import Microdata
+
+MAX_MATRIX_ENTRIES = 1 << 22
+MAX_CELLS = 1 << 21
+MAX_VALUES = 100_000
+RECORDS = "all records"
+EXPOSED = 3  # categories shown of a column
+GROUP_SIZES = (1, 2, 4)
+SAME = 1e-12  # relative difference of equal probabilities
+
+
+class Risk:
+    """Count original and randomized records, batch by batch.
+
+    Parameters
+    ----------
+    plan : Plan
+    quasi_identifiers : sequence of str
+        Columns that an intruder may know.
+
+    Attributes
+    ----------
+    left_out : int
+        Number of records that were left out for missing values.
+
+    Raises
+    ------
+    DeniableError
+        If the quasi-identifiers are not randomized columns, have too many cells, or are a part of a
+        jointly randomized cluster.
+    """
+
+    def __init__(self, plan: Plan, quasi_identifiers: Sequence[str]) -> None:
+        self._protocol, self._known = plan.record_protocol, tuple(quasi_identifiers)
+        self._original: dict[str, Counts] = {}
+        self._unchanged: dict[str, int] = {}
+        self._records = self.left_out = 0
+        self._before: Counts | None = None
+        self._after: Counts | None = None
+        self._passed = {name: _Values() for name in plan.passed}
+        if self._known:
+            self._begin_known()
+
+    def add(
+        self, original: Microdata, randomized: Microdata, passed: Mapping[str, pa.Array]
+    ) -> None:
+        """Add a batch: `original` and `randomized` values, and the columns `passed` as is."""
+        self._records += len(original)
+        for name, values in self._passed.items():
+            values.add(passed[name])
+        for attribute in original.domain:
+            name, codes = attribute.name, original.column(attribute.name)
+            counts = np.bincount(codes, minlength=attribute.size)
+            self._original[name] = self._original.get(name, 0) + counts
+            same = name in randomized.domain.names and randomized.domain[name] == attribute
+            if same:
+                unchanged = int(np.count_nonzero(codes == randomized.column(name)))
+                self._unchanged[name] = self._unchanged.get(name, 0) + unchanged
+        if self._before is not None:
+            self._before += original.counts(self._known).reshape(-1)
+            if self._after is not None:
+                self._after += self._taken_for(randomized).counts(self._known).reshape(-1)
+
+    def add_unchanged(self, name: str, unchanged: int, records: int) -> None:
+        """Add the number of `unchanged` values in a column of numbers, of all `records`."""
+        self._unchanged[name] = self._unchanged.get(name, 0) + unchanged
+        self._records = max(self._records, records)
+
+    def exact_cells(self) -> pd.DataFrame:
+        """Return the number and the proportion of unchanged values of each column."""
+        rows = [
+            (name, self._records, same, same / max(self._records, 1))
+            for name, same in self._unchanged.items()
+        ]
+        return pd.DataFrame(rows, columns=["attribute", "records", "exact", "share"])
+
+    def table(self) -> pd.DataFrame:
+        """Return all measures."""
+        rows = [
+            (name, "share of values reported as they are", 1.0, same / max(self._records, 1))
+            for name, same in self._unchanged.items()
+        ]
+        rows += [row for name in self._original for row in self._exposed(name)]
+        for name, values in self._passed.items():
+            rows += [(name, measure, number, number) for measure, number in values.measures()]
+        if self._before is not None:
+            rows += self._of_known(self._before)
+        if self.left_out:
+            rows.append((RECORDS, "records left out for missing values", self.left_out, 0))
+        return pd.DataFrame(rows, columns=["about", "measure", "before", "after"])
+
+    def _exposed(self, name: str) -> list[tuple[str, str, float, float]]:
+        """Return the categories with the largest posterior probabilities."""
+        if self._protocol is None:
+            return []
+        cluster, channel = _cluster_of(self._protocol, name)
+        if len(cluster) > 1 or channel.size * channel.reports > MAX_MATRIX_ENTRIES:
+            return []
+        shares = self._original[name] / max(self._records, 1)
+        joint = shares[:, None] * channel.matrix()
+        randomized = joint.sum(axis=0)
+        posterior = (joint[:, randomized > 0] / randomized[randomized > 0]).max(axis=1)
+        there = np.flatnonzero(shares > 0)
+        exposed = there[np.argsort(-posterior[there], kind="stable")[:EXPOSED]]
+        categories = self._protocol.domain[name].categories
+        measure = "largest posterior probability of {!r}"
+        return [
+            (name, measure.format(categories[u]), float(shares[u]), float(posterior[u]))
+            for u in exposed.tolist()
+        ]
+
+    def _begin_known(self) -> None:
+        for position, name in enumerate(self._known):
+            if name in self._known[:position]:
+                raise DeniableError(
+                    f"the quasi-identifier {shown(name)} is given twice; name it once"
+                )
+        if self._protocol is None:
+            raise DeniableError(
+                "risks of quasi-identifiers are measured for plans that randomize all records in "
+                "the same way; leave --quasi-identifiers out"
+            )
+        domain = self._protocol.domain.project(self._known)
+        if domain.size > MAX_CELLS:
+            raise DeniableError(
+                f"the quasi-identifiers {', '.join(self._known)} have {domain.size:,} cells, over "
+                f"{MAX_CELLS:,}; name fewer"
+            )
+        for name in self._known:
+            cluster, _ = _cluster_of(self._protocol, name)
+            if not set(cluster) <= set(self._known):
+                raise DeniableError(
+                    f"quasi-identifier {name!r} is randomized together with {', '.join(cluster)}; "
+                    "name all of them, or none"
+                )
+        self._before = np.zeros(domain.size, dtype=np.int64)
+        channels = [_cluster_of(self._protocol, name)[1] for name in self._known]
+        if all(each.size * each.reports <= MAX_MATRIX_ENTRIES for each in channels):
+            self._after = np.zeros(domain.size, dtype=np.int64)
+            self._likeliest = {
+                cluster: likeliest_cells(channel)
+                for cluster in _within(self._protocol, self._known)
+                if not reports_categories(channel := self._protocol.channel_of(cluster))
+            }
+
+    def _taken_for(self, randomized: Microdata) -> Microdata:
+        """Return the categories that an intruder takes the randomized values for."""
+        assert self._protocol is not None
+        columns: dict[str, Codes] = {}
+        for cluster in _within(self._protocol, self._known):
+            if cluster not in self._likeliest:
+                columns |= {name: randomized.column(name) for name in cluster}
+                continue
+            (name,) = self._protocol.reported_as(cluster).names
+            cells = self._likeliest[cluster][randomized.column(name)]
+            part = self._protocol.domain.project(cluster)
+            columns |= dict(zip(part.names, part.unravel(cells), strict=True))
+        domain = self._protocol.domain.project(self._known)
+        return Microdata(domain, tuple(columns[name] for name in self._known))
+
+    def _of_known(self, before: Counts) -> list[tuple[str, str, float, float]]:
+        about, after = " x ".join(self._known), self._after
+        rows = []
+        for size in GROUP_SIZES:
+            measure = f"records that share their quasi-identifiers with at most {size - 1} others"
+            protected = _in_groups(after, size) if after is not None else float("nan")
+            rows.append((about, measure, _in_groups(before, size), protected))
+        if after is None or self._protocol is None:
+            return rows
+        kept, randomized = _kept_and_randomized(self._protocol, self._known, before)
+        there = before > 0
+        # A category that no randomized value is taken for is never matched.
+        right = np.divide(kept, randomized, out=np.zeros_like(kept), where=randomized > 0)[there]
+        share = 1 / before[there]
+        expected = float(there.sum() / before.sum()), float(kept[there].sum() / before.sum())
+        return [
+            *rows,
+            (about, "expected probability that a match is right", *expected),
+            (
+                *(about, "largest probability that a match is right"),
+                *(float(share.max()), float(right.max())),
+            ),
+        ]
+
+
+class _Values:
+    """Count the distinct values of a column, and values in one record only, up to a limit."""
+
+    def __init__(self) -> None:
+        self._counts: dict[object, int] | None = {}
+
+    def add(self, column: pa.Array) -> None:
+        """Add the values of a `column`, other than missing ones."""
+        if self._counts is None:
+            return
+        found = pc.value_counts(column.drop_null())
+        if len(found) <= MAX_VALUES:
+            values, counts = (found.field(name).to_pylist() for name in ("values", "counts"))
+            for value, count in zip(values, counts, strict=True):
+                self._counts[value] = self._counts.get(value, 0) + count
+        if max(len(found), len(self._counts)) > MAX_VALUES:
+            self._counts = None
+
+    def measures(self) -> Iterator[tuple[str, float]]:
+        """Yield each measure with its number; beyond the limit, the limit."""
+        if self._counts is None:
+            yield f"different values, over {MAX_VALUES:,}; at least", float(MAX_VALUES)
+            return
+        yield "different values that are released as is", float(len(self._counts))
+        alone = sum(count == 1 for count in self._counts.values())
+        yield "of them, values of one record alone", float(alone)
+
+
+def likeliest_cells(channel: Channel) -> Codes:
+    """Return the cell of a `channel` that leads to each randomized value most often.
+
+    The shape is (reports,); among several cells it is the middle one.
+    """
+    matrix = channel.matrix()
+    likeliest = matrix >= matrix.max(axis=0) * (1 - SAME)
+    middle = (likeliest.sum(axis=0) + 1) // 2
+    return np.asarray((np.cumsum(likeliest, axis=0) >= middle).argmax(axis=0))
+
+
+def _cluster_of(protocol: Protocol, name: str) -> tuple[tuple[str, ...], Channel]:
+    protocol.domain.position(name)  # refuses a name that it does not have
+    pairs = zip(protocol.clusters, protocol.channels, strict=True)
+    return next(pair for pair in pairs if name in pair[0])
+
+
+def _within(protocol: Protocol, names: Sequence[str]) -> list[tuple[str, ...]]:
+    return [cluster for cluster in protocol.clusters if set(cluster) <= set(names)]
+
+
+def _in_groups(counts: Counts, size: int) -> float:
+    return float(counts[(counts > 0) & (counts <= size)].sum())
+
+
+def _kept_and_randomized(
+    protocol: Protocol, names: Sequence[str], counts: Counts
+) -> tuple[Floats, Floats]:
+    """Return M[j, j] and the expected number of randomized records of each cell."""
+    domain = protocol.domain.project(names)
+    clusters = _within(protocol, names)
+    ordered = [name for cluster in clusters for name in cluster]
+    axes = [list(names).index(name) for name in ordered]
+    table = counts.reshape(domain.shape).transpose(axes).astype(float)
+    sizes = [protocol.domain.project(cluster).size for cluster in clusters]
+    table, kept = table.reshape(sizes), np.ones(1)
+    for axis, cluster in enumerate(clusters):
+        channel = protocol.channel_of(cluster)
+        matrix = channel.matrix()
+        if not reports_categories(channel):
+            taken = np.zeros((channel.reports, channel.size))
+            taken[np.arange(channel.reports), likeliest_cells(channel)] = 1
+            matrix = matrix @ taken
+        table = np.moveaxis(np.tensordot(matrix, table, axes=(0, axis)), 0, axis)
+        kept = np.multiply.outer(kept, np.diag(matrix))
+    shape = [domain.shape[axis] for axis in axes]
+    back = np.argsort(axes)
+    return tuple(  # type: ignore[return-value]
+        each.reshape(shape).transpose(back).reshape(-1) for each in (kept, table)
+    )
