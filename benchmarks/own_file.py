@@ -62,18 +62,19 @@ def bare(source: Path, target: Path) -> None:
 def draw(source: Path, plan_file: Path, folder: Path) -> None:
     """Measure the pass that randomizes; the first pass goes before it."""
     from deniable.plans import read_plan  # noqa: PLC0415 - bare is measured without
-    from deniable.release import LANES, ReleaseKey  # noqa: PLC0415
-    from deniable.release.planned import OwnRecords, planned_release  # noqa: PLC0415
-    from deniable.schema import RecordsFile  # noqa: PLC0415
+    from deniable.release import OriginalRecords, Risk, key_from_seed, records_writer  # noqa: PLC0415
 
     plan = read_plan(plan_file)
-    records = OwnRecords(RecordsFile.open(source, plan.schema), plan, bytes(32))
-    list(records.parts())
-    release, key = planned_release(plan, "benchmark"), ReleaseKey(os.urandom(32))
-    lane = LANES["planned"]
-    design = lane.design(release, records, key)
-    write = lane.draw(release, design, records, key)["protected"]
-    work(lambda: write(folder / "drawn.parquet"))
+    records, draws, risk = OriginalRecords(source, plan), key_from_seed(1).draws({}), Risk(plan, [])
+    records.read(bytes(32))
+
+    def randomize() -> None:
+        file, form = plan.schema.file, records.file.form
+        with records_writer(folder / "drawn.parquet", file, form) as writer:
+            for table in plan.randomize(records.batches(), draws, risk.add):
+                writer.write(table)
+
+    work(randomize)
 
 
 def make(folder: Path, records: int, as_csv: bool, reports: str) -> None:

@@ -67,7 +67,7 @@ to OUT/private. It is drawn once: a command that was interrupted and is given ag
 PROTECT_EXAMPLES = """\
 examples:
   deniable protect survey.csv plan.json --out release/
-  deniable protect survey.csv plan.json --out release/ --keys sex age region
+  deniable protect survey.csv plan.json --out release/ --quasi-identifiers sex age region
 """
 ESTIMATE_DESCRIPTION = """\
 Estimate from a release that deniable protect made, by its public folder alone: distributions of
@@ -254,10 +254,13 @@ def _add_protect(commands: Any) -> None:
     )
     parser.add_argument("--consent", help="the words that a population's next release needs")
     parser.add_argument(
-        "--keys",
+        "--quasi-identifiers",
         nargs="+",
         metavar="COLUMN",
-        help="what an intruder is taken to know, for risk.csv",
+        help="columns that an intruder may know, for risk.csv",
+    )
+    parser.add_argument(
+        "--keys", nargs="+", action=_Renamed, const="--quasi-identifiers", help=argparse.SUPPRESS
     )
     parser.add_argument(
         "--key-folder", type=Path, help="where the release's key lies meanwhile, such as in memory"
@@ -376,6 +379,13 @@ def _add_design(commands: Any) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print the properties as one JSON object"
     )
+
+
+class _Renamed(argparse.Action):
+    """Refuse an option of an earlier version, and name the new one, which is its `const`."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
+        parser.error(f"{self.option_strings[0]} is now {self.const}")
 
 
 def _path(text: str) -> Path:

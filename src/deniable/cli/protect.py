@@ -1,33 +1,34 @@
-"""``deniable protect``: a file of one's own, protected by a plan."""
+"""``deniable protect``: protect a file by a plan of any kind."""
 
 import argparse
+import math
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pyarrow as pa
 
 from deniable.cli.outputs import refuse_inputs
 from deniable.errors import DeniableError
 from deniable.files import read_table
-from deniable.plans import ColumnsPlan, read_plan
-from deniable.release import KeyPlace, Ledger, epsilon_text
-from deniable.release.planned import RECORDS, protect
+from deniable.plans import Plan, read_plan
+from deniable.release import RISK_OF_RECORDS, KeyPlace, Ledger, epsilon_text, protect
 
 BETWEEN = 0.5  # seconds between lines of progress
 
 
 def run(options: argparse.Namespace) -> None:
-    """Protect the file of the `options`, and say what was made and what was counted.
+    """Protect the file of the `options`, and print the result and its epsilon.
 
     Raises
     ------
     DeniableError
-        If plan or file have a fault, or the release cannot be made.
+        If the plan or the file has an error, or the release cannot be made.
     """
     if options.key_folder and not options.key_folder.is_dir():
-        # One that is made by mistake may lie on a disk that keeps what is removed.
-        raise DeniableError(f"{options.key_folder}: no folder for the key; make it first")
+        # A folder made by mistake may lie on a disk that keeps deleted files.
+        raise DeniableError(f"{options.key_folder}: the folder for the key does not exist; make it")
     if "jemalloc" in pa.supported_memory_backends():
         pa.set_memory_pool(pa.jemalloc_memory_pool())  # the one that keeps least of what is freed
     refuse_inputs(options.out, [options.file], "release")
@@ -41,29 +42,42 @@ def run(options: argparse.Namespace) -> None:
         name=options.name,
         ledger=ledger,
         consent=options.consent,
-        keys=options.keys or (),
+        quasi_identifiers=options.quasi_identifiers or (),
         place=KeyPlace(folder=str(options.key_folder) if options.key_folder else None),
         progress=_shown_progress(sys.stderr.isatty()),
     )
     population = plan.schema.population
     total = Ledger(ledger).total(population)
-    print(f"{options.out / 'public'}: may be given away")
-    print(f"{options.out / 'private'}: knows the truth; keep it to yourself")
-    print(f"epsilon of the record: {epsilon_text(plan.epsilon)}, exact and rounded up")
+    print(f"{options.out / 'public'}: to be given away")
+    print(f"{options.out / 'private'}: reveals the original records; keep it confidential")
+    print(f"epsilon of {plan.unit}: {_shown_epsilon(plan)}")
     print(f"total epsilon of population {population}, in {ledger}: {epsilon_text(total)}")
-    for said in plan.not_covered:
-        print(f"not covered: {said}")
-    risk = read_table(options.out / "private" / "risk.csv")
-    for row in risk[risk["about"] == RECORDS].to_dict("records"):
+    for reason in plan.not_covered:
+        print(f"not covered: {reason}")
+    _print_risk(options.out / "private" / "risk.csv", plan)
+
+
+def _shown_epsilon(plan: Plan) -> str:
+    if math.isinf(plan.epsilon):
+        return "none is proved to be finite"
+    return f"{epsilon_text(plan.epsilon)}, exact and rounded up"
+
+
+def _print_risk(file: Path, plan: Plan) -> None:
+    """Print numbers of records left out, and of values released as is."""
+    if not file.exists():
+        return
+    risk = read_table(file)
+    for row in risk[risk["about"] == RISK_OF_RECORDS].to_dict("records"):
         print(f"{row['measure']}: {row['before']:.0f}")
     for row in risk[risk["about"].isin(plan.passed)].to_dict("records"):
         print(f"column {row['about']}: {row['measure']}: {row['before']:.0f}")
 
 
 def _shown_progress(in_place: bool) -> Callable[[str, int, int], None]:
-    """Return what writes progress to standard error: records, rate, time left.
+    """Return a function that writes records, rate and time left to standard error.
 
-    On a terminal in one line; elsewhere a line every ten seconds.
+    On a terminal it updates one line; elsewhere it writes a line every ten seconds.
     """
     begun: dict[str, float] = {}
     last = [time.monotonic()]

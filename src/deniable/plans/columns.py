@@ -51,6 +51,10 @@ class ColumnsPlan(CategoricalPlan[Protocol]):
         return UNIT
 
     @property
+    def record_protocol(self) -> Protocol:
+        return self.protocol
+
+    @property
     def blocks(self) -> tuple[tuple[str, ...], ...]:
         return self.protocol.clusters
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from deniable.arrays import Positions
 from deniable.errors import DeniableError
+from deniable.randomized_response import Protocol
 from deniable.records import Microdata
 from deniable.responses import Responses
 from deniable.sampling import Chance
@@ -160,6 +161,11 @@ class Plan(ABC):
     @abstractmethod
     def passed(self) -> tuple[str, ...]:
         """Names of the columns that are released without randomization."""
+
+    @property
+    def record_protocol(self) -> Protocol | None:
+        """The protocol that randomizes all records in the same way; None if there is none."""
+        return None
 
     @abstractmethod
     def randomize(

@@ -49,13 +49,22 @@ from .making import (
     make_release as make_release,
     rehearse as rehearse,
 )
+from .once import (
+    RISK_OF_RECORDS as RISK_OF_RECORDS,
+    OriginalRecords as OriginalRecords,
+    ReleaseSettings as ReleaseSettings,
+    Risk as Risk,
+    key_from_seed as key_from_seed,
+    protect as protect,
+    protect_test as protect_test,
+    records_writer as records_writer,
+)
 from .overlap import (
     InPortions as InPortions,
     Overlap as Overlap,
     RecordDigests as RecordDigests,
     record_digests as record_digests,
 )
-from .planned import protect as protect
 from .receipts import (
     RECEIPT as RECEIPT,
     faults_of_receipt as faults_of_receipt,

@@ -17,7 +17,8 @@ from deniable.release.durable import private_folder
 from deniable.release.entries import canonical
 from deniable.sampling import KEY_BYTES, new_key
 
-KEY_FILE, PLACE_FILE = "key", "place.json"
+KEY_FILE: str = "key"
+PLACE_FILE: str = "place.json"
 PRINTABLE = range(32, 127)
 
 

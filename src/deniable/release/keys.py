@@ -31,7 +31,7 @@ from deniable.sampling import KeyedDraws, framed
 PLAN_FILE, DRAWN_FILE = "plan.json", "drawn.json"
 """Digests of what a release is drawn by, and of what was drawn."""
 BEFORE_A_DRAW = (KEY_FILE, PLACE_FILE, RECORDS_FILE)
-WITH_THE_RELEASE = KeyPlace()
+WITH_THE_RELEASE: KeyPlace = KeyPlace()
 
 Records = Microdata | NumericMicrodata | InPortions
 

@@ -30,8 +30,9 @@ USE = (
 )
 """Conditions of use in every release."""
 RANDOM_NUMBERS = (
-    "Epsilons hold for ideal random numbers. The numbers here are AES-256's under the secret key of "
-    "the release, so epsilons hold against everybody who cannot distinguish these from ideal ones."
+    "Epsilons hold for ideal random numbers. The numbers here come from AES-256 under the secret "
+    "key of the release, so epsilons hold against everybody who cannot distinguish these from "
+    "ideal ones."
 )
 SURROGATE = (
     "The original records are a surrogate: a model drew them in place of a data set that was not "
@@ -98,10 +99,16 @@ def _readme(plan: Plan, release: Mapping[str, Any], public: Path) -> str:
     }
     width = max(map(len, contents)) + 2
     listed = [
-        textwrap.fill(text, WIDTH, initial_indent=name.ljust(width), subsequent_indent=" " * width)
+        textwrap.fill(
+            text,
+            WIDTH,
+            break_on_hyphens=False,
+            initial_indent=name.ljust(width),
+            subsequent_indent=" " * width,
+        )
         for name, text in contents.items()
     ]
-    filled = [textwrap.fill(text, WIDTH) for text in paragraphs if text]
+    filled = [textwrap.fill(text, WIDTH, break_on_hyphens=False) for text in paragraphs if text]
     return "\n\n".join([*filled, "\n".join(listed)]) + "\n"
 
 
@@ -118,8 +125,8 @@ def _promises(plan: Plan) -> Iterator[str]:
         shown = epsilon_text(counted_epsilon(guarantee.epsilon))
         yield (
             f"Epsilon of {guarantee.unit}: {shown}, proved and rounded up. Whatever is randomized "
-            f"of it, another original value leads to the same result with a probability of at least "
-            f"exp(-{shown}) times the same. {conditions}"
+            f"of it, another original value leads to the same result with at least exp(-{shown}) "
+            f"times the probability. {conditions}"
         ).strip()
 
 

@@ -5,8 +5,8 @@ count by their texts, numbers by their 64 bits, identifiers and weights by their
 the order of columns leave no trace. The fingerprint stays in memory; files hold its HMAC-SHA256
 under the key of the release or of the ledger.
 
-**Sketch** (version 1). Each value has two numbers of 64 bits under the key of the ledger: HMAC-
-SHA256 of the column's name and the category, or AES-256 of the bits of a number under a subkey of
+**Sketch** (version 1). Each value has two numbers of 64 bits under the key of the ledger:
+HMAC-SHA256 of name and category, or AES-256 of the bits of a number under a subkey of
 the column. The sums of a record, modulo 2^64, are encrypted by AES-256 under another subkey; the
 first 64 bits are the digest of the record. The sketch has the 1,024 smallest digests, equal records
 once. So it is a random sample of the distinct records, and every file is sampled in the same way.

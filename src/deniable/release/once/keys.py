@@ -19,7 +19,8 @@ from deniable.release.entries import canonical
 from deniable.release.key_places import KEY_FILE, PLACE_FILE, KeyPlace
 from deniable.sampling import KeyedDraws, framed
 
-PUBLIC, PRIVATE = "public", "private"
+PUBLIC: str = "public"
+PRIVATE: str = "private"
 """Folders of a release: one to be given away, one that reveals the original data."""
 RECORDS_FILE, PLAN_FILE, DRAWN_FILE = "records.json", "plan.json", "drawn.json"
 """Digest of the original records, the plan, and the digest of the protected records."""

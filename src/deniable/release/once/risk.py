@@ -36,7 +36,7 @@ from deniable.records import Microdata
 MAX_MATRIX_ENTRIES = 1 << 22
 MAX_CELLS = 1 << 21
 MAX_VALUES = 100_000
-RECORDS = "all records"
+RISK_OF_RECORDS = "all records"
 EXPOSED = 3  # categories shown of a column
 GROUP_SIZES = (1, 2, 4)
 SAME = 1e-12  # relative difference of equal probabilities
@@ -119,7 +119,7 @@ class Risk:
         if self._before is not None:
             rows += self._of_known(self._before)
         if self.left_out:
-            rows.append((RECORDS, "records left out for missing values", self.left_out, 0))
+            rows.append((RISK_OF_RECORDS, "records left out for missing values", self.left_out, 0))
         return pd.DataFrame(rows, columns=["about", "measure", "before", "after"])
 
     def _exposed(self, name: str) -> list[tuple[str, str, float, float]]:
@@ -195,7 +195,12 @@ class Risk:
         about, after = " x ".join(self._known), self._after
         rows = []
         for size in GROUP_SIZES:
-            measure = f"records that share their quasi-identifiers with at most {size - 1} others"
+            others = (
+                f"at most {size - 1} others"
+                if size > 2
+                else ("no other", "at most one other")[size - 1]
+            )
+            measure = f"records that share their quasi-identifiers with {others}"
             protected = _in_groups(after, size) if after is not None else float("nan")
             rows.append((about, measure, _in_groups(before, size), protected))
         if after is None or self._protocol is None:

@@ -1,0 +1,183 @@
+"""The settings of a release, as an entry of the workflow's config."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import ConfigDict, Field, model_validator
+
+from deniable.errors import DeniableError
+from deniable.plans import Plan
+from deniable.validation import Name, Strict
+
+OLD_OPTIONS: Mapping[str, str] = {
+    "rehearsal": "mode: test or mode: production",
+    "mechanism": "plan: {kind: columns, strata, masked or collected, ...}",
+    "keys": "quasi_identifiers",
+    "dependences": "plan.clusters",
+    "t_v": "plan.clusters.t_v",
+    "t_d": "plan.clusters.t_d",
+    "ordinal": "plan.clusters.ordinal",
+    "matrix": "plan.matrix, or plan.p.matrix for rr_independent, rr_joint and rr_clusters",
+    "channel": "plan.mechanism",
+    "attributes": "plan.columns",
+    "synthetic": "no option: weights.csv and synthetic.parquet are both made",
+} | {
+    name: f"plan.{name}"
+    for name in (
+        *("p", "epsilon", "joint", "strata", "order", "cluster_mechanism", "method", "k", "bins"),
+        *("domain_factor", "size", "answers", "update", "floor", "block"),
+    )
+}
+"""Options of old configs, each with its new place."""
+
+
+class OwnFile(Strict):
+    """A file of records outside the manifest of data sets.
+
+    Attributes
+    ----------
+    path : str
+        Path of the records.
+    schema_file : str, optional
+        Path of their schema (option ``schema``); a plan file contains its own.
+    """
+
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
+
+    path: Annotated[str, Field(min_length=1)]
+    schema_file: str | None = Field(default=None, alias="schema", min_length=1)
+
+
+class ReleaseSettings(Strict):
+    """A release of a data set of the manifest, or of a file of your own.
+
+    Attributes
+    ----------
+    name : str
+        Name of the release and of its folder.
+    data : str, optional
+        Name of a data set of the manifest.
+    file : OwnFile, optional
+        A file in place of `data`.
+    mode : "test" or "production"
+        A test release is drawn from the root seed and protects nobody. A production release is
+        drawn once, by a secret key, and its epsilon is counted in the ledger.
+    population : str, optional
+        The respondents: epsilons of all releases of one population are added. A production release
+        of a data set must have one; otherwise it is the one of the schema.
+    consent : str, optional
+        Text that a further release of the same population needs.
+    accept : list of str
+        Names of risks that the data owner accepts.
+    quasi_identifiers : list of str
+        Columns that an intruder may know, for the owner's table of risks.
+    tables : list of lists of str, optional
+        Columns of the tables that are made consistent; by default all pairs.
+    plan : dict or str
+        The settings of a plan, by its ``kind``, or the path of a plan file.
+    """
+
+    name: Name
+    data: Annotated[str, Field(min_length=1)] | None = None
+    file: OwnFile | None = None
+    mode: Literal["test", "production"]
+    population: Name | None = None
+    consent: Annotated[str, Field(min_length=1)] | None = None
+    accept: list[str] = Field(default_factory=list)
+    quasi_identifiers: list[str] = Field(default_factory=list)
+    tables: list[Annotated[list[str], Field(min_length=2)]] | None = None
+    plan: dict[str, Any] | Annotated[str, Field(min_length=1)]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_old_options(cls, values: Any) -> Any:
+        old = [name for name in OLD_OPTIONS if isinstance(values, dict) and name in values]
+        if old:
+            renamed = "; ".join(f"{name} is now {OLD_OPTIONS[name]}" for name in old)
+            raise ValueError(f"options of an earlier version: {renamed}")
+        return values
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.data is None) == (self.file is None):
+            given = "neither" if self.data is None else "both"
+            raise ValueError(f"{given} of data and file given; allowed: one of them")
+        if self.file is not None and self.file.schema_file is None and self.plan_file is None:
+            raise ValueError("file.schema is missing; allowed: the path of the file's schema")
+        return self
+
+    @model_validator(mode="after")
+    def _counted(self) -> Self:
+        if self.mode == "production" and self.population is None and self.data is not None:
+            raise ValueError(
+                "population is missing; allowed: a name for the respondents (or the survey and "
+                "wave): epsilons of all releases of a population are added"
+            )
+        return self
+
+    @property
+    def test(self) -> bool:
+        """Whether this is a test release."""
+        return self.mode == "test"
+
+    @property
+    def plan_file(self) -> str | None:
+        """The path of the plan file; None if the plan is made from settings."""
+        return self.plan if isinstance(self.plan, str) else None
+
+    @property
+    def inputs(self) -> list[str]:
+        """Files of your own that the release is made from, records excepted."""
+        schema = self.file.schema_file if self.file is not None else None
+        return [path for path in (schema, self.plan_file) if path is not None]
+
+    def stated(self) -> dict[str, Any]:
+        """Return everything that decides the protected records, in plain JSON values.
+
+        Files count by their SHA-256, None if they do not exist.
+        """
+        return {
+            "data": self.data,
+            "mode": self.mode,
+            "population": self.population,
+            "accept": sorted(self.accept),
+            "plan": _digest(self.plan_file) if self.plan_file else self.plan,
+            "schema": _digest(self.file.schema_file)
+            if self.file is not None and self.file.schema_file and not self.plan_file
+            else "of the plan",
+        }
+
+    def refuse_another_plan(self, plan: Plan) -> None:
+        """Compare a `plan` with the settings.
+
+        Raises
+        ------
+        DeniableError
+            If a risk of the plan is not accepted, a name is not a risk of it, or the plan is for
+            another population.
+        """
+        unknown = [name for name in self.accept if name not in plan.risks]
+        if unknown:
+            allowed = ", ".join(plan.risks) or "none, because the plan has no risk"
+            raise DeniableError(
+                f"release {self.name!r}: accept: {unknown[0]!r} is not a risk of its plan; "
+                f"allowed: {allowed}"
+            )
+        if missing := [name for name in plan.risks if name not in self.accept]:
+            reasons = "; ".join(f"{name} ({plan.risks[name]})" for name in missing)
+            raise DeniableError(
+                f"release {self.name!r}: {reasons}. Choose another plan, or accept as the data "
+                f"owner: accept: [{', '.join([*self.accept, *missing])}]"
+            )
+        if self.population not in (None, plan.schema.population):
+            raise DeniableError(
+                f"release {self.name!r}: population: {self.population!r}; allowed: "
+                f"{plan.schema.population!r}, which the schema of the plan has"
+            )
+
+
+def _digest(path: str) -> str | None:
+    file = Path(path)
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None
