@@ -122,8 +122,19 @@ def is_stored(file: Path, values: Mapping[str, Any]) -> bool:
     """Return whether a `file` stores `values`; write it first if it does not exist."""
     if not file.exists():
         write_once(file, canonical(dict(values)))
+    return stores(file, values)
+
+
+def stores(file: Path, values: Mapping[str, Any]) -> bool:
+    """Return whether a `file` exists and stores `values`.
+
+    Raises
+    ------
+    DataError
+        If the file is damaged.
+    """
     try:
-        return canonical(read_json(file)) == canonical(dict(values))
+        return file.exists() and canonical(read_json(file)) == canonical(dict(values))
     except ValueError:
         raise DataError(
             f"{file}: damaged since it was written; restore it from a copy, or give the release a "

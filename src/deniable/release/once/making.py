@@ -62,6 +62,7 @@ from deniable.release.once.keys import (
     key_for,
     key_from_seed,
     refuse_another_plan,
+    stores,
 )
 from deniable.release.once.receipts import (
     ENTRY_FILE,
@@ -277,7 +278,7 @@ def _finish(release: Release, place: KeyPlace) -> None:
     refuse_other_files(public)
     file = public / release.file_name
     drawn = {"drawn": sha256(file)} if file.exists() else None
-    if not (private / DRAWN_FILE).exists() or read_json(private / DRAWN_FILE) != drawn:
+    if drawn is None or not stores(private / DRAWN_FILE, drawn):
         raise DeniableError(
             f"{public}: not the records that were drawn for release {release.name!r} "
             f"({private / DRAWN_FILE}); restore both folders from a copy, or give the release a "

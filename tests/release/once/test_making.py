@@ -1,0 +1,557 @@
+"""One draw of a release, whatever is killed, lost or started twice; and its folders."""
+
+import errno
+import math
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from tests.release.once.small_releases import (
+    KINDS,
+    but_for_the_entry,
+    content,
+    known_key,
+    made,
+    plan_for,
+    records,
+)
+
+from deniable.errors import DataError, DeniableError
+from deniable.files import read_json, sha256, write_once
+from deniable.plans import Plan, plan_from_json, plan_to_json
+from deniable.release import KeyPlace, Ledger, protect, protect_test
+from deniable.release.key_places import KEY_FILE, PLACE_FILE
+from deniable.release.once.contents import write_documents
+from deniable.release.once.keys import DRAWN_FILE, PLAN_FILE, RECORDS_FILE
+from deniable.release.once.receipts import RECEIPT, SUMS, faults_of_receipt
+
+MADE = "deniable.release.once.making"
+KEYS = "deniable.release.once.keys"
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def test_two_folders_one_for_all_and_one_for_the_owner(kind: str, tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        public = made(kind, tmp_path)
+    finally:
+        os.umask(before)
+    folder, plan = tmp_path / "small", plan_for(kind)
+    assert sorted(path.name for path in folder.iterdir()) == ["private", "public"]
+    listed = {line.split("  ")[1] for line in public[SUMS].decode().splitlines()}
+    assert listed | {SUMS} == set(public)
+    protected = f"{plan.protected_name}.{plan.schema.file.kind}"
+    assert set(public) == {protected, "plan.json", "README.txt", SUMS}
+    private = {path.name for path in (folder / "private").iterdir()}
+    states = {PLACE_FILE, RECORDS_FILE, PLAN_FILE, DRAWN_FILE, "receipt.json"}
+    assert private - {"risk.csv", "exact_cells.csv"} == states | {"entry.json", "published.json"}
+    assert mode(folder / "private") == 0o700
+    assert {mode(path) for path in (folder / "private").iterdir()} == {0o600}
+    assert mode(folder / "public") == 0o777  # by the umask
+    assert {mode(path) for path in (folder / "public").iterdir()} == {0o666}
+    assert not (folder / "private" / KEY_FILE).exists()
+    assert faults_of_receipt(folder / RECEIPT) == []
+
+
+def test_a_public_plan_is_the_plan_with_the_facts_of_its_release(kind: str, tmp_path: Path) -> None:
+    made(kind, tmp_path, data_source="surrogate")
+    document = read_json(tmp_path / "small" / "public" / "plan.json")
+    assert plan_to_json(plan_from_json(document)) == plan_to_json(plan_for(kind))
+    entry = Ledger(tmp_path / "ledger").entries("people")[0]
+    block = document["release"]
+    assert {name: block[name] for name in ("name", "mode", "data_source")} == {
+        "name": "small",
+        "mode": "production",
+        "data_source": "surrogate",
+    }
+    assert set(block) == {"name", "mode", "notice", "records", "data_source", "ledger"}
+    assert block["ledger"]["entry"] == entry.number == 1
+    private = read_json(tmp_path / "small" / "private" / "entry.json")
+    assert {name: private[name] for name in block["ledger"]} == block["ledger"]
+
+
+def test_a_test_release_has_the_same_files_and_protects_nobody(kind: str, tmp_path: Path) -> None:
+    first, again, plan = tmp_path / "first", tmp_path / "again", plan_for(kind)
+    for folder in (first, again, again):
+        protect_test(records(), plan, folder, 1, name="tried")
+    assert content(first) == content(again)
+    assert mode(first / "private") == 0o700
+    assert set(made(kind, tmp_path)) == set(content(first / "public"))
+    assert "NOTICE: TEST RELEASE" in (first / "public" / "README.txt").read_text("utf-8")
+    assert read_json(first / "public" / "plan.json")["release"]["mode"] == "test"
+    protect_test(records(), plan, again, 2, name="tried")
+    drawn = f"public/{plan.protected_name}.{plan.schema.file.kind}"
+    assert (first / drawn).read_bytes() != (again / drawn).read_bytes()
+    assert not (tmp_path / "ledger" / "people" / "000002.json").exists()
+
+
+def test_no_protected_value_depends_on_the_ledger_or_the_owners_words(tmp_path: Path) -> None:
+    first = made("columns", tmp_path / "1", known_key(tmp_path / "keys"))
+    other = known_key(tmp_path / "keys")
+    words = "release 2 of people named small, total epsilon 4"
+    protect(records(), plan_for("columns"), tmp_path / "2/zero", ledger=tmp_path / "2/ledger")
+    second = made("columns", tmp_path / "2", other, consent=words, quasi_identifiers=["a"])
+    assert first["protected.parquet"] == second["protected.parquet"]
+
+
+# -- once ------------------------------------------------------------------------------------------
+
+
+def test_made_again_nothing_is_drawn_and_nothing_counted(kind: str, tmp_path: Path) -> None:
+    first = made(kind, tmp_path)
+    private = content(tmp_path / "small" / "private")
+    assert made(kind, tmp_path) == first
+    (tmp_path / "small" / RECEIPT).unlink()
+    assert made(kind, tmp_path) == first
+    assert content(tmp_path / "small" / "private") == private
+    assert len(Ledger(tmp_path / "ledger").entries("people")) == 1
+
+
+def test_another_key_is_another_draw(kind: str, tmp_path: Path) -> None:
+    keys = [known_key(tmp_path / str(byte), byte=byte) for byte in (1, 2)]
+    one, other = (made(kind, tmp_path / f"{i}", each) for i, each in enumerate(keys))
+    plan = plan_for(kind)
+    drawn = f"{plan.protected_name}.{plan.schema.file.kind}"
+    assert one[drawn] != other[drawn]
+
+
+class Killed(BaseException):
+    """Ends a process at once, past all handlers."""
+
+
+@contextmanager
+def killed_at(
+    monkeypatch: pytest.MonkeyPatch, place: str, call: int, after: bool
+) -> Iterator[None]:
+    """End the process at some call of a function, before or after it."""
+    module, _, name = place.rpartition(".")
+    owner: Any = Path if module.endswith("Path") else __import__(module, fromlist=["_"])
+    kept, calls = getattr(owner, name), []
+
+    def hooked(*given: Any, **options: Any) -> Any:
+        calls.append(name)
+        if len(calls) == call and not after:
+            raise Killed
+        found = kept(*given, **options)
+        if len(calls) == call and after:
+            raise Killed
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, name, hooked)
+        with pytest.raises(Killed):
+            yield
+
+
+KILLS = [
+    (f"{KEYS}.write_once", 1),  # digest of the records
+    (f"{MADE}._reserved", 1),
+    (f"{KEYS}.write_once", 2),  # the plan
+    ("deniable.release.once.drawing.write_documents", 1),
+    (f"{KEYS}.write_once", 3),  # digest of the protected file
+    (f"{MADE}.sync_tree", 1),
+    ("pathlib.Path.rename", 1),
+    (f"{MADE}.sync_folder", 1),
+    (f"{MADE}.refuse_other_files", 1),  # the published files are verified
+    ("deniable.release.key_places.sync_folder", 1),  # the key is removed
+    (f"{MADE}.store_states", 1),
+    (f"{MADE}.write_once", 1),  # the receipt
+]
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize(("place", "call"), KILLS, ids=[f"{p[0]} {p[1]}" for p in KILLS])
+def test_a_release_that_was_killed_goes_on_to_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, call: int, after: bool
+) -> None:
+    made("columns", tmp_path / "whole", known_key(tmp_path / "keys"))
+    whole = but_for_the_entry(tmp_path / "whole" / "small" / "public")
+    keys = known_key(tmp_path / "keys")
+    with killed_at(monkeypatch, place, call, after):
+        made("columns", tmp_path / "killed", keys)
+    made("columns", tmp_path / "killed", keys)
+    assert but_for_the_entry(tmp_path / "killed" / "small" / "public") == whole
+    assert len(Ledger(tmp_path / "killed" / "ledger").entries("people")) == 1
+    assert not list((tmp_path / "killed" / "small" / "private").glob(".*"))
+    assert not (tmp_path / "keys" / "small").exists()
+
+
+@pytest.mark.parametrize(
+    "place", [f"{MADE}.key_for", "deniable.release.once.drawing.write_documents"]
+)
+def test_a_job_that_was_thought_dead_publishes_nothing_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """Another one takes the release up and ends it while this one is still at work."""
+    module, _, name = place.rpartition(".")
+    kept = getattr(__import__(module, fromlist=["_"]), name)
+    found: list[dict[str, bytes]] = []
+
+    def meanwhile(*given: Any, **options: Any) -> Any:
+        made_by_it = kept(*given, **options)
+        monkeypatch.setattr(place, kept)
+        found.append(made("columns", tmp_path))
+        return made_by_it
+
+    monkeypatch.setattr(place, meanwhile)
+    assert made("columns", tmp_path) == found[0]
+    assert len(Ledger(tmp_path / "ledger").entries("people")) == 1
+    assert not (tmp_path / "small" / "private" / KEY_FILE).exists()
+
+
+# -- what was lost, or is not what it was ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("lost", ["public/protected.parquet", "public/plan.json", "public/x"])
+def test_published_files_are_never_replaced(tmp_path: Path, lost: str) -> None:
+    made("columns", tmp_path)
+    file = tmp_path / "small" / lost
+    if file.exists():
+        file.unlink()
+    else:
+        file.write_text("more")
+    before = content(tmp_path / "small" / "public")
+    with pytest.raises(DataError, match=f"{file.name}: (missing|not in its list)"):
+        made("columns", tmp_path)
+    assert content(tmp_path / "small" / "public") == before
+
+
+def test_an_edited_file_is_named(tmp_path: Path) -> None:
+    made("columns", tmp_path)
+    file = tmp_path / "small" / "public" / "README.txt"
+    file.write_text(file.read_text() + "\n")
+    assert "README.txt: missing, or edited" in faults_of_receipt(tmp_path / "small" / RECEIPT)[0]
+    with pytest.raises(DataError, match=r"README\.txt: damaged or edited"):
+        made("columns", tmp_path)
+
+
+def test_no_key_no_second_draw(tmp_path: Path) -> None:
+    made("columns", tmp_path)
+    shutil.rmtree(tmp_path / "small" / "public")
+    (tmp_path / "small" / RECEIPT).unlink()
+    with pytest.raises(DeniableError, match=r"but the key that the release was begun with.*Restor"):
+        made("columns", tmp_path)
+    assert not (tmp_path / "small" / "public").exists()
+
+
+def test_the_ledger_knows_a_release_whose_folder_is_gone(tmp_path: Path) -> None:
+    first = made("columns", tmp_path)
+    shutil.rmtree(tmp_path / "small")
+    with pytest.raises(DeniableError, match=r"'small' of population 'people' was begun.*plan"):
+        made("columns", tmp_path)
+    assert not (tmp_path / "small" / "public").exists()
+    assert first
+
+
+def test_a_published_release_without_its_entry_is_refused(tmp_path: Path) -> None:
+    made("columns", tmp_path)
+    (tmp_path / "ledger" / "people" / "000001.json").unlink()
+    with pytest.raises(DeniableError, match=r"'small' is published, but the ledger .* no entry"):
+        made("columns", tmp_path)
+    shutil.rmtree(tmp_path / "ledger")
+    with pytest.raises(DeniableError, match=r"'small' is published, but the ledger .* no entry"):
+        made("columns", tmp_path)
+
+
+def test_other_records_are_refused_also_before_anything_was_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with killed_at(monkeypatch, "deniable.release.once.drawing.write_documents", 1, after=False):
+        made("columns", tmp_path)
+    corrected = records(699)
+    with pytest.raises(DeniableError, match="begun with other records"):
+        made("columns", tmp_path, data=corrected)
+    # With the digest gone too, and the key copied to where a new release looks for it.
+    (tmp_path / "small" / "private" / RECORDS_FILE).unlink()
+    with pytest.raises(DeniableError, match="digest of the records"):
+        made("columns", tmp_path, data=corrected)
+    key = (tmp_path / "small" / "private" / KEY_FILE).read_bytes()
+    write_once(tmp_path / "elsewhere" / "small" / "private" / KEY_FILE, key)
+    given = {"ledger": tmp_path / "ledger"}
+    with pytest.raises(DeniableError, match="other records"):
+        protect(corrected, plan_for("columns"), tmp_path / "elsewhere" / "small", **given)
+    assert not list(tmp_path.rglob("public/protected.parquet"))
+
+
+def test_a_release_of_an_earlier_layout_is_not_drawn_beside(tmp_path: Path) -> None:
+    (tmp_path / "small").mkdir()
+    (tmp_path / "small" / "protected.csv").write_text("a\n")
+    with pytest.raises(DeniableError, match=r"protected\.csv exists, but the"):
+        made("columns", tmp_path)
+
+
+def test_another_draw_by_the_same_key_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of a version that draws otherwise, between a kill and the next start."""
+    with killed_at(monkeypatch, f"{MADE}.sync_tree", 1, after=False):
+        made("columns", tmp_path)
+    monkeypatch.setattr("deniable.sampling.keyed.VERSION", b"deniable keyed draws 2")
+    with pytest.raises(DeniableError, match="with other records, or with another key"):
+        made("columns", tmp_path)
+    monkeypatch.undo()
+    (tmp_path / "small" / "private" / DRAWN_FILE).write_text('{"drawn": "another"}')
+    with pytest.raises(DeniableError, match="would differ from those that the same key gave"):
+        made("columns", tmp_path)
+    assert not (tmp_path / "small" / "public").exists()
+
+
+@pytest.mark.parametrize("file", [RECORDS_FILE, PLAN_FILE, DRAWN_FILE])
+@pytest.mark.parametrize("text", ["", "{", "null"])
+def test_a_damaged_file_of_a_begun_release_is_one_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, text: str
+) -> None:
+    with killed_at(monkeypatch, f"{MADE}.sync_tree", 1, after=False):
+        made("columns", tmp_path)
+    (tmp_path / "small" / "private" / file).write_text(text)
+    with pytest.raises(DeniableError, match=r"damaged since it was|with other|another plan|differ"):
+        made("columns", tmp_path)
+    assert not (tmp_path / "small" / "public").exists()
+
+
+def test_a_published_folder_that_is_gone_is_to_be_restored(tmp_path: Path) -> None:
+    first = made("columns", tmp_path)
+    (tmp_path / "small" / "public").rename(tmp_path / "copy")
+    with pytest.raises(DeniableError, match=r"was published there, and is missing; restore it"):
+        made("columns", tmp_path)
+    (tmp_path / "copy").rename(tmp_path / "small" / "public")
+    assert made("columns", tmp_path) == first
+
+
+def test_a_key_that_is_nowhere_known_is_not_taken_for_removed(tmp_path: Path) -> None:
+    place = KeyPlace(str(tmp_path / "keys"))
+    made("columns", tmp_path, place)
+    for lost in (RECEIPT, f"private/{PLACE_FILE}"):
+        (tmp_path / "small" / lost).unlink()
+    with pytest.raises(DeniableError, match=r"place\.json, which stores the place of the key of"):
+        made("columns", tmp_path, place)
+    assert not (tmp_path / "small" / RECEIPT).exists()
+
+
+def test_a_test_release_takes_no_production_release_s_place(tmp_path: Path) -> None:
+    made("columns", tmp_path)
+    before = content(tmp_path / "small")
+    with pytest.raises(DeniableError, match="give the test release another name"):
+        protect_test(records(), plan_for("columns"), tmp_path / "small", 1)
+    assert content(tmp_path / "small") == before
+
+
+def test_another_plan_is_refused_where_one_is_published(tmp_path: Path) -> None:
+    first = made("columns", tmp_path)
+    with pytest.raises(DeniableError, match="'small' was published by another plan; give this one"):
+        made("columns", tmp_path, plan=plan_for("columns", 1.0))
+    # The owner's words are not part of the plan.
+    assert made("columns", tmp_path, consent="any words") == first
+
+
+def test_other_records_are_refused_where_a_release_is_published(tmp_path: Path) -> None:
+    first = made("columns", tmp_path)
+    with pytest.raises(DeniableError, match="'small' was published from other records; give"):
+        made("columns", tmp_path, data=records(699))
+    assert content(tmp_path / "small" / "public") == first
+
+
+def test_without_the_digest_of_the_draw_nothing_is_taken_as_published(tmp_path: Path) -> None:
+    made("columns", tmp_path)
+    for file in (tmp_path / "small" / RECEIPT, tmp_path / "small" / "private" / DRAWN_FILE):
+        file.unlink()
+    with pytest.raises(DeniableError, match=r"public: not the records that were drawn for release"):
+        made("columns", tmp_path)
+    assert not (tmp_path / "small" / RECEIPT).exists()
+
+
+def test_a_rename_that_fails_publishes_nothing_and_keeps_the_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only that something is published already is no failure."""
+
+    def failing(path: Path, target: Path) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), str(target))
+
+    made("columns", tmp_path / "whole", known_key(tmp_path / "keys"))
+    keys = known_key(tmp_path / "keys")
+    monkeypatch.setattr(Path, "rename", failing)
+    with pytest.raises(OSError, match=os.strerror(errno.EIO)) as failed:
+        made("columns", tmp_path / "killed", keys)
+    assert failed.value.errno == errno.EIO
+    monkeypatch.undo()
+    assert not (tmp_path / "killed" / "small" / "public").exists()
+    assert (tmp_path / "keys" / "small" / KEY_FILE).exists()
+    made("columns", tmp_path / "killed", keys)
+    both = [but_for_the_entry(tmp_path / each / "small/public") for each in ("whole", "killed")]
+    assert both[0] == both[1]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ("public/README.txt", "README.txt: damaged or edited"),
+        ("public/protected.parquet", "protected.parquet: damaged or edited"),
+        (f"private/{DRAWN_FILE}", "not the records that were drawn for release 'small'"),
+    ],
+)
+def test_the_key_stays_until_the_published_files_are_verified(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str, said: str
+) -> None:
+    """It alone can repeat the draw, if the files are not the drawn ones."""
+    with killed_at(monkeypatch, "pathlib.Path.rename", 1, after=True):
+        made("columns", tmp_path)
+    key = tmp_path / "small" / "private" / KEY_FILE
+    kept = key.read_bytes()
+    (tmp_path / "small" / changed).write_text("{}")
+    with pytest.raises(DeniableError, match=said):
+        made("columns", tmp_path)
+    assert key.read_bytes() == kept
+    assert not (tmp_path / "small" / RECEIPT).exists()
+
+
+def test_a_draft_is_compared_with_its_list_before_it_is_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a disk gives back other bytes than it was given."""
+
+    def wrong(plan: Plan, document: Any, public: Path) -> None:
+        write_documents(plan, document, public)
+        digest = sha256(public / "README.txt")
+        text = (public / SUMS).read_text("utf-8")
+        (public / SUMS).write_text(text.replace(digest, digest[::-1]), "utf-8")
+
+    monkeypatch.setattr("deniable.release.once.drawing.write_documents", wrong)
+    with pytest.raises(DataError, match=r"README\.txt: damaged or edited since it was made"):
+        made("columns", tmp_path)
+    assert not (tmp_path / "small" / "public").exists()
+    assert (tmp_path / "small" / "private" / KEY_FILE).exists()
+
+
+def test_metadata_of_a_test_release_are_removed_and_nothing_else(tmp_path: Path) -> None:
+    """They would be read as those of the published files."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    left = [folder / f"{name}.provenance.json" for name in ("public", "private")]
+    for file in (*left, folder / "words"):
+        file.write_text("{}")
+    made("columns", tmp_path)
+    assert sorted(path.name for path in folder.iterdir()) == ["private", "public", "words"]
+
+
+# -- counted ---------------------------------------------------------------------------------------
+
+
+def test_epsilons_are_counted_rounded_up(kind: str, tmp_path: Path) -> None:
+    made(kind, tmp_path)
+    (entry,) = Ledger(tmp_path / "ledger").entries("people")
+    plan = plan_for(kind)
+    if plan.not_covered or plan.epsilon == math.inf:
+        assert entry.epsilon == math.inf
+    else:
+        assert 0 <= entry.epsilon - Fraction(plan.epsilon) < Fraction(1, 10**7)
+
+
+def test_a_plan_that_does_not_cover_something_counts_infinite(tmp_path: Path) -> None:
+    plan = plan_for("strata")
+    assert math.isfinite(plan.epsilon)
+    assert plan.not_covered
+    made("strata", tmp_path)
+    assert Ledger(tmp_path / "ledger").total("people") == math.inf
+
+
+def test_a_second_release_needs_the_words_that_its_refusal_says(tmp_path: Path) -> None:
+    made("columns", tmp_path)
+    second = {"name": "second", "plan": plan_for("cluster", 1.5)}
+    with pytest.raises(DeniableError, match=r"release 2 of population 'people'") as refused:
+        made("cluster", tmp_path, **second)
+    words = str(refused.value).rpartition("give the consent ")[2].strip("'")
+    assert words.startswith("release 2 of people named second, total epsilon 3.")
+    with pytest.raises(DeniableError, match="give the consent"):
+        made("cluster", tmp_path, **second, consent=words.replace("3.", "2."))
+    assert not (tmp_path / "second" / "public").exists()
+    # No plan is stored: with the words it may be another one.
+    assert not (tmp_path / "second" / "private" / PLAN_FILE).exists()
+    made("cluster", tmp_path, **second, consent=words)
+    assert len(Ledger(tmp_path / "ledger").entries("people")) == 2
+
+
+@pytest.mark.parametrize(
+    ("holds", "said"),
+    [
+        ([True, False], "1 claims of the plan fail the audit, the first one for 'unit 1'"),
+        (["False", "not decided"], "1 claims of the plan fail the audit, .* for 'unit 0'"),
+        (["True", "False", "False"], "2 claims of the plan fail the audit, .* for 'unit 1'"),
+    ],
+)
+def test_one_claim_that_fails_is_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, holds: list[Any], said: str
+) -> None:
+    """As the audit writes them, or as they are read from a file."""
+    rows = pd.DataFrame({"of": [f"unit {i}" for i in range(len(holds))], "holds": holds})
+    monkeypatch.setattr("deniable.plans.ColumnsPlan.audit", lambda plan: rows)
+    with pytest.raises(DeniableError, match=said):
+        made("columns", tmp_path)
+    assert not (tmp_path / "small").exists()  # nothing is counted either
+    assert Ledger(tmp_path / "ledger").entries("people") == ()
+    with pytest.raises(DeniableError, match=said):
+        protect_test(records(), plan_for("columns"), tmp_path / "tried", 1)
+    assert not (tmp_path / "tried").exists()
+
+
+def test_the_same_respondents_under_another_population_are_noticed(tmp_path: Path) -> None:
+    made("columns", tmp_path)
+    other = plan_for("strata", population="others")
+    with pytest.warns(UserWarning, match=r"of population 'people'; its epsilon is not added"):
+        made("strata", tmp_path, name="second", plan=other)
+
+
+def test_a_population_is_no_other_one_by_its_capital_letters(
+    tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    made("columns", tmp_path, plan=plan_for("columns", population="People"))
+    for population, name in (("people", "second"), ("PEOPLE", "third")):
+        words = Ledger(tmp_path / "ledger").consent_needed("people", name, math.inf)
+        plan = plan_for("strata", population=population)
+        made("strata", tmp_path, name=name, plan=plan, consent=words)
+    assert len(Ledger(tmp_path / "ledger").entries("people")) == 3
+    assert [str(each.message) for each in recwarn if "population" in str(each.message)] == []
+
+
+def test_the_ledger_holds_a_release_to_its_plan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the entry is written before the plan is: killed between, or with the plan lost."""
+    with killed_at(monkeypatch, f"{MADE}._reserved", 1, after=True):
+        made("columns", tmp_path)
+    assert not (tmp_path / "small" / "private" / PLAN_FILE).exists()
+    # Of the same epsilon, so that the plan alone differs.
+    with pytest.raises(DeniableError, match=r"with another plan or another key; restore"):
+        made("columns", tmp_path, plan=plan_for("columns", order="as_in_file"))
+    with pytest.raises(DeniableError, match=r"with another plan or another key and epsilon"):
+        made("columns", tmp_path, plan=plan_for("columns", 1.0))
+    assert not (tmp_path / "small" / "public").exists()
+
+
+@pytest.mark.parametrize("name", ["", "a b", "../x", "é", "a" * 101])
+def test_names_that_are_no_names_are_refused(tmp_path: Path, name: str) -> None:
+    given = records(), plan_for("columns"), tmp_path / "made"
+    if name:
+        with pytest.raises(DeniableError, match="a release cannot be named"):
+            protect(*given, ledger=tmp_path / "ledger", name=name)
+    (tmp_path / "made").write_text("a file")
+    with pytest.raises(DeniableError, match="a file exists there; name another folder"):
+        protect(*given, ledger=tmp_path / "ledger")
