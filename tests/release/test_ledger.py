@@ -1,6 +1,8 @@
 """The ledger counts every release that may have been drawn, whoever reserves, dies or tampers."""
 
+import hashlib
 import itertools
+import json
 import math
 import multiprocessing
 import os
@@ -18,6 +20,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from deniable.errors import DataError, DeniableError
+from deniable.plans import Part
 from deniable.release import Entry, Ledger, RecordDigests
 from deniable.release.entries import content_of, counted, entry_from, epsilon_text, total_of
 
@@ -36,7 +39,8 @@ def reserve(ledger: Ledger, release: str, epsilon: Any = 1, **changes: Any) -> E
     """Reserve with the consent that is needed."""
     population = changes.pop("population", POPULATION)
     told = {"plan": f"plan of {release}", "records": PEOPLE} | changes
-    told.setdefault("consent", ledger.consent_needed(population, release, epsilon))
+    more = told.get("part"), told["records"]
+    told.setdefault("consent", ledger.consent_needed(population, release, epsilon, *more))
     return ledger.reserve(population, release, epsilon=epsilon, **told)
 
 
@@ -132,6 +136,69 @@ def test_what_is_no_epsilon_is_refused(ledger: Ledger, epsilon: Any) -> None:
     with pytest.raises(DeniableError, match=r"epsilon is|is no finite number"):
         ledger.reserve(POPULATION, "a", "plan", PEOPLE, epsilon)
     assert not ledger.folder.exists()
+
+
+# -- parts of a partition -------------------------------------------------------------------------
+
+
+def part(take: int, of: int = 2, seed: str = "public") -> Part:
+    return Part(of, take, seed)
+
+
+def test_parts_of_one_partition_count_by_their_maximum(ledger: Ledger) -> None:
+    reserve(ledger, "first-half", 2, part=part(1))
+    assert ledger.total(POPULATION) == 2
+    second = reserve(ledger, "second-half", Fraction(5, 2), part=part(2))
+    assert second.part == part(2)
+    assert ledger.total(POPULATION) == Fraction(5, 2)
+    reserve(ledger, "again", 1, part=part(1))  # the first half answers a second time
+    assert ledger.total(POPULATION) == 3
+    reserve(ledger, "all", 4)
+    assert ledger.total(POPULATION) == 7
+    assert [each.part for each in ledger.entries(POPULATION)] == [part(1), part(2), part(1), None]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"part": part(2, 3)}, {"part": part(2, seed="other")}, {"part": part(2), "records": OTHERS}],
+    ids=["of", "seed", "records"],
+)
+def test_parts_of_other_partitions_or_records_are_added(
+    ledger: Ledger, other: dict[str, Any]
+) -> None:
+    """A respondent may be in both; record numbers of other records are other respondents'."""
+    reserve(ledger, "a", 2, part=part(1))
+    reserve(ledger, "b", 3, **other)
+    assert ledger.total(POPULATION) == 5
+
+
+def test_a_part_with_no_finite_epsilon_makes_the_total_infinite(ledger: Ledger) -> None:
+    reserve(ledger, "a", 2, part=part(1))
+    reserve(ledger, "b", None, part=part(2))
+    assert ledger.total(POPULATION) == math.inf
+
+
+def test_a_consent_names_the_total_of_the_parts(ledger: Ledger) -> None:
+    reserve(ledger, "a", 2, part=part(1))
+    with pytest.raises(DeniableError) as refused:
+        ledger.reserve(POPULATION, "b", "plan", PEOPLE, 3, part=part(2))
+    assert "whose total epsilon is 2 and would be 3, whatever" in str(refused.value)
+    assert "of the records were in" not in str(refused.value)  # not these: the parts are disjoint
+    with pytest.raises(DeniableError, match=r"would be 5.*about 100 % of the records were in"):
+        ledger.reserve(POPULATION, "b", "plan", PEOPLE, 3, part=part(1))
+    with pytest.raises(DeniableError, match=r"begun on .* another part of the respondents"):
+        ledger.reserve(POPULATION, "a", "plan of a", PEOPLE, 2, part=part(2))
+
+
+def test_an_entry_without_parts_is_read(ledger: Ledger) -> None:
+    """As the first format has them."""
+    entry = reserve(ledger, "a", 2)
+    line, _ = content_of(entry).decode().splitlines()
+    told = json.loads(line)
+    del told["part"]
+    line = json.dumps(told | {"format": 1})
+    content = f"{line}\n{hashlib.sha256(line.encode()).hexdigest()}\n".encode()
+    assert entry_from(Path("f"), content, POPULATION, 1) == entry
 
 
 # -- again, and another ---------------------------------------------------------------------------

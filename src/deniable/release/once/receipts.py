@@ -117,13 +117,11 @@ def faults_of_files(folder: Path) -> list[str]:
     public, stored = folder / PUBLIC, folder / PRIVATE / STATES_FILE
     if not public.is_dir():
         return [f"{public}: published, and missing now; restore it from a copy"]
+    if _content(stored) == _states(public):
+        return []
     try:
-        if stored.exists() and read_json(stored) == _states(public):
-            return []
         refuse_other_files(public)
         _refuse_another_draw(folder)
-    except ValueError as error:
-        return [f"{stored}: damaged ({error}); delete it, and start again"]
     except DataError as error:
         return str(error).splitlines()
     store_states(folder)
@@ -173,12 +171,21 @@ def _differing(published: Mapping[str, Any], settings: Mapping[str, Any]) -> Ite
 def _refuse_another_draw(folder: Path) -> None:
     """Raise `DataError` if the protected file is not the drawn one."""
     stored = folder / PRIVATE / DRAWN_FILE
-    drawn = read_json(stored).get("drawn") if stored.exists() else None
-    if drawn is None or drawn not in sums_of(folder / PUBLIC).values():
+    drawn = _content(stored)
+    digests = sums_of(folder / PUBLIC).values()
+    if not isinstance(drawn, dict) or drawn.get("drawn") not in digests:
         raise DataError(
             f"{folder / PUBLIC}: not the records that were drawn ({stored}); restore both folders "
             "from a copy"
         )
+
+
+def _content(file: Path) -> Any:
+    """Return the values of a JSON file; None if it is missing or damaged."""
+    try:
+        return read_json(file)
+    except (OSError, ValueError):
+        return None
 
 
 def _states(public: Path) -> dict[str, list[int]]:
