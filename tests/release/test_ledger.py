@@ -482,8 +482,8 @@ def test_entries_that_belong_elsewhere_do_not_pass(three: Ledger) -> None:
 def test_entries_of_later_versions_are_not_guessed_at(
     three: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("deniable.release.entries.FORMAT", 0)
-    with pytest.raises(DataError, match="format 1, which this version does not know"):
+    monkeypatch.setattr("deniable.release.entries.READ_FORMATS", ())
+    with pytest.raises(DataError, match="format 2, which this version does not know"):
         three.total(POPULATION)
 
 

@@ -1,0 +1,522 @@
+"""The key of a release: made once, kept from all, and what a begun release is held to."""
+
+import multiprocessing
+import os
+import re
+import shutil
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from deniable.errors import DeniableError
+from deniable.files import write_once
+from deniable.release import KeyPlace, canonical
+from deniable.release.key_places import KEY_FILE, PLACE_FILE
+from deniable.release.once.digests import Fingerprint
+from deniable.release.once.keys import (
+    DRAWN_FILE,
+    PLAN_FILE,
+    PRIVATE,
+    PUBLIC,
+    RECORDS_FILE,
+    WITH_THE_RELEASE,
+    ReleaseKey,
+    key_for,
+    key_from_seed,
+    refuse_another_plan,
+)
+from deniable.sampling import KeyedColumn
+from deniable.schema import RecordsFile, Schema, schema_from
+
+COLUMNS = {"a": ("x", "y"), "b": ("0", "1", "2")}
+
+
+def schema(columns: dict[str, tuple[str, ...]] = COLUMNS, numbers: tuple[str, ...] = ()) -> Schema:
+    categories = [
+        {"name": name, "kind": "categorical", "categories": list(own)}
+        for name, own in columns.items()
+    ]
+    bounded = [
+        {"name": name, "kind": "numeric", "bounds": [-9, 9], "type": "double"} for name in numbers
+    ]
+    about = {"format": "deniable-schema", "version": 1, "population": "people"}
+    return schema_from(about | {"file": {"kind": "arrow"}, "columns": [*categories, *bounded]})
+
+
+def fingerprint(table: pd.DataFrame, of: Schema | None = None) -> list[bytes]:
+    """Return the fingerprint of records."""
+    chosen = schema() if of is None else of
+    made = Fingerprint(chosen)
+    for batch in RecordsFile.open(table, chosen).portions():
+        made.add(batch)
+    return list(made.parts())
+
+
+def records(seed: int = 1) -> pd.DataFrame:
+    drawn = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {"a": np.array(["x", "y"])[drawn.integers(0, 2, 50)]}
+        | {"b": drawn.integers(0, 3, 50).astype(str)}
+    )
+
+
+def key_at(
+    folder: Path,
+    data: list[bytes] | None = None,
+    place: KeyPlace = WITH_THE_RELEASE,
+) -> ReleaseKey:
+    """Return the key of a release in a folder; make it if there is none."""
+    return key_for("small", folder, fingerprint(records()) if data is None else data, place)
+
+
+def begun(folder: Path, document: Any = None) -> ReleaseKey:
+    """Begin a release, or go on with it, up to its draw."""
+    key = key_at(folder)
+    refuse_another_plan("small", folder, {"p": 0.5} if document is None else document)
+    return key
+
+
+def numbers() -> pd.DataFrame:
+    drawn = np.random.default_rng(1)
+    values = drawn.normal(size=(50, 2))
+    labels = np.array(["small", "large"])[drawn.integers(0, 2, 50)]
+    return pd.DataFrame({"width": values[:, 0], "height": values[:, 1], "size": labels})
+
+
+def entries(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+# -- one file, once --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o002, 0o022, 0o027, 0o077])
+@pytest.mark.parametrize("there", [False, True], ids=["new", "open folder"])
+def test_the_key_is_its_owners_alone_whatever_the_umask(
+    tmp_path: Path, umask: int, there: bool
+) -> None:
+    private = tmp_path / "small" / PRIVATE
+    if there:
+        private.mkdir(mode=0o755, parents=True)
+    before = os.umask(umask)
+    try:
+        begun(tmp_path / "small")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(private.stat().st_mode) == 0o700
+    assert entries(private) == sorted([KEY_FILE, PLACE_FILE, RECORDS_FILE, PLAN_FILE])
+    for file in private.iterdir():
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert file.stat().st_nlink == 1
+    assert (private / KEY_FILE).stat().st_size == 32
+
+
+def test_the_key_is_made_once_from_the_operating_system(tmp_path: Path) -> None:
+    keys = [key_at(tmp_path / name) for name in ("one", "one", "other")]
+    assert keys[0] == keys[1] != keys[2]
+    assert keys[0].value == (tmp_path / "one" / PRIVATE / KEY_FILE).read_bytes()
+    assert keys[0] != key_from_seed(1, "test", "small")
+
+
+def asked(folder: Path, barrier: Any, found: Any) -> None:
+    barrier.wait()
+    found.put(key_at(folder).value)
+
+
+def test_processes_that_start_at_once_have_one_key(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    for attempt in range(2):
+        barrier, found = context.Barrier(4), context.Queue()
+        folder = tmp_path / str(attempt)
+        started = [context.Process(target=asked, args=(folder, barrier, found)) for _ in range(4)]
+        for process in started:
+            process.start()
+        keys = {found.get(timeout=60) for _ in started}
+        for process in started:
+            process.join(60)
+        assert keys == {(folder / PRIVATE / KEY_FILE).read_bytes()}
+        assert entries(folder / PRIVATE) == [KEY_FILE, PLACE_FILE, RECORDS_FILE]
+
+
+def test_keys_of_test_releases_follow_from_seed_and_name() -> None:
+    keys = {key_from_seed(seed, "test", name).value for seed in (1, 2) for name in ("a", "b")}
+    assert len(keys) == 4
+    assert key_from_seed(1, "test", "a").value in keys
+
+
+def test_a_key_of_another_length_is_refused(tmp_path: Path) -> None:
+    key_at(tmp_path)
+    (tmp_path / PRIVATE / KEY_FILE).write_bytes(b"short")
+    with pytest.raises(DeniableError, match="32 bytes, not 5"):
+        key_at(tmp_path)
+
+
+# -- what a begun release is held to ---------------------------------------------------------------
+
+
+def changed(data: pd.DataFrame) -> dict[str, list[bytes]]:
+    """Return fingerprints of other records, by their difference."""
+    other, order = data.copy(), np.arange(50)
+    other.loc[17, "b"] = str((int(data.loc[17, "b"]) + 1) % 3)
+    # One record put in front of the one after it: counts are the same.
+    at = next(i for i in range(49) if tuple(data.iloc[i]) != tuple(data.iloc[i + 1]))
+    order[[at, at + 1]] = at + 1, at
+    recoded = data.replace({"a": {"y": "z"}})
+    one = {"a": COLUMNS["a"]}
+    return {
+        "a value": fingerprint(other),
+        "order": fingerprint(data.iloc[order]),
+        "one less": fingerprint(data[:-1]),
+        "name": fingerprint(
+            data.rename(columns={"a": "c"}), schema({"c": COLUMNS["a"], "b": COLUMNS["b"]})
+        ),
+        # Of names alone: the columns' order by name is what it was.
+        "name in its place": fingerprint(
+            data.rename(columns={"b": "bb"}), schema(one | {"bb": COLUMNS["b"]})
+        ),
+        "category": fingerprint(recoded, schema({"a": ("x", "z"), "b": COLUMNS["b"]})),
+        "categories": fingerprint(data, schema({"a": ("y", "x"), "b": COLUMNS["b"]})),
+        "an attribute less": fingerprint(data[["a"]], schema(one)),
+    }
+
+
+@pytest.mark.parametrize("how", changed(records()))
+def test_other_records_under_a_begun_release_are_refused(tmp_path: Path, how: str) -> None:
+    key = key_at(tmp_path)
+    with pytest.raises(DeniableError, match=r"'small' was begun with other records.*a new name"):
+        key_at(tmp_path, changed(records())[how])
+    assert key_at(tmp_path) == key
+    assert entries(tmp_path / PRIVATE) == [KEY_FILE, PLACE_FILE, RECORDS_FILE]
+
+
+def of_numbers(table: pd.DataFrame, names: tuple[str, ...] = ("width", "height")) -> list[bytes]:
+    columns = {"size": ("small", "large")} if "size" in table else {}
+    return fingerprint(table, schema(columns, names))
+
+
+def test_other_numbers_are_refused(tmp_path: Path) -> None:
+    data = numbers()
+    key_at(tmp_path, of_numbers(data))
+    last, label = data.copy(), data.copy()
+    last.loc[3, "height"] = np.nextafter(last.loc[3, "height"], np.inf)
+    label.loc[3, "size"] = "small" if data.loc[3, "size"] == "large" else "large"
+    renamed = data.rename(columns={"width": "widths"})
+    for other in (
+        of_numbers(last),
+        of_numbers(label),
+        of_numbers(data[["width", "height"]]),
+        of_numbers(renamed, ("widths", "height")),
+        of_numbers(data[::-1]),
+        of_numbers(data[["width", "size"]], ("width",)),
+    ):
+        with pytest.raises(DeniableError, match="begun with other records"):
+            key_at(tmp_path, other)
+
+
+def test_the_same_records_of_any_file_are_accepted(tmp_path: Path) -> None:
+    data = records()
+    key = key_at(tmp_path / "small", fingerprint(data))
+    data.to_parquet(tmp_path / "r.parquet", row_group_size=7)
+    data[["b", "a"]].to_csv(tmp_path / "r.csv", index=False)
+    turned = dict(reversed(COLUMNS.items()))
+    for kind in ("parquet", "csv"):
+        for columns in (COLUMNS, turned):
+            of = schema_from(schema(columns).to_json() | {"file": {"kind": kind}})
+            made = Fingerprint(of)
+            for batch in RecordsFile.open(tmp_path / f"r.{kind}", of).portions(13):
+                made.add(batch)
+            assert key_at(tmp_path / "small", list(made.parts())) == key
+
+
+def test_the_same_numbers_of_any_file_are_accepted(tmp_path: Path) -> None:
+    data = numbers()
+    key = key_at(tmp_path / "small", of_numbers(data))
+    data.to_parquet(tmp_path / "n.parquet")
+    same = pd.read_parquet(tmp_path / "n.parquet")[["height", "size", "width"]]
+    for each in (same, data):
+        assert key_at(tmp_path / "small", of_numbers(each, ("height", "width"))) == key
+
+
+@pytest.mark.parametrize(
+    "there", [PUBLIC, f"{PRIVATE}/{PLAN_FILE}", f"{PRIVATE}/{DRAWN_FILE}", "channels.json"]
+)
+@pytest.mark.parametrize("lost", [KEY_FILE, RECORDS_FILE])
+def test_a_draw_whose_key_is_lost_is_refused(tmp_path: Path, there: str, lost: str) -> None:
+    folder = tmp_path / "small"
+    key = key_at(folder)
+    private = folder / PRIVATE
+    kept = (private / lost).read_bytes()
+    (private / lost).unlink()
+    (folder / there).touch()
+    with pytest.raises(DeniableError) as refused:
+        key_at(folder)
+    said = str(refused.value)
+    assert said.startswith("release 'small': ")
+    for part in (str(folder / there), str(private / lost), "Restore that file", "a new name"):
+        assert part in said
+    assert not (private / lost).exists()
+    write_once(private / lost, kept)
+    assert key_at(folder) == key
+
+
+def test_digests_without_their_key_are_of_a_release_that_was_begun(tmp_path: Path) -> None:
+    """Whatever became of what was drawn: no new key is put beside the old digests."""
+    private = tmp_path / PRIVATE
+    begun(tmp_path)
+    kept = (private / KEY_FILE).read_bytes()
+    (private / KEY_FILE).unlink()
+    for left in ([PLACE_FILE, PLAN_FILE, RECORDS_FILE], [PLACE_FILE, RECORDS_FILE]):
+        with pytest.raises(DeniableError, match=r"the key .* does not: .* to a second draw"):
+            begun(tmp_path)
+        assert entries(private) == left
+        (private / PLAN_FILE).unlink(missing_ok=True)
+    (private / RECORDS_FILE).unlink()
+    write_once(private / PLAN_FILE, b"{}")
+    write_once(private / KEY_FILE, kept)
+    with pytest.raises(DeniableError, match=r"the digest of the records .* does not"):
+        begun(tmp_path)
+
+
+@pytest.mark.parametrize("step", [0, 1])
+def test_a_job_killed_before_it_drew_goes_on(
+    tmp_path: Path, step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the key and the digests, or between the two of them."""
+    written: list[str] = []
+
+    def killed(path: Path, content: bytes) -> None:
+        write_once(path, content)
+        written.append(path.name)
+        if len(written) > step:
+            raise KeyboardInterrupt
+
+    places = ("deniable.release.once.keys.write_once", "deniable.release.key_places.write_once")
+    for place in places:
+        monkeypatch.setattr(place, killed)
+    with pytest.raises(KeyboardInterrupt):
+        begun(tmp_path)
+    for place in places:
+        monkeypatch.setattr(place, write_once)
+    assert begun(tmp_path).value == (tmp_path / PRIVATE / KEY_FILE).read_bytes()
+
+
+def test_another_plan_under_a_begun_release_is_refused(tmp_path: Path) -> None:
+    begun(tmp_path, {"p": 0.5, "clusters": [["a"], ["b"]]})
+    begun(tmp_path, {"clusters": [["a"], ["b"]], "p": 0.5})
+    for other in ({"p": 0.6, "clusters": [["a"], ["b"]]}, {"p": 0.5}):
+        with pytest.raises(DeniableError, match=r"'small' was begun with another plan.*new name"):
+            refuse_another_plan("small", tmp_path, other)
+
+
+# -- where keys lie --------------------------------------------------------------------------------
+
+
+def test_a_key_in_a_folder_that_the_owner_names(tmp_path: Path) -> None:
+    (tmp_path / "keys").mkdir(mode=0o755)
+    place, folder = KeyPlace(str(tmp_path / "keys")), tmp_path / "small"
+    key = key_at(folder, place=place)
+    (file,) = (tmp_path / "keys").rglob(KEY_FILE)
+    assert file.read_bytes() == key.value
+    assert file.parent.name.startswith("small-")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    assert stat.S_IMODE((tmp_path / "keys").stat().st_mode) == 0o755
+    assert entries(folder / PRIVATE) == [PLACE_FILE, RECORDS_FILE]
+    # Of the same name in another project: not the same key.
+    assert key_at(tmp_path / "other" / "small", place=place) != key
+    # Whatever is asked for later, the key stays where it is, until it is removed there.
+    assert key_at(folder) == key
+    KeyPlace().of_release("small", folder / PRIVATE).remove(folder / PRIVATE)
+    assert not file.parent.exists()
+    # As of a folder in memory, after the machine was started again.
+    with pytest.raises(DeniableError, match=r"the key that the .*keys/small-.*, does not"):
+        key_at(folder, place=place)
+
+
+@pytest.mark.parametrize("behind", ["folder", "command"])
+def test_labels_are_random_for_names_are_the_same_in_other_projects(
+    tmp_path: Path, behind: str
+) -> None:
+    """Under one label two projects' releases would be drawn by one key."""
+    if behind == "folder":
+        place = KeyPlace(str(tmp_path / "keys"))
+    else:
+        # The same key for the same label, as an owner's store gives it.
+        script = "import hashlib, sys; print(hashlib.sha256(sys.argv[1].encode()).hexdigest())"
+        place = KeyPlace(command=[sys.executable, "-c", script])
+    folders = [tmp_path / project / "small" for project in ("one", "other")]
+    keys = [key_at(folder, place=place) for folder in folders]
+    labels = [place.of_release("small", folder / PRIVATE).label for folder in folders]
+    assert keys[0] != keys[1]
+    assert labels[0] != labels[1]
+    for label in labels:
+        assert re.fullmatch("small-[0-9a-f]{16}", label)
+    # They stay as they are.
+    assert [key_at(folder, place=place) for folder in folders] == keys
+
+
+def test_a_key_is_made_where_there_is_none_and_is_never_replaced(tmp_path: Path) -> None:
+    for place in (KeyPlace(), KeyPlace(str(tmp_path / "keys"))):
+        private = tmp_path / str(place.folder is None) / PRIVATE
+        of_release = place.of_release("small", private)
+        file = of_release.file(private)
+        assert file is not None
+        assert not file.exists()
+        made = of_release.key(private)
+        assert made == file.read_bytes()
+        assert len(made) == 32
+        assert of_release.key(private) == made == file.read_bytes()
+
+
+def test_what_a_killed_process_left_of_a_key_is_removed_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed between the link that gives the key its name and the end of the temporary name."""
+    kept = Path.unlink
+
+    def not_the_key(path: Path, missing_ok: bool = False) -> None:
+        if not path.name.startswith(".key."):
+            kept(path, missing_ok=missing_ok)
+
+    for place in (KeyPlace(), KeyPlace(str(tmp_path / "keys"))):
+        private = tmp_path / str(place.folder is None) / PRIVATE
+        monkeypatch.setattr(Path, "unlink", not_the_key)
+        key_at(private.parent, place=place)
+        monkeypatch.setattr(Path, "unlink", kept)
+        of_release = place.of_release("small", private)
+        file = of_release.file(private)
+        assert file is not None
+        assert len(list(file.parent.glob(".key.*"))) == 1
+        of_release.remove(private)
+        assert not file.parent.exists() or not list(file.parent.glob("*key*"))
+
+
+def test_a_key_that_is_not_where_it_was_begun_is_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = KeyPlace(str(tmp_path / "memory"))
+    key_at(tmp_path / "small", place=place)
+    shutil.rmtree(tmp_path / "memory")
+    monkeypatch.setattr("platform.node", lambda: "another machine")
+    private = tmp_path / "small" / PRIVATE
+    with pytest.warns(UserWarning, match="remove the key there"):
+        place.of_release("small", private).remove(private)
+
+
+@pytest.mark.parametrize("how", ["open to others", "a link", "somebody else's"])
+def test_a_key_that_others_can_have_made_is_refused(
+    tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "small" / PRIVATE / KEY_FILE
+    write_once(file, bytes(range(32)))
+    if how == "open to others":
+        file.chmod(0o644)
+    elif how == "a link":
+        file.rename(tmp_path / "planted")
+        file.symlink_to(tmp_path / "planted")
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: file.stat().st_uid + 1)
+    with pytest.raises(DeniableError, match=r"not this user's alone|a file of its owner's"):
+        key_at(tmp_path / "small")
+
+
+RANDOM = "bytes((7 * each + 130) % 256 for each in range(31)) + sys.argv[1].encode()[:1]"
+
+
+@pytest.mark.parametrize("form", ["sys.stdout.buffer.write(key)", "print(key.hex())"])
+def test_a_key_behind_a_command(tmp_path: Path, form: str) -> None:
+    script = f"import sys; key = {RANDOM}; {form}"
+    place = KeyPlace(command=[sys.executable, "-c", script])
+    key = key_at(tmp_path / "small", place=place)
+    assert key.value[-1:] == b"s"
+    private = tmp_path / "small" / PRIVATE
+    of_release = place.of_release("small", private)
+    assert of_release.label.startswith("small-")
+    of_release.remove(private)
+    assert key_at(tmp_path / "small", place=place) == key
+    assert entries(private) == [PLACE_FILE, RECORDS_FILE]
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("raise SystemExit(3)", r"failed \(exit 3\)"),
+        ("print('secret')", "printed 7 bytes that are no key; allowed: 32"),
+        ("print('ab' * 31)", "printed 63 bytes"),
+        ("print('ab' * 16, end='')", "printed 32 bytes"),
+        ("print('no secret is here; ask somebody.', end='')", "printed 32 bytes"),
+    ],
+)
+def test_a_command_without_a_key_is_refused_and_nothing_it_said_is_shown(
+    tmp_path: Path, script: str, said: str
+) -> None:
+    place = KeyPlace(command=[sys.executable, "-c", script])
+    with pytest.raises(DeniableError, match=said) as refused:
+        key_at(tmp_path / "small", place=place)
+    assert "secret" not in str(refused.value)
+    assert "abab" not in str(refused.value)
+
+
+def test_a_command_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DeniableError, match=r"failed \(No such file or directory\)"):
+        key_at(tmp_path, place=KeyPlace(command=["no-such-command"]))
+
+
+def test_digests_beside_the_key_tell_nothing_without_it(tmp_path: Path) -> None:
+    """The same records under two keys have nothing in common."""
+    for name in ("one", "other"):
+        begun(tmp_path / name)
+    for file in (RECORDS_FILE,):
+        one, other = ((tmp_path / n / PRIVATE / file).read_bytes() for n in ("one", "other"))
+        assert len(one) == len(other)
+        assert one != other
+
+
+# -- keys ------------------------------------------------------------------------------------------
+
+
+def test_no_key_is_shown(tmp_path: Path) -> None:
+    key = key_at(tmp_path)
+    draws = key.draws({"p": 0.5})
+    shown = [key, draws, draws.column(["a"], 3), [key], {"key": key}, draws.stream("a")]
+    for each in shown:
+        for said in (repr(each), str(each), f"{each}"):
+            assert repr(key.value) not in said
+            assert repr(key.value)[2:-1] not in said
+            assert key.value.hex() not in said
+    with pytest.raises(DeniableError) as refused:
+        ReleaseKey(b"secret").draws({})
+    assert "secret" not in str(refused.value)
+
+
+def test_a_digest_hangs_on_key_purpose_and_parts() -> None:
+    key = key_from_seed(1)
+    found = {
+        key.digest("records", iter([b"ab", b"c"])),
+        key.digest("records", iter([b"a", b"bc"])),
+        key.digest("records", iter([b"abc"])),
+        key.digest("plan", iter([b"abc"])),
+        key_from_seed(2).digest("records", iter([b"abc"])),
+    }
+    assert len(found) == 5
+    assert all(len(each) == 64 for each in found)
+
+
+def test_plans_are_told_apart_and_order_of_keys_is_not() -> None:
+    key = key_from_seed(1)
+
+    def words(plan: Any) -> list[int]:
+        column: KeyedColumn = key.draws(plan).column(["a"], 40)
+        return [int(each) for each in column.words()]
+
+    assert words({"p": 0.5, "q": "é"}) == words({"q": "é", "p": 0.5})
+    other = [{"p": 0.5}, {"p": np.nextafter(0.5, 1).item()}, {"q": 0.5}, ["p", 0.5], None]
+    assert len({tuple(words(plan)) for plan in other}) == len(other)
+    assert canonical({"b": 1, "a": [0.1]}) == b'{"a": [0.1], "b": 1}'
+    with pytest.raises(ValueError, match="JSON"):
+        canonical({"p": float("nan")})
