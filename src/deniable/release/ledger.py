@@ -127,6 +127,23 @@ class Ledger:
                     return tuple(entries)
                 entries.append(entry_from(file, content, population, len(entries) + 1))
 
+    def entry_of(self, population: str, release: str, published: Path) -> Entry:
+        """Return the entry of a `release` of a `population`, in the folder `published`.
+
+        Raises
+        ------
+        DeniableError
+            If there is no such entry, as after a loss, so that totals are too small.
+        """
+        for entry in self.entries(population):
+            if entry.release == release:
+                return entry
+        raise DeniableError(
+            f"{self.folder}: the ledger has no entry of release {release!r} of population "
+            f"{population!r}, which is published in {published}. Restore the ledger from a copy, "
+            "or name the ledger that has the entry"
+        )
+
     def total(self, population: str) -> Number:
         """Return the exact epsilon of all releases of a `population`; math.inf if one is infinite.
 

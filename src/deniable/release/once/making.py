@@ -136,20 +136,28 @@ def protect(
     release = _opened(
         (source, plan, folder, name), quasi_identifiers, data_source, "production", progress
     )
-    digests, counting = _read(release.records, Ledger(ledger)), Ledger(ledger)
-    if (release.folder / PUBLIC).exists():
-        _refuse_another_entry(release, counting, digests)
+    counting, published = Ledger(ledger), release.folder / PUBLIC
+    if published.exists():  # before a lost ledger gets a new key
+        counting.entry_of(plan.schema.population, release.name, published)
+    digests = _read(release.records, counting)
+    if published.exists():
+        entry = counting.entry_of(plan.schema.population, release.name, published)
+        if entry.records != digests:
+            raise DeniableError(
+                f"release {release.name!r} was published from other records; give the release of "
+                "these a new name (its epsilon adds to the total)"
+            )
     elif (release.folder / RECEIPT).exists():
         raise DeniableError(
-            f"{release.folder / PUBLIC}: release {release.name!r} was published there, and is "
-            "missing; restore it from a copy: it is not drawn again"
+            f"{published}: release {release.name!r} was published there, and is missing; "
+            " restore it from a copy: it is not drawn again"
         )
     else:
         try:
             _publish(release, digests, counting, consent, place or KeyPlace(), settings)
         except (DeniableError, OSError):
             # Another process may have published it meanwhile, and removed drafts and key.
-            if not (release.folder / PUBLIC).exists():
+            if not published.exists():
                 raise
     _finish(release, place or KeyPlace())
 
@@ -351,23 +359,6 @@ def _counted(ledger: Ledger, entry: Entry) -> dict[str, Any]:
     entries = ledger.entries(entry.population)[: entry.number]
     total = epsilon_text(composed_epsilon(entries))
     return {"entry": entry.number, "total": total, "head": digest_of(entry)}
-
-
-def _refuse_another_entry(release: Release, ledger: Ledger, digests: RecordDigests) -> None:
-    """Raise `DeniableError` if a published `release` has no entry, or one of other records."""
-    population = release.plan.schema.population
-    own = [each for each in ledger.entries(population) if each.release == release.name]
-    if not own:
-        raise DeniableError(
-            f"release {release.name!r} is published, but the ledger {ledger.folder} has no entry "
-            f"of it for population {population!r}; restore the ledger from a copy, or name the "
-            "ledger and the population that it was counted in"
-        )
-    if own[0].records != digests:
-        raise DeniableError(
-            f"release {release.name!r} was published from other records; give the release of these "
-            "a new name (its epsilon adds to the total)"
-        )
 
 
 @contextmanager
