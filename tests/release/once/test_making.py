@@ -267,7 +267,6 @@ def test_a_published_release_without_its_entry_is_refused(tmp_path: Path) -> Non
     with pytest.raises(DeniableError, match=r"no entry of release 'small' of population"):
         made("columns", tmp_path)
     shutil.rmtree(tmp_path / "ledger")
-    assert not (tmp_path / "ledger").exists()
     with pytest.raises(DeniableError, match=r"no entry of release 'small' of population"):
         made("columns", tmp_path)
 

@@ -4,6 +4,7 @@ import os
 import random
 import shutil
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from tests.release.once.small_releases import (
 )
 
 from deniable.errors import DeniableError
-from deniable.plans import ColumnsPlan, make_plan
+from deniable.plans import ColumnsPlan, Part, make_plan
 from deniable.release import Ledger, protect
 from deniable.release.once.keys import ReleaseKey
 from deniable.sampling import KeyedDraws
@@ -215,3 +216,38 @@ def test_whatever_is_lost_no_other_draw_is_made(
         found = at / "made" / "public" / "protected.csv"
         assert not found.exists() or found.read_bytes() == drawn, lost
         shutil.rmtree(at)
+
+
+def test_nothing_says_where_a_record_stood(tmp_path: Path) -> None:
+    """The order of the released file tells nothing to somebody who has the original one."""
+    table = pd.concat([records()] * 7, ignore_index=True)
+    released = pd.read_parquet(published(table, "parquet", tmp_path) / "protected.parquet")
+    for name in ("sex", "region"):
+        original = table[name]
+        shares = original.value_counts(normalize=True), released[name].value_counts(normalize=True)
+        expected = float(shares[0].mul(shares[1], fill_value=0).sum())
+        error = np.sqrt(expected * (1 - expected) / len(table))
+        equal = (original.to_numpy() == released[name].to_numpy().astype(str)).mean()
+        assert abs(equal - expected) < 6 * error
+    texts = b"".join(content(tmp_path / "made" / "public").values())
+    assert b"record_number" not in texts
+
+
+def test_two_halves_of_a_partition_spend_the_larger_epsilon(tmp_path: Path) -> None:
+    table = records()
+    plans = {
+        name: replace(plan_of("parquet"), part=Part(2, take, "public"))
+        for take, name in ((1, "first"), (2, "second"))
+    }
+    protect(table, plans["first"], tmp_path / "first", ledger=tmp_path / "ledger")
+    ledger = Ledger(tmp_path / "ledger")
+    with pytest.raises(DeniableError, match=r"would be release 2") as refused:
+        protect(table, plans["second"], tmp_path / "second", ledger=tmp_path / "ledger")
+    words = str(refused.value).rpartition("give the consent ")[2].strip("'")
+    assert "of the records were in" not in str(refused.value)
+    given = {"ledger": tmp_path / "ledger", "consent": words}
+    protect(table, plans["second"], tmp_path / "second", **given)
+    first, second = ledger.entries("people")
+    assert ledger.total("people") == max(first.epsilon, second.epsilon) == first.epsilon
+    rows = [len(_rows(tmp_path / n / "public" / "protected.parquet", "parquet")) for n in plans]
+    assert rows == [NUMBER // 2, NUMBER - NUMBER // 2]
