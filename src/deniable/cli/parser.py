@@ -262,9 +262,7 @@ def _add_protect(commands: Any) -> None:
     parser.add_argument(
         "--keys", nargs="+", action=_Renamed, const="--quasi-identifiers", help=argparse.SUPPRESS
     )
-    parser.add_argument(
-        "--key-folder", type=Path, help="where the release's key lies meanwhile, such as in memory"
-    )
+    parser.add_argument("--key-folder", type=Path, help="place of the key until publication")
 
 
 def _add_estimate(commands: Any) -> None:

@@ -33,7 +33,6 @@ def run(options: argparse.Namespace) -> None:
         pa.set_memory_pool(pa.jemalloc_memory_pool())  # the one that keeps least of what is freed
     refuse_inputs(options.out, [options.file], "release")
     plan = read_plan(options.plan)
-    assert isinstance(plan, ColumnsPlan)
     ledger = options.ledger or options.out.resolve().parent / "ledger"
     protect(
         options.file,

@@ -13,14 +13,10 @@ from tests.release.once.small_releases import known_key
 
 from deniable.errors import DeniableError
 from deniable.plans import ColumnsPlan, make_plan
-from deniable.release import Ledger, OriginalRecords, protect as protect_counted
+from deniable.release import Ledger, OriginalRecords, protect
 from deniable.schema import schema_from
 
 NUMBER = 900
-
-
-def protect(file: Any, plan: ColumnsPlan, folder: Path, **options: Any) -> None:
-    protect_counted(file, plan, folder, **{"ledger": folder.parent / "ledger"} | options)
 
 
 ORDERS = ("permuted", "as_in_file")

@@ -15,15 +15,11 @@ from deniable.cli import main
 from deniable.errors import DeniableError
 from deniable.plans import ColumnsPlan, make_plan, write_plan
 from deniable.randomized_response import Protocol
-from deniable.release import Ledger, protect as protect_counted
+from deniable.release import Ledger, protect
 from deniable.release.once.risk import likeliest_cells
 from deniable.schema import schema_from
 
 NUMBER = 3000
-
-
-def protect(file: Any, plan: ColumnsPlan, folder: Path, **options: Any) -> None:
-    protect_counted(file, plan, folder, **{"ledger": folder.parent / "ledger"} | options)
 
 
 COLUMNS = [

@@ -77,7 +77,7 @@ from deniable.release.once.risk import Risk
 from deniable.release.overlap import RecordDigests
 from deniable.sampling import new_key
 
-DRAFT = ".draft."
+DRAFT, LEDGER = ".draft.", "ledger"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 DataSource = Literal["own", "original", "surrogate"]
 
@@ -87,8 +87,8 @@ def protect(
     plan: Plan,
     folder: Path | str,
     *,
-    ledger: Path | str,
     name: str | None = None,
+    ledger: Path | str | None = None,
     consent: str | None = None,
     quasi_identifiers: Sequence[str] = (),
     place: KeyPlace | None = None,
@@ -109,10 +109,11 @@ def protect(
     plan : Plan
     folder : path
         Folder of the release, on a file system that all processes share.
-    ledger : path
-        Folder of the ledger, which counts epsilon before anything is drawn.
     name : str, optional
         Name of the release; by default the name of the folder.
+    ledger : path, optional
+        Folder of the ledger, which counts epsilon before anything is drawn; by default the folder
+        ``ledger`` next to the folder of the release.
     consent : str, optional
         Text that a further release of the same population needs.
     quasi_identifiers : sequence of str, optional
@@ -136,7 +137,8 @@ def protect(
     release = _opened(
         (source, plan, folder, name), quasi_identifiers, data_source, "production", progress
     )
-    counting, published = Ledger(ledger), release.folder / PUBLIC
+    counting = Ledger(ledger if ledger is not None else release.folder.resolve().parent / LEDGER)
+    published = release.folder / PUBLIC
     if published.exists():  # before a lost ledger gets a new key
         counting.entry_of(plan.schema.population, release.name, published)
     digests = _read(release.records, counting)

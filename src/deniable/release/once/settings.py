@@ -79,7 +79,7 @@ class ReleaseSettings(Strict):
         The settings of a plan, by its ``kind``, or the path of a plan file.
     """
 
-    name: Name
+    name: Annotated[Name, Field(max_length=100)]
     data: Annotated[str, Field(min_length=1)] | None = None
     file: OwnFile | None = None
     mode: Literal["test", "production"]
