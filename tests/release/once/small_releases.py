@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from deniable.files import read_json, write_once
-from deniable.plans import Plan, StrataPlan, make_plan
+from deniable.plans import MaskedPlan, Plan, StrataPlan, make_plan
 from deniable.release import KeyPlace, canonical, protect
 from deniable.release.key_places import KEY_FILE, PLACE_FILE, PlaceOfKey
 from deniable.schema import Schema, schema_from
@@ -26,18 +27,37 @@ CATEGORIES = {
 }
 
 
-def schema(kind: str = "parquet", population: str = "people") -> Schema:
-    """Return the schema of the records in a kind of file."""
+BOUNDS = {"width": (0.0, 20.0), "height": (1.0, 6.0)}
+UNSOUND = ("no_epsilon_for_records", "original_values_released")
+
+
+def schema(kind: str = "parquet", population: str = "people", numbers: bool = False) -> Schema:
+    """Return the schema of the records in a kind of file; with or without the `numbers`."""
     columns = [
         {"name": name, "kind": "categorical", "categories": list(own)}
         for name, own in CATEGORIES.items()
     ]
+    more = {"kind": "numeric" if numbers else "left_out"}
+    for name, bounds in BOUNDS.items():
+        own = {"bounds": list(bounds)} if numbers else {}
+        own |= {"type": "double"} if numbers and kind != "csv" else {}
+        columns.append({"name": name} | more | own)
     about = {"format": "deniable-schema", "version": 1, "population": population}
     return schema_from(about | {"file": {"kind": kind}, "columns": columns})
 
 
 def _strata(schema: Schema, epsilon: float, **options: Any) -> Plan:
     return StrataPlan.of_epsilon(schema, ["c"], epsilon, [["a", "b"]], **options)
+
+
+def _masked(method: str, **own: Any) -> Callable[..., Plan]:
+    accepted = UNSOUND if method == "idp_cbls" else ()
+
+    def make(schema: Schema, epsilon: float, **options: Any) -> Plan:
+        given = {"class_column": "c", "accept": accepted} | own | options
+        return MaskedPlan.from_schema(schema, epsilon, method, **given)
+
+    return make
 
 
 def _plan(**own: Any) -> Callable[..., Plan]:
@@ -50,6 +70,10 @@ KINDS: dict[str, tuple[str, Callable[..., Plan]]] = {
     "cluster": ("arrow", _plan(clusters=[["a", "b"]], reports="categories")),
     "other values": ("parquet", _plan(mechanism="subset-selection")),
     "strata": ("csv", _strata),
+    "numbers": ("parquet", _masked("dp")),
+    "numbers as text": ("csv", _masked("dp")),
+    "centroids": ("arrow", _masked("idp_cbls", k=7)),
+    "histograms": ("csv", _masked("histograms", bins=8)),
 }
 """Format of the file, and a plan by schema and epsilon."""
 
@@ -57,7 +81,8 @@ KINDS: dict[str, tuple[str, Callable[..., Plan]]] = {
 def plan_for(kind: str, epsilon: float = 2.0, population: str = "people", **options: Any) -> Plan:
     """Return a plan of a kind."""
     form, make = KINDS[kind]
-    return make(schema(form, population), epsilon, **options)
+    numbers = kind in ("numbers", "numbers as text", "centroids", "histograms")
+    return make(schema(form, population, numbers), epsilon, **options)
 
 
 def records(count: int = 700) -> pd.DataFrame:
@@ -65,7 +90,25 @@ def records(count: int = 700) -> pd.DataFrame:
     drawn = np.random.default_rng(1)
     codes = {name: drawn.integers(0, len(own), count) for name, own in CATEGORIES.items()}
     codes["b"] = np.where(drawn.random(count) < 0.7, codes["a"], codes["b"])
-    return pd.DataFrame({n: np.array(CATEGORIES[n])[each] for n, each in codes.items()})
+    texts = {n: np.array(CATEGORIES[n])[each] for n, each in codes.items()}
+    width = np.clip(drawn.gamma(3, 1.5, count).round(1), 0, 20)
+    return pd.DataFrame(texts | {"width": width, "height": drawn.uniform(1, 6, count).round(1)})
+
+
+def written(data: pd.DataFrame, plan: Plan, stem: Path) -> Path:
+    """Write records in the format of a plan; return the file."""
+    kind = plan.schema.file.kind
+    file = stem.with_suffix(f".{kind}")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if kind == "csv":
+        data.to_csv(file, index=False)
+    elif kind == "parquet":
+        data.to_parquet(file)
+    else:
+        table = pa.Table.from_pandas(data, preserve_index=False)
+        with pa.ipc.new_file(file, table.schema) as stream:
+            stream.write_table(table)
+    return file
 
 
 def made(
@@ -78,8 +121,8 @@ def made(
     **options: Any,
 ) -> dict[str, bytes]:
     """Make a production release with a ledger next to it; return its public files."""
-    given = records() if data is None else data
     own = plan_for(kind) if plan is None else plan
+    given = written(records() if data is None else data, own, at / f"records of {name}")
     protect(given, own, at / name, ledger=at / "ledger", place=place, **options)
     return content(at / name / "public")
 

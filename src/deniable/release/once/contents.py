@@ -91,12 +91,14 @@ def _readme(plan: Plan, release: Mapping[str, Any], public: Path) -> str:
         "use no privacy budget, and everybody can repeat them: deniable estimate FOLDER.",
         USE,
     ]
-    contents = {
+    known = {
         f"{plan.protected_name}.{plan.schema.file.kind}": "the protected values",
         PLAN: "the mechanism of each column, all guarantees, and the facts of this release",
         README: "this text",
         SUMS: "the SHA-256 of each file; check them by: sha256sum -c SHA256SUMS",
     }
+    contents = dict.fromkeys(sorted(names_in(public) - {README, SUMS}), "further protected values")
+    contents |= known
     width = max(map(len, contents)) + 2
     listed = [
         textwrap.fill(

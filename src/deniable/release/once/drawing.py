@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from deniable.errors import DeniableError, shown
 from deniable.files import PRIVATE_FILE, write_table
@@ -70,7 +72,10 @@ class Release:
         """Draw the release into the folders `public` and `private`."""
         risk = Risk(self.plan, self.quasi_identifiers)
         draws = draws_for(key, self.document, self.records.fingerprint)
-        rows = self._write(draws, risk, public / self.file_name)
+        more: dict[str, pd.DataFrame] = {}
+        rows = self._write(draws, risk, public / self.file_name, more)
+        for name, table in more.items():
+            write_table(public / f"{name}.csv", table)
         risk.left_out = self.records.left_out
         for name, table in (("risk", risk.table()), ("exact_cells", risk.exact_cells())):
             if len(table):
@@ -86,12 +91,15 @@ class Release:
         write_documents(self.plan, self.document | {"release": block}, public)
         refuse_other_files(public)
 
-    def _write(self, draws: KeyedDraws, risk: Risk, path: Path) -> int:
-        """Write the protected file to a `path`; return the number of its rows."""
+    def _write(
+        self, draws: KeyedDraws, risk: Risk, path: Path, more: "dict[str, pd.DataFrame]"
+    ) -> int:
+        """Write the protected file to a `path`, add further tables to `more`; return its rows."""
         rows, numbers = 0, _Numbers(risk)
         tables = numbers.compared(
             self.plan.randomize(numbers.kept(self.records.batches()), draws, risk.add)
         )
+        tables = self._with_tables(tables, more)
         form = self.records.file.form
         with (
             records_writer(path, self.plan.schema.file, form) as writer,
@@ -107,6 +115,13 @@ class Release:
                 if self.plan.order == "permuted":
                     self.records.progress("writing in random order", rows, len(self.records))
         return rows
+
+    def _with_tables(
+        self, tables: Iterator[pa.Table], more: "dict[str, pd.DataFrame]"
+    ) -> Iterator[pa.Table]:
+        for table in tables:
+            more |= self.plan.public_tables(table)
+            yield table
 
 
 class _Numbers:
@@ -129,9 +144,15 @@ class _Numbers:
             for name in self._batches[0].numbers if self._batches else ():
                 original = np.concatenate([each.numbers[name] for each in self._batches])
                 if name in table.column_names and len(table) == len(original):
-                    same = np.asarray(table[name]) == original
+                    same = _numbers_of(table[name]) == original
                     self._risk.add_unchanged(name, int(same.sum()), len(original))
             yield table
+
+
+def _numbers_of(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
+    if pa.types.is_string(column.type):
+        column = pc.replace_substring(column, ",", ".")
+    return np.asarray(column.cast(pa.float64()))
 
 
 def draws_for(
