@@ -39,7 +39,7 @@ def test_the_page_can_be_carried_out(tmp_path: Path) -> None:
             draft = "deniable schema survey.csv > survey.yaml"
             subprocess.run(["sh", "-e", "-c", draft], cwd=tmp_path, env=variables, check=True)
     made = {path.name for path in (tmp_path / "release" / "public").iterdir()}
-    assert made == {"README.txt", "SHA256SUMS", "plan.json", "protected.csv", "release.json"}
+    assert made == {"README.txt", "SHA256SUMS", "plan.json", "protected.csv"}
     readme = " ".join((tmp_path / "release" / "public" / "README.txt").read_text("utf-8").split())
     assert "has the epsilon 2, proved and rounded up" in readme
     for said in SAID_OF_USE:
