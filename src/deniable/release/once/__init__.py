@@ -1,5 +1,5 @@
 """Protect the records of a file once, by a plan of any kind."""
 
-from deniable.stubs import handed_on
+import lazy_loader
 
-__getattr__, __dir__, __all__ = handed_on(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
