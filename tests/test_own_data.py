@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.release.test_contents import SAID_OF_USE
+from tests.release.once.test_contents import USE
 
 from reproduction.pipeline.config import validate
 
@@ -41,8 +41,8 @@ def test_the_page_can_be_carried_out(tmp_path: Path) -> None:
     made = {path.name for path in (tmp_path / "release" / "public").iterdir()}
     assert made == {"README.txt", "SHA256SUMS", "plan.json", "protected.csv"}
     readme = " ".join((tmp_path / "release" / "public" / "README.txt").read_text("utf-8").split())
-    assert "has the epsilon 2, proved and rounded up" in readme
-    for said in SAID_OF_USE:
+    assert "respondent: 2, proved and rounded up" in readme
+    for said in USE:
         assert said in readme
 
 
