@@ -4,12 +4,18 @@ import io
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from tests.analysis.public_folders import survey_plan, survey_truth, write_public
+from tests.plans.masked_plans import plan_by, schema_of_sizes, table_of_sizes
 
+import deniable
 from deniable.analysis import Released
 from deniable.cli import main
+from deniable.files import sha256, write_text
+from deniable.plans import Plan, StrataPlan, write_plan
 
 
 @pytest.fixture(scope="module")
@@ -125,3 +131,63 @@ def test_contradictory_options_are_refused(public: str, asked: list[str]) -> Non
     with pytest.raises(SystemExit) as caught:
         main(["estimate", public, *asked])
     assert caught.value.code == 2
+
+
+def released_by(plan: Plan, frame: pd.DataFrame, folder: Path) -> str:
+    """Return the public folder of records that were randomized by a plan, in a Parquet file."""
+    folder.mkdir()
+    name = f"{plan.protected_name}.parquet"
+    reports = deniable.randomize(frame, plan, np.random.default_rng(1))
+    reports.to_parquet(folder / name)
+    for public, table in plan.public_tables(pa.Table.from_pandas(reports)).items():
+        table.to_csv(folder / f"{public}.csv", index=False)
+    write_plan(folder / "plan.json", plan)
+    names = sorted(file.name for file in folder.iterdir())
+    write_text(folder / "SHA256SUMS", "".join(f"{sha256(folder / n)}  {n}\n" for n in names))
+    return str(folder)
+
+
+def strata_plan() -> Plan:
+    columns = [
+        {"name": name, "kind": "categorical", "categories": ["x", "y"]} for name in ("sex", "job")
+    ]
+    about = {"format": "deniable-schema", "version": 1, "population": "survey"}
+    schema = deniable.schema_from(about | {"file": {"kind": "parquet"}, "columns": columns})
+    return StrataPlan.of_retention(schema, ["sex"], 0.6)
+
+
+def test_strata_and_both_targets_are_answered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    generator = np.random.default_rng(2)
+    frame = pd.DataFrame({name: generator.choice(["x", "y"], 500) for name in ("sex", "job")})
+    public = released_by(strata_plan(), frame, tmp_path / "public")
+    asked = ["--margins", "--pairs", "--by-stratum", "--target", "both", "--format", "csv"]
+    assert main(["estimate", public, *asked]) == 0
+    table = pd.read_csv(io.StringIO(capsys.readouterr().out), keep_default_na=False)
+    assert set(table["target"]) == {"population", "file"}
+    assert set(table["stratum"]) == {"", "x", "y"}
+    assert set(table["answer"]) == {"margins", "pairs"}
+    assert main(["estimate", public]) == 0
+    text = capsys.readouterr().out
+    assert "stays in a stratum of sex" in text
+    file = tmp_path / "weights.csv"
+    assert main(["estimate", public, "--adjusted-weights", "--out", str(file)]) == 0
+    assert len(pd.read_csv(file)) == 500
+    made = tmp_path / "synthetic.csv"
+    how = ["--synthetic", "50", "--basis", "weights", "--out", str(made)]
+    assert main(["estimate", public, *how]) == 0
+    assert pd.read_csv(made).shape == (50, 2)
+
+
+def test_masked_numbers_are_answered_by_default(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = plan_by("histograms", schema=schema_of_sizes("parquet"))
+    public = released_by(plan, table_of_sizes().to_pandas(), tmp_path / "public")
+    assert main(["estimate", public]) == 0
+    text = capsys.readouterr().out
+    assert "numbers" in text
+    assert "margins" not in text
+    assert main(["estimate", public, "--margins"]) == 2
+    assert "no categories" in capsys.readouterr().err

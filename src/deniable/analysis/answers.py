@@ -26,6 +26,10 @@ Names = Sequence[str] | str
 """Columns, or one of them."""
 Pairs = Sequence[tuple[str, str]]
 TARGETS: tuple[Target, ...] = ("population", "file")
+OF_TARGET = {
+    "population": "the population that these records were drawn from, one by one",
+    "file": "these very records",
+}
 ROUNDING = 1e-9
 FEWEST = 2 - 1e-9
 """Records that tell how those of a population differ, but for rounding."""
@@ -155,20 +159,19 @@ def pairs_of(names: Names | Pairs) -> list[tuple[str, ...]]:
 
 
 def for_reading(answer: pd.DataFrame) -> pd.DataFrame:
-    """Return an `answer` without what is the same in all of its rows, and in `notes_on` it."""
-    return answer.drop(columns=["confidence", "target", "consistent_by"], errors="ignore")
+    """Return an `answer` without empty columns, and without those that `notes_on` it has."""
+    told = ["confidence", "consistent_by", "likelihood_gap"]
+    if "target" in answer and answer["target"].nunique() == 1:
+        told.append("target")
+    return answer.drop(columns=told, errors="ignore").dropna(axis="columns", how="all")
 
 
 def notes_on(answer: pd.DataFrame) -> list[str]:
     """Return what a reader of `answer`, a table of estimates, has to know, in sentences."""
     notes = []
     if "ci_low" in answer and len(answer):
-        target, confidence = answer["target"].iloc[0], answer["confidence"].iloc[0]
-        of = (
-            "the population that these records were drawn from, one by one"
-            if target == "population"
-            else "these very records"
-        )
+        confidence = answer["confidence"].iloc[0]
+        of = " and for ".join(OF_TARGET[each] for each in answer["target"].unique())
         notes.append(
             f"Intervals are of {confidence:.9g} confidence, each on its own, for {of}. Those of a "
             "share may leave [0, 1], as unbiased estimates do."

@@ -169,7 +169,8 @@ class Released:
             If a column is not numeric, or a quantile's share is not in (0, 1).
         """
         named = None if names is None else self._named(names)
-        masked = self._protected.numbers(named, quantiles, weight, target, confidence)
+        of_masked = None if target == "both" else target  # they have one target
+        masked = self._protected.numbers(named, quantiles, weight, of_masked, confidence)
         if masked is not None:
             return masked
         numeric = [name for name, column in self._columns.items() if column.kind == "numeric"]

@@ -2,16 +2,14 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
-from deniable.analysis import Released, as_text, for_reading, notes_on, page
+from deniable.analysis import Released, as_text, for_reading, notes_on, page, release_of
 from deniable.cli.answers import to_json
 from deniable.cli.outputs import ANSWERS, refuse_overwriting
-from deniable.errors import plain
+from deniable.errors import DeniableError, plain
 from deniable.files import write_table, write_text, written_whole
-from deniable.plans import Plan
 from deniable.release import epsilon_text
 
 Answers = dict[str, pd.DataFrame]
@@ -36,7 +34,7 @@ def run(options: argparse.Namespace) -> None:
         records = (
             released.adjusted_weights()
             if options.adjusted_weights
-            else released.synthetic(options.synthetic, options.seed)
+            else released.synthetic(options.synthetic, options.seed, basis=options.basis)
         )
         _write_records(files, records)
         for name in records.attrs.get("left_out", []):
@@ -71,39 +69,47 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
 
 
 def _answers(released: Released, options: argparse.Namespace) -> Answers:
-    how: dict[str, Any] = {
-        "weight": options.weight,
-        "target": options.target,
-        "confidence": options.confidence,
-    }
+    how = {"weight": options.weight, "confidence": options.confidence, "inverse": options.inverse}
+    how |= {"target": options.target} if options.target else {}
+    tables = how | ({"by_stratum": True} if options.by_stratum else {})
     whole = not _asked(options)
     weighted = f", weighted by {options.weight}" if options.weight else ""
     found: Answers = {}
-    if options.margins or whole:
-        found[f"margins{weighted}"] = released.margins(**how)
+    if options.margins or (whole and _has_tables(released)):
+        found[f"margins{weighted}"] = released.margins(**tables)
     if options.numbers or whole:
         found[f"numbers{weighted}"] = released.numbers(**how)
     for names in options.table:
-        found[f"table of {' x '.join(names)}{weighted}"] = released.table(names, **how)
+        found[f"table of {' x '.join(names)}{weighted}"] = released.table(names, **tables)
         if options.test:
             found[f"independence of {', '.join(names)}{weighted}"] = released.independence(
                 names, weight=options.weight, seed=options.seed
             )
     if options.pairs:
-        found[f"pairs{weighted}"] = released.pairs(**how)
+        found[f"pairs{weighted}"] = released.pairs(**tables)
     if options.query:
         asked = [released.query(query, **how) for query in options.query]
         found[f"queries{weighted}"] = pd.concat(asked, ignore_index=True)
     return {title: answer for title, answer in found.items() if len(answer)}
 
 
+def _has_tables(released: Released) -> bool:
+    """Return whether the release has columns with categories: masked numbers have none."""
+    try:
+        return bool(released.domain.names)
+    except DeniableError:
+        return False
+
+
 def _facts(public: Path, released: Released) -> list[str]:
-    plan = released.plan
-    assert isinstance(plan, Plan)  # a folder has no other
+    plan, release = released.plan, release_of(public)
+    notice = release.get("notice", "") if release.get("mode") == "test" else ""
     return [
+        *([f"{notice}."] if notice else []),
         f"Estimated from {public} alone: {released.records:,} protected records of the "
         f"population {plan.schema.population}.",
-        f"Exact epsilon of a record: {epsilon_text(plan.epsilon)}. Estimates cost no more of it.",
+        f"Exact epsilon of {plan.unit}: {epsilon_text(plan.epsilon)}. Estimates cost no more of "
+        "it.",
         *(f"Not covered by it: {said}." for said in plan.not_covered),
     ]
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from deniable import __version__
+from deniable.cli.estimate_options import add_estimate
 from deniable.errors import shown
 
 DESCRIPTION = """\
@@ -69,24 +70,6 @@ examples:
   deniable protect survey.csv plan.json --out release/
   deniable protect survey.csv plan.json --out release/ --quasi-identifiers sex age region
 """
-ESTIMATE_DESCRIPTION = """\
-Estimate from a release that deniable protect made, by its public folder alone: distributions of
-columns, tables, shares, tests of independence, weights, synthetic records. Intervals are for a
-stated target and confidence. Without a question: margins, and means and quantiles of numbers.
-"""
-ESTIMATE_EXAMPLES = """\
-queries:
-  conditions that all hold: column=value, =one|another, !=, and <, <=, >, >= of numeric and ordered
-  columns; quotes around names and values with any of "=!<>,|; (missing) is a missing value
-
-examples:
-  deniable estimate release/public
-  deniable estimate release/public --table sex income --test independence
-  deniable estimate release/public --query "sex=F,age>=30" --target file --confidence 0.9
-  deniable estimate release/public --table sex income --weight w --format html --out page.html
-  deniable estimate release/public --synthetic 1000 --out synthetic.csv
-"""
-
 PLAN_DESCRIPTION = """\
 Plan what is done to each column of a file, at an exact epsilon of the whole record: mechanism and
 budget of each column or cluster, from its schema and from no data. Or verify a plan: compute its
@@ -131,7 +114,7 @@ def parser() -> argparse.ArgumentParser:
     _add_compare(commands)
     _add_plan(commands)
     _add_protect(commands)
-    _add_estimate(commands)
+    add_estimate(commands, _share, _path)
     return parser
 
 
@@ -263,54 +246,6 @@ def _add_protect(commands: Any) -> None:
         "--keys", nargs="+", action=_Renamed, const="--quasi-identifiers", help=argparse.SUPPRESS
     )
     parser.add_argument("--key-folder", type=Path, help="place of the key until publication")
-
-
-def _add_estimate(commands: Any) -> None:
-    parser = commands.add_parser(
-        "estimate",
-        help="estimates from a release's public folder alone",
-        description=ESTIMATE_DESCRIPTION,
-        epilog=ESTIMATE_EXAMPLES,
-    )
-    parser.set_defaults(parser=parser)
-    columns: dict[str, Any] = {"nargs": "+", "metavar": "COLUMN"}
-    parser.add_argument("public", metavar="PUBLIC", type=Path, help="the public folder")
-    parser.add_argument("--margins", action="store_true", help="the distribution of each column")
-    parser.add_argument(
-        "--numbers", action="store_true", help="mean, standard deviation, quantiles of numbers"
-    )
-    parser.add_argument(
-        "--table", **columns, action="append", default=[], help="a table of columns; repeatable"
-    )
-    parser.add_argument("--pairs", action="store_true", help="the tables of all pairs of columns")
-    parser.add_argument(
-        "--query", metavar="TEXT", action="append", default=[], help="a share; repeatable"
-    )
-    parser.add_argument(
-        "--test", choices=("independence",), help="of the columns of each --table from each other"
-    )
-    parser.add_argument("--weight", metavar="COLUMN", help="released weights that records count by")
-    parser.add_argument(
-        "--target",
-        choices=("population", "file"),
-        default="population",
-        help="what is estimated: the population that records were drawn from, or these records",
-    )
-    parser.add_argument(
-        "--confidence", type=_share, default=0.95, metavar="C", help="of each interval (0.95)"
-    )
-    made = parser.add_mutually_exclusive_group()
-    made.add_argument("--synthetic", metavar="N", type=int, help="make N synthetic records")
-    made.add_argument(
-        "--adjusted-weights", action="store_true", help="make weights that meet the estimates"
-    )
-    parser.add_argument(
-        "--seed", type=int, default=0, help="of synthetic records and Monte Carlo tests (0)"
-    )
-    parser.add_argument("--format", choices=("text", "csv", "json", "html"), default="text")
-    parser.add_argument(
-        "--out", type=_path, metavar="FILE", help="where to write; else it is shown"
-    )
 
 
 def _add_channel(commands: Any) -> None:
