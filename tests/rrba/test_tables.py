@@ -15,7 +15,7 @@ from scipy import special
 from deniable.channels import KeepOrReplace
 from deniable.errors import DeniableError
 from deniable.records.domain import Attribute, Domain
-from deniable.release.collection.estimates import Answers
+from deniable.rrba.answers import TableAnswers
 from deniable.rrba.batch import block_sizes, collect, multinomial_rows, sampled_blocks, split_blocks
 from deniable.rrba.client import Client
 from deniable.rrba.protocol import Aggregator, Server, run_protocol
@@ -189,7 +189,7 @@ def test_other_nonsense_is_refused() -> None:
         lambda counts: TableState.uniform(2).updated(counts, 0.5, POOLED),
         lambda counts: split_blocks(counts, (sum(counts),), 1, np.random.default_rng(1)),
         lambda counts: sampled_blocks(HALF, counts, 1, np.random.default_rng(1)),
-        lambda counts: Answers(0.5, np.array([counts]), np.array([HALF])),
+        lambda counts: TableAnswers(0.5, np.array([counts]), np.array([HALF])),
     ],
 )
 def test_a_negative_count_is_refused(use: Callable[[Any], object]) -> None:

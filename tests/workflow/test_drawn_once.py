@@ -24,7 +24,7 @@ FILES = {"real": 11, "counted": 6, "answered": 10}
 BEHIND_DRAWS = (
     *("release/categorical/design.py", "release/numeric/design.py"),
     *("release/collection/design.py", "idp/true_dp.py", "idp/audit/report.py"),
-    *("rrba/tables.py", "rrba/views.py"),
+    *("rrba/tables.py", "rrba/views.py", "rrba/collection.py"),
 )
 ONE = "results/releases/real"
 BEFORE_PUBLICATION = "        sync_tree(public)\n        try:\n"

@@ -1,3 +1,9 @@
+from .answers import (
+    TableAnswers as TableAnswers,
+    answers_by_table as answers_by_table,
+    estimate_tables as estimate_tables,
+    rows_by_table as rows_by_table,
+)
 from .batch import (
     Collection as Collection,
     block_sizes as block_sizes,
@@ -11,6 +17,17 @@ from .client import (
     Client as Client,
     Question as Question,
     Refusal as Refusal,
+)
+from .collection import (
+    FLOOR_ROUNDING as FLOOR_ROUNDING,
+    SEPARATOR as SEPARATOR,
+    AnswersOfClient as AnswersOfClient,
+    CollectedTable as CollectedTable,
+    CollectionDesign as CollectionDesign,
+    collect_answers as collect_answers,
+    design_collection as design_collection,
+    guaranteed as guaranteed,
+    keep_for_record as keep_for_record,
 )
 from .privacy import (
     answer_epsilon as answer_epsilon,

@@ -14,13 +14,13 @@ from deniable.records.domain import Attribute, Domain
 from deniable.release import key_of_seed, release_from
 from deniable.release.collection.check import audit_collection
 from deniable.release.collection.design import (
-    collect_answers,
     describe,
-    design_collection,
+    design_to_json,
     in_full,
-    rule_of,
+    release_design,
 )
 from deniable.release.settings import CollectionRelease
+from deniable.rrba.collection import collect_answers
 
 DOMAIN = Domain(
     (
@@ -40,16 +40,14 @@ def files(**changes: Any) -> tuple[dict[str, Any], dict[str, Any], pd.DataFrame]
     drawn = np.random.default_rng(3)
     columns = tuple(drawn.integers(0, attribute.size, 600) for attribute in DOMAIN)
     data = Microdata(DOMAIN, columns, {"data_source": "original"})
-    design = design_collection(asked, DOMAIN)
-    collection, _ = collect_answers(
-        design,
-        data,
-        key_of_seed(1).draws("plan"),
-        block=asked.block,
-        rule=rule_of(asked.floor),
-    )
+    design = release_design(asked, DOMAIN)
+    collection, _ = collect_answers(design, data, key_of_seed(1).draws("plan"))
     text = in_full(collection, ["p", "fake", "epsilon"]).to_csv(index=False)
-    return describe(asked, design, data), design.to_json(600), pd.read_csv(io.StringIO(text))
+    return (
+        describe(asked, design, data),
+        design_to_json(design, 600),
+        pd.read_csv(io.StringIO(text)),
+    )
 
 
 def test_uniform_tables_are_as_private_as_is_stated() -> None:

@@ -45,7 +45,7 @@ from deniable.release.categorical.estimates import (
 from deniable.release.categorical.pairs import estimate_pairs
 from deniable.release.collection import design as release_rrba
 from deniable.release.collection.check import check_collection
-from deniable.release.collection.estimates import estimate_tables, fit_in_two_steps, make_consistent
+from deniable.release.collection.estimates import fit_in_two_steps, make_consistent
 from deniable.release.collection.independence import independence_tests
 from deniable.release.numeric import design as release_numeric
 from deniable.release.numeric.estimates import estimate_numbers
@@ -53,6 +53,7 @@ from deniable.release.numeric.promises import (
     audit_numeric_release,
     describe as describe_numbers,
 )
+from deniable.rrba import collect_answers, estimate_tables
 from deniable.sampling import KeyedNoise
 
 from reproduction.papers.audit import one_audit
@@ -436,10 +437,8 @@ def write_collection(folder: Path, data: Microdata) -> list[str]:
     place = folder / "releases" / "collected"
     given = {"name": "collected", "data": "made", "mechanism": "rrba", "p": 0.5}
     chosen = release_from(given | {"block": 200, "rehearsal": True})
-    asked = release_rrba.design_collection(chosen, data.domain)
-    answers, _ = release_rrba.collect_answers(
-        asked, data, KEY.draws("collected"), block=200, rule=release_rrba.rule_of(None)
-    )
+    asked = release_rrba.release_design(chosen, data.domain)
+    answers, _ = collect_answers(asked, data, KEY.draws("collected"))
     tables = estimate_tables(asked, answers, len(data))
     consistent, margins = make_consistent(asked, tables)
     tests = independence_tests(asked, answers, np.random.default_rng(1), 19)

@@ -19,9 +19,9 @@ from deniable.privacy import Finding, column_epsilon, exact_epsilon
 from deniable.randomized_response import audit_of_release
 from deniable.records import Microdata
 from deniable.release import CollectionRelease, ReleaseKey, marked
-from deniable.release.collection.design import BETWEEN, CollectionDesign
+from deniable.release.collection.design import design_from_json
 from deniable.release.collection.estimates import cells_of
-from deniable.rrba import Combination, table_channel
+from deniable.rrba import SEPARATOR, CollectionDesign, Combination, table_channel
 
 EXACTLY_INDEPENDENT = 1e-12
 DECISIONS = (
@@ -46,8 +46,8 @@ def audit_collection(
     `deniable.randomized_response.audit.audit_multirr`: a row for each number of cells, and one for
     the record.
     """
-    design, found = CollectionDesign.from_json(views), _findings(collection)
-    tables = {BETWEEN.join(combination): table for combination, table in design.tables.items()}
+    design, found = design_from_json(views), _findings(collection)
+    tables = {SEPARATOR.join(combination): table for combination, table in design.tables.items()}
     by_cells: dict[int, list[Finding]] = {}
     for block in found:
         for attributes, (exact, shipped) in block.items():
@@ -59,10 +59,10 @@ def audit_collection(
     ]
     # Clients of a block answer all tables of a question, or none of them.
     asked = [
-        [block[BETWEEN.join(combination)] for combination in question]
+        [block[SEPARATOR.join(combination)] for combination in question]
         for block in found
         for question in design.questions
-        if BETWEEN.join(question[0]) in block
+        if SEPARATOR.join(question[0]) in block
     ]
     record = Finding(
         float(description["privacy"]["epsilon"]),
@@ -125,7 +125,7 @@ def checked(
     its true `data`. `network` is the path of the one that these were drawn from, if so. Nothing is
     drawn: neither `key` nor `seed` is looked at.
     """
-    design = CollectionDesign.from_json(made["views"])
+    design = design_from_json(made["views"])
     margin = margins_of_network(network) if network else None
     steps = ("tables", "consistent", "two_step", "independence")
     tables, consistent, fitted, tests = (made[name] for name in steps)
@@ -167,7 +167,7 @@ def check_collection(
     rows = []
     for each in design.tables:
         true = data.counts(each) / len(data)
-        row: dict[str, Any] = {"attributes": BETWEEN.join(each), "cells": true.size}
+        row: dict[str, Any] = {"attributes": SEPARATOR.join(each), "cells": true.size}
         for column, cells in columns.items():
             row[f"l2_{column}"] = float(l2_distances(cells[each].reshape(-1), true.reshape(-1)))
         for column in ("nearest", "consistent", "independent"):

@@ -4,14 +4,13 @@ Everything here starts from answers that went through the channels, so it costs 
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from deniable.arrays import Counts, Floats
+from deniable.arrays import Floats
 from deniable.contingency import (
     LogLinearModel,
     NoisyTable,
@@ -21,93 +20,17 @@ from deniable.contingency import (
 )
 from deniable.errors import DeniableError
 from deniable.release import CollectionRelease, marked_as
-from deniable.release.collection.design import BETWEEN, CollectionDesign, in_full
-from deniable.rrba import Combination, checked_counts, printed_estimate
+from deniable.release.collection.design import design_from_json, in_full
+from deniable.rrba import (
+    SEPARATOR,
+    CollectionDesign,
+    Combination,
+    estimate_tables,
+    rows_by_table,
+)
 
 AGREEMENT = 1e-9
 """Largest difference of shared margins that counts as agreement."""
-
-
-@dataclass(frozen=True, eq=False)
-class Answers:
-    """All answers about one table, block by block.
-
-    `keep` is p; `reports` and `fake`, q, the distribution of fake answers, have the shape
-    (blocks, cells). Reports that are no counts are a `DeniableError`.
-    """
-
-    keep: float
-    reports: Counts
-    fake: Floats
-
-    def __post_init__(self) -> None:
-        checked_counts(self.reports, self.fake.shape[-1])
-
-    @property
-    def number(self) -> int:
-        """Number of answers."""
-        return int(self.reports.sum())
-
-    @property
-    def average_fake(self) -> Floats:
-        """The distribution of fake answers, averaged over answers, shape (cells,)."""
-        sizes = self.reports.sum(axis=1)
-        return np.asarray(sizes @ self.fake / sizes.sum())
-
-    @property
-    def reported(self) -> Floats:
-        """Shares of reports, shape (cells,)."""
-        return np.asarray(self.reports.sum(axis=0) / self.number)
-
-    def estimate(self) -> Floats:
-        """Return the unbiased estimate of the true proportions, shape (cells,).
-
-        Equation (4) over all blocks, with the average of the tables q in force.
-        """
-        return printed_estimate(self.reports.sum(axis=0), self.average_fake, self.keep)
-
-    def standard_errors(self, clients: int | None = None) -> Floats:
-        """Return the standard errors of the estimate, shape (cells,).
-
-        Of the population by default: a block's reports are multinomial with
-        lambda = p pi + (1 - p) q, so that the variance is the sum of n lambda (1 - lambda), divided
-        by (p N)^2. For the file itself, the N clients asked being a simple random sample of
-        `clients`, it is less by pi (1 - pi) / N times (N - 1) / (clients - 1). The estimate stands
-        for pi, cut off at 0 and 1.
-        """
-        sizes = self.reports.sum(axis=1, keepdims=True)
-        pi = np.clip(self.estimate(), 0.0, 1.0)
-        reported = self.keep * pi + (1 - self.keep) * self.fake
-        variance = np.sum(sizes * reported * (1 - reported), axis=0)
-        variance = variance / (self.keep * self.number) ** 2
-        if clients is not None and clients > 1:
-            variance = variance - pi * (1 - pi) / self.number * (self.number - 1) / (clients - 1)
-        return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
-
-
-def answers_of(design: CollectionDesign, collection: pd.DataFrame) -> dict[Combination, Answers]:
-    """Return the answers about each table, from the `collection` of `collect_answers`.
-
-    Raises `DeniableError` if a table of the `design` has no answers, or not so many cells as it
-    must have.
-    """
-    groups = _by_table(collection)
-    found = {}
-    for combination, table in design.tables.items():
-        rows = groups.get(BETWEEN.join(combination))
-        if rows is None or len(rows) % table.cells:
-            raise DeniableError(
-                f"the collection has no whole table of {BETWEEN.join(combination)}; it is damaged "
-                "or another release's: restore it"
-            )
-        reports = rows["reports"].to_numpy(dtype=np.int64).reshape(-1, table.cells)
-        fake = rows["fake"].to_numpy(dtype=float).reshape(-1, table.cells)
-        found[combination] = Answers(float(rows["p"].iloc[0]), reports, fake)
-    return found
-
-
-def _by_table(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    return {str(name): own for name, own in rows.groupby("attributes", sort=False)}
 
 
 def estimated(release: CollectionRelease, made: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
@@ -115,46 +38,18 @@ def estimated(release: CollectionRelease, made: Mapping[str, Any]) -> dict[str, 
 
     How many clients there are its ``release`` says.
     """
-    design, said = CollectionDesign.from_json(made["views"]), made["release"]
+    design, said = design_from_json(made["views"]), made["release"]
     tables = estimate_tables(design, made["collection"], said["clients"])
     return {"tables": marked_as(tables, made["collection"])}
-
-
-def estimate_tables(
-    design: CollectionDesign, collection: pd.DataFrame, clients: int
-) -> pd.DataFrame:
-    """Return the unbiased estimate of each table of a `design`, from all blocks of a `collection`.
-
-    That is as `collect_answers` returns it; `clients` are all of the file.
-
-    The columns are ``attributes``, ``categories``, ``answers``, ``reported`` (share of reports),
-    ``estimate`` (may be negative; sums to 1), ``standard_error_file`` and
-    ``standard_error_population``.
-    """
-    parts = [
-        pd.DataFrame(
-            {
-                "attributes": BETWEEN.join(combination),
-                "categories": design.domain.project(combination).cell_labels(),
-                "answers": answers.number,
-                "reported": answers.reported,
-                "estimate": answers.estimate(),
-                "standard_error_file": answers.standard_errors(clients),
-                "standard_error_population": answers.standard_errors(),
-            }
-        )
-        for combination, answers in answers_of(design, collection).items()
-    ]
-    return pd.concat(parts, ignore_index=True)
 
 
 def cells_of(
     design: CollectionDesign, table: pd.DataFrame, column: str
 ) -> dict[Combination, Floats]:
     """Return a `column` of a `table`, which has a row a cell, as tables of shapes by `design`."""
-    groups = _by_table(table)
+    groups = rows_by_table(table)
     return {
-        each: groups[BETWEEN.join(each)][column]
+        each: groups[SEPARATOR.join(each)][column]
         .to_numpy(dtype=float)
         .reshape(design.domain.project(each).shape)
         for each in design.tables
@@ -263,7 +158,7 @@ def reconciled(release: CollectionRelease, made: Mapping[str, Any]) -> dict[str,
 
     From the ``tables`` and ``views`` that a `release` has `made`.
     """
-    design, tables = CollectionDesign.from_json(made["views"]), made["tables"]
+    design, tables = design_from_json(made["views"]), made["tables"]
     consistent, margins = make_consistent(design, tables)
     # In full: nine digits would undo the agreement to 1e-9.
     left = {"consistent": in_full(consistent, ["probability"]), "margins": margins}
@@ -272,5 +167,5 @@ def reconciled(release: CollectionRelease, made: Mapping[str, Any]) -> dict[str,
 
 def fitted(release: CollectionRelease, made: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
     """Return independence fitted in two steps to each of the ``tables`` that a `release` `made`."""
-    design, tables = CollectionDesign.from_json(made["views"]), made["tables"]
+    design, tables = design_from_json(made["views"]), made["tables"]
     return {"two_step": marked_as(fit_in_two_steps(design, tables), tables)}

@@ -35,9 +35,8 @@ from deniable.contingency import (
     holm,
 )
 from deniable.release import CollectionRelease, marked_as
-from deniable.release.collection.design import BETWEEN, CollectionDesign
-from deniable.release.collection.estimates import Answers, answers_of
-from deniable.rrba import Combination, table_channel
+from deniable.release.collection.design import design_from_json
+from deniable.rrba import SEPARATOR, CollectionDesign, Combination, TableAnswers, answers_by_table
 from deniable.sampling import generator_for
 
 LEVEL = 0.05
@@ -67,7 +66,7 @@ def independence_tests(
     ``p_value_benjamini_hochberg`` and ``rejected``, ``rejected_holm``,
     ``rejected_benjamini_hochberg`` at level .05.
     """
-    answers = answers_of(design, collection)
+    answers = answers_by_table(design, collection)
     groups: dict[_Group, list[Combination]] = {}
     for each, about in answers.items():
         shape = design.domain.project(each).shape
@@ -83,7 +82,7 @@ def independence_tests(
             own = [answers[each] for each in again]
             rows |= zip(again, _tested(shape, own, generator, more), strict=True)
     table = pd.DataFrame([rows[each] for each in design.tables])
-    table.insert(0, "attributes", [BETWEEN.join(each) for each in design.tables])
+    table.insert(0, "attributes", [SEPARATOR.join(each) for each in design.tables])
     p_values = table["p_value"].to_numpy()
     table["p_value_holm"] = holm(p_values)
     table["p_value_benjamini_hochberg"] = benjamini_hochberg(p_values)
@@ -98,7 +97,7 @@ def examined(release: CollectionRelease, made: Mapping[str, Any]) -> dict[str, p
     Monte Carlo tables are drawn from what is estimated and protect nobody: their generator follows
     from the collection, so that whoever has it finds the same.
     """
-    design, collection = CollectionDesign.from_json(made["views"]), made["collection"]
+    design, collection = design_from_json(made["views"]), made["collection"]
     reports = hashlib.sha256(collection["reports"].to_numpy("<u8").tobytes()).hexdigest()
     generator = generator_for(0, {"release": release.name, "independence": reports})
     tests = independence_tests(design, collection, generator)
@@ -106,7 +105,10 @@ def examined(release: CollectionRelease, made: Mapping[str, Any]) -> dict[str, p
 
 
 def _tested(
-    shape: _Shape, answers: list[Answers], generator: np.random.Generator, monte_carlo_tables: int
+    shape: _Shape,
+    answers: list[TableAnswers],
+    generator: np.random.Generator,
+    monte_carlo_tables: int,
 ) -> list[dict[str, object]]:
     """Return a row for each of several tables of one shape that have the same channel."""
     model = LogLinearModel.independence(shape)
@@ -114,7 +116,7 @@ def _tested(
     if model.degrees_of_freedom < 1:
         nothing = (0.0, 0, math.nan, False, NOTHING)
         return [dict(zip(RESULTS, (number, *nothing), strict=True)) for number in numbers]
-    channel = table_channel(answers[0].average_fake, answers[0].keep)
+    channel = answers[0].channel
     reports = np.array([each.reports.sum(axis=0) for each in answers])
     found = channel_test(
         reports, channel, model, generator=generator, tables=monte_carlo_tables, enough=ENOUGH

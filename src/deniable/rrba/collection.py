@@ -1,0 +1,301 @@
+"""A collection of tables by RRBA ([rrba], section 4): its questions, and the answers to them.
+
+Each record belongs to one client. Every client receives one question, about the tables of a view or
+about a single table, and answers through the channel P = p I + (1 - p) 1 q' with the table q of its
+block. This is the protocol of `deniable.rrba.protocol` with all answers of a block drawn at once:
+the distribution is the same, and nothing else reads the original values.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from deniable.arrays import Counts, Floats, Positions
+from deniable.channels import log_rounded_up
+from deniable.errors import DeniableError
+from deniable.records import Domain, Microdata
+from deniable.rrba.privacy import answer_epsilon, claimed_epsilon, floor_epsilon, keep_for_view
+from deniable.rrba.tables import Rule, TableState, refuse_bad_keep, table_channel
+from deniable.rrba.views import Combination, View, make_views
+from deniable.sampling import KeyedDraws
+
+AnswersOfClient = Literal["view", "table"]
+"""Whether a client answers about all tables of a view, or about one table."""
+FLOOR_ROUNDING = 1e-12
+"""Relative amount by which a table's floats may lie below its floor; stated epsilons allow it."""
+SEPARATOR = " x "
+"""Joins the attributes of a table in files."""
+
+
+@dataclass(frozen=True, eq=False)
+class CollectedTable:
+    """A table that is collected.
+
+    Parameters
+    ----------
+    attributes : tuple of str
+    cells : int, at least 1
+    keep : float, in (0, 1)
+        p, the probability that a client's original cell is kept.
+    floor : float, in (0, 1]
+        The smallest cell of each q, times the number of cells; 1 if each q is uniform.
+    """
+
+    attributes: Combination
+    cells: int
+    keep: float
+    floor: float = 1.0
+
+    @cached_property
+    def epsilon(self) -> float:
+        """Epsilon of one answer, rounded up: exact for uniform q, else the floor's guarantee."""
+        return floor_epsilon(self.cells, self.keep, self.floor)
+
+    @property
+    def claimed_epsilon(self) -> float:
+        """Epsilon of one answer by Theorem 4.1 of [rrba], which does not hold."""
+        return claimed_epsilon(self.keep) if self.cells > 1 else 0.0
+
+    @property
+    def ratio(self) -> Fraction:
+        """The exact parity of one answer; the logarithm of it is `epsilon`."""
+        if self.cells == 1:
+            return Fraction(1)
+        p = Fraction(self.keep)
+        return 1 + p * self.cells / ((1 - p) * Fraction(self.floor))
+
+
+@dataclass(frozen=True, eq=False)
+class CollectionDesign:
+    """The questions of a collection.
+
+    Parameters
+    ----------
+    domain : Domain
+    questions : tuple of View
+        Each client receives one of them.
+    tables : mapping of Combination to CollectedTable
+        The tables of all questions.
+    floor : float, in (0, 1], or None
+        By default every q is uniform. With a floor w, the q of a block follows from all answers
+        before, and no cell of it is below w / cells.
+    block : int, at least 1
+        Number of clients that receive the same tables.
+
+    Raises
+    ------
+    DeniableError
+        If a question has an attribute twice, or a value is out of range.
+    """
+
+    domain: Domain
+    questions: tuple[View, ...]
+    tables: Mapping[Combination, CollectedTable]
+    floor: float | None = None
+    block: int = 1000
+
+    def __post_init__(self) -> None:
+        if self.block < 1:
+            raise DeniableError(f"blocks of {self.block} clients; give at least 1")
+        for question in self.questions:
+            names = [name for combination in question for name in combination]
+            if not names or len(set(names)) < len(names):
+                raise DeniableError(
+                    f"the question about {', '.join(names) or 'nothing'}: name each attribute once"
+                )
+        for combination, table in self.tables.items():
+            refuse_bad_keep(table.keep)
+            if table.cells != self.domain.project(combination).size:
+                raise DeniableError(
+                    f"the table of {SEPARATOR.join(combination)} has "
+                    f"{self.domain.project(combination).size} cells, not {table.cells}"
+                )
+
+    @property
+    def rule(self) -> Rule:
+        """The rule by which answers determine the q of the next block."""
+        return Rule("none") if self.floor is None else Rule("pooled", "projected", self.floor)
+
+    def client_epsilon(self, question: int) -> float:
+        """Return epsilon of the record of a client that receives a `question`, rounded up.
+
+        The sum over its answers. Tables of a view share no attribute, so that some two records
+        reach the bound of every table at once: the sum is exact if the epsilons of answers are.
+        """
+        tables = (self.tables[each] for each in self.questions[question])
+        return log_rounded_up(math.prod((table.ratio for table in tables), start=Fraction(1)))
+
+    def clients(self, number: int) -> list[int]:
+        """Return the number of clients of each question, for a `number` of clients in all.
+
+        These differ by at most one.
+        """
+        whole, left = divmod(number, len(self.questions))
+        return [whole + (question < left) for question in range(len(self.questions))]
+
+    def answers(self, number: int) -> dict[Combination, int]:
+        """Return the number of answers about each table, for a `number` of clients in all."""
+        return {
+            combination: clients
+            for clients, question in zip(self.clients(number), self.questions, strict=True)
+            for combination in question
+        }
+
+
+def design_collection(
+    domain: Domain,
+    size: int,
+    answers: AnswersOfClient,
+    keep_of: Callable[[Sequence[int]], float],
+    floor: float | None = None,
+    block: int = 1000,
+) -> CollectionDesign:
+    """Return the design with all tables of `size` attributes, in the fewest views.
+
+    Parameters
+    ----------
+    domain : Domain
+    size : int
+        Number of attributes of a table.
+    answers : "view" or "table"
+    keep_of : callable
+        Returns p for the numbers of cells of the tables of a question.
+    floor, block
+        See `CollectionDesign`.
+
+    Raises
+    ------
+    DeniableError
+        If a parameter is out of range.
+    """
+    if floor is not None and not 0 < floor <= 1:
+        raise DeniableError(f"the floor is {floor}; it must be above 0 and at most 1")
+    views = make_views(domain.names, size)
+    by_table = tuple((combination,) for view in views for combination in view)
+    questions = views if answers == "view" else by_table
+    tables = {}
+    for question in questions:
+        sizes = [domain.project(combination).size for combination in question]
+        keep = keep_of(sizes)
+        for combination, cells in zip(question, sizes, strict=True):
+            tables[combination] = CollectedTable(combination, cells, keep, guaranteed(floor))
+    return CollectionDesign(domain, questions, tables, floor, block)
+
+
+def guaranteed(floor: float | None) -> float:
+    """Return the floor that floats are certain to keep; 1 if q stays uniform."""
+    return 1.0 if floor is None else floor * (1 - FLOOR_ROUNDING)
+
+
+def keep_for_record(epsilon: float, floor: float | None) -> Callable[[Sequence[int]], float]:
+    """Return the function from sizes of tables to the largest p for `epsilon` of a record.
+
+    The tables are those of one question, and q has the `floor`. Tables of one cell reveal nothing;
+    their p is 1/2.
+    """
+
+    def keep_of(sizes: Sequence[int]) -> float:
+        return keep_for_view(sizes, epsilon, guaranteed(floor)) if max(sizes) > 1 else 0.5
+
+    return keep_of
+
+
+def collect_answers(
+    design: CollectionDesign, data: Microdata, draws: KeyedDraws, records: Positions | None = None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Send every client its question, block by block, and collect the answers.
+
+    Clients are put into a random order, and questions take turns in this order. The clients of a
+    question are therefore a simple random sample of all clients, and the numbers of clients of two
+    questions differ by at most one.
+
+    Parameters
+    ----------
+    design : CollectionDesign
+    data : Microdata
+        The original records of the clients. They are read through the channels only.
+    draws : KeyedDraws
+    records : array of int, optional
+        Numbers of the records in the whole file, counted from 0; by default all.
+
+    Returns
+    -------
+    answers : DataFrame
+        ``attributes``, ``block``, ``categories``, ``p``, ``fake`` (q), ``epsilon`` (of one answer,
+        exact, rounded up) and ``reports`` (number of answers). One row per cell, table and block.
+    clients : DataFrame
+        ``client`` (record number, from 1), ``block`` and ``question``.
+
+    Raises
+    ------
+    DeniableError
+        If there are fewer clients than questions.
+    """
+    number, questions = len(data), len(design.questions)
+    if number < questions:
+        raise DeniableError(
+            f"{number} clients for {questions} questions; name fewer attributes, or collect from "
+            "more clients"
+        )
+    known = np.arange(number) if records is None else np.asarray(records)
+    words = draws.column(["order of clients"], int(known[-1]) + 1).words(64)[known]
+    order = np.argsort(words, kind="stable")
+    place = np.empty(number, dtype=np.int64)
+    place[order] = np.arange(number)
+    of_clients = {"block": place // design.block + 1, "question": place % questions + 1}
+    clients = pd.DataFrame({"client": known + 1} | of_clients)
+    states = {each: TableState.uniform(table.cells) for each, table in design.tables.items()}
+    parts = []
+    for turn, start in enumerate(range(0, number, design.block), start=1):
+        places = np.arange(start, min(start + design.block, number))
+        for question in np.unique(places % questions).tolist():
+            own = order[places[places % questions == question]]
+            for combination in design.questions[question]:
+                table, state = design.tables[combination], states[combination]
+                codes = [data.column(name)[own] for name in combination]
+                reports = _reports(design, table, state, codes, draws, known[own])
+                parts.append((table, turn, state.table, reports))
+                states[combination] = state.updated(reports, table.keep, design.rule)
+    return _answers_table(design, parts), clients
+
+
+def _reports(
+    design: CollectionDesign,
+    table: CollectedTable,
+    state: TableState,
+    codes: Sequence[Counts],
+    draws: KeyedDraws,
+    records: Positions,
+) -> Counts:
+    """Return the counts of a block's answers about a table."""
+    true = design.domain.project(table.attributes).ravel(codes)
+    channel = table_channel(state.table, table.keep)
+    reported = channel.report(true, draws, table.attributes, records)
+    return np.bincount(reported, minlength=table.cells)
+
+
+def _answers_table(
+    design: CollectionDesign, parts: Sequence[tuple[CollectedTable, int, Floats, Counts]]
+) -> pd.DataFrame:
+    names = {each: design.domain.project(each).cell_labels() for each in design.tables}
+    sizes = [table.cells for table, *_ in parts]
+    epsilons = [
+        answer_epsilon(sent, table.keep) if table.cells > 1 else 0.0 for table, _, sent, _ in parts
+    ]
+    return pd.DataFrame(
+        {
+            "attributes": np.repeat([SEPARATOR.join(t.attributes) for t, *_ in parts], sizes),
+            "block": np.repeat([block for _, block, *_ in parts], sizes),
+            "categories": np.concatenate([names[table.attributes] for table, *_ in parts]),
+            "p": np.repeat([table.keep for table, *_ in parts], sizes),
+            "fake": np.concatenate([sent for _, _, sent, _ in parts]),
+            "epsilon": np.repeat(epsilons, sizes),
+            "reports": np.concatenate([reports for *_, reports in parts]),
+        }
+    )

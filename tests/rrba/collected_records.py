@@ -1,0 +1,23 @@
+"""Small records for collections: two attributes that depend on each other, two that do not."""
+
+import numpy as np
+
+from deniable.records.categorical import Microdata
+from deniable.records.domain import Attribute, Domain
+
+DOMAIN = Domain(
+    (
+        Attribute("a", ("0", "1")),
+        Attribute("b", ("x", "y", "z")),
+        Attribute("c", ("no", "yes")),
+        Attribute("d", ("1", "2", "3", "4")),
+    )
+)
+
+
+def some_records(records: int = 600, seed: int = 1, domain: Domain = DOMAIN) -> Microdata:
+    """Return records whose first two attributes depend on each other."""
+    drawn = np.random.default_rng(seed)
+    columns = [drawn.integers(0, attribute.size, records) for attribute in domain]
+    columns[1] = np.where(drawn.random(records) < 0.7, columns[0], columns[1])
+    return Microdata(domain, tuple(columns), {"data_source": "original"})
