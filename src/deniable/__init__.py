@@ -5,8 +5,8 @@ Names that a program of one's own needs come from here, and are loaded when they
 - records: `Attribute`, `Domain`, `Microdata`, `NumericMicrodata`, `Discretization`, `discretize`,
   `read_csv`, `read_parquet`
 - a file of one's own: `Schema`, `draft_schema`, `read_schema`, `schema_from`, `RecordsFile`;
-  `Plan`, `ColumnsPlan`, `StrataPlan`, `MaskedPlan`, `make_plan`, `plan_from_protocol`, `compare`,
-  `read_plan`, `write_plan`, `verify_plan`; in memory `CollectionPlan`; `protect`, in memory
+  `Plan`, `ColumnsPlan`, `StrataPlan`, `MaskedPlan`, `CollectedPlan`, `make_plan`,
+  `plan_from_protocol`, `compare`, `read_plan`, `write_plan`, `verify_plan`; `protect`, in memory
   `randomize`; and what was released: `Released`
 - channels: `Channel`, `KeepOrReplace`, `DenseChannel`, `ProductChannel`, `channel_to_json`,
   `channel_from_json`, `read_channel`, `write_channel`; `SystemSource`, the chance of a release

@@ -44,6 +44,7 @@ from .estimation import (
     weighted_intervals as weighted_intervals,
 )
 from .plans import (
+    CollectedPlan as CollectedPlan,
     ColumnsPlan as ColumnsPlan,
     MaskedPlan as MaskedPlan,
     Plan as Plan,
@@ -93,7 +94,6 @@ from .records import (
     read_parquet as read_parquet,
 )
 from .release import (
-    CollectionPlan as CollectionPlan,
     protect as protect,
     randomize as randomize,
 )

@@ -1,7 +1,7 @@
 """Options of estimates and their intervals, and the columns of their tables."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Any, get_args
 
@@ -77,10 +77,39 @@ def intervals_of(
         As `refuse_one_record`.
     """
     refuse_one_record(counted, asked)
+    if asked.target == "file" and counted.file is not None and counted.file > counted.records:
+        return _of_random_sample(channel, counted, functionals, asked)
     how: dict[str, Any] = asdict(asked) | {"functionals": functionals}
     if counted.weighted is None:
         return confidence_intervals(channel, counted.counts, **how)
     return weighted_intervals(channel, counted.weighted, **how)
+
+
+def _of_random_sample(
+    channel: Channel, counted: Counted, functionals: Floats | None, asked: Asked
+) -> Intervals:
+    """Return intervals for a file of which the records `counted` are a simple random sample.
+
+    With N counted of M records, the variance is that for the population less (N - 1) / (M - 1) of
+    the sampling variance, which is the difference between the variances for the population and for
+    the counted records alone. Squared distances of the limits are mixed in the same proportion.
+    """
+    assert counted.file is not None
+    population = replace(asked, target="population")
+    whole = intervals_of(channel, replace(counted, file=None), functionals, population)
+    own = intervals_of(channel, replace(counted, file=None), functionals, asked)
+    known = (counted.records - 1) / (counted.file - 1)
+
+    def mixed(within: Floats, beyond: Floats) -> Floats:
+        return np.asarray(np.sqrt(known * within**2 + (1 - known) * beyond**2))
+
+    center = own.estimate
+    return replace(
+        own,
+        standard_error=mixed(own.standard_error, whole.standard_error),
+        low=center - mixed(center - own.low, center - whole.low),
+        high=center + mixed(own.high - center, whole.high - center),
+    )
 
 
 def refuse_one_record(counted: Counted, asked: Asked) -> None:

@@ -3,27 +3,22 @@
 from pathlib import Path
 from typing import Any
 
-from deniable.analysis.collected import Collected
 from deniable.errors import DataError, DeniableError, shown
 from deniable.plans import Plan, read_plan
-from deniable.release import (
-    AnyPlan,
-    CollectionPlan,
-    refuse_other_files,
-)
+from deniable.release import refuse_other_files
 from deniable.responses import Responses, protected_file
 
 PLAN, OTHER_LANE = "plan.json", "release.json"
 
 
-def opened(public: Any, plan: AnyPlan | None) -> tuple[AnyPlan, Responses]:
+def opened(public: Any, plan: Plan | None) -> tuple[Plan, Responses]:
     """Return the plan, and what there is to estimate from.
 
     Parameters
     ----------
     public : path or table
         A folder, or with a plan reports in memory.
-    plan : Plan or CollectionPlan, optional
+    plan : Plan, optional
         By which reports in memory were randomized.
 
     Raises
@@ -37,8 +32,6 @@ def opened(public: Any, plan: AnyPlan | None) -> tuple[AnyPlan, Responses]:
         folder = Path(public)
         found = _plan_in(folder)
         return found, found.responses(protected_file(folder, found.protected_name))
-    if isinstance(plan, CollectionPlan):
-        return plan, Collected(public, plan)
     if isinstance(plan, Plan):
         return plan, plan.responses(public)
     raise DeniableError(f"{shown(plan)} is no plan; give the one that made the reports")

@@ -16,7 +16,6 @@ from deniable.analysis.answers import (
     pairs_of,
     values_of,
 )
-from deniable.analysis.collected import Collected
 from deniable.analysis.estimator import Estimator, shrunk
 from deniable.analysis.independence import tested
 from deniable.analysis.microdata import Basis, adjusted, synthetic_records
@@ -26,8 +25,8 @@ from deniable.analysis.reading import opened
 from deniable.channels import Inverse
 from deniable.errors import DeniableError
 from deniable.estimation import CONFIDENCE
+from deniable.plans import Plan
 from deniable.records import Domain
-from deniable.release import AnyPlan
 from deniable.responses import ProtectedRecords, Table
 
 Targets = Literal["population", "file", "both"]
@@ -51,12 +50,12 @@ class Released:
     public : path or table
         The folder, with ``plan.json``, the protected file and ``SHA256SUMS``; or, with a plan,
         reports in memory, as `deniable.randomize` makes them.
-    plan : Plan or CollectionPlan, optional
+    plan : Plan, optional
         By which reports in memory were randomized.
 
     Attributes
     ----------
-    plan : Plan or CollectionPlan
+    plan : Plan
     domain : Domain
         The columns of which there are estimates.
 
@@ -67,7 +66,7 @@ class Released:
         lack a column.
     """
 
-    def __init__(self, public: Any, plan: AnyPlan | None = None) -> None:
+    def __init__(self, public: Any, plan: Plan | None = None) -> None:
         self.plan, self._protected = opened(public, plan)
         self._columns = {column.name: column for column in self.plan.schema.randomized}
 
@@ -370,7 +369,7 @@ class Released:
             return self.domain.names
         return (names,) if isinstance(names, str) else tuple(names)
 
-    def _with_categories(self) -> AnyPlan:
+    def _with_categories(self) -> Plan:
         self._protected.refuse_no_categories()
         return self.plan
 
@@ -382,10 +381,6 @@ class Released:
         return self._protected
 
     def _asked(self, target: Targets, confidence: float, inverse: Inverse) -> list[Asked]:
-        if isinstance(self._protected, Collected) and target != "population":
-            raise DeniableError(
-                "a collected table has a random sample of all clients; use target 'population'"
-            )
         targets = TARGETS if target == "both" else (target,)
         return [Asked(each, confidence, inverse) for each in targets]
 

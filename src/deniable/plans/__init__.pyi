@@ -13,6 +13,7 @@ from .choosing import (
     Kind as Kind,
     Mechanism as Mechanism,
 )
+from .collected import CollectedPlan as CollectedPlan, CollectedSettings as CollectedSettings
 from .columns import ColumnsPlan as ColumnsPlan
 from .comparing import (
     Comparison as Comparison,

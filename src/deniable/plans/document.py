@@ -9,6 +9,7 @@ import pandas as pd
 
 from deniable.errors import DataError, DeniableError, shown
 from deniable.files import write_json
+from deniable.plans.collected import CollectedPlan
 from deniable.plans.columns import ColumnsPlan
 from deniable.plans.fields import fields_to_json
 from deniable.plans.interface import Plan
@@ -20,7 +21,7 @@ FORMAT, VERSION = "deniable-plan", 2
 RELEASE = "release"
 """The block of a release in its public plan.json; no part of the plan."""
 KINDS: Mapping[str, type[Plan]] = MappingProxyType(
-    {each.kind: each for each in (ColumnsPlan, StrataPlan, MaskedPlan)}
+    {each.kind: each for each in (ColumnsPlan, StrataPlan, MaskedPlan, CollectedPlan)}
 )
 """The classes of plans, by kind."""
 FAULTS = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, IndexError)

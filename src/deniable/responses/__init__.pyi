@@ -3,6 +3,7 @@ from .base import (
     Portion as Portion,
     Responses as Responses,
 )
+from .collected import CollectedResponses as CollectedResponses
 from .columns import (
     ProtectedFormat as ProtectedFormat,
     ResponseColumn as ResponseColumn,

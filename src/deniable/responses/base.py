@@ -49,10 +49,13 @@ class Counted:
     tally : array, shape (reports,)
         Numbers of records; records of weight 0 are left out.
     weighted : WeightedCounts, of one stratum, or None
+    file : int or None
+        Number of records of the file, if the counted ones are a simple random sample of them.
     """
 
     tally: Counts
     weighted: WeightedCounts | None = None
+    file: int | None = None
 
     @cached_property
     def counts(self) -> Counts | Floats:

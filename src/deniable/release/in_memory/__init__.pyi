@@ -1,2 +1,1 @@
-from .collection import CollectionPlan as CollectionPlan
-from .randomizing import AnyPlan as AnyPlan, randomize as randomize
+from .randomizing import randomize as randomize

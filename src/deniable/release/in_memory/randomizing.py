@@ -1,23 +1,17 @@
 """Records randomized by a plan in memory: a table in, a DataFrame out, and no folder."""
 
-from typing import Any, TypeAlias
+from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from deniable.errors import DeniableError, shown
 from deniable.plans import Plan
-from deniable.release.in_memory.collection import CollectionPlan
-from deniable.sampling import KEY_BYTES, Chance, KeyedDraws, SystemSource, refuse_no_source
+from deniable.sampling import Chance, KeyedDraws, SystemSource, refuse_no_source
 from deniable.schema import RecordsFile
 
-AnyPlan: TypeAlias = Plan | CollectionPlan
-"""What all mechanisms have in common: the exact ``epsilon``, the ``unit`` that this is
-of, and what is ``not_covered``; `randomize` takes it, and `deniable.Released` with the reports."""
 
-
-def randomize(records: Any, plan: AnyPlan, chance: Chance | None = None) -> pd.DataFrame:
+def randomize(records: Any, plan: Plan, chance: Chance | None = None) -> pd.DataFrame:
     """Return what a plan makes of records.
 
     For simulations and methods of one's own. No ledger counts it, and rows stand in the order of
@@ -27,7 +21,7 @@ def randomize(records: Any, plan: AnyPlan, chance: Chance | None = None) -> pd.D
     ----------
     records : path or table
         The file that the plan's schema describes, or the same as a table.
-    plan : Plan or CollectionPlan
+    plan : Plan
         By `make_plan`, of any protocol by `plan_from_protocol`, or made by its class.
     chance : Generator, SystemSource or KeyedDraws, optional
         By default that of the operating system, which nobody can draw again.
@@ -48,18 +42,8 @@ def randomize(records: Any, plan: AnyPlan, chance: Chance | None = None) -> pd.D
     source = SystemSource() if chance is None else chance
     if not isinstance(source, KeyedDraws):
         refuse_no_source(source)
-    if isinstance(plan, CollectionPlan):
-        return plan.randomize(RecordsFile.open(records, plan.schema, passed=()), _keyed(source))
     if not isinstance(plan, Plan):
         raise DeniableError(f"{shown(plan)} is no plan; make one by deniable.make_plan")
     batches = RecordsFile.open(records, plan.schema, passed=plan.passed).portions()
     made: pd.DataFrame = pa.concat_tables(plan.randomize(batches, source)).to_pandas()
     return made
-
-
-def _keyed(source: Chance) -> KeyedDraws:
-    """Return draws by a key that a source draws first."""
-    if isinstance(source, KeyedDraws):
-        return source
-    key = source.integers(0, 256, KEY_BYTES).astype(np.uint8).tobytes()
-    return KeyedDraws(key, b"in memory")

@@ -1,0 +1,5 @@
+"""Plans that collect tables of answers from clients in blocks ([rrba])."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,135 @@
+"""Collected tables of a test release, compared with the original data."""
+
+from collections.abc import Callable, Mapping
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy
+
+from deniable.arrays import Floats
+from deniable.contingency import LogLinearModel
+from deniable.estimation import Z_95, jensen_shannon_distances, l2_distances
+from deniable.records import Microdata
+from deniable.responses import CollectedResponses
+from deniable.rrba import SEPARATOR, CollectionDesign, Combination
+
+MAX_DIFFERENCE = 1e-12
+"""Largest difference of a cell from the product of marginal distributions under independence."""
+ESTIMATES = {
+    "consistent": ("consistent", "consistent"),
+    "nearest": ("two_step", "nearest"),
+    "independent": ("two_step", "independent"),
+}
+"""By name: the table of estimates, and its column, that has it."""
+DECISIONS = (
+    *("records", "p_value", "valid"),
+    *("rejected", "rejected_holm", "rejected_benjamini_hochberg"),
+)
+Distribution = Callable[[Combination], Floats]
+"""Returns the exact distribution of some attributes in the population, one axis per attribute."""
+
+
+def compare_tables(
+    design: CollectionDesign,
+    protected: CollectedResponses,
+    original: Microdata,
+    estimates: Mapping[str, pd.DataFrame],
+) -> pd.DataFrame:
+    """Compare the collected tables and the estimates from them with the `original` data.
+
+    Parameters
+    ----------
+    design : CollectionDesign
+    protected : CollectedResponses
+    original : Microdata
+    estimates : mapping of str to DataFrame
+        The tables ``consistent``, ``two_step`` and ``independence`` of `deniable.Released`. A table
+        that is missing has no columns in the result.
+
+    Returns
+    -------
+    DataFrame
+        One row per table: ``columns``, ``cells``; ``l2_*`` and ``js_*``, the Euclidean and the
+        Jensen-Shannon distance between the original proportions and the unbiased estimate (l2
+        only, since it can be negative), the ``consistent`` table, the ``nearest`` table without
+        negative cells, and the ``independent`` one; ``covered``, the proportion of cells whose
+        original proportion is in the 95 % interval for the file; the decision of the test; and
+        ``original_p_value`` and ``original_cramers_v`` (of pairs) of Pearson's test with the
+        original records.
+    """
+    parts = {
+        name: {str(key): own for key, own in estimates[table].groupby("columns", sort=False)}
+        for name, table in (("consistent",) * 2, ("two_step",) * 2, ("independence",) * 2)
+        if table in estimates
+    }
+    rows = []
+    for names in design.tables:
+        label, answers = SEPARATOR.join(names), protected.answers_about(names)
+        exact = (original.counts(names) / len(original)).reshape(-1)
+        estimate = answers.estimate()
+        row: dict[str, Any] = {"columns": label, "cells": exact.size}
+        row["l2_estimate"] = float(l2_distances(estimate, exact))
+        for name, (table, column) in ESTIMATES.items():
+            if label in parts.get(table, {}):
+                found = parts[table][label][column].to_numpy(dtype=float)
+                row[f"l2_{name}"] = float(l2_distances(found, exact))
+                row[f"js_{name}"] = float(jensen_shannon_distances(found, exact))
+        errors = answers.standard_errors(len(original))
+        row["covered"] = float((np.abs(estimate - exact) <= Z_95 * errors + 1e-9).mean())
+        if label in parts.get("independence", {}):
+            decided = parts["independence"][label].iloc[0]
+            row |= {name: decided[name] for name in DECISIONS}
+        shape = design.domain.project(names).shape
+        rows.append(row | _pearson(exact.reshape(shape), len(original)))
+    return pd.DataFrame(rows)
+
+
+def population_dependence(design: CollectionDesign, distribution: Distribution) -> pd.Series:
+    """Return whether the attributes of each table depend on each other in the population.
+
+    Parameters
+    ----------
+    design : CollectionDesign
+    distribution : callable
+        As of a Bayesian network: `deniable.datasets.exact_margin`.
+
+    Returns
+    -------
+    Series of bool
+        By the names of the columns of a table, joined by " x ".
+    """
+    found = {SEPARATOR.join(names): depends(distribution(names)) for names in design.tables}
+    return pd.Series(found, dtype=bool, name="dependent")
+
+
+def depends(joint: Floats) -> bool:
+    """Return whether attributes depend on each other, by their exact `joint` distribution.
+
+    Its axes are the attributes.
+    """
+    product = reduce(np.multiply.outer, _marginals(joint))
+    return bool(np.abs(joint - product).max() > MAX_DIFFERENCE)
+
+
+def _pearson(proportions: Floats, records: int) -> dict[str, float]:
+    """Return the p-value and Cramér's V of Pearson's test of independence."""
+    expected = LogLinearModel.independence(proportions.shape).fit(proportions.reshape(-1))
+    distance = np.zeros(expected.shape)
+    squares = (proportions.reshape(-1) - expected) ** 2
+    np.divide(squares, expected, out=distance, where=expected > 0)
+    # Categories without a record do not count.
+    sizes = [int(np.count_nonzero(marginal)) for marginal in _marginals(proportions)]
+    if min(sizes) < 2:
+        return {"original_p_value": np.nan, "original_cramers_v": np.nan}
+    freedom = LogLinearModel.independence(sizes).degrees_of_freedom
+    pair = proportions.ndim == 2
+    v = float(np.sqrt(distance.sum() / (min(sizes) - 1))) if pair else np.nan
+    p_value = float(scipy.special.chdtrc(freedom, records * distance.sum()))
+    return {"original_p_value": p_value, "original_cramers_v": v}
+
+
+def _marginals(joint: Floats) -> list[Floats]:
+    axes = set(range(joint.ndim))
+    return [joint.sum(axis=tuple(axes - {axis})) for axis in sorted(axes)]

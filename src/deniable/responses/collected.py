@@ -1,0 +1,189 @@
+"""Answers of a collection of tables: counts of randomized cells, table by table."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from deniable.arrays import Counts, Floats
+from deniable.channels import Channel, DenseChannel
+from deniable.errors import DataError, DeniableError, shown
+from deniable.records import Attribute, Domain
+from deniable.responses.base import Counted, Portion, Responses
+from deniable.responses.tables import Side, Table, cells_of
+from deniable.rrba import (
+    FLOOR_ROUNDING,
+    SEPARATOR,
+    CollectionDesign,
+    Combination,
+    TableAnswers,
+    answers_by_table,
+    rows_by_table,
+    table_channel,
+)
+from deniable.schema import Faults, FileFormat, open_source
+
+TEXTS, NUMBERS = ("attributes", "categories"), ("p", "fake", "reports")
+ROUNDING = 1e-9
+"""By how much the sum of a distribution of fake answers may differ from 1."""
+
+
+class CollectedResponses(Responses):
+    """The answers of a collection.
+
+    Parameters
+    ----------
+    source : path or table
+        One row per cell, table and block, as `deniable.rrba.collect_answers` returns them.
+    design : CollectionDesign
+    form : FileFormat
+        Delimiter and encoding of a CSV file.
+
+    Raises
+    ------
+    DataError
+        If a column or a table is missing, or p, a table q or its cells are not the design's.
+    """
+
+    def __init__(self, source: Any, design: CollectionDesign, form: FileFormat) -> None:
+        self._design, self._counts = design, dict[tuple[str, ...], Counts]()
+        where, self.answers = _read(source, form)
+        for names, own in rows_by_table(self.answers).items():
+            _refuse_other_table(where, design, names, own)
+        self._tables = answers_by_table(design, self.answers)
+
+    @property
+    def records(self) -> int:
+        """Number of clients that answered; each one received one question."""
+        return sum(self._tables[question[0]].number for question in self._design.questions)
+
+    def answers_about(self, names: Combination) -> TableAnswers:
+        """Return the answers about the collected table of columns `names`."""
+        return self._tables[names]
+
+    def table(self, names: Sequence[str]) -> Table:
+        """Return the table of some columns, from all collected tables that contain them.
+
+        The question of a client is random and known; it is a part of the randomized value.
+
+        Parameters
+        ----------
+        names : sequence of str
+
+        Raises
+        ------
+        DeniableError
+            If a name is missing, doubled or unknown, or no collected table contains all columns.
+        """
+        if not names:
+            raise DeniableError("a table of no columns; name at least one")
+        domain = self._design.domain.project(names)
+        ways = self._ways(domain)
+        if not ways:
+            size = max(map(len, self._design.tables))
+            raise DeniableError(
+                f"no table of {', '.join(names)} was collected: tables have {size} columns; name "
+                "fewer, or collect larger tables"
+            )
+        total = sum(int(reports.sum()) for _, reports in ways)
+        channel: Channel = ways[0][0]
+        if len(ways) > 1:
+            shares = [(each.matrix(), reports.sum() / total) for each, reports in ways]
+            channel = DenseChannel(np.hstack([matrix * share for matrix, share in shares]))
+        labels = tuple(f"{way}: {cell}" for way in range(len(ways)) for cell in range(domain.size))
+        reports = Domain((Attribute(f"answers about {SEPARATOR.join(names)}", labels),))
+        self._counts[reports.names] = np.concatenate([reports for _, reports in ways])
+        return Table(domain, (Side(domain, reports, channel),))
+
+    def _ways(self, domain: Domain) -> list[tuple[Channel, Counts]]:
+        """Return the different channels of the answers about some columns, and their counts."""
+        found: dict[tuple[float, bytes], tuple[Floats, Counts]] = {}
+        for names, answers in self._tables.items():
+            if set(domain.names) <= set(names):
+                cells = cells_of(self._design.domain.project(names), domain)
+                fake: Floats = np.bincount(cells, answers.average_fake, domain.size).astype(float)
+                reports = np.zeros(domain.size, dtype=np.int64)
+                np.add.at(reports, cells, answers.reports.sum(axis=0))
+                key = answers.keep, fake.round(12).tobytes()
+                if key in found:
+                    fake, reports = found[key][0], reports + found[key][1]
+                found[key] = fake, reports
+        return [(table_channel(fake, keep), n) for (keep, _), (fake, n) in found.items()]
+
+    def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
+        if weight is not None:
+            raise DeniableError(
+                f"a collection has no column of weights {weight!r}, and no records; leave it out"
+            )
+        found = [self._counts[table.names] for table in tables]
+        return [Counted(counts, int(counts.sum()), file=self.records) for counts in found]
+
+    def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[Portion]:
+        raise DeniableError("a collection has tables and no records; request a smaller table")
+
+
+def _read(source: Any, form: FileFormat) -> tuple[str, pd.DataFrame]:
+    """Return the place of the answers, for messages, and the answers."""
+    opened, faults = open_source(source, form.delimiter, form.encoding), Faults()
+    columns = (*TEXTS, "block", *NUMBERS)
+    for name in columns:
+        if name not in opened.types:
+            raise DataError(
+                f"{opened.where}: the answers have no column {name!r}; give the table that "
+                "deniable.randomize returned, or the answers of a public folder"
+            )
+    batches = [piece.batch for piece in opened.pieces([], columns, faults)]
+    faults.raise_if_any()
+    read = pa.Table.from_batches(batches)
+    found = {name: read[name].cast(pa.string()).to_pylist() for name in TEXTS}
+    found["block"] = _numbers(opened.where, "block", read["block"], whole=True)
+    for name in NUMBERS:
+        found[name] = _numbers(opened.where, name, read[name], whole=name == "reports")
+    return opened.where, pd.DataFrame(found)
+
+
+def _numbers(where: str, name: str, values: pa.ChunkedArray, *, whole: bool) -> list[float]:
+    numbers = []
+    for row, value in enumerate(values.to_pylist(), start=1):
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = -1.0
+        if not 0 <= number < np.inf or (whole and number % 1):
+            kind = "a whole number from 0" if whole else "a number from 0"
+            raise DataError(
+                f"{where}: row {row}, column {name!r} has {shown(value)}; enter {kind}, or restore "
+                "the file"
+            )
+        numbers.append(number)
+    return numbers
+
+
+def _refuse_other_table(
+    where: str, design: CollectionDesign, attributes: str, rows: pd.DataFrame
+) -> None:
+    """Raise `DataError` unless `rows` can be answers about the table of some `attributes`."""
+    table = design.tables.get(tuple(attributes.split(SEPARATOR)))
+    place = f"{where}: the answers about {attributes}"
+    if table is None:
+        raise DataError(f"{place}: the plan has no such table; plan and answers do not match")
+    if other := set(rows["p"]) - {table.keep}:
+        raise DataError(
+            f"{place}: p is {other.pop():g}, by the plan {table.keep:g}; plan and answers do not "
+            "match"
+        )
+    labels = design.domain.project(table.attributes).cell_labels()
+    if rows["categories"].tolist() != labels * (len(rows) // len(labels)):
+        raise DataError(
+            f"{place}: the categories are not the plan's, in their order, or the table is not "
+            "whole; restore the file"
+        )
+    fake = rows["fake"].to_numpy().reshape(-1, table.cells)
+    least = table.floor * (1 - FLOOR_ROUNDING) / table.cells
+    if fake.min() < least or np.abs(fake.sum(axis=1) - 1).max() > ROUNDING:
+        raise DataError(
+            f"{place}: fake is not a distribution whose cells are at least {least:g}, the plan's "
+            "floor; plan and answers do not match"
+        )
