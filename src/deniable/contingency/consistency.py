@@ -33,6 +33,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from deniable.arrays import Floats
+from deniable.contingency.agreement import Agreement, nearest_agreeing
 from deniable.contingency.log_linear import effect_columns
 from deniable.errors import DeniableError, refuse_unknown
 
@@ -278,6 +279,8 @@ def consistent_tables(
     refuse_unknown("norm", norm, get_args(Norm))
     if not tables:
         raise DeniableError("there are no tables to make consistent; give at least one")
+    if norm == "l2" and not wanted:
+        return _closest(tables)
     layout = Layout.of(tables, wanted)
     observed, weights = layout.observed(tables)
     effects = layout.average_effects(tables)
@@ -286,6 +289,20 @@ def consistent_tables(
         effects = _by_program(layout, observed, weights, norm)
     cells = layout.cells(effects * (1 - _share_to_even(layout, effects)))
     return ConsistentTables(layout.split(np.maximum(cells, 0.0)), closed_form)
+
+
+def _closest(tables: Sequence[NoisyTable]) -> ConsistentTables:
+    """Return the closest tables without any that were not observed, whatever their number."""
+    _sizes(tables)
+    precisions: dict[Names, float] = {}
+    sums: dict[Names, Floats] = {}
+    for table in tables:
+        names = table.attributes
+        precisions[names] = precisions.get(names, 0.0) + table.precision
+        sums[names] = sums.get(names, 0.0) + table.precision * table.proportions
+    averages = {names: total / precisions[names] for names, total in sums.items()}
+    agreement = Agreement({names: cells.shape for names, cells in averages.items()})
+    return ConsistentTables(*nearest_agreeing(agreement, averages, precisions))
 
 
 def reconstruct_printed(attributes: Sequence[str], tables: Sequence[NoisyTable]) -> Floats:

@@ -59,6 +59,39 @@ def least_squares(
     return np.asarray(effects.value)
 
 
+def nearest_cells(
+    observed: Floats,
+    weights: Floats,
+    sums: sparse.csr_array,
+    links: sparse.csr_array,
+    values: Floats,
+) -> Floats:
+    """Return the non-negative cells with the least weighted squared misfit under agreement.
+
+    The program of `deniable.contingency.agreement`, for cells in one vector.
+
+    Parameters
+    ----------
+    observed, weights : array, shape (cells,)
+    sums : sparse array, shape (constraints, cells)
+        A.
+    links : sparse array, shape (constraints, shared sums)
+        B.
+    values : array, shape (constraints,)
+        b.
+    """
+    roots, scale = np.sqrt(weights), observed.size / max(float(np.sum(values)), 1.0)
+    # In units of an average cell, so that the solver's tolerances are relative to it.
+    cells, shared = cp.Variable(observed.size), cp.Variable(links.shape[1])
+    misfit = cp.sum_squares(cells) - 2 * (roots * observed * scale) @ cells
+    scaled = (sums / roots[None, :]).tocsr() / scale
+    _solve(
+        cp.Problem(cp.Minimize(misfit), [scaled @ cells - links @ shared == values, cells >= 0]),
+        "CLARABEL",
+    )
+    return np.asarray(np.maximum(cells.value, 0.0) / roots / scale)
+
+
 def least_absolute(
     even: Floats, basis: sparse.csr_array, observed: Floats, weights: Floats
 ) -> Floats:

@@ -1,0 +1,236 @@
+"""The closest tables that agree on all shared marginal distributions, for many tables at once.
+
+Tables agree if and only if, for each set of attributes that several tables have, they agree on the
+sums over all cells with given categories of these attributes, the last category of each left out.
+Together with the totals, these sums are linearly independent in each table. They are sparse
+constraints on the cells, with one variable for each shared sum:
+
+    minimize sum of w_t (p_t - y_t)^2  subject to  A p = B s + b,  p >= 0.
+
+Without the last condition the solution has a closed form in marginal distributions alone: each
+shared effect is the average of the tables' effects, weighted by their precisions, and the change is
+spread evenly over the cells (`deniable.contingency.consistency` proves it). With it, CLARABEL finds
+the cells that are zero, and Newton's method on the conditions of Karush, Kuhn and Tucker,
+
+    p = max(0, y + A' m / w),  A p = B s + b,  B' m = 0,
+
+starts from there. It ends where these conditions hold to rounding, which proves the optimum.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+from scipy import sparse
+
+from deniable.arrays import Floats, Positions
+
+Names = tuple[str, ...]
+Tables = Mapping[Names, Floats]
+
+NEWTON_STEPS = 30
+CONVERGED = 1e-13
+"""Largest violation of the conditions of optimality, in proportions, that counts as rounding."""
+RIDGE = 1e-13
+"""Keeps equations solvable where all cells of a sum are zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """Sets of attributes that several tables share, and the tables' agreement on them.
+
+    Parameters
+    ----------
+    shapes : mapping of tuple of str to tuple of int
+        Numbers of categories of the attributes of each table.
+    """
+
+    shapes: Mapping[Names, tuple[int, ...]]
+
+    @cached_property
+    def shared(self) -> frozenset[Names]:
+        """Sets of attributes, in alphabetical order, that several tables have; none is empty."""
+        times = Counter(subset for names in self.shapes for subset in _subsets(names))
+        return frozenset(subset for subset, number in times.items() if number > 1)
+
+    def averaged(self, tables: Tables, precisions: Mapping[Names, float]) -> dict[Names, Floats]:
+        """Return the closest tables of total 1 that agree; cells can be negative.
+
+        Parameters
+        ----------
+        tables : mapping of tuple of str to array
+            Noisy proportions, one axis per attribute.
+        precisions : mapping of tuple of str to float
+            One over the variance of a cell of each table, up to a common factor.
+        """
+        sums: dict[Names, Floats] = {}
+        weights: dict[Names, float] = defaultdict(float)
+        for names, cells in tables.items():
+            for subset in self._own(names):
+                effect = _effect(names, cells, subset)
+                weight = precisions[names] * effect.size / cells.size
+                sums[subset] = sums.get(subset, 0.0) + weight * effect
+                weights[subset] += weight
+        found = {}
+        for names, cells in tables.items():
+            moved = cells + (1 - cells.sum()) / cells.size
+            for subset in self._own(names):
+                change = sums[subset] / weights[subset] - _effect(names, cells, subset)
+                moved += _spread(names, change, subset) * (change.size / cells.size)
+            found[names] = moved
+        return found
+
+    def _own(self, names: Names) -> list[Names]:
+        return [subset for subset in _subsets(names) if subset in self.shared]
+
+    @cached_property
+    def constraints(self) -> tuple[sparse.csr_array, sparse.csr_array, Floats]:
+        """The matrices A, over the cells of all tables, and B, over shared sums, and the vector b.
+
+        Tables agree, and have the total 1, if A p = B s + b for some s.
+        """
+        ones: list[Positions] = []
+        sizes = dict(
+            pair for names, shape in self.shapes.items() for pair in zip(names, shape, strict=True)
+        )
+        first, end = {}, 0
+        for subset in sorted(self.shared):
+            first[subset] = end
+            end += math.prod(sizes[name] - 1 for name in subset)
+        links: list[Positions] = []
+        rows, totals, cell = 0, [], 0
+        for names, shape in self.shapes.items():
+            cells = cell + np.arange(math.prod(shape)).reshape(shape)
+            cell += cells.size
+            ones.append(np.stack([np.full(cells.size, rows), cells.reshape(-1)]))
+            totals.append(rows)
+            rows += 1
+            for subset in self._own(names):
+                inner = cells[tuple(slice(-1 if name in subset else None) for name in names)]
+                order = [names.index(name) for name in subset]
+                rest = [axis for axis in range(len(names)) if axis not in order]
+                summed = np.transpose(inner, [*order, *rest])
+                number = math.prod(summed.shape[: len(order)])
+                summed = summed.reshape(number, inner.size // number if number else 1)
+                own = rows + np.arange(number)
+                ones.append(np.stack([np.repeat(own, summed.shape[1]), summed.reshape(-1)]))
+                links.append(np.stack([own, first[subset] + np.arange(number)]))
+                rows += number
+        values = np.zeros(rows)
+        values[totals] = 1.0
+        # Tables that share nothing have one shared sum without constraints.
+        return _incidence(ones, (rows, cell)), _incidence(links, (rows, max(end, 1))), values
+
+
+def _incidence(places: Sequence[Positions], shape: tuple[int, int]) -> sparse.csr_array:
+    where = np.concatenate([*places, np.zeros((2, 0), dtype=np.int64)], axis=1).astype(np.int64)
+    return sparse.csr_array((np.ones(where.shape[1]), (where[0], where[1])), shape=shape)
+
+
+def _subsets(names: Names) -> list[Names]:
+    """Return the nonempty subsets of attributes, each in alphabetical order."""
+    ordered = sorted(names)
+    counts = range(1, len(names) + 1)
+    return [subset for count in counts for subset in combinations(ordered, count)]
+
+
+def _effect(names: Names, cells: Floats, subset: Names) -> Floats:
+    """Return the effect of a subset: its marginal distribution less those of smaller subsets."""
+    order = [names.index(name) for name in subset]
+    others = tuple(axis for axis in range(cells.ndim) if axis not in order)
+    kept = sorted(order)
+    effect = np.transpose(cells.sum(axis=others), [kept.index(axis) for axis in order])
+    for axis in range(effect.ndim):
+        effect = effect - effect.mean(axis=axis, keepdims=True)
+    return np.asarray(effect)
+
+
+def _spread(names: Names, change: Floats, subset: Names) -> Floats:
+    """Return a `change` of a subset's sums with the axes of a table of `names`."""
+    own = np.transpose(change, np.argsort([names.index(name) for name in subset]))
+    sizes = iter(own.shape)
+    return own.reshape([next(sizes) if name in subset else 1 for name in names])
+
+
+def nearest_agreeing(
+    agreement: Agreement, tables: Tables, precisions: Mapping[Names, float]
+) -> tuple[dict[Names, Floats], bool]:
+    """Return the closest distributions that agree, and whether the closed form gave them.
+
+    Parameters
+    ----------
+    agreement : Agreement
+        Of these tables.
+    tables, precisions
+        See `Agreement.averaged`.
+    """
+    found = agreement.averaged(tables, precisions)
+    if min(float(cells.min()) for cells in found.values()) >= 0:
+        return found, True
+    sums, links, values = agreement.constraints
+    observed = np.concatenate([cells.reshape(-1) for cells in tables.values()])
+    sizes = [cells.size for cells in tables.values()]
+    weights = np.repeat([precisions[names] for names in tables], sizes)
+    weights = weights / weights.mean()
+    from deniable.contingency import programs  # noqa: PLC0415 - cvxpy takes a second
+
+    start = programs.nearest_cells(observed, weights, sums, links, values)
+    solved = _newton(start, observed, weights, sums, links, values)
+    parts = np.split(solved, np.cumsum(sizes)[:-1])
+    pairs = zip(tables.items(), parts, strict=True)
+    whole = {names: part.reshape(cells.shape) for (names, cells), part in pairs}
+    return _without_negatives(agreement.averaged(whole, precisions)), False
+
+
+def _newton(
+    start: Floats,
+    observed: Floats,
+    weights: Floats,
+    sums: sparse.csr_array,
+    links: sparse.csr_array,
+    values: Floats,
+) -> Floats:
+    """Return the cells at which the conditions of optimality hold; `start` if none are found."""
+    rows = values.size
+    linked, ridge = -links.T.tocsr(), -RIDGE * sparse.eye_array(links.shape[1])
+
+    def conditions(cells: Floats, multipliers: Floats, shared: Floats) -> Floats:
+        return np.concatenate([sums @ cells - links @ shared - values, linked @ multipliers])
+
+    multipliers, shared = np.zeros(rows), np.zeros(links.shape[1])
+    cells, zero = start, start <= start.mean() * 1e-5
+    best, least = start, np.inf
+    for _ in range(NEWTON_STEPS):
+        # Cells that are not zero are linear in the multipliers: the equations of one step.
+        free = np.where(zero, 0.0, 1 / weights)
+        inner = (sums * free[None, :]) @ sums.T + RIDGE * sparse.eye_array(rows)
+        system = sparse.block_array([[inner, -links], [linked, ridge]]).tocsc()
+        aim = np.concatenate([values - sums @ np.where(zero, 0.0, observed), np.zeros(shared.size)])
+        solution = sparse.linalg.spsolve(system, aim)
+        multipliers, shared = solution[:rows], solution[rows:]
+        moved = observed + (sums.T @ multipliers) / weights
+        cells, zero = np.maximum(moved, 0.0), moved <= 0
+        violation = float(np.abs(conditions(cells, multipliers, shared)).max())
+        if violation < least:
+            best, least = cells, violation
+        if violation <= CONVERGED:
+            break
+    return best if least <= 1e-9 else start
+
+
+def _without_negatives(tables: dict[Names, Floats]) -> dict[Names, Floats]:
+    """Return tables moved towards even ones, all by the same proportion, until none is negative.
+
+    Even tables agree, and so does each mixture with them.
+    """
+    share = 0.0
+    for cells in tables.values():
+        short, even = -float(cells.min()), 1 / cells.size
+        if short > 0:
+            share = max(share, short / (short + even) * (1 + 1e-9))
+    mixed = {names: (1 - share) * cells + share / cells.size for names, cells in tables.items()}
+    return {names: np.maximum(cells, 0.0) for names, cells in mixed.items()}
