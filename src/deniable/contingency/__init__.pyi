@@ -13,6 +13,11 @@ from .independence import (
     channel_test as channel_test,
 )
 from .log_linear import LogLinearModel as LogLinearModel
+from .many_tables import (
+    TableToTest as TableToTest,
+    adjusted_for_number as adjusted_for_number,
+    independence_of_tables as independence_of_tables,
+)
 from .monte_carlo import (
     LaplaceRelease as LaplaceRelease,
     RandomizedRelease as RandomizedRelease,

@@ -11,16 +11,13 @@ from hypothesis import given, settings, strategies as st
 from scipy import stats
 from tests.rrba.collected_records import DOMAIN, some_records
 
-from deniable.channels import KeepOrReplace
-from deniable.contingency.independence import channel_test
-from deniable.contingency.log_linear import LogLinearModel
+from deniable.contingency.many_tables import NOTHING
 from deniable.contingency.two_step import nearest_tables
 from deniable.datasets.networks import FILES, drawn_file, from_resources
 from deniable.files import write_table
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 from deniable.release import key_for, release_from
-from deniable.release.collection import independence
 from deniable.release.collection.check import check_collection, margins_of_network
 from deniable.release.collection.design import (
     describe,
@@ -35,16 +32,10 @@ from deniable.release.collection.estimates import (
     make_consistent,
     margins_apart,
 )
-from deniable.release.collection.independence import (
-    LEVEL,
-    MONTE_CARLO,
-    NOTHING,
-    benjamini_hochberg,
-    independence_tests,
-)
+from deniable.release.collection.independence import independence_tests
 from deniable.release.made import REHEARSAL_MARK, read_made
 from deniable.release.settings import CollectionRelease
-from deniable.rrba.answers import answers_by_table, estimate_tables
+from deniable.rrba.answers import estimate_tables
 from deniable.rrba.collection import CollectionDesign, collect_answers
 
 NETWORKS = Path(__file__).resolve().parents[3] / "resources" / "networks"
@@ -211,50 +202,6 @@ def test_an_attribute_of_one_category_is_no_hindrance() -> None:
 
 
 # -- tests of independence -------------------------------------------------------------------------
-
-
-def test_rounding_does_not_decide_after_an_adjustment(monkeypatch: pytest.MonkeyPatch) -> None:
-    # 17 of 25 p-values are 34/1000: 25/17 of that is 1/20, in floats a little more.
-    adjusted = benjamini_hochberg([34 / 1000] * 17 + [0.9] * 8)[0]
-    assert LEVEL < adjusted < LEVEL + 1e-15
-    monkeypatch.setattr(independence, "holm", lambda p_values: np.full(len(p_values), adjusted))
-    design, collection, _ = collected(some_records())
-    found = independence_tests(design, collection, np.random.default_rng(1), 19)
-    assert found["rejected_holm"].all()
-
-
-def test_each_table_is_tested_with_its_channel() -> None:
-    design, collection, _ = collected(some_records(30_000), block=10_000)
-    tests = independence_tests(design, collection, np.random.default_rng(1)).set_index("attributes")
-    assert tests["valid"].all()
-    assert set(tests["method"]) == {"chi-squared"}
-    assert tests.loc["a x b", "rejected_holm"]
-    assert tests["rejected"].sum() <= 3
-    for each, answers in answers_by_table(design, collection).items():
-        shape = design.domain.project(each).shape
-        channel = KeepOrReplace.uniform(math.prod(shape), 0.5)
-        found = channel_test(
-            answers.reports.sum(axis=0), channel, LogLinearModel.independence(shape)
-        )
-        row = tests.loc[" x ".join(each)]
-        assert row["statistic"] == pytest.approx(float(found.statistic), rel=1e-9)
-        assert row["p_value"] == pytest.approx(float(found.p_value), rel=1e-9)
-        assert row["degrees_of_freedom"] == found.degrees_of_freedom
-
-
-def test_the_least_monte_carlo_p_values_are_made_again_with_more_tables() -> None:
-    drawn = np.random.default_rng(1)
-    first = (drawn.random(2000) < 0.02).astype(int)
-    domain = Domain(tuple(Attribute(name, ("0", "1")) for name in "abc"))
-    data = Microdata(domain, (first, first, (drawn.random(2000) < 0.02).astype(int)))
-    design, collection, _ = collected(data, p=0.99, block=5000)
-    tests = independence_tests(design, collection, np.random.default_rng(1), 9)
-    again = tests.set_index("attributes").loc["a x b"]
-    # 3 tests / .05
-    assert again["method"] == f"{MONTE_CARLO}, 60 tables"
-    assert again["p_value"] == pytest.approx(1 / 61)
-    assert again["rejected_holm"]
-    assert "Monte Carlo, 9 tables" in set(tests["method"])
 
 
 # -- the truth of a rehearsal ----------------------------------------------------------------------

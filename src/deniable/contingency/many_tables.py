@@ -1,0 +1,155 @@
+"""Tests of independence of many tables, with p-values adjusted for their number.
+
+Each table is tested with `deniable.contingency.channel_test`, from its randomized values. Where the
+rule of validity fails, the p-value comes from Monte Carlo tables. Adjusted p-values by Holm bound
+the probability of any false rejection, whatever the dependence between tests. Adjusted p-values by
+Benjamini and Hochberg bound the expected proportion of false rejections among all rejections if
+tests are independent or positively dependent.
+
+Monte Carlo tables end after `ENOUGH` of them have a statistic as large as the observed one (Besag
+and Clifford, 1991): a p-value above .05 decides nothing. Its relative error is then a seventh.
+
+A p-value from few Monte Carlo tables cannot be small after the adjustment. A test whose p-value is
+the smallest possible one is therefore repeated with so many tables that a single rejection by Holm
+is possible. The size stays: a rejection at a level above that smallest value was made before, and
+at a level below it the second p-value alone decides.
+"""
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from deniable.arrays import Counts, at_least
+from deniable.channels import Channel
+from deniable.contingency.independence import MONTE_CARLO_TABLES, channel_test
+from deniable.contingency.log_linear import LogLinearModel
+from deniable.contingency.multiple_testing import benjamini_hochberg, holm
+
+LEVEL = 0.05
+ENOUGH = 50
+"""So many Monte Carlo tables as large as the observed one end a test: 50 of 999 are 5 %."""
+CHI_SQUARED, NOTHING = "chi-squared", "nothing to test"
+
+
+@dataclass(frozen=True, eq=False)
+class TableToTest:
+    """Counts of the randomized values of a table.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Numbers of categories of its attributes.
+    channel : Channel
+        From the joint cells to the randomized values.
+    counts : array of int, shape (reports,)
+    """
+
+    shape: tuple[int, ...]
+    channel: Channel
+    counts: Counts
+
+    @property
+    def group(self) -> Hashable:
+        """The same for tables of one shape with the same keep-or-replace channel."""
+        form = self.channel.weight_and_replacement
+        return id(self) if form is None else (self.shape, form[0], form[1].round(12).tobytes())
+
+
+def independence_of_tables(
+    tables: Sequence[TableToTest],
+    generator: np.random.Generator,
+    monte_carlo_tables: int = MONTE_CARLO_TABLES,
+) -> pd.DataFrame:
+    """Test for each of `tables` whether its attributes are independent.
+
+    Parameters
+    ----------
+    tables : sequence of TableToTest
+    generator : numpy.random.Generator
+        Draws Monte Carlo tables from the fitted null.
+    monte_carlo_tables : int
+        Tables of each test; more for p-values that are the smallest possible with these.
+
+    Returns
+    -------
+    DataFrame
+        One row per table: ``records``, ``statistic``, ``degrees_of_freedom``, ``p_value``,
+        ``valid`` (whether the rule of validity holds), ``p_value_by``.
+    """
+    groups: dict[Hashable, list[int]] = {}
+    for position, table in enumerate(tables):
+        groups.setdefault(table.group, []).append(position)
+    rows: dict[int, dict[str, Any]] = {}
+    for own in groups.values():
+        rows |= _tested(tables, own, generator, monte_carlo_tables)
+    more = math.ceil(len(rows) / LEVEL)
+    for own in groups.values():
+        again = [each for each in own if _is_smallest(rows[each], monte_carlo_tables)]
+        if again and more > monte_carlo_tables:
+            rows |= _tested(tables, again, generator, more)
+    return pd.DataFrame([rows[position] for position in range(len(tables))])
+
+
+def adjusted_for_number(tests: pd.DataFrame) -> pd.DataFrame:
+    """Return `tests` with p-values adjusted for their number, and the decisions at level .05.
+
+    Adds ``p_value_holm``, ``p_value_benjamini_hochberg``, ``rejected``, ``rejected_holm`` and
+    ``rejected_benjamini_hochberg``. A p-value that is not a number counts as no test.
+    """
+    p_values = tests["p_value"].to_numpy(dtype=float)
+    adjusted = tests.assign(
+        p_value_holm=holm(p_values), p_value_benjamini_hochberg=benjamini_hochberg(p_values)
+    )
+    for suffix in ("", "_holm", "_benjamini_hochberg"):
+        adjusted[f"rejected{suffix}"] = at_least(LEVEL, adjusted[f"p_value{suffix}"].to_numpy())
+    return adjusted
+
+
+def _tested(
+    tables: Sequence[TableToTest],
+    positions: Sequence[int],
+    generator: np.random.Generator,
+    monte_carlo_tables: int,
+) -> dict[int, dict[str, Any]]:
+    """Return the rows of tables of one shape and channel, by their `positions`."""
+    own = [tables[position] for position in positions]
+    model = LogLinearModel.independence(own[0].shape)
+    counts = np.array([each.counts for each in own])
+    numbers = counts.sum(axis=1).tolist()
+    freedom = model.degrees_of_freedom
+    if freedom < 1:
+        nothing = {"statistic": 0.0, "degrees_of_freedom": 0, "p_value": math.nan}
+        rest = {"valid": False, "p_value_by": NOTHING}
+        return {
+            position: {"records": number} | nothing | rest
+            for position, number in zip(positions, numbers, strict=True)
+        }
+    found = channel_test(
+        counts,
+        own[0].channel,
+        model,
+        generator=generator,
+        tables=monte_carlo_tables,
+        enough=ENOUGH,
+    )
+    drawn = found.monte_carlo_tables.tolist()
+    return {
+        position: {
+            "records": numbers[row],
+            "statistic": float(found.statistic[row]),
+            "degrees_of_freedom": freedom,
+            "p_value": float(found.p_value[row]),
+            "valid": bool(found.valid[row]),
+            "p_value_by": f"{drawn[row]} Monte Carlo tables" if drawn[row] else CHI_SQUARED,
+        }
+        for row, position in enumerate(positions)
+    }
+
+
+def _is_smallest(row: dict[str, Any], monte_carlo_tables: int) -> bool:
+    by_tables = str(row["p_value_by"]).endswith("Monte Carlo tables")
+    return by_tables and bool(at_least(1 / (1 + monte_carlo_tables), row["p_value"]))
