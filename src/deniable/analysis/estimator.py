@@ -111,6 +111,27 @@ class Estimator:
             columns |= _own_proportions(table, table.channel, counted, sums, asked)
         return columns | {"consistent_by": found.method, "likelihood_gap": found.gap}
 
+    def unbiased(self, table: Table, asked: Asked) -> tuple[Floats, Floats]:
+        """Return the estimates of the cells of a `table`, and their standard errors, as `asked`.
+
+        Through a singular invariant matrix these are the proportions of the randomized values.
+        """
+        if not table.countable:
+            columns = scored(table, self._source, self._weight, asked)
+            return columns["estimate"], columns["standard_error"]
+        counted = self.counted(table)
+        if table.strata:
+            refuse_impossible(table, counted)
+        functionals = None if table.whole else table.functionals
+        estimate, errors, *_ = _limits(table.channel, counted, functionals, asked)
+        if table.whole:
+            estimate, errors = estimate[table.order], errors[table.order]
+        if table.invariant and table.one_cluster and np.isnan(estimate).all():
+            estimate = table.functionals @ counted.proportions
+            own = _own_proportions(table, table.channel, counted, table.functionals, asked)
+            errors = own["reported_standard_error"]
+        return estimate, errors
+
     def columns_by_stratum(self, table: Table, asked: Asked) -> dict[str, dict[str, Any]]:
         """Return by the name of each stratum of the `table` with records its `columns`.
 

@@ -2,14 +2,23 @@
 
 from dataclasses import asdict, dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy
 
+from deniable.analysis.many_tables import ChosenTables
 from deniable.analysis.scores import Scores, factors
 from deniable.arrays import ROUNDING, Codes, Counts, Floats
-from deniable.contingency import LogLinearModel, channel_test, weighted_channel_test
+from deniable.contingency import (
+    LogLinearModel,
+    TableToTest,
+    adjusted_for_number,
+    channel_test,
+    independence_of_tables,
+    weighted_channel_test,
+)
 from deniable.errors import DeniableError
 from deniable.responses import Counted, Responses, Table
 
@@ -54,6 +63,64 @@ def tested(table: Table, protected: Responses, weight: str | None, seed: int) ->
         found = _by_scores(table, protected, seed)
     about = {"columns": " x ".join(table.domain.names), "null": "independent of each other"}
     return pd.DataFrame([about | asdict(found)])
+
+
+def tested_tables(
+    chosen: ChosenTables, responses: Responses, weight: str | None, seed: int
+) -> pd.DataFrame:
+    """Test for each of `chosen` tables whether its columns are independent of each other.
+
+    Parameters
+    ----------
+    chosen : ChosenTables
+    responses : Responses
+    weight : str or None
+        The released column of weights that records count by.
+    seed : int
+        Of Monte Carlo tables.
+
+    Returns
+    -------
+    DataFrame
+        One row per table: ``columns``, ``records``, ``statistic``, ``degrees_of_freedom``,
+        ``p_value``, ``valid`` (whether the p-value follows from the limiting distribution),
+        ``p_value_by``, and the p-values and decisions of
+        `deniable.contingency.adjusted_for_number`. ``attrs["left_out"]`` has the tables left out,
+        with the reasons.
+    """
+    rows: dict[Table, dict[str, Any]] = {}
+    left_out, together = dict(chosen.left_out), list[Table]()
+    for table in chosen.tables:
+        try:
+            _refuse_untestable(table, weight)
+            if weight is None and _few(table):
+                together.append(table)
+            else:
+                (row,) = tested(table, responses, weight, seed).to_dict("records")
+                valid = row["p_value_by"].startswith(("chi", "F"))
+                names = ("records", "statistic", "degrees_of_freedom", "p_value", "p_value_by")
+                rows[table] = {name: row[name] for name in names} | {"valid": valid}
+        except DeniableError as error:
+            left_out[" x ".join(table.domain.names)] = str(error)
+    counted = responses.count([table.reports for table in together])
+    counts = [
+        TableToTest(table.cells.shape, table.channel, own.tally)
+        for table, own in zip(together, counted, strict=True)
+    ]
+    if counts:
+        found = independence_of_tables(counts, np.random.default_rng(seed))
+        own = [dict(zip(found.columns, row, strict=True)) for row in found.to_numpy(object)]
+        rows |= zip(together, own, strict=True)
+    if not rows:
+        raise DeniableError(
+            f"no table can be tested: {'; '.join(f'{k}: {v}' for k, v in left_out.items())}"
+        )
+    tests = pd.DataFrame([rows[table] for table in chosen.tables if table in rows])
+    labels = [" x ".join(table.domain.names) for table in chosen.tables if table in rows]
+    tests.insert(0, "columns", labels)
+    tests = adjusted_for_number(tests)
+    tests.attrs["left_out"] = left_out
+    return tests
 
 
 def _by_counts(table: Table, counted: Counted, seed: int) -> _Found:

@@ -1,5 +1,6 @@
 from .consistency import (
     AGREEMENT as AGREEMENT,
+    ConsistentTables as ConsistentTables,
     Layout as Layout,
     NoisyTable as NoisyTable,
     consistent_tables as consistent_tables,

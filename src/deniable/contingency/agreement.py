@@ -26,17 +26,19 @@ from itertools import combinations
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.linalg import splu
 
 from deniable.arrays import Floats, Positions
 
 Names = tuple[str, ...]
 Tables = Mapping[Names, Floats]
 
-NEWTON_STEPS = 30
-CONVERGED = 1e-13
-"""Largest violation of the conditions of optimality, in proportions, that counts as rounding."""
-RIDGE = 1e-13
-"""Keeps equations solvable where all cells of a sum are zero."""
+NEWTON_STEPS = 10
+CONVERGED, MAX_VIOLATION = 1e-13, 1e-9
+"""Violations of the conditions of optimality, in proportions, that end the steps, and that count as
+optimal at their end."""
+RIDGE = 1e-9
+"""Keeps equations solvable where all cells of a sum are zero; it does not move the solution."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +181,7 @@ def nearest_agreeing(
     from deniable.contingency import programs  # noqa: PLC0415 - cvxpy takes a second
 
     start = programs.nearest_cells(observed, weights, sums, links, values)
-    solved = _newton(start, observed, weights, sums, links, values)
+    solved = _newton(*start, observed, weights, sums, links, values)
     parts = np.split(solved, np.cumsum(sizes)[:-1])
     pairs = zip(tables.items(), parts, strict=True)
     whole = {names: part.reshape(cells.shape) for (names, cells), part in pairs}
@@ -187,39 +189,51 @@ def nearest_agreeing(
 
 
 def _newton(
-    start: Floats,
+    cells: Floats,
+    multipliers: Floats,
+    shared: Floats,
     observed: Floats,
     weights: Floats,
     sums: sparse.csr_array,
     links: sparse.csr_array,
     values: Floats,
 ) -> Floats:
-    """Return the cells at which the conditions of optimality hold; `start` if none are found."""
-    rows = values.size
-    linked, ridge = -links.T.tocsr(), -RIDGE * sparse.eye_array(links.shape[1])
+    """Return the cells at which the conditions of optimality hold, near a solver's `cells`.
 
-    def conditions(cells: Floats, multipliers: Floats, shared: Floats) -> Floats:
-        return np.concatenate([sums @ cells - links @ shared - values, linked @ multipliers])
-
-    multipliers, shared = np.zeros(rows), np.zeros(links.shape[1])
-    cells, zero = start, start <= start.mean() * 1e-5
-    best, least = start, np.inf
+    Without convergence to 1e-9 these are returned as they are.
+    """
+    rows, across = values.size, links.T.tocsr()
+    rest, least = -RIDGE * sparse.eye_array(shared.size), MAX_VIOLATION
     for _ in range(NEWTON_STEPS):
-        # Cells that are not zero are linear in the multipliers: the equations of one step.
-        free = np.where(zero, 0.0, 1 / weights)
-        inner = (sums * free[None, :]) @ sums.T + RIDGE * sparse.eye_array(rows)
-        system = sparse.block_array([[inner, -links], [linked, ridge]]).tocsc()
-        aim = np.concatenate([values - sums @ np.where(zero, 0.0, observed), np.zeros(shared.size)])
-        solution = sparse.linalg.spsolve(system, aim)
+        # Cells that are not zero are linear in the multipliers. What the equations leave open,
+        # where all cells of a sum are zero, stays near the step before.
+        zero = observed + (sums.T @ multipliers) / weights <= 0
+        scaled = sums * np.where(zero, 0.0, 1 / weights)[None, :]
+        inner = scaled @ sums.T + RIDGE * sparse.eye_array(rows)
+        system = sparse.block_array([[inner, -links], [-across, rest]]).tocsc()
+        aim = values - sums @ np.where(zero, 0.0, observed) + RIDGE * multipliers
+        solution = _solved(system, np.concatenate([aim, -RIDGE * shared]))
         multipliers, shared = solution[:rows], solution[rows:]
-        moved = observed + (sums.T @ multipliers) / weights
-        cells, zero = np.maximum(moved, 0.0), moved <= 0
-        violation = float(np.abs(conditions(cells, multipliers, shared)).max())
+        found = np.maximum(observed + (sums.T @ multipliers) / weights, 0.0)
+        violations = sums @ found - links @ shared - values, across @ multipliers
+        violation = max(float(np.abs(each).max()) for each in violations)
         if violation < least:
-            best, least = cells, violation
-        if violation <= CONVERGED:
+            cells, least = found, violation
+        if least <= CONVERGED:
             break
-    return best if least <= 1e-9 else start
+    return cells
+
+
+def _solved(system: sparse.csc_array, aim: Floats) -> Floats:
+    """Return the solution of symmetric sparse equations, refined once."""
+    factors = splu(
+        system,
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.1,
+        options={"SymmetricMode": True},
+    )
+    solution = factors.solve(aim)
+    return np.asarray(solution + factors.solve(aim - system @ solution))
 
 
 def _without_negatives(tables: dict[Names, Floats]) -> dict[Names, Floats]:

@@ -65,10 +65,11 @@ def nearest_cells(
     sums: sparse.csr_array,
     links: sparse.csr_array,
     values: Floats,
-) -> Floats:
+) -> tuple[Floats, Floats, Floats]:
     """Return the non-negative cells with the least weighted squared misfit under agreement.
 
-    The program of `deniable.contingency.agreement`, for cells in one vector.
+    With them the multipliers of the constraints, and the shared sums. The program of
+    `deniable.contingency.agreement`, for cells in one vector.
 
     Parameters
     ----------
@@ -85,11 +86,10 @@ def nearest_cells(
     cells, shared = cp.Variable(observed.size), cp.Variable(links.shape[1])
     misfit = cp.sum_squares(cells) - 2 * (roots * observed * scale) @ cells
     scaled = (sums / roots[None, :]).tocsr() / scale
-    _solve(
-        cp.Problem(cp.Minimize(misfit), [scaled @ cells - links @ shared == values, cells >= 0]),
-        "CLARABEL",
-    )
-    return np.asarray(np.maximum(cells.value, 0.0) / roots / scale)
+    agreement = scaled @ cells - links @ shared == values
+    _solve(cp.Problem(cp.Minimize(misfit), [agreement, cells >= 0]), "CLARABEL")
+    found = np.maximum(cells.value, 0.0) / roots / scale
+    return found, -agreement.dual_value / (2 * scale**2), np.asarray(shared.value)
 
 
 def least_absolute(

@@ -92,6 +92,11 @@ class Responses(ABC):
     def records(self) -> int:
         """Number of protected records, or of clients that answered."""
 
+    @property
+    def collected_tables(self) -> tuple[tuple[str, ...], ...] | None:
+        """The tables that clients answered about; None if each set of columns is a table."""
+        return None
+
     @abstractmethod
     def table(self, names: Sequence[str]) -> Table:
         """Return the table of some columns by their `names`, ready for estimation."""

@@ -59,6 +59,10 @@ class CollectedResponses(Responses):
         """Number of clients that answered; each one received one question."""
         return sum(self._tables[question[0]].number for question in self._design.questions)
 
+    @property
+    def collected_tables(self) -> tuple[Combination, ...]:
+        return tuple(self._tables)
+
     def answers_about(self, names: Combination) -> TableAnswers:
         """Return the answers about the collected table of columns `names`."""
         return self._tables[names]
@@ -118,7 +122,7 @@ class CollectedResponses(Responses):
                 f"a collection has no column of weights {weight!r}, and no records; leave it out"
             )
         found = [self._counts[table.names] for table in tables]
-        return [Counted(counts, int(counts.sum()), file=self.records) for counts in found]
+        return [Counted(counts, file=self.records) for counts in found]
 
     def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[Portion]:
         raise DeniableError("a collection has tables and no records; request a smaller table")
