@@ -52,7 +52,8 @@ class ChosenTables:
         if requested is not None:
             return cls(_requested(responses, domain, requested), {})
         collected = responses.collected_tables
-        names = collected or tuple(combinations(domain.names, 2))
+        in_order = sorted(collected or (), key=lambda each: [domain.position(n) for n in each])
+        names = in_order or list(combinations(domain.names, 2))
         if not names:
             raise DeniableError("one column has no pairs; plan at least two columns")
         cells = {each: domain.project(each).size for each in names}

@@ -189,7 +189,7 @@ def design_collection(
 
 
 def guaranteed(floor: float | None) -> float:
-    """Return the floor that floats are certain to keep; 1 if q stays uniform."""
+    """Return the part of a `floor` that floats are certain to keep; 1 if q stays uniform."""
     return 1.0 if floor is None else floor * (1 - FLOOR_ROUNDING)
 
 

@@ -188,12 +188,9 @@ class CollectedPlan(Plan):
     def randomize(
         self, batches: Iterable[Portion], source: Chance, watch: Watch | None = None
     ) -> Iterator[pa.Table]:
-        domain, read = self.schema.domain(), [batch.codes for batch in batches]
-        columns = [np.concatenate([codes[name] for codes in read]) for name in domain.names]
-        records = np.arange(columns[0].size)
-        if self.part is not None:
-            records = self.part.positions(records.size)
-        true = Microdata(domain, tuple(column[records] for column in columns))
+        held = list(batches)
+        records = None if self.part is None else self.part.positions(sum(map(len, held)))
+        true = self.original_records(held)
         answers, _ = collect_answers(self.design, true, KeyedDraws.of(source), records)
         yield pa.Table.from_pandas(answers, preserve_index=False)
 

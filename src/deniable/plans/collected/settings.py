@@ -1,10 +1,12 @@
 """The settings of a collection of tables, as a config states them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from deniable.plans.settings import PartSettings
 from deniable.schema import Schema
 from deniable.validation import Coverage, Epsilon, Probability, Strict, Values
 
@@ -33,6 +35,8 @@ class CollectedSettings(Strict):
         With ``pooled``: the smallest cell of a table of m cells is floor / m.
     block : int
         Number of clients that receive the same tables.
+    part : PartSettings
+        The part of the respondents that answers; by default all.
     """
 
     kind: Literal["collected"]
@@ -44,6 +48,7 @@ class CollectedSettings(Strict):
     update: Literal["uniform", "pooled"] = "uniform"
     floor: Coverage | None = None
     block: Annotated[int, Field(ge=1, le=1_000_000)] = 1000
+    part: PartSettings | None = None
 
     @model_validator(mode="after")
     def _one_probability(self) -> Self:
@@ -87,5 +92,7 @@ class CollectedSettings(Strict):
         kept = schema if self.columns is None else schema.only(self.columns)
         settings = self.size, self.answers, self.floor, self.block, accept
         if self.p is not None:
-            return CollectedPlan.of_retention(kept, self.p, *settings)
-        return CollectedPlan.of_epsilon(kept, self.epsilon or 0.0, *settings)
+            plan = CollectedPlan.of_retention(kept, self.p, *settings)
+        else:
+            plan = CollectedPlan.of_epsilon(kept, self.epsilon or 0.0, *settings)
+        return replace(plan, part=None if self.part is None else self.part.part())

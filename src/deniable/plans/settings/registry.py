@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # a config is checked without a computation
     from deniable.plans.interface import Plan
     from deniable.schema import RecordsFile, Schema
 
-KINDS = ("columns", "strata", "masked")
+KINDS = ("columns", "strata", "masked", "collected")
 MANUAL = "docs/options.md has all options"
 
 
@@ -51,6 +51,10 @@ def settings_class(kind: str) -> type[Strict]:
             from deniable.plans.masked import MaskedSettings  # noqa: PLC0415
 
             return MaskedSettings
+        case "collected":
+            from deniable.plans.collected import CollectedSettings  # noqa: PLC0415
+
+            return CollectedSettings
     raise DeniableError(f"a plan of kind {shown(kind)}; allowed: {', '.join(KINDS)}")
 
 

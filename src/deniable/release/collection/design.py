@@ -27,7 +27,7 @@ from deniable.rrba import (
 
 
 @dataclass(frozen=True, eq=False)
-class StatedTable(CollectedTable):
+class _StatedTable(CollectedTable):
     """A table with the epsilon that views.json states."""
 
     stated: float = 0.0
@@ -39,7 +39,7 @@ class StatedTable(CollectedTable):
 
 
 def design_to_json(design: CollectionDesign, clients: int) -> dict[str, Any]:
-    """Return the content of views.json, for a number of `clients`."""
+    """Return the content of views.json of a `design`, for a number of `clients`."""
     questions: list[dict[str, Any]] = []
     pairs = zip(design.questions, design.clients(clients), strict=True)
     for number, (question, asked) in enumerate(pairs):
@@ -56,7 +56,7 @@ def design_from_json(described: Mapping[str, Any]) -> CollectionDesign:
         for each in question["tables"]:
             names = tuple(each["attributes"])
             values = each["cells"], each["p"]
-            tables[names] = StatedTable(names, *values, stated=each["epsilon"])
+            tables[names] = _StatedTable(names, *values, stated=each["epsilon"])
         questions.append(tuple(tuple(each["attributes"]) for each in question["tables"]))
     return CollectionDesign(domain_from_json(described["attributes"]), tuple(questions), tables)
 
