@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from tests.channels.channel_cases import EVERY_CHANNEL, any_channels
+from tests.channels.exact_descriptions import exact_parity, exact_rows
 
 from deniable.channels import (
     Channel,
@@ -20,6 +21,7 @@ from deniable.channels import (
     SquareWaveOrMissing,
     SubsetSelection,
     UnaryEncoding,
+    log_rounded_up,
 )
 from deniable.channels.descriptions import (
     channel_from_json,
@@ -184,6 +186,31 @@ def test_protocols_are_read_back_bit_for_bit(size, epsilon, name):
     assert [again.exact_column(v) for v in (0, channel.reports - 1)] == [
         channel.exact_column(v) for v in (0, channel.reports - 1)
     ]
+
+
+@settings(deadline=None, max_examples=150, derandomize=True)
+@given(any_channels)
+def test_epsilon_follows_exactly_from_the_stated_values(channel):
+    stated = json.loads(json.dumps(channel_to_json(channel)))
+    assert channel.exact_parity == exact_parity(exact_rows(stated))
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.7, 1.0, 3.3])
+@pytest.mark.parametrize(
+    "maker",
+    [
+        KeepOrReplace.of_epsilon,
+        SubsetSelection.of_epsilon,
+        SquareWave.of_epsilon,
+        SquareWaveOrMissing.of_epsilon,
+        UnaryEncoding.of_epsilon,
+    ],
+)
+def test_a_target_is_kept_exactly_by_the_stated_values(maker, epsilon):
+    for size in (2, 3, 6):
+        channel = maker(size, epsilon)
+        parity = exact_parity(exact_rows(channel_to_json(channel)))
+        assert log_rounded_up(parity) == channel.epsilon <= epsilon
 
 
 def test_an_unknown_kind_has_no_json_form():

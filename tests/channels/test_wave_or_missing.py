@@ -50,6 +50,33 @@ def test_it_is_the_same_again_from_its_parameters() -> None:
     assert channel_to_json(again) == channel_to_json(channel)
 
 
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 2.5])
+@pytest.mark.parametrize("cells", [3, 13, 61])
+def test_epsilon_follows_exactly_from_the_stated_weights(cells: int, epsilon: float) -> None:
+    """The epsilon that anybody can compute from the JSON values, in fractions."""
+    channel = SquareWaveOrMissing.of_epsilon(cells, epsilon)
+    stated = channel_to_json(channel)
+    near, far, made, spread, kept = stated["weights"]["weights"]
+    window, reports = 2 * stated["half_width"] + 1, cells + 2 * stated["half_width"]
+    number = window * near + (cells - 1) * far + made
+    missing = reports * spread + kept
+    numbers = Fraction(near, far)
+    crossed = [Fraction(near, number) / Fraction(spread, missing)]
+    crossed += [Fraction(far, number) / Fraction(spread, missing)]
+    crossed += [Fraction(made, number) / Fraction(kept, missing)]
+    worst = max(max(each, 1 / each) for each in [numbers, *crossed])
+    assert channel.epsilon == log_rounded_up(worst) <= epsilon
+
+
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [([0.5, 0.5], "give five"), ([0.9, 0.1, 0.1, 0.1, 0.7], "row 0 sums"), ([-1] * 5, "negative")],
+)
+def test_weights_that_are_no_channel_are_refused(weights: list[float], said: str) -> None:
+    with pytest.raises(ChannelError, match=said):
+        SquareWaveOrMissing.from_weights(3, 1, np.array(weights))
+
+
 def test_keyed_draws_fit_the_matrix() -> None:
     channel = SquareWaveOrMissing.of_epsilon(6, 1.0)
     column = KeyedDraws(bytes(32), b"test").column(["x"], 70_000)

@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from deniable.channels.asked import refuse_epsilon
+from deniable.arrays import Floats
+from deniable.channels.asked import numbers_in, refuse_epsilon
 from deniable.channels.dense import DenseChannel
 from deniable.channels.maps import refuse_other_than_whole
 from deniable.channels.square_wave import SquareWave
@@ -31,6 +32,11 @@ class SquareWaveOrMissing(DenseChannel):
         As of `SquareWave`.
     kept_missing, made_missing : float, in [0, 1]
 
+    Attributes
+    ----------
+    weights : array, shape (5,)
+        The different entries of the matrix; see `from_weights`.
+
     Raises
     ------
     ChannelError
@@ -46,9 +52,7 @@ class SquareWaveOrMissing(DenseChannel):
 
     cells: int
     half_width: int
-    inside: float
-    kept_missing: float
-    made_missing: float
+    weights: Floats
 
     def __init__(
         self, cells: int, half_width: int, inside: float, kept_missing: float, made_missing: float
@@ -57,14 +61,47 @@ class SquareWaveOrMissing(DenseChannel):
             if not 0 <= value <= 1:
                 raise ChannelError(f"{name} is {value}; a probability must be in [0, 1]")
         wave = SquareWave(cells, half_width, inside)
-        matrix = np.zeros((wave.size + 1, wave.reports + 1))
-        matrix[:-1, :-1] = (1 - made_missing) * wave.matrix()
-        matrix[:-1, -1] = made_missing
-        matrix[-1, :-1] = (1 - kept_missing) / wave.reports
-        matrix[-1, -1] = kept_missing
+        near, far = (1 - made_missing) * np.array(list(map(float, wave.exact_entries)))
+        spread = (1 - kept_missing) / wave.reports
+        self._set(wave, np.array([near, far, made_missing, spread, kept_missing]))
+
+    @classmethod
+    def from_weights(cls, cells: int, half_width: int, weights: Floats) -> "SquareWaveOrMissing":
+        """Return the channel of five weights, from which its matrix follows exactly.
+
+        Parameters
+        ----------
+        cells, half_width : int
+            As in the class.
+        weights : array, shape (5,)
+            The entries of the matrix: of a number, for each report in its window, for each other
+            number, and for "missing"; of a missing value, for each number, and for "missing". Rows
+            are taken in their exact proportions.
+
+        Raises
+        ------
+        ChannelError
+            If there are other than five weights, or they are not a channel.
+        """
+        own = numbers_in("the weights", weights)
+        if own.shape != (5,):
+            raise ChannelError(f"weights of shape {own.shape}; give five")
+        channel = cls.__new__(cls)
+        channel._set(SquareWave(cells, half_width, 1.0), own)
+        return channel
+
+    def _set(self, grid: SquareWave, weights: Floats) -> None:
+        """Fill the matrix from its five different entries; the `grid` has its cells."""
+        near, far, made, spread, kept = weights.tolist()
+        steps = np.subtract.outer(-np.arange(grid.cells), -np.arange(grid.reports))
+        matrix = np.empty((grid.size + 1, grid.reports + 1))
+        matrix[:-1, :-1] = np.where((steps >= 0) & (steps < grid.window), near, far)
+        matrix[:-1, -1] = made
+        matrix[-1, :-1] = spread
+        matrix[-1, -1] = kept
         super().__init__(matrix)
-        own = {"cells": wave.cells, "half_width": wave.half_width, "inside": wave.inside}
-        own |= {"kept_missing": float(kept_missing), "made_missing": float(made_missing)}
+        weights.setflags(write=False)
+        own = {"cells": grid.cells, "half_width": grid.half_width, "weights": weights}
         for name, value in own.items():
             object.__setattr__(self, name, value)
 
