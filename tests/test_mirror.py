@@ -1,17 +1,20 @@
-"""`tests` has the folders of the library, and three of its own."""
+"""`tests` has the folders of the library and of the reproduction, and three of its own."""
 
 from pathlib import Path
 
 TESTS = Path(__file__).parent
-LIBRARY = TESTS.parent / "src" / "deniable"
-OWN = {"baseline", "tools", "workflow"}
+LIBRARY, WORKFLOW = TESTS.parent / "src" / "deniable", TESTS.parent / "workflow"
+OWN = {"baseline", "tools"}
 
 
-def test_folders_of_tests_are_those_of_the_library() -> None:
+def test_folders_of_tests_are_those_of_the_library_and_of_the_reproduction() -> None:
     folders = {
         file.parent.relative_to(TESTS)
         for file in TESTS.rglob("test_*.py")
-        if not OWN & {*file.relative_to(TESTS).parts}
+        if not OWN & {*file.relative_to(TESTS).parts} and file.parent != TESTS / "workflow"
     }
     assert len(folders) > 20
-    assert [folder for folder in sorted(folders) if not (LIBRARY / folder).is_dir()] == []
+    places = {
+        each: WORKFLOW if each.parts[:1] == ("reproduction",) else LIBRARY for each in folders
+    }
+    assert [folder for folder in sorted(folders) if not (places[folder] / folder).is_dir()] == []

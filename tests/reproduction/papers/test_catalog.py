@@ -90,7 +90,7 @@ def data_of(small_data: Microdata, adult_like: Microdata) -> Callable[[str], Any
 
 
 def plan_of(config: Config) -> Plan:
-    return Plan(config, ROOT, load_manifest(ROOT / "resources" / "datasets.yaml"), {})
+    return Plan(config, ROOT, load_manifest(ROOT / "resources" / "datasets.yaml"))
 
 
 def rows_of(table: StudyTable, config: Config, data: Any) -> list[dict[str, Any]]:

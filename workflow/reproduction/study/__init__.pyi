@@ -70,6 +70,7 @@ from .grid import (
     chunk_of as chunk_of,
     values_of as values_of,
 )
+from .page_tables import PageTable as PageTable, all_rows as all_rows, pivot as pivot
 from .pages import (
     Agreement as Agreement,
     Origin as Origin,

@@ -5,9 +5,10 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from deniable.display import Row, Tables, by, first_of, groups_of, style
+from deniable.display import Tables, first_of, groups_of, style
 
 from reproduction.papers.multirr.names import AT_EPSILON
+from reproduction.study import PageTable, all_rows, pivot
 
 # Colour and kind of line; safe for colour-blind readers.
 STYLE = {
@@ -23,7 +24,6 @@ STYLE = {
 ASKED = {"all": "all attributes", "few": "few attributes"}
 EPSILON_TICKS = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0]
 ERROR_TICKS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0]
-USERS_END = 4.0  # of the epsilons that users work in; what is above it is the paper's range
 
 
 def _first_drawn(table: pd.DataFrame) -> pd.DataFrame:
@@ -65,34 +65,21 @@ def drawn(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def _least(cells: dict[str, Row]) -> Row:
-    """Return the method with the ``lowest`` median, and ``others`` whose intervals meet its own."""
-    lowest = min(cells, key=lambda name: float(cells[name]["median"]))
-    end = cells[lowest]["ci_high"]
-    others = [name for name in cells if name != lowest and cells[name]["ci_low"] <= end]
-    return {"methods": cells, "lowest": lowest, "others": others}
-
-
-def epsilon(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` the errors at each epsilon, and which is least beyond its interval."""
-    table = _first_drawn(tables["multirr_epsilon"])
-    rows = []
-    for row, part in groups_of(
-        table.sort_values("epsilon", kind="stable"), "attributes", "epsilon"
-    ):
-        cells = by(part, "method")
-        told = [each for name, each in cells.items() if name != "uniform"]
-        spent = [each["attribute_epsilon"] for each in told]
-        found = {"p": told[0]["p"], "one": (min(spent), max(spent))}
-        rows.append(row | found | _least(cells))
-    order = list(ASKED)
-    rows.sort(key=lambda row: (order.index(row["attributes"]), row["epsilon"]))
+def epsilon(tables: Tables) -> dict[str, PageTable]:
+    """Prepare from `tables` the errors of the methods at each epsilon."""
+    table = _first_drawn(tables["multirr_epsilon"]).sort_values(["attributes", "epsilon"])
+    form: dict[str, Any] = {"text": "percent", "names": AT_EPSILON, "base": "uniform"}
+    spent = {"attributes": "attributes", "epsilon": "ε of a record", "method": "method", "p": "p"}
+    spent |= {"attribute_epsilon": "ε of one attribute", "record_epsilon": "exact ε of a record"}
+    called = table[table["method"] != "uniform"].replace({"method": AT_EPSILON})
     return {
-        "rows": rows,
-        "users": [row for row in rows if row["epsilon"] <= USERS_END],
-        "methods": {k: v for k, v in AT_EPSILON.items() if k in set(table["method"])},
-        "asked": ASKED,
-        "sigma": table["sigma"].iloc[0],
-        "projection": table["projection"].iloc[0],
-        "runs": int(table["replicates"].max()),
+        "errors": pivot(
+            table,
+            {"attributes": "attributes", "epsilon": "ε of a record"},
+            "method",
+            "median relative errors at stated ε",
+            caption="▾ lowest; * its interval lies below the interval of no data.",
+            **form,
+        ),
+        "spent": all_rows(called, "p and exact ε of each method", spent),
     }

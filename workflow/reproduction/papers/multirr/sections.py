@@ -1,28 +1,24 @@
-"""What the report's sections on [multirr] show: of the tables of a run, what a template takes."""
+"""Prepare the tables of the report's sections on [multirr] from the tables of a run."""
 
 import math
-from collections.abc import Callable, Mapping
-from itertools import product
-from operator import itemgetter
 from typing import Any
 
 import pandas as pd
 
-from deniable.display import Row, Tables, by, first_of, groups_of, rows_of
+from deniable.display import Tables, first_of, groups_of, rows_of
 
 from reproduction.papers.multirr.names import ASSESSMENTS, ESTIMATORS, METHODS
+from reproduction.study import PageTable, all_rows, pivot
 
-
-def _of(tables: Tables, name: str, arrange: Callable[[pd.DataFrame], Any]) -> Any:
-    """Return what a function makes of a table; None if the run did not make the table."""
-    return arrange(tables[name]) if name in tables else None
-
-
-# -- what it is about ------------------------------------------------------------------------------
+BASE = "rr_independent"
+MARKS = "▾ lowest; * its interval lies below the interval of RR-Independent."
+PANEL = {"mechanism": "clusters", "p": "p", "t_v": "T_v", "t_d": "T_d"}
+WITH_BEST = PANEL | {"best": "best thresholds of"}
+BY_SIGMA = {"sigma": "σ"}
 
 
 def about(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` the glossary's example: an attribute under each reading."""
+    """Prepare from `tables` the glossary's example: an attribute under each interpretation."""
     if not {"multirr_propagation", "multirr_audit"} <= set(tables):
         return {"example": None}
     table, audited = tables["multirr_propagation"], tables["multirr_audit"]
@@ -49,124 +45,68 @@ def about(tables: Tables) -> dict[str, Any]:
 # -- Figures 1 to 3 --------------------------------------------------------------------------------
 
 
-def figure_1(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` what Figure 1 says in numbers: one share, ten, the largest domain."""
+def figure_1(tables: Tables) -> dict[str, PageTable]:
+    """Prepare from `tables` the curve of Figure 1 at powers of ten."""
     table = tables["multirr_fig1"]
-    height = dict(zip(table["categories"], table["root_b"], strict=True))
-    powers = [number for number in height if str(number).strip("0") == "1"]
-    largest = max(height)
-    if "multirr_accuracy" in tables:
-        largest = min(height, key=lambda n: abs(n - tables["multirr_accuracy"]["cells"].max()))
-    return {
-        "low": min(height.items()),
-        "ten": (10, height[10]) if 10 in height else None,
-        "high": (largest, height[largest]),
-        "heights": [(number, height[number]) for number in sorted({*powers, largest})],
-    }
+    powers = table["categories"].astype(str).str.strip("0") == "1"
+    heads = {"categories": "categories", "root_b": "√B"}
+    return {"heights": all_rows(table[powers], "the curve in numbers", heads)}
 
 
-def figure_2(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` Figure 2's medians, and what estimation gains at both ends."""
+def figure_2(tables: Tables) -> dict[str, PageTable]:
+    """Prepare from `tables` the medians of Figure 2, of absolute and of relative errors."""
     table = first_of(tables["multirr_fig2"], "matrix", "p")
-    rows = [
-        (at["sigma"], by(part, "measure", "estimator"))
-        for at, part in groups_of(table.sort_values("sigma", kind="stable"), "sigma")
-    ]
-    estimators = {name: ESTIMATORS[name] for name in ESTIMATORS if name in set(table["estimator"])}
-    gains, peak = [], None
-    if {"randomized", "rr_independent"} <= set(estimators):
-        ends = rows[:: max(len(rows) - 1, 1)]  # the first and the last, which may be one
-        gains = [
-            {
-                "sigma": sigma,
-                "raw": cells["relative_error", "randomized"]["median"],
-                "estimated": cells["relative_error", "rr_independent"]["median"],
-            }
-            for sigma, cells in ends
-        ]
-        absolute = [cells["absolute_error", "rr_independent"] for _, cells in rows]
-        peak = max(absolute, key=itemgetter("median"))
+    forms = (("absolute_error", "short", "records"), ("relative_error", "percent", "of the count"))
     return {
-        "estimators": estimators,
-        "measures": {
-            "absolute_error": "absolute error, records",
-            "relative_error": "relative error",
-        },
-        "rows": rows,
-        "gains": gains,
-        "peak": peak,
+        measure: pivot(
+            table[table["measure"] == measure],
+            BY_SIGMA,
+            "estimator",
+            f"median {measure.replace('_', ' ')}s, {unit}",
+            text=text,
+            names=ESTIMATORS,
+            base=BASE,
+            caption=MARKS,
+        )
+        for measure, text, unit in forms
     }
-
-
-def compared(cells: Mapping[str, Row], base: str = "rr_independent") -> Row:
-    """Say of `cells` which is ``lowest``, its ``share`` of the `base`, if these are ``apart``.
-
-    It is by medians; apart are those whose intervals do not meet.
-    """
-    lowest = min(cells, key=lambda name: float(cells[name]["median"]))
-    least, other = cells[lowest], cells.get(base)
-    return {
-        "methods": cells,
-        "lowest": lowest,
-        "apart": other is not None and bool(least["ci_high"] < other["ci_low"]),
-        "share": least["median"] / other["median"] if other else math.nan,
-    }
-
-
-def lines_of(table: pd.DataFrame, column: str) -> list[Row]:
-    """Return for each coverage of a `table` what `compared` says of what a `column` names."""
-    coverages = groups_of(table.sort_values("sigma", kind="stable"), "sigma")
-    return [at | compared(by(part, column)) for at, part in coverages]
-
-
-BEST = {"both": "the paper's and ours", "paper": "the paper's", "ours": "ours"}
-
-
-def panels(table: pd.DataFrame) -> list[Row]:
-    """Return Figure 3's panels, of a `table`: by coverage, ``lines`` has what `compared` says.
-
-    ``best`` says in words whose thresholds these are.
-    """
-    groups = groups_of(first_of(table, "matrix"), "mechanism", "p", "best", "t_v", "t_d")
-    found = [panel | {"lines": lines_of(part, "method")} for panel, part in groups]
-    order = list(BEST)
-    found.sort(key=lambda panel: (panel["mechanism"], panel["p"], order.index(panel["best"])))
-    return [panel | {"best": BEST[panel["best"]]} for panel in found]
 
 
 def figure_3(tables: Tables) -> dict[str, Any]:
     """Prepare Figure 3 from `tables`, at the paper's best thresholds and at ours."""
-    every = panels(tables["multirr_fig3"])
-    weakest = max(panel["p"] for panel in every)
-    said = [each for each in every if each["p"] == weakest and each["best"] != BEST["ours"]]
-    projections = []
+    table = first_of(tables["multirr_fig3"], "matrix").sort_values(["mechanism", "p"])
+    lowest = table[table["sigma"] == table["sigma"].min()]
+    label = "median relative errors at the smallest coverage"
+    found = {
+        "lowest": _of_methods(lowest, WITH_BEST, label, intervals=False),
+        "every": _of_methods(table, WITH_BEST | BY_SIGMA, "the four methods at all coverages"),
+    }
     if "multirr_projections" in tables:
-        for projection, part in groups_of(tables["multirr_projections"], "projection"):
-            projections += [panel | projection for panel in panels(part)]
-    return {
-        "panels": every,
-        "methods": METHODS,
-        "said": [panel | panel["lines"][0] for panel in said],
-        "projections": projections,
-    }
+        other = first_of(tables["multirr_projections"], "matrix")
+        other = other[other["sigma"] == other["sigma"].min()]
+        keys = {"projection": "projection"} | WITH_BEST
+        found["projections"] = _of_methods(other, keys, "the smallest coverage by projection")
+    return found
 
 
-def attributes(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` the errors of queries of several attributes: a row a p and protocol."""
+def _of_methods(
+    table: pd.DataFrame, keys: dict[str, str], label: str, intervals: bool = True
+) -> PageTable:
+    form: dict[str, Any] = {"text": "percent", "names": METHODS, "base": BASE, "caption": MARKS}
+    return pivot(table, keys, "method", label, intervals=intervals, **form)
+
+
+def attributes(tables: Tables) -> dict[str, PageTable]:
+    """Prepare from `tables` the errors of queries by the number of their attributes."""
     table = first_of(tables["multirr_attributes"], "dataset", "matrix", "projection", "t_d")
-    # Clusters of one attribute are randomized alike, whatever the mechanism is called.
-    single = table.loc[table["t_v"] == 1, "mechanism"].min()
-    table = table[(table["t_v"] > 1) | (table["mechanism"] == single)]
-    rows = []
-    for row, part in groups_of(table, "p", "t_v", "mechanism"):
-        alone = row["t_v"] == 1
-        protocol = METHODS["rr_independent"] if alone else f"RR-Clusters, {row['mechanism']}"
-        rows.append(row | {"protocol": protocol, "cells": by(part, "attributes")})
-    return {
-        "numbers_of": sorted(table["attributes"].unique()),
-        "rows": sorted(rows, key=itemgetter("p")),
-        "projection": table["projection"].iloc[0],
-    }
+    # Clusters of one attribute are RR-Independent, whatever the mechanism is called.
+    single = table["t_v"] == 1
+    table = table[~single | (table["mechanism"] == table.loc[single, "mechanism"].min())]
+    clusters = "RR-Clusters, " + table["mechanism"]
+    table = table.assign(protocol=clusters.mask(table["t_v"] == 1, METHODS[BASE]))
+    keys = {"p": "p", "protocol": "protocol", "t_v": "T_v"}
+    label = "median relative errors by number of attributes"
+    return {"errors": pivot(table.sort_values("p"), keys, "attributes", label, text="percent")}
 
 
 # -- error bounds (2.3, 3.3) and the order of dependences (4.1) ------------------------------------
@@ -179,52 +119,40 @@ MEASURES = {
 
 
 def bounds(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` error bounds of RR-Independent and RR-Joint as attributes join."""
-    table = tables["multirr_accuracy"].sort_values(["attributes", "records"])
-    rows = []
-    for _, part in groups_of(table, "attributes"):
-        by_records = by(part, "records")
-        rows.append(next(iter(by_records.values())) | {"by_records": by_records})
-    return {
-        "records": list(rows[0]["by_records"]),
-        "rows": rows,
-        "whole": rows[-1],
-        "enough": [row for row in rows if row["enough_records"]],
-        "propagation": _of(tables, "multirr_propagation", _propagation),
-        "order": _of(tables, "multirr_order", _order),
+    """Prepare from `tables` the error bounds, propagation factors and the order of dependences."""
+    heads = {
+        **{"records": "records", "attributes": "attributes", "added": "with", "cells": "cells"},
+        "records_a_cell": "records per cell",
+        "relative_error_independent": "bound of RR-Independent",
+        "relative_error_joint": "bound of RR-Joint",
+        "records_needed_joint": "records that RR-Joint needs for the bound of RR-Independent",
     }
-
-
-def _propagation(table: pd.DataFrame) -> dict[str, Any]:
-    """Arrange the propagation factors: a row a matrix for whole records, one an attribute."""
-    probabilities = sorted(table["p"].unique())
-    cells = by(table, "attribute", "reading", "p")
-    lines = [
-        (name, reading, [cells.get((name, reading, p)) for p in probabilities])
-        for name, reading in product(table["attribute"].unique(), table["reading"].unique())
-    ]
-    return {
-        "probabilities": probabilities,
-        "record": [line for line in lines if line[0] == "all"],
-        "attributes": [line for line in lines if line[0] != "all"],
-        "sizes": {row["attribute"]: row["cells"] for row in rows_of(table)},
-    }
-
-
-def _order(table: pd.DataFrame) -> dict[str, Any]:
-    """Arrange how the order of dependences survives: a row a measure and matrix, columns by p."""
-    rows = []
-    for row, part in groups_of(table, "measure", "reading"):
-        kept = part["order_kept"]
-        ends = {"low": kept.min(), "high": kept.max()}
-        rows.append(row | {"cells": rows_of(part.sort_values("p"))} | ends)
-    return {
-        "probabilities": sorted(table["p"].unique()),
-        "pairs": int(table["pairs"].max()),
-        "rows": rows,
-        "by": {(row["measure"], row["reading"]): row for row in rows},
-        "measures": MEASURES,
-    }
+    found = {"bounds": all_rows(tables["multirr_accuracy"], "error bounds", heads)}
+    if "multirr_propagation" in tables:
+        table = tables["multirr_propagation"]
+        whole, form = table[table["attribute"] == "all"], {"reading": "matrix", "p": "p"}
+        heads = form | {
+            "propagation_factor": "attribute by attribute",
+            "propagation_factor_joint": "one matrix",
+        }
+        found["records"] = all_rows(whole, "propagation factors of a whole record", heads)
+        found["attributes"] = pivot(
+            table[table["attribute"] != "all"],
+            {"attribute": "attribute", "cells": "categories", "reading": "matrix"},
+            "p",
+            "propagation factors by attribute",
+            value="propagation_factor",
+        )
+    if "multirr_order" in tables:
+        table = tables["multirr_order"].replace({"measure": MEASURES})
+        heads = {"measure": "measure", "reading": "matrix", "p": "p", "order_kept": "order kept"}
+        heads |= {
+            "rank_correlation": "rank correlation",
+            "largest_reported": "largest that is left",
+        }
+        heads |= {"strongest_kept": "of the strongest pair"}
+        found["order"] = all_rows(table, "the order of dependences that is kept", heads)
+    return found
 
 
 # -- RR-Adjustment (5) -----------------------------------------------------------------------------
@@ -232,155 +160,117 @@ def _order(table: pd.DataFrame) -> dict[str, Any]:
 LETTERS = {"lambda_1": "λ₁", "lambda_2": "λ₂", "pi-hat^1": "π̂¹", "pi-hat^2": "π̂²"}
 """The paper's names in Example 1, as the paper sets them."""
 
-STEPS_SHOWN = 2  # sweeps of Example 1; the later ones only creep on
+STEPS_SHOWN = 2  # sweeps of Example 1; the later ones change little
 LATER_STEPS = 10
 
 
 def adjustment(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` the steps of Example 1, and how RR-Adjustment fared in Figure 3."""
+    """Prepare from `tables` the steps of Example 1, and the work of RR-Adjustment in Figure 3."""
     table = tables["multirr_example1"].fillna({"published": "", "regenerated": "", "note": ""})
     for plain, letter in LETTERS.items():
         for column in ("published", "regenerated", "note"):
             table[column] = table[column].str.replace(plain, letter, regex=False)
     steps = table[table["sweep"].notna()].astype({"sweep": int})
-    last = int(steps["sweep"].max())
+    last = steps["sweep"].max()
     first = steps["sweep"] <= STEPS_SHOWN
     apart = (steps["sweep"] % LATER_STEPS == 0) | (steps["sweep"] == last)
-    return {
+    later = steps[~first & apart & (steps["adjusted"] == "2")]
+    heads = {"sweep": "sweep t", "share": "proportion of responses 5–6"}
+    heads |= {"sweep_times_share": "t × proportion", "gap_value": "farthest from 1/2"}
+    found: dict[str, Any] = {
         "steps": rows_of(steps[first]),
-        "later": rows_of(steps[~first & apart & (steps["adjusted"] == "2")]),
         "ends": rows_of(table[table["sweep"].isna()]),
-        "last": last,
-        "work": _of(tables, "multirr_adjustment", _work),
+        "later": all_rows(later, "later sweeps", heads) if len(later) else None,
     }
-
-
-def _work(table: pd.DataFrame) -> dict[str, Any]:
-    """Arrange sweeps, gaps and left-out targets: a row for each panel of Figure 3."""
-    first = table["projection"].iloc[0]
-    medians = table.groupby("measure")["median"]
-    order = ["projection", "mechanism", "p", "t_v"]
-    rows = [
-        row | {"cells": by(part, "method", "measure")}
-        for row, part in groups_of(table.sort_values(order, kind="stable"), *order, "t_d")
-    ]
-    return {
-        "methods": {name: METHODS[name] for name in METHODS if name in set(table["method"])},
-        "extremes": {measure: (part.min(), part.max()) for measure, part in medians},
-        "first": first,
-        "rows": [row for row in rows if row["projection"] == first],
-        "others": [row for row in rows if row["projection"] != first],
-    }
+    if "multirr_adjustment" in tables:
+        work = tables["multirr_adjustment"].replace({"method": METHODS})
+        keys = {"projection": "projection"} | PANEL | {"method": "method"}
+        label = "sweeps, gaps and left-out targets of RR-Adjustment: medians"
+        found["work"] = pivot(work, keys, "measure", label)
+    return found
 
 
 # -- dependences without a trusted party (4.1 to 4.3) ----------------------------------------------
 
+SUMS = {
+    **{"pair": "pair", "parties": "parties n", "cells": "cells", "share_messages": "shares sent"},
+    **{"broadcasts": "broadcasts", "messages": "messages", "formula_in_all": "cells × n × n"},
+    "equals_direct_counts": "counts are exact",
+}
+FAULTS = {
+    **{"fault": "fault", "detected": "detected, proportion", "by_what": "by"},
+    **{"party_named": "culprit named, proportion", "remedy_or_limit": "remedy, or limit"},
+}
+LINKED = {
+    **{"attribute": "attribute", "category": "category that one party alone has"},
+    **{"share_of_samples": "proportion of samples in which it links"},
+    **{"share_of_parties_exposed": "proportion of parties exposed"},
+    **{"attributes_rebuilt": "attributes rebuilt", "equals_true_record": "equals the record"},
+}
+
 
 def assessment(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` what ways to assess dependences keep, what they cost and give away."""
+    """Prepare from `tables` the accuracy, cost and leaks of ways to assess dependences."""
     sums = tables["multirr_secure_sum"]
-    every = sums[sums["pair"].str.startswith("all ")]
-    single = sums[sums["parties"] == sums["parties"].max()]
-    linkage = tables.get("multirr_linkage", pd.DataFrame(columns=["attribute"]))
-    any_party = linkage["attribute"] == "any"
-    return {
-        "quality": _of(tables, "multirr_assessment", _quality),
-        "costs": _of(tables, "multirr_risk", _costs),
-        "single": rows_of(single)[0],
-        "every": rows_of(every)[0] if len(every) else None,
-        "pairs": sums.drop(every.index),
-        "equal": bool(sums["equals_direct_counts"].all()),
-        "faults": _of(tables, "multirr_secure_sum_faults", rows_of),
-        "linked": rows_of(linkage[~any_party]),
-        "any_linked": next(iter(rows_of(linkage[any_party])), None),
+    every = sums["pair"].str.startswith("all ")
+    few = sums[every | (sums["parties"] == sums["parties"].max())]
+    found = {
+        "sums": all_rows(few, "messages of the secure sum", SUMS),
+        "pairs": all_rows(sums[~every], "messages of the secure sum by pair", SUMS),
     }
+    if "multirr_risk" in tables:
+        table = first_of(tables["multirr_risk"], "matrix")
+        table = table.drop_duplicates(["p", "assessment"])
+        found["costs"] = pivot(
+            table[table["assessment"] != "none"].sort_values("p"),
+            {"p": "p", "release_epsilon": "release alone"},
+            "assessment",
+            "ε of a whole record for assessing dependences",
+            value="assessment_epsilon",
+        )
+    if "multirr_assessment" in tables:
+        table = tables["multirr_assessment"].replace({"method": ASSESSMENTS})
+        label = "ranks and clusters kept: all means"
+        found["quality"] = all_rows(table.drop(columns="data_source"), label)
+    if "multirr_secure_sum_faults" in tables:
+        found["faults"] = all_rows(tables["multirr_secure_sum_faults"], "faults staged", FAULTS)
+    if "multirr_linkage" in tables:
+        table = tables["multirr_linkage"]
+        found["linked"] = all_rows(table, "records that exact tables rebuild", LINKED)
+    return found
 
 
-def _quality(table: pd.DataFrame) -> dict[str, Any]:
-    """Arrange how ranks and clusters survive: a row a matrix, method and p."""
-    least = table["t_d"].min()
-    rows = []
-    for row, part in groups_of(table, "matrix", "method", "p"):
-        ranks = rows_of(part[part["measure"] == "spearman"])
-        rand = by(part[part["t_d"] == least], "t_v")
-        rows.append(row | {"name": ASSESSMENTS[row["method"]], "rand": rand, "spearman": ranks[0]})
-    order = list(ASSESSMENTS)
-    rows.sort(key=lambda row: (row["matrix"], order.index(row["method"]), row["p"]))
-    plain = table[(table["method"] == "attributes") & (table["measure"] == "spearman")]
-    return {
-        "least": least,
-        "sizes": sorted(table["t_v"].dropna().unique()),
-        "rows": rows,
-        "said": [
-            (of["matrix"], rows_of(part.sort_values("p")))
-            for of, part in groups_of(plain, "matrix")
-        ],
-        "runs": int(table["replicates"].max()),
-    }
-
-
-def _costs(table: pd.DataFrame) -> dict[str, Any]:
-    """Arrange what assessing costs a whole record, under the matrix as printed: a row a p."""
-    part = first_of(table, "matrix")
-    part = part[part["assessment"] != "none"].drop_duplicates(["p", "assessment"])
-    rows = [
-        row
-        | {"release": at["release_epsilon"].iloc[0]}
-        | dict(zip(at["assessment"], at["assessment_epsilon"], strict=True))
-        for row, at in groups_of(part.sort_values("p", kind="stable"), "p")
-    ]
-    return {"matrix": part["matrix"].iloc[0], "rows": rows}
+# -- beyond the paper ------------------------------------------------------------------------------
 
 
 def pairs(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` which estimator of a pair wins, at each p."""
+    """Prepare from `tables` the errors of estimators of a pair, by p and coverage."""
     table = first_of(tables["multirr_pairs"], "matrix")
-    matrix = str(table["matrix"].iloc[0])
-    relative = table[table["measure"] == "relative_error"].sort_values("p", kind="stable")
-    methods = tables.get("multirr_fig3", pd.DataFrame(columns=["p", "sigma", "median"]))
-    epsilon = {}  # of a record under RR-Independent, exact
-    if "multirr_audit" in tables:
-        records = tables["multirr_audit"].query(
-            "unit == 'record' and mechanism == 'rr_independent'"
-        )
-        known = records[records["matrix"] == matrix].dropna(subset="exact_epsilon")
-        epsilon = dict(zip(known["p"], known["exact_epsilon"], strict=True))
-    rows: list[Row] = []
-    for row, part in groups_of(relative, "p"):
-        lines = lines_of(part, "estimator")
-        won = [line for line in lines if line["lowest"].startswith("pair_")]
-        here = methods[(methods["p"] == row["p"]) & (methods["sigma"] == lines[0]["sigma"])]
-        best = rows_of(here.loc[[here["median"].idxmin()]])[0] if len(here) else None
-        rows.append(
-            row
-            | {"lines": lines, "won": len(won), "surely": sum(line["apart"] for line in won)}
-            | {"epsilon": epsilon.get(row["p"])}
-            | {"paper": best and best | {"name": METHODS[best["method"]]}}
-        )
+    table = table[table["measure"] == "relative_error"].sort_values(["p", "sigma"])
+    keys = {"p": "p", "record_epsilon": "ε of a record"} | BY_SIGMA
+    form: dict[str, Any] = {"text": "percent", "names": ESTIMATORS, "base": BASE, "caption": MARKS}
+    lowest = table[table["sigma"] == table["sigma"].min()]
+    label = "estimators of a pair at the smallest coverage"
+    every = "estimators of a pair at all coverages"
     return {
-        "rows": rows,
         "estimators": {k: v for k, v in ESTIMATORS.items() if k in set(table["estimator"])},
-        "sigma": rows[0]["lines"][0]["sigma"],
-        "all_won": [row["p"] for row in rows if row["surely"] == len(row["lines"])],
-        "none_won": [row["p"] for row in rows if not row["surely"]],
-        "matrix": matrix,
+        "lowest": pivot(lowest, keys, "estimator", label, intervals=False, **form),
+        "every": pivot(table, keys, "estimator", every, **form),
     }
 
 
 def sweep(tables: Tables) -> dict[str, Any]:
     """Prepare from `tables` the sweep: the best thresholds at each p and number of records."""
-    whole = tables["multirr_sweep"]
     drawn = ("matrix", "mechanism", "projection")
-    table = first_of(whole, *drawn).sort_values(["records", "t_d", "t_v"])
-    probabilities = sorted(table["p"].unique())
-    rows = []
-    for row, part in groups_of(table, "records"):
-        best = by(part.loc[part.groupby("p")["median_relative_error"].idxmin()], "p")
-        rows.append(row | {"best": [best.get(p) for p in probabilities]})
+    table = first_of(tables["multirr_sweep"], *drawn).sort_values(["records", "p", "t_d", "t_v"])
+    groups = groups_of(table, "records", "p")
+    best = [part.loc[[part["median_relative_error"].idxmin()]] for _, part in groups]
+    heads = {
+        **{"records": "records", "p": "p", "t_v": "T_v", "t_d": "T_d"},
+        "median_relative_error": "least median relative error",
+    }
+    label = "the best thresholds by records and p"
     return {
-        "cells": len(whole),
-        "sizes": [row["records"] for row in rows],
-        "probabilities": probabilities,
-        "rows": rows,
+        "best": all_rows(pd.concat(best), label, heads),
         **{name: table[name].iloc[0] for name in drawn},
     }

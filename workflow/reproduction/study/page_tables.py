@@ -1,0 +1,175 @@
+"""Arrange rows of results as tables of a page: all rows, or one number by two keys."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import pandas as pd
+
+from deniable.display import Row, between, by, percent, plain, short, thousands
+
+TEXTS: Mapping[str, Callable[[float], str]] = {"short": short, "percent": percent, "plain": plain}
+INTERVAL = ("ci_low", "ci_high")
+LOWEST, APART = "▾", "*"
+MISSING = "–"
+HEADS = {
+    "t_v": "T_v",
+    "t_d": "T_d",
+    "sigma": "σ",
+    "epsilon": "ε",
+    "record_epsilon": "ε of a record",
+    "attribute_epsilon": "ε of one attribute, at most",
+    "p_value": "p-value",
+    "degrees_of_freedom": "df",
+}
+"""Headings of columns that are not called as on a page."""
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """A table of a page, its cells as text.
+
+    Attributes
+    ----------
+    label : str
+        The name of the table for readers who hear the page.
+    heads : tuple of str
+        The headings of the columns.
+    rows : tuple of tuple of str
+    caption : str, optional
+        The text below the table.
+    """
+
+    label: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    caption: str = ""
+
+    @property
+    def left(self) -> tuple[bool, ...]:
+        """Whether each column holds words, which are aligned on the left."""
+        columns = range(len(self.heads))
+        return tuple(any(row[column][:1].isalpha() for row in self.rows) for column in columns)
+
+
+def all_rows(
+    table: pd.DataFrame,
+    label: str,
+    columns: Sequence[str] | Mapping[str, str] = (),
+    caption: str = "",
+) -> PageTable:
+    """Return all rows of a `table`, with a 95 % interval as one column.
+
+    Parameters
+    ----------
+    table : DataFrame
+    label, caption : str
+        As of a `PageTable`.
+    columns : sequence of str, or mapping of str to str, optional
+        The columns to show, with headings if it is a mapping. By default all that vary. Missing
+        columns are left out.
+    """
+    names = [name for name in columns if name in table] or [
+        str(name)
+        for name in table
+        if name not in INTERVAL and (len(table) < 2 or table[name].nunique(dropna=False) > 1)
+    ]
+    titles = columns if isinstance(columns, Mapping) else {}
+    heads = [titles.get(name, _head(name)) for name in names]
+    cells = [list(map(_text, table[name])) for name in names]
+    if {*INTERVAL} <= {*table}:
+        heads.append("95 % interval")
+        cells.append(list(map(between, table["ci_low"], table["ci_high"])))
+    return PageTable(label, tuple(heads), tuple(zip(*cells, strict=True)), caption)
+
+
+def pivot(
+    table: pd.DataFrame,
+    keys: Sequence[str] | Mapping[str, str],
+    column: str,
+    label: str,
+    *,
+    value: str = "median",
+    text: str = "short",
+    names: Mapping[Any, str] | None = None,
+    base: str = "",
+    intervals: bool = True,
+    caption: str = "",
+) -> PageTable:
+    """Return one row for each combination of `keys`, with one number for each value of a `column`.
+
+    Parameters
+    ----------
+    table : DataFrame
+        It has at most one row for each combination and value. A missing one is shown by a dash.
+    keys : sequence of str, or mapping of str to str
+        The columns that name a row, with headings if it is a mapping. Missing ones are left out.
+    column, value : str
+        The columns that name and hold the numbers.
+    label, caption : str
+        As of a `PageTable`.
+    text : "short", "percent" or "plain", optional
+        The form of the numbers.
+    names : mapping, optional
+        The values of `column` in order, with headings. By default all values.
+    base : str, optional
+        The value of `column` to compare with. The lowest number of each row is marked by ▾, and by
+        a star if its interval lies below the interval of `base`.
+    intervals : bool, optional
+        Whether 95 % intervals follow in parentheses.
+    """
+    titles = keys if isinstance(keys, Mapping) else {key: _head(key) for key in keys}
+    heads = {key: title for key, title in titles.items() if key in table}
+    found = dict.fromkeys(table[column].sort_values())
+    named = names or {each: f"{_head(column)} = {_text(each)}" for each in found}
+    columns = [each for each in named if each in found]
+    cells = by(table, *heads, column)
+    rows = []
+    for key in dict.fromkeys(table[list(heads)].itertuples(index=False, name=None)):
+        row = [cells.get((*key, each)) for each in columns]
+        numbers = [cell[value] for cell in row if cell]
+        lowest = min(numbers) if base else None
+        compared = cells.get((*key, base))
+        shown = [_number(cell, value, TEXTS[text], intervals) for cell in row]
+        marks = [_mark(cell, value, lowest, compared) for cell in row]
+        rows.append((*map(_text, key), *map("".join, zip(shown, marks, strict=True))))
+    return PageTable(
+        label, (*heads.values(), *(named[each] for each in columns)), tuple(rows), caption
+    )
+
+
+def _number(cell: Row | None, value: str, text: Callable[[float], str], intervals: bool) -> str:
+    if cell is None or pd.isna(cell[value]):
+        return MISSING
+    shown = text(cell[value])
+    if intervals and {*INTERVAL} <= {*cell}:
+        shown += f" ({between(cell['ci_low'], cell['ci_high'], text)})"
+    return shown
+
+
+def _mark(cell: Row | None, value: str, lowest: Any, base: Row | None) -> str:
+    if cell is None or cell[value] != lowest:
+        return ""
+    apart = base is not None and cell["ci_high"] < base["ci_low"]
+    return f" {LOWEST}{APART}" if apart else f" {LOWEST}"
+
+
+def _head(column: str) -> str:
+    return HEADS.get(column, _words(column))
+
+
+def _words(name: Any) -> str:
+    return str(name).replace("_", " ")
+
+
+def _text(value: Any) -> str:
+    if str(value) in ("True", "False"):
+        return "yes" if value else "no"
+    if not isinstance(value, Real):
+        return MISSING if pd.isna(value) else _words(value)
+    number = float(value)
+    if not math.isfinite(number) or number != round(number, 3):
+        return short(number)
+    return thousands(number) if abs(number) >= 1000 and number.is_integer() else plain(number)
