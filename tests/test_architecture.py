@@ -37,7 +37,6 @@ LAYERS_OF_LIBRARY = (
     ("release.categorical", "release.numeric", "release.collection"),
     ("release.asked",),
     ("release.planned",),
-    ("release.in_memory",),
     ("analysis",),
     ("cli", "__main__"),
 )

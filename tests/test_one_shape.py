@@ -2,11 +2,14 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from scipy import stats
 
@@ -15,12 +18,23 @@ from deniable import channels
 from deniable.channels import Channel
 from deniable.errors import DeniableError
 from deniable.idp.audit import ALL, AS_IT_RUNS
-from deniable.plans import MECHANISMS, ColumnsPlan
+from deniable.plans import (
+    AUDIT_COLUMNS,
+    KINDS,
+    MECHANISMS,
+    ColumnsPlan,
+    Part,
+    plan_to_json,
+    read_plan,
+    verify_plan,
+    write_plan,
+)
 from deniable.pram import StratifiedProtocol, pram_matrix
 from deniable.privacy import exact_epsilon
 from deniable.randomized_response import Protocol
 from deniable.release.categorical.estimates import estimate
 from deniable.rrba import view_epsilon
+from deniable.sampling import KeyedDraws
 from deniable.schema import RecordsFile
 
 RECORDS = 6000
@@ -152,6 +166,29 @@ def three_steps(name: str, seed: int = 2) -> tuple[deniable.Plan, pd.DataFrame, 
     plan = PLANS[name]()
     reports = deniable.randomize(taken(plan), plan, np.random.default_rng(seed))
     return plan, reports, deniable.Released(reports, plan)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_every_kind_of_plan_has_the_same_interface(name: str, tmp_path: Path) -> None:
+    plan = PLANS[name]()
+    assert KINDS[plan.kind] is type(plan)
+    assert (plan.guarantees[0].epsilon, plan.guarantees[0].unit) == (plan.epsilon, plan.unit)
+    assert set(plan.risks) <= set(plan.accept)
+    assert len(plan.not_covered) >= len(plan.risks)
+    write_plan(tmp_path / "plan.json", plan)
+    again = read_plan(tmp_path / "plan.json")
+    assert plan_to_json(again) == plan_to_json(plan)
+    audit = verify_plan(tmp_path / "plan.json")
+    assert tuple(audit.columns[: len(AUDIT_COLUMNS)]) == AUDIT_COLUMNS
+    assert audit.loc[audit["unit"] == "record", "holds"].all()
+    draws = KeyedDraws(bytes(32), b"test")
+    file = RecordsFile.open(taken(plan), plan.schema)
+    for part, records in ((None, RECORDS), (Part(2, 1, "public"), RECORDS // 2)):
+        own = replace(again, part=part)  # type: ignore[type-var]
+        whole = pa.concat_tables(own.randomize(file.portions(), draws)).to_pandas()
+        batched = pa.concat_tables(own.randomize(file.portions(1000), draws)).to_pandas()
+        pd.testing.assert_frame_equal(whole, batched)
+        assert deniable.Released(whole, own).records == records
 
 
 def reach(intervals: int) -> float:
@@ -377,7 +414,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "no plan": (
         lambda: deniable.randomize(FRAME, "plan.json"),  # type: ignore[arg-type]
-        "'plan.json' is no plan; make one",
+        "'plan.json' is not a plan; make one",
     ),
     "no plan of reports": (
         lambda: deniable.Released(FRAME, "plan.json"),  # type: ignore[arg-type]

@@ -52,6 +52,7 @@ from .plans import (
     compare as compare,
     make_plan as make_plan,
     plan_from_protocol as plan_from_protocol,
+    randomize as randomize,
     read_plan as read_plan,
     verify_plan as verify_plan,
     write_plan as write_plan,
@@ -95,7 +96,6 @@ from .records import (
 )
 from .release import (
     protect as protect,
-    randomize as randomize,
 )
 from .rrba import (
     Aggregator as Aggregator,

@@ -34,6 +34,7 @@ from .interface import (
     Part as Part,
     Plan as Plan,
     Watch as Watch,
+    randomize as randomize,
 )
 from .making import (
     make_plan as make_plan,

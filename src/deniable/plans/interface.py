@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from deniable.arrays import Positions
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, shown
 from deniable.randomized_response import Protocol
 from deniable.records import Microdata
 from deniable.responses import Responses
-from deniable.sampling import Chance
-from deniable.schema import Portion, Schema
+from deniable.sampling import Chance, KeyedDraws, SystemSource, refuse_no_source
+from deniable.schema import Portion, RecordsFile, Schema
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -273,3 +273,42 @@ class Plan(ABC):
     @abstractmethod
     def from_json(cls, values: Mapping[str, Any]) -> "Plan":
         """Rebuild a plan from the whole JSON document `values`."""
+
+
+def randomize(records: Any, plan: Plan, source: Chance | None = None) -> "pd.DataFrame":
+    """Return the protected records of a plan, in memory.
+
+    Use it for simulations and for your own methods. No ledger counts the epsilon, and rows have the
+    order of the records, so that the respondent of each row is known. `deniable.protect` makes a
+    release.
+
+    Parameters
+    ----------
+    records : path or table
+        The file that the plan's schema describes, or the same as a table.
+    plan : Plan
+        Of any kind.
+    source : Generator, SystemSource or KeyedDraws, optional
+        Source of random numbers; by default the operating system, whose draws cannot be repeated.
+
+    Returns
+    -------
+    DataFrame
+        The columns of the protected file; for collected tables the counts of the answers.
+        `deniable.Released` estimates from it, with the plan.
+
+    Raises
+    ------
+    DataError
+        If the records are not as the schema says.
+    DeniableError
+        If `plan` is not a plan, or `source` is not a source of random numbers, such as a seed.
+    """
+    chance = SystemSource() if source is None else source
+    if not isinstance(chance, KeyedDraws):
+        refuse_no_source(chance)
+    if not isinstance(plan, Plan):
+        raise DeniableError(f"{shown(plan)} is not a plan; make one by deniable.make_plan")
+    batches = RecordsFile.open(records, plan.schema, passed=plan.passed).portions()
+    protected: pd.DataFrame = pa.concat_tables(plan.randomize(batches, chance)).to_pandas()
+    return protected

@@ -4,7 +4,6 @@ from .entries import (
     canonical as canonical,
     epsilon_text as epsilon_text,
 )
-from .in_memory import randomize as randomize
 from .key_places import KeyPlace as KeyPlace
 from .keys import (
     ReleaseKey as ReleaseKey,

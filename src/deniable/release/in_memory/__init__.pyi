@@ -1,1 +1,0 @@
-from .randomizing import randomize as randomize
