@@ -74,7 +74,7 @@ def test_epsilon_follows_exactly_from_the_stated_weights(cells: int, epsilon: fl
 )
 def test_weights_that_are_no_channel_are_refused(weights: list[float], said: str) -> None:
     with pytest.raises(ChannelError, match=said):
-        SquareWaveOrMissing.from_weights(3, 1, np.array(weights))
+        SquareWaveOrMissing(3, 1, np.array(weights))
 
 
 def test_keyed_draws_fit_the_matrix() -> None:
@@ -99,4 +99,4 @@ def test_keyed_draws_fit_the_matrix() -> None:
 )
 def test_what_is_no_channel_is_refused(arguments: tuple[float, ...], said: str) -> None:
     with pytest.raises(ChannelError, match=said):
-        SquareWaveOrMissing(*arguments)  # type: ignore[arg-type]
+        SquareWaveOrMissing.from_probabilities(*arguments)  # type: ignore[arg-type]

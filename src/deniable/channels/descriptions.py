@@ -137,39 +137,19 @@ PROBABILITY = Parameter(fraction_to_json, fraction_from_json)
 WEIGHTS = Parameter(weights_to_json, weights_from_json)
 TWO_LEVEL = {"categories": WHOLE, "probability": PROBABILITY}
 PRIME = TWO_LEVEL | {"prime": WHOLE}
-
-
-class Description(NamedTuple):
-    """The class of a kind of channels, its `parameters`, and the function that it is rebuilt by."""
-
-    of: type[Channel]
-    parameters: dict[str, Parameter]
-    maker: Callable[..., Channel]
-
-
-def _described(of: type[Channel], parameters: dict[str, Parameter]) -> Description:
-    return Description(of, parameters, of)
-
-
-KINDS: dict[str, Description] = {
-    "keep-or-replace": _described(
-        KeepOrReplace, {"diagonal_weight": PROBABILITY, "replacement": WEIGHTS}
+WINDOW = {"cells": WHOLE, "half_width": WHOLE}
+KINDS: dict[str, tuple[type[Channel], dict[str, Parameter]]] = {
+    "keep-or-replace": (KeepOrReplace, {"diagonal_weight": PROBABILITY, "replacement": WEIGHTS}),
+    "subset-selection": (SubsetSelection, TWO_LEVEL | {"subset_size": WHOLE}),
+    "hadamard-response": (HadamardResponse, TWO_LEVEL),
+    "projective-geometry": (ProjectiveGeometry, PRIME),
+    "local-hashing": (LocalHashing, PRIME),
+    "unary-encoding": (
+        UnaryEncoding,
+        {"categories": WHOLE, "own": PROBABILITY, "others": PROBABILITY},
     ),
-    "subset-selection": _described(SubsetSelection, TWO_LEVEL | {"subset_size": WHOLE}),
-    "hadamard-response": _described(HadamardResponse, TWO_LEVEL),
-    "projective-geometry": _described(ProjectiveGeometry, PRIME),
-    "local-hashing": _described(LocalHashing, PRIME),
-    "unary-encoding": _described(
-        UnaryEncoding, {"categories": WHOLE, "own": PROBABILITY, "others": PROBABILITY}
-    ),
-    "square-wave": _described(
-        SquareWave, {"cells": WHOLE, "half_width": WHOLE, "inside": PROBABILITY}
-    ),
-    "square-wave-or-missing": Description(
-        SquareWaveOrMissing,
-        {"cells": WHOLE, "half_width": WHOLE, "weights": WEIGHTS},
-        SquareWaveOrMissing.from_weights,
-    ),
+    "square-wave": (SquareWave, WINDOW | {"inside": PROBABILITY}),
+    "square-wave-or-missing": (SquareWaveOrMissing, WINDOW | {"weights": WEIGHTS}),
 }
 """Kinds of channels that are described by parameters; subclasses of `DenseChannel` come first."""
 
@@ -178,11 +158,10 @@ def channel_to_json(channel: Channel) -> dict[str, Any]:
     """Describe a `channel` by its kind and its exact parameters."""
     if isinstance(channel, ProductChannel):
         return {"kind": "product", "factors": [channel_to_json(each) for each in channel.factors]}
-    for kind, described_by in KINDS.items():
-        if isinstance(channel, described_by.of):
+    for kind, (of, parameters) in KINDS.items():
+        if isinstance(channel, of):
             return {"kind": kind} | {
-                name: form.to_json(getattr(channel, name))
-                for name, form in described_by.parameters.items()
+                name: form.to_json(getattr(channel, name)) for name, form in parameters.items()
             }
     if not isinstance(channel, DenseChannel):
         raise ChannelError(f"a {type(channel).__name__} has no JSON form")
@@ -211,9 +190,9 @@ def channel_from_json(value: Mapping[str, Any]) -> Channel:
             case "product":
                 return ProductChannel(tuple(map(channel_from_json, value["factors"])))
             case kind if kind in KINDS:
-                parameters = KINDS[kind].parameters.items()
-                return KINDS[kind].maker(
-                    **{name: form.from_json(value[name]) for name, form in parameters}
+                of, parameters = KINDS[kind]
+                return of(
+                    **{name: form.from_json(value[name]) for name, form in parameters.items()}
                 )
             case kind:
                 allowed = ", ".join([*KINDS, "dense", "product"])

@@ -18,9 +18,9 @@ class SquareWaveOrMissing(DenseChannel):
     """Report "missing" by a coin that depends on whether the number is, else by the square wave.
 
     The categories are the k cells of a grid in order, and last "missing"; the reports those of
-    `SquareWave`, k + 2b, and last "missing". A number is reported as missing with the probability
-    `made_missing`, else through the wave; what is missing is reported so with the probability
-    `kept_missing`, else as any cell of the wider grid alike. Epsilon is that of this matrix.
+    `SquareWave`, k + 2b, and last "missing". A number is reported as missing with one probability,
+    else through the wave; what is missing is reported so with another one, else as any cell of the
+    wider grid alike. Epsilon is that of the matrix of the weights.
 
     Parameters
     ----------
@@ -28,23 +28,19 @@ class SquareWaveOrMissing(DenseChannel):
         k.
     half_width : int, >= 0
         b, in cells.
-    inside : float
-        As of `SquareWave`.
-    kept_missing, made_missing : float, in [0, 1]
-
-    Attributes
-    ----------
     weights : array, shape (5,)
-        The different entries of the matrix; see `from_weights`.
+        The different entries of the matrix: of a number, for each report in its window, for each
+        other number, and for "missing"; of a missing value, for each number, and for "missing".
+        Rows are taken in their exact proportions.
 
     Raises
     ------
     ChannelError
-        If a parameter is none of these.
+        If a parameter is none of these, or the weights are not a channel.
 
     Examples
     --------
-    >>> SquareWaveOrMissing(2, 0, 0.75, 0.5, 0.2).matrix().round(2)
+    >>> SquareWaveOrMissing(2, 0, np.array([0.6, 0.2, 0.2, 0.25, 0.5])).matrix()
     array([[0.6 , 0.2 , 0.2 ],
            [0.2 , 0.6 , 0.2 ],
            [0.25, 0.25, 0.5 ]])
@@ -54,45 +50,11 @@ class SquareWaveOrMissing(DenseChannel):
     half_width: int
     weights: Floats
 
-    def __init__(
-        self, cells: int, half_width: int, inside: float, kept_missing: float, made_missing: float
-    ) -> None:
-        for name, value in (("kept_missing", kept_missing), ("made_missing", made_missing)):
-            if not 0 <= value <= 1:
-                raise ChannelError(f"{name} is {value}; a probability must be in [0, 1]")
-        wave = SquareWave(cells, half_width, inside)
-        near, far = (1 - made_missing) * np.array(list(map(float, wave.exact_entries)))
-        spread = (1 - kept_missing) / wave.reports
-        self._set(wave, np.array([near, far, made_missing, spread, kept_missing]))
-
-    @classmethod
-    def from_weights(cls, cells: int, half_width: int, weights: Floats) -> "SquareWaveOrMissing":
-        """Return the channel of five weights, from which its matrix follows exactly.
-
-        Parameters
-        ----------
-        cells, half_width : int
-            As in the class.
-        weights : array, shape (5,)
-            The entries of the matrix: of a number, for each report in its window, for each other
-            number, and for "missing"; of a missing value, for each number, and for "missing". Rows
-            are taken in their exact proportions.
-
-        Raises
-        ------
-        ChannelError
-            If there are other than five weights, or they are not a channel.
-        """
-        own = numbers_in("the weights", weights)
+    def __init__(self, cells: int, half_width: int, weights: Floats) -> None:
+        grid, own = SquareWave(cells, half_width, 1.0), numbers_in("the weights", weights)
         if own.shape != (5,):
             raise ChannelError(f"weights of shape {own.shape}; give five")
-        channel = cls.__new__(cls)
-        channel._set(SquareWave(cells, half_width, 1.0), own)
-        return channel
-
-    def _set(self, grid: SquareWave, weights: Floats) -> None:
-        """Fill the matrix from its five different entries; the `grid` has its cells."""
-        near, far, made, spread, kept = weights.tolist()
+        near, far, made, spread, kept = own.tolist()
         steps = np.subtract.outer(-np.arange(grid.cells), -np.arange(grid.reports))
         matrix = np.empty((grid.size + 1, grid.reports + 1))
         matrix[:-1, :-1] = np.where((steps >= 0) & (steps < grid.window), near, far)
@@ -100,10 +62,45 @@ class SquareWaveOrMissing(DenseChannel):
         matrix[-1, :-1] = spread
         matrix[-1, -1] = kept
         super().__init__(matrix)
-        weights.setflags(write=False)
-        own = {"cells": grid.cells, "half_width": grid.half_width, "weights": weights}
-        for name, value in own.items():
+        own.setflags(write=False)
+        parameters = {"cells": grid.cells, "half_width": grid.half_width, "weights": own}
+        for name, value in parameters.items():
             object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_probabilities(
+        cls, cells: int, half_width: int, inside: float, kept_missing: float, made_missing: float
+    ) -> "SquareWaveOrMissing":
+        """Return the channel of a square wave and two coins.
+
+        Parameters
+        ----------
+        cells, half_width : int
+            As in the class.
+        inside : float
+            As of `SquareWave`.
+        kept_missing, made_missing : float, in [0, 1]
+            The probabilities that a missing value, and a number, is reported as missing.
+
+        Raises
+        ------
+        ChannelError
+            If a parameter is none of these.
+
+        Examples
+        --------
+        >>> SquareWaveOrMissing.from_probabilities(2, 0, 0.75, 0.5, 0.2).matrix().round(2)
+        array([[0.6 , 0.2 , 0.2 ],
+               [0.2 , 0.6 , 0.2 ],
+               [0.25, 0.25, 0.5 ]])
+        """
+        for name, value in (("kept_missing", kept_missing), ("made_missing", made_missing)):
+            if not 0 <= value <= 1:
+                raise ChannelError(f"{name} is {value}; a probability must be in [0, 1]")
+        wave = SquareWave(cells, half_width, inside)
+        near, far = (1 - made_missing) * np.array(list(map(float, wave.exact_entries)))
+        spread = (1 - kept_missing) / wave.reports
+        return cls(cells, half_width, np.array([near, far, made_missing, spread, kept_missing]))
 
     @classmethod
     def of_epsilon(cls, cells: int, epsilon: float) -> "SquareWaveOrMissing":
@@ -134,7 +131,8 @@ class SquareWaveOrMissing(DenseChannel):
             ratio = math.exp(aimed_at)
             most = wave.inside / wave.window * wave.reports
             made = max((ratio - most) / (ratio**2 - most), 0.0)
-            channel = cls(cells, wave.half_width, wave.inside, min(ratio * made, 1.0), made)
+            coins = min(ratio * made, 1.0), made
+            channel = cls.from_probabilities(cells, wave.half_width, wave.inside, *coins)
             if channel.epsilon <= epsilon:
                 return channel
             aimed_at, step = aimed_at * (1 - step), 2 * step

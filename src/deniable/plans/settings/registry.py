@@ -27,7 +27,7 @@ class PlanSettings(Protocol):
         released: Released | None = None,
         accept: Sequence[str] = (),
     ) -> "Plan":
-        """Return the plan; see `plan_from_settings`."""
+        """Return the plan; `schema`, `data`, `released`, `accept` as in `plan_from_settings`."""
 
 
 def settings_class(kind: str) -> type[Strict]:
