@@ -367,3 +367,14 @@ def test_surrogates_hold_parameters_and_no_records(tracked: list[Path]) -> None:
     for file in tracked:
         if file.parent.name == "surrogates" and file.suffix == ".json":
             assert file.stat().st_size < 100_000
+
+
+# Public properties of the object that Snakemake gives to rule files.
+GIVEN = {"basedir", "configfiles", "current_basedir", "is_main_process", "storage_settings"}
+
+
+@pytest.mark.parametrize("file", RULES, ids=lambda path: path.stem)
+def test_a_rule_file_uses_no_private_name_of_snakemake(file: Path) -> None:
+    code = re.sub(r"#.*", "", file.read_text(encoding="utf-8"))
+    assert set(re.findall(r"\bworkflow\.(\w+)", code)) <= GIVEN
+    assert not re.findall(r"\b(?:snakemake|workflow|rules|config)(?:\.\w+)*\._\w+", code)
