@@ -11,14 +11,16 @@ import pyarrow as pa
 
 from deniable.arrays import Positions
 from deniable.errors import DeniableError, shown
-from deniable.randomized_response import Protocol
 from deniable.records import Microdata
-from deniable.responses import Responses
 from deniable.sampling import Chance, KeyedDraws, SystemSource, refuse_no_source
 from deniable.schema import Portion, RecordsFile, Schema
 
+# A start of the workflow reads this module, and computes nothing.
 if TYPE_CHECKING:
     import pandas as pd
+
+    from deniable.randomized_response import Protocol
+    from deniable.responses import Responses
 
 Order = Literal["permuted", "as_in_file"]
 Origin = Literal["no data", "a public prior", "randomized answers", "the data, by a curator"]
@@ -163,7 +165,7 @@ class Plan(ABC):
         """Names of the columns that are released without randomization."""
 
     @property
-    def record_protocol(self) -> Protocol | None:
+    def record_protocol(self) -> "Protocol | None":
         """The protocol that randomizes all records in the same way; None if there is none."""
         return None
 
@@ -198,7 +200,7 @@ class Plan(ABC):
         return {}
 
     @abstractmethod
-    def responses(self, source: Any) -> Responses:
+    def responses(self, source: Any) -> "Responses":
         """Return the protected records of a `source`, a path or a table, for estimation."""
 
     def original_records(self, batches: Iterable[Portion]) -> Any:
