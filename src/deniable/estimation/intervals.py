@@ -308,7 +308,8 @@ def _functional_moments(
     proportions to each other. The scores are those of the weights, then those of their squares.
     """
     g, of_squares = np.split(scores, 2)
-    powers = channel.expected(np.concatenate([g**2, g**3, g * of_squares]))
+    squares = g * g
+    powers = channel.expected(np.concatenate([squares, squares * g, g * of_squares]))
     second, third, paired = np.split(powers, 3)
     means = _Moments(weights, second, third, weights**2, weights**3, second * weights, paired)
     everywhere = _Moments(*(likely @ each.T for each in means))
