@@ -159,3 +159,26 @@ def test_decimals_with_a_comma_are_those_with_a_point() -> None:
     as_text = reports.astype(str).replace({"\\.": ","}, regex=True)
     pd.testing.assert_frame_equal(with_commas.astype(str), as_text)
     pd.testing.assert_frame_equal(same, estimates)
+
+
+def test_pairs_with_many_cells_are_left_out_by_default_and_named() -> None:
+    categories = [str(number) for number in range(25)]
+    columns = [
+        {"name": name, "kind": "categorical", "categories": categories[:size]}
+        for name, size in (("a", 25), ("b", 20), ("c", 3))
+    ]
+    about = {"format": "deniable-schema", "version": 1, "population": "survey"}
+    schema = deniable.schema_from(about | {"file": {"kind": "arrow"}, "columns": columns})
+    generator = np.random.default_rng(3)
+    frame = pd.DataFrame(
+        {each["name"]: generator.choice(each["categories"], RECORDS) for each in columns}
+    )
+    plan = deniable.make_plan(schema, 9.0)
+    released = deniable.Released(deniable.randomize(frame, plan, generator), plan)
+    found = released.pairs()
+    assert set(found["columns"]) == {"a x c", "b x c"}
+    assert list(found.attrs["left_out"]) == ["a x b"]
+    assert "500 cells" in found.attrs["left_out"]["a x b"]
+    assert len(released.pairs(["a", "b"])) == 500
+    assert len(released.pairs([("a", "c"), ("b", "c")])) == 135
+    assert released.pairs([("a", "b", "c")])["shrunk"].isna().all()

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
-from tests.analysis.public_folders import survey_plan, survey_truth, write_public
+from tests.plans.masked_plans import plan_by, schema_of_sizes, table_of_sizes
 
 import deniable
-from deniable.files import read_table, sha256, write_text
+from deniable.files import read_table, sha256, write_json, write_text
+from deniable.plans import Plan, StrataPlan, plan_to_json
 
 ROOT = Path(__file__).resolve().parents[2]
 SNAKEFILE = """
@@ -24,7 +26,12 @@ from reproduction.pipeline import needs
 from reproduction.study import MINUTES, SECONDS
 
 FOLDER = "results/releases/{{release}}"
-names = lambda rehearsal, own: "survey" if not own else "(?!)"
+
+
+def names(rehearsal, own):
+    return "own" if own else "columns|strata|masked"
+
+
 plan = SimpleNamespace(code=lambda script: "", names=names, config=SimpleNamespace(seed=1))
 
 
@@ -37,54 +44,150 @@ def tables_of(wildcards):
 
 
 def records_of(wildcards):
-    return "results/data/survey.parquet"
+    return f"results/data/{{wildcards.release}}.parquet"
+
+
+rule all:
+    input:
+        expand("results/checks/{{release}}.csv", release=["columns", "strata", "masked"]),
+        "results/checks/private/own.csv",
+        expand("results/estimates/{{release}}/numbers.csv", release=["columns", "masked"]),
 
 
 include: {rules!r}
 """
-TABLES = ("margins", "pairs", "numbers", "weights")
+RECORDS = 600
+FILES = (
+    *("margins.csv", "pairs.csv", "numbers.csv", "consistent.csv", "disagreement.csv"),
+    *("two_step.csv", "independence.csv", "weights.csv", "synthetic.parquet"),
+)
 
 
-def run(folder: Path, *targets: str) -> None:
-    text = SNAKEFILE.format(
-        workflow=str(ROOT / "workflow"), rules=str(ROOT / "workflow" / "rules" / "estimates.smk")
-    )
+def survey() -> pd.DataFrame:
+    generator = np.random.default_rng(1)
+    sex = generator.choice(["F", "M"], RECORDS)
+    job = np.where(generator.random(RECORDS) < 0.7, np.where(sex == "F", "x", "y"), "z")
+    owner = generator.choice(["no", "yes"], RECORDS, p=[0.8, 0.2])
+    return pd.DataFrame({"sex": sex, "job": job, "owner": owner})
+
+
+def schema() -> deniable.Schema:
+    categories = {"sex": ["F", "M"], "job": ["x", "y", "z"], "owner": ["no", "yes"]}
+    columns = [
+        {"name": name, "kind": "categorical", "categories": own} for name, own in categories.items()
+    ]
+    about = {"format": "deniable-schema", "version": 1, "population": "survey"}
+    return deniable.schema_from(about | {"file": {"kind": "parquet"}, "columns": columns})
+
+
+def publish(folder: Path, name: str, plan: Plan, records: pd.DataFrame) -> None:
+    """Write the records and the public folder of a test release."""
+    public = folder / "results" / "releases" / name / "public"
+    public.mkdir(parents=True)
+    reports = deniable.randomize(records, plan, np.random.default_rng(2))
+    reports.to_parquet(public / f"{plan.protected_name}.parquet")
+    for file, table in plan.public_tables(pa.Table.from_pandas(reports)).items():
+        table.to_csv(public / f"{file}.csv", index=False)
+    release = {"name": name, "mode": "test", "data_source": "surrogate"}
+    write_json(public / "plan.json", plan_to_json(plan) | {"release": release})
+    names = sorted(file.name for file in public.iterdir())
+    write_text(public / "SHA256SUMS", "".join(f"{sha256(public / n)}  {n}\n" for n in names))
+    data = folder / "results" / "data"
+    data.mkdir(exist_ok=True)
+    records.to_parquet(data / f"{name}.parquet")
+
+
+@pytest.fixture(scope="module")
+def chain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder in which all rules were run."""
+    folder = tmp_path_factory.mktemp("chain")
+    publish(folder, "columns", deniable.make_plan(schema(), 3.0), survey())
+    publish(folder, "own", deniable.make_plan(schema(), 3.0), survey())
+    publish(folder, "strata", StrataPlan.of_retention(schema(), ["sex"], 0.6), survey())
+    masked = plan_by("histograms", schema=schema_of_sizes("parquet"))
+    publish(folder, "masked", masked, table_of_sizes().to_pandas())
+    rules = ROOT / "workflow" / "rules" / "estimates.smk"
+    text = SNAKEFILE.format(workflow=str(ROOT / "workflow"), rules=str(rules))
     (folder / "Snakefile").write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "snakemake", "--cores", "1", *targets]
     paths = [str(ROOT / "src"), str(ROOT / "workflow"), os.environ.get("PYTHONPATH", "")]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "SOURCE": str(ROOT)}
     done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "snakemake", "--cores", "2"],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
+    return folder
 
 
-def mark(public: Path) -> None:
-    """Add the block of a test release to the plan of a public folder."""
-    plan = json.loads((public / "plan.json").read_text(encoding="utf-8"))
-    plan["release"] = {"name": "survey", "mode": "test", "data_source": "surrogate"}
-    write_text(public / "plan.json", json.dumps(plan))
-    names = sorted(file.name for file in public.iterdir() if file.name != "SHA256SUMS")
-    write_text(public / "SHA256SUMS", "".join(f"{sha256(public / n)}  {n}\n" for n in names))
+def read(chain: Path, release: str, file: str) -> pd.DataFrame:
+    path = chain / "results" / "estimates" / release / file
+    return pd.read_parquet(path) if path.suffix == ".parquet" else read_table(path)
 
 
 @pytest.mark.workflow
-def test_each_stage_is_made_from_the_public_folder(tmp_path: Path) -> None:
-    truth, weights = survey_truth(1000, 1)
-    public = tmp_path / "results" / "releases" / "survey" / "public"
-    write_public(public, survey_plan("parquet"), truth, weights)
-    mark(public)
-    folder = "results/estimates/survey"
-    files = [f"{folder}/{name}.csv" for name in TABLES]
-    run(tmp_path, *files, f"{folder}/synthetic.parquet")
-    found = {name: read_table(tmp_path / file) for name, file in zip(TABLES, files, strict=True)}
-    for table in found.values():
+@pytest.mark.parametrize("release", ["columns", "strata", "masked", "own"])
+def test_every_table_says_that_it_is_a_test_of_a_surrogate(chain: Path, release: str) -> None:
+    for file in FILES:
+        table = read(chain, release, file)
         assert set(table["mode"]) == {"test"}
         assert set(table["data_source"]) == {"surrogate"}
-    assert set(found["margins"]["target"]) == {"file", "population"}
-    released = deniable.Released(public)
-    np.testing.assert_allclose(
-        found["margins"]["estimate"], released.margins(target="both")["estimate"], atol=1e-8
-    )
-    assert len(found["weights"]) == 1000
-    assert len(pd.read_parquet(tmp_path / folder / "synthetic.parquet")) == 1000
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize("release", ["columns", "strata"])
+def test_tables_are_those_of_the_public_folder(chain: Path, release: str) -> None:
+    released = deniable.Released(chain / "results" / "releases" / release / "public")
+    margins = read(chain, release, "margins.csv")
+    assert set(margins["target"]) == {"file", "population"}
+    expected = released.margins(target="both", by_stratum=True)
+    np.testing.assert_allclose(margins["estimate"], expected["estimate"], atol=1e-8)
+    pairs = read(chain, release, "pairs.csv")
+    assert set(pairs["columns"]) == {"sex x job", "sex x owner", "job x owner"}
+    assert set(read(chain, release, "consistent.csv")["columns"]) == set(pairs["columns"])
+    assert len(read(chain, release, "independence.csv")) == 3
+    assert len(read(chain, release, "synthetic.parquet")) == RECORDS
+
+
+@pytest.mark.workflow
+def test_what_masked_numbers_cannot_answer_has_its_reason(chain: Path) -> None:
+    for file in FILES:
+        table = read(chain, "masked", file)
+        if file != "numbers.csv":
+            assert len(table) == 1
+            assert table["note"].notna().all()
+    assert read(chain, "masked", "numbers.csv")["estimate"].notna().any()
+
+
+@pytest.mark.workflow
+def test_test_releases_are_compared_with_the_original_records(chain: Path) -> None:
+    checks = chain / "results" / "checks"
+    found = {name: read_table(checks / f"{name}.csv") for name in ("columns", "strata", "masked")}
+    coverage = found["columns"].query("check == 'coverage'")
+    assert coverage["coverage"].between(0.9, 0.99).all()
+    assert coverage["covered"].notna().all()
+    distances = found["strata"].query("check == 'distance'").set_index("columns")
+    assert distances.loc["sex x job", ["consistent", "weights", "synthetic"]].notna().all()
+    assert len(found["masked"])
+    private = checks / "private"
+    assert (private.stat().st_mode & 0o077) == 0
+    assert len(read_table(private / "own.csv"))
+
+
+@pytest.mark.workflow
+def test_a_job_takes_little_time(chain: Path) -> None:
+    spent = {
+        file.parent.name: json.loads(file.read_text(encoding="utf-8"))["cpu_seconds"]
+        for file in chain.glob("results/benchmarks/*/columns.cpu.json")
+    }
+    assert set(spent) == {
+        "estimate",
+        "consistency",
+        "two_step",
+        "independence",
+        "synthesize",
+        "check",
+    }
+    assert max(spent.values()) < 20  # a machine may be busy, and numba may compile

@@ -24,7 +24,7 @@ from deniable.schema import MISSING, Column
 
 Names = Sequence[str] | str
 """Columns, or one of them."""
-Pairs = Sequence[tuple[str, str]]
+Tables = Sequence[Sequence[str]]
 TARGETS: tuple[Target, ...] = ("population", "file")
 OF_TARGET = {
     "population": "the population that these records were drawn from, one by one",
@@ -173,8 +173,8 @@ def cells_as_columns(
     return found
 
 
-def pairs_of(names: Names | Pairs) -> list[tuple[str, ...]]:
-    """Return the pairs in `names`, or all pairs of the columns in `names`.
+def tables_of(names: Names | Tables) -> list[tuple[str, ...]]:
+    """Return the tables in `names`, or all pairs of the columns in `names`.
 
     Raises `DeniableError` if there is none.
     """
@@ -182,7 +182,7 @@ def pairs_of(names: Names | Pairs) -> list[tuple[str, ...]]:
     if isinstance(names, str) or all(len(each) == 1 for each in own):
         flat = (names,) if isinstance(names, str) else [each[0] for each in own]
         own = list(combinations(flat, 2))
-    if not own or any(len(pair) != 2 for pair in own):
+    if not own or min(map(len, own)) < 2:
         raise DeniableError("pairs of one column; name at least two")
     return own
 

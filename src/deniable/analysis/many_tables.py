@@ -37,11 +37,19 @@ class ChosenTables:
     left_out: dict[str, str]
 
     @classmethod
-    def of(cls, responses: Responses, domain: Domain, requested: Requested) -> "ChosenTables":
+    def of(
+        cls,
+        responses: Responses,
+        domain: Domain,
+        requested: Requested,
+        *,
+        pairs_alone: bool = False,
+    ) -> "ChosenTables":
         """Return the `requested` tables of some `responses`, or the default ones.
 
-        By default these are the collected tables of a collection, else all pairs of columns of the
-        `domain` with at most 400 cells; the smallest ones first, up to 50,000 cells in all.
+        By default these are the collected tables of a collection, else (or with `pairs_alone`) all
+        pairs of columns of the `domain` with at most 400 cells; the smallest ones first, up to
+        50,000 cells in all.
 
         Raises
         ------
@@ -51,7 +59,7 @@ class ChosenTables:
         """
         if requested is not None:
             return cls(_requested(responses, domain, requested), {})
-        collected = responses.collected_tables
+        collected = () if pairs_alone else responses.collected_tables
         in_order = sorted(collected or (), key=lambda each: [domain.position(n) for n in each])
         names = in_order or list(combinations(domain.names, 2))
         if not names:

@@ -11,13 +11,14 @@ from deniable.analysis.answers import (
     TARGETS,
     Asked,
     Names,
-    Pairs,
+    Tables,
     cells_as_columns,
-    pairs_of,
+    tables_of,
     values_of,
 )
 from deniable.analysis.estimator import Estimator, shrunk
 from deniable.analysis.independence import tested
+from deniable.analysis.many_tables import ChosenTables
 from deniable.analysis.microdata import Basis, adjusted, synthetic_records
 from deniable.analysis.numbers import SHARES, summarized
 from deniable.analysis.queries import Query, answered, parsed_query
@@ -226,7 +227,7 @@ class Released(AnalysesOfTables):
 
     def pairs(
         self,
-        names: Names | Pairs | None = None,
+        names: Names | Tables | None = None,
         *,
         weight: str | None = None,
         target: Targets = "population",
@@ -234,7 +235,7 @@ class Released(AnalysesOfTables):
         inverse: Inverse = "least",
         by_stratum: bool = False,
     ) -> pd.DataFrame:
-        """Return the tables of all pairs of columns, in one: a row a cell of a pair.
+        """Return the tables of pairs of columns, in one: a row a cell of a pair.
 
         ``columns`` and ``values`` are joined by " x "; ``one_cluster`` is true if the columns were
         randomized together; ``shrunk`` is the estimate pulled towards independence
@@ -243,8 +244,10 @@ class Released(AnalysesOfTables):
 
         Parameters
         ----------
-        names : str, sequence of str, or sequence of pairs, optional
-            Columns, all pairs of which are estimated, or the pairs; by default all columns.
+        names : str, sequence of str, or sequence of sequences of str, optional
+            Columns, all pairs of which are estimated, or tables of two columns or more. By default
+            all pairs of at most 400 cells, and at most 50,000 cells in all; ``attrs["left_out"]``
+            has the others, with the reasons.
         weight, target, confidence, inverse, by_stratum
             As in `margins`.
 
@@ -253,9 +256,11 @@ class Released(AnalysesOfTables):
         DeniableError
             If there is no pair, or a table that is too large.
         """
-        tables = [
-            self._table(pair) for pair in pairs_of(self.domain.names if names is None else names)
-        ]
+        if names is None:
+            chosen = ChosenTables.of(self._protected, self.domain, None, pairs_alone=True)
+            tables, left_out = chosen.tables, chosen.left_out
+        else:
+            tables, left_out = tuple(map(self._table, tables_of(names))), {}
         asked, known = self._asked(target, confidence, inverse), Estimator(self._protected, weight)
         parts = []
         for table, answers in known.answers(tables, asked, by_stratum=by_stratum):
@@ -268,10 +273,12 @@ class Released(AnalysesOfTables):
             for answer in answers:
                 stratum = answer.get("stratum", "")
                 if stratum not in pulled:
-                    there = table.countable
+                    there = table.countable and len(table.domain) == 2
                     pulled[stratum] = shrunk(table, known, inverse, stratum) if there else np.nan
                 parts.append(pd.DataFrame(about | answer | {"shrunk": pulled[stratum]}))
-        return pd.concat(parts, ignore_index=True)
+        found = pd.concat(parts, ignore_index=True)
+        found.attrs["left_out"] = left_out
+        return found
 
     def query(
         self,
