@@ -116,8 +116,8 @@ class ProtectedRecords(Responses):
         Raises
         ------
         DataError
-            If the channel of a column never reports a value, a weight is negative or not a number,
-            there is no such column of weights, or no record of positive weight.
+            If a value is not among the ones that a channel reports. If a weight is negative or not
+            a number, or there is no such column, or no record has a positive weight.
         """
         if weight is not None and weight not in self._decimals:
             there = ", ".join(self._decimals) or "none, so estimate without weights"

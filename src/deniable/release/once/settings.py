@@ -19,7 +19,7 @@ OLD_OPTIONS: Mapping[str, str] = {
     "t_v": "plan.clusters.t_v",
     "t_d": "plan.clusters.t_d",
     "ordinal": "plan.clusters.ordinal",
-    "matrix": "plan.matrix, or plan.p.matrix for rr_independent, rr_joint and rr_clusters",
+    "matrix": "plan.matrix",
     "channel": "plan.mechanism",
     "attributes": "plan.columns",
     "synthetic": "no option: weights.csv and synthetic.parquet are both made",
