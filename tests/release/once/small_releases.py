@@ -65,9 +65,9 @@ def _plan(**own: Any) -> Callable[..., Plan]:
 
 
 KINDS: dict[str, tuple[str, Callable[..., Plan]]] = {
-    "columns": ("parquet", _plan(mechanism="generalized-rr", reports="categories")),
-    "columns of text": ("csv", _plan(mechanism="generalized-rr", reports="categories")),
-    "cluster": ("arrow", _plan(clusters=[["a", "b"]], reports="categories")),
+    "columns": ("parquet", _plan(mechanism="generalized-rr", responses="categories")),
+    "columns of text": ("csv", _plan(mechanism="generalized-rr", responses="categories")),
+    "cluster": ("arrow", _plan(clusters=[["a", "b"]], responses="categories")),
     "other values": ("parquet", _plan(mechanism="subset-selection")),
     "strata": ("csv", _strata),
     "numbers": ("parquet", _masked("dp")),
