@@ -591,10 +591,11 @@ def test_only_what_rests_on_no_data_has_a_verdict_under_pram(
 def test_what_an_invariant_matrix_gives_away_is_said_with_numbers(
     page: str, contents: Contents
 ) -> None:
-    part = words(section(page, "pram_variance"))
+    part = " ".join(words(section(page, "pram_variance")).split())
     made = contents.tables["pram_whole_file"].query("mechanism != 'resampling'")
     assert "Invariant PRAM is not differentially private at the ε of its matrix." in part
-    assert f"in every one of {len(made)} cases" in part
+    for epsilon in made["whole_file_epsilon"]:
+        assert short(epsilon) in part
     glance = html.unescape(words(section(page, "glance")))
     for mechanism in INVARIANT:
         own = len(made.query("mechanism == @mechanism"))
@@ -609,11 +610,10 @@ def test_printed_cells_are_said_to_have_the_runs_that_they_have(contents: Conten
 
 
 def test_a_design_that_is_worse_is_not_passed_over(page: str, contents: Contents) -> None:
-    assert "In 1 of 3 comparisons it is worse" in words(section(page, "pram_design"))
+    table = contents.tables["pram_design"]
+    (worse,) = (table["generalized_rr"] / table["designed"]).loc[lambda ratio: ratio < 1]
+    assert f"{worse:g}" in words(section(page, "pram_design"))
     assert "closed form in 2 of 3 comparisons" in words(section(page, "glance"))
-    better = contents.tables["pram_design"].query("attribute == 'colour'")
-    changed = dataclasses.replace(contents, tables=contents.tables | {"pram_design": better})
-    assert "In none of 2 comparisons is it worse" in words(alone(changed, "pram_design"))
 
 
 def test_a_release_says_what_was_made_from_it(page: str, contents: Contents) -> None:

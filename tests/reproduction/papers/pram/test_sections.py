@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from deniable.channels.invariant import disclosed_proportions, resampling, two_step_with_epsilon
-from deniable.display.page import by
+from deniable.display import percent, short
 from deniable.pram.matrices import whole_file_epsilon
 from deniable.records.categorical import Microdata
 
@@ -15,7 +15,6 @@ from reproduction.papers.pram import (
     breaches as pram_breaches,
     figures as drawn,
     invariant as pram_invariant,
-    joint_loss as pram_joint_loss,
     numbered_results as pram_results,
     settings as config_pram,
     variance as pram_variance,
@@ -35,13 +34,11 @@ from reproduction.papers.pram.sections import (
     CONTROL,
     DESIGNS,
     SECTIONS,
-    SHORT_NAMES,
     WEIGHTED,
     about,
     breaches,
     coverage,
     design,
-    extremes,
     invariant,
     item_sets,
     joint_loss,
@@ -70,7 +67,6 @@ def test_nothing_that_a_study_can_have_lacks_a_name() -> None:
     assert set(METHODS) == set(pram_coverage.METHODS)
     assert set(WEIGHTED) == set(pram_weights.ESTIMATORS)
     assert set(CLAIMS) == set(pram_invariant.CLAIMS["shares"])
-    assert set(JOINT_ESTIMATORS) == set(SHORT_NAMES) == set(pram_joint_loss.ESTIMATORS)
     sections = {result.number.strip("()").split(".")[0] for result in pram_results.RESULTS}
     assert sections == set(SECTIONS)
 
@@ -135,19 +131,15 @@ def coverages() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def test_coverages_are_arranged_and_what_is_outside_is_named() -> None:
+def test_coverages_are_arranged_by_channel_and_category() -> None:
     found = coverage({"pram_coverage": coverages()})
-    (row,) = found["rows"]
-    assert row["each"]["yes"]["wald"]["mean"] == 0.93
-    assert row["mean"]["wald"]["mean"] == 0.9425
-    assert row["ends"] == {"wald": (0.93, 0.955)}
-    assert row["together"]["scheffe", "wald"]["mean"] == 0.97
-    assert row["bias"] == 0.2
-    assert found["singles"] == 2
-    assert found["means"] == (0.9425, 0.9425)
-    assert found["ratios"] == (1.01, 1.01)
-    assert [each["cell"]["category"] for each in found["outside"]] == ["yes"]
-    assert found["least_together"]["cell"]["intervals"] == "bonferroni"
+    (row,) = found["means"].rows
+    shown = dict(zip(found["means"].heads, row, strict=True))
+    assert shown["Wald, one at a time"].startswith("94.2 %")
+    assert shown["Wald, Scheffé"].startswith("97.0 %")
+    assert found["bias"].rows[0][-1] == "0.2"
+    assert found["ratios"].rows[0][-2:] == ("1.01", "1.01")
+    assert len(found["categories"].rows) == 2
 
 
 def test_weighted_estimates_are_told_from_unweighted_ones() -> None:
@@ -170,11 +162,14 @@ def test_weighted_estimates_are_told_from_unweighted_ones() -> None:
     table = pd.DataFrame(rows)
     table["ci_low"], table["ci_high"] = table["mean"] - 0.01, table["mean"] + 0.01
     found = weights({"pram_weights": table})
-    assert (found["weighted"], found["unweighted"]) == ((0.95, 0.95), (0.1, 0.1))
-    assert (found["largest"], found["largest_ratio"]) == (0.07, 0.002)
-    assert found["unbiased"]
-    assert found["apart"] == pytest.approx(1.96, abs=1e-3)
-    assert found["ratios"] == (0.99, 0.99)
+    covered = {row[2]: row[3] for row in found["coverage"].rows}
+    assert covered[WEIGHTED["hajek"]].startswith("95.0 %")
+    assert covered[WEIGHTED["unweighted"]].startswith("10.0 %")
+    biases = {row[2]: row[3:] for row in found["bias"].rows}
+    assert biases[WEIGHTED["unweighted"]] == ("8.00 %", "7.00 %")
+    assert biases[WEIGHTED["hajek"]] == ("0.200 %", "–")
+    assert biases[WEIGHTED["horvitz_thompson"]] == ("–", "0 %")
+    assert found["ratios"].rows[0][3] == "0.99"
 
 
 def test_item_sets_grow_from_the_smallest_to_the_largest_size() -> None:
@@ -188,43 +183,30 @@ def test_item_sets_grow_from_the_smallest_to_the_largest_size() -> None:
     at = {"epsilon": 1.0, "size": 1, "records": 9, "measure": "coverage_score"}
     rows.append(cell(0.95, **at))
     found = item_sets({"pram_item_sets": pd.DataFrame(rows)})
-    assert [(row["epsilon"], row["size"]) for row in found["rows"]] == [
-        (epsilon, size) for epsilon in (1.0, 2.0, 3.0) for size in (1, 4)
+    assert [row[:3] for row in found["errors"].rows] == [
+        (str(epsilon), str(size), str(epsilon * size)) for epsilon in (1, 2, 3) for size in (1, 4)
     ]
-    assert found["ends"] == [
-        {"epsilon": 1.0, "smallest": 1.0, "largest": 4.0},
-        {"epsilon": 3.0, "smallest": 1 / 3.0, "largest": 4 / 3.0},
-    ]
-    assert found["covered"] == (0.95, 0.95)
+    assert [row[3] for row in found["errors"].rows][:2] == ["100 %", "400 %"]
+    assert found["errors"].rows[0][4] == "95.0 %"
 
 
 # -- variances -------------------------------------------------------------------------------------
 
 
-def test_what_is_said_of_variances_is_so(small_data: Microdata) -> None:
+def test_variances_are_shown_beside_the_epsilon_of_the_file(small_data: Microdata) -> None:
     data, epsilons = small_data.project(["colour", "smokes"]), [0.5, 1.0, 6.0]
     tables = {
         "pram_variance": pram_variance.variance_inflation(data, epsilons),
         "pram_whole_file": pram_variance.whole_file_epsilons(data, epsilons),
     }
     found = variance(tables)
-    assert found["shown"] == [1.0, 6.0]  # nearest to 1 and 4
-    assert found["same"] < 1e-9
-    assert found["ranges"]["invariant_two_step"][1] < 2
-    inflation = by(tables["pram_variance"], "attribute", "epsilon", "mechanism")
-    for epsilon, number in found["wins"]:
-        assert number == sum(
-            inflation[name, epsilon, "randomized_response"]["inflation"]
-            < inflation[name, epsilon, "invariant_two_step"]["inflation"]
-            for name in ("colour", "smokes")
-        )
-    assert [epsilon for epsilon, _ in found["wins"]] == [6.0]
-    whole = found["whole"]
-    assert whole["case"]["attribute"] == "colour"
+    rows = {row[::2][:2]: row[3:] for row in found["inflation"].rows}
+    assert {row[0] for row in rows.values()} == {row[1] for row in rows.values()}
+    assert all(float(row[2]) <= 2 for row in rows.values())
     counts = data.counts(["colour"])
-    assert whole["case"]["whole_file_epsilon"] == pytest.approx(
-        whole_file_epsilon(lambda shares: two_step_with_epsilon(shares, 0.5), counts)
-    )
+    spent = whole_file_epsilon(lambda shares: two_step_with_epsilon(shares, 0.5), counts)
+    whole = {(row[0], row[2]): row[3:] for row in found["whole"].rows}
+    assert short(float(spent)) in whole["colour", MECHANISMS["invariant_two_step"]]
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
@@ -257,16 +239,14 @@ def claims() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def test_claims_are_summed_up_over_invariant_methods_at_the_largest_size() -> None:
+def test_claims_are_shown_at_the_largest_size_first() -> None:
     found = invariant({"pram_invariant": claims()})
-    assert [row["method"] for row in found["shown"]] == ["two_step", "lazy", CONTROL]
-    assert {row["records"] for row in found["shown"]} == {5000}
-    assert found["said"]["shares", "multinomial"]["claimed_to_true"] == (0.6, 0.7)
-    assert found["said"]["shares", "multinomial"]["coverage"] == (0.9, 1.0)
-    assert found["said"]["shares", "none"]["inflation"] == (1.8, 1.9)
-    assert set(found["said"]) == {("shares", c) for c in ("none", "multinomial", "conditional")}
-    assert found["control"] == (0.5, 0.5)
-    assert (found["rarest"]["records"], found["rarest"]["method"]) == (1000, "two_step_fixed")
+    order = ["two_step", "lazy", CONTROL]
+    assert [row[3] for row in found["claimed"].rows] == [INVARIANT_METHODS[each] for each in order]
+    assert {row[0] for row in found["claimed"].rows} == {"5,000"}
+    assert [row[5] for row in found["claimed"].rows] == ["0.600", "0.700", "0.500"]
+    assert [row[5] for row in found["covered"].rows] == ["90.0 %", "100 %", "80.0 %"]
+    assert [table.rows[-1][0] for table in found["every"]] == ["1,000"] * 4
 
 
 def lost(distances: dict[str, tuple[float, ...]]) -> pd.DataFrame:
@@ -281,17 +261,17 @@ def lost(distances: dict[str, tuple[float, ...]]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def test_the_epsilon_from_which_inverting_is_nearer_is_found() -> None:
+def test_pairs_are_shown_by_epsilon_a_table_for_each_measure() -> None:
     distances = {"separate": (0.5, 0.4, 0.3), "separate_inverted": (9.0, 0.3, 0.1)}
     found = joint_loss({"pram_joint_loss": lost(distances | {"joint": (0.1, 0.1, 0.05)})})
-    (pair,) = found["pairs"]
-    assert pair["nearer_from"] == 2.0
-    assert (pair["first"]["epsilon"], pair["last"]["epsilon"]) == (1.0, 4.0)
-    assert found["joint_best"]
-    never = {"separate": (0.05, 0.05, 0.04), "separate_inverted": (9.0, 8.0, 7.0)}
-    found = joint_loss({"pram_joint_loss": lost(never | {"joint": (0.1, 0.1, 0.05)})})
-    assert found["pairs"][0]["nearer_from"] is None
-    assert not found["joint_best"]
+    strength, distance = found["shown"]
+    assert strength.rows[0] == ("a", "b", "1", "0.500")
+    assert [row[2:] for row in distance.rows] == [
+        ("1", "50.0 %", "900 %", "10.0 %"),
+        ("2", "40.0 %", "30.0 %", "10.0 %"),
+        ("4", "30.0 %", "10.0 %", "5.00 %"),
+    ]
+    assert all(table.rows == () for table in found["others"])
 
 
 # -- breaches and designs --------------------------------------------------------------------------
@@ -308,21 +288,15 @@ def test_breaches_are_arranged_and_the_closest_prior_is_last(small_data: Microda
     }
     found = breaches(tables)
     odds = np.e / 9
-    assert found["bounds"][0.1, 1.0]["largest_posterior"] == pytest.approx(odds / (1 + odds))
-    (row,) = found["thresholds"]
-    assert row["largest_parity"] == pytest.approx(9)
-    assert row["of"][5]["diagonal"] == pytest.approx(9 / 13)
-    gaps = tables["pram_approach"].query("mass == 0.99")["gap"]
-    assert found["approach"] == {"mass": 0.99, "gap": gaps.max()}
-    for row in found["intruder"]["rows"]:
-        assert row["least"]["factor"] < row["most"]["factor"] < row["parity"]
-        assert row["most"]["prior"] < row["least"]["prior"]
-    misled = found["intruder"]["misled"]
-    assert misled["p"] == 0.1  # the less is kept, the less a report convinces
-    assert 0 < misled["others"] < misled["categories"]
-    low, high = found["worst"]["shares"]
-    assert 0 < low <= high <= 1 + 1e-12
-    assert len(found["worst"]["all"]) < len(tables["pram_worst_sets"])  # none so rare as 1 %
+    assert found["bounds"].rows[0][3] == short(odds / (1 + odds))
+    (row,) = found["thresholds"].rows
+    assert row[2] == "9"
+    assert row[-1] == percent(9 / 13)
+    factors = [float(row[7]) for row in found["intruder"].rows]
+    parities = [float(row[3]) for row in found["intruder"].rows]
+    for most, least, parity in zip(factors[::2], factors[1::2], parities[::2], strict=True):
+        assert least <= most <= parity
+    assert len(found["worst"].rows) < len(tables["pram_worst_sets"])  # none so rare as 1 %
 
 
 ENTRIES = pd.DataFrame(
@@ -331,41 +305,25 @@ ENTRIES = pd.DataFrame(
 )
 
 
-def test_gains_are_shares_of_the_rivals_loss() -> None:
+def test_designs_are_shown_beside_their_rivals() -> None:
     columns = ["attribute", "epsilon", "loss", "requirements", "designed", "generalized_rr"]
     columns += ["two_step", "lower_bound", "optimality"]
     rows = [
         ("a", 1.0, "trace", "invariant", 1.0, np.nan, 2.0, 0.9, "local"),
-        ("b", 1.0, "trace", "epsilon", 3.0, 4.0, np.nan, 3.0, "global"),
+        ("b", 1.0, "trace", "epsilon", 4.1, 4.0, np.nan, 3.0, "local"),
         ("b", 2.0, "trace", "epsilon", 4.0, 4.0, np.inf, 3.0, "global"),
     ]
     found = design({"pram_design": pd.DataFrame(rows, columns=columns), "pram_channels": ENTRIES})
-    assert [row["saved"] for row in found["rows"]] == [
-        {"two_step": 0.5},
-        {"generalized_rr": 0.25},
-        {"generalized_rr": 0.0, "two_step": 1.0},
+    assert [row[-4:-2] for row in found["every"].rows] == [
+        *(("–", "2"), ("0.976", "–"), ("1", "∞"))
     ]
-    assert found["compared"] == {"generalized_rr": 2, "two_step": 2}
-    assert found["gains"]["generalized_rr"][1]["attribute"] == "b"
-    assert found["optimality"] == {"local": 1, "global": 2}
-    assert found["worse"] == []
-    rows.append(("a", 1.0, "trace", "epsilon", 4.1, 4.0, np.nan, 3.0, "local"))
-    found = design({"pram_design": pd.DataFrame(rows, columns=columns), "pram_channels": ENTRIES})
-    assert len(found["worse"]) == 1
+    assert [row[1] for row in found["shown"].rows] == ["1", "1"]  # nearest to an epsilon of 1
 
 
 def test_designed_matrices_are_rows_of_entries() -> None:
     one = {"attribute": "a", "epsilon": 1.0, "loss": "trace", "designed": 1.0}
     one |= {"generalized_rr": 1.0, "two_step": 1.0, "optimality": "global"}
     designs = pd.DataFrame([one | {"requirements": each} for each in ("epsilon", "invariant")])
-    (channel,) = design({"pram_design": designs, "pram_channels": ENTRIES})["channels"]
-    assert channel["reported"] == ["x", "y"]
-    found = [(truth, [cell["probability"] for cell in cells]) for truth, cells in channel["rows"]]
-    assert found == [("x", [0.7, 0.3]), ("y", [0.3, 0.7])]
-
-
-# -- what several sections need --------------------------------------------------------------------
-
-
-def test_the_extremes_of_means() -> None:
-    assert extremes(pd.DataFrame({"mean": [0.1, 0.2]})) == (0.1, 0.2)
+    (matrix,) = design({"pram_design": designs, "pram_channels": ENTRIES})["matrices"]
+    assert matrix.heads == ("d", "x", "y")
+    assert matrix.rows == (("x", "0.700", "0.300"), ("y", "0.300", "0.700"))
