@@ -84,14 +84,14 @@ def coverage(tables: Tables) -> dict[str, Any]:
     ratio = table[table["measure"] == "variance_ratio"]
     heads = BY_CHANNEL | {"mean": "estimated / true variance"}
     bias = table[table["measure"] == "bias"]
-    bias = bias.assign(mean=bias["mean"].abs()).groupby([*BY_CHANNEL], sort=False)["mean"].max()
+    largest = bias.assign(mean=bias["mean"].abs()).groupby([*BY_CHANNEL], sort=False)["mean"].max()
     keys = BY_CHANNEL | {"category": "category"}
     label = "coverage, mean over categories or of all at once"
     return {
         "means": pivot(covered[every], BY_CHANNEL, "of", label, names=called, **form),
         "ratios": all_rows(ratio, "estimated variances over true ones", heads),
         "bias": all_rows(
-            bias.reset_index(),
+            largest.reset_index(),
             "largest bias of a category, in standard errors",
             BY_CHANNEL | {"mean": "largest bias"},
         ),
