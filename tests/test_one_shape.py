@@ -20,10 +20,10 @@ from deniable.errors import DeniableError
 from deniable.idp.audit import ALL, AS_IT_RUNS
 from deniable.plans import (
     AUDIT_COLUMNS,
-    KINDS,
     MECHANISMS,
     ColumnsPlan,
     Part,
+    plan_class,
     plan_to_json,
     read_plan,
     verify_plan,
@@ -171,7 +171,7 @@ def three_steps(name: str, seed: int = 2) -> tuple[deniable.Plan, pd.DataFrame, 
 @pytest.mark.parametrize("name", PLANS)
 def test_every_kind_of_plan_has_the_same_interface(name: str, tmp_path: Path) -> None:
     plan = PLANS[name]()
-    assert KINDS[plan.kind] is type(plan)
+    assert plan_class(plan.kind) is type(plan)
     assert (plan.guarantees[0].epsilon, plan.guarantees[0].unit) == (plan.epsilon, plan.unit)
     assert set(plan.risks) <= set(plan.accept)
     assert len(plan.not_covered) >= len(plan.risks)

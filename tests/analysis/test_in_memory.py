@@ -6,7 +6,7 @@ import pytest
 
 import deniable
 from deniable.errors import DataError
-from deniable.plans import MECHANISMS, ColumnsPlan, Kind
+from deniable.plans import MECHANISMS, ColumnsPlan
 from deniable.pram import pram_matrix
 from deniable.randomized_response import Protocol, rr_channel
 from deniable.schema import RecordsFile
@@ -49,7 +49,7 @@ def schema_of(frame: pd.DataFrame) -> deniable.Schema:
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_a_frame_goes_in_and_comes_out_by_each_mechanism(mechanism: Kind) -> None:
+def test_a_frame_goes_in_and_comes_out_by_each_mechanism(mechanism: str) -> None:
     frame = survey().astype({"rooms": "Int64"})
     schema = schema_of(frame)
     by_data = {"data": RecordsFile.open(frame, schema), "accept": ("chosen_by_data",)}

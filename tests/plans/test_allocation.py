@@ -8,11 +8,11 @@ import pytest
 
 from deniable.plans.allocation import allocate_to_blocks
 from deniable.plans.blocks import Block
-from deniable.plans.choosing import Mechanism, choose
+from deniable.plans.choosing import choose
 from deniable.privacy import allocate_by_size
 from deniable.records import Attribute, Domain
 
-GENERALIZED: Mechanism = "generalized-rr"
+GENERALIZED = "generalized-rr"
 
 
 def blocks_of_sizes(*sizes: int) -> list[Block]:
@@ -65,7 +65,7 @@ def test_the_optimal_allocation_of_a_small_epsilon_is_in_third_roots() -> None:
 def test_the_optimal_allocation_follows_the_channels() -> None:
     blocks, kinds = blocks_of_sizes(2, 40), (GENERALIZED, "hadamard")
 
-    def loss(kind: Mechanism, first: float) -> float:
+    def loss(kind: str, first: float) -> float:
         pairs = zip(blocks, (GENERALIZED, kind), (first, 2.0 - first), strict=True)
         return sum(block.error(choose(block, own, each).channel) for block, each, own in pairs)
 

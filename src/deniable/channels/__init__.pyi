@@ -63,7 +63,6 @@ from .makers import (
     MAX_POINTS_OR_MISSING as MAX_POINTS_OR_MISSING,
     MAX_RESPONSES as MAX_RESPONSES,
     MAX_SEARCHED_DESIGN as MAX_SEARCHED_DESIGN,
-    NumericKind as NumericKind,
 )
 from .maps import (
     distribution as distribution,

@@ -1,7 +1,7 @@
-"""The registry of channel makers: the name of a kind, and the constructor by size and epsilon."""
+"""The registry of channel makers: the name of a kind, its constructor and its limits."""
 
 from collections.abc import Callable, Mapping
-from typing import Literal
+from dataclasses import dataclass
 
 from deniable.channels.base import Channel
 from deniable.channels.grid_noises import laplace_channel, staircase_channel
@@ -9,23 +9,9 @@ from deniable.channels.keep_or_replace import KeepOrReplace
 from deniable.channels.protocols import (
     HadamardResponse,
     ProjectiveGeometry,
-    ProtocolKind,
     SubsetSelection,
 )
 from deniable.channels.square_wave import SquareWave
-
-NumericKind = Literal["square-wave", "laplace", "staircase"]
-"""Kinds that add noise to one number on a grid."""
-MAKERS: Mapping[ProtocolKind | NumericKind, Callable[[int, float], Channel]] = {
-    "generalized-rr": KeepOrReplace.of_epsilon,
-    "subset-selection": SubsetSelection.of_epsilon,
-    "hadamard": HadamardResponse.of_epsilon,
-    "projective-geometry": ProjectiveGeometry.of_epsilon,
-    "square-wave": SquareWave.of_epsilon,
-    "laplace": laplace_channel,
-    "staircase": staircase_channel,
-}
-"""Constructors of channels that depend on the number of cells and the exact epsilon alone."""
 
 # Largest sizes of channels in a plan.
 MAX_NOISE_POINTS = 256
@@ -42,3 +28,38 @@ MAX_SEARCHED_DESIGN = 24
 """Cells of an optimized matrix of least variance."""
 MAX_DESIGNED_CELLS = 6
 """Cells of a matrix that is optimized without a request; each takes a third of a second."""
+
+
+@dataclass(frozen=True)
+class Maker:
+    """A kind of channels that follow from the number of cells and the exact epsilon alone.
+
+    Attributes
+    ----------
+    of_epsilon : callable
+        Returns the channel of a number of cells and an epsilon, which the exact one never exceeds.
+    on_grid : bool
+        Whether cells are the points of one number, in order.
+    max_cells : int, optional
+        The largest number of cells; by default there is no limit.
+    """
+
+    of_epsilon: Callable[[int, float], Channel]
+    on_grid: bool = False
+    max_cells: int | None = None
+
+    def __call__(self, cells: int, epsilon: float) -> Channel:
+        """Return the channel of a number of `cells` and an `epsilon`."""
+        return self.of_epsilon(cells, epsilon)
+
+
+MAKERS: Mapping[str, Maker] = {
+    "generalized-rr": Maker(KeepOrReplace.of_epsilon),
+    "subset-selection": Maker(SubsetSelection.of_epsilon),
+    "hadamard": Maker(HadamardResponse.of_epsilon),
+    "projective-geometry": Maker(ProjectiveGeometry.of_epsilon),
+    "square-wave": Maker(SquareWave.of_epsilon, on_grid=True),
+    "laplace": Maker(laplace_channel, on_grid=True, max_cells=MAX_NOISE_POINTS),
+    "staircase": Maker(staircase_channel, on_grid=True, max_cells=MAX_NOISE_POINTS),
+}
+"""Kinds of channels by name, as the option `mechanism` of plans has them."""

@@ -3,7 +3,6 @@
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 
@@ -15,7 +14,6 @@ from deniable.errors import DeniableError, refuse_unknown
 from deniable.files import write_table
 from deniable.plans import (
     MECHANISMS,
-    Mechanism,
     Plan,
     make_plan,
     read_plan,
@@ -140,14 +138,13 @@ def _thresholds(given: list[str] | None) -> tuple[int, float] | None:
         ) from None
 
 
-def _mechanisms(given: list[str]) -> tuple[Mechanism, dict[str, Mechanism]]:
+def _mechanisms(given: list[str]) -> tuple[str, dict[str, str]]:
     """Return the kind for all columns, and those of single ones."""
-    everywhere: Mechanism = "best"
-    single: dict[str, Mechanism] = {}
+    everywhere = "best"
+    single: dict[str, str] = {}
     for each in given:
-        name, equals, told = each.rpartition("=")
-        refuse_unknown("mechanism", told, ("best", *MECHANISMS))
-        kind = cast(Mechanism, told)
+        name, equals, kind = each.rpartition("=")
+        refuse_unknown("mechanism", kind, ("best", *MECHANISMS))
         if equals:
             single[name] = kind
         elif everywhere not in ("best", kind):

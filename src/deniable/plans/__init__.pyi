@@ -10,17 +10,15 @@ from .categorical import (
 from .choosing import (
     BEST as BEST,
     MECHANISMS as MECHANISMS,
-    Kind as Kind,
-    Mechanism as Mechanism,
 )
 from .collected import CollectedPlan as CollectedPlan, CollectedSettings as CollectedSettings
 from .columns import ColumnsPlan as ColumnsPlan
-from .comparing import (
+from .comparison import (
     Comparison as Comparison,
     compare as compare,
+    draw as draw,
 )
 from .document import (
-    KINDS as KINDS,
     plan_from_json as plan_from_json,
     plan_to_json as plan_to_json,
     read_plan as read_plan,
@@ -36,12 +34,16 @@ from .interface import (
     Watch as Watch,
     randomize as randomize,
 )
+from .kinds import (
+    KINDS as KINDS,
+    plan_class as plan_class,
+    settings_class as settings_class,
+)
 from .making import (
     make_plan as make_plan,
     plan_from_protocol as plan_from_protocol,
 )
 from .masked import MaskedPlan as MaskedPlan
-from .picture import draw as draw
 from .risks import (
     RISKS as RISKS,
     refuse_unaccepted as refuse_unaccepted,

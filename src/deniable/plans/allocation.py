@@ -11,7 +11,7 @@ from deniable.arrays import Floats
 from deniable.channels import LARGEST_EPSILON, rounded_down
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.plans.blocks import AskedTable, Block
-from deniable.plans.choosing import Mechanism, choose
+from deniable.plans.choosing import choose
 from deniable.privacy import Allocation, allocate, allocate_by_size
 
 Split = Literal[Allocation, "optimal"]
@@ -26,7 +26,7 @@ POINTS = 13  # of each curve of error by epsilon, which is interpolated between 
 
 def allocate_to_blocks(
     blocks: Sequence[Block],
-    kinds: Sequence[Mechanism],
+    kinds: Sequence[str],
     epsilon: float,
     how: Split,
     tables: Sequence[Table] = (),
@@ -84,7 +84,7 @@ def allocate_to_blocks(
 
 
 def _least(
-    chosen: Sequence[tuple[Block, Mechanism]],
+    chosen: Sequence[tuple[Block, str]],
     epsilon: float,
     tables: Sequence[Table],
     starts: Sequence[Floats],
@@ -115,7 +115,7 @@ def _least(
 
 
 def _curve(
-    block: Block, kind: Mechanism, part: Table, epsilon: float, blocks: int
+    block: Block, kind: str, part: Table, epsilon: float, blocks: int
 ) -> "scipy.interpolate.PchipInterpolator":
     """Return the logarithm of `Block.second_moments` by that of epsilon."""
     at = np.geomspace(epsilon * MIN_PROPORTION / blocks, min(epsilon, LARGEST_EPSILON), POINTS)

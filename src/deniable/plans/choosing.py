@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
 import numpy as np
 
@@ -17,8 +17,6 @@ from deniable.channels import (
     MAX_RESPONSES,
     Channel,
     KeepOrReplace,
-    NumericKind,
-    ProtocolKind,
     SquareWave,
     SquareWaveOrMissing,
     best_protocol,
@@ -28,11 +26,10 @@ from deniable.errors import DeniableError, MissingExtraError, refuse_unknown
 from deniable.plans.blocks import Block
 from deniable.randomized_response import reports_categories
 
-Kind = Literal[ProtocolKind, "designed", NumericKind, "invariant"]
-Mechanism = Kind | Literal["best"]
-MECHANISMS: tuple[Kind, ...] = get_args(Kind)
 INVARIANT: Final = "invariant"
 """Of two steps, from the true shares, which it leaves as they are on average, and discloses."""
+MECHANISMS = (*MAKERS, "designed", INVARIANT)
+"""Kinds of channels that a plan can name: the registered ones, and two that need more."""
 BEST: Final = "best"
 NOTHING_TO_HIDE = "generalized-rr: of one category, which tells nothing"
 
@@ -41,7 +38,7 @@ NOTHING_TO_HIDE = "generalized-rr: of one category, which tells nothing"
 class Choice:
     """A `channel`, of what `kind` it is, and `why` it is that one."""
 
-    kind: Kind
+    kind: str
     channel: Channel
     why: str
 
@@ -49,7 +46,7 @@ class Choice:
 def choose(
     block: Block,
     epsilon: float,
-    kind: Mechanism = BEST,
+    kind: str = BEST,
     *,
     designs: bool = False,
     must: bool = False,
@@ -116,7 +113,7 @@ def _best(block: Block, epsilon: float, designs: bool) -> Choice:
     return Choice(kind, channel, why)
 
 
-def _candidates(block: Block, epsilon: float, designs: bool) -> Iterator[tuple[Kind, Channel]]:
+def _candidates(block: Block, epsilon: float, designs: bool) -> Iterator[tuple[str, Channel]]:
     yield "generalized-rr", KeepOrReplace.of_epsilon(block.part.size, epsilon)
     if not _fault(block, "square-wave"):
         yield "square-wave", _made(block, epsilon, "square-wave")
@@ -129,7 +126,7 @@ def _candidates(block: Block, epsilon: float, designs: bool) -> Iterator[tuple[K
             yield "designed", _made(block, epsilon, "designed")
 
 
-def _made(block: Block, epsilon: float, kind: Kind) -> Channel:
+def _made(block: Block, epsilon: float, kind: str) -> Channel:
     if kind == INVARIANT:
         return two_step_with_epsilon(block.prior, epsilon)
     if kind == "square-wave" and not block.on_a_grid:
@@ -143,22 +140,24 @@ def _made(block: Block, epsilon: float, kind: Kind) -> Channel:
     return design(block.fitting_prior, wanted, reports=reports).channel
 
 
-def _fault(block: Block, kind: Kind) -> str | None:
+def _fault(block: Block, kind: str) -> str | None:
     """Return what a kind cannot do for a block, whatever epsilon is."""
     if kind == INVARIANT:
         if block.part.size > MAX_NOISE_POINTS:
             return f"is for at most {MAX_NOISE_POINTS} cells, not {block.part.size:,}"
         return None if np.all(block.prior > 0) else "needs a record in every cell"
-    if kind not in get_args(NumericKind):
+    maker = MAKERS.get(kind)
+    if maker is None:
         return None
     if kind == "square-wave" and block.number:
         if block.on_a_grid or 2 < block.part.size <= MAX_POINTS_OR_MISSING + 1:
             return None
         return f"is for 2 to {MAX_POINTS_OR_MISSING} points where numbers can be missing"
-    if not block.on_a_grid:
+    if maker.on_grid and not block.on_a_grid:
         return "is for a number by itself" + " that is never missing" * block.number
-    if block.part.size > MAX_NOISE_POINTS:
-        return f"is for at most {MAX_NOISE_POINTS} points, not {block.part.size:,}"
+    if maker.max_cells is not None and block.part.size > maker.max_cells:
+        cells = "points" if maker.on_grid else "cells"
+        return f"is for at most {maker.max_cells} {cells}, not {block.part.size:,}"
     return None
 
 

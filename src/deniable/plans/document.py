@@ -1,29 +1,21 @@
 """Plans as JSON documents: written, read, and verified."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
 
 from deniable.errors import DataError, DeniableError, shown
 from deniable.files import write_json
-from deniable.plans.collected import CollectedPlan
-from deniable.plans.columns import ColumnsPlan
 from deniable.plans.fields import fields_to_json
 from deniable.plans.interface import Plan
-from deniable.plans.masked import MaskedPlan
-from deniable.plans.strata import StrataPlan
+from deniable.plans.kinds import plan_class
 from deniable.texts import read_given_json
 
 FORMAT, VERSION = "deniable-plan", 2
 RELEASE = "release"
 """The block of a release in its public plan.json; no part of the plan."""
-KINDS: Mapping[str, type[Plan]] = MappingProxyType(
-    {each.kind: each for each in (ColumnsPlan, StrataPlan, MaskedPlan, CollectedPlan)}
-)
-"""The classes of plans, by kind."""
 FAULTS = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, IndexError)
 
 
@@ -65,11 +57,8 @@ def plan_from_json(values: Any, where: str = "the plan") -> Plan:
             f"version {VERSION}"
         )
     given = {name: value for name, value in values.items() if name != RELEASE}
-    kind = given.get("kind")
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise DataError(f"{where}: a plan of kind {shown(kind)}; allowed: {', '.join(KINDS)}")
     try:
-        plan = KINDS[kind].from_json(given)
+        plan = plan_class(given.get("kind")).from_json(given)
         stated = plan_to_json(plan)
     except DataError as error:
         raise DataError(f"{where}: {error}") from None

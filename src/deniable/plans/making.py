@@ -11,7 +11,7 @@ from deniable.channels import refuse_bad_budget
 from deniable.errors import DeniableError, refuse_unknown, shown
 from deniable.plans.allocation import Split, allocate_to_blocks
 from deniable.plans.blocks import Block, blocks_of
-from deniable.plans.choosing import BEST, INVARIANT, MECHANISMS, Choice, Mechanism, choose
+from deniable.plans.choosing import BEST, INVARIANT, MECHANISMS, Choice, choose
 from deniable.plans.columns import ColumnsPlan
 from deniable.plans.curator import clusters_from
 from deniable.plans.interface import Order, Origin
@@ -29,8 +29,8 @@ def make_plan(
     split: Split = "even",
     clusters: Sequence[Sequence[str]] = (),
     tables: Sequence[Sequence[str]] = (),
-    mechanism: Mechanism = BEST,
-    mechanisms: Mapping[str, Mechanism] | None = None,
+    mechanism: str = BEST,
+    mechanisms: Mapping[str, str] | None = None,
     responses: Responses = "any",
     prior: Mapping[str, Floats] | None = None,
     data: RecordsFile | None = None,
@@ -240,9 +240,9 @@ def _refuse_invariant(schema: Schema, data: RecordsFile | None) -> None:
 
 def _kinds(
     blocks: Sequence[Block],
-    mechanism: Mechanism,
-    mechanisms: Mapping[str, Mechanism],
-) -> list[Mechanism]:
+    mechanism: str,
+    mechanisms: Mapping[str, str],
+) -> list[str]:
     """Return the kind that is asked for of each block."""
     known = [name for block in blocks for name in block.names]
     for name, kind in mechanisms.items():

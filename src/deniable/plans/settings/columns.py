@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -29,7 +29,6 @@ from deniable.randomized_response import READINGS, ClusterMechanism, Reading
 from deniable.validation import Probability, Strict
 
 if TYPE_CHECKING:  # a config is checked without a computation
-    from deniable.plans.choosing import Mechanism
     from deniable.plans.columns import ColumnsPlan
     from deniable.plans.interface import Origin
     from deniable.randomized_response import Protocol
@@ -209,8 +208,8 @@ class ColumnsSettings(Strict):
             split=self.split,
             clusters=clusters,
             tables=self.tables,
-            mechanism=cast("Mechanism", self.mechanism),
-            mechanisms=cast("dict[str, Mechanism]", self.mechanisms),
+            mechanism=self.mechanism,
+            mechanisms=self.mechanisms,
             responses=self.responses,
             data=data if chosen else None,
             accept=accept,

@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import ValidationError
 
-from deniable.errors import DeniableError, shown
+from deniable.errors import DeniableError
+from deniable.plans.kinds import KINDS, settings_class
 from deniable.plans.settings.shared import Released
-from deniable.validation import Strict, fault_lines, message
+from deniable.validation import fault_lines, message
 
 if TYPE_CHECKING:  # a config is checked without a computation
     from deniable.plans.interface import Plan
     from deniable.schema import RecordsFile, Schema
 
-KINDS = ("columns", "strata", "masked", "collected")
 MANUAL = "docs/options.md has all options"
 
 
@@ -28,34 +28,6 @@ class PlanSettings(Protocol):
         accept: Sequence[str] = (),
     ) -> "Plan":
         """Return the plan; `schema`, `data`, `released`, `accept` as in `plan_from_settings`."""
-
-
-def settings_class(kind: str) -> type[Strict]:
-    """Return the model of the settings of a `kind` of plans.
-
-    Raises
-    ------
-    DeniableError
-        If there is no such kind.
-    """
-    match kind:
-        case "columns":
-            from deniable.plans.settings.columns import ColumnsSettings  # noqa: PLC0415
-
-            return ColumnsSettings
-        case "strata":
-            from deniable.plans.settings.strata import StrataSettings  # noqa: PLC0415
-
-            return StrataSettings
-        case "masked":
-            from deniable.plans.masked import MaskedSettings  # noqa: PLC0415
-
-            return MaskedSettings
-        case "collected":
-            from deniable.plans.collected import CollectedSettings  # noqa: PLC0415
-
-            return CollectedSettings
-    raise DeniableError(f"a plan of kind {shown(kind)}; allowed: {', '.join(KINDS)}")
 
 
 def settings_from(values: Mapping[str, Any], where: str = "plan") -> PlanSettings:

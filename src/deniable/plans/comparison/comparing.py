@@ -12,7 +12,7 @@ from deniable.arrays import Floats
 from deniable.errors import DeniableError, MissingExtraError
 from deniable.plans.allocation import Split, allocate_to_blocks
 from deniable.plans.blocks import LARGEST_CLUSTER, AskedTable, Block, Part
-from deniable.plans.choosing import BEST, INVARIANT, MECHANISMS, Choice, Mechanism, choose
+from deniable.plans.choosing import BEST, INVARIANT, MECHANISMS, Choice, choose
 from deniable.plans.making import (
     Responses,
     planned_blocks,
@@ -72,7 +72,7 @@ class Comparison:
 class _Way:
     """A way to spend an epsilon."""
 
-    mechanism: Mechanism
+    mechanism: str
     split: Split
     clusters: str
     blocks: tuple[Block, ...]

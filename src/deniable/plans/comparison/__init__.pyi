@@ -1,0 +1,5 @@
+from .comparing import (
+    Comparison as Comparison,
+    compare as compare,
+)
+from .picture import draw as draw
