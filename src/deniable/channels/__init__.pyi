@@ -36,10 +36,6 @@ from .files import (
     read_prior as read_prior,
     write_channel as write_channel,
 )
-from .grid_noises import (
-    laplace_channel as laplace_channel,
-    staircase_channel as staircase_channel,
-)
 from .invariant import (
     INVARIANCE_TOLERANCE as INVARIANCE_TOLERANCE,
     conditional_covariance as conditional_covariance,
@@ -68,6 +64,13 @@ from .maps import (
     distribution as distribution,
     refuse_no_records as refuse_no_records,
 )
+from .numeric import (
+    SquareWave as SquareWave,
+    SquareWaveOrMissing as SquareWaveOrMissing,
+    laplace_channel as laplace_channel,
+    staircase_channel as staircase_channel,
+    window_half_width as window_half_width,
+)
 from .product import ProductChannel as ProductChannel
 from .protocols import (
     HadamardResponse as HadamardResponse,
@@ -82,8 +85,3 @@ from .protocols import (
     UnaryEncoding as UnaryEncoding,
     best_protocol as best_protocol,
 )
-from .square_wave import (
-    SquareWave as SquareWave,
-    window_half_width as window_half_width,
-)
-from .wave_or_missing import SquareWaveOrMissing as SquareWaveOrMissing

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from numbers import Real
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -11,7 +12,17 @@ from deniable.arrays import Floats
 from deniable.channels.exact import log_rounded_up
 from deniable.errors import ChannelError, DeniableError, shown
 
+CLOSER = 2.0**-50
+"""The first step, relative, by which a target is lowered where rounding exceeds it."""
 LARGEST_EPSILON = 30.0  # exp(30) is 10^13: beyond, nothing would ever be replaced
+
+
+class _Private(Protocol):
+    @property
+    def epsilon(self) -> float: ...
+
+
+_OfEpsilon = TypeVar("_OfEpsilon", bound=_Private)
 
 
 def refuse_no_number(name: str, value: object) -> None:
@@ -91,3 +102,21 @@ def closest_within(
             f"epsilon is {epsilon:g}, which is too small for floats to meet; ask for more"
         )
     return found
+
+
+def channel_within(epsilon: float, of_target: Callable[[float], _OfEpsilon]) -> _OfEpsilon:
+    """Return the channel of a target at which its exact epsilon is not above `epsilon`.
+
+    Parameters
+    ----------
+    epsilon : float, in (0, 30]
+    of_target : callable
+        Returns the channel of a target, which rounding may exceed. It is called with `epsilon`, and
+        then with slightly smaller targets.
+    """
+    target, step = epsilon, CLOSER
+    while True:
+        channel = of_target(target)
+        if channel.epsilon <= epsilon:
+            return channel
+        target, step = target * (1 - step), 2 * step

@@ -20,6 +20,7 @@ from deniable.arrays import Floats
 from deniable.channels.base import Channel
 from deniable.channels.dense import DenseChannel
 from deniable.channels.keep_or_replace import KeepOrReplace
+from deniable.channels.numeric import SquareWave, SquareWaveOrMissing
 from deniable.channels.product import ProductChannel
 from deniable.channels.protocols import (
     HadamardResponse,
@@ -28,8 +29,6 @@ from deniable.channels.protocols import (
     SubsetSelection,
     UnaryEncoding,
 )
-from deniable.channels.square_wave import SquareWave
-from deniable.channels.wave_or_missing import SquareWaveOrMissing
 from deniable.errors import ChannelError, DeniableError, shown
 
 MANTISSA = 53  # bits

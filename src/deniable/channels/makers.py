@@ -4,14 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from deniable.channels.base import Channel
-from deniable.channels.grid_noises import laplace_channel, staircase_channel
 from deniable.channels.keep_or_replace import KeepOrReplace
+from deniable.channels.numeric import SquareWave, laplace_channel, staircase_channel
 from deniable.channels.protocols import (
     HadamardResponse,
     ProjectiveGeometry,
     SubsetSelection,
 )
-from deniable.channels.square_wave import SquareWave
 
 # Largest sizes of channels in a plan.
 MAX_NOISE_POINTS = 256

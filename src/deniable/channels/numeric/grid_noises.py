@@ -11,11 +11,9 @@ from collections.abc import Callable
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.channels.asked import refuse_epsilon
+from deniable.channels.asked import channel_within, refuse_epsilon
 from deniable.channels.dense import DenseChannel
 from deniable.channels.maps import refuse_other_than_whole
-
-CLOSER = 2.0**-50  # the first of the steps, relative, by which rounding is made up for
 
 
 def laplace_channel(cells: int, epsilon: float, beyond: int = 0) -> DenseChannel:
@@ -95,12 +93,9 @@ def _within(
     epsilon: float, cells: int, beyond: int, first_period: Callable[[float], Floats]
 ) -> DenseChannel:
     """Return the channel of weights by epsilon, with as much less of it as rounding takes."""
-    aimed_at, step = epsilon, CLOSER
-    while True:
-        channel = DenseChannel(_added(first_period(aimed_at), aimed_at, cells, beyond))
-        if channel.epsilon <= epsilon:
-            return channel
-        aimed_at, step = aimed_at * (1 - step), 2 * step
+    return channel_within(
+        epsilon, lambda e: DenseChannel(_added(first_period(e), e, cells, beyond))
+    )
 
 
 def _added(first_period: Floats, epsilon: float, cells: int, beyond: int) -> Floats:

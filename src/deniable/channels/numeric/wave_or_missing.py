@@ -5,13 +5,11 @@ import math
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.channels.asked import numbers_in, refuse_epsilon
+from deniable.channels.asked import channel_within, numbers_in, refuse_epsilon
 from deniable.channels.dense import DenseChannel
 from deniable.channels.maps import refuse_other_than_whole
-from deniable.channels.square_wave import SquareWave
+from deniable.channels.numeric.square_wave import SquareWave
 from deniable.errors import ChannelError
-
-CLOSER = 2.0**-50  # the first of the steps, relative, by which rounding is made up for
 
 
 class SquareWaveOrMissing(DenseChannel):
@@ -125,14 +123,13 @@ class SquareWaveOrMissing(DenseChannel):
         """
         refuse_epsilon(epsilon)
         refuse_other_than_whole("cells", cells, 2)
-        aimed_at, step = epsilon, CLOSER
-        while True:
-            wave = SquareWave.of_epsilon(cells, aimed_at)
-            ratio = math.exp(aimed_at)
+
+        def of_target(target: float) -> "SquareWaveOrMissing":
+            wave = SquareWave.of_epsilon(cells, target)
+            ratio = math.exp(target)
             most = wave.inside / wave.window * wave.reports
             made = max((ratio - most) / (ratio**2 - most), 0.0)
             coins = min(ratio * made, 1.0), made
-            channel = cls.from_probabilities(cells, wave.half_width, wave.inside, *coins)
-            if channel.epsilon <= epsilon:
-                return channel
-            aimed_at, step = aimed_at * (1 - step), 2 * step
+            return cls.from_probabilities(cells, wave.half_width, wave.inside, *coins)
+
+        return channel_within(epsilon, of_target)
