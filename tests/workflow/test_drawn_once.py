@@ -100,7 +100,7 @@ def test_a_lost_receipt_is_made_again_without_a_draw(project: Any) -> None:
     assert project.would_run(*RECEIPTS) == {"release": len(REAL)}
     # Also where their records are not what a run would make now.
     jobs = project.would_run(*RECEIPTS, "--config", "seed=5")
-    assert jobs == {"download": 2, "prepare": 2, "release": len(REAL)}
+    assert jobs == {"prepare": 2, "release": len(REAL)}
     project.made("--cores", "2", *RECEIPTS)
     assert left(project) == before
 

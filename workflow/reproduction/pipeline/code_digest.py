@@ -86,12 +86,14 @@ def run_facts() -> dict[str, str]:
 
 @cache
 def _trees() -> dict[Path, Tree]:
-    return syntax_trees([file for folder in PACKAGES.values() for file in _files(folder)])
+    """Return digest and imports of each file of both packages, as they are at the first call."""
+    files = (file for folder in PACKAGES.values() for file in sorted(folder.rglob("*.py")))
+    return syntax_trees(list(files))
 
 
 def _files(part: Path) -> list[Path]:
     """Return the Python files of a part: itself, or all below it."""
-    return [part] if part.is_file() else sorted(part.rglob("*.py"))
+    return [file for file in _trees() if file == part or part in file.parents]
 
 
 @cache
