@@ -14,6 +14,7 @@ from deniable.contingency.log_linear import LogLinearModel
 from deniable.contingency.many_tables import (
     LEVEL,
     NOTHING,
+    TOO_FEW,
     TableToTest,
     adjusted_for_number,
     independence_of_tables,
@@ -83,5 +84,18 @@ def test_a_table_with_one_category_is_not_a_test() -> None:
     tests = adjusted_for_number(independence_of_tables(tables, np.random.default_rng(1)))
     assert tests.loc[0, "p_value_by"] == NOTHING
     assert math.isnan(tests.loc[0, "p_value_holm"])
+    assert not tests.loc[0, "rejected"]
+    assert tests.loc[1, "p_value_holm"] == tests.loc[1, "p_value"]
+
+
+def test_large_tables_without_enough_records_are_not_tested() -> None:
+    channel = KeepOrReplace.uniform(81, 0.5)
+    counts = np.bincount(np.random.default_rng(1).integers(0, 81, 300), minlength=81)
+    large = TableToTest((9, 9), channel, counts)
+    tests = adjusted_for_number(
+        independence_of_tables([large, *tables_of(30_000)[:1]], np.random.default_rng(1))
+    )
+    assert tests["p_value_by"].tolist() == [TOO_FEW, "chi-squared"]
+    assert math.isnan(tests.loc[0, "p_value"])
     assert not tests.loc[0, "rejected"]
     assert tests.loc[1, "p_value_holm"] == tests.loc[1, "p_value"]

@@ -1,7 +1,8 @@
 """Tests of independence of many tables, with p-values adjusted for their number.
 
 Each table is tested with `deniable.contingency.channel_test`, from its randomized values. Where the
-rule of validity fails, the p-value comes from Monte Carlo tables. Adjusted p-values by Holm bound
+rule of validity fails, the p-value comes from Monte Carlo tables; a table of more than 36 cells is
+then not tested, because many of these would take hours. Adjusted p-values by Holm bound
 the probability of any false rejection, whatever the dependence between tests. Adjusted p-values by
 Benjamini and Hochberg bound the expected proportion of false rejections among all rejections if
 tests are independent or positively dependent.
@@ -33,6 +34,9 @@ LEVEL = 0.05
 ENOUGH = 50
 """So many Monte Carlo tables as large as the observed one end a test: 50 of 999 are 5 %."""
 CHI_SQUARED, NOTHING = "chi-squared", "nothing to test"
+TOO_FEW = "no test: too few records for the limiting distribution"
+MAX_MONTE_CARLO_CELLS = 36
+"""Cells and randomized values of a table up to which Monte Carlo tables take some seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +82,8 @@ def independence_of_tables(
     -------
     DataFrame
         One row per table: ``records``, ``statistic``, ``degrees_of_freedom``, ``p_value``,
-        ``valid`` (whether the rule of validity holds), ``p_value_by``.
+        ``valid`` (whether the rule of validity holds), ``p_value_by``. A large table without enough
+        records has a p-value that is not a number.
     """
     groups: dict[Hashable, list[int]] = {}
     for position, table in enumerate(tables):
@@ -128,11 +133,12 @@ def _tested(
             position: {"records": number} | nothing | rest
             for position, number in zip(positions, numbers, strict=True)
         }
+    small = max(counts.shape[1], model.cells) <= MAX_MONTE_CARLO_CELLS
     found = channel_test(
         counts,
         own[0].channel,
         model,
-        generator=generator,
+        generator=generator if small else None,
         tables=monte_carlo_tables,
         enough=ENOUGH,
     )
@@ -144,10 +150,16 @@ def _tested(
             "degrees_of_freedom": freedom,
             "p_value": float(found.p_value[row]),
             "valid": bool(found.valid[row]),
-            "p_value_by": f"{drawn[row]} Monte Carlo tables" if drawn[row] else CHI_SQUARED,
+            "p_value_by": _way(bool(found.valid[row]), drawn[row]),
         }
         for row, position in enumerate(positions)
     }
+
+
+def _way(valid: bool, drawn: int) -> str:
+    if valid:
+        return CHI_SQUARED
+    return f"{drawn} Monte Carlo tables" if drawn else TOO_FEW
 
 
 def _is_smallest(row: dict[str, Any], monte_carlo_tables: int) -> bool:
