@@ -1,6 +1,7 @@
 """Consistency, two-step estimates and adjusted tests over many tables, of all kinds of plans."""
 
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ from tests.rrba.collected_records import DOMAIN, some_records
 
 import deniable
 from deniable import CollectedPlan, Released, StrataPlan, randomize
-from deniable.analysis import many_tables
+from deniable.analysis import many_tables, with_full_precision
 from deniable.contingency.consistency import NoisyTable, consistent_tables, largest_disagreement
 from deniable.contingency.many_tables import NOTHING
 from deniable.contingency.two_step import nearest_tables
 from deniable.errors import DeniableError
+from deniable.files import read_table, write_table
 from deniable.pram import StratifiedProtocol
 from deniable.randomized_response import Protocol
 from deniable.rrba.answers import estimate_tables
@@ -112,6 +114,15 @@ def test_estimates_are_those_of_tables_and_tests_are_those_of_each_pair(name: st
     assert tests.loc[dependent, "rejected_holm"]
     assert (tests["p_value_holm"] >= tests["p_value_benjamini_hochberg"] - 1e-12).all()
     assert tests.attrs["left_out"] == {}
+
+
+def test_files_of_consistent_tables_agree_as_well(tmp_path: Path) -> None:
+    found = released("views of pairs").consistent().tables
+    write_table(tmp_path / "consistent.csv", with_full_precision(found, ["consistent"]))
+    read = read_table(tmp_path / "consistent.csv")
+    cells = by_table(read, "consistent")
+    assert largest_disagreement([NoisyTable(n, c) for n, c in cells.items()]) <= 1e-9
+    np.testing.assert_array_equal(read["consistent"], found["consistent"])
 
 
 def test_estimates_of_a_collection_are_those_of_equation_4() -> None:

@@ -15,7 +15,9 @@ from tests.rrba.collected_records import DOMAIN, some_records
 
 from deniable import CollectedPlan, Released, randomize
 from deniable.errors import DataError, DeniableError
+from deniable.release.once.making import protect_test
 from deniable.rrba.answers import estimate_tables
+from deniable.schema import schema_from
 
 RECORDS = 3000
 DATA = some_records(RECORDS)
@@ -124,6 +126,39 @@ def test_answers_are_the_same_from_memory_and_from_files(tmp_path: Path) -> None
     expected = Released(answers, plan).pairs()
     for source in (table, *(tmp_path / f"answers.{kind}" for kind in ("parquet", "csv", "arrow"))):
         pd.testing.assert_frame_equal(Released(source, plan).pairs(), expected)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
+def test_the_public_folder_of_a_release_is_all_that_estimates_need(
+    kind: str, tmp_path: Path
+) -> None:
+    form = {"kind": kind} | ({"delimiter": ";"} if kind == "csv" else {})
+    schema = schema_from(SCHEMA.to_json() | {"file": form})
+    plan = CollectedPlan.of_epsilon(schema, 3.0, floor=0.3, block=200)
+    frame, file = frame_of(DATA), tmp_path / f"records.{kind}"
+    table = pa.Table.from_pandas(frame)
+    if kind == "csv":
+        frame.to_csv(file, sep=";", index=False)
+    elif kind == "parquet":
+        pyarrow.parquet.write_table(table, file)
+    else:
+        pyarrow.feather.write_feather(table, str(file))
+    protect_test(file, plan, tmp_path / "made", 1)
+    public = tmp_path / "made" / "public"
+    names = {"plan.json", "README.txt", "SHA256SUMS", f"answers.{kind}"}
+    assert {path.name for path in public.iterdir()} == names
+    assert "Each row is a number of answers" in (public / "README.txt").read_text()
+    released = Released(public)
+    assert released.records == RECORDS
+    found = released.margins("a", target="file")
+    true = np.bincount(DATA.column("a")) / RECORDS
+    assert ((found["estimate"] - true).abs() <= 5.5 * found["standard_error"]).all()
+    assert plan.audit(plan.responses(public / f"answers.{kind}").answers)["holds"].all()
+    # The same release again has the same answers, and the estimates of the answers themselves.
+    protect_test(file, plan, tmp_path / "again", 1, name="made")
+    again = tmp_path / "again" / "public" / f"answers.{kind}"
+    assert again.read_bytes() == (public / f"answers.{kind}").read_bytes()
+    pd.testing.assert_frame_equal(Released(again, plan).pairs(), released.pairs())
 
 
 def _moved(answers: pd.DataFrame) -> pd.DataFrame:

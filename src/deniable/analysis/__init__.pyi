@@ -6,4 +6,5 @@ from .results import (
     as_result as as_result,
     as_results as as_results,
     release_of as release_of,
+    with_full_precision as with_full_precision,
 )

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from deniable.errors import DataError, DeniableError
@@ -61,6 +62,19 @@ def as_results(
     found = _answered(answer, request, {})
     tables = [found if isinstance(found, pd.DataFrame) else getattr(found, n) for n in names]
     return [_marked(public, table) for table in tables]
+
+
+def with_full_precision(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """Return a `table` whose numbers in some `columns` are written with all their digits.
+
+    For consistent tables: nine digits undo their agreement to 1e-9.
+    """
+    texts = {
+        name: [repr(number) if np.isfinite(number) else "" for number in table[name].tolist()]
+        for name in columns
+        if name in table
+    }
+    return table.assign(**texts)
 
 
 def _answered(answer: Callable[..., Any], request: Sequence[Any], options: dict[str, Any]) -> Any:

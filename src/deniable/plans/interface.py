@@ -185,6 +185,15 @@ class Plan(ABC):
             Receives each batch; for the data owner's risk measures.
         """
 
+    @property
+    def about_rows(self) -> str:
+        """A sentence on the rows of the protected file."""
+        if self.order == "as_in_file":
+            return "The rows have the order of the original file."
+        return (
+            "The rows have a random order, which does not reveal their place in the original file."
+        )
+
     def epsilon_by_changed_attribute(self) -> dict[str, float]:
         """Return the exact epsilon of a change of one column alone, by column."""
         return {}

@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from deniable.files import read_json, write_once
-from deniable.plans import MaskedPlan, Plan, StrataPlan, make_plan
+from deniable.plans import CollectedPlan, MaskedPlan, Plan, StrataPlan, make_plan
 from deniable.release import KeyPlace, canonical, protect
 from deniable.release.key_places import KEY_FILE, PLACE_FILE, PlaceOfKey
 from deniable.schema import Schema, schema_from
@@ -60,6 +60,10 @@ def _masked(method: str, **own: Any) -> Callable[..., Plan]:
     return make
 
 
+def _collected(schema: Schema, epsilon: float, **options: Any) -> Plan:
+    return CollectedPlan.of_epsilon(schema, epsilon, block=60, **options)
+
+
 def _plan(**own: Any) -> Callable[..., Plan]:
     return lambda schema, epsilon, **options: make_plan(schema, epsilon, **own | options)
 
@@ -74,6 +78,7 @@ KINDS: dict[str, tuple[str, Callable[..., Plan]]] = {
     "numbers as text": ("csv", _masked("dp")),
     "centroids": ("arrow", _masked("idp_cbls", k=7)),
     "histograms": ("csv", _masked("histograms", bins=8)),
+    "answers": ("csv", _collected),
 }
 """Format of the file, and a plan by schema and epsilon."""
 

@@ -62,7 +62,7 @@ def compare_tables(
     parts = {
         name: {str(key): own for key, own in estimates[table].groupby("columns", sort=False)}
         for name, table in (("consistent",) * 2, ("two_step",) * 2, ("independence",) * 2)
-        if table in estimates
+        if "columns" in estimates.get(table, ())
     }
     rows = []
     for names in design.tables:
@@ -72,8 +72,9 @@ def compare_tables(
         row: dict[str, Any] = {"columns": label, "cells": exact.size}
         row["l2_estimate"] = float(l2_distances(estimate, exact))
         for name, (table, column) in ESTIMATES.items():
-            if label in parts.get(table, {}):
-                found = parts[table][label][column].to_numpy(dtype=float)
+            own = parts.get(table, {}).get(label)
+            if own is not None and len(own) == exact.size:
+                found = own[column].to_numpy(dtype=float)
                 row[f"l2_{name}"] = float(l2_distances(found, exact))
                 row[f"js_{name}"] = float(jensen_shannon_distances(found, exact))
         errors = answers.standard_errors(len(original))

@@ -52,8 +52,8 @@ class CollectedPlan(Plan):
         The information by which tables and probabilities were chosen.
     accept : tuple of str
         Names of accepted risks (`deniable.plans.RISKS`).
-    order : str
-        Without effect: the protected file contains no records.
+    order : "as_in_file"
+        Counts of answers have an order of their own.
     made_by : str
         Program and version.
     part : Part, optional
@@ -83,13 +83,13 @@ class CollectedPlan(Plan):
     target: float
     chosen_from: Origin = "no data"
     accept: tuple[str, ...] = ()
-    order: Order = "permuted"
+    order: Order = "as_in_file"
     made_by: str = f"deniable {__version__}"
     part: Part | None = None
 
     def __post_init__(self) -> None:
         refuse_unknown("origin of questions", self.chosen_from, get_args(Origin))
-        refuse_unknown("order", self.order, get_args(Order))
+        refuse_unknown("order of answers", self.order, ("as_in_file",))
         if self.design.domain != self.schema.domain():
             raise DeniableError("the plan's questions are for other columns than its schema has")
         if self.epsilon > self.target:
@@ -184,6 +184,10 @@ class CollectedPlan(Plan):
     @property
     def passed(self) -> tuple[str, ...]:
         return ()
+
+    @property
+    def about_rows(self) -> str:
+        return "Each row is a number of answers, by block, table and cell; there are no records."
 
     def randomize(
         self, batches: Iterable[Portion], source: Chance, watch: Watch | None = None

@@ -84,7 +84,7 @@ def _readme(plan: Plan, release: Mapping[str, Any], public: Path) -> str:
         "" if test else RANDOM_NUMBERS,
         _counted(plan, release),
         SURROGATE if release["data_source"] == "surrogate" else "",
-        _order(plan),
+        plan.about_rows,
         _formulas(plan.schema),
         "Besides the protected values, the data owner publishes the number of rows, the mechanism "
         "and its parameters, and the names and categories of columns. Estimates from this folder "
@@ -140,12 +140,6 @@ def _counted(plan: Plan, release: Mapping[str, Any]) -> str:
         f"This is release {ledger['entry']} of the population {plan.schema.population}. The total "
         f"epsilon of its releases so far is {ledger['total']}."
     )
-
-
-def _order(plan: Plan) -> str:
-    if plan.order == "as_in_file":
-        return "The rows have the order of the original file."
-    return "The rows have a random order, which does not reveal their place in the original file."
 
 
 def _formulas(schema: Schema) -> str:
