@@ -3,16 +3,16 @@
 Each table is tested with `deniable.contingency.channel_test`, from its randomized values. Where the
 rule of validity fails, the p-value comes from Monte Carlo tables; a table of more than 36 cells is
 then not tested, because many of these would take hours. Adjusted p-values by Holm bound
-the probability of any false rejection, whatever the dependence between tests. Adjusted p-values by
+the probability of any false rejection under any dependence between tests. Adjusted p-values by
 Benjamini and Hochberg bound the expected proportion of false rejections among all rejections if
 tests are independent or positively dependent.
 
 Monte Carlo tables end after `ENOUGH` of them have a statistic as large as the observed one (Besag
 and Clifford, 1991): a p-value above .05 decides nothing. Its relative error is then a seventh.
 
-A p-value from few Monte Carlo tables cannot be small after the adjustment. A test whose p-value is
-the smallest possible one is therefore repeated with so many tables that a single rejection by Holm
-is possible. The size stays: a rejection at a level above that smallest value was made before, and
+A p-value from few Monte Carlo tables cannot be small after the adjustment. If it is the smallest
+possible one, the test is therefore repeated with so many tables that a single rejection by Holm is
+possible. The size stays: a rejection at a level above that smallest value was made before, and
 at a level below it the second p-value alone decides.
 """
 

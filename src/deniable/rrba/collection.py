@@ -1,7 +1,7 @@
 """A collection of tables by RRBA ([rrba], section 4): its questions, and the answers to them.
 
 Each record belongs to one client. Every client receives one question, about the tables of a view or
-about a single table, and answers through the channel P = p I + (1 - p) 1 q' with the table q of its
+about a single table. It answers through the channel P = p I + (1 - p) 1 q' with the table q of its
 block. This is the protocol of `deniable.rrba.protocol` with all answers of a block drawn at once:
 the distribution is the same, and nothing else reads the original values.
 """
@@ -196,7 +196,7 @@ def guaranteed(floor: float | None) -> float:
 def keep_for_record(epsilon: float, floor: float | None) -> Callable[[Sequence[int]], float]:
     """Return the function from sizes of tables to the largest p for `epsilon` of a record.
 
-    The tables are those of one question, and q has the `floor`. Tables of one cell reveal nothing;
+    The tables belong to one question, and q has the `floor`. Tables of one cell reveal nothing;
     their p is 1/2.
     """
 

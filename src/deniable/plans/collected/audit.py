@@ -125,7 +125,7 @@ def _received(
 
 
 def _at_floor(table: CollectedTable) -> tuple[Fraction, ...]:
-    """Return a distribution over the cells of a `table` of which one cell reaches the floor."""
+    """Return a distribution over the cells of a `table`, one of them at the floor."""
     if table.cells == 1:
         return (Fraction(1),)
     least = Fraction(table.floor) / table.cells
@@ -138,7 +138,7 @@ def _audited(table: CollectedTable, keep: float, sent: tuple[Fraction, ...]) -> 
 
 @lru_cache(maxsize=4096)
 def _ratios(keep: float, sent: tuple[Fraction, ...]) -> tuple[Fraction | None, float, str]:
-    """Return the largest ratio of p I + (1 - p) 1 q', exactly; that of floats; the way."""
+    """Return the largest ratio of p I + (1 - p) 1 q', exactly and by floats, and the way."""
     p, cells, total = Fraction(keep), len(sent), sum(sent)
     shipped = column_epsilon(table_channel([float(q) for q in sent], keep).matrix())
     # Floats sum to 1 up to rounding; the rows are distributions.

@@ -54,8 +54,8 @@ def compare_tables(
         One row per table: ``columns``, ``cells``; ``l2_*`` and ``js_*``, the Euclidean and the
         Jensen-Shannon distance between the original proportions and the unbiased estimate (l2
         only, since it can be negative), the ``consistent`` table, the ``nearest`` table without
-        negative cells, and the ``independent`` one; ``covered``, the proportion of cells whose
-        original proportion is in the 95 % interval for the file; the decision of the test; and
+        negative cells, and the ``independent`` one; ``covered``, the proportion of cells with the
+        original proportion in the 95 % interval for the file; the decision of the test; and
         ``original_p_value`` and ``original_cramers_v`` (of pairs) of Pearson's test with the
         original records.
     """
