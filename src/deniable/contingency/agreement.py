@@ -1,8 +1,9 @@
 """The closest tables that agree on all shared marginal distributions, for many tables at once.
 
 Tables agree if and only if they agree on certain sums of cells. Each sum fixes the categories of a
-set of attributes that several tables have. The last category of each attribute is left out. Together with the totals, these sums are linearly independent in each table. They are sparse
-constraints on the cells, with one variable for each shared sum:
+set of attributes that several tables have. The last category of each attribute is left out. With
+the totals, these sums are linearly independent in each table. They are sparse constraints on the
+cells, with one variable for each shared sum:
 
     minimize sum of w_t (p_t - y_t)^2  subject to  A p = B s + b,  p >= 0.
 
@@ -140,7 +141,7 @@ def _subsets(names: Names) -> list[Names]:
 
 
 def _effect(names: Names, cells: Floats, subset: Names) -> Floats:
-    """Return the effect of a subset: its marginal distribution without smaller subsets' effects."""
+    """Return the effect of a subset: its marginal distribution without smaller effects."""
     order = [names.index(name) for name in subset]
     others = tuple(axis for axis in range(cells.ndim) if axis not in order)
     kept = sorted(order)

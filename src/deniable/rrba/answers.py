@@ -78,8 +78,8 @@ class TableAnswers:
         By default for the population. A block's answers are multinomial with
         lambda = p pi + (1 - p) q. The variance is the sum of n lambda (1 - lambda), divided by
         (p N)^2. For the file itself, the N clients are a simple random sample of `clients`, and the
-        variance is smaller by pi (1 - pi) / N times (N - 1) / (clients - 1). The estimate, moved into
-        [0, 1], is used for pi.
+        variance is smaller by pi (1 - pi) / N times (N - 1) / (clients - 1). The estimate, moved
+        into [0, 1], is used for pi.
         """
         sizes = self.reports.sum(axis=1, keepdims=True)
         pi = np.clip(self.estimate(), 0.0, 1.0)
