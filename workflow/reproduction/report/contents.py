@@ -10,23 +10,25 @@ import yaml
 
 from deniable.datasets import Source, read_source
 from deniable.display import Tables
-from deniable.files import read_table
-from deniable.release import folders_of, shown_of
+from deniable.files import read_json, read_table
 
 from reproduction.pipeline import SOURCE_SUFFIX, run_facts
 
 
 @dataclass(frozen=True)
 class ReleaseFiles:
-    """What a release left behind, as far as the page shows it.
+    """The files of a release that the page shows.
 
-    The `description` is release.json; `tables` are by the names of their files, a rehearsal's also
-    ``check``; `adjustment` is adjustment.json, of a release of categories.
+    Attributes
+    ----------
+    document : mapping
+        Its public ``plan.json``.
+    tables : mapping of str to DataFrame
+        Its estimates by the names of their files; of a test release also ``check``.
     """
 
-    description: Mapping[str, Any]
+    document: Mapping[str, Any]
     tables: Mapping[str, pd.DataFrame]
-    adjustment: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ def gather(files: Any, config: Mapping[str, Any]) -> Contents:
     return Contents(
         tables={Path(path).stem: read_table(path) for path in [*files.tables, *files.audits]},
         figures={Path(path).stem: Path(path).read_text(encoding="utf-8") for path in files.figures},
-        releases=_read_releases(files.releases),
+        releases=_read_releases(files),
         sources={
             Path(path).name.removesuffix(SOURCE_SUFFIX): _shown(path, config)
             for path in files.sources
@@ -80,15 +82,23 @@ def gather(files: Any, config: Mapping[str, Any]) -> Contents:
 def _shown(path: str, config: Mapping[str, Any]) -> Source:
     """Read a source, without its hash where a release protects somebody; see `provenance`."""
     source = read_source(path)
-    real = any(each.get("rehearsal") is False for each in config.get("releases", ()))
+    real = any(each.get("mode") == "production" for each in config.get("releases", ()))
     return replace(source, sha256=None) if real else source
 
 
-def _read_releases(left: Sequence[str]) -> list[ReleaseFiles]:
-    """Read the files of all releases, by the folders and receipts that they leave."""
-    return [_files(shown_of(folder)) for folder in folders_of(left)]
+def _read_releases(files: Any) -> list[ReleaseFiles]:
+    """Return the files of all releases, in their order in the config."""
+    tables: dict[str, dict[str, pd.DataFrame]] = {}
+    for path in map(Path, files.estimates):
+        tables.setdefault(path.parent.name, {})[path.stem] = read_table(path)
+    for path in map(Path, files.checks):
+        tables.setdefault(path.stem, {})["check"] = read_table(path)
+    documents = [read_json(folder / "plan.json") for folder in public_folders(files.releases)]
+    return [ReleaseFiles(each, tables.get(each["release"]["name"], {})) for each in documents]
 
 
-def _files(made: dict[str, Any]) -> ReleaseFiles:
-    tables = {name: each for name, each in made.items() if isinstance(each, pd.DataFrame)}
-    return ReleaseFiles(made["release"], tables, made.get("adjustment"))
+def public_folders(inputs: Iterable[Path | str]) -> list[Path]:
+    """Return the public folders of releases, by the folders and receipts that a rule reads."""
+    paths = map(Path, inputs)
+    folders = (path if path.name == "public" else path.parents[1] / "public" for path in paths)
+    return [folder for folder in dict.fromkeys(folders) if folder.is_dir()]

@@ -10,7 +10,8 @@ import pandas as pd
 from deniable.display import Row, Tables, rows_of
 
 from reproduction.papers import PAGES, PAPERS, RELEASE, STATED, TABLES, VERDICTS
-from reproduction.report.contents import Contents, ReleaseFiles
+from reproduction.report.contents import Contents
+from reproduction.report.release_section import releases
 from reproduction.study import corrected
 
 ORDER = ("fails", "depends on the reading", "holds")
@@ -18,17 +19,7 @@ ENUMERATED = {"pram": "pram_results"}
 """Tables, and sections, of results that are decided case by case and exactly, by paper."""
 SUSPICION, EPSILONS = 0.01, (1, 2, 4, 8)
 """What epsilon means is shown by how far these let such a suspicion rise."""
-FROZEN, AS_IT_RUNS, FIXED = "scale frozen", "as it runs", "fixed"
-"""As the audit has them; the report needs to import nothing that computes."""
-SHARE = "share of the class"
-REPLICA = "paper_"  # what names of releases begin with that repeat a paper's setting
-CERTAIN = {True: "holds", False: "fails", None: "undecided"}
-SHOWN = 12  # tables of the strongest dependence that the page lists of a collection
-DECISIONS = {
-    "rejected": "each test by itself",
-    "rejected_benjamini_hochberg": "Benjamini and Hochberg",
-    "rejected_holm": "Holm",
-}
+
 
 
 def in_short(contents: Contents) -> Row:
@@ -121,175 +112,6 @@ def run(contents: Contents) -> Row:
     """Prepare what the run of `contents` was made from."""
     shown = ("sources", "seed", "facts", "config")
     return {"papers": PAPERS} | {name: getattr(contents, name) for name in shown}
-
-
-# -- releases --------------------------------------------------------------------------------------
-
-
-def releases(all_files: Sequence[ReleaseFiles]) -> Row:
-    """Prepare what the page says of releases, `all_files`: of categories, numbers, collections."""
-    names = [each.description["release"] for each in all_files]
-    return {
-        "replicas": any(name.startswith(REPLICA) for name in names),
-        "releases": [
-            _categorical(each)
-            for each in all_files
-            if "estimates" in each.tables and "audit" not in each.tables
-        ],
-        "planned": [each.description for each in all_files if _is_planned(each)],
-        "numeric": [_numeric(each) for each in all_files if "audit" in each.tables],
-        "collections": [_collection(each) for each in all_files if "independence" in each.tables],
-    }
-
-
-def _is_planned(files: ReleaseFiles) -> bool:
-    """Return whether a release is of a file of one's own."""
-    return bool(files.description["parameters"]["mechanism"] == "plan")
-
-
-# -- files of categories ---------------------------------------------------------------------------
-
-
-def _categorical(files: ReleaseFiles) -> Row:
-    """Prepare what a release says of itself, and how a rehearsal fared against the truth."""
-    estimates, distant = files.tables["estimates"], files.tables.get("synthetic_check")
-    return {
-        "said": files.description,
-        "estimates": rows_of(estimates[~estimates["attributes"].str.contains(" x ")]),
-        "check": files.tables.get("check"),
-        "adjustment": files.adjustment,
-        "distances": None if distant is None else distances(distant),
-    }
-
-
-def distances(check: pd.DataFrame) -> Row:
-    """Return the mean distances from the truth in a rehearsal's `check`, by kind of table."""
-    pairs = check["attributes"].str.contains(" x ")
-    kinds = {
-        "single attributes": ~pairs,
-        "pairs inside a cluster": pairs & check["one_cluster"],
-        "pairs across clusters": pairs & ~check["one_cluster"],
-    }
-    # Of reports that are no categories there is but what is estimated.
-    columns = [x for x in ("protected", "synthetic", "adjusted", "pairs") if x in check]
-    rows = [
-        {"kind": kind, "tables": int(which.sum())} | dict(check.loc[which, columns].mean())
-        for kind, which in kinds.items()
-        if which.any()
-    ]
-    return {"rows": rows, "synthetic_from": check["synthetic_from"].iloc[0]}
-
-
-# -- files of numbers ------------------------------------------------------------------------------
-
-
-def _numeric(files: ReleaseFiles) -> Row:
-    """Prepare a release's parameters, what the audit finds, what it keeps of the records.
-
-    What the audit finds is for the owner, so that there may be no row of it.
-    """
-    parameters, tables = files.description["parameters"], files.tables
-    audit, check, utility = tables["audit"], tables.get("check"), tables.get("utility")
-    noiseless = not audit.empty and "bins" not in parameters
-    table = tables["estimates"] if check is None else check
-    return {
-        "said": files.description,
-        "method": parameters.get("method", "histograms"),
-        "found": {
-            "frozen": _worst(audit, ("attribute", "centroid"), FROZEN),
-            "as_it_runs": _worst(audit, ("attribute", "centroid"), AS_IT_RUNS),
-            "records": _worst(audit, ("record",)),
-        },
-        "without_noise": audit["without_noise"].iloc[0] if noiseless else None,
-        "measured": None if utility is None else _measured(utility),
-        "covered": None if check is None else _covered(check),
-        "estimates": rows_of(table[table["statistic"] != SHARE]),
-    }
-
-
-def _worst(audit: pd.DataFrame, units: Sequence[str], reading: str | None = None) -> Row | None:
-    """Return the largest multiple of what is claimed, clusters formed anew, and the verdict."""
-    chosen = audit["unit"].isin(units) & (audit["clusters"] != FIXED)
-    if reading is not None:
-        chosen &= audit["reading"] == reading
-    rows = audit[chosen]
-    if not len(rows):
-        return None
-    holds = set(rows["holds"].astype(str))
-    verdict = False if "False" in holds else True if "True" in holds else None
-    worst = rows.iloc[int(rows["times_claimed"].to_numpy().argmax())]
-    times, attribute = float(worst["times_claimed"]), worst["attribute"]
-    return {"times": times, "attribute": attribute, "verdict": CERTAIN[verdict]}
-
-
-def _measured(utility: pd.DataFrame) -> Row:
-    """Return the measures by name; F-measures as a list of class, value and reference."""
-    single = utility[utility["class"].isna()].set_index("measure")
-    classes = utility[utility["measure"] == "F-measure"]
-    return {
-        "values": single["value"].to_dict(),
-        "references": single["reference"].to_dict(),
-        "f_measures": rows_of(classes.rename(columns={"class": "of_class"})),
-    }
-
-
-def _covered(check: pd.DataFrame) -> Row | None:
-    """Return how many intervals there are, and how often they hold the truth over redraws."""
-    known = check[check["coverage"].notna()]
-    if not len(known):
-        return None
-    return {
-        "intervals": len(known),
-        "covered": int(_true(known["covered"]).sum()),
-        "coverage": float(known["coverage"].mean()),
-        "redraws": int(known["redraws"].max()),
-    }
-
-
-# -- collections of tables -------------------------------------------------------------------------
-
-
-def _collection(files: ReleaseFiles) -> Row:
-    """Prepare what a collection promises, and how well its tables and tests do."""
-    margins, tests = files.tables["margins"], files.tables["independence"]
-    tested = tests[tests["p_value"].notna()]
-    strongest = tested.sort_values(["p_value", "statistic"], ascending=[True, False]).head(SHOWN)
-    return {
-        "said": files.description,
-        "tests": {
-            "number": len(tested),
-            "valid": int(_true(tested["valid"]).sum()),
-            "decisions": [
-                {"by": words, "rejected": int(_true(tested[name]).sum())}
-                for name, words in DECISIONS.items()
-            ],
-        },
-        "strongest": rows_of(strongest),
-        "spread": float((margins["highest"] - margins["lowest"]).mean()),
-        "margins": rows_of(margins),
-        "check": _checked(files.tables["check"]) if "check" in files.tables else None,
-    }
-
-
-def _true(column: pd.Series) -> pd.Series:
-    return column.astype(str) == "True"
-
-
-def _checked(check: pd.DataFrame) -> Row:
-    """Return mean distances from the truth, and how often tests of either kind reject."""
-    known = check[check["dependent"].notna() & check["p_value"].notna()]
-    dependent = _true(known["dependent"])
-    both = {"independent": ~dependent, "dependent": dependent}
-    measured = [c for c in check if str(c).startswith(("l2_", "js_")) or c == "covered"]
-    decided = [
-        {"by": words} | {name: int((_true(known[test]) & of).sum()) for name, of in both.items()}
-        for test, words in DECISIONS.items()
-    ]
-    return {
-        "means": {name: float(check[name].mean()) for name in measured},
-        "decided": decided if len(known) else [],
-        **{name: int(of.sum()) for name, of in both.items()},
-    }
 
 
 OWN: Mapping[str, Callable[[Contents], Row]] = {

@@ -1,0 +1,136 @@
+"""The section on releases: the same shape for plans of every kind."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from deniable.display import Row, rows_of
+
+from reproduction.report.contents import ReleaseFiles
+
+REPLICA = "paper_"
+"""Names of releases that repeat a setting of a paper begin with this."""
+MAX_TESTS = 12
+"""Tests of independence that the page lists."""
+DISTANCES = {
+    "protected": "protected records as they are",
+    "consistent": "consistent estimates",
+    "shrunk": "shrunk pair estimates",
+    "weights": "weighted records",
+    "synthetic": "synthetic records",
+    "l2_estimate": "unbiased estimates (Euclidean)",
+    "l2_consistent": "consistent tables (Euclidean)",
+    "l2_nearest": "two-step estimates, first step (Euclidean)",
+    "js_consistent": "consistent tables (Jensen-Shannon)",
+    "js_nearest": "two-step estimates, first step (Jensen-Shannon)",
+}
+"""Columns of checks with distances from the original tables, each with its name on the page."""
+
+
+def releases(all_files: Sequence[ReleaseFiles]) -> Row:
+    """Return the contents of the section from the files of all releases."""
+    found = [_release(each) for each in all_files]
+    return {
+        "replicas": any(each["name"].startswith(REPLICA) for each in found),
+        "releases": found,
+    }
+
+
+def _release(files: ReleaseFiles) -> Row:
+    document, tables = files.document, files.tables
+    release, epsilon = document["release"], document["epsilon"]
+    return {
+        "name": release["name"],
+        "release": release,
+        "plan": document,
+        "guarantees": [each | {"epsilon": _number(each["epsilon"])} for each in document["guarantees"]],
+        "target": _number(epsilon["target"]),
+        "by_attribute": {k: _number(v) for k, v in epsilon["by_changed_attribute"].items()},
+        "margins": _estimates(tables.get("margins")),
+        "numbers": _estimates(tables.get("numbers")),
+        "tests": _tests(tables.get("independence")),
+        "spread": _spread(tables.get("disagreement")),
+        "check": _checked(tables["check"]) if "check" in tables else None,
+    }
+
+
+def _number(value: Any) -> float:
+    """Return an epsilon of a JSON document, in which infinity is a text."""
+    return math.inf if isinstance(value, str) else float(value)
+
+
+def _estimates(table: pd.DataFrame | None) -> list[Row]:
+    """Return the estimates of all records, for the population if there are such."""
+    if table is None or "estimate" not in table:
+        return []
+    targets = set(table["target"].dropna())
+    table = table[table["target"] == ("population" if "population" in targets else "file")]
+    if "stratum" in table:
+        table = table[table["stratum"].fillna("") == ""]
+    return rows_of(table)
+
+
+def _tests(table: pd.DataFrame | None) -> Row | None:
+    """Return the number of tests and of rejections, and the tests with the smallest p-values."""
+    if table is None or "p_value" not in table:
+        return None
+    tested = table[table["p_value"].notna()]
+    decisions = {
+        "each test on its own": "rejected",
+        "Benjamini and Hochberg": "rejected_benjamini_hochberg",
+        "Holm": "rejected_holm",
+    }
+    smallest = tested.sort_values(["p_value", "statistic"], ascending=[True, False])
+    return {
+        "number": len(tested),
+        "rejected": {by: int(_true(tested[name]).sum()) for by, name in decisions.items()},
+        "smallest": rows_of(smallest.head(MAX_TESTS)),
+    }
+
+
+def _spread(table: pd.DataFrame | None) -> float | None:
+    """Return the mean range of the marginal proportions that tables give the same category."""
+    if table is None or "highest" not in table:
+        return None
+    return float((table["highest"] - table["lowest"]).mean())
+
+
+def _checked(check: pd.DataFrame) -> Row:
+    """Return coverage, mean distances and measures of a test release."""
+    distances = {
+        words: float(check[name].mean())
+        for name, words in DISTANCES.items()
+        if name in check and check[name].notna().any()
+    }
+    measures = check[check["value"].notna()] if "value" in check else check.iloc[:0]
+    return {
+        "coverage": _coverage(check),
+        "distances": distances,
+        "measures": rows_of(measures),
+    }
+
+
+def _coverage(check: pd.DataFrame) -> Row | None:
+    """Return how many intervals cover, and how often over redraws if these exist."""
+    if "covered" not in check:
+        return None
+    covered = check["covered"].dropna()
+    if not len(covered):
+        return None
+    found: Row = {"intervals": len(covered), "covered": float(_number_of(covered).mean())}
+    if "coverage" in check and check["coverage"].notna().any():
+        known = check[check["coverage"].notna()]
+        found |= {"coverage": float(known["coverage"].mean())}
+        found |= {"redraws": int(known["redraws"].max())}
+    return found
+
+
+def _number_of(covered: "pd.Series[Any]") -> "pd.Series[float]":
+    texts = covered.astype(str).replace({"True": "1", "False": "0"})
+    return texts.astype(float)
+
+
+def _true(column: "pd.Series[Any]") -> "pd.Series[bool]":
+    return column.astype(str) == "True"
