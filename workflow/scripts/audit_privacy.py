@@ -1,16 +1,16 @@
-"""Bring what every mechanism, paper, protocol and release claims of privacy into one audit."""
+"""Collect the claims of privacy of papers, protocols and releases in one audit."""
 
 from pathlib import Path
 
 import pandas as pd
 
 from deniable.files import write_table
-from deniable.release import audited_releases
 
-from reproduction.papers import audited_protocols, one_audit
+from reproduction.papers import audited_protocols, audited_release, one_audit
 from reproduction.pipeline import job
+from reproduction.report import public_folders
 
 with job(snakemake):
     tables = {Path(file).stem: pd.read_csv(file) for file in snakemake.input.tables}
-    releases = audited_releases(snakemake.input.releases)
+    releases = map(audited_release, public_folders(snakemake.input.releases))
     write_table(snakemake.output[0], one_audit(tables, releases, audited_protocols()))

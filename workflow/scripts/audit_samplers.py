@@ -1,16 +1,18 @@
-"""Hold the samplers of all releases against the matrices in their channel files."""
+"""Compare the samplers of all releases with their transition matrices."""
 
 import pandas as pd
 
 from deniable.files import read_json, write_table
-from deniable.release import PUBLIC, folders_of
-from deniable.release.categorical import SAMPLER_COLUMNS, audit_release_samplers
+from deniable.plans import plan_from_json
 
+from reproduction.papers.samplers import COLUMNS, audit_samplers
 from reproduction.pipeline import job
+from reproduction.report import public_folders
 
 with job(snakemake):
-    folders = folders_of(snakemake.input.releases)
-    descriptions = [read_json(folder / PUBLIC / "release.json") for folder in folders]
-    tests = [audit_release_samplers(each, snakemake.params.seed) for each in descriptions]
-    nothing = pd.DataFrame(columns=SAMPLER_COLUMNS)
-    write_table(snakemake.output[0], pd.concat(tests) if tests else nothing)
+    tests = [pd.DataFrame(columns=list(COLUMNS))]
+    for public in public_folders(snakemake.input.releases):
+        document = read_json(public / "plan.json")
+        name, channels = document["release"]["name"], plan_from_json(document).channels()
+        tests.append(audit_samplers(name, channels, snakemake.params.seed))
+    write_table(snakemake.output[0], pd.concat([each for each in tests if len(each)] or tests))

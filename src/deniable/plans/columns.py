@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from deniable.channels import channel_from_json, channel_to_json
+from deniable.channels import Channel, channel_from_json, channel_to_json
 from deniable.plans.auditing import Claims, audit_protocols
 from deniable.plans.categorical import UNIT, CategoricalPlan
 from deniable.plans.fields import epsilon_to_json, fields_from_json
@@ -79,6 +79,10 @@ class ColumnsPlan(CategoricalPlan[Protocol]):
         protocol, domain = self.protocol, self.protocol.domain
         whole = StratifiedProtocol(domain, (), {(): protocol}, invariant=True)
         return StrataResponses(source, self.layout, whole)
+
+    def channels(self) -> dict[str, Channel]:
+        rows = zip(self.protocol.clusters, self.protocol.channels, strict=True)
+        return {" x ".join(cluster): channel for cluster, channel in rows}
 
     def audit(self) -> pd.DataFrame:
         claims = Claims(self.target, self.epsilon, self.epsilon_by_changed_attribute())

@@ -19,6 +19,7 @@ from deniable.schema import Portion, RecordsFile, Schema
 if TYPE_CHECKING:
     import pandas as pd
 
+    from deniable.channels import Channel
     from deniable.randomized_response import Protocol
     from deniable.responses import Responses
 
@@ -196,6 +197,10 @@ class Plan(ABC):
 
     def epsilon_by_changed_attribute(self) -> dict[str, float]:
         """Return the exact epsilon of a change of one column alone, by column."""
+        return {}
+
+    def channels(self) -> "Mapping[str, Channel]":
+        """Return the channels of categories, by the names of their columns and their stratum."""
         return {}
 
     def public_tables(self, protected: pa.Table) -> Mapping[str, "pd.DataFrame"]:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from deniable.channels import Channel
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.plans.auditing import Claims, audit_protocols
 from deniable.plans.categorical import UNIT, CategoricalPlan
@@ -198,6 +199,13 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
 
     def responses(self, source: Any) -> StrataResponses:
         return StrataResponses(source, self.layout, self.protocol)
+
+    def channels(self) -> dict[str, Channel]:
+        return {
+            " x ".join(cluster) + (f" in {label(stratum)}" if stratum else ""): channel
+            for stratum, own in self.protocol.protocols.items()
+            for cluster, channel in zip(own.clusters, own.channels, strict=True)
+        }
 
     def audit(self) -> pd.DataFrame:
         by_attribute = self.protocol.epsilon_by_changed_attribute()

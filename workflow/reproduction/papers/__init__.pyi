@@ -1,4 +1,9 @@
-from .audit import RELEASE as RELEASE, STATED as STATED, one_audit as one_audit
+from .audit import (
+    RELEASE as RELEASE,
+    STATED as STATED,
+    audited_release as audited_release,
+    one_audit as one_audit,
+)
 from .catalog import (
     ANALYSES as ANALYSES,
     AUDITED as AUDITED,

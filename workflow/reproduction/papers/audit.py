@@ -7,12 +7,15 @@ one kind. A row is a claim about a unit at a setting that the claim names. What 
 
 from collections.abc import Iterable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from deniable.display import Tables, rows_of
+from deniable.files import read_json
+from deniable.plans import plan_from_json
 from deniable.randomized_response import ATTRIBUTE_IN_CLUSTER, WAIVED
 
 from reproduction.papers.catalog import AUDITED
@@ -46,6 +49,8 @@ OF_PARITY = "ε of the matrix, ln of its parity (3.6)"
 THEOREM = "Theorem 4.1: ε = ln 1 / (1 − p)"
 HONEST_SCALE = "ε of noise of the scale 2 / ε"
 PRINTED_SCALE = "ε of noise of the scale 2 |T| / ε, as printed (7.4)"
+OF_TARGET = ", target"
+"""The end of units of a claim about the requested epsilon."""
 AS_IF_ONCE = WAIVED.rpartition(", ")[2]
 """How a claim of the waiver of [multirr], 4.3, ends in its audit."""
 FROM_DATA = "from the data"
@@ -61,15 +66,13 @@ the audit, and ``case``, if several rows are evidence on one case."""
 
 def one_audit(
     tables: Tables,
-    releases: Iterable[tuple[str, str, pd.DataFrame]] = (),
+    releases: Iterable[tuple[str, pd.DataFrame]] = (),
     protocols: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Return the audit of all papers whose tables there are, of protocols, and of releases.
 
     The papers' `tables` are given by name.
-    `releases` are the name, the mechanism and the audited claims of each: of categories and
-    collections as of `deniable.randomized_response.audit.audit_table`, of numbers as of
-    `deniable.idp.audit.as_table`. `protocols` is as of
+    `releases` are the name and the audited claims of each (`audited_release`). `protocols` is as of
     `reproduction.papers.protocols.audited_protocols`; the audit itself has each of its cases.
 
     ``source`` (the paper's key, "protocols", or "release" and its name), ``mechanism``, ``claim``,
@@ -89,16 +92,10 @@ def one_audit(
     ]
     if protocols is not None:
         parts.append(_pooled(PROTOCOLS, "audit/privacy.csv", _of_protocols(protocols), protocols))
-    for name, mechanism, audited in releases:
-        if "reading" in audited:
-            read, file = _numeric, "private/audit.csv"
-        else:
-            read, file = (
-                _categorical,
-                f"public/{'views' if mechanism == 'rrba' else 'release'}.json",
-            )
-        cases = read(audited) | {"mechanism": mechanism}
-        parts.append(_pooled(f"{RELEASE}{name}", f"releases/{name}/{file}", cases, audited))
+    for name, audited in releases:
+        cases = _of_release(audited)
+        shown = f"releases/{name}/public/plan.json"
+        parts.append(_pooled(f"{RELEASE}{name}", shown, cases, audited))
     if not parts:
         return pd.DataFrame(columns=list(COLUMNS))
     return pd.concat(parts, ignore_index=True)[list(COLUMNS)]
@@ -357,16 +354,32 @@ def _of_protocols(audited: pd.DataFrame) -> Cases:
     }
 
 
-def _categorical(audited: pd.DataFrame) -> Cases:
-    return _taken(audited, *_EPSILONS, "unit", "of") | {
-        "claim": np.where(np.isinf(audited["claimed_epsilon"]), NOT_STATED, STATED),
-        "setting": _said(audited, matrix="matrix {}", p="p = {:g}", t_v="T_v = {:.0f}"),
+def audited_release(public: Path) -> tuple[str, pd.DataFrame]:
+    """Return the name of a release and the audit of its plan, from its `public` folder.
+
+    The audit has the columns of `deniable.plans.Plan.audit`, then ``mechanism`` (the kind of the
+    plan), ``setting`` (its target) and ``data_source``. A theorem of the paper that claims another
+    epsilon has rows of its own, with ``theorem`` True.
+    """
+    document = read_json(public / "plan.json")
+    plan, release = plan_from_json(document, str(public / "plan.json")), document["release"]
+    audited = plan.audit().assign(theorem=False)
+    if "theorem_4_1" in audited:
+        claimed = audited.pop("theorem_4_1")
+        rows = audited.assign(theorem=True, claimed_epsilon=claimed)
+        holds = rows["exact_epsilon"] <= rows["claimed_epsilon"] * (1 + WRITTEN)
+        rows = rows.assign(holds=holds)[~rows["unit"].str.endswith(OF_TARGET) & claimed.notna()]
+        audited = pd.concat([audited, rows], ignore_index=True)
+    target = f"ε = {plan.target:.4g}" if np.isfinite(plan.target) else "no target"
+    about = {"mechanism": plan.kind, "setting": target, "data_source": release["data_source"]}
+    return release["name"], audited.assign(**about)
+
+
+def _of_release(audited: pd.DataFrame) -> Cases:
+    none = np.isinf(audited["claimed_epsilon"])
+    targets = audited["unit"].str.endswith(OF_TARGET)
+    claims = np.select([audited["theorem"], none, targets], [THEOREM, NOT_STATED, ASKED], STATED)
+    return _taken(audited, *_EPSILONS, "mechanism", "setting", "of") | {
+        "claim": claims,
+        "unit": audited["unit"].str.removesuffix(OF_TARGET),
     }
-
-
-def _numeric(audited: pd.DataFrame) -> Cases:
-    """Read the audit of a release of numbers, which says itself what fails."""
-    read = _of_numbers(audited) | {"setting": _said(audited, epsilon="ε = {:g}")}
-    if (audited["method"] == "numeric_dp").all():
-        read["claim"] = STATED  # whatever is held fixed
-    return read

@@ -1,2 +1,2 @@
-from .contents import gather as gather
+from .contents import gather as gather, public_folders as public_folders
 from .render import write as write

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import pandas as pd
 
@@ -19,7 +19,6 @@ ENUMERATED = {"pram": "pram_results"}
 """Tables, and sections, of results that are decided case by case and exactly, by paper."""
 SUSPICION, EPSILONS = 0.01, (1, 2, 4, 8)
 """What epsilon means is shown by how far these let such a suspicion rise."""
-
 
 
 def in_short(contents: Contents) -> Row:

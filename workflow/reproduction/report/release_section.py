@@ -45,7 +45,9 @@ def _release(files: ReleaseFiles) -> Row:
         "name": release["name"],
         "release": release,
         "plan": document,
-        "guarantees": [each | {"epsilon": _number(each["epsilon"])} for each in document["guarantees"]],
+        "guarantees": [
+            each | {"epsilon": _number(each["epsilon"])} for each in document["guarantees"]
+        ],
         "target": _number(epsilon["target"]),
         "by_attribute": {k: _number(v) for k, v in epsilon["by_changed_attribute"].items()},
         "margins": _estimates(tables.get("margins")),

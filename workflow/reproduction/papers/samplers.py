@@ -1,0 +1,48 @@
+"""The samplers that ship, compared with the transition matrices of releases."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from functools import partial
+
+import pandas as pd
+
+from deniable.channels import Channel
+from deniable.privacy import SamplerTest, audit_sampler
+from deniable.release import key_from_seed
+
+RAREST = 1e-4
+"""A test with a p-value above this passes: a correct sampler fails once in 10,000 tests."""
+COLUMNS = ("release", "cluster", "cells", *(x.name for x in fields(SamplerTest)), "holds")
+
+
+def audit_samplers(
+    release: str, channels: Mapping[str, Channel], root_seed: int, draws: int = 400_000
+) -> pd.DataFrame:
+    """Draw from each channel of a release, and compare the draws with its matrix.
+
+    Parameters
+    ----------
+    release : str
+        Its name.
+    channels : mapping of str to Channel
+        By the columns that they randomize.
+    root_seed : int
+    draws : int
+        For each channel, shared by the rows of its matrix.
+
+    Returns
+    -------
+    DataFrame
+        One row per channel: ``release``, ``cluster``, ``cells``, ``draws``, ``statistic``,
+        ``degrees_of_freedom``, ``p_value``, ``impossible`` (draws of probability 0) and ``holds``:
+        no impossible draw, and a p-value above 1e-4.
+    """
+    rows = []
+    for name, channel in channels.items():
+        key = key_from_seed(root_seed, "audit of samplers", release, name)
+        randomize = partial(channel.report, chance=key.draws("audit"), names=(name,))
+        test = audit_sampler(randomize, channel.matrix(), max(draws // channel.size, 1))
+        holds = test.impossible == 0 and test.p_value > RAREST
+        about = {"release": release, "cluster": name, "cells": channel.size}
+        rows.append(about | asdict(test) | {"holds": holds})
+    return pd.DataFrame(rows, columns=list(COLUMNS))
