@@ -14,6 +14,7 @@ rule all:
     default_target: True
     input:
         plan.targets(),
+        all_made,
 
 
 include: "workflow/rules/data.smk"

@@ -4,7 +4,7 @@
 rule audit_privacy:
     input:
         tables=expand("results/tables/{table}.csv", table=plan.audited_tables()),
-        releases=plan.released(),
+        releases=all_made,
     output:
         report(
             "results/audit/privacy.csv",
@@ -19,9 +19,7 @@ rule audit_privacy:
     resources:
         **needs(MINUTES),
     params:
-        code=lambda wildcards: plan.code(
-            "audit_privacy.py", AUDITED, [lane.audit for lane in LANES.values()]
-        ),
+        code=lambda wildcards: plan.code("audit_privacy.py", AUDITED),
     message:
         "Bringing every claim of privacy into one audit"
     script:
@@ -30,7 +28,7 @@ rule audit_privacy:
 
 rule audit_samplers:
     input:
-        releases=plan.released("categorical", "asked"),
+        releases=all_made,
     output:
         report(
             "results/audit/samplers.csv",

@@ -12,7 +12,7 @@ SOURCE = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parent
 sys.path.append(str(SOURCE / "workflow"))
 
 from deniable.errors import DeniableError
-from deniable.release import LANES, RECEIPT
+from deniable.release import RECEIPT
 from reproduction.papers import AUDITED, FIGURES, PAGES, PAPERS, STUDIES, TABLES
 from reproduction.pipeline import (
     MIRROR_VARIABLE,
@@ -41,7 +41,7 @@ try:
         places = workflow.storage_settings
         shared = SharedFSUsage.INPUT_OUTPUT in places.shared_fs_usage
         if places.default_storage_provider or not shared:
-            plan.refuse_releases()
+            plan.releases.refuse_production()
     else:
         plan = Plan.recall(config, SOURCE)
 except DeniableError as error:
@@ -60,46 +60,29 @@ wildcard_constraints:
     chunks=r"\d+",
 
 
-def made_from(wildcards):
-    return plan.made_from(wildcards.release)
+# Functions of wildcards. An error here is a message for the user.
+def released_by(wildcards):
+    return made(wildcards.release)
 
 
-# A release that is made once is not made again for newer files. A missing one has its files as they
-# are: Snakemake 9.27 omits a job if all files that a run makes for it are `ancient`.
-def made_from_once(wildcards):
-    made = made_from(wildcards)
-    if not Path(FOLDER.format(release=wildcards.release), RECEIPT).exists():
-        return made
-    return {name: [ancient(file) for file in files] for name, files in made.items()}
+def made(release):
+    try:
+        return plan.releases.made(release)
+    except DeniableError as error:
+        raise WorkflowError(str(error)) from None
 
 
-def lane(wildcards):
-    return plan.lane(wildcards.release)
-
-
-def steps_of(wildcards):
-    return [step.run for step in plan.steps(wildcards.release)]
-
-
-def code_of_release(wildcards):
-    return plan.code("make_release.py", plan.steps(wildcards.release))
+def all_made(wildcards):
+    return [made(each.name) for each in plan.config.releases]
 
 
 def settings(wildcards):
     return plan.settings("releases", wildcards.release)
 
 
-# Of a test release Snakemake sees the public folder, of a production release a receipt alone.
-def released_by(wildcards):
-    folder = Path(FOLDER.format(release=wildcards.release))
-    test = plan.config.release(wildcards.release).rehearsal
-    return folder / "public" if test else folder / RECEIPT
-
-
 def tables_of(wildcards):
-    return getattr(plan.config.release(wildcards.release), "tables", None)
+    return plan.releases[wildcards.release].tables
 
 
 def records_of(wildcards):
-    made = plan.made_from(wildcards.release)
-    return (made["data"] or made["own"])[0]
+    return plan.releases.records(wildcards.release)

@@ -16,7 +16,7 @@ rule estimate:
     benchmark:
         "results/benchmarks/estimate/{release}.tsv"
     group:
-        "release"
+        "release-{release}"
     resources:
         **needs(SECONDS),
     params:
@@ -40,7 +40,7 @@ rule consistency:
     benchmark:
         "results/benchmarks/consistency/{release}.tsv"
     group:
-        "release"
+        "release-{release}"
     resources:
         **needs(MINUTES),
     params:
@@ -63,7 +63,7 @@ rule two_step:
     benchmark:
         "results/benchmarks/two_step/{release}.tsv"
     group:
-        "release"
+        "release-{release}"
     resources:
         **needs(SECONDS),
     params:
@@ -86,7 +86,7 @@ rule independence:
     benchmark:
         "results/benchmarks/independence/{release}.tsv"
     group:
-        "release"
+        "release-{release}"
     resources:
         **needs(MINUTES),
     params:
@@ -110,7 +110,7 @@ rule synthesize:
     benchmark:
         "results/benchmarks/synthesize/{release}.tsv"
     group:
-        "release"
+        "release-{release}"
     resources:
         **needs(SECONDS),
     params:
@@ -140,9 +140,9 @@ rule check:
     benchmark:
         "results/benchmarks/check/{release}.tsv"
     wildcard_constraints:
-        release=plan.names(rehearsal=True, own=False),
+        release=plan.releases.pattern(test=True, own=False),
     group:
-        "release"
+        "release-{release}"
     resources:
         **needs(MINUTES),
     params:
@@ -163,7 +163,7 @@ use rule check as check_own_file with:
     log:
         "results/logs/check_own_file/{release}.log",
     wildcard_constraints:
-        release=plan.names(rehearsal=True, own=True),
+        release=plan.releases.pattern(test=True, own=True),
     params:
         public=f"{FOLDER}/public",
         private=True,

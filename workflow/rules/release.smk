@@ -1,60 +1,79 @@
-# Releases, each in one job: its lane's steps one after the other (`deniable.release.LANES`), put into
-# place when all are whole. From the draw on true records are read for the owner's eyes alone.
+# Releases: the plan of each one, then one draw by the plan. After that, only comparisons read records.
 
 
-rule rehearse:
+rule plan:
     input:
-        unpack(made_from),
+        unpack(lambda wildcards: plan.releases.plan_inputs(wildcards.release)),
+    output:
+        plan="results/plans/{release}/plan.json",
+        verified="results/plans/{release}/verified.csv",
+    log:
+        "results/logs/plan/{release}.log",
+    benchmark:
+        "results/benchmarks/plan/{release}.tsv"
+    group:
+        "release-{release}"
+    resources:
+        **needs(MINUTES),
+    params:
+        release=settings,
+        code=lambda wildcards: plan.code("plan.py"),
+    message:
+        "Release {wildcards.release}: making its plan, and verifying the epsilon of the plan"
+    script:
+        "../scripts/plan.py"
+
+
+# A test release is drawn from the seed of the config. It protects nobody, and can be repeated.
+rule protect:
+    input:
+        unpack(lambda wildcards: plan.releases.draw_inputs(wildcards.release)),
     output:
         public=directory(f"{FOLDER}/public"),
         private=directory(f"{FOLDER}/private"),
     log:
-        "results/logs/rehearse/{release}.log",
+        "results/logs/protect/{release}.log",
     benchmark:
-        "results/benchmarks/rehearse/{release}.tsv"
+        "results/benchmarks/protect/{release}.tsv"
     wildcard_constraints:
-        release=plan.names(rehearsal=True),
+        release=plan.releases.pattern(test=True),
+    group:
+        "release-{release}"
     resources:
-        **needs(lane),
+        **needs(MINUTES),
     params:
         release=settings,
         seed=plan.config.seed,
-        code=code_of_release,
+        code=lambda wildcards: plan.code("protect.py"),
     message:
-        "Release {wildcards.release}: a rehearsal, seeded, beside the truth"
+        "Release {wildcards.release}: drawing a test release"
     script:
-        "../scripts/make_release.py"
+        "../scripts/protect.py"
 
 
-# What is drawn by a key from the operating system is drawn once, and made again for no newer code,
-# records or seed. Snakemake deletes outputs before a retry and carries them around: so what is released,
-# and the key, are none, and it sees a receipt.
-rule release:
+# A production release is drawn once, by a secret key. Snakemake deletes outputs before a retry and copies
+# them to other machines. So its only output here is a receipt, and with the receipt it has no rule.
+rule publish:
     input:
-        unpack(made_from_once),
+        unpack(lambda wildcards: plan.releases.draw_inputs(wildcards.release)),
     output:
         f"{FOLDER}/{RECEIPT}",
     log:
-        "results/logs/release/{release}.log",
-    benchmark:
-        "results/benchmarks/release/{release}.tsv"
+        "results/logs/publish/{release}.log",
     wildcard_constraints:
-        release=plan.names(rehearsal=False),
+        release=plan.releases.pattern(test=False, done=False),
     resources:
-        **needs(lane),
+        **needs(MINUTES),
     params:
         release=settings,
-        seed=None,
-        code=None,
-        steps=steps_of,
         place=plan.config.keys.model_dump(),
         ledger=plan.config.ledger,
     message:
         "Release {wildcards.release}: drawing, verifying and publishing it, once"
     script:
-        "../scripts/make_release.py"
+        "../scripts/publish.py"
 
 
 rule releases:
     input:
-        plan.released(),
+        all_made,

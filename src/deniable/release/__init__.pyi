@@ -45,14 +45,19 @@ from .making import (
     rehearse as rehearse,
 )
 from .once import (
+    ENTRY_FILE as ENTRY_FILE,
     RISK_OF_RECORDS as RISK_OF_RECORDS,
+    DataSource as DataSource,
     OriginalRecords as OriginalRecords,
     ReleaseSettings as ReleaseSettings,
     Risk as Risk,
+    faults_of_files as faults_of_files,
     key_from_seed as key_from_seed,
     protect as protect,
     protect_test as protect_test,
     records_writer as records_writer,
+    refuse_other_settings as refuse_other_settings,
+    refuse_production as refuse_production,
 )
 from .overlap import (
     InPortions as InPortions,

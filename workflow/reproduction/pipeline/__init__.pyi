@@ -26,3 +26,8 @@ from .provenance import (
     recorded as recorded,
     verified as verified,
 )
+from .releases import (
+    Releases as Releases,
+    check_published as check_published,
+    data_source as data_source,
+)

@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from deniable import validation
 from deniable.errors import ConfigError
-from deniable.release import AnyRelease, Release
+from deniable.release import ReleaseSettings
 from deniable.texts import TooMuchError
 from deniable.validation import Strict
 
@@ -176,7 +176,7 @@ class Config(Strict):
     analyses: AnalysesConfig = AnalysesConfig()
     ledger: Annotated[str, Field(min_length=1)] = "ledger"
     keys: KeysConfig = KeysConfig()
-    releases: list[Release] = Field(default_factory=list)
+    releases: list[ReleaseSettings] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
@@ -188,10 +188,6 @@ class Config(Strict):
                     f"two releases are named {name!r}; allowed: names that differ in more than case"
                 )
         return self
-
-    def release(self, name: str) -> AnyRelease:
-        """Return the release of that `name`."""
-        return next(release for release in self.releases if release.name == name)
 
     def study(self, name: str) -> StudySettings[Any]:
         """Return the study of that `name`, which must have settings."""

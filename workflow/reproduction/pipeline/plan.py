@@ -2,29 +2,13 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from deniable.datasets import AnyDataset, categorical, load_manifest, numeric
-from deniable.errors import ConfigError, DataError
-from deniable.files import read_json
-from deniable.records import Domain
-from deniable.release import (
-    LANES,
-    NETWORK_FILES,
-    PRIVATE,
-    PUBLIC,
-    RECEIPT,
-    AnyRelease,
-    Lane,
-    Ledger,
-    PlannedRelease,
-    Step,
-    refuse_real,
-    refuse_uncounted,
-)
+from deniable.datasets import AnyDataset, load_manifest
+from deniable.errors import ConfigError
 
 from reproduction.papers import ANALYSES, AUDITED, FIGURES, STUDIES, TABLES
 from reproduction.pipeline.code_digest import code_digest
@@ -32,11 +16,16 @@ from reproduction.pipeline.config import Config, message, validate
 from reproduction.pipeline.downloads import RAW, download_settings
 from reproduction.pipeline.environment import check_writable, keep_from_others
 from reproduction.pipeline.provenance import SOURCE_SUFFIX
+from reproduction.pipeline.releases import Releases, check_published
 from reproduction.study import Analysis
 
 MIRROR_VARIABLE = "DENIABLE_DATA_MIRROR"
 RESULTS = Path("results")
-RELEASES = Path("results/releases")
+ESTIMATES = (
+    *("margins.csv", "pairs.csv", "numbers.csv", "consistent.csv", "disagreement.csv"),
+    *("two_step.csv", "independence.csv", "weights.csv", "synthetic.parquet"),
+)
+"""Files of the estimates of each release."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +40,14 @@ class Plan:
     config : Config
     root : Path
     datasets : mapping of str to AnyDataset
+    damaged : mapping of str to str
+        Published releases whose files have changed; see `check_published`.
     """
 
     config: Config
     root: Path
     datasets: Mapping[str, AnyDataset]
+    damaged: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def prepare(cls, values: Mapping[str, Any], root: Path | str) -> "Plan":
@@ -69,18 +61,14 @@ class Plan:
             With one message for everything that is wrong with the config.
         """
         # Here, not above: it is large, and `recall` does without it.
-        from reproduction.pipeline.checks import check_domains  # noqa: PLC0415
+        from reproduction.pipeline.checks import check_config  # noqa: PLC0415
 
         plan = cls.recall(values, root)
-        domains = {name: dataset.domain for name, dataset in categorical(plan.datasets).items()}
-        records = {name: dataset.records for name, dataset in plan.datasets.items()}
-        drawn = drawn_domains(plan.config, _resources(root) / "networks")
-        numbers = numeric(plan.datasets)
-        check_domains(plan.config, domains, records | drawn_records(), numbers, drawn)
-        _refuse_second_draw(plan.config)
+        check_config(plan.config, plan.datasets, _resources(root) / "networks")
+        damaged = check_published(plan.config.releases, plan.config.ledger)
         check_writable(RESULTS)
         keep_from_others()
-        return plan
+        return replace(plan, damaged=damaged)
 
     @classmethod
     def recall(cls, values: Mapping[str, Any], root: Path | str) -> "Plan":
@@ -88,7 +76,7 @@ class Plan:
         return cls(validate(values), Path(root), load_manifest(_resources(root) / "datasets.yaml"))
 
     def targets(self) -> list[str]:
-        """Return the files of a whole run: of all that the config names, and nothing else."""
+        """Return the files of a whole run, releases excepted: of all that the config names."""
         tables, figures = [*self.tables(), *self.computed_tables()], self.figures()
         if not tables:
             return self.released()
@@ -109,7 +97,7 @@ class Plan:
     def settings(self, section: str, name: str) -> dict[str, Any]:
         """Return plain settings, for a rule: those of a `name` in a `section` of the config."""
         if section == "releases":
-            return self.config.release(name).model_dump()
+            return self.releases[name].model_dump(by_alias=True)
         part = self.config.part(f"{section}.{name}")
         if part is None:
             raise ConfigError(message([f"{section}.{name}: missing; it must be given"]))
@@ -129,9 +117,7 @@ class Plan:
 
     def sources(self) -> list[str]:
         """Return the sources of the data sets that studies, analyses and releases read."""
-        read = _studied_data(self.config) | {
-            release.data for release in self.config.releases if release.lane != "planned"
-        }
+        read = _studied_data(self.config) | self.releases.data_sets()
         return sorted({self.source(name) for name in self.datasets if name in read})
 
     def source(self, dataset: str) -> str:
@@ -215,95 +201,30 @@ class Plan:
         made = {*self.tables(), *self.computed_tables()}
         return [name for name, figure in FIGURES.items() if made >= set(figure.tables)]
 
-    def refuse_releases(self) -> None:
-        """Refuse releases that are no rehearsals, where jobs share no folder.
+    @cached_property
+    def releases(self) -> Releases:
+        """The releases of the config."""
+        return Releases(tuple(self.config.releases), self.source, self.damaged)
 
-        Raises
-        ------
-        ConfigError
-            Naming the first of them.
-        """
-        real = [each.name for each in self.config.releases if not each.rehearsal]
-        if real:
-            raise ConfigError(
-                f"release {real[0]!r} is no rehearsal: its key and its records need a folder that "
-                "all jobs share, and here they would pass through a storage; make it where jobs "
-                "share a folder, or leave it out of this run"
-            )
+    def released(self) -> list[str]:
+        """Return the results that are made from releases: estimates and comparisons."""
+        return [*self.estimates(), *self.comparisons()]
 
-    def lane(self, release: str) -> Lane:
-        """Return what a `release` goes through."""
-        return LANES[self.config.release(release).lane]
-
-    def steps(self, release: str) -> tuple[Step, ...]:
-        """Return the steps of a `release`."""
-        return self.lane(release).steps(self.config.release(release))
-
-    def released(self, *lanes: str) -> list[str]:
-        """Return what the releases of some `lanes`, or all, leave that Snakemake may know.
-
-        The folders of rehearsals, and the receipts of others.
-        """
+    def estimates(self) -> list[str]:
+        """Return the files of the estimates of all releases."""
         return [
-            f"{RELEASES}/{release.name}/{left}"
+            f"results/estimates/{release.name}/{file}"
             for release in self.config.releases
-            if not lanes or release.lane in lanes
-            for left in ((PUBLIC, PRIVATE) if release.rehearsal else (RECEIPT,))
+            for file in ESTIMATES
         ]
 
-    def made_from(self, release: str) -> dict[str, list[str]]:
-        """Return the files that a `release` is made from, by what they are.
-
-        Receipts of earlier releases of the same population, whose number and total a consent names;
-        its true records, or a file of one's own with schema or plan; files of a user's own
-        matrices, the manifest that states the bounds of numbers, and the network that the records
-        are drawn from.
-        """
-        settings = self.config.release(release)
-        numbers = settings.lane == "numeric"
-        own = settings.made_of if isinstance(settings, PlannedRelease) else []
-        return {
-            "after": self._earlier(settings),
-            "data": [f"results/data/{settings.data}.parquet"] if not own else [],
-            "own": own,
-            "matrices": getattr(settings, "matrix_files", []),
-            "manifest": [self.own("resources/datasets.yaml")] if numbers else [],
-            "network": [
-                self.own(f"resources/networks/{network}.json")
-                for network in _networks_of(settings.data)
-            ],
-        }
-
-    def _earlier(self, release: AnyRelease) -> list[str]:
-        """Return the receipt of the release before one of the same population, if there is one."""
-        before = self.config.releases[: self.config.releases.index(release)]
-        real = [each for each in before if not each.rehearsal and not release.rehearsal]
-        alike = [each.name for each in real if _same_population(each, release)]
-        return [f"{RELEASES}/{name}/{RECEIPT}" for name in alike[-1:]]
-
-    def names(self, *, rehearsal: bool, own: bool | None = None) -> str:
-        """Return a pattern for the names of releases: of each `rehearsal`, or of the others.
-
-        Of `own` files, or of data sets of the manifest; by default of both.
-        """
-        releases = self.config.releases
-        names = [
-            each.name
-            for each in releases
-            if each.rehearsal == rehearsal and own in (None, each.data == "own")
+    def comparisons(self) -> list[str]:
+        """Return the files that compare test releases of data sets with the original records."""
+        return [
+            f"results/checks/{release.name}.csv"
+            for release in self.config.releases
+            if release.test and release.data is not None
         ]
-        return "|".join(names) or "(?!)"  # which nothing matches
-
-
-def _same_population(one: AnyRelease, other: AnyRelease) -> bool:
-    return str(one.population).lower() == str(other.population).lower()
-
-
-def _networks_of(data: str) -> list[str]:
-    from deniable.datasets import FILES  # noqa: PLC0415
-
-    drawn = data.startswith(NETWORK_FILES)
-    return [FILES[data.removeprefix(NETWORK_FILES)].network] if drawn else []
 
 
 def _is_possible(analysis: Analysis, made: set[str]) -> bool:
@@ -320,55 +241,3 @@ def _studied_data(config: Config) -> set[str]:
 
 def _resources(root: Path | str) -> Path:
     return Path(root) / "resources"
-
-
-def drawn_records() -> dict[str, int]:
-    """Return the numbers of records of the files drawn from networks, by the names of data."""
-    from deniable.datasets import FILES  # noqa: PLC0415
-
-    return {f"{NETWORK_FILES}{name}": file.records for name, file in FILES.items()}
-
-
-def drawn_domains(config: Config, folder: Path) -> dict[str, Domain]:
-    """Return the domains of all files drawn from the networks in a `folder`, by name.
-
-    There are none if no release of the `config` names such a file.
-    """
-    if not any(release.data.startswith(NETWORK_FILES) for release in config.releases):
-        return {}
-    from deniable.datasets import FILES, NETWORKS, from_resources  # noqa: PLC0415
-
-    domains = {name: from_resources(name, folder).domain for name in NETWORKS}
-    return {f"{NETWORK_FILES}{name}": domains[file.network] for name, file in FILES.items()}
-
-
-def _refuse_second_draw(config: Config) -> None:
-    """Refuse to draw a release anew: two draws from the same records together tell more.
-
-    A rehearsal may be repeated; it protects nobody.
-    """
-    for release in config.releases:
-        folder = RELEASES / release.name
-        file = folder / PUBLIC / "release.json"
-        if release.rehearsal:
-            refuse_real(release.name, folder)
-        if release.rehearsal or not file.exists():
-            continue
-        try:
-            drawn = read_json(file)
-            rehearsed, parameters = drawn["rehearsal"], drawn["parameters"]
-        except (ValueError, LookupError, TypeError):
-            raise DataError(
-                f"{file}: damaged or edited since it was published; restore it from a copy"
-            ) from None
-        if rehearsed:
-            raise ConfigError(
-                f"release {release.name!r}: {folder} holds its rehearsal; delete that folder, then "
-                "start again"
-            )
-        if parameters != release.stated():
-            raise ConfigError(
-                f"release {release.name!r} is in {file.parent} already, with other settings; a "
-                "second draw adds to what the first one tells. Give this one a new name"
-            )
-        refuse_uncounted(Ledger(config.ledger), release, file.parent)

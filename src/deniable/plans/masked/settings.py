@@ -8,11 +8,12 @@ from pydantic import Field, model_validator
 from deniable.idp import DEFAULT_BINS, HISTOGRAMS, NumericMethod, refuse_bad_parameters
 from deniable.plans.interface import Order
 from deniable.plans.masked.plan import MaskedPlan
+from deniable.plans.settings import PlanOptions
 from deniable.schema import RecordsFile, Schema
-from deniable.validation import Epsilon, Strict, Values
+from deniable.validation import Epsilon, Values
 
 
-class MaskedSettings(Strict):
+class MaskedSettings(PlanOptions):
     """Settings of a `MaskedPlan`.
 
     Attributes
@@ -42,6 +43,10 @@ class MaskedSettings(Strict):
         bins = DEFAULT_BINS if self.bins is None else self.bins
         refuse_bad_parameters(self.method, self.epsilon, self.k, bins, self.domain_factor)
         return self
+
+    @property
+    def reads_records(self) -> bool:
+        return self.domain_factor is not None
 
     def make(
         self,

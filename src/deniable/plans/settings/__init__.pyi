@@ -13,5 +13,8 @@ from .registry import (
     plan_from_settings as plan_from_settings,
     settings_from as settings_from,
 )
-from .shared import PartSettings as PartSettings
+from .shared import (
+    PartSettings as PartSettings,
+    PlanOptions as PlanOptions,
+)
 from .strata import StrataSettings as StrataSettings

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from deniable.errors import DeniableError, refuse_unknown
-from deniable.plans.settings.finding_clusters import ClustersSettings
+from deniable.plans.settings.finding_clusters import RECORDS, ClustersSettings
 from deniable.plans.settings.matrices import (
     DesignedMatrix,
     EpsilonMatrix,
@@ -21,6 +21,7 @@ from deniable.plans.settings.shared import (
     Joint,
     OrderName,
     PartSettings,
+    PlanOptions,
     Released,
     TargetEpsilon,
     blocks_in_order,
@@ -47,7 +48,7 @@ class PrintedMatrix(Strict):
 BY_CURATOR: "Origin" = "the data, by a curator"
 
 
-class ColumnsSettings(Strict):
+class ColumnsSettings(PlanOptions):
     """A plan that sends columns, or clusters of columns, through channels.
 
     One of `epsilon`, `p` and a mapping `matrix` is given.
@@ -154,6 +155,24 @@ class ColumnsSettings(Strict):
         if self.joint and self.clusters is not None:
             raise ValueError("both joint and clusters given; allowed: one of them")
         return self
+
+    @property
+    def reads_records(self) -> bool:
+        from_records = self.clusters is not None and self.clusters.source == RECORDS
+        by_matrix = getattr(self.matrix, "from_records", False)
+        together = bool(self.joint) or self.clusters is not None
+        # A joint channel is refused if its cells are too many for the number of records.
+        numbered = self.p is not None and together and self.cluster_mechanism != "kronecker"
+        return self.choose_from == "records" or from_records or by_matrix or numbered
+
+    @property
+    def releases(self) -> tuple[str, ...]:
+        clusters = self.clusters
+        return () if clusters is None or clusters.source == RECORDS else (clusters.source,)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        return tuple(getattr(self.matrix, "files", {}).values())
 
     def make(
         self,

@@ -18,7 +18,16 @@ MANUAL = "docs/options.md has all options"
 
 
 class PlanSettings(Protocol):
-    """The interface of the settings of all kinds of plans."""
+    """The interface of the settings of all kinds of plans; see `PlanOptions`."""
+
+    @property
+    def reads_records(self) -> bool: ...
+
+    @property
+    def releases(self) -> tuple[str, ...]: ...
+
+    @property
+    def files(self) -> tuple[str, ...]: ...
 
     def make(
         self,

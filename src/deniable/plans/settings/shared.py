@@ -20,6 +20,25 @@ Released = Mapping[str, "Responses"]
 TargetEpsilon = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
+class PlanOptions(Strict):
+    """The options of a plan, of any kind, and the files that the plan is made from."""
+
+    @property
+    def reads_records(self) -> bool:
+        """Whether the plan is made from the original records, or needs their number."""
+        return False
+
+    @property
+    def releases(self) -> tuple[str, ...]:
+        """Names of the releases that the plan is made from."""
+        return ()
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Paths of further files that the plan is made from."""
+        return ()
+
+
 class PartSettings(Strict):
     """The public part of the respondents that a release is for.
 

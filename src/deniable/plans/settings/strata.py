@@ -12,18 +12,19 @@ from deniable.plans.settings.shared import (
     Joint,
     OrderName,
     PartSettings,
+    PlanOptions,
     Released,
     TargetEpsilon,
     blocks_in_order,
 )
-from deniable.validation import Probability, Strict
+from deniable.validation import Probability
 
 if TYPE_CHECKING:  # a config is checked without a computation
     from deniable.plans.strata import StrataPlan
     from deniable.schema import RecordsFile, Schema
 
 
-class StrataSettings(Strict):
+class StrataSettings(PlanOptions):
     """A plan that randomizes columns within strata.
 
     One of `epsilon`, `retention` and `matrix` is given.
@@ -69,6 +70,14 @@ class StrataSettings(Strict):
                 "allowed: one of them"
             )
         return self
+
+    @property
+    def reads_records(self) -> bool:
+        return self.matrix is not None and self.matrix.from_records
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        return tuple(getattr(self.matrix, "files", {}).values())
 
     def make(
         self,

@@ -79,7 +79,7 @@ from deniable.sampling import new_key
 
 DRAFT, LEDGER = ".draft.", "ledger"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
-DataSource = Literal["own", "original", "surrogate"]
+DataSource = Literal["own", "published", "surrogate"]
 
 
 def protect(
@@ -120,7 +120,7 @@ def protect(
         Columns that an intruder may know; ``private/risk.csv`` measures their risk.
     place : KeyPlace, optional
         Place of the key until publication; by default the private folder.
-    data_source : "own", "original" or "surrogate", optional
+    data_source : "own", "published" or "surrogate", optional
         Origin of the records.
     settings : mapping, optional
         Settings in plain JSON values that later runs are compared with.

@@ -5,12 +5,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from deniable.errors import DeniableError
-from deniable.plans import Plan
+from deniable.plans import Plan, read_plan
+from deniable.plans.settings import PlanOptions, PlanSettings, settings_from
+from deniable.responses import Responses
+from deniable.schema import RecordsFile, Schema
 from deniable.validation import Name, Strict
 
+NETWORK_FILES = "networks/"
+"""The first part of names of data drawn from a network (`deniable.datasets.networks.FILES`)."""
 OLD_OPTIONS: Mapping[str, str] = {
     "rehearsal": "mode: test or mode: production",
     "mechanism": "plan: {kind: columns, strata, masked or collected, ...}",
@@ -117,6 +122,13 @@ class ReleaseSettings(Strict):
             )
         return self
 
+    @field_validator("plan")
+    @classmethod
+    def _valid_plan(cls, values: dict[str, Any] | str) -> dict[str, Any] | str:
+        if isinstance(values, dict):
+            settings_from(values)
+        return values
+
     @property
     def test(self) -> bool:
         """Whether this is a test release."""
@@ -128,10 +140,46 @@ class ReleaseSettings(Strict):
         return self.plan if isinstance(self.plan, str) else None
 
     @property
+    def options(self) -> PlanSettings | PlanOptions:
+        """The options of the plan; the default ones if there is a plan file."""
+        return settings_from(self.plan) if isinstance(self.plan, dict) else PlanOptions()
+
+    @property
     def inputs(self) -> list[str]:
-        """Files of your own that the release is made from, records excepted."""
-        schema = self.file.schema_file if self.file is not None else None
-        return [path for path in (schema, self.plan_file) if path is not None]
+        """Files of your own that the plan is made from, records and schema excepted."""
+        return [*([self.plan_file] if self.plan_file else []), *self.options.files]
+
+    def make_plan(
+        self,
+        schema: Schema | None,
+        data: RecordsFile | None = None,
+        released: Mapping[str, Responses] | None = None,
+    ) -> Plan:
+        """Return the plan of the release.
+
+        Parameters
+        ----------
+        schema : Schema, optional
+            Columns of the whole file, if there is no plan file. The population of the settings
+            replaces its own.
+        data : RecordsFile, optional
+            The original records, if `options` reads them.
+        released : mapping of str to Responses, optional
+            Responses of other releases, by name.
+
+        Raises
+        ------
+        DeniableError
+            If there is no such plan, a risk is not accepted, or a name is not a risk of the plan.
+        """
+        if isinstance(self.plan, dict):
+            assert schema is not None
+            own = schema.model_copy(update={"population": self.population or schema.population})
+            plan = settings_from(self.plan).make(own, data, released, self.accept)
+        else:
+            plan = read_plan(self.plan)
+        self.refuse_another_plan(plan)
+        return plan
 
     def stated(self) -> dict[str, Any]:
         """Return everything that decides the protected records, in plain JSON values.
@@ -144,6 +192,7 @@ class ReleaseSettings(Strict):
             "population": self.population,
             "accept": sorted(self.accept),
             "plan": _digest(self.plan_file) if self.plan_file else self.plan,
+            "files": [_digest(path) for path in self.options.files],
             "schema": _digest(self.file.schema_file)
             if self.file is not None and self.file.schema_file and not self.plan_file
             else "of the plan",

@@ -1,0 +1,233 @@
+"""The files and settings of the rules of releases, and the start-up check of published ones."""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from deniable.datasets import read_source
+from deniable.errors import ConfigError, DataError, DeniableError
+from deniable.files import read_json
+from deniable.release import (
+    ENTRY_FILE,
+    NETWORK_FILES,
+    PRIVATE,
+    PUBLIC,
+    RECEIPT,
+    DataSource,
+    Ledger,
+    ReleaseSettings,
+    faults_of_files,
+    refuse_other_settings,
+    refuse_production,
+)
+
+RELEASES, PLANS, DATA = "results/releases", "results/plans", "results/data"
+
+
+@dataclass(frozen=True)
+class Releases:
+    """The releases of a config.
+
+    Attributes
+    ----------
+    settings : tuple of ReleaseSettings
+        In the order of the config.
+    source_of : callable
+        Returns the file with the source of a data set, by the name of the data set.
+    damaged : mapping of str to str
+        Published releases whose files have changed, each with a message.
+    """
+
+    settings: tuple[ReleaseSettings, ...]
+    source_of: Callable[[str], str]
+    damaged: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, ReleaseSettings]:
+        return {each.name: each for each in self.settings}
+
+    def __getitem__(self, name: str) -> ReleaseSettings:
+        """Return the settings of the release with that `name`."""
+        return self._by_name[name]
+
+    def pattern(
+        self, *, test: bool | None = None, own: bool | None = None, done: bool | None = None
+    ) -> str:
+        """Return a pattern for the names of some releases; by default of all.
+
+        Parameters
+        ----------
+        test : bool, optional
+            Whether they are test releases.
+        own : bool, optional
+            Whether they are made from files of your own.
+        done : bool, optional
+            Whether they have a receipt.
+        """
+        names = [
+            each.name
+            for each in self.settings
+            if test in (None, each.test)
+            and own in (None, each.data is None)
+            and done in (None, (folder_of(each.name) / RECEIPT).exists())
+        ]
+        return "|".join(names) or "(?!)"  # which nothing matches
+
+    def made(self, name: str) -> str:
+        """Return the file or folder by which a rule depends on a release.
+
+        It is the public folder of a test release, and the receipt of a production release.
+
+        Raises
+        ------
+        DataError
+            If files of the release were changed since its publication.
+        """
+        if name in self.damaged:
+            raise DataError(self.damaged[name])
+        return str(folder_of(name) / (PUBLIC if self[name].test else RECEIPT))
+
+    def all_made(self) -> list[str]:
+        """Return `made` for all releases."""
+        return [self.made(each.name) for each in self.settings]
+
+    def records(self, name: str) -> str:
+        """Return the file of the original records of a release."""
+        file = self[name].file
+        return file.path if file is not None else f"{DATA}/{self[name].data}.parquet"
+
+    def plan_inputs(self, name: str) -> dict[str, list[str]]:
+        """Return the inputs of the rule that makes the plan of a release, by their kind."""
+        settings = self[name]
+        file = settings.file
+        schema = f"{DATA}/{settings.data}.schema.yaml" if file is None else file.schema_file
+        options = settings.options
+        unknown = [each for each in options.releases if each not in self._by_name]
+        if unknown:
+            raise ConfigError(
+                f"release {name!r}: plan.clusters.from: {unknown[0]!r} is not a release of the "
+                f"config; allowed: records, {', '.join(each for each in self._by_name)}"
+            )
+        return {
+            "schema": [schema] if schema is not None and settings.plan_file is None else [],
+            "records": [self.records(name)] if options.reads_records else [],
+            "released": [self.made(each) for each in options.releases],
+            "files": settings.inputs,
+        }
+
+    def draw_inputs(self, name: str) -> dict[str, list[str]]:
+        """Return the inputs of the rules that draw a release, by their kind.
+
+        A production release also has the receipt of the release before it in the same population,
+        because its consent names number and total.
+        """
+        data = self[name].data
+        published = data is not None and not data.startswith(NETWORK_FILES)
+        return {
+            "plan": [f"{PLANS}/{name}/plan.json"],
+            "records": [self.records(name)],
+            "source": [self.source_of(str(data))] if published else [],
+            "after": self._earlier(self[name]),
+        }
+
+    def data_sets(self) -> set[str]:
+        """Return the names of the data sets that releases are made from."""
+        return {each.data for each in self.settings if each.data is not None}
+
+    def refuse_production(self) -> None:
+        """Raise `ConfigError` if there is a production release, where jobs share no folder."""
+        names = [each.name for each in self.settings if not each.test]
+        if names:
+            raise ConfigError(
+                f"release {names[0]!r} is a production release: its key and its records need a "
+                "folder that all jobs share, and here they would pass through a storage; make it "
+                "where jobs share a folder, or leave it out of this run"
+            )
+
+    def _earlier(self, release: ReleaseSettings) -> list[str]:
+        if release.test:
+            return []
+        before = self.settings[: self.settings.index(release)]
+        population = str(release.population).lower()
+        same = [e for e in before if not e.test and str(e.population).lower() == population]
+        return [self.made(each.name) for each in same[-1:]]
+
+
+def folder_of(name: str) -> Path:
+    """Return the folder of the release with that `name`."""
+    return Path(RELEASES, name)
+
+
+def data_source(settings: ReleaseSettings, source: Sequence[Path | str]) -> DataSource:
+    """Return the origin of the records of a release.
+
+    Parameters
+    ----------
+    settings : ReleaseSettings
+    source : sequence of path
+        The file with the source of the data set; empty for other records.
+    """
+    if settings.data is None:
+        return "own"
+    # Files drawn from published networks are the same for everybody.
+    return read_source(source[0]).kind if source else "published"
+
+
+def check_published(settings: Sequence[ReleaseSettings], ledger: Path | str) -> dict[str, str]:
+    """Compare published releases with the config and with their files at publication.
+
+    Files are read only if their sizes or times have changed.
+
+    Parameters
+    ----------
+    settings : sequence of ReleaseSettings
+        The releases of the config.
+    ledger : path
+        The ledger that the config names.
+
+    Returns
+    -------
+    dict of str to str
+        A message for each release with missing or edited files, by its name. The messages are also
+        written to standard error, because only rules of these releases fail.
+
+    Raises
+    ------
+    DeniableError
+        If the settings of a published release differ, or the ledger has no entry of it.
+    """
+    damaged = {}
+    for release in settings:
+        folder = folder_of(release.name)
+        if release.test:
+            refuse_production(release.name, folder)
+            continue
+        refuse_other_settings(release.name, folder, release.stated())
+        if not (folder / PUBLIC).exists() and not (folder / RECEIPT).exists():
+            continue
+        if (folder / PUBLIC).exists():
+            population = _population(release, folder / PRIVATE / ENTRY_FILE)
+            Ledger(ledger).entry_of(population, release.name, folder / PUBLIC)
+        if (folder / RECEIPT).exists():
+            faults = faults_of_files(folder)
+            if faults:
+                damaged[release.name] = f"release {release.name!r}:\n  " + "\n  ".join(faults)
+    for each in damaged.values():
+        print(each, file=sys.stderr)
+    return damaged
+
+
+def _population(release: ReleaseSettings, entry: Path) -> str:
+    try:
+        stored: dict[str, Any] = read_json(entry)
+        return str(stored["population"])
+    except (OSError, ValueError, LookupError, TypeError):
+        if release.population is not None:
+            return release.population
+        raise DeniableError(
+            f"{entry}: missing or damaged since release {release.name!r} was published; restore "
+            "it from a copy"
+        ) from None

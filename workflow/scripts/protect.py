@@ -1,0 +1,21 @@
+"""Draw a test release by its plan."""
+
+from pathlib import Path
+
+from deniable.plans import read_plan
+from deniable.release import ReleaseSettings, protect_test
+
+from reproduction.pipeline import data_source, job
+
+with job(snakemake):
+    given, asked = snakemake.input, snakemake.params
+    settings = ReleaseSettings.model_validate(asked.release)
+    protect_test(
+        given.records[0],
+        read_plan(given.plan[0]),
+        Path(snakemake.output.public).parent,
+        asked.seed,
+        name=settings.name,
+        quasi_identifiers=settings.quasi_identifiers,
+        data_source=data_source(settings, given.source),
+    )

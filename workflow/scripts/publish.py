@@ -1,0 +1,24 @@
+"""Publish a production release by its plan, once."""
+
+from pathlib import Path
+
+from deniable.plans import read_plan
+from deniable.release import KeyPlace, ReleaseSettings, protect
+
+from reproduction.pipeline import data_source, job
+
+with job(snakemake):
+    given, asked = snakemake.input, snakemake.params
+    settings = ReleaseSettings.model_validate(asked.release)
+    protect(
+        given.records[0],
+        read_plan(given.plan[0]),
+        Path(snakemake.output[0]).parents[1],
+        name=settings.name,
+        ledger=asked.ledger,
+        consent=settings.consent,
+        quasi_identifiers=settings.quasi_identifiers,
+        place=KeyPlace(**asked.place),
+        data_source=data_source(settings, given.source),
+        settings=settings.stated(),
+    )
