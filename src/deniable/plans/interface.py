@@ -126,6 +126,8 @@ class Plan(ABC):
     kind: ClassVar[str]
     protected_name: ClassVar[str] = "protected"
     """Stem of the name of the protected file."""
+    of_records: ClassVar[bool] = True
+    """Whether the rows of the protected file are records, which need a random order."""
 
     schema: Schema
     target: float

@@ -60,8 +60,11 @@ def _masked(method: str, **own: Any) -> Callable[..., Plan]:
     return make
 
 
-def _collected(schema: Schema, epsilon: float, **options: Any) -> Plan:
-    return CollectedPlan.of_epsilon(schema, epsilon, block=60, **options)
+def _collected(**own: Any) -> Callable[..., Plan]:
+    def make(schema: Schema, epsilon: float, **options: Any) -> Plan:
+        return CollectedPlan.of_epsilon(schema, epsilon, block=70, **own | options)
+
+    return make
 
 
 def _plan(**own: Any) -> Callable[..., Plan]:
@@ -78,7 +81,8 @@ KINDS: dict[str, tuple[str, Callable[..., Plan]]] = {
     "numbers as text": ("csv", _masked("dp")),
     "centroids": ("arrow", _masked("idp_cbls", k=7)),
     "histograms": ("csv", _masked("histograms", bins=8)),
-    "answers": ("csv", _collected),
+    "views": ("parquet", _collected(answers="view")),
+    "pooled tables": ("csv", _collected(answers="table", floor=0.3)),
 }
 """Format of the file, and a plan by schema and epsilon."""
 

@@ -33,7 +33,7 @@ def check_config(config: Config, datasets: Mapping[str, AnyDataset], networks: P
         the number of records.
     """
     columns = _columns(config, datasets, networks)
-    faults = []
+    faults: list[str] = []
     if "adult" in datasets:
         faults += _of_analyses(config, columns["adult"], datasets["adult"].records)
     for number, release in enumerate(config.releases):
@@ -48,7 +48,8 @@ def _columns(
     """Return the names of the columns of all data sets, and of files drawn from networks."""
     found = {name: list(each.domain.names) for name, each in categorical(datasets).items()}
     for name, dataset in numeric(datasets).items():
-        found[name] = [*dataset.names, *([dataset.class_attribute.name] if dataset.class_attribute else [])]
+        class_column = dataset.class_attribute
+        found[name] = [*dataset.names, *([class_column.name] if class_column else [])]
     if any((each.data or "").startswith(NETWORK_FILES) for each in config.releases):
         from deniable.datasets import FILES, NETWORKS, from_resources  # noqa: PLC0415
 

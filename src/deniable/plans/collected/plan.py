@@ -77,6 +77,7 @@ class CollectedPlan(Plan):
 
     kind: ClassVar[str] = "collected"
     protected_name: ClassVar[str] = "answers"
+    of_records: ClassVar[bool] = False
 
     schema: Schema
     design: CollectionDesign

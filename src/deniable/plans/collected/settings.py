@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from deniable.plans.settings import PartSettings
+from deniable.plans.settings import PartSettings, PlanOptions
 from deniable.schema import Schema
-from deniable.validation import Coverage, Epsilon, Probability, Strict, Values
+from deniable.validation import Coverage, Epsilon, Probability, Values
 
 if TYPE_CHECKING:  # reading settings computes nothing
     from deniable.plans.collected.plan import CollectedPlan
 
 
-class CollectedSettings(Strict):
+class CollectedSettings(PlanOptions):
     """Tables collected from clients in blocks ([rrba]).
 
     Attributes

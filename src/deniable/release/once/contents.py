@@ -72,7 +72,7 @@ def _readme(plan: Plan, release: Mapping[str, Any], public: Path) -> str:
     """Return the text: what the release reveals first, then what it promises and contains."""
     test = release["mode"] == "test"
     paragraphs = [
-        f"Release {release['name']}: {release['records']:,} protected rows.",
+        f"Release {release['name']}: randomized values of {release['records']:,} records.",
         f"NOTICE: {release['notice']}." if test else "",
         *(f"RISK, {name}: {why}." for name, why in plan.risks.items()),
         *(
@@ -86,9 +86,10 @@ def _readme(plan: Plan, release: Mapping[str, Any], public: Path) -> str:
         SURROGATE if release["data_source"] == "surrogate" else "",
         plan.about_rows,
         _formulas(plan.schema),
-        "Besides the protected values, the data owner publishes the number of rows, the mechanism "
-        "and its parameters, and the names and categories of columns. Estimates from this folder "
-        "use no privacy budget, and everybody can repeat them: deniable estimate FOLDER.",
+        "Besides the protected values, the data owner publishes the number of records, the "
+        "mechanism and its parameters, and the names and categories of columns. Estimates from "
+        "this folder use no privacy budget, and everybody can repeat them: deniable estimate "
+        "FOLDER.",
         USE,
     ]
     known = {

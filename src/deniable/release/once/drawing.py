@@ -85,7 +85,7 @@ class Release:
             "name": self.name,
             "mode": self.mode,
             "notice": TEST_NOTICE if self.mode == "test" else PRODUCTION_NOTICE,
-            "records": rows,
+            "records": rows if self.plan.of_records else self._respondents(),
             "data_source": self.data_source,
         } | ({"ledger": dict(ledger)} if ledger is not None else {})
         write_documents(self.plan, self.document | {"release": block}, public)
@@ -106,15 +106,20 @@ class Release:
             # Randomized values in the order of the file are as confidential as the original ones.
             tempfile.TemporaryDirectory(prefix=".order.", dir=path.parent) as scratch,
         ):
-            if self.plan.order == "permuted":
+            permuted = self.plan.order == "permuted" and self.plan.of_records
+            if permuted:
                 pa.default_memory_pool().release_unused()  # left by the first pass
                 tables = in_order_of_key(tables, draws, len(self.records), Path(scratch))
             for table in tables:
                 writer.write(table)
                 rows += len(table)
-                if self.plan.order == "permuted":
+                if permuted:
                     self.records.progress("writing in random order", rows, len(self.records))
         return rows
+
+    def _respondents(self) -> int:
+        part, records = self.plan.part, len(self.records)
+        return records if part is None else len(part.positions(records))
 
     def _with_tables(
         self, tables: Iterator[pa.Table], more: "dict[str, pd.DataFrame]"
