@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.release.once.test_contents import USE
+from tests.release.test_contents import USE
 
 from reproduction.pipeline.config import validate
 

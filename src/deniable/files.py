@@ -9,6 +9,7 @@ import secrets
 import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -26,6 +27,11 @@ NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, err
 MARK_OF_FOLDERS = ".snakemake_timestamp"
 """Snakemake's mark in a folder that is an output, made after the job."""
 PRIVATE_FILE, PRIVATE_FOLDER, OTHERS = 0o600, 0o700, 0o077
+
+
+ABANDONED_AFTER = 86_400.0
+"""Seconds without a change, after which a temporary file is abandoned."""
+_TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}")
 
 
 def kept_private(folder: Path | str) -> Path:
@@ -136,6 +142,38 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def private_folder(folder: Path) -> None:
+    """Make a `folder` for its owner alone if it does not exist, and sync it to the disk."""
+    _make(folder, PRIVATE_FOLDER)
+    # Its maker may have been killed before. A user without access to the parent did not make it.
+    with suppress(PermissionError):
+        sync_folder(folder.parent)
+
+
+def _make(folder: Path, mode: int) -> None:
+    if not folder.parent.is_dir():
+        _make(folder.parent, 0o777)
+    try:
+        folder.mkdir(mode)
+    except FileExistsError:
+        if not folder.is_dir():
+            raise
+        return
+    if mode == PRIVATE_FOLDER:
+        folder.chmod(mode)  # whatever the umask
+    sync_folder(folder.parent)
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove temporary files of killed processes from a `folder`: linked or old ones."""
+    for file in folder.iterdir():
+        if _TEMPORARY.fullmatch(file.name):
+            with suppress(FileNotFoundError):
+                status = file.stat()
+                if status.st_nlink > 1 or time.time() - status.st_mtime > ABANDONED_AFTER:
+                    file.unlink()
 
 
 def sync_tree(folder: Path) -> None:

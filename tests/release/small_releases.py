@@ -1,4 +1,4 @@
-"""Small releases of every kind, and what they are made from."""
+"""Small releases by plans of every kind, and the records that they are made from."""
 
 import multiprocessing
 import os
@@ -10,78 +10,130 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 
-from deniable.files import write_once
-from deniable.records.categorical import Microdata
-from deniable.records.domain import Attribute, Domain
-from deniable.records.numeric import NumericMicrodata
-from deniable.release import KeyPlace, Source, canonical, release_from
+from deniable.files import read_json, write_once
+from deniable.plans import CollectedPlan, MaskedPlan, Plan, StrataPlan, make_plan
+from deniable.release import KeyPlace, canonical, protect
 from deniable.release.key_places import KEY_FILE, PLACE_FILE, PlaceOfKey
-from deniable.release.keys import Records
-from deniable.release.settings import AnyRelease
+from deniable.schema import Schema, schema_from
 
-DOMAIN = Domain(
-    (
-        Attribute("a", ("0", "1")),
-        Attribute("b", ("x", "y", "z")),
-        Attribute("c", ("no", "yes")),
-        Attribute("d", ("1", "2", "3", "4")),
-    )
-)
-BOUNDS = {"width": (0.0, 20.0), "height": (1.0, 6.0)}
-CLUSTERS = {"mechanism": "rr_clusters", "matrix": "keep", "p": 0.5, "t_v": 8, "t_d": 0.0}
-IDP = {"mechanism": "idp", "epsilon": 1.0}
-RRBA = {"mechanism": "rrba", "p": 0.5, "block": 70}
-UNSOUND = {"accept": ["no_epsilon_for_records", "true_values_released"]}
-KINDS: dict[str, dict[str, Any]] = {
-    "independent": {"mechanism": "rr_independent", "matrix": "keep", "p": 0.5},
-    "clusters by a half": CLUSTERS
-    | {"cluster_mechanism": "joint"}
-    | {"dependences": {"by": "attributes", "p": 0.4, "respondents": "half"}},
-    "kronecker clusters": CLUSTERS
-    | {"cluster_mechanism": "kronecker"}
-    | {"dependences": {"by": "pairs_joint", "p": 0.4, "respondents": "half"}},
-    "asked": {"mechanism": "rr_epsilon", "epsilon": 2.0, "channel": "subset-selection"}
-    | {"joint": [["b", "d"]]},
-    "strata": {
-        "mechanism": "pram",
-        "matrix": {"kind": "two_step", "epsilon": 2.0},
-        "strata": ["c"],
-        "joint": [["a", "b"]],
-    },
-    "values": IDP | {"method": "dp"},
-    "centroids": IDP | {"method": "idp_cbls", "k": 7} | UNSOUND,
-    "histograms": {"mechanism": "numeric_dp", "epsilon": 1.0, "bins": 8},
-    "views": RRBA | {"answers": "view"},
-    "pooled tables": RRBA | {"answers": "table", "update": "pooled", "floor": 0.3},
+CATEGORIES = {
+    "a": ("0", "1"),
+    "b": ("x", "y", "z"),
+    "c": ("no", "yes"),
+    "d": ("1", "2", "3", "4"),
 }
 
 
-def settings(kind: str, **changes: Any) -> AnyRelease:
-    """Return a release of a kind, by default no rehearsal."""
-    given = {"name": "small", "data": "made", "rehearsal": False, "population": "people"}
-    return release_from(given | KINDS[kind] | changes)
+BOUNDS = {"width": (0.0, 20.0), "height": (1.0, 6.0)}
+UNSOUND = ("no_epsilon_for_records", "original_values_released")
 
 
-def records(lane: str, count: int = 700) -> Records:
-    """Return true records for a lane."""
+def schema(kind: str = "parquet", population: str = "people", numbers: bool = False) -> Schema:
+    """Return the schema of the records in a kind of file; with or without the `numbers`."""
+    columns = [
+        {"name": name, "kind": "categorical", "categories": list(own)}
+        for name, own in CATEGORIES.items()
+    ]
+    more = {"kind": "numeric" if numbers else "left_out"}
+    for name, bounds in BOUNDS.items():
+        own = {"bounds": list(bounds)} if numbers else {}
+        own |= {"type": "double"} if numbers and kind != "csv" else {}
+        columns.append({"name": name} | more | own)
+    about = {"format": "deniable-schema", "version": 1, "population": population}
+    return schema_from(about | {"file": {"kind": kind}, "columns": columns})
+
+
+def _strata(schema: Schema, epsilon: float, **options: Any) -> Plan:
+    return StrataPlan.of_epsilon(schema, ["c"], epsilon, [["a", "b"]], **options)
+
+
+def _masked(method: str, **own: Any) -> Callable[..., Plan]:
+    accepted = UNSOUND if method == "idp_cbls" else ()
+
+    def make(schema: Schema, epsilon: float, **options: Any) -> Plan:
+        given = {"class_column": "c", "accept": accepted} | own | options
+        return MaskedPlan.from_schema(schema, epsilon, method, **given)
+
+    return make
+
+
+def _collected(**own: Any) -> Callable[..., Plan]:
+    def make(schema: Schema, epsilon: float, **options: Any) -> Plan:
+        return CollectedPlan.of_epsilon(schema, epsilon, block=70, **own | options)
+
+    return make
+
+
+def _plan(**own: Any) -> Callable[..., Plan]:
+    return lambda schema, epsilon, **options: make_plan(schema, epsilon, **own | options)
+
+
+KINDS: dict[str, tuple[str, Callable[..., Plan]]] = {
+    "columns": ("parquet", _plan(mechanism="generalized-rr", responses="categories")),
+    "columns of text": ("csv", _plan(mechanism="generalized-rr", responses="categories")),
+    "cluster": ("arrow", _plan(clusters=[["a", "b"]], responses="categories")),
+    "other values": ("parquet", _plan(mechanism="subset-selection")),
+    "strata": ("csv", _strata),
+    "numbers": ("parquet", _masked("dp")),
+    "numbers as text": ("csv", _masked("dp")),
+    "centroids": ("arrow", _masked("idp_cbls", k=7)),
+    "histograms": ("csv", _masked("histograms", bins=8)),
+    "views": ("parquet", _collected(answers="view")),
+    "pooled tables": ("csv", _collected(answers="table", floor=0.3)),
+}
+"""Format of the file, and a plan by schema and epsilon."""
+
+
+def plan_for(kind: str, epsilon: float = 2.0, population: str = "people", **options: Any) -> Plan:
+    """Return a plan of a kind."""
+    form, make = KINDS[kind]
+    numbers = kind in ("numbers", "numbers as text", "centroids", "histograms")
+    return make(schema(form, population, numbers), epsilon, **options)
+
+
+def records(count: int = 700) -> pd.DataFrame:
+    """Return original records."""
     drawn = np.random.default_rng(1)
-    marks = {"data_source": "original"}
-    if lane != "numeric":
-        columns = [drawn.integers(0, attribute.size, count) for attribute in DOMAIN]
-        columns[1] = np.where(drawn.random(count) < 0.7, columns[0], columns[1])
-        return Microdata(DOMAIN, tuple(columns), marks)
-    values = np.stack([drawn.gamma(3, 1.5, count), drawn.uniform(1, 6, count)], axis=1)
-    values = np.clip(values.round(1), [0, 1], [20, 6])
-    return NumericMicrodata(
-        tuple(BOUNDS), values, "size", ("small", "large"), drawn.integers(0, 2, count), marks
-    )
+    codes = {name: drawn.integers(0, len(own), count) for name, own in CATEGORIES.items()}
+    codes["b"] = np.where(drawn.random(count) < 0.7, codes["a"], codes["b"])
+    texts = {n: np.array(CATEGORIES[n])[each] for n, each in codes.items()}
+    width = np.clip(drawn.gamma(3, 1.5, count).round(1), 0, 20)
+    return pd.DataFrame(texts | {"width": width, "height": drawn.uniform(1, 6, count).round(1)})
 
 
-def source(release: AnyRelease, data: Records | None = None, seed: int = 1) -> Source:
-    """Return what a release is made from."""
-    bounds = (BOUNDS,) if release.lane == "numeric" else ()
-    return Source(records(release.lane) if data is None else data, seed, bounds)
+def written(data: pd.DataFrame, plan: Plan, stem: Path) -> Path:
+    """Write records in the format of a plan; return the file."""
+    kind = plan.schema.file.kind
+    file = stem.with_suffix(f".{kind}")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if kind == "csv":
+        data.to_csv(file, index=False)
+    elif kind == "parquet":
+        data.to_parquet(file)
+    else:
+        table = pa.Table.from_pandas(data, preserve_index=False)
+        with pa.ipc.new_file(file, table.schema) as stream:
+            stream.write_table(table)
+    return file
+
+
+def made(
+    kind: str,
+    at: Path,
+    place: KeyPlace | None = None,
+    data: pd.DataFrame | None = None,
+    name: str = "small",
+    plan: Plan | None = None,
+    **options: Any,
+) -> dict[str, bytes]:
+    """Make a production release with a ledger next to it; return its public files."""
+    own = plan_for(kind) if plan is None else plan
+    given = written(records() if data is None else data, own, at / f"records of {name}")
+    protect(given, own, at / name, ledger=at / "ledger", place=place, **options)
+    return content(at / name / "public")
 
 
 class NamedKeys(KeyPlace):
@@ -128,6 +180,19 @@ def killed_at_random(
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    """Return what the files below a folder hold, by name."""
+    """Return the content of all files below a folder, by name."""
     files = (file for file in sorted(folder.rglob("*")) if file.is_file())
     return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
+
+
+def but_for_the_entry(folder: Path) -> dict[str, Any]:
+    """Return the content of a public folder without the digest of its ledger's entry.
+
+    The entry has the time of its reservation, so that two ledgers never have the same one.
+    """
+    found: dict[str, Any] = content(folder)
+    document = read_json(folder / "plan.json")
+    document["release"].get("ledger", {}).pop("head", None)
+    found |= {"plan.json": document}
+    del found["SHA256SUMS"]
+    return found

@@ -1,75 +1,97 @@
-"""The releases of the committed config: what a record spends in each."""
+"""The releases of the committed config: the epsilon of a record in each."""
 
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from deniable.datasets import categorical, load_manifest
+from deniable.datasets import (
+    FILES,
+    NETWORKS,
+    categorical,
+    from_resources,
+    load_manifest,
+    write_schema,
+)
+from deniable.plans import Plan
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Domain
-from deniable.release import LANES, key_of_seed, release_from
-from deniable.release.settings import AnyRelease, HistogramRelease
-
-from reproduction.pipeline.plan import drawn_domains, validate
+from deniable.release import NETWORK_FILES, ReleaseSettings, protect_test
+from deniable.responses import protected_file
+from deniable.schema import RecordsFile, read_schema
 
 ROOT = Path(__file__).resolve().parents[2]
 REPLICA = "paper_"
 
 
 @pytest.fixture(scope="module")
-def domains(committed_config: dict[str, Any]) -> dict[str, Domain]:
+def domains() -> dict[str, Domain]:
     manifest = load_manifest(ROOT / "resources" / "datasets.yaml")
-    own = {name: dataset.domain for name, dataset in categorical(manifest).items()}
-    return own | drawn_domains(validate(committed_config), ROOT / "resources" / "networks")
+    found = {name: dataset.domain for name, dataset in categorical(manifest).items()}
+    folder = ROOT / "resources" / "networks"
+    of = {name: from_resources(name, folder).domain for name in NETWORKS}
+    return found | {f"{NETWORK_FILES}{name}": of[file.network] for name, file in FILES.items()}
 
 
-def spent(release: AnyRelease, domains: dict[str, Domain]) -> dict[str, Any]:
-    """Return what a release says of its privacy, for records that are made up."""
-    generator = np.random.default_rng(1)
-    domain = domains[release.data]
-    columns = tuple(generator.integers(0, size, 3000) for size in domain.shape)
-    data = Microdata(domain, columns, {"data_source": "original"})
-    made = LANES[release.lane].design(release, data, key_of_seed(1))
-    said: dict[str, Any] = made["channels" if "channels" in made else "release"]["privacy"]
-    return said
-
-
-def test_examples_spend_one_to_four_and_replicas_are_named_so(
-    committed_config: dict[str, Any], domains: dict[str, Domain]
-) -> None:
-    given = "the matrices, as they are published below; the worst stratum"
-    for values in committed_config["releases"]:
-        release = release_from(values)
-        if release.name.startswith(REPLICA):
+@pytest.fixture(scope="module")
+def plans(
+    committed_config: dict[str, Any],
+    domains: dict[str, Domain],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> dict[str, Plan]:
+    """Return the plans of all releases of categories, for records that are made up."""
+    folder, made, released = tmp_path_factory.mktemp("examples"), {}, {}
+    entries = [ReleaseSettings.model_validate(each) for each in committed_config["releases"]]
+    needed = {name for each in entries for name in each.options.releases}
+    for entry in entries:
+        if entry.data not in domains:
             continue
-        if release.lane == "numeric":
-            # The only one of numbers for which a finite epsilon is proved.
-            assert isinstance(release, HistogramRelease)
-            assert 1 <= release.epsilon <= 4
+        generator, domain = np.random.default_rng(1), domains[entry.data]
+        columns = tuple(generator.integers(0, size, 3000) for size in domain.shape)
+        records = folder / f"{entry.name}.parquet"
+        data = Microdata(domain, columns, {"data_source": "original"})
+        data.write_parquet(records)
+        write_schema(records.with_suffix(".yaml"), data, "people")
+        schema = read_schema(records.with_suffix(".yaml"))
+        plan = entry.make_plan(schema, RecordsFile.open(records, schema), released)
+        if entry.name in needed:
+            protect_test(records, plan, folder / entry.name, 1)
+            public = folder / entry.name / "public"
+            released[entry.name] = plan.responses(protected_file(public, plan.protected_name))
+        made[entry.name] = plan
+    return made
+
+
+def test_examples_spend_one_to_four_and_replicas_are_named_so(plans: dict[str, Plan]) -> None:
+    assert len(plans) > 10
+    for name, plan in plans.items():
+        if name.startswith(REPLICA):
             continue
-        privacy = spent(release, domains)
-        assert float(privacy["epsilon"]) <= 4 + 1e-9, release.name
-        assert privacy.get("given", given) == given, release.name
+        assert plan.epsilon <= 4 + 1e-9, name
         # An invariant matrix follows the records, which are made up here.
-        if "invariant" not in release.name:
-            assert float(privacy["epsilon"]) >= 1, release.name
+        if "invariant" not in name and "dependences" not in name:
+            assert plan.epsilon >= 1, name
 
 
-def test_replicas_are_what_the_papers_have(
-    committed_config: dict[str, Any], domains: dict[str, Domain]
-) -> None:
-    replicas = {
-        values["name"]: release_from(values)
-        for values in committed_config["releases"]
-        if values["name"].startswith(REPLICA)
-    }
-    kronecker = spent(replicas["paper_adult_rr_clusters_kronecker"], domains)
-    assert kronecker["epsilon"] == pytest.approx(21.89, abs=0.005)
-    assert "no finite epsilon" in kronecker["not_counted"]
-    assert spent(replicas["paper_alarm_rrba"], domains)["epsilon"] == pytest.approx(
-        39.04, abs=0.005
-    )
-    mechanisms = [release.mechanism for release in replicas.values()]
-    assert mechanisms == ["rr_clusters", "rr_clusters", "idp", "idp", "rrba"]
+def test_numbers_of_examples_have_histograms(committed_config: dict[str, Any]) -> None:
+    """The only method for numbers with a finite epsilon in the examples."""
+    for entry in committed_config["releases"]:
+        if entry["plan"]["kind"] == "masked" and not entry["name"].startswith(REPLICA):
+            assert entry["plan"]["method"] == "histograms"
+            assert 1 <= entry["plan"]["epsilon"] <= 4
+
+
+def test_two_halves_spend_the_larger_epsilon(plans: dict[str, Plan]) -> None:
+    parts = [plans[name].part for name in ("adult_dependences", "adult_rr_clusters")]
+    assert [each and (each.of, each.take) for each in parts] == [(2, 1), (2, 2)]
+    assert len({each and each.seed for each in parts}) == 1
+
+
+def test_replicas_are_those_of_the_papers(plans: dict[str, Plan]) -> None:
+    kronecker = plans["paper_adult_rr_clusters_kronecker"]
+    assert kronecker.epsilon == pytest.approx(21.89, abs=0.005)
+    assert kronecker.not_covered
+    assert plans["paper_alarm_rrba"].epsilon == pytest.approx(39.04, abs=0.005)
+    assert math.isfinite(plans["paper_adult_rr_clusters_joint"].epsilon)

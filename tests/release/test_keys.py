@@ -10,57 +10,82 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.csv
+import pandas as pd
 import pytest
 
 from deniable.errors import DeniableError
 from deniable.files import write_once
-from deniable.records import read_true_records
-from deniable.records.categorical import Microdata, read_csv
-from deniable.records.domain import Attribute, Domain
-from deniable.records.numeric import NumericMicrodata
-from deniable.release import (
+from deniable.release import KeyPlace, canonical
+from deniable.release.digests import Fingerprint
+from deniable.release.key_places import KEY_FILE, PLACE_FILE
+from deniable.release.keys import (
+    DRAWN_FILE,
+    PLAN_FILE,
     PRIVATE,
     PUBLIC,
-    KeyPlace,
+    RECORDS_FILE,
+    WITH_THE_RELEASE,
     ReleaseKey,
-    canonical,
     key_for,
-    key_of_seed,
-    release_from,
+    key_from_seed,
+    refuse_another_plan,
 )
-from deniable.release.key_places import KEY_FILE, PLACE_FILE
-from deniable.release.keys import DRAWN_FILE, PLAN_FILE, hold_to_design
-from deniable.release.receipts import RECORDS_FILE
-from deniable.release.settings import AnyRelease
 from deniable.sampling import KeyedColumn
+from deniable.schema import RecordsFile, Schema, schema_from
 
-DOMAIN = Domain((Attribute("a", ("x", "y")), Attribute("b", ("0", "1", "2"))))
-
-
-def settings(**changes: Any) -> AnyRelease:
-    given = {"name": "small", "data": "made", "mechanism": "rr_independent", "matrix": "keep"}
-    given |= {"p": 0.5, "rehearsal": False, "population": "people"}
-    return release_from(given | changes)
+COLUMNS = {"a": ("x", "y"), "b": ("0", "1", "2")}
 
 
-def records(seed: int = 1) -> Microdata:
+def schema(columns: dict[str, tuple[str, ...]] = COLUMNS, numbers: tuple[str, ...] = ()) -> Schema:
+    categories = [
+        {"name": name, "kind": "categorical", "categories": list(own)}
+        for name, own in columns.items()
+    ]
+    bounded = [
+        {"name": name, "kind": "numeric", "bounds": [-9, 9], "type": "double"} for name in numbers
+    ]
+    about = {"format": "deniable-schema", "version": 1, "population": "people"}
+    return schema_from(about | {"file": {"kind": "arrow"}, "columns": [*categories, *bounded]})
+
+
+def fingerprint(table: pd.DataFrame, of: Schema | None = None) -> list[bytes]:
+    """Return the fingerprint of records."""
+    chosen = schema() if of is None else of
+    made = Fingerprint(chosen)
+    for batch in RecordsFile.open(table, chosen).portions():
+        made.add(batch)
+    return list(made.parts())
+
+
+def records(seed: int = 1) -> pd.DataFrame:
     drawn = np.random.default_rng(seed)
-    columns = drawn.integers(0, 2, 50), drawn.integers(0, 3, 50)
-    return Microdata(DOMAIN, columns, {"data_source": "original"})
+    return pd.DataFrame(
+        {"a": np.array(["x", "y"])[drawn.integers(0, 2, 50)]}
+        | {"b": drawn.integers(0, 3, 50).astype(str)}
+    )
 
 
-def begun(folder: Path, design: Any = None) -> ReleaseKey:
+def key_at(
+    folder: Path,
+    data: list[bytes] | None = None,
+    place: KeyPlace = WITH_THE_RELEASE,
+) -> ReleaseKey:
+    """Return the key of a release in a folder; make it if there is none."""
+    return key_for("small", folder, fingerprint(records()) if data is None else data, place)
+
+
+def begun(folder: Path, document: Any = None) -> ReleaseKey:
     """Begin a release, or go on with it, up to its draw."""
-    key = key_for(settings(), 1, folder, records())
-    hold_to_design(settings(), folder, key, {"release": {"p": 0.5}} if design is None else design)
+    key = key_at(folder)
+    refuse_another_plan("small", folder, {"p": 0.5} if document is None else document)
     return key
 
 
-def numbers() -> NumericMicrodata:
+def numbers() -> pd.DataFrame:
     drawn = np.random.default_rng(1)
-    values, labels = drawn.normal(size=(50, 2)), drawn.integers(0, 2, 50)
-    return NumericMicrodata(("width", "height"), values, "size", ("small", "large"), labels)
+    values = drawn.normal(size=(50, 2))
+    labels = np.array(["small", "large"])[drawn.integers(0, 2, 50)]
+    return pd.DataFrame({"width": values[:, 0], "height": values[:, 1], "size": labels})
 
 
 def entries(folder: Path) -> list[str]:
@@ -92,18 +117,15 @@ def test_the_key_is_its_owners_alone_whatever_the_umask(
 
 
 def test_the_key_is_made_once_from_the_operating_system(tmp_path: Path) -> None:
-    keys = [
-        key_for(settings(), seed, tmp_path / name, records())
-        for name, seed in (("one", 1), ("one", 2), ("other", 1))
-    ]
+    keys = [key_at(tmp_path / name) for name in ("one", "one", "other")]
     assert keys[0] == keys[1] != keys[2]
     assert keys[0].value == (tmp_path / "one" / PRIVATE / KEY_FILE).read_bytes()
-    assert keys[0] != key_of_seed(1, "rehearsal", "small")
+    assert keys[0] != key_from_seed(1, "test", "small")
 
 
 def asked(folder: Path, barrier: Any, found: Any) -> None:
     barrier.wait()
-    found.put(key_for(settings(), 1, folder, records()).value)
+    found.put(key_at(folder).value)
 
 
 def test_processes_that_start_at_once_have_one_key(tmp_path: Path) -> None:
@@ -121,113 +143,103 @@ def test_processes_that_start_at_once_have_one_key(tmp_path: Path) -> None:
         assert entries(folder / PRIVATE) == [KEY_FILE, PLACE_FILE, RECORDS_FILE]
 
 
-def test_a_rehearsal_needs_no_file_and_leaves_none(tmp_path: Path) -> None:
-    folder = tmp_path / "small"
-    rehearsal = settings(rehearsal=True)
-    keys = [key_for(rehearsal, seed, folder, records()) for seed in (1, 1, 2)]
-    assert not folder.exists()
-    assert keys[0] == keys[1] != keys[2]
-    assert keys[0] != key_for(settings(rehearsal=True, name="other"), 1, folder, records())
-    # Whatever stands there: a rehearsal is repeated.
-    (folder / PUBLIC).mkdir(parents=True)
-    assert key_for(rehearsal, 1, folder, records(2)) == keys[0]
-    assert entries(folder) == [PUBLIC]
+def test_keys_of_test_releases_follow_from_seed_and_name() -> None:
+    keys = {key_from_seed(seed, "test", name).value for seed in (1, 2) for name in ("a", "b")}
+    assert len(keys) == 4
+    assert key_from_seed(1, "test", "a").value in keys
 
 
 def test_a_key_of_another_length_is_refused(tmp_path: Path) -> None:
-    key_for(settings(), 1, tmp_path, records())
+    key_at(tmp_path)
     (tmp_path / PRIVATE / KEY_FILE).write_bytes(b"short")
     with pytest.raises(DeniableError, match="32 bytes, not 5"):
-        key_for(settings(), 1, tmp_path, records())
+        key_at(tmp_path)
 
 
 # -- what a begun release is held to ---------------------------------------------------------------
 
 
-def changed(data: Microdata) -> dict[str, Microdata]:
-    """Return other records, by how they differ."""
-    other = [column.copy() for column in data.columns]
-    other[1][17] = (other[1][17] + 1) % 3
+def changed(data: pd.DataFrame) -> dict[str, list[bytes]]:
+    """Return fingerprints of other records, by their difference."""
+    other, order = data.copy(), np.arange(50)
+    other.loc[17, "b"] = str((int(data.loc[17, "b"]) + 1) % 3)
     # One record put in front of the one after it: counts are the same.
-    at = next(i for i in range(49) if any(c[i] != c[i + 1] for c in data.columns))
-    order = np.arange(50)
+    at = next(i for i in range(49) if tuple(data.iloc[i]) != tuple(data.iloc[i + 1]))
     order[[at, at + 1]] = at + 1, at
-    renamed = Domain((Attribute("c", DOMAIN["a"].categories), DOMAIN["b"]))
-    # Of names alone: the columns' order by name is what it was.
-    renamed_alike = Domain((DOMAIN["a"], Attribute("bb", DOMAIN["b"].categories)))
-    recoded = Domain((Attribute("a", ("x", "z")), DOMAIN["b"]))
-    reversed_ = Domain((Attribute("a", ("y", "x")), DOMAIN["b"]))
+    recoded = data.replace({"a": {"y": "z"}})
+    one = {"a": COLUMNS["a"]}
     return {
-        "a value": Microdata(DOMAIN, tuple(other)),
-        "order": Microdata(DOMAIN, tuple(column[order] for column in data.columns)),
-        "one less": Microdata(DOMAIN, tuple(column[:-1] for column in data.columns)),
-        "name": Microdata(renamed, data.columns),
-        "name in its place": Microdata(renamed_alike, data.columns),
-        "category": Microdata(recoded, data.columns),
-        "categories": Microdata(reversed_, (1 - data.columns[0], data.columns[1])),
-        "an attribute less": data.project(["a"]),
+        "a value": fingerprint(other),
+        "order": fingerprint(data.iloc[order]),
+        "one less": fingerprint(data[:-1]),
+        "name": fingerprint(
+            data.rename(columns={"a": "c"}), schema({"c": COLUMNS["a"], "b": COLUMNS["b"]})
+        ),
+        # Of names alone: the columns' order by name is what it was.
+        "name in its place": fingerprint(
+            data.rename(columns={"b": "bb"}), schema(one | {"bb": COLUMNS["b"]})
+        ),
+        "category": fingerprint(recoded, schema({"a": ("x", "z"), "b": COLUMNS["b"]})),
+        "categories": fingerprint(data, schema({"a": ("y", "x"), "b": COLUMNS["b"]})),
+        "an attribute less": fingerprint(data[["a"]], schema(one)),
     }
 
 
 @pytest.mark.parametrize("how", changed(records()))
 def test_other_records_under_a_begun_release_are_refused(tmp_path: Path, how: str) -> None:
-    key = key_for(settings(), 1, tmp_path, records())
+    key = key_at(tmp_path)
     with pytest.raises(DeniableError, match=r"'small' was begun with other records.*a new name"):
-        key_for(settings(), 1, tmp_path, changed(records())[how])
-    assert key_for(settings(), 1, tmp_path, records()) == key
+        key_at(tmp_path, changed(records())[how])
+    assert key_at(tmp_path) == key
     assert entries(tmp_path / PRIVATE) == [KEY_FILE, PLACE_FILE, RECORDS_FILE]
+
+
+def of_numbers(table: pd.DataFrame, names: tuple[str, ...] = ("width", "height")) -> list[bytes]:
+    columns = {"size": ("small", "large")} if "size" in table else {}
+    return fingerprint(table, schema(columns, names))
 
 
 def test_other_numbers_are_refused(tmp_path: Path) -> None:
     data = numbers()
-    key_for(settings(), 1, tmp_path, data)
-    last, label = data.values.copy(), data.labels.copy()
-    last[3, 1] = np.nextafter(last[3, 1], np.inf)
-    label[3] = 1 - label[3]
-    about = data.names, data.values, "size", ("small", "large"), label
-    order = np.arange(50)[::-1]
+    key_at(tmp_path, of_numbers(data))
+    last, label = data.copy(), data.copy()
+    last.loc[3, "height"] = np.nextafter(last.loc[3, "height"], np.inf)
+    label.loc[3, "size"] = "small" if data.loc[3, "size"] == "large" else "large"
+    renamed = data.rename(columns={"width": "widths"})
     for other in (
-        data.with_values(last),
-        NumericMicrodata(*about),
-        NumericMicrodata(data.names, data.values),
-        NumericMicrodata(("widths", "height"), data.values, "size", data.classes, data.labels),
-        NumericMicrodata(data.names, data.values[order], "size", data.classes, data.labels[order]),
-        data.select(["width"]),
+        of_numbers(last),
+        of_numbers(label),
+        of_numbers(data[["width", "height"]]),
+        of_numbers(renamed, ("widths", "height")),
+        of_numbers(data[::-1]),
+        of_numbers(data[["width", "size"]], ("width",)),
     ):
         with pytest.raises(DeniableError, match="begun with other records"):
-            key_for(settings(), 1, tmp_path, other)
+            key_at(tmp_path, other)
 
 
 def test_the_same_records_of_any_file_are_accepted(tmp_path: Path) -> None:
     data = records()
-    key = key_for(settings(), 1, tmp_path / "small", data)
-    data.write_parquet(tmp_path / "r.parquet")
-    pyarrow.csv.write_csv(data.to_arrow(), tmp_path / "r.csv")
-    for domain in (DOMAIN, DOMAIN.project(["b", "a"])):
-        for same in (
-            data.project(domain.names),
-            read_csv(tmp_path / "r.csv", domain),
-            Microdata(domain, tuple(data.column(n).astype(np.int8) for n in domain.names)),
-        ):
-            assert same.domain == domain
-            assert key_for(settings(), 1, tmp_path / "small", same) == key
-    read = read_true_records(tmp_path / "r.parquet")
-    assert key_for(settings(), 1, tmp_path / "small", read) == key
+    key = key_at(tmp_path / "small", fingerprint(data))
+    data.to_parquet(tmp_path / "r.parquet", row_group_size=7)
+    data[["b", "a"]].to_csv(tmp_path / "r.csv", index=False)
+    turned = dict(reversed(COLUMNS.items()))
+    for kind in ("parquet", "csv"):
+        for columns in (COLUMNS, turned):
+            of = schema_from(schema(columns).to_json() | {"file": {"kind": kind}})
+            made = Fingerprint(of)
+            for batch in RecordsFile.open(tmp_path / f"r.{kind}", of).portions(13):
+                made.add(batch)
+            assert key_at(tmp_path / "small", list(made.parts())) == key
 
 
 def test_the_same_numbers_of_any_file_are_accepted(tmp_path: Path) -> None:
     data = numbers()
-    key = key_for(settings(), 1, tmp_path / "small", data)
-    data.write_parquet(tmp_path / "n.parquet")
-    read = read_true_records(tmp_path / "n.parquet")
-    columns = {"width": data.column("width"), "height": data.column("height")}
-    swapped = NumericMicrodata(
-        ("height", "width"),
-        np.stack([columns["height"], columns["width"]], axis=1),
-        *("size", data.classes, data.labels),
-    )
-    for same in (read, swapped):
-        assert key_for(settings(), 1, tmp_path / "small", same) == key
+    key = key_at(tmp_path / "small", of_numbers(data))
+    data.to_parquet(tmp_path / "n.parquet")
+    same = pd.read_parquet(tmp_path / "n.parquet")[["height", "size", "width"]]
+    for each in (same, data):
+        assert key_at(tmp_path / "small", of_numbers(each, ("height", "width"))) == key
 
 
 @pytest.mark.parametrize(
@@ -236,20 +248,20 @@ def test_the_same_numbers_of_any_file_are_accepted(tmp_path: Path) -> None:
 @pytest.mark.parametrize("lost", [KEY_FILE, RECORDS_FILE])
 def test_a_draw_whose_key_is_lost_is_refused(tmp_path: Path, there: str, lost: str) -> None:
     folder = tmp_path / "small"
-    key = key_for(settings(), 1, folder, records())
+    key = key_at(folder)
     private = folder / PRIVATE
     kept = (private / lost).read_bytes()
     (private / lost).unlink()
     (folder / there).touch()
     with pytest.raises(DeniableError) as refused:
-        key_for(settings(), 1, folder, records())
+        key_at(folder)
     said = str(refused.value)
     assert said.startswith("release 'small': ")
     for part in (str(folder / there), str(private / lost), "Restore that file", "a new name"):
         assert part in said
     assert not (private / lost).exists()
     write_once(private / lost, kept)
-    assert key_for(settings(), 1, folder, records()) == key
+    assert key_at(folder) == key
 
 
 def test_digests_without_their_key_are_of_a_release_that_was_begun(tmp_path: Path) -> None:
@@ -259,14 +271,14 @@ def test_digests_without_their_key_are_of_a_release_that_was_begun(tmp_path: Pat
     kept = (private / KEY_FILE).read_bytes()
     (private / KEY_FILE).unlink()
     for left in ([PLACE_FILE, PLAN_FILE, RECORDS_FILE], [PLACE_FILE, RECORDS_FILE]):
-        with pytest.raises(DeniableError, match=r"the key .* is not: .* could be a second draw"):
+        with pytest.raises(DeniableError, match=r"the key .* does not: .* to a second draw"):
             begun(tmp_path)
         assert entries(private) == left
         (private / PLAN_FILE).unlink(missing_ok=True)
     (private / RECORDS_FILE).unlink()
     write_once(private / PLAN_FILE, b"{}")
     write_once(private / KEY_FILE, kept)
-    with pytest.raises(DeniableError, match=r"the digest of the records .* is not"):
+    with pytest.raises(DeniableError, match=r"the digest of the records .* does not"):
         begun(tmp_path)
 
 
@@ -293,15 +305,12 @@ def test_a_job_killed_before_it_drew_goes_on(
     assert begun(tmp_path).value == (tmp_path / PRIVATE / KEY_FILE).read_bytes()
 
 
-def test_another_design_of_what_was_drawn_is_refused(tmp_path: Path) -> None:
-    key = begun(tmp_path, {"release": {"p": 0.5, "clusters": [["a"], ["b"]]}})
-    assert begun(tmp_path, {"release": {"clusters": [["a"], ["b"]], "p": 0.5}}) == key
-    same = {"release": {"p": 0.5, "clusters": [["a"], ["b"]]}}
-    hold_to_design(settings(consent="a word", population="others"), tmp_path, key, same)
-    other = {"release": {"p": 0.6, "clusters": [["a"], ["b"]]}}
-    for release, another in ((settings(), other), (settings(p=0.6), same)):
-        with pytest.raises(DeniableError, match=r"'small' was drawn by another design.*new name"):
-            hold_to_design(release, tmp_path, key, another)
+def test_another_plan_under_a_begun_release_is_refused(tmp_path: Path) -> None:
+    begun(tmp_path, {"p": 0.5, "clusters": [["a"], ["b"]]})
+    begun(tmp_path, {"clusters": [["a"], ["b"]], "p": 0.5})
+    for other in ({"p": 0.6, "clusters": [["a"], ["b"]]}, {"p": 0.5}):
+        with pytest.raises(DeniableError, match=r"'small' was begun with another plan.*new name"):
+            refuse_another_plan("small", tmp_path, other)
 
 
 # -- where keys lie --------------------------------------------------------------------------------
@@ -310,7 +319,7 @@ def test_another_design_of_what_was_drawn_is_refused(tmp_path: Path) -> None:
 def test_a_key_in_a_folder_that_the_owner_names(tmp_path: Path) -> None:
     (tmp_path / "keys").mkdir(mode=0o755)
     place, folder = KeyPlace(str(tmp_path / "keys")), tmp_path / "small"
-    key = key_for(settings(), 1, folder, records(), place)
+    key = key_at(folder, place=place)
     (file,) = (tmp_path / "keys").rglob(KEY_FILE)
     assert file.read_bytes() == key.value
     assert file.parent.name.startswith("small-")
@@ -319,14 +328,14 @@ def test_a_key_in_a_folder_that_the_owner_names(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "keys").stat().st_mode) == 0o755
     assert entries(folder / PRIVATE) == [PLACE_FILE, RECORDS_FILE]
     # Of the same name in another project: not the same key.
-    assert key_for(settings(), 1, tmp_path / "other" / "small", records(), place) != key
+    assert key_at(tmp_path / "other" / "small", place=place) != key
     # Whatever is asked for later, the key stays where it is, until it is removed there.
-    assert key_for(settings(), 1, folder, records()) == key
+    assert key_at(folder) == key
     KeyPlace().of_release("small", folder / PRIVATE).remove(folder / PRIVATE)
     assert not file.parent.exists()
     # As of a folder in memory, after the machine was started again.
-    with pytest.raises(DeniableError, match=r"the key that it was .*keys/small-.*, is not"):
-        key_for(settings(), 1, folder, records(), place)
+    with pytest.raises(DeniableError, match=r"the key that the .*keys/small-.*, does not"):
+        key_at(folder, place=place)
 
 
 @pytest.mark.parametrize("behind", ["folder", "command"])
@@ -341,14 +350,14 @@ def test_labels_are_random_for_names_are_the_same_in_other_projects(
         script = "import hashlib, sys; print(hashlib.sha256(sys.argv[1].encode()).hexdigest())"
         place = KeyPlace(command=[sys.executable, "-c", script])
     folders = [tmp_path / project / "small" for project in ("one", "other")]
-    keys = [key_for(settings(), 1, folder, records(), place) for folder in folders]
+    keys = [key_at(folder, place=place) for folder in folders]
     labels = [place.of_release("small", folder / PRIVATE).label for folder in folders]
     assert keys[0] != keys[1]
     assert labels[0] != labels[1]
     for label in labels:
         assert re.fullmatch("small-[0-9a-f]{16}", label)
     # They stay as they are.
-    assert [key_for(settings(), 1, folder, records(), place) for folder in folders] == keys
+    assert [key_at(folder, place=place) for folder in folders] == keys
 
 
 def test_a_key_is_made_where_there_is_none_and_is_never_replaced(tmp_path: Path) -> None:
@@ -377,7 +386,7 @@ def test_what_a_killed_process_left_of_a_key_is_removed_with_it(
     for place in (KeyPlace(), KeyPlace(str(tmp_path / "keys"))):
         private = tmp_path / str(place.folder is None) / PRIVATE
         monkeypatch.setattr(Path, "unlink", not_the_key)
-        key_for(settings(), 1, private.parent, records(), place)
+        key_at(private.parent, place=place)
         monkeypatch.setattr(Path, "unlink", kept)
         of_release = place.of_release("small", private)
         file = of_release.file(private)
@@ -391,7 +400,7 @@ def test_a_key_that_is_not_where_it_was_begun_is_told_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = KeyPlace(str(tmp_path / "memory"))
-    key_for(settings(), 1, tmp_path / "small", records(), place)
+    key_at(tmp_path / "small", place=place)
     shutil.rmtree(tmp_path / "memory")
     monkeypatch.setattr("platform.node", lambda: "another machine")
     private = tmp_path / "small" / PRIVATE
@@ -413,7 +422,7 @@ def test_a_key_that_others_can_have_made_is_refused(
     else:
         monkeypatch.setattr(os, "geteuid", lambda: file.stat().st_uid + 1)
     with pytest.raises(DeniableError, match=r"not this user's alone|a file of its owner's"):
-        key_for(settings(), 1, tmp_path / "small", records())
+        key_at(tmp_path / "small")
 
 
 RANDOM = "bytes((7 * each + 130) % 256 for each in range(31)) + sys.argv[1].encode()[:1]"
@@ -423,13 +432,13 @@ RANDOM = "bytes((7 * each + 130) % 256 for each in range(31)) + sys.argv[1].enco
 def test_a_key_behind_a_command(tmp_path: Path, form: str) -> None:
     script = f"import sys; key = {RANDOM}; {form}"
     place = KeyPlace(command=[sys.executable, "-c", script])
-    key = key_for(settings(), 1, tmp_path / "small", records(), place)
+    key = key_at(tmp_path / "small", place=place)
     assert key.value[-1:] == b"s"
     private = tmp_path / "small" / PRIVATE
     of_release = place.of_release("small", private)
     assert of_release.label.startswith("small-")
     of_release.remove(private)
-    assert key_for(settings(), 1, tmp_path / "small", records(), place) == key
+    assert key_at(tmp_path / "small", place=place) == key
     assert entries(private) == [PLACE_FILE, RECORDS_FILE]
 
 
@@ -448,21 +457,21 @@ def test_a_command_without_a_key_is_refused_and_nothing_it_said_is_shown(
 ) -> None:
     place = KeyPlace(command=[sys.executable, "-c", script])
     with pytest.raises(DeniableError, match=said) as refused:
-        key_for(settings(), 1, tmp_path / "small", records(), place)
+        key_at(tmp_path / "small", place=place)
     assert "secret" not in str(refused.value)
     assert "abab" not in str(refused.value)
 
 
 def test_a_command_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DeniableError, match=r"failed \(No such file or directory\)"):
-        key_for(settings(), 1, tmp_path, records(), KeyPlace(command=["no-such-command"]))
+        key_at(tmp_path, place=KeyPlace(command=["no-such-command"]))
 
 
 def test_digests_beside_the_key_tell_nothing_without_it(tmp_path: Path) -> None:
     """The same records under two keys have nothing in common."""
     for name in ("one", "other"):
         begun(tmp_path / name)
-    for file in (RECORDS_FILE, PLAN_FILE):
+    for file in (RECORDS_FILE,):
         one, other = ((tmp_path / n / PRIVATE / file).read_bytes() for n in ("one", "other"))
         assert len(one) == len(other)
         assert one != other
@@ -472,7 +481,7 @@ def test_digests_beside_the_key_tell_nothing_without_it(tmp_path: Path) -> None:
 
 
 def test_no_key_is_shown(tmp_path: Path) -> None:
-    key = key_for(settings(), 1, tmp_path, records())
+    key = key_at(tmp_path)
     draws = key.draws({"p": 0.5})
     shown = [key, draws, draws.column(["a"], 3), [key], {"key": key}, draws.stream("a")]
     for each in shown:
@@ -486,20 +495,20 @@ def test_no_key_is_shown(tmp_path: Path) -> None:
 
 
 def test_a_digest_hangs_on_key_purpose_and_parts() -> None:
-    key = key_of_seed(1)
+    key = key_from_seed(1)
     found = {
         key.digest("records", iter([b"ab", b"c"])),
         key.digest("records", iter([b"a", b"bc"])),
         key.digest("records", iter([b"abc"])),
         key.digest("plan", iter([b"abc"])),
-        key_of_seed(2).digest("records", iter([b"abc"])),
+        key_from_seed(2).digest("records", iter([b"abc"])),
     }
     assert len(found) == 5
     assert all(len(each) == 64 for each in found)
 
 
 def test_plans_are_told_apart_and_order_of_keys_is_not() -> None:
-    key = key_of_seed(1)
+    key = key_from_seed(1)
 
     def words(plan: Any) -> list[int]:
         column: KeyedColumn = key.draws(plan).column(["a"], 40)

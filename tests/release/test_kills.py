@@ -7,24 +7,23 @@ from pathlib import Path
 import pytest
 from tests.release.small_releases import (
     NamedKeys,
-    content,
+    but_for_the_entry,
     killed_at_random,
     known_key,
-    settings,
-    source,
+    plan_for,
+    records,
 )
 
-from deniable.release import Ledger, make_release
+from deniable.release import Ledger, protect
 
-KINDS = ("independent", "histograms", "views")
+KINDS = ("columns", "strata")
 SECONDS = 0.6  # of a release, at the most usual
 
 
 def process(kind: str, at: Path, ready: object) -> None:
-    release = settings(kind)
-    given = source(release)
+    plan, data = plan_for(kind), records()
     ready.wait()  # type: ignore[attr-defined]
-    make_release(release, given, at / "small", Ledger(at / "ledger"), NamedKeys(str(at / "keys")))
+    protect(data, plan, at / "small", ledger=at / "ledger", place=NamedKeys(str(at / "keys")))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -37,11 +36,10 @@ def test_kills_at_random_leave_one_draw(kind: str, tmp_path: Path) -> None:
     whole.join(120)
     known_key(tmp_path / "killed" / "keys")
     killed = killed_at_random(process, (kind, tmp_path / "killed"), 4, SECONDS, moments)
-    release = settings(kind)
-    place = NamedKeys(str(tmp_path / "killed" / "keys"))
-    ledger = Ledger(tmp_path / "killed" / "ledger")
-    make_release(release, source(release), tmp_path / "killed" / "small", ledger, place)
+    at, place = tmp_path / "killed", NamedKeys(str(tmp_path / "killed" / "keys"))
+    protect(records(), plan_for(kind), at / "small", ledger=at / "ledger", place=place)
     assert killed > 0
-    assert content(tmp_path / "killed/small/public") == content(tmp_path / "whole/small/public")
-    assert len(ledger.entries("people")) == 1
+    both = [but_for_the_entry(tmp_path / each / "small/public") for each in ("whole", "killed")]
+    assert both[0] == both[1]
+    assert len(Ledger(at / "ledger").entries("people")) == 1
     assert not (tmp_path / "killed" / "keys" / "small").exists()

@@ -11,23 +11,38 @@ import shutil
 import signal
 import stat
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from deniable.errors import DataError, DeniableError
 from deniable.plans import Part
 from deniable.release import Entry, Ledger, RecordDigests
+from deniable.release.digests import Fingerprint, Sketch
 from deniable.release.entries import content_of, counted, entry_from, epsilon_text, total_of
+from deniable.schema import Portion, schema_from
 
 PEOPLE = RecordDigests("aa" * 32, 3, (5, 7, 2**63))
 OTHERS = RecordDigests("bb" * 32, 3, (5, 8, 9))
 FOREIGN = RecordDigests("cc" * 32, 3, (1, 2, 3))
 POPULATION = "survey-2024.1"
+
+
+def digests(ledger: Ledger, values: Iterable[int]) -> RecordDigests:
+    """Return the digests of records with one number, under the key of a ledger."""
+    column = {"name": "x", "kind": "numeric", "bounds": [-1, 9999], "type": "double"}
+    about = {"format": "deniable-schema", "version": 1, "population": "people"}
+    of = schema_from(about | {"file": {"kind": "arrow"}, "columns": [column]})
+    batch = Portion(0, {}, {}, {"x": np.array([*values], dtype=float)})
+    fingerprint, sketch = Fingerprint(of), Sketch(of, ledger.key())
+    fingerprint.add(batch)
+    sketch.add(batch)
+    return sketch.with_fingerprint(fingerprint)
 
 
 @pytest.fixture
@@ -234,9 +249,9 @@ def test_a_release_is_begun_once(ledger: Ledger, changes: dict[str, Any], messag
 
 def test_the_same_records_in_another_order_are_others(ledger: Ledger) -> None:
     # A draw goes by the number of a record: the second order would be a second draw.
-    reserve(ledger, "a", records=ledger.digests({"x": [1, 2, 3]}))
+    reserve(ledger, "a", records=digests(ledger, [1, 2, 3]))
     with pytest.raises(DeniableError, match="the same in another order"):
-        reserve(ledger, "a", records=ledger.digests({"x": [2, 1, 3]}))
+        reserve(ledger, "a", records=digests(ledger, [2, 1, 3]))
 
 
 def test_names_of_releases_differ_by_capitals(ledger: Ledger) -> None:
@@ -297,8 +312,8 @@ def test_names_that_are_no_names_are_refused(ledger: Ledger, name: str) -> None:
 
 
 def test_overlaps_are_named(ledger: Ledger) -> None:
-    earlier = ledger.digests({"x": range(100)})
-    corrected = ledger.digests({"x": [*range(98), 1000, 1001]})
+    earlier = digests(ledger, range(100))
+    corrected = digests(ledger, [*range(98), 1000, 1001])
     reserve(ledger, "a", records=earlier)
     reserve(ledger, "b", records=FOREIGN)
     reserve(ledger, "c", records=corrected)
@@ -310,25 +325,25 @@ def test_overlaps_are_named(ledger: Ledger) -> None:
 
 
 def test_the_key_is_made_once_and_stays(ledger: Ledger, tmp_path: Path) -> None:
-    records = {"x": [1, 2]}
-    made = ledger.digests(records)
+    records = [1, 2]
+    made = digests(ledger, records)
     key = (ledger.folder / "key").read_bytes()
     assert len(key) == 32
-    assert Ledger(ledger.folder).digests(records) == made
+    assert digests(Ledger(ledger.folder), records) == made
     assert (ledger.folder / "key").read_bytes() == key
-    assert Ledger(tmp_path / "other").digests(records) != made
+    assert digests(Ledger(tmp_path / "other"), records) != made
     reserve(ledger, "a", records=made)
     assert key not in (ledger.folder / POPULATION / "000001.json").read_bytes()
 
 
 def test_a_key_that_is_lost_or_damaged_is_not_made_again(ledger: Ledger) -> None:
-    reserve(ledger, "a", records=ledger.digests({"x": [1]}))
+    reserve(ledger, "a", records=digests(ledger, [1]))
     (ledger.folder / "key").write_bytes(b"short")
     with pytest.raises(DataError, match="key: damaged, 5 of 32 bytes"):
-        ledger.digests({"x": [1]})
+        digests(ledger, [1])
     (ledger.folder / "key").unlink()
     with pytest.raises(DataError, match=r"key: the key is lost.*releases of survey-2024\.1"):
-        ledger.digests({"x": [1]})
+        digests(ledger, [1])
 
 
 # -- private, durable -----------------------------------------------------------------------------
@@ -339,7 +354,7 @@ def test_folders_and_files_are_the_owners_alone(ledger: Ledger, umask: int) -> N
     ledger.folder.parent.mkdir()
     before = os.umask(umask)
     try:
-        reserve(ledger, "a", records=ledger.digests({"x": [1]}))
+        reserve(ledger, "a", records=digests(ledger, [1]))
         reserve(ledger, "b")
     finally:
         os.umask(before)
@@ -356,7 +371,7 @@ def test_folders_and_files_are_the_owners_alone(ledger: Ledger, umask: int) -> N
 def test_a_folder_open_to_others_is_refused(ledger: Ledger, mode: int) -> None:
     ledger.folder.mkdir(parents=True)
     ledger.folder.chmod(mode)
-    for act in (lambda: reserve(ledger, "a"), lambda: ledger.digests({"x": [1]})):
+    for act in (lambda: reserve(ledger, "a"), lambda: digests(ledger, [1])):
         with pytest.raises(DeniableError, match=rf"open to others \(mode {mode:o}\).*chmod 700"):
             act()
     assert files(ledger) == []
@@ -411,7 +426,7 @@ def test_a_file_in_place_of_the_folder_is_refused(ledger: Ledger) -> None:
     with pytest.raises(DeniableError, match=r"(File exists|Not a directory); the ledger"):
         reserve(ledger, "a")
     with pytest.raises(DeniableError, match="File exists; the ledger"):
-        ledger.digests({"x": [1]})
+        digests(ledger, [1])
 
 
 # -- damage ---------------------------------------------------------------------------------------
@@ -537,7 +552,7 @@ def test_several_processes_lose_no_reservation(ledger: Ledger) -> None:
 
 def test_the_same_release_at_once_is_one(ledger: Ledger) -> None:
     def work(_: int) -> None:
-        records = ledger.digests({"x": [1, 2, 3]})  # the key, too, is made by one of them
+        records = digests(ledger, [1, 2, 3])  # the key, too, is made by one of them
         assert ledger.reserve(POPULATION, "a", "plan", records, 1).number == 1
 
     at_once(6, work)
@@ -580,7 +595,7 @@ def test_a_kill_at_any_step_is_made_good(ledger: Ledger, call: str, number: int)
 
     def work() -> None:
         setattr(os, call, killing)
-        ledger.reserve("p", "a", "plan", ledger.digests({"x": [1]}), 1.5)
+        ledger.reserve("p", "a", "plan", digests(ledger, [1]), 1.5)
         reserved.touch()
 
     ledger.folder.parent.mkdir()
@@ -590,7 +605,7 @@ def test_a_kill_at_any_step_is_made_good(ledger: Ledger, call: str, number: int)
     assert process.exitcode == -signal.SIGKILL
     assert not reserved.exists()
     assert ledger.total("p") in (0, Fraction(3, 2))
-    assert ledger.reserve("p", "a", "plan", ledger.digests({"x": [1]}), 1.5).number == 1
+    assert ledger.reserve("p", "a", "plan", digests(ledger, [1]), 1.5).number == 1
     assert ledger.total("p") == Fraction(3, 2)
 
 

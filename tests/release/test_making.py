@@ -1,4 +1,4 @@
-"""One draw of a release, whatever is killed, lost or started twice; and what its folders hold."""
+"""One draw of a release, whatever is killed, lost or started twice; and its folders."""
 
 import errno
 import math
@@ -13,25 +13,28 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from tests.release.small_releases import KINDS, content, known_key, records, settings, source
+from tests.release.small_releases import (
+    KINDS,
+    but_for_the_entry,
+    content,
+    known_key,
+    made,
+    plan_for,
+    records,
+    written,
+)
 
 from deniable.errors import DataError, DeniableError
 from deniable.files import read_json, sha256, write_once
-from deniable.release import (
-    LANES,
-    RECEIPT,
-    KeyPlace,
-    Ledger,
-    faults_of_receipt,
-    make_release,
-    rehearse,
-)
-from deniable.release.contents import write_contents
+from deniable.plans import Plan, plan_from_json, plan_to_json
+from deniable.release import KeyPlace, Ledger, protect, protect_test
+from deniable.release.contents import write_documents
 from deniable.release.key_places import KEY_FILE, PLACE_FILE
-from deniable.release.keys import DRAWN_FILE, PLAN_FILE
-from deniable.release.receipts import RECORDS_FILE, SUMS
+from deniable.release.keys import DRAWN_FILE, PLAN_FILE, RECORDS_FILE
+from deniable.release.receipts import RECEIPT, SUMS, faults_of_receipt
 
 MADE = "deniable.release.making"
+KEYS = "deniable.release.keys"
 
 
 @pytest.fixture(params=KINDS)
@@ -39,19 +42,11 @@ def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def made(kind: str, at: Path, place: KeyPlace | None = None, **changes: Any) -> dict[str, bytes]:
-    """Make a release, with a ledger beside it; return what is public."""
-    release = settings(kind, **changes)
-    place = KeyPlace() if place is None else place
-    make_release(release, source(release), at / release.name, Ledger(at / "ledger"), place)
-    return content(at / release.name / "public")
-
-
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-# -- what is left ----------------------------------------------------------------------------------
+# -- files -----------------------------------------------------------------------------------------
 
 
 def test_two_folders_one_for_all_and_one_for_the_owner(kind: str, tmp_path: Path) -> None:
@@ -60,45 +55,64 @@ def test_two_folders_one_for_all_and_one_for_the_owner(kind: str, tmp_path: Path
         public = made(kind, tmp_path)
     finally:
         os.umask(before)
-    folder, lane = tmp_path / "small", LANES[settings(kind).lane]
+    folder, plan = tmp_path / "small", plan_for(kind)
     assert sorted(path.name for path in folder.iterdir()) == ["private", "public"]
-    listed = {line.split("  ")[1] for line in public["SHA256SUMS"].decode().splitlines()}
-    assert listed | {"SHA256SUMS"} == set(public)
-    steps = lane.steps(settings(kind))
-    left = {file.removeprefix("public/") for step in steps for file in step.leaves}
-    shown = {name.split("/")[0] for name in public}
-    assert shown == {f for f in left if "/" not in f} | {"README.txt", "SHA256SUMS"}
+    listed = {line.split("  ")[1] for line in public[SUMS].decode().splitlines()}
+    assert listed | {SUMS} == set(public)
+    protected = f"{plan.protected_name}.{plan.schema.file.kind}"
+    more = {"histograms.csv"} if kind == "histograms" else set()
+    assert set(public) == {protected, "plan.json", "README.txt", SUMS} | more
     private = {path.name for path in (folder / "private").iterdir()}
-    owners = {f.removeprefix("private/") for f in left if f.startswith("private/")}
-    assert private == owners | {PLACE_FILE, RECORDS_FILE, PLAN_FILE, DRAWN_FILE, "receipt.json"}
+    states = {PLACE_FILE, RECORDS_FILE, PLAN_FILE, DRAWN_FILE, "receipt.json"}
+    assert private - {"risk.csv", "exact_cells.csv"} == states | {"entry.json", "published.json"}
     assert mode(folder / "private") == 0o700
     assert {mode(path) for path in (folder / "private").iterdir()} == {0o600}
-    assert mode(folder / "public") == 0o777  # what the umask gives
+    assert mode(folder / "public") == 0o777  # by the umask
+    assert {mode(path) for path in (folder / "public").iterdir()} == {0o666}
     assert not (folder / "private" / KEY_FILE).exists()
     assert faults_of_receipt(folder / RECEIPT) == []
 
 
-def test_a_rehearsal_has_the_same_folders_and_is_checked(kind: str, tmp_path: Path) -> None:
-    release = settings(kind, rehearsal=True)
-    first, again = tmp_path / "first", tmp_path / "again"
+def test_a_public_plan_is_the_plan_with_the_facts_of_its_release(kind: str, tmp_path: Path) -> None:
+    made(kind, tmp_path, data_source="surrogate")
+    document = read_json(tmp_path / "small" / "public" / "plan.json")
+    assert plan_to_json(plan_from_json(document)) == plan_to_json(plan_for(kind))
+    entry = Ledger(tmp_path / "ledger").entries("people")[0]
+    block = document["release"]
+    assert {name: block[name] for name in ("name", "mode", "data_source")} == {
+        "name": "small",
+        "mode": "production",
+        "data_source": "surrogate",
+    }
+    assert set(block) == {"name", "mode", "notice", "records", "data_source", "ledger"}
+    assert block["ledger"]["entry"] == entry.number == 1
+    private = read_json(tmp_path / "small" / "private" / "entry.json")
+    assert {name: private[name] for name in block["ledger"]} == block["ledger"]
+
+
+def test_a_test_release_has_the_same_files_and_protects_nobody(kind: str, tmp_path: Path) -> None:
+    first, again, plan = tmp_path / "first", tmp_path / "again", plan_for(kind)
+    file = written(records(), plan, tmp_path / "records")
     for folder in (first, again, again):
-        rehearse(release, source(release), folder)
+        protect_test(file, plan, folder, 1, name="tried")
     assert content(first) == content(again)
     assert mode(first / "private") == 0o700
-    checked = LANES[release.lane].check.leaves
-    assert all((first / file).is_file() for file in checked)
     assert set(made(kind, tmp_path)) == set(content(first / "public"))
-    notice = (first / "public" / "README.txt").read_text("utf-8")
-    assert "NOTICE: REHEARSAL" in notice
-    rehearse(release, source(release, seed=2), again)
-    drawn = LANES[release.lane].draw.leaves[0]
+    assert "NOTICE: TEST RELEASE" in (first / "public" / "README.txt").read_text("utf-8")
+    assert read_json(first / "public" / "plan.json")["release"]["mode"] == "test"
+    protect_test(file, plan, again, 2, name="tried")
+    drawn = f"public/{plan.protected_name}.{plan.schema.file.kind}"
     assert (first / drawn).read_bytes() != (again / drawn).read_bytes()
+    assert not (tmp_path / "ledger" / "people" / "000002.json").exists()
 
 
-def test_nothing_public_depends_on_the_ledger_or_the_owners_words(tmp_path: Path) -> None:
-    first = made("independent", tmp_path / "1", known_key(tmp_path / "keys"))
+def test_no_protected_value_depends_on_the_ledger_or_the_owners_words(tmp_path: Path) -> None:
+    first = made("columns", tmp_path / "1", known_key(tmp_path / "keys"))
     other = known_key(tmp_path / "keys")
-    assert made("independent", tmp_path / "2", other, population="others") == first
+    words = "release 2 of people named small, total epsilon 4"
+    protect(records(), plan_for("columns"), tmp_path / "2/zero", ledger=tmp_path / "2/ledger")
+    second = made("columns", tmp_path / "2", other, consent=words, quasi_identifiers=["a"])
+    assert first["protected.parquet"] == second["protected.parquet"]
 
 
 # -- once ------------------------------------------------------------------------------------------
@@ -117,13 +131,13 @@ def test_made_again_nothing_is_drawn_and_nothing_counted(kind: str, tmp_path: Pa
 def test_another_key_is_another_draw(kind: str, tmp_path: Path) -> None:
     keys = [known_key(tmp_path / str(byte), byte=byte) for byte in (1, 2)]
     one, other = (made(kind, tmp_path / f"{i}", each) for i, each in enumerate(keys))
-    drawn = [Path(f).name for f in LANES[settings(kind).lane].draw.leaves if "public" in f]
-    for name in drawn:
-        assert one[name] != other[name]
+    plan = plan_for(kind)
+    drawn = f"{plan.protected_name}.{plan.schema.file.kind}"
+    assert one[drawn] != other[drawn]
 
 
 class Killed(BaseException):
-    """What ends a process at once, past all that would mend things."""
+    """Ends a process at once, past all handlers."""
 
 
 @contextmanager
@@ -151,16 +165,17 @@ def killed_at(
 
 
 KILLS = [
-    ("deniable.release.keys.write_once", 1),  # digest of the records
-    (f"{MADE}.reserve", 1),
-    ("deniable.release.keys.write_once", 2),  # digest of the design
-    (f"{MADE}.write_contents", 1),
-    ("deniable.release.keys.write_once", 3),  # digest of what was drawn
+    (f"{KEYS}.write_once", 1),  # digest of the records
+    (f"{MADE}._reserved", 1),
+    (f"{KEYS}.write_once", 2),  # the plan
+    ("deniable.release.drawing.write_documents", 1),
+    (f"{KEYS}.write_once", 3),  # digest of the protected file
     (f"{MADE}.sync_tree", 1),
     ("pathlib.Path.rename", 1),
     (f"{MADE}.sync_folder", 1),
-    (f"{MADE}.output_digest", 2),
+    (f"{MADE}.refuse_other_files", 1),  # the published files are verified
     ("deniable.release.key_places.sync_folder", 1),  # the key is removed
+    (f"{MADE}.store_states", 1),
     (f"{MADE}.write_once", 1),  # the receipt
 ]
 
@@ -170,19 +185,19 @@ KILLS = [
 def test_a_release_that_was_killed_goes_on_to_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, call: int, after: bool
 ) -> None:
-    whole = made("independent", tmp_path / "whole", known_key(tmp_path / "keys"))
+    made("columns", tmp_path / "whole", known_key(tmp_path / "keys"))
+    whole = but_for_the_entry(tmp_path / "whole" / "small" / "public")
     keys = known_key(tmp_path / "keys")
     with killed_at(monkeypatch, place, call, after):
-        made("independent", tmp_path / "killed", keys)
-    assert made("independent", tmp_path / "killed", keys) == whole
+        made("columns", tmp_path / "killed", keys)
+    made("columns", tmp_path / "killed", keys)
+    assert but_for_the_entry(tmp_path / "killed" / "small" / "public") == whole
     assert len(Ledger(tmp_path / "killed" / "ledger").entries("people")) == 1
     assert not list((tmp_path / "killed" / "small" / "private").glob(".*"))
     assert not (tmp_path / "keys" / "small").exists()
 
 
-@pytest.mark.parametrize(
-    "place", [f"{MADE}.key_for", f"{MADE}.write_contents", f"{MADE}.sync_tree"]
-)
+@pytest.mark.parametrize("place", [f"{MADE}.key_for", "deniable.release.drawing.write_documents"])
 def test_a_job_that_was_thought_dead_publishes_nothing_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
@@ -194,11 +209,11 @@ def test_a_job_that_was_thought_dead_publishes_nothing_of_its_own(
     def meanwhile(*given: Any, **options: Any) -> Any:
         made_by_it = kept(*given, **options)
         monkeypatch.setattr(place, kept)
-        found.append(made("independent", tmp_path))
+        found.append(made("columns", tmp_path))
         return made_by_it
 
     monkeypatch.setattr(place, meanwhile)
-    assert made("independent", tmp_path) == found[0]
+    assert made("columns", tmp_path) == found[0]
     assert len(Ledger(tmp_path / "ledger").entries("people")) == 1
     assert not (tmp_path / "small" / "private" / KEY_FILE).exists()
 
@@ -206,9 +221,9 @@ def test_a_job_that_was_thought_dead_publishes_nothing_of_its_own(
 # -- what was lost, or is not what it was ----------------------------------------------------------
 
 
-@pytest.mark.parametrize("lost", ["public/protected.parquet", "public/protected.csv", "public/x"])
-def test_what_was_published_is_never_replaced(tmp_path: Path, lost: str) -> None:
-    made("independent", tmp_path)
+@pytest.mark.parametrize("lost", ["public/protected.parquet", "public/plan.json", "public/x"])
+def test_published_files_are_never_replaced(tmp_path: Path, lost: str) -> None:
+    made("columns", tmp_path)
     file = tmp_path / "small" / lost
     if file.exists():
         file.unlink()
@@ -216,152 +231,151 @@ def test_what_was_published_is_never_replaced(tmp_path: Path, lost: str) -> None
         file.write_text("more")
     before = content(tmp_path / "small" / "public")
     with pytest.raises(DataError, match=f"{file.name}: (missing|not in its list)"):
-        made("independent", tmp_path)
+        made("columns", tmp_path)
     assert content(tmp_path / "small" / "public") == before
 
 
-def test_a_file_that_was_edited_is_named(tmp_path: Path) -> None:
-    made("independent", tmp_path)
-    file = tmp_path / "small" / "public" / "estimates.csv"
+def test_an_edited_file_is_named(tmp_path: Path) -> None:
+    made("columns", tmp_path)
+    file = tmp_path / "small" / "public" / "README.txt"
     file.write_text(file.read_text() + "\n")
-    assert "estimates.csv: missing, or edited" in faults_of_receipt(tmp_path / "small" / RECEIPT)[0]
-    with pytest.raises(DataError, match=r"estimates\.csv: damaged or edited"):
-        made("independent", tmp_path)
+    assert "README.txt: missing, or edited" in faults_of_receipt(tmp_path / "small" / RECEIPT)[0]
+    with pytest.raises(DataError, match=r"README\.txt: damaged or edited"):
+        made("columns", tmp_path)
 
 
 def test_no_key_no_second_draw(tmp_path: Path) -> None:
-    made("independent", tmp_path)
+    made("columns", tmp_path)
     shutil.rmtree(tmp_path / "small" / "public")
     (tmp_path / "small" / RECEIPT).unlink()
-    with pytest.raises(DeniableError, match=r"but the key that it was begun with.*Restore"):
-        made("independent", tmp_path)
+    with pytest.raises(DeniableError, match=r"but the key that the release was begun with.*Restor"):
+        made("columns", tmp_path)
     assert not (tmp_path / "small" / "public").exists()
 
 
 def test_the_ledger_knows_a_release_whose_folder_is_gone(tmp_path: Path) -> None:
-    first = made("independent", tmp_path)
+    first = made("columns", tmp_path)
     shutil.rmtree(tmp_path / "small")
     with pytest.raises(DeniableError, match=r"'small' of population 'people' was begun.*plan"):
-        made("independent", tmp_path)
+        made("columns", tmp_path)
     assert not (tmp_path / "small" / "public").exists()
     assert first
+
+
+def test_a_published_release_without_its_entry_is_refused(tmp_path: Path) -> None:
+    made("columns", tmp_path)
+    (tmp_path / "ledger" / "people" / "000001.json").unlink()
+    with pytest.raises(DeniableError, match=r"no entry of release 'small' of population"):
+        made("columns", tmp_path)
+    shutil.rmtree(tmp_path / "ledger")
+    with pytest.raises(DeniableError, match=r"no entry of release 'small' of population"):
+        made("columns", tmp_path)
 
 
 def test_other_records_are_refused_also_before_anything_was_published(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with killed_at(monkeypatch, f"{MADE}.write_contents", 1, after=False):
-        made("independent", tmp_path)
-    release = settings("independent")
-    corrected = source(release, records("categorical", 699))
+    with killed_at(monkeypatch, "deniable.release.drawing.write_documents", 1, after=False):
+        made("columns", tmp_path)
+    corrected = records(699)
     with pytest.raises(DeniableError, match="begun with other records"):
-        make_release(release, corrected, tmp_path / "small", Ledger(tmp_path / "ledger"))
+        made("columns", tmp_path, data=corrected)
     # With the digest gone too, and the key copied to where a new release looks for it.
     (tmp_path / "small" / "private" / RECORDS_FILE).unlink()
     with pytest.raises(DeniableError, match="digest of the records"):
-        make_release(release, corrected, tmp_path / "small", Ledger(tmp_path / "ledger"))
+        made("columns", tmp_path, data=corrected)
     key = (tmp_path / "small" / "private" / KEY_FILE).read_bytes()
-    write_once(tmp_path / "elsewhere" / "private" / KEY_FILE, key)
+    write_once(tmp_path / "elsewhere" / "small" / "private" / KEY_FILE, key)
+    given = {"ledger": tmp_path / "ledger"}
     with pytest.raises(DeniableError, match="other records"):
-        make_release(release, corrected, tmp_path / "elsewhere", Ledger(tmp_path / "ledger"))
-    assert not list(tmp_path.rglob("public/protected.csv"))
+        protect(corrected, plan_for("columns"), tmp_path / "elsewhere" / "small", **given)
+    assert not list(tmp_path.rglob("public/protected.parquet"))
 
 
 def test_a_release_of_an_earlier_layout_is_not_drawn_beside(tmp_path: Path) -> None:
     (tmp_path / "small").mkdir()
     (tmp_path / "small" / "protected.csv").write_text("a\n")
-    with pytest.raises(DeniableError, match=r"protected\.csv is there, but the"):
-        made("independent", tmp_path)
+    with pytest.raises(DeniableError, match=r"protected\.csv exists, but the"):
+        made("columns", tmp_path)
 
 
 def test_another_draw_by_the_same_key_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As of a version that reports otherwise, between a kill and the next start."""
+    """As of a version that draws otherwise, between a kill and the next start."""
     with killed_at(monkeypatch, f"{MADE}.sync_tree", 1, after=False):
-        made("independent", tmp_path)
+        made("columns", tmp_path)
     monkeypatch.setattr("deniable.sampling.keyed.VERSION", b"deniable keyed draws 2")
     with pytest.raises(DeniableError, match="with other records, or with another key"):
-        made("independent", tmp_path)
+        made("columns", tmp_path)
     monkeypatch.undo()
     (tmp_path / "small" / "private" / DRAWN_FILE).write_text('{"drawn": "another"}')
-    with pytest.raises(DeniableError, match="would not be what was drawn before by the same key"):
-        made("independent", tmp_path)
+    with pytest.raises(DeniableError, match="would differ from those that the same key gave"):
+        made("columns", tmp_path)
     assert not (tmp_path / "small" / "public").exists()
 
 
-def test_what_was_published_and_is_gone_is_to_be_restored(tmp_path: Path) -> None:
-    first = made("independent", tmp_path)
+@pytest.mark.parametrize("file", [RECORDS_FILE, PLAN_FILE, DRAWN_FILE])
+@pytest.mark.parametrize("text", ["", "{", "null"])
+def test_a_damaged_file_of_a_begun_release_is_one_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, text: str
+) -> None:
+    with killed_at(monkeypatch, f"{MADE}.sync_tree", 1, after=False):
+        made("columns", tmp_path)
+    (tmp_path / "small" / "private" / file).write_text(text)
+    with pytest.raises(DeniableError, match=r"damaged since it was|with other|another plan|differ"):
+        made("columns", tmp_path)
+    assert not (tmp_path / "small" / "public").exists()
+
+
+def test_a_published_folder_that_is_gone_is_to_be_restored(tmp_path: Path) -> None:
+    first = made("columns", tmp_path)
     (tmp_path / "small" / "public").rename(tmp_path / "copy")
-    with pytest.raises(DeniableError, match=r"was published there, and is gone; restore it"):
-        made("independent", tmp_path)
+    with pytest.raises(DeniableError, match=r"was published there, and is missing; restore it"):
+        made("columns", tmp_path)
     (tmp_path / "copy").rename(tmp_path / "small" / "public")
-    assert made("independent", tmp_path) == first
+    assert made("columns", tmp_path) == first
 
 
 def test_a_key_that_is_nowhere_known_is_not_taken_for_removed(tmp_path: Path) -> None:
     place = KeyPlace(str(tmp_path / "keys"))
-    made("independent", tmp_path, place)
+    made("columns", tmp_path, place)
     for lost in (RECEIPT, f"private/{PLACE_FILE}"):
         (tmp_path / "small" / lost).unlink()
-    with pytest.raises(DeniableError, match=r"place\.json, which says where the key of release"):
-        made("independent", tmp_path, place)
+    with pytest.raises(DeniableError, match=r"place\.json, which stores the place of the key of"):
+        made("columns", tmp_path, place)
     assert not (tmp_path / "small" / RECEIPT).exists()
 
 
-def test_a_rehearsal_takes_no_release_s_place(tmp_path: Path) -> None:
-    made("independent", tmp_path)
+def test_a_test_release_takes_no_production_release_s_place(tmp_path: Path) -> None:
+    made("columns", tmp_path)
     before = content(tmp_path / "small")
-    rehearsal = settings("independent", rehearsal=True)
-    with pytest.raises(DeniableError, match="give its rehearsal another name"):
-        rehearse(rehearsal, source(rehearsal), tmp_path / "small")
+    with pytest.raises(DeniableError, match="give the test release another name"):
+        protect_test(records(), plan_for("columns"), tmp_path / "small", 1)
     assert content(tmp_path / "small") == before
 
 
-def test_settings_of_another_release_are_refused_where_one_is_published(tmp_path: Path) -> None:
-    first = made("independent", tmp_path)
-    with pytest.raises(DeniableError, match="'small' was published with other settings; give"):
-        made("independent", tmp_path, p=0.9)
-    # Words of its owner's are no settings of it: they are not published.
-    assert made("independent", tmp_path, consent="any words") == first
+def test_another_plan_is_refused_where_one_is_published(tmp_path: Path) -> None:
+    first = made("columns", tmp_path)
+    with pytest.raises(DeniableError, match="'small' was published by another plan; give this one"):
+        made("columns", tmp_path, plan=plan_for("columns", 1.0))
+    # The owner's words are not part of the plan.
+    assert made("columns", tmp_path, consent="any words") == first
 
 
 def test_other_records_are_refused_where_a_release_is_published(tmp_path: Path) -> None:
-    first, release = made("independent", tmp_path), settings("independent")
-    corrected = source(release, records("categorical", 699))
+    first = made("columns", tmp_path)
     with pytest.raises(DeniableError, match="'small' was published from other records; give"):
-        make_release(release, corrected, tmp_path / "small", Ledger(tmp_path / "ledger"))
+        made("columns", tmp_path, data=records(699))
     assert content(tmp_path / "small" / "public") == first
 
 
-@pytest.mark.parametrize("lost", ["", "people/000001.json"], ids=["ledger", "entry"])
-def test_a_published_release_without_an_entry_is_refused(tmp_path: Path, lost: str) -> None:
-    """The totals of its ledger are too small until the ledger is restored."""
-    first = made("independent", tmp_path)
-    before, ledger = content(tmp_path), tmp_path / "ledger"
-    shutil.copytree(ledger, tmp_path / "copy")
-    if lost:
-        (ledger / lost).unlink()
-    else:
-        shutil.rmtree(ledger)
-    said = r"ledger: the ledger has no entry of release 'small' of population 'people'.*Restore the"
-    with pytest.raises(DeniableError, match=said):
-        made("independent", tmp_path)
-    assert ledger.exists() == bool(lost)
-    shutil.rmtree(ledger, ignore_errors=True)
-    (tmp_path / "copy").rename(ledger)
-    assert made("independent", tmp_path) == first
-    assert content(tmp_path) == before
-
-
-def test_without_the_digest_of_what_was_drawn_nothing_is_taken_as_published(
-    tmp_path: Path,
-) -> None:
-    made("independent", tmp_path)
+def test_without_the_digest_of_the_draw_nothing_is_taken_as_published(tmp_path: Path) -> None:
+    made("columns", tmp_path)
     for file in (tmp_path / "small" / RECEIPT, tmp_path / "small" / "private" / DRAWN_FILE):
         file.unlink()
-    with pytest.raises(DeniableError, match=r"public: not what was drawn for release 'small'"):
-        made("independent", tmp_path)
+    with pytest.raises(DeniableError, match=r"public: not the records that were drawn for release"):
+        made("columns", tmp_path)
     assert not (tmp_path / "small" / RECEIPT).exists()
 
 
@@ -373,67 +387,69 @@ def test_a_rename_that_fails_publishes_nothing_and_keeps_the_key(
     def failing(path: Path, target: Path) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO), str(target))
 
-    whole = made("independent", tmp_path / "whole", known_key(tmp_path / "keys"))
+    made("columns", tmp_path / "whole", known_key(tmp_path / "keys"))
     keys = known_key(tmp_path / "keys")
     monkeypatch.setattr(Path, "rename", failing)
     with pytest.raises(OSError, match=os.strerror(errno.EIO)) as failed:
-        made("independent", tmp_path / "killed", keys)
+        made("columns", tmp_path / "killed", keys)
     assert failed.value.errno == errno.EIO
     monkeypatch.undo()
     assert not (tmp_path / "killed" / "small" / "public").exists()
     assert (tmp_path / "keys" / "small" / KEY_FILE).exists()
-    assert made("independent", tmp_path / "killed", keys) == whole
+    made("columns", tmp_path / "killed", keys)
+    both = [but_for_the_entry(tmp_path / each / "small/public") for each in ("whole", "killed")]
+    assert both[0] == both[1]
 
 
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ("public/estimates.csv", "estimates.csv: damaged or edited"),
+        ("public/README.txt", "README.txt: damaged or edited"),
         ("public/protected.parquet", "protected.parquet: damaged or edited"),
-        (f"private/{DRAWN_FILE}", "not what was drawn for release 'small'"),
+        (f"private/{DRAWN_FILE}", "not the records that were drawn for release 'small'"),
     ],
 )
-def test_the_key_stays_until_what_is_published_is_verified(
+def test_the_key_stays_until_the_published_files_are_verified(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str, said: str
 ) -> None:
-    """It alone can tell what was drawn, if that is not what stands there."""
+    """It alone can repeat the draw, if the files are not the drawn ones."""
     with killed_at(monkeypatch, "pathlib.Path.rename", 1, after=True):
-        made("independent", tmp_path)
+        made("columns", tmp_path)
     key = tmp_path / "small" / "private" / KEY_FILE
     kept = key.read_bytes()
     (tmp_path / "small" / changed).write_text("{}")
     with pytest.raises(DeniableError, match=said):
-        made("independent", tmp_path)
+        made("columns", tmp_path)
     assert key.read_bytes() == kept
     assert not (tmp_path / "small" / RECEIPT).exists()
 
 
-def test_a_draft_is_held_to_its_list_before_it_is_published(
+def test_a_draft_is_compared_with_its_list_before_it_is_published(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As where a disk gives back other bytes than it was given."""
 
-    def wrong(release: Any, public: Path) -> None:
-        write_contents(release, public)
-        digest = sha256(public / "estimates.csv")
+    def wrong(plan: Plan, document: Any, public: Path) -> None:
+        write_documents(plan, document, public)
+        digest = sha256(public / "README.txt")
         text = (public / SUMS).read_text("utf-8")
         (public / SUMS).write_text(text.replace(digest, digest[::-1]), "utf-8")
 
-    monkeypatch.setattr(f"{MADE}.write_contents", wrong)
-    with pytest.raises(DataError, match=r"estimates\.csv: damaged or edited since it was made"):
-        made("independent", tmp_path)
+    monkeypatch.setattr("deniable.release.drawing.write_documents", wrong)
+    with pytest.raises(DataError, match=r"README\.txt: damaged or edited since it was made"):
+        made("columns", tmp_path)
     assert not (tmp_path / "small" / "public").exists()
     assert (tmp_path / "small" / "private" / KEY_FILE).exists()
 
 
-def test_what_a_rehearsal_left_beside_is_removed_and_nothing_else(tmp_path: Path) -> None:
-    """Its record of provenance would be read as that of what is published."""
+def test_metadata_of_a_test_release_are_removed_and_nothing_else(tmp_path: Path) -> None:
+    """They would be read as those of the published files."""
     folder = tmp_path / "small"
     folder.mkdir()
     left = [folder / f"{name}.provenance.json" for name in ("public", "private")]
     for file in (*left, folder / "words"):
         file.write_text("{}")
-    made("independent", tmp_path)
+    made("columns", tmp_path)
     assert sorted(path.name for path in folder.iterdir()) == ["private", "public", "words"]
 
 
@@ -443,84 +459,100 @@ def test_what_a_rehearsal_left_beside_is_removed_and_nothing_else(tmp_path: Path
 def test_epsilons_are_counted_rounded_up(kind: str, tmp_path: Path) -> None:
     made(kind, tmp_path)
     (entry,) = Ledger(tmp_path / "ledger").entries("people")
-    privacy = read_json(tmp_path / "small" / "public" / "release.json")["privacy"]
-    stated = privacy.get("proved_epsilon", privacy.get("epsilon"))
-    if kind in ("strata", "centroids"):
+    plan = plan_for(kind)
+    if plan.not_covered or plan.epsilon == math.inf:
         assert entry.epsilon == math.inf
     else:
-        assert 0 <= entry.epsilon - Fraction(stated) < Fraction(1, 10**7)
+        assert 0 <= entry.epsilon - Fraction(plan.epsilon) < Fraction(1, 10**7)
+
+
+def test_a_plan_that_does_not_cover_something_counts_infinite(tmp_path: Path) -> None:
+    plan = plan_for("strata")
+    assert math.isfinite(plan.epsilon)
+    assert plan.not_covered
+    made("strata", tmp_path)
+    assert Ledger(tmp_path / "ledger").total("people") == math.inf
 
 
 def test_a_second_release_needs_the_words_that_its_refusal_says(tmp_path: Path) -> None:
-    made("independent", tmp_path)
+    made("columns", tmp_path)
+    second = {"name": "second", "plan": plan_for("cluster", 1.5)}
     with pytest.raises(DeniableError, match=r"release 2 of population 'people'") as refused:
-        made("values", tmp_path, name="second")
+        made("cluster", tmp_path, **second)
     words = str(refused.value).rpartition("give the consent ")[2].strip("'")
-    assert words == "release 2 of people named second, total epsilon 6.19295686"
+    assert words.startswith("release 2 of people named second, total epsilon 3.")
     with pytest.raises(DeniableError, match="give the consent"):
-        made("values", tmp_path, name="second", consent=words.replace("6", "5"))
+        made("cluster", tmp_path, **second, consent=words.replace("3.", "2."))
     assert not (tmp_path / "second" / "public").exists()
-    # Nor is it held to a design: with the words it may be another one.
+    # No plan is stored: with the words it may be another one.
     assert not (tmp_path / "second" / "private" / PLAN_FILE).exists()
-    made("values", tmp_path, name="second", consent=words)
-    assert Ledger(tmp_path / "ledger").total("people") == Fraction("6.19295686")
-
-
-def test_an_unsound_release_is_not_published(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("deniable.release.settings.IdpRelease.findings", {})
-    with pytest.raises(DeniableError, match=r"its claims fail.*not published"):
-        made("centroids", tmp_path, accept=[])
-    assert not (tmp_path / "small" / "public").exists()
+    made("cluster", tmp_path, **second, consent=words)
+    assert len(Ledger(tmp_path / "ledger").entries("people")) == 2
 
 
 @pytest.mark.parametrize(
     ("holds", "said"),
     [
-        ([True, False], "1 of its claims fail, the first one of 'unit 1'"),
-        (["False", "not decided"], "1 of its claims fail, the first one of 'unit 0'"),
-        (["True", "False", "False"], "2 of its claims fail, the first one of 'unit 1'"),
+        ([True, False], "1 claims of the plan fail the audit, the first one for 'unit 1'"),
+        (["False", "not decided"], "1 claims of the plan fail the audit, .* for 'unit 0'"),
+        (["True", "False", "False"], "2 claims of the plan fail the audit, .* for 'unit 1'"),
     ],
 )
 def test_one_claim_that_fails_is_enough(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, holds: list[Any], said: str
 ) -> None:
     """As the audit writes them, or as they are read from a file."""
-    rows = pd.DataFrame({"unit": [f"unit {i}" for i in range(len(holds))], "holds": holds})
-    monkeypatch.setattr("deniable.release.categorical.check.audited", lambda made: rows)
+    rows = pd.DataFrame({"of": [f"unit {i}" for i in range(len(holds))], "holds": holds})
+    monkeypatch.setattr("deniable.plans.ColumnsPlan.audit", lambda plan: rows)
     with pytest.raises(DeniableError, match=said):
-        made("independent", tmp_path)
-    assert not (tmp_path / "small" / "public").exists()
+        made("columns", tmp_path)
+    assert not (tmp_path / "small").exists()  # nothing is counted either
+    assert Ledger(tmp_path / "ledger").entries("people") == ()
+    with pytest.raises(DeniableError, match=said):
+        protect_test(records(), plan_for("columns"), tmp_path / "tried", 1)
+    assert not (tmp_path / "tried").exists()
 
 
-def test_the_same_people_under_another_population_are_noticed(tmp_path: Path) -> None:
-    made("independent", tmp_path)
-    with pytest.warns(UserWarning, match=r"of population 'people', whose epsilon is not added"):
-        made("strata", tmp_path, name="second", population="others")
+def test_the_same_respondents_under_another_population_are_noticed(tmp_path: Path) -> None:
+    made("columns", tmp_path)
+    other = plan_for("strata", population="others")
+    with pytest.warns(UserWarning, match=r"of population 'people'; its epsilon is not added"):
+        made("strata", tmp_path, name="second", plan=other)
 
 
 def test_a_population_is_no_other_one_by_its_capital_letters(
     tmp_path: Path, recwarn: pytest.WarningsRecorder
 ) -> None:
-    made("independent", tmp_path, population="People")
+    made("columns", tmp_path, plan=plan_for("columns", population="People"))
     for population, name in (("people", "second"), ("PEOPLE", "third")):
         words = Ledger(tmp_path / "ledger").consent_needed("people", name, math.inf)
-        made("strata", tmp_path, name=name, population=population, consent=words)
+        plan = plan_for("strata", population=population)
+        made("strata", tmp_path, name=name, plan=plan, consent=words)
     assert len(Ledger(tmp_path / "ledger").entries("people")) == 3
     assert [str(each.message) for each in recwarn if "population" in str(each.message)] == []
 
 
-def test_the_ledger_holds_a_release_to_its_settings(
+def test_the_ledger_holds_a_release_to_its_plan(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As what is counted stands before the design is held: killed between, or with that lost."""
-    with killed_at(monkeypatch, f"{MADE}.reserve", 1, after=True):
-        made("independent", tmp_path)
+    """As the entry is written before the plan is: killed between, or with the plan lost."""
+    with killed_at(monkeypatch, f"{MADE}._reserved", 1, after=True):
+        made("columns", tmp_path)
     assert not (tmp_path / "small" / "private" / PLAN_FILE).exists()
-    # Of the same epsilon, so that the plan alone tells.
+    # Of the same epsilon, so that the plan alone differs.
     with pytest.raises(DeniableError, match=r"with another plan or another key; restore"):
-        made("independent", tmp_path, order="as_in_file")
+        made("columns", tmp_path, plan=plan_for("columns", order="as_in_file"))
     with pytest.raises(DeniableError, match=r"with another plan or another key and epsilon"):
-        made("independent", tmp_path, p=0.9)
+        made("columns", tmp_path, plan=plan_for("columns", 1.0))
     assert not (tmp_path / "small" / "public").exists()
+
+
+@pytest.mark.parametrize("name", ["", "a b", "../x", "é", "a" * 101])
+def test_names_that_are_no_names_are_refused(tmp_path: Path, name: str) -> None:
+    given = records(), plan_for("columns"), tmp_path / "made"
+    if name:
+        with pytest.raises(DeniableError, match="a release cannot be named"):
+            protect(*given, ledger=tmp_path / "ledger", name=name)
+    (tmp_path / "made").write_text("a file")
+    with pytest.raises(DeniableError, match="a file exists there; name another folder"):
+        protect(*given, ledger=tmp_path / "ledger")

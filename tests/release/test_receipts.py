@@ -1,21 +1,34 @@
-"""A receipt holds what was published: every file, and no other."""
+"""A receipt holds every published file, and no other; the start-up check finds what changed."""
 
+import os
+import shutil
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.release.small_releases import settings, source
+from tests.release.small_releases import made
 
+from deniable.errors import DeniableError
 from deniable.files import read_json, sha256
-from deniable.release import RECEIPT, Ledger, faults_of_receipt, make_release
-from deniable.release.receipts import SUMS, sums_of
+from deniable.release.receipts import (
+    RECEIPT,
+    SUMS,
+    faults_of_files,
+    faults_of_receipt,
+    refuse_other_settings,
+    sums_of,
+)
+
+SETTINGS = {"data": "adult", "plan": {"kind": "columns", "epsilon": 2.0}, "schema": "abc"}
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give the folder of a release that was made."""
-    release = settings("independent")
-    make_release(release, source(release), tmp_path / "small", Ledger(tmp_path / "ledger"))
+    """Return the folder of a release."""
+    made("columns", tmp_path, settings=SETTINGS)
     assert faults_of_receipt(tmp_path / "small" / RECEIPT) == []
+    assert faults_of_files(tmp_path / "small") == []
     return tmp_path / "small"
 
 
@@ -28,7 +41,7 @@ def test_a_receipt_names_all_files_and_their_list(folder: Path) -> None:
     assert set(said["files"]) == {f"public/{name}" for name in (*sums_of(public), SUMS)}
 
 
-@pytest.mark.parametrize("name", [SUMS, "protected.csv"])
+@pytest.mark.parametrize("name", [SUMS, "protected.parquet"])
 @pytest.mark.parametrize("lost", [True, False], ids=["lost", "edited"])
 def test_a_file_that_is_not_as_it_was_is_a_fault(folder: Path, name: str, lost: bool) -> None:
     file = folder / "public" / name
@@ -38,6 +51,9 @@ def test_a_file_that_is_not_as_it_was_is_a_fault(folder: Path, name: str, lost: 
         file.write_bytes(file.read_bytes() + b"\n")
     (fault,) = faults_of_receipt(folder / RECEIPT)
     assert fault.startswith(f"{file}: missing, or edited since it was published; restore it")
+    found = faults_of_files(folder)
+    assert str(file) in found[0]
+    assert "restore what was published from a copy" in found[-1]
 
 
 def test_files_and_links_that_were_added_are_faults(folder: Path) -> None:
@@ -48,6 +64,7 @@ def test_files_and_links_that_were_added_are_faults(folder: Path) -> None:
     assert faults_of_receipt(folder / RECEIPT) == [
         f"{public / name}: not published; take it away" for name in ("folder/more.csv", "more")
     ]
+    assert len(faults_of_files(folder)) == 3
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"\xff", b"[]", b"{}", b'{"files": []}', b"null"])
@@ -56,3 +73,89 @@ def test_a_receipt_that_is_damaged_is_the_one_fault(folder: Path, text: bytes) -
     assert faults_of_receipt(folder / RECEIPT) == [
         f"{folder / RECEIPT}: damaged or edited since it was made; restore it from a copy"
     ]
+
+
+# -- the start-up check ----------------------------------------------------------------------------
+
+
+def test_a_copy_of_a_release_is_read_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = folder.parent / "copy"
+    shutil.copytree(folder, copy)
+    for file in (copy / "public").iterdir():
+        os.utime(file)
+    assert faults_of_files(copy) == []
+
+    def never(*given: Any) -> str:
+        raise AssertionError("a file is read again")
+
+    monkeypatch.setattr("deniable.release.receipts.sha256", never)
+    assert faults_of_files(copy) == []
+
+
+def test_an_edit_that_keeps_the_size_is_found_and_stays_found(folder: Path) -> None:
+    file = folder / "public" / "README.txt"
+    text = file.read_bytes()
+    file.write_bytes(text.replace(b"Release small", b"Release smoll", 1))
+    for _ in range(2):
+        assert "README.txt: damaged or edited" in faults_of_files(folder)[0]
+
+
+def test_a_list_that_was_edited_with_its_file_is_found(folder: Path) -> None:
+    public = folder / "public"
+    before = sums_of(public)["protected.parquet"]
+    (public / "protected.parquet").write_bytes(b"others")
+    text = (public / SUMS).read_text("utf-8")
+    (public / SUMS).write_text(text.replace(before, sha256(public / "protected.parquet")), "utf-8")
+    assert "not the records that were drawn" in faults_of_files(folder)[0]
+
+
+@pytest.mark.parametrize("lost", ["public", "private/published.json", "private/drawn.json"])
+def test_lost_files_are_found(folder: Path, lost: str) -> None:
+    path = folder / lost
+    if path.is_dir():
+        shutil.rmtree(path)
+        assert faults_of_files(folder) == [
+            f"{path}: published, and missing now; restore it from a copy"
+        ]
+        return
+    path.unlink()
+    assert faults_of_files(folder) == []  # sizes and times decide, or checksums do
+    if lost == "private/drawn.json":
+        (folder / "private" / "published.json").unlink()
+        assert "not the records that were drawn" in faults_of_files(folder)[0]
+
+
+@pytest.mark.parametrize("text", ["", "[", "null", "{}"])
+def test_damaged_sizes_and_times_are_no_trace(folder: Path, text: str) -> None:
+    (folder / "private" / "published.json").write_text(text)
+    found = faults_of_files(folder)
+    assert found == [] or "damaged" in found[0]
+
+
+def test_settings_are_compared_with_those_at_publication(folder: Path) -> None:
+    refuse_other_settings("small", folder, SETTINGS)
+    refuse_other_settings("small", folder, SETTINGS | {"schema": None})  # a file that is gone
+    refuse_other_settings("small", folder.parent / "nothing", SETTINGS)
+    for name, value in (("plan", {"kind": "columns", "epsilon": 1.0}), ("data", "census")):
+        with pytest.raises(
+            DeniableError, match=f"is published in .* with another {name}; a second"
+        ):
+            refuse_other_settings("small", folder, SETTINGS | {name: value})
+
+
+def test_a_test_release_is_in_the_way_of_a_production_release(tmp_path: Path) -> None:
+    (tmp_path / "small" / "public").mkdir(parents=True)
+    with pytest.raises(DeniableError, match="holds a test release of this name; delete that"):
+        refuse_other_settings("small", tmp_path / "small", SETTINGS)
+
+
+def test_twenty_releases_are_checked_in_a_fifth_of_a_second(folder: Path) -> None:
+    copies = [folder.parent / str(number) for number in range(20)]
+    for copy in copies:
+        shutil.copytree(folder, copy)
+        assert faults_of_files(copy) == []  # copies have other times
+    begun = time.process_time()
+    for copy in copies:
+        refuse_other_settings("small", copy, SETTINGS)
+        assert faults_of_files(copy) == []
+    assert time.process_time() - begun < 0.2

@@ -1,92 +1,85 @@
-"""What a release can be told: words of the owner's, and findings that only these let pass."""
+"""Settings of releases: one source, accepted risks, and words for old options."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
+from tests.release.small_releases import plan_for, schema
 
-from deniable.release import release_from
-from deniable.release.settings import OWNERS, AnyRelease
+from deniable.errors import DeniableError
+from deniable.plans import make_plan, write_plan
+from deniable.release import ReleaseSettings
+from deniable.release.settings import OLD_OPTIONS
 
-CLUSTERED = "no_epsilon_for_records"
-UNPROTECTED = "true_values_released"
-LARGEST = "largest_values_shown"
-
-
-def idp(method: str, **changes: Any) -> AnyRelease:
-    given = {"name": "r", "data": "d", "mechanism": "idp", "method": method, "epsilon": 1.0}
-    size = {} if method == "dp" else {"k": 5}
-    return release_from(given | size | {"rehearsal": True} | changes)
+PLAN = {"kind": "columns", "epsilon": 2.0}
 
 
-def independent(**changes: Any) -> AnyRelease:
-    given = {"name": "r", "data": "d", "mechanism": "rr_independent", "matrix": "keep", "p": 0.5}
-    return release_from(given | {"rehearsal": True} | changes)
+def settings(**changes: Any) -> ReleaseSettings:
+    given = {"name": "r", "data": "adult", "mode": "test", "plan": PLAN} | changes
+    return ReleaseSettings.model_validate({n: v for n, v in given.items() if v is not None})
 
 
-@pytest.mark.parametrize(
-    ("method", "factor", "findings"),
-    [
-        ("dp", None, []),
-        ("dp", 1.5, [LARGEST]),
-        ("dp_um", None, [CLUSTERED]),
-        ("idp_ls", None, [CLUSTERED]),
-        ("idp_cbls", None, [CLUSTERED, UNPROTECTED]),
-        ("idp_cbls", 1.5, [CLUSTERED, UNPROTECTED, LARGEST]),
-    ],
-)
-@pytest.mark.parametrize("real", [{"rehearsal": False, "population": "people"}, {}])
-def test_what_fails_is_made_only_if_it_is_accepted_by_name(
-    method: str, factor: float | None, findings: list[str], real: dict[str, Any]
-) -> None:
-    given = real | {"domain_factor": factor}
-    assert list(idp(method, accept=findings, **given).findings) == findings
-    assert list(idp(method, accept=findings[::-1], **given).findings) == findings
-    for number in range(len(findings)):
-        others = findings[:number] + findings[number + 1 :]
-        with pytest.raises(ValidationError) as caught:
-            idp(method, accept=others, **given)
-        said = str(caught.value)
-        # All that fails, each with its reason, and what would be accepted.
-        for name, why in idp(method, accept=findings, **given).findings.items():
-            assert f"{name} ({why})" in said
-        assert f"accept: [{', '.join([*others, findings[number]])}]" in said
-    with pytest.raises(ValidationError, match=r"accept: 'sound' is no finding of it; allowed: "):
-        idp(method, accept=[*findings, "sound"], **given)
+@pytest.mark.parametrize("old", OLD_OPTIONS)
+def test_old_options_are_refused_with_the_new_ones(old: str) -> None:
+    with pytest.raises(ValidationError, match="options of an earlier version") as refused:
+        settings(**{old: "x"})
+    assert f"{old} is now {OLD_OPTIONS[old]}" in str(refused.value)
 
 
-def test_nothing_can_be_accepted_where_nothing_fails() -> None:
-    assert independent().findings == {}
-    for name in (CLUSTERED, UNPROTECTED, LARGEST):
-        with pytest.raises(ValidationError, match="allowed: nothing: no finding is against this"):
-            independent(accept=[name])
-
-
-@pytest.mark.parametrize("build", [independent, lambda **changes: idp("dp", **changes)])
-def test_a_release_names_its_population_unless_it_is_a_rehearsal(build: Any) -> None:
-    assert build().population is None
+def test_a_production_release_of_a_data_set_names_its_population() -> None:
+    assert settings().population is None
     with pytest.raises(ValidationError, match=r"population is missing; allowed: a name for the"):
-        build(rehearsal=False)
-    assert build(rehearsal=False, population="survey_2021").population == "survey_2021"
+        settings(mode="production")
+    assert settings(mode="production", population="survey_2021").population == "survey_2021"
     with pytest.raises(ValidationError, match="population"):
-        build(rehearsal=False, population="no name/of a file")
+        settings(mode="production", population="no name/of a file")
+    with pytest.raises(ValidationError, match="mode"):
+        settings(mode="rehearsal")
 
 
-def test_words_of_the_owners_are_not_stated_to_everybody() -> None:
-    own = {"population": "people", "consent": "asked", "accept": [CLUSTERED, UNPROTECTED]}
-    release = idp("idp_cbls", **own)
-    assert set(own) == OWNERS - {"keys"}  # of files of one's own
-    assert not set(own) & set(release.stated())
-    assert set(release.stated()) | set(own) == set(release.model_dump())
-    assert release.stated()["order"] == "permuted"
-    # Jobs are told all of it, and make the same release.
-    assert release_from(release.model_dump()) == release
-    # They decide nothing that is drawn.
-    assert release.stated() == idp("idp_cbls", **own | {"population": "others"}).stated()
+def test_records_come_from_one_source(tmp_path: Path) -> None:
+    file = {"path": "people.csv", "schema": "people.yaml"}
+    assert settings(data=None, file=file).inputs == ["people.yaml"]
+    with pytest.raises(ValidationError, match="neither of data and file given"):
+        settings(data=None)
+    with pytest.raises(ValidationError, match="both of data and file given"):
+        settings(file=file)
+    with pytest.raises(ValidationError, match=r"file\.schema is missing"):
+        settings(data=None, file={"path": "people.csv"})
+    own = settings(data=None, file={"path": "people.csv"}, plan="plan.json")
+    assert own.inputs == [own.plan_file] == ["plan.json"]
 
 
-def test_records_stand_as_in_the_file_only_if_that_is_asked_for() -> None:
-    assert independent().order == "permuted"
-    assert independent(order="as_in_file").order == "as_in_file"
-    with pytest.raises(ValidationError, match="order"):
-        independent(order="sorted")
+def test_the_owners_words_decide_nothing_that_is_drawn(tmp_path: Path) -> None:
+    write_plan(tmp_path / "plan.json", plan_for("columns"))
+    by_file = {"plan": str(tmp_path / "plan.json")}
+    for given in ({}, by_file):
+        stated = settings(**given).stated()
+        same = settings(**given, consent="asked", quasi_identifiers=["a"], tables=[["a", "b"]])
+        assert same.stated() == stated
+        assert settings(**given, population="others").stated() != stated
+    assert settings(plan=PLAN | {"epsilon": 1.0}).stated() != settings().stated()
+    before = settings(**by_file).stated()
+    write_plan(tmp_path / "plan.json", plan_for("columns", 1.0))
+    assert settings(**by_file).stated() != before
+    (tmp_path / "plan.json").unlink()
+    assert settings(**by_file).stated()["plan"] is None
+    # Jobs receive all of it, and make the same release.
+    whole = settings(consent="asked")
+    assert ReleaseSettings.model_validate(whole.model_dump(by_alias=True)) == whole
+
+
+def test_risks_are_accepted_by_name() -> None:
+    risky = schema().to_json()
+    risky["columns"][0]["missing"] = {"values": ["?"], "policy": "drop"}
+    plan = make_plan(type(schema()).model_validate(risky), 2.0, accept=["records_dropped"])
+    settings(accept=["records_dropped"]).refuse_another_plan(plan)
+    with pytest.raises(DeniableError, match=r"records_dropped \(.*accept: \[records_dropped\]"):
+        settings().refuse_another_plan(plan)
+    safe = plan_for("columns")
+    settings().refuse_another_plan(safe)
+    with pytest.raises(DeniableError, match="'drafted' is not a risk of its plan; allowed: none"):
+        settings(accept=["drafted"]).refuse_another_plan(safe)
+    with pytest.raises(DeniableError, match="population: 'others'; allowed: 'people'"):
+        settings(population="others").refuse_another_plan(safe)

@@ -12,8 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from deniable.errors import DeniableError
-from deniable.files import read_json, sync_folder, write_once
-from deniable.release.durable import private_folder
+from deniable.files import private_folder, read_json, sync_folder, write_once
 from deniable.release.entries import canonical
 from deniable.sampling import KEY_BYTES, new_key
 

@@ -1,39 +1,30 @@
-"""The key of a release: made once, kept from everybody, and what a begun release is held to.
+"""Make the key of a release once, and refuse other records or another plan under it.
 
-All that is drawn for a release follows from its key, its plan and its records
-(`deniable.sampling.keyed`). Beside the key lie digests under it, which tell nothing to whoever has
-no key: of the records, and of the design that they are drawn by. So a draw that is repeated is the
-same draw; other records under a begun release, another design of one that was drawn, and a draw
-whose key is lost are refused.
+All random numbers of a release follow from its key, its plan and the digest of its records
+(`deniable.sampling.keyed`). Digests under the key lie next to it and reveal nothing without it. So
+a repeated draw is the same draw. Other records, another plan and a lost key are refused.
 """
 
 import hashlib
 import hmac
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from deniable.errors import DeniableError
-from deniable.files import kept_private, read_json, write_once
-from deniable.records import Microdata, NumericMicrodata
-from deniable.release.durable import private_folder
+from deniable.errors import DataError, DeniableError
+from deniable.files import kept_private, private_folder, read_json, write_once
 from deniable.release.entries import canonical
 from deniable.release.key_places import KEY_FILE, PLACE_FILE, KeyPlace
-from deniable.release.lanes import PRIVATE, PUBLIC
-from deniable.release.overlap import InPortions
-from deniable.release.receipts import RECORDS_FILE
-from deniable.release.settings import AnyRelease
 from deniable.sampling import KeyedDraws, framed
 
-PLAN_FILE, DRAWN_FILE = "plan.json", "drawn.json"
-"""Digests of what a release is drawn by, and of what was drawn."""
+PUBLIC: str = "public"
+PRIVATE: str = "private"
+"""Folders of a release: one to be given away, one that reveals the original data."""
+RECORDS_FILE, PLAN_FILE, DRAWN_FILE = "records.json", "plan.json", "drawn.json"
+"""Digest of the original records, the plan, and the digest of the protected records."""
 BEFORE_A_DRAW = (KEY_FILE, PLACE_FILE, RECORDS_FILE)
-WITH_THE_RELEASE: KeyPlace = KeyPlace()
-
-Records = Microdata | NumericMicrodata | InPortions
+WITH_THE_RELEASE = KeyPlace()
 
 
 @dataclass(frozen=True)
@@ -42,17 +33,17 @@ class ReleaseKey:
 
     Attributes
     ----------
-    value : bytes, optional
+    value : bytes
     """
 
     value: bytes = field(repr=False)
 
-    def draws(self, plan: Any) -> KeyedDraws:
-        """Return what is drawn from, for a `plan` in plain JSON values."""
-        return KeyedDraws(self.value, hashlib.sha256(canonical(plan)).digest())
+    def draws(self, context: Any) -> KeyedDraws:
+        """Return the draws of a `context` in plain JSON values: the plan and the records."""
+        return KeyedDraws(self.value, hashlib.sha256(canonical(context)).digest())
 
-    def digest(self, purpose: str, parts: Iterator[bytes]) -> str:
-        """Return a digest of `parts` for a `purpose`: without the key it tells nothing."""
+    def digest(self, purpose: str, parts: Iterable[bytes]) -> str:
+        """Return a digest of `parts` for a `purpose`; without the key it reveals nothing."""
         own = KeyedDraws(self.value, b"").subkey(f"digest of {purpose}", ())
         found = hmac.new(own, digestmod=hashlib.sha256)
         for part in framed(parts):
@@ -60,130 +51,115 @@ class ReleaseKey:
         return found.hexdigest()
 
 
-def key_of_seed(*facts: Any) -> ReleaseKey:
-    """Return the key that follows from `facts`, plain JSON values: it protects nobody."""
+def key_from_seed(*facts: Any) -> ReleaseKey:
+    """Return the key of a test release from `facts`, plain JSON values; it protects nobody."""
     return ReleaseKey(hashlib.sha256(canonical(["deniable key of a seed", *facts])).digest())
 
 
 def key_for(
-    release: AnyRelease,
-    root_seed: int,
-    folder: Path | str,
-    records: Records,
-    place: KeyPlace = WITH_THE_RELEASE,
+    release: str, folder: Path, fingerprint: Iterable[bytes], place: KeyPlace = WITH_THE_RELEASE
 ) -> ReleaseKey:
-    """Return the key of a release; make it, if the release is only now begun.
+    """Return the key of a production release; make it if the release is new.
 
-    That of a rehearsal follows from the root seed, so that it protects nobody. Any other comes from
-    the operating system, once, into a file that its owner alone may read (mode 0600), before
-    anything is drawn.
+    The operating system's generator makes the key once, before anything is drawn. It is stored in a
+    file that only its owner can read (mode 0600).
 
     Parameters
     ----------
-    release : settings
-    root_seed : int
-        Of the config, for rehearsals alone.
+    release : str
+        Name of the release.
     folder : path
-        That of the release.
-    records : Microdata, NumericMicrodata or InPortions
-        The true records.
+        Folder of the release.
+    fingerprint : iterable of bytes
+        Fingerprint of the original records.
     place : KeyPlace, optional
-        Where the key lies; by default with what else the release's owner alone may have.
+        Place of the key; by default the private folder of the release.
 
     Raises
     ------
     DeniableError
-        If the release was begun with other records, or if its key, or what says which records it
-        was begun with, is lost.
+        If the release was begun with other records, or if its key or the digest of its records is
+        lost.
     """
-    if release.rehearsal:
-        return key_of_seed(root_seed, "rehearsal", release.name)
-    own = Path(folder) / PRIVATE
-    begun = _begun(Path(folder))
-    if begun and not (own / PLACE_FILE).exists():
-        raise _lost(release, begun[0], "place of the key", own / PLACE_FILE)
-    private_folder(own)
-    of_release = place.of_release(release.name, kept_private(own))
-    file = of_release.file(own)
-    records_file = own / RECORDS_FILE
+    private, begun = folder / PRIVATE, _begun(folder)
+    if begun and not (private / PLACE_FILE).exists():
+        raise _lost(release, begun[0], "place of the key", private / PLACE_FILE)
+    private_folder(private)
+    of_release = place.of_release(release, kept_private(private))
+    file, records_file = of_release.file(private), private / RECORDS_FILE
     if begun and not records_file.exists():
         raise _lost(release, begun[0], "digest of the records", records_file)
     if (begun or records_file.exists()) and file and not file.exists():
         raise _lost(release, begun[0] if begun else records_file, "key", file)
-    key = ReleaseKey(of_release.key(own))
-    if not held(own / RECORDS_FILE, {"records": key.digest("records", parts_of(records))}):
+    key = ReleaseKey(of_release.key(private))
+    if not is_stored(records_file, {"records": key.digest("records", fingerprint)}):
         raise DeniableError(
-            f"release {release.name!r} was begun with other records, or with another key: whoever "
-            "has both files would see which records differ, and what they were; give the corrected "
-            "file's release a new name (its epsilon adds to the first one's)"
+            f"release {release!r} was begun with other records, or with another key: two releases "
+            "under one key would reveal which records differ, and their values; give the release "
+            "of the corrected file a new name (its epsilon adds to the first one's)"
         )
     return key
 
 
-def hold_to_design(
-    release: AnyRelease, folder: Path | str, key: ReleaseKey, design: Mapping[str, Any]
-) -> None:
-    """Hold a `release` in a `folder`, no rehearsal, to the `design` by which its `key` draws.
+def refuse_another_plan(release: str, folder: Path, document: Mapping[str, Any]) -> None:
+    """Store the `document` of a plan as the plan of a `release`, or refuse another one.
 
     Raises
     ------
     DeniableError
-        If it was drawn by another one.
+        If the `folder` of the release stores another plan.
     """
-    plan = canonical([release.stated(), dict(design)])
-    if not held(Path(folder) / PRIVATE / PLAN_FILE, {"plan": key.digest("plan", iter([plan]))}):
+    if not is_stored(folder / PRIVATE / PLAN_FILE, document):
         raise DeniableError(
-            f"release {release.name!r} was drawn by another design or other settings: this would "
-            "be a second draw from the same records. Restore what it was begun with, or give the "
+            f"release {release!r} was begun with another plan ({folder / PRIVATE / PLAN_FILE}): "
+            "this would be a second draw from the same records. Restore the plan, or give the "
             "release a new name"
         )
 
 
-def held(file: Path, own: dict[str, str]) -> bool:
-    """Return whether a `file` says `own`, digests by name; it is put there once, if not there."""
+def is_stored(file: Path, values: Mapping[str, Any]) -> bool:
+    """Return whether a `file` stores `values`; write it first if it does not exist."""
     if not file.exists():
-        write_once(file, canonical(own))
-    return bool(read_json(file) == own)
+        write_once(file, canonical(dict(values)))
+    return stores(file, values)
+
+
+def stores(file: Path, values: Mapping[str, Any]) -> bool:
+    """Return whether a `file` exists and stores `values`.
+
+    Raises
+    ------
+    DataError
+        If the file is damaged.
+    """
+    try:
+        return file.exists() and canonical(read_json(file)) == canonical(dict(values))
+    except ValueError:
+        raise DataError(
+            f"{file}: damaged since it was written; restore it from a copy, or give the release a "
+            "new name"
+        ) from None
 
 
 def _begun(folder: Path) -> list[Path]:
-    """Return what is there of a draw. Whoever begins it leaves key, digests and draws in order."""
+    """Return the traces of a draw. A release leaves key, digests and draws in this order."""
     private = folder / PRIVATE
     found = [folder / PUBLIC] if (folder / PUBLIC).exists() else []
     if private.is_dir():
         left = (each for each in sorted(private.iterdir()) if not each.name.startswith("."))
         found += [each for each in left if each.name not in BEFORE_A_DRAW]
-    # Before there were folders of what is public and what is private.
-    return found + [file for file in folder.glob("*.*") if _of_earlier_layout(file)]
+    # Releases of old versions had no folders for public and private files.
+    return found + [file for file in folder.glob("*.*") if _of_old_version(file)]
 
 
-def _lost(release: AnyRelease, there: Path, what: str, lost: Path) -> DeniableError:
-    return DeniableError(
-        f"release {release.name!r}: {there} is there, but the {what} that it was begun with, "
-        f"{lost}, is not: what is missing could be a second draw from the same records. Restore "
-        "that file, or give the release a new name"
-    )
-
-
-def _of_earlier_layout(file: Path) -> bool:
-    # A rehearsal that was there leaves records of provenance.
+def _of_old_version(file: Path) -> bool:
+    # A test release leaves provenance metadata next to its folders.
     return file.is_file() and not file.name.endswith(".provenance.json")
 
 
-def parts_of(records: Records) -> Iterator[bytes]:
-    """Yield what `records` say, whatever file or order of columns they were read from."""
-    if isinstance(records, Microdata):
-        for name in sorted(records.domain.names):
-            yield name.encode()
-            yield canonical(list(records.domain[name].categories))
-            yield np.ascontiguousarray(records.column(name), dtype="<u4").tobytes()
-        return
-    if not isinstance(records, NumericMicrodata):
-        yield from records.parts()
-        return
-    for name in sorted(records.names):
-        yield name.encode()
-        yield np.ascontiguousarray(records.column(name), dtype="<f8").tobytes()
-    if records.classes:
-        yield canonical(list(records.classes))
-        yield np.ascontiguousarray(records.labels, dtype="<u4").tobytes()
+def _lost(release: str, there: Path, what: str, lost: Path) -> DeniableError:
+    return DeniableError(
+        f"release {release!r}: {there} exists, but the {what} that the release was begun with, "
+        f"{lost}, does not: a new one could lead to a second draw from the same records. Restore "
+        "that file, or give the release a new name"
+    )

@@ -13,7 +13,7 @@ import os
 import random
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -21,10 +21,14 @@ from pathlib import Path
 
 from deniable.channels import Number
 from deniable.errors import DataError, DeniableError
-from deniable.files import PRIVATE_FOLDER, put_once, sync_folder
+from deniable.files import (
+    PRIVATE_FOLDER,
+    private_folder,
+    put_once,
+    remove_abandoned,
+    sync_folder,
+)
 from deniable.plans import Part
-from deniable.records import Microdata, NumericMicrodata
-from deniable.release.durable import private_folder, remove_abandoned
 from deniable.release.entries import (
     Entry,
     composed_epsilon,
@@ -33,17 +37,10 @@ from deniable.release.entries import (
     entry_from,
     epsilon_text,
 )
-from deniable.release.overlap import (
-    KEY_BYTES,
-    Columns,
-    InPortions,
-    Overlap,
-    RecordDigests,
-    overlap,
-    record_digests,
-)
+from deniable.release.overlap import Overlap, RecordDigests, overlap
 
 KEY_FILE = "key"
+KEY_BYTES = 32  # of digests
 ATTEMPTS = 1000
 NO_RECORDS = RecordDigests("", 0, ())
 _ENTRY_FILE = re.compile(r"[0-9]{6,}\.json")
@@ -66,7 +63,7 @@ class Ledger:
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> ledger = Ledger(folder.name)
-    >>> people = ledger.digests({"sex": ["f", "m"], "age": [17, 44]})
+    >>> people = RecordDigests("5ee1", records=2, sketch=(17, 44))
     >>> ledger.reserve("survey", "first", plan="6f1a", records=people, epsilon=1.5).number
     1
     >>> word = ledger.consent_needed("survey", "second", 2)
@@ -81,18 +78,6 @@ class Ledger:
 
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
-
-    def digests(
-        self, records: Microdata | NumericMicrodata | InPortions | Columns
-    ) -> RecordDigests:
-        """Return the digests of `records` under the ledger's key, which is made if there is none.
-
-        Digest the file as it is, with all its attributes, whichever of them a release takes:
-        files are compared by whole records.
-        """
-        if isinstance(records, Microdata | NumericMicrodata | Mapping):
-            return record_digests(records, self.key())
-        return records.digests(self.key())
 
     def populations(self) -> tuple[str, ...]:
         """Return the populations that have a release, in small letters."""
@@ -201,7 +186,7 @@ class Ledger:
         plan : str
             A digest of all that decides the draw beside records and key.
         records : RecordDigests
-            From `digests`.
+            Under the key of the ledger.
         epsilon : float, Fraction or None
             Of the release; None or infinite if no finite one holds. A float counts as it is
             written, .1 as 1/10; `Fraction(epsilon)` is the float itself.

@@ -1,177 +1,273 @@
-"""A release from beginning to end: keyed, drawn, verified, published, its key removed.
+"""Make a release: key, ledger entry, draw, verification, publication, removal of the key.
 
-Each state is a file or folder that is put there once, so that a release which was interrupted goes
-on from what it has, whoever takes it up, without a lock:
+Each state is a file or folder that is written once. So an interrupted release continues from the
+state that it reached, in any process and without a lock:
 
 ========== ============================================ ==========================================
-state      what is there                                a run that begins here
+state      file or folder                               the next process
 ========== ============================================ ==========================================
 keyed      ``private/key``, ``private/records.json``    draws, by that key
-counted    an entry of the ledger                       draws: the entry stands, nothing is added
-designed   ``private/plan.json``                        draws, by that design alone
-verified   ``private/drawn.json``: a digest             draws again, and must come to that digest
+counted    an entry of the ledger                       draws; the entry is not added again
+planned    ``private/plan.json``: the plan              draws, by that plan alone
+verified   ``private/drawn.json``: a digest             draws again, and compares the digest
 published  ``public/``                                  verifies, removes the key
 done       ``private/receipt.json``                     verifies
 ========== ============================================ ==========================================
 
-Everything is made in a folder of its own and verified there, on the disk, before a rename puts it
-into place, which fails where something was published before. So of a release there is one draw: by
-one key the same, and without the key none.
+A release is made and verified on the disk, in a temporary folder. A rename then publishes it, which
+fails if anything was published before. So there is one draw of a release: by one key it is the same
+draw, and without the key there is none.
 """
 
 import errno
 import hashlib
+import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, shown
 from deniable.files import (
-    PRIVATE_FILE,
     folder_written_whole,
     read_json,
     sha256,
     sync_folder,
     sync_tree,
+    write_json,
     write_once,
 )
-from deniable.records import read_true_records
-from deniable.release.contents import refuse_other_files, write_contents
-from deniable.release.entries import canonical
+from deniable.plans import Plan
+from deniable.release.drawing import Release
+from deniable.release.entries import (
+    Entry,
+    canonical,
+    composed_epsilon,
+    counted_epsilon,
+    digest_of,
+    epsilon_text,
+)
 from deniable.release.key_places import PLACE_FILE, KeyPlace
 from deniable.release.keys import (
     DRAWN_FILE,
-    WITH_THE_RELEASE,
-    Records,
+    PLAN_FILE,
+    PRIVATE,
+    PUBLIC,
     ReleaseKey,
-    held,
-    hold_to_design,
+    is_stored,
     key_for,
-    parts_of,
+    key_from_seed,
+    refuse_another_plan,
+    stores,
 )
-from deniable.release.lanes import LANES, PRIVATE, PUBLIC, Step
 from deniable.release.ledger import Ledger
-from deniable.release.made import epsilon_of, read_made, write_made
-from deniable.release.receipts import RECEIPT, receipt_of, refuse_real
-from deniable.release.reserving import hold_to_entry, reserve
-from deniable.release.settings import AnyRelease
-from deniable.sampling import framed
+from deniable.release.overlap import RecordDigests
+from deniable.release.receipts import (
+    ENTRY_FILE,
+    RECEIPT,
+    receipt_of,
+    refuse_other_files,
+    refuse_production,
+    store_states,
+)
+from deniable.release.records import OriginalRecords, Progress, silent
+from deniable.release.risk import Risk
+from deniable.sampling import new_key
 
-DRAFT = ".draft."
-
-
-@dataclass(frozen=True)
-class Source:
-    """What a release is made from, besides its settings.
-
-    Attributes
-    ----------
-    records : Microdata or NumericMicrodata
-        The true ones.
-    root_seed : int
-        Of the run; looked at for rehearsals only.
-    designing, checking : tuple
-        What the lane's design takes besides: the manifest's bounds of numbers; and its check: the
-        path of the network that records were drawn from.
-    """
-
-    records: Records
-    root_seed: int
-    designing: tuple[Any, ...] = ()
-    checking: tuple[Any, ...] = ()
+DRAFT, LEDGER = ".draft.", "ledger"
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+DataSource = Literal["own", "published", "surrogate"]
 
 
-def rehearse(release: AnyRelease, source: Source, folder: Path | str) -> None:
-    """Make a rehearsal: as a release is made, by a key that follows from the seed, and checked.
-
-    Of the true records of a `source` by the settings `release`, into a `folder`. It may be
-    repeated, and then replaces the one before.
-
-    Raises
-    ------
-    DeniableError
-        If it cannot be designed, or is unsound and not accepted.
-    """
-    place = Path(folder)
-    refuse_real(release.name, place)
-    key = key_for(release, source.root_seed, place, source.records)
-    with (
-        folder_written_whole(place / PUBLIC) as public,
-        folder_written_whole(place / PRIVATE, private=True) as private,
-    ):
-        draft = _Draft(release, public, private)
-        draft.carry_out(source, key, lambda design: None)
-        check = LANES[release.lane].check
-        draft.take(check, source.records, key, source.root_seed, *source.checking)
-
-
-def make_release(
-    release: AnyRelease,
-    source: Source,
+def protect(
+    source: Any,
+    plan: Plan,
     folder: Path | str,
-    ledger: Ledger,
-    place: KeyPlace = WITH_THE_RELEASE,
+    *,
+    name: str | None = None,
+    ledger: Path | str | None = None,
+    consent: str | None = None,
+    quasi_identifiers: Sequence[str] = (),
+    place: KeyPlace | None = None,
+    data_source: DataSource = "own",
+    settings: Mapping[str, Any] | None = None,
+    progress: Progress = silent,
 ) -> None:
-    """Make a release that is no rehearsal, or what is missing of it: ``public`` and ``private``.
+    """Make the production release of a file by a plan: folders ``public`` and ``private``.
+
+    It is drawn once. An interrupted release continues with the same randomized values, and a
+    finished one is verified.
 
     Parameters
     ----------
-    release : settings
-    source : Source
-        The true records, and what its lane takes besides.
+    source : path or table
+        The file that the schema of the plan describes, or the same as a pandas, Polars or Arrow
+        table.
+    plan : Plan
     folder : path
-        That of the release, on a file system that all who may take it up share.
-    ledger : Ledger
-        In which its epsilon is reserved before it is drawn.
+        Folder of the release, on a file system that all processes share.
+    name : str, optional
+        Name of the release; by default the name of the folder.
+    ledger : path, optional
+        Folder of the ledger, which counts epsilon before anything is drawn; by default the folder
+        ``ledger`` next to the folder of the release.
+    consent : str, optional
+        Text that a further release of the same population needs.
+    quasi_identifiers : sequence of str, optional
+        Columns that an intruder may know; ``private/risk.csv`` measures their risk.
     place : KeyPlace, optional
-        Where its key lies until it is published.
+        Place of the key until publication; by default the private folder.
+    data_source : "own", "published" or "surrogate", optional
+        Origin of the records.
+    settings : mapping, optional
+        Settings in plain JSON values that later runs are compared with.
+    progress : callable, optional
+        Receives a step, the number of records done, and of how many (0: not yet known).
 
     Raises
     ------
     DeniableError
-        If it cannot be designed; is unsound and not accepted; has no consent; was begun with other
-        records, another design or a key that is lost; or if what was published is not what was
-        made, or has no entry in the ledger.
+        If the file does not match the schema, the plan fails its audit, the release has no consent,
+        was begun with other records, another plan or a key that is lost, or if the published files
+        are not the drawn ones. Nothing incomplete is left in ``public``.
     """
-    at = Path(folder)
-    if (at / PUBLIC).exists():
-        hold_to_entry(ledger, release, source.records, at / PUBLIC)
-    elif (at / RECEIPT).exists():
+    release = _opened(
+        (source, plan, folder, name), quasi_identifiers, data_source, "production", progress
+    )
+    counting = Ledger(ledger if ledger is not None else release.folder.resolve().parent / LEDGER)
+    published = release.folder / PUBLIC
+    if published.exists():  # before a lost ledger gets a new key
+        counting.entry_of(plan.schema.population, release.name, published)
+    digests = _read(release.records, counting)
+    if published.exists():
+        entry = counting.entry_of(plan.schema.population, release.name, published)
+        if entry.records != digests:
+            raise DeniableError(
+                f"release {release.name!r} was published from other records; give the release of "
+                "these a new name (its epsilon adds to the total)"
+            )
+    elif (release.folder / RECEIPT).exists():
         raise DeniableError(
-            f"{at / PUBLIC}: release {release.name!r} was published there, and is gone; restore it "
-            "from a copy: it is not drawn again"
+            f"{published}: release {release.name!r} was published there, and is missing; "
+            "restore it from a copy: it is not drawn again"
         )
     else:
         try:
-            _publish(release, source, at, ledger, place)
+            _publish(release, digests, counting, consent, place or KeyPlace(), settings)
         except (DeniableError, OSError):
-            # Another that was at work on it may have published it, and have removed drafts and key.
-            if not (at / PUBLIC).exists():
+            # Another process may have published it meanwhile, and removed drafts and key.
+            if not published.exists():
                 raise
-    _finish(release, at, place)
+    _finish(release, place or KeyPlace())
+
+
+def protect_test(
+    source: Any,
+    plan: Plan,
+    folder: Path | str,
+    seed: int,
+    *,
+    name: str | None = None,
+    quasi_identifiers: Sequence[str] = (),
+    data_source: DataSource = "own",
+    progress: Progress = silent,
+) -> None:
+    """Make a test release: like a production release, but by a key that follows from a `seed`.
+
+    It protects nobody, is not counted, and can be repeated; then it replaces the former one.
+
+    Parameters
+    ----------
+    source, plan, folder, name, quasi_identifiers, data_source, progress
+        As in `protect`.
+    seed : int
+        A number that everybody may know.
+
+    Raises
+    ------
+    DeniableError
+        If the file does not match the schema, the plan fails its audit, or the folder holds a
+        production release.
+    """
+    release = _opened(
+        (source, plan, folder, name), quasi_identifiers, data_source, "test", progress
+    )
+    refuse_production(release.name, release.folder)
+    release.refuse_failing_claims()
+    release.records.read()
+    key = key_from_seed(seed, "test", release.name)
+    with (
+        folder_written_whole(release.folder / PUBLIC) as public,
+        folder_written_whole(release.folder / PRIVATE, private=True) as private,
+    ):
+        release.draw(key, public, private, None)
+        write_json(private / PLAN_FILE, release.document, private=True)
+
+
+def _opened(
+    given: tuple[Any, Plan, Path | str, str | None],
+    quasi_identifiers: Sequence[str],
+    data_source: str,
+    mode: Literal["test", "production"],
+    progress: Progress,
+) -> Release:
+    """Return a release, after all checks that need no record."""
+    source, plan, folder, name = given
+    at = Path(folder)
+    if at.exists() and not at.is_dir():
+        raise DeniableError(f"{at}: a file exists there; name another folder for the release")
+    name = name or at.resolve().name
+    if not NAME.fullmatch(name):
+        raise DeniableError(
+            f"a release cannot be named {shown(name)}; give a name of at most 100 letters, digits, "
+            "'_' and '-'"
+        )
+    Risk(plan, quasi_identifiers)  # refuses columns that cannot be quasi-identifiers
+    records = OriginalRecords(source, plan, progress)
+    return Release(name, plan, records, at, tuple(quasi_identifiers), data_source, mode)
+
+
+def _read(records: OriginalRecords, ledger: Ledger) -> RecordDigests:
+    """Validate all `records`, and return their digests under the key of the `ledger`."""
+    key = ledger.key() if ledger.folder.exists() else new_key()
+    digests = records.read(key)
+    if (own := ledger.key(key)) != key:  # another release began the ledger meanwhile
+        digests = records.read(own)
+    assert digests is not None
+    return digests
 
 
 def _publish(
-    release: AnyRelease, source: Source, folder: Path, ledger: Ledger, place: KeyPlace
+    release: Release,
+    digests: RecordDigests,
+    ledger: Ledger,
+    consent: str | None,
+    place: KeyPlace,
+    settings: Mapping[str, Any] | None,
 ) -> None:
-    key = key_for(release, source.root_seed, folder, source.records, place)
-
-    def before_draw(design: Mapping[str, Any]) -> None:
-        reserve(ledger, release, key, source.records, epsilon_of(design["release"]))
-        hold_to_design(release, folder, key, design)
-
+    folder, records = release.folder, release.records
+    release.refuse_failing_claims()
+    key = key_for(release.name, folder, records.fingerprint, place)
+    entry = _reserved(release, ledger, key, digests, consent)
+    refuse_another_plan(release.name, folder, release.document)
+    counted = _counted(ledger, entry)
     with _draft(folder / PRIVATE) as (public, private):
-        _Draft(release, public, private).carry_out(source, key, before_draw)
-        drawn = {"drawn": output_digest(release, public)}
-        if not held(folder / PRIVATE / DRAWN_FILE, drawn):
+        release.draw(key, public, private, counted)
+        write_json(
+            private / ENTRY_FILE,
+            {"release": release.name, "population": entry.population, **counted}
+            | ({"settings": dict(settings)} if settings is not None else {}),
+            private=True,
+        )
+        drawn = {"drawn": sha256(public / release.file_name)}
+        if not is_stored(folder / PRIVATE / DRAWN_FILE, drawn):
             raise DeniableError(
-                f"release {release.name!r}: this would not be what was drawn before by the same "
-                f"key ({folder / PRIVATE / DRAWN_FILE}): go on with the version of deniable that "
-                "it was begun with, or give the release a new name"
+                f"release {release.name!r}: the protected records would differ from those that the "
+                f"same key gave before ({folder / PRIVATE / DRAWN_FILE}); continue with the "
+                "version of deniable that began the release, or give the release a new name"
             )
         for file in private.iterdir():
             file.replace(folder / PRIVATE / file.name)
@@ -186,25 +282,29 @@ def _publish(
         sync_folder(folder)
 
 
-def _finish(release: AnyRelease, folder: Path, place: KeyPlace) -> None:
-    """Verify what was published, remove its key, and leave the receipt."""
-    public, private = folder / PUBLIC, folder / PRIVATE
+def _finish(release: Release, place: KeyPlace) -> None:
+    """Verify the published files, remove the key, and write the receipt."""
+    folder, private, public = release.folder, release.folder / PRIVATE, release.folder / PUBLIC
     refuse_other_files(public)
-    drawn = {"drawn": output_digest(release, public)}
-    if not (private / DRAWN_FILE).exists() or read_json(private / DRAWN_FILE) != drawn:
+    file = public / release.file_name
+    drawn = {"drawn": sha256(file)} if file.exists() else None
+    if drawn is None or not stores(private / DRAWN_FILE, drawn):
         raise DeniableError(
-            f"{public}: not what was drawn for release {release.name!r} ({private / DRAWN_FILE}); "
-            "restore both folders from a copy, or give the release a new name"
+            f"{public}: not the records that were drawn for release {release.name!r} "
+            f"({private / DRAWN_FILE}); restore both folders from a copy, or give the release a "
+            "new name"
         )
-    if read_json(public / "release.json")["parameters"] != release.stated():
+    published = {n: v for n, v in read_json(public / PLAN_FILE).items() if n != "release"}
+    if canonical(published) != canonical(release.document):
         raise DeniableError(
-            f"{public}: release {release.name!r} was published with other settings; give this one "
-            "a new name"
+            f"{public}: release {release.name!r} was published by another plan; give this one a "
+            "new name"
         )
     if not (private / PLACE_FILE).exists():
         raise DeniableError(
-            f"{private / PLACE_FILE}, which says where the key of release {release.name!r} lies, "
-            "is not there, so that the key cannot be removed; restore the file from a copy"
+            f"{private / PLACE_FILE}, which stores the place of the key of release "
+            f"{release.name!r}, is missing, so the key cannot be removed; restore the file from a "
+            "copy"
         )
     sync_tree(public)
     for each in (folder, folder.parent):
@@ -215,32 +315,57 @@ def _finish(release: AnyRelease, folder: Path, place: KeyPlace) -> None:
             shutil.rmtree(left, ignore_errors=True)
         else:
             left.unlink(missing_ok=True)
-    for rehearsals in folder.glob("*.provenance.json"):
-        rehearsals.unlink()
+    for metadata in folder.glob("*.provenance.json"):  # left by a test release
+        metadata.unlink()
+    store_states(folder)
     (folder / RECEIPT).unlink(missing_ok=True)
     write_once(folder / RECEIPT, canonical(receipt_of(release.name, public)))
 
 
-def output_digest(release: AnyRelease, public: Path) -> str:
-    """Return a digest of what was drawn for a `release`, into its folder `public`.
+def _reserved(
+    release: Release,
+    ledger: Ledger,
+    key: ReleaseKey,
+    digests: RecordDigests,
+    consent: str | None,
+) -> Entry:
+    """Count a `release` in a `ledger`; return its entry.
 
-    It is one of records, however they were written.
+    The entry holds the release to its plan and its key. So another key under the same name is
+    refused, even where the whole folder is lost.
     """
-    # The first file; others are copies of it as text.
-    draw = LANES[release.lane].draw
-    file = next(each for each in draw.left_by(release) if each.startswith(PUBLIC))
-    place = public / Path(file).name
-    if place.suffix != ".parquet" or release.lane == "planned":
-        return sha256(place)
-    found = hashlib.sha256()
-    for part in framed(parts_of(read_true_records(place))):
-        found.update(part)
-    return found.hexdigest()
+    population = release.plan.schema.population
+    for other in ledger.populations():
+        if other != population.lower():
+            for found in ledger.overlaps(other, digests):
+                warnings.warn(
+                    f"release {release.name!r}: {found}, of population {other!r}; its epsilon is "
+                    "not added to this one's. Name that population if the respondents are the same",
+                    stacklevel=2,
+                )
+    # A digest under the key, which reveals nothing of the key.
+    drawn_by = canonical([release.name, release.document, key.digest("ledger", [])])
+    return ledger.reserve(
+        population,
+        release.name,
+        hashlib.sha256(drawn_by).hexdigest(),
+        digests,
+        counted_epsilon(release.epsilon),
+        consent,
+        release.plan.part,
+    )
+
+
+def _counted(ledger: Ledger, entry: Entry) -> dict[str, Any]:
+    """Return number, total and digest of an `entry`; the total includes earlier entries."""
+    entries = ledger.entries(entry.population)[: entry.number]
+    total = epsilon_text(composed_epsilon(entries))
+    return {"entry": entry.number, "total": total, "head": digest_of(entry)}
 
 
 @contextmanager
 def _draft(private: Path) -> Iterator[tuple[Path, Path]]:
-    """Give folders for what is public and what is private, gone afterwards with what is left."""
+    """Yield temporary folders for public and private files; they are removed afterwards."""
     draft = Path(tempfile.mkdtemp(prefix=DRAFT, dir=private))
     try:
         folders = draft / PUBLIC, draft / PRIVATE
@@ -249,49 +374,3 @@ def _draft(private: Path) -> Iterator[tuple[Path, Path]]:
         yield folders
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-
-
-@dataclass(frozen=True)
-class _Draft:
-    """A release that is being made, in folders of its own."""
-
-    release: AnyRelease
-    public: Path
-    private: Path
-
-    def files(self, names: Sequence[str]) -> list[Path]:
-        own = {PUBLIC: self.public, PRIVATE: self.private}
-        return [own[folder] / name for folder, name in (file.split("/") for file in names)]
-
-    def put(self, step: Step, made: Mapping[str, Any]) -> None:
-        """Write what a step leaves; what is private is its owner's alone."""
-        leaves = step.left_by(self.release)
-        write_made(self.files(leaves), made)
-        for file in leaves:
-            if file.startswith(PRIVATE):
-                (self.private / Path(file).name).chmod(PRIVATE_FILE)
-
-    def take(self, step: Step, *given: Any) -> None:
-        """Take a step from what was left before."""
-        self.put(step, step(self.release, read_made(self.files(step.reads)), *given))
-
-    def carry_out(
-        self, source: Source, key: ReleaseKey, before_draw: Callable[[Mapping[str, Any]], None]
-    ) -> None:
-        """Take all steps but the check, hold what was drawn to its claims, list what is public."""
-        release, lane = self.release, LANES[self.release.lane]
-        self.put(lane.design, lane.design(release, source.records, key, *source.designing))
-        before_draw(read_made(self.files(lane.draw.reads)))
-        self.take(lane.draw, source.records, key)
-        audited = lane.audit(read_made(self.files(lane.audit.reads)))
-        failing = audited[audited["holds"].astype(str) == "False"]
-        if len(failing) and not release.accept:
-            raise DeniableError(
-                f"release {release.name!r}: the audit finds that {len(failing)} of its claims "
-                f"fail, the first one of {failing['unit'].iloc[0]!r}: it is not published"
-            )
-        for step in lane.steps(release):
-            if step in lane.estimates:
-                self.take(step)
-        write_contents(release, self.public)
-        refuse_other_files(self.public)

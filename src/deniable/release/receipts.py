@@ -1,55 +1,80 @@
-"""What a published release is held to: the list of its files, and its receipt."""
+"""Compare published releases with their lists of files, their receipts and their settings."""
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from deniable.errors import DataError, DeniableError
-from deniable.files import read_json, sha256
-from deniable.release.lanes import PRIVATE, PUBLIC
+from deniable.files import MARK_OF_FOLDERS, read_json, sha256, write_json
+from deniable.release.keys import DRAWN_FILE, PRIVATE, PUBLIC, RECORDS_FILE
 
 SUMS = "SHA256SUMS"
-"""The list of the files of a public folder, in the form of the command sha256sum."""
-RECORDS_FILE = "records.json"
-"""A digest, under the key, of the records that a release was begun with."""
+"""The list of the files of a public folder, in the format of the command sha256sum."""
 RECEIPT = f"{PRIVATE}/receipt.json"
-"""What a release that is no rehearsal leaves last."""
+"""The last file of a production release."""
+ENTRY_FILE = "entry.json"
+"""The ledger's entry of a release, and the settings by which it was published."""
+STATES_FILE = "published.json"
+"""Sizes and times of the public files at publication."""
 
 
 def sums_of(public: Path) -> dict[str, str]:
-    """Return the SHA-256 of each file of a folder `public`, by name, as its list has them.
+    """Return the SHA-256 of each file in the list of a `public` folder, by name.
 
     Raises
     ------
     DataError
-        If that is no such list.
+        If the list is missing or damaged.
     """
     try:
         lines = (public / SUMS).read_text("utf-8").splitlines()
         return {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
-    except ValueError:
+    except (OSError, ValueError):
         raise DataError(
-            f"{public / SUMS}: damaged or edited since it was made; restore what was published "
-            "from a copy"
+            f"{public / SUMS}: missing, damaged or edited since it was made; restore what was "
+            "published from a copy"
         ) from None
 
 
 def names_in(public: Path) -> set[str]:
-    """Return the names of all in a folder `public` but folders; links are not followed."""
+    """Return the names of all files and links below a `public` folder; links are not followed."""
     files = (file for file in public.rglob("*") if file.is_symlink() or not file.is_dir())
     return {file.relative_to(public).as_posix() for file in files}
 
 
+def refuse_other_files(public: Path) -> None:
+    """Compare the files of a `public` folder with their list.
+
+    Raises
+    ------
+    DataError
+        With a line for each file that is missing, not in the list, a link, or edited.
+    """
+    listed = sums_of(public) if (public / SUMS).is_file() else {}
+    there = names_in(public) - {MARK_OF_FOLDERS}
+    faults = [f"{public / name}: missing" for name in sorted({SUMS, *listed} - there)]
+    faults += [f"{public / name}: not in its list" for name in sorted(there - {SUMS, *listed})]
+    faults += [f"{public / name}: a link" for name in listed if (public / name).is_symlink()]
+    faults += [
+        f"{public / name}: damaged or edited since it was made"
+        for name, digest in listed.items()
+        if name in there and (public / name).is_file() and sha256(public / name) != digest
+    ]
+    if faults:
+        raise DataError("\n".join([*faults, "restore what was published from a copy"]))
+
+
 def receipt_of(release: str, public: Path) -> dict[str, Any]:
-    """Return what is known of a `release` in its folder `public`: files, each with its SHA-256."""
+    """Return the receipt of a `release`: the SHA-256 of each file of its `public` folder."""
     files = {f"{PUBLIC}/{name}": digest for name, digest in sums_of(public).items()}
     listed = {f"{PUBLIC}/{SUMS}": sha256(public / SUMS)}
     return {"release": release, "files": files | listed}
 
 
 def faults_of_receipt(receipt: Path | str) -> list[str]:
-    """Return a line for each published file that is not what its `receipt` says.
+    """Return a line for each published file that differs from its `receipt`.
 
-    One line, of the receipt, if that is damaged.
+    A damaged receipt is the only line.
     """
     folder = Path(receipt).parent.parent
     try:
@@ -64,10 +89,109 @@ def faults_of_receipt(receipt: Path | str) -> list[str]:
     ] + [f"{folder / name}: not published; take it away" for name in sorted(added)]
 
 
-def refuse_real(release: str, folder: Path) -> None:
-    """Raise `DeniableError` if `release`, one that is no rehearsal, was begun in a `folder`."""
+def refuse_production(release: str, folder: Path) -> None:
+    """Raise `DeniableError` if a production `release` was begun in a `folder`."""
     if (folder / PRIVATE / RECORDS_FILE).exists():
         raise DeniableError(
-            f"release {release!r} was begun in {folder} as no rehearsal, and cannot be drawn "
-            "again; give its rehearsal another name"
+            f"release {release!r} was begun in {folder} as a production release, which is drawn "
+            "once; give the test release another name"
         )
+
+
+def store_states(folder: Path) -> None:
+    """Store sizes and times of the public files of the release in a `folder`."""
+    write_json(folder / PRIVATE / STATES_FILE, _states(folder / PUBLIC), private=True)
+
+
+def faults_of_files(folder: Path) -> list[str]:
+    """Return a line for each public file that was changed since the release was published.
+
+    Where sizes and times are those at publication, files are not read. Otherwise their checksums
+    are compared with the list, and sizes and times are stored again.
+
+    Parameters
+    ----------
+    folder : path
+        Folder of a production release.
+    """
+    public, stored = folder / PUBLIC, folder / PRIVATE / STATES_FILE
+    if not public.is_dir():
+        return [f"{public}: published, and missing now; restore it from a copy"]
+    if _content(stored) == _states(public):
+        return []
+    try:
+        refuse_other_files(public)
+        _refuse_another_draw(folder)
+    except DataError as error:
+        return str(error).splitlines()
+    store_states(folder)
+    return []
+
+
+def refuse_other_settings(release: str, folder: Path, settings: Mapping[str, Any]) -> None:
+    """Compare the `settings` of a production `release` with those by which it was published.
+
+    Raises
+    ------
+    DeniableError
+        If they differ, or the `folder` holds a test release.
+    """
+    if not (folder / PUBLIC).exists():
+        return
+    if not (folder / PRIVATE / RECORDS_FILE).exists():
+        raise DeniableError(
+            f"release {release!r}: {folder} holds a test release of this name; delete that folder, "
+            "or give the production release another name"
+        )
+    file = folder / PRIVATE / ENTRY_FILE
+    try:
+        published = read_json(file)["settings"] if file.exists() else None
+    except (ValueError, LookupError, TypeError):
+        raise DeniableError(
+            f"{file}: damaged since release {release!r} was published; restore it from a copy"
+        ) from None
+    if published is None:
+        return
+    changed = _differing(published, settings)
+    if changed:
+        raise DeniableError(
+            f"release {release!r} is published in {folder / PUBLIC} with another "
+            f"{' and '.join(changed)}; a second draw from the same records would add to what the "
+            "first one reveals. Restore the settings, or give the release a new name"
+        )
+
+
+def _differing(published: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterable[str]:
+    names = dict.fromkeys([*published, *settings])
+    # A file that is gone has no digest, and settings without a digest are not compared.
+    known = (name for name in names if settings.get(name, ...) not in (None, [None]))
+    return [name for name in known if published.get(name) != settings.get(name)]
+
+
+def _refuse_another_draw(folder: Path) -> None:
+    """Raise `DataError` if the protected file is not the drawn one."""
+    stored = folder / PRIVATE / DRAWN_FILE
+    drawn = _content(stored)
+    digests = sums_of(folder / PUBLIC).values()
+    if not isinstance(drawn, dict) or drawn.get("drawn") not in digests:
+        raise DataError(
+            f"{folder / PUBLIC}: not the records that were drawn ({stored}); restore both folders "
+            "from a copy"
+        )
+
+
+def _content(file: Path) -> Any:
+    """Return the values of a JSON file; None if it is missing or damaged."""
+    try:
+        return read_json(file)
+    except (OSError, ValueError):
+        return None
+
+
+def _states(public: Path) -> dict[str, list[int]]:
+    states = {name: (public / name).lstat() for name in sorted(names_in(public))}
+    return {
+        name: [state.st_size, state.st_mtime_ns]
+        for name, state in states.items()
+        if name != MARK_OF_FOLDERS
+    }

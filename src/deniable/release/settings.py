@@ -1,172 +1,53 @@
-"""What a release can be told, as typed models.
-
-The workflow's config holds releases to the models.
-"""
+"""The settings of a release, as an entry of the workflow's config."""
 
 import hashlib
-import json
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast, get_args
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field, TypeAdapter, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
-from deniable.plans.settings import FileMatrix, PramMatrix
-from deniable.randomized_response import ClusterMechanism, Reading
-from deniable.validation import Coverage, Epsilon, Name, Probability, Share, Strict, Values
-
-if TYPE_CHECKING:  # a run's start reads settings and computes nothing
-    from deniable.plans import ColumnsPlan
+from deniable.errors import DeniableError
+from deniable.plans import Plan, read_plan
+from deniable.plans.settings import PlanOptions, PlanSettings, settings_from
+from deniable.responses import Responses
+from deniable.schema import RecordsFile, Schema
+from deniable.validation import Name, Strict
 
 NETWORK_FILES = "networks/"
-"""What names of data drawn from a network (`deniable.datasets.networks.FILES`) begin with."""
-LaneName = Literal["categorical", "asked", "planned", "numeric", "collection"]
-
-
-OWNERS = frozenset({"population", "consent", "accept", "keys"})
-"""Settings that decide nothing that is drawn: words of the owner's."""
-
-
-class _Release(Strict):
-    data_kind: ClassVar[Literal["categorical", "numeric"]] = "categorical"
-    lane: ClassVar[LaneName] = "categorical"
-    """Which rules make it, and so which files it leaves."""
-
-    name: Name
-    data: Annotated[str, Field(min_length=1)]  # of the manifest; `config_checks` looks it up
-    attributes: Values[str] | None = None
-    rehearsal: bool
-    population: Name | None = None
-    consent: Annotated[str, Field(min_length=1)] | None = None
-    accept: list[str] = Field(default_factory=list)
-
-    @property
-    def findings(self) -> Mapping[str, str]:
-        """What fails of the release whatever its records are, by name."""
-        return {}
-
-    @property
-    def ending(self) -> str:
-        """How the name of its protected file ends, where that depends on the release."""
-        return ".parquet"
-
-    def stated(self) -> dict[str, Any]:
-        """Return the settings as the release states them to everybody."""
-        return self.model_dump(exclude=set(OWNERS))
-
-    @model_validator(mode="after")
-    def _accepted(self) -> Self:
-        failing = "; ".join(f"{name} ({why})" for name, why in self.findings.items())
-        unknown = [name for name in self.accept if name not in self.findings]
-        if unknown:
-            allowed = ", ".join(self.findings) or "nothing: no finding is against this release"
-            raise ValueError(f"accept: {unknown[0]!r} is no finding of it; allowed: {allowed}")
-        if missing := [name for name in self.findings if name not in self.accept]:
-            raise ValueError(
-                f"this release is unsound: {failing}; allowed: another mechanism, or, from whoever "
-                f"answers for it, accept: [{', '.join([*self.accept, *missing])}]"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _counted(self) -> Self:
-        if not self.rehearsal and self.population is None:
-            raise ValueError(
-                "population is missing; allowed: a name for the people (or the survey and wave) "
-                "whose records these are: epsilons of all releases of a population add up"
-            )
-        return self
-
-
-class FileRelease(_Release):
-    """A protected file, whose records stand in an order."""
-
-    order: Literal["permuted", "as_in_file"] = "permuted"
-
-
-Synthetic = Literal["clusters", "adjustment"]
-
-
-class _RandomizedResponse(FileRelease):
-    matrix: Reading
-    p: Probability
-    synthetic: Synthetic = "adjustment"
-
-
-class IndependentRelease(_RandomizedResponse):
-    """Every attribute on its own."""
-
-    mechanism: Literal["rr_independent"]
-
-
-class TrueDependences(Strict):
-    """Of the true records: for clusters that are formed from them no finite epsilon holds."""
-
-    by: Literal["true_records"]
-
-
-class AssessedDependences(Strict):
-    """Of randomized answers ([multirr], 4.1 and 4.3), whose exact epsilon counts.
-
-    Either ``all`` respondents answer for the clusters and then for the file, or a publicly drawn
-    ``half`` answers for the clusters alone and the others for the file. Nothing waives the sum over
-    the pairs of 4.3.
-    """
-
-    by: Literal["attributes", "attributes_inverted", "pairs_joint", "pairs_kronecker"]
-    p: Probability
-    respondents: Literal["all", "half"]
-
-
-class ClustersRelease(_RandomizedResponse):
-    """Clusters of attributes that depend on each other."""
-
-    mechanism: Literal["rr_clusters"]
-    cluster_mechanism: ClusterMechanism
-    dependences: Annotated[TrueDependences | AssessedDependences, Field(discriminator="by")]
-    t_v: Annotated[int, Field(ge=1, le=1000)]
-    t_d: Share
-    ordinal: list[str] = Field(default_factory=list)
-
-
-class JointRelease(_RandomizedResponse):
-    """One matrix over all cells of a few attributes."""
-
-    mechanism: Literal["rr_joint"]
-
-
-Joint = list[Annotated[list[str], Field(min_length=2)]]
-ChannelKind = Literal[
-    "best", "generalized-rr", "subset-selection", "hadamard", "projective-geometry"
-]
-
-
-def _blocks(joint: Joint, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    block_of = {name: tuple(block) for block in joint for name in block}
-    return tuple(dict.fromkeys(block_of.get(name, (name,)) for name in names))
-
-
-class AskedRelease(FileRelease):
-    """Attributes one by one or in blocks, at an exact epsilon of the whole record.
-
-    Probabilities follow from it. There may be more reports than categories.
-    """
-
-    lane: ClassVar[LaneName] = "asked"
-
-    mechanism: Literal["rr_epsilon"]
-    epsilon: Epsilon
-    channel: ChannelKind = "best"
-    joint: Joint = Field(default_factory=list)
-
-    def blocks(self, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-        """Return which of the attributes `names` share a channel, in order of the first of each."""
-        return _blocks(self.joint, names)
+"""The first part of names of data drawn from a network (`deniable.datasets.networks.FILES`)."""
+OLD_OPTIONS: Mapping[str, str] = {
+    "rehearsal": "mode: test or mode: production",
+    "mechanism": "plan: {kind: columns, strata, masked or collected, ...}",
+    "keys": "quasi_identifiers",
+    "dependences": "plan.clusters",
+    "t_v": "plan.clusters.t_v",
+    "t_d": "plan.clusters.t_d",
+    "ordinal": "plan.clusters.ordinal",
+    "matrix": "plan.matrix",
+    "channel": "plan.mechanism",
+    "attributes": "plan.columns",
+    "synthetic": "no option: weights.csv and synthetic.parquet are both made",
+} | {
+    name: f"plan.{name}"
+    for name in (
+        *("p", "epsilon", "joint", "strata", "order", "cluster_mechanism", "method", "k", "bins"),
+        *("domain_factor", "size", "answers", "update", "floor", "block"),
+    )
+}
+"""Options of old configs, each with its new place."""
 
 
 class OwnFile(Strict):
-    """A file of one's own, and the schema that says what it holds."""
+    """A file of records outside the manifest of data sets.
+
+    Attributes
+    ----------
+    path : str
+        Path of the records.
+    schema_file : str, optional
+        Path of their schema (option ``schema``); a plan file contains its own.
+    """
 
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
@@ -174,226 +55,178 @@ class OwnFile(Strict):
     schema_file: str | None = Field(default=None, alias="schema", min_length=1)
 
 
-class PlannedRelease(FileRelease):
-    """A file of one's own, by a plan (`deniable.plans`), or by an epsilon from which one is made.
+class ReleaseSettings(Strict):
+    """A release of a data set of the manifest, or of a file of your own.
 
     Attributes
     ----------
+    name : str
+        Name of the release and of its folder.
+    data : str, optional
+        Name of a data set of the manifest.
     file : OwnFile, optional
-        Where the records lie, if Snakemake is to read them.
-    plan : dict or str, optional
-        The plan's values, or the path of its file.
-    keys : list of str
-        Columns that an intruder is taken to know, for the owner's table of risks.
+        A file in place of `data`.
+    mode : "test" or "production"
+        A test release is drawn from the root seed and protects nobody. A production release is
+        drawn once, by a secret key, and its epsilon is counted in the ledger.
+    population : str, optional
+        The respondents: epsilons of all releases of one population are added. A production release
+        of a data set must have one; otherwise it is the one of the schema.
+    consent : str, optional
+        Text that a further release of the same population needs.
+    accept : list of str
+        Names of risks that the data owner accepts.
+    quasi_identifiers : list of str
+        Columns that an intruder may know, for the owner's table of risks.
+    tables : list of lists of str, optional
+        Columns of the tables that are made consistent; by default all pairs.
+    plan : dict or str
+        The settings of a plan, by its ``kind``, or the path of a plan file.
     """
 
-    lane: ClassVar[LaneName] = "planned"
-
-    data: Literal["own"] = "own"
-    mechanism: Literal["plan"]
+    name: Annotated[Name, Field(max_length=100)]
+    data: Annotated[str, Field(min_length=1)] | None = None
     file: OwnFile | None = None
-    plan: dict[str, Any] | Annotated[str, Field(min_length=1)] | None = None
-    epsilon: Epsilon | None = None
-    keys: list[str] = Field(default_factory=list)
+    mode: Literal["test", "production"]
+    population: Name | None = None
+    consent: Annotated[str, Field(min_length=1)] | None = None
+    accept: list[str] = Field(default_factory=list)
+    quasi_identifiers: list[str] = Field(default_factory=list)
+    tables: list[Annotated[list[str], Field(min_length=2)]] | None = None
+    plan: dict[str, Any] | Annotated[str, Field(min_length=1)]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_old_options(cls, values: Any) -> Any:
+        old = [name for name in OLD_OPTIONS if isinstance(values, dict) and name in values]
+        if old:
+            renamed = "; ".join(f"{name} is now {OLD_OPTIONS[name]}" for name in old)
+            raise ValueError(f"options of an earlier version: {renamed}")
+        return values
 
     @model_validator(mode="after")
-    def _one_plan(self) -> Self:
-        if (self.plan is None) == (self.epsilon is None):
-            given = "neither" if self.plan is None else "both"
-            raise ValueError(f"{given} of plan and epsilon given; allowed: one of them")
-        if self.plan is None and (self.file is None or self.file.schema_file is None):
-            raise ValueError("file.schema is missing; allowed: the schema that a plan is made by")
-        if self.population not in (None, self.own.schema.population):
+    def _one_source(self) -> Self:
+        if (self.data is None) == (self.file is None):
+            given = "neither" if self.data is None else "both"
+            raise ValueError(f"{given} of data and file given; allowed: one of them")
+        if self.file is not None and self.file.schema_file is None and self.plan_file is None:
+            raise ValueError("file.schema is missing; allowed: the path of the file's schema")
+        return self
+
+    @model_validator(mode="after")
+    def _counted(self) -> Self:
+        if self.mode == "production" and self.population is None and self.data is not None:
             raise ValueError(
-                f"population: {self.population!r}; allowed: {self.own.schema.population!r}, which "
-                "the schema names"
+                "population is missing; allowed: a name for the respondents (or the survey and "
+                "wave): epsilons of all releases of a population are added"
             )
         return self
 
-    @cached_property
-    def own(self) -> "ColumnsPlan":
-        """The plan, held to what it states.
+    @field_validator("plan")
+    @classmethod
+    def _valid_plan(cls, values: dict[str, Any] | str) -> dict[str, Any] | str:
+        if isinstance(values, dict):
+            settings_from(values)
+        return values
+
+    @property
+    def test(self) -> bool:
+        """Whether this is a test release."""
+        return self.mode == "test"
+
+    @property
+    def plan_file(self) -> str | None:
+        """The path of the plan file; None if the plan is made from settings."""
+        return self.plan if isinstance(self.plan, str) else None
+
+    @property
+    def options(self) -> PlanSettings | PlanOptions:
+        """The options of the plan; the default ones if there is a plan file."""
+        return settings_from(self.plan) if isinstance(self.plan, dict) else PlanOptions()
+
+    @property
+    def inputs(self) -> list[str]:
+        """Files of your own that the plan is made from, records and schema excepted."""
+        return [*([self.plan_file] if self.plan_file else []), *self.options.files]
+
+    def make_plan(
+        self,
+        schema: Schema | None,
+        data: RecordsFile | None = None,
+        released: Mapping[str, Responses] | None = None,
+    ) -> Plan:
+        """Return the plan of the release.
+
+        Parameters
+        ----------
+        schema : Schema, optional
+            Columns of the whole file, if there is no plan file. The population of the settings
+            replaces its own.
+        data : RecordsFile, optional
+            The original records, if `options` reads them.
+        released : mapping of str to Responses, optional
+            Responses of other releases, by name.
 
         Raises
         ------
         DeniableError
-            If it is none, states what it does not do, or cannot be made.
+            If there is no such plan, a risk is not accepted, or a name is not a risk of the plan.
         """
-        # A run's start computes nothing.
-        from deniable.plans import make_plan, plan_from_json, read_plan  # noqa: PLC0415
-        from deniable.schema import read_schema  # noqa: PLC0415
-
-        if isinstance(self.plan, str):
-            return cast("ColumnsPlan", read_plan(self.plan))
-        if self.plan is not None:
-            where = f"the plan of release {self.name!r}"
-            return cast("ColumnsPlan", plan_from_json(self.plan, where))
-        assert self.file is not None
-        assert self.file.schema_file is not None
-        assert self.epsilon is not None
-        schema = read_schema(self.file.schema_file)
-        return make_plan(schema, self.epsilon, accept=tuple(self.accept), order=self.order)
-
-    @property
-    def made_of(self) -> list[str]:
-        """The files that the release is made from."""
-        file = self.file
-        paths = [file.path, file.schema_file] if file is not None else []
-        paths += [self.plan] if isinstance(self.plan, str) else []
-        return [path for path in paths if path is not None]
-
-    @property
-    def ending(self) -> str:
-        """That of the format of the true file."""
-        return f".{self.own.schema.file.kind}"
-
-    @property
-    def findings(self) -> Mapping[str, str]:
-        """What whoever answers for the file has accepted with the plan."""
-        return self.own.risks
+        if isinstance(self.plan, dict):
+            assert schema is not None
+            own = schema.model_copy(update={"population": self.population or schema.population})
+            plan = settings_from(self.plan).make(own, data, released, self.accept)
+        else:
+            plan = read_plan(self.plan)
+        self.refuse_another_plan(plan)
+        return plan
 
     def stated(self) -> dict[str, Any]:
-        """Return the settings with the digest of the plan, which lies beside them."""
-        from deniable.plans import plan_to_json  # noqa: PLC0415
+        """Return everything that decides the protected records, in plain JSON values.
 
-        plan = json.dumps(plan_to_json(self.own), sort_keys=True, ensure_ascii=False)
-        values = {"plan": hashlib.sha256(plan.encode()).hexdigest(), "epsilon": self.own.target}
-        return self.model_dump(exclude={*OWNERS, "file"}) | values
-
-
-class PramRelease(FileRelease):
-    """Attributes one by one or in blocks, within strata, by the owner of the file."""
-
-    mechanism: Literal["pram"]
-    joint: Joint = Field(default_factory=list)
-    strata: list[str] = Field(default_factory=list)
-    matrix: PramMatrix
-    synthetic: Synthetic = "adjustment"
-
-    def blocks(self, names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-        """Return which of the attributes go through a matrix together, in order of the first.
-
-        `names` are the release's attributes, stratum attributes among them.
+        Files count by their SHA-256, None if they do not exist.
         """
-        return _blocks(self.joint, [name for name in names if name not in self.strata])
+        return {
+            "data": self.data,
+            "mode": self.mode,
+            "population": self.population,
+            "accept": sorted(self.accept),
+            "plan": _digest(self.plan_file) if self.plan_file else self.plan,
+            "files": [_digest(path) for path in self.options.files],
+            "schema": _digest(self.file.schema_file)
+            if self.file is not None and self.file.schema_file and not self.plan_file
+            else "of the plan",
+        }
 
-    @property
-    def matrix_files(self) -> list[str]:
-        """The files that hold the user's own matrices, if there are any."""
-        return list(self.matrix.files.values()) if isinstance(self.matrix, FileMatrix) else []
+    def refuse_another_plan(self, plan: Plan) -> None:
+        """Compare a `plan` with the settings.
 
-    def stated(self) -> dict[str, Any]:
-        """Return the settings without the folders in which files of matrices lie."""
-        values = super().stated()
-        if isinstance(self.matrix, FileMatrix):
-            names = {block: Path(file).name for block, file in self.matrix.files.items()}
-            values["matrix"]["files"] = names
-        return values
-
-
-class _NumericRelease(FileRelease):
-    data_kind: ClassVar[Literal["categorical", "numeric"]] = "numeric"
-    lane: ClassVar[LaneName] = "numeric"
-
-    epsilon: Epsilon
-
-
-NO_EPSILON_FOR_RECORDS = (
-    "for the records of a file of centroids no finite epsilon holds: all records of a cluster have "
-    "one value, and another value for one record changes who is in it"
-)
-TRUE_VALUES = "clusters of equal values are released without noise: their records stand as they are"
-LARGEST_VALUES = "the ends of the domains tell the largest value of each attribute"
-
-
-class IdpRelease(_NumericRelease):
-    """Values with Laplace noise, one by one or as centroids of clusters ([idp])."""
-
-    mechanism: Literal["idp"]
-    method: Literal["dp", "dp_um", "idp_ls", "idp_cbls"]
-    k: Annotated[int, Field(ge=3, le=1_000_000)] | None = None
-    domain_factor: Annotated[float, Field(ge=1, le=1_000)] | None = None
-
-    @model_validator(mode="after")
-    def _clusters_of_a_size(self) -> Self:
-        if (self.k is None) != (self.method == "dp"):
-            given = "k is missing" if self.k is None else f"k: {self.k}"
-            allowed = "no k, for it forms no clusters" if self.k else "k, the size of clusters"
-            raise ValueError(f"{given}; allowed with method {self.method!r}: {allowed}")
-        return self
-
-    @property
-    def findings(self) -> Mapping[str, str]:
-        """What fails of the method for records ([idp]; proved and measured by the audit)."""
-        clustered = self.method != "dp"
-        found = {"no_epsilon_for_records": NO_EPSILON_FOR_RECORDS} if clustered else {}
-        found |= {"true_values_released": TRUE_VALUES} if self.method == "idp_cbls" else {}
-        return found | ({} if self.needs_bounds else {"largest_values_shown": LARGEST_VALUES})
-
-    @property
-    def needs_bounds(self) -> bool:
-        """Whether domains are the manifest's bounds, and not a multiple of the largest value."""
-        return self.domain_factor is None
-
-
-class HistogramRelease(_NumericRelease):
-    """Synthetic records from histograms with epsilon-differential privacy."""
-
-    needs_bounds: ClassVar[bool] = True
-
-    mechanism: Literal["numeric_dp"]
-    bins: Annotated[int, Field(ge=2, le=1_000)] = 20
-
-
-class CollectionRelease(_Release):
-    """Tables collected from clients in blocks, through channels of their own ([rrba])."""
-
-    lane: ClassVar[LaneName] = "collection"
-
-    mechanism: Literal["rrba"]
-    size: Annotated[int, Field(ge=2, le=8)] = 2
-    answers: Literal["view", "table"] = "view"
-    p: Probability | None = None
-    epsilon: Epsilon | None = None
-    update: Literal["uniform", "pooled"] = "uniform"
-    floor: Coverage | None = None
-    block: Annotated[int, Field(ge=1, le=1_000_000)] = 1000
-
-    @model_validator(mode="after")
-    def _one_probability(self) -> Self:
-        if (self.p is None) == (self.epsilon is None):
-            given = "neither" if self.p is None else "both"
-            raise ValueError(
-                f"{given} of p and epsilon given; allowed: p, the probability of a true answer, or "
-                "the epsilon of an answer about one table"
+        Raises
+        ------
+        DeniableError
+            If a risk of the plan is not accepted, a name is not a risk of it, or the plan is for
+            another population.
+        """
+        unknown = [name for name in self.accept if name not in plan.risks]
+        if unknown:
+            allowed = ", ".join(plan.risks) or "none, because the plan has no risk"
+            raise DeniableError(
+                f"release {self.name!r}: accept: {unknown[0]!r} is not a risk of its plan; "
+                f"allowed: {allowed}"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _a_floor_where_tables_move(self) -> Self:
-        if (self.floor is None) != (self.update == "uniform"):
-            given = "floor is missing" if self.floor is None else f"floor: {self.floor:g}"
-            allowed = "a floor, which bounds epsilon" if self.floor is None else "none"
-            raise ValueError(f"{given}; allowed with update {self.update!r}: {allowed}")
-        return self
-
-
-RandomizedResponseRelease = IndependentRelease | ClustersRelease | JointRelease
-CategoricalRelease = RandomizedResponseRelease | PramRelease
-NumericRelease = IdpRelease | HistogramRelease
-AnyRelease = CategoricalRelease | AskedRelease | PlannedRelease | NumericRelease | CollectionRelease
-Release = Annotated[AnyRelease, Field(discriminator="mechanism")]
+        if missing := [name for name in plan.risks if name not in self.accept]:
+            reasons = "; ".join(f"{name} ({plan.risks[name]})" for name in missing)
+            raise DeniableError(
+                f"release {self.name!r}: {reasons}. Choose another plan, or accept as the data "
+                f"owner: accept: [{', '.join([*self.accept, *missing])}]"
+            )
+        if self.population not in (None, plan.schema.population):
+            raise DeniableError(
+                f"release {self.name!r}: population: {self.population!r}; allowed: "
+                f"{plan.schema.population!r}, which the schema of the plan has"
+            )
 
 
-LANE_OF: Mapping[str, LaneName] = {
-    mechanism: kind.lane
-    for kind in get_args(AnyRelease)
-    for mechanism in get_args(kind.model_fields["mechanism"].annotation)
-}
-"""The lane of each mechanism."""
-
-
-def release_from(values: Mapping[str, Any]) -> AnyRelease:
-    """Rebuild a release from its plain `values`, as the jobs that make it are told of it."""
-    release: AnyRelease = TypeAdapter(Release).validate_python(dict(values))
-    return release
+def _digest(path: str) -> str | None:
+    file = Path(path)
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None

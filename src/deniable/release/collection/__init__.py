@@ -1,5 +1,0 @@
-"""Tables collected from clients: design, estimates, independence, check, audit."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,167 @@
+"""Draw a release: randomize the original records, and write its public and private files."""
+
+import math
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deniable.errors import DeniableError
+from deniable.files import PRIVATE_FILE, write_table
+from deniable.plans import Plan, plan_to_json
+from deniable.release.contents import PRODUCTION_NOTICE, TEST_NOTICE, write_documents
+from deniable.release.keys import ReleaseKey
+from deniable.release.ordering import in_order_of_key
+from deniable.release.receipts import refuse_other_files
+from deniable.release.records import OriginalRecords
+from deniable.release.risk import Risk
+from deniable.release.writing import records_writer
+from deniable.sampling import KeyedDraws
+from deniable.schema import Portion
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release: its name, plan, records, and the folder that it is made in."""
+
+    name: str
+    plan: Plan
+    records: OriginalRecords
+    folder: Path
+    quasi_identifiers: tuple[str, ...]
+    data_source: str
+    mode: Literal["test", "production"]
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The plan as a JSON document."""
+        return plan_to_json(self.plan)
+
+    @property
+    def file_name(self) -> str:
+        """Name of the protected file."""
+        return f"{self.plan.protected_name}.{self.plan.schema.file.kind}"
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon that the ledger counts."""
+        return math.inf if self.plan.not_covered else self.plan.epsilon
+
+    def refuse_failing_claims(self) -> None:
+        """Raise `DeniableError` if a claim of the plan fails its audit and no risk is accepted."""
+        audit = self.plan.audit()
+        failing = audit[audit["holds"].astype(str) == "False"]
+        if len(failing) and not self.plan.accept:
+            raise DeniableError(
+                f"release {self.name!r}: {len(failing)} claims of the plan fail the audit, the "
+                f"first one for {failing['of'].iloc[0]!r}; the release is not made"
+            )
+
+    def draw(
+        self, key: ReleaseKey, public: Path, private: Path, ledger: Mapping[str, Any] | None
+    ) -> None:
+        """Draw the release into the folders `public` and `private`."""
+        risk = Risk(self.plan, self.quasi_identifiers)
+        draws = draws_for(key, self.document, self.records.fingerprint)
+        more: dict[str, pd.DataFrame] = {}
+        rows = self._write(draws, risk, public / self.file_name, more)
+        for name, table in more.items():
+            write_table(public / f"{name}.csv", table)
+        risk.left_out = self.records.left_out
+        for name, table in (("risk", risk.table()), ("exact_cells", risk.exact_cells())):
+            if len(table):
+                write_table(private / f"{name}.csv", table)
+                (private / f"{name}.csv").chmod(PRIVATE_FILE)
+        block = {
+            "name": self.name,
+            "mode": self.mode,
+            "notice": TEST_NOTICE if self.mode == "test" else PRODUCTION_NOTICE,
+            "records": rows if self.plan.of_records else self._respondents(),
+            "data_source": self.data_source,
+        } | ({"ledger": dict(ledger)} if ledger is not None else {})
+        write_documents(self.plan, self.document | {"release": block}, public)
+        refuse_other_files(public)
+
+    def _write(
+        self, draws: KeyedDraws, risk: Risk, path: Path, more: "dict[str, pd.DataFrame]"
+    ) -> int:
+        """Write the protected file to a `path`, add further tables to `more`; return its rows."""
+        rows, numbers = 0, _Numbers(risk)
+        tables = numbers.compared(
+            self.plan.randomize(numbers.kept(self.records.batches()), draws, risk.add)
+        )
+        tables = self._with_tables(tables, more)
+        form = self.records.file.form
+        with (
+            records_writer(path, self.plan.schema.file, form) as writer,
+            # Randomized values in the order of the file are as confidential as the original ones.
+            tempfile.TemporaryDirectory(prefix=".order.", dir=path.parent) as scratch,
+        ):
+            permuted = self.plan.order == "permuted" and self.plan.of_records
+            if permuted:
+                pa.default_memory_pool().release_unused()  # left by the first pass
+                tables = in_order_of_key(tables, draws, len(self.records), Path(scratch))
+            for table in tables:
+                writer.write(table)
+                rows += len(table)
+                if permuted:
+                    self.records.progress("writing in random order", rows, len(self.records))
+        return rows
+
+    def _respondents(self) -> int:
+        part, records = self.plan.part, len(self.records)
+        return records if part is None else len(part.positions(records))
+
+    def _with_tables(
+        self, tables: Iterator[pa.Table], more: "dict[str, pd.DataFrame]"
+    ) -> Iterator[pa.Table]:
+        for table in tables:
+            more |= self.plan.public_tables(table)
+            yield table
+
+
+class _Numbers:
+    """Compare the numbers of a file with their protected values, for the owner's `risk` table."""
+
+    def __init__(self, risk: Risk) -> None:
+        self._risk = risk
+        self._batches: list[Portion] = []
+
+    def kept(self, batches: Iterator[Portion]) -> Iterator[Portion]:
+        """Yield `batches`; remember the ones with numbers."""
+        for batch in batches:
+            if batch.numbers:
+                self._batches.append(batch)
+            yield batch
+
+    def compared(self, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+        """Yield `tables`; compare the only one if there are numbers."""
+        for table in tables:
+            for name in self._batches[0].numbers if self._batches else ():
+                original = np.concatenate([each.numbers[name] for each in self._batches])
+                if name in table.column_names and len(table) == len(original):
+                    same = _numbers_of(table[name]) == original
+                    self._risk.add_unchanged(name, int(same.sum()), len(original))
+            yield table
+
+
+def _numbers_of(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
+    if pa.types.is_string(column.type):
+        column = pc.replace_substring(column, ",", ".")
+    return np.asarray(column.cast(pa.float64()))
+
+
+def draws_for(
+    key: ReleaseKey, document: Mapping[str, Any], fingerprint: Sequence[bytes]
+) -> KeyedDraws:
+    """Return the draws of a release: a function of its key, its plan and its records."""
+    return key.draws({"plan": dict(document), "records": key.digest("records", fingerprint)})

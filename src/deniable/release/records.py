@@ -1,0 +1,107 @@
+"""The original records of a release: a file that is read twice, in batches."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from deniable.errors import DeniableError
+from deniable.plans import Plan
+from deniable.release.digests import Fingerprint, Sketch
+from deniable.release.overlap import RecordDigests
+from deniable.schema import Portion, RecordsFile
+
+Progress = Callable[[str, int, int], None]
+"""Receives a step, the number of records done, and of how many (0: not yet known)."""
+
+
+def silent(what: str, done: int, of: int) -> None:
+    """Ignore the step `what` and the number of records `done` `of` all."""
+
+
+class OriginalRecords:
+    """The records of a source that a plan randomizes.
+
+    Parameters
+    ----------
+    source : path or table
+        The file that the schema of the plan describes, or the same as a table.
+    plan : Plan
+    progress : callable, optional
+
+    Raises
+    ------
+    DataError
+        If the file has other columns or types than the schema.
+    """
+
+    def __init__(self, source: Any, plan: Plan, progress: Progress = silent) -> None:
+        self.file = RecordsFile.open(source, plan.schema, passed=plan.passed)
+        self.progress, self._schema = progress, plan.schema
+        self._fingerprint: list[bytes] = []
+        self._records = 0
+
+    def __len__(self) -> int:
+        """Return the number of records, known after `read`."""
+        return self._records
+
+    @property
+    def left_out(self) -> int:
+        """Number of records with missing values that the schema drops."""
+        return self.file.left_out
+
+    @property
+    def fingerprint(self) -> list[bytes]:
+        """The fingerprint of the records, known after `read`."""
+        return self._fingerprint
+
+    def read(self, ledger_key: bytes | None = None) -> RecordDigests | None:
+        """Validate all values in a first pass.
+
+        Parameters
+        ----------
+        ledger_key : bytes, optional
+
+        Returns
+        -------
+        RecordDigests or None
+            The digests under the key of the ledger; None without a key.
+
+        Raises
+        ------
+        DataError
+            If a value is not valid by the schema, with a line for each of the first errors.
+        """
+        fingerprint = Fingerprint(self._schema)
+        sketch = Sketch(self._schema, ledger_key) if ledger_key is not None else None
+        self._records = 0
+        for batch in self._batches("reading", self.file.expected):
+            fingerprint.add(batch)
+            if sketch is not None:
+                sketch.add(batch)
+            self._records += len(batch)
+        self._fingerprint = list(fingerprint.parts())
+        return sketch.with_fingerprint(fingerprint) if sketch is not None else None
+
+    def batches(self) -> Iterator[Portion]:
+        """Yield the records in a second pass.
+
+        Raises
+        ------
+        DeniableError
+            At the end, if the records differ from the first pass.
+        """
+        again = Fingerprint(self._schema)
+        for batch in self._batches("randomizing", self._records):
+            again.add(batch)
+            yield batch
+        if list(again.parts()) != self._fingerprint:
+            raise DeniableError(
+                "the file changed while it was read: the randomized values are discarded; leave "
+                "the file as it is, and start again"
+            )
+
+    def _batches(self, what: str, of: int) -> Iterator[Portion]:
+        done = 0
+        for batch in self.file.portions():
+            yield batch
+            done += len(batch)
+            self.progress(what, done, of)
