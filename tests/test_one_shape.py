@@ -32,7 +32,6 @@ from deniable.plans import (
 from deniable.pram import StratifiedProtocol, pram_matrix
 from deniable.privacy import exact_epsilon
 from deniable.randomized_response import Protocol
-from deniable.release.categorical.estimates import estimate
 from deniable.rrba import view_epsilon
 from deniable.sampling import KeyedDraws
 from deniable.schema import RecordsFile
@@ -331,22 +330,6 @@ def test_masking_says_which_epsilon_holds_and_of_what() -> None:
             assert "no finite epsilon holds" in plan.not_covered[0]
     assert "individual" in NUMBERS_OUT["idp_cbls"]().definition
     assert "individual" in NUMBERS_OUT["idp_ls"]().definition
-
-
-@pytest.mark.parametrize("name", [name for name in RECORDS_OUT if "strat" in name])
-def test_estimates_within_strata_are_those_of_a_release(name: str) -> None:
-    plan, reports, released = three_steps(name)
-    assert isinstance(plan, deniable.StrataPlan)
-    there = estimate(plan.protocol, deniable.Microdata.of_frame(reports, DOMAIN))
-    whole = there[there["stratum"] == ""].set_index(["attributes", "categories"])
-    for target in ("file", "population"):
-        found = released.margins(target=target)  # type: ignore[arg-type]
-        own = whole.loc[list(zip(found["column"], found["value"], strict=True))]
-        np.testing.assert_allclose(found["estimate"], own["estimate"], atol=1e-9)
-        np.testing.assert_allclose(
-            found["standard_error"], own[f"standard_error_{target}"], rtol=1e-3, atol=1e-7
-        )
-        np.testing.assert_allclose(found["consistent"], own["maximum_likelihood"], atol=2e-3)
 
 
 def test_weights_within_strata_meet_the_estimates_of_each_stratum() -> None:

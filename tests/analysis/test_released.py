@@ -25,7 +25,7 @@ from deniable.files import sha256, write_text
 from deniable.plans import ColumnsPlan
 from deniable.randomized_response import Protocol
 from deniable.records import Microdata
-from deniable.release.planned import protect
+from deniable.release import protect
 from deniable.responses import tables
 from deniable.schema import schema_from
 

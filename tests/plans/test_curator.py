@@ -13,7 +13,7 @@ from deniable import Released
 from deniable.errors import DeniableError
 from deniable.plans import Plan, make_plan, verify_plan, write_plan
 from deniable.plans.curator import clusters_from
-from deniable.release.planned import protect
+from deniable.release import protect
 from deniable.schema import RecordsFile, Schema, schema_from
 
 NUMBER = 4000

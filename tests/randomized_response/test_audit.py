@@ -4,7 +4,6 @@ import itertools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,10 +36,6 @@ from deniable.randomized_response.readings import (
     Reading,
 )
 from deniable.records.categorical import Microdata
-from deniable.release import key_of_seed, release_from
-from deniable.release.categorical import SAMPLER_COLUMNS, audit_release_samplers
-from deniable.release.categorical.design import designed
-from deniable.sampling import KeyedColumn
 
 
 @pytest.fixture(scope="module")
@@ -90,75 +85,6 @@ def test_clusters_table_lists_a_partition_for_each_setting(small_data: Microdata
         assert (rows["cells"] <= max(t_v, 4)).all()
         if t_d == 1.0:
             assert (rows["attributes"] == 1).all()
-
-
-# -- samplers of a release -------------------------------------------------------------------------
-
-
-@pytest.fixture
-def description(small_data: Microdata) -> dict[str, Any]:
-    release = release_from(
-        {
-            "name": "r",
-            "data": "adult",
-            "mechanism": "rr_clusters",
-            "cluster_mechanism": "joint",
-            "matrix": "keep",
-            "p": 0.6,
-            "t_v": 12,
-            "t_d": 0.05,
-            "dependences": {"by": "true_records"},
-            "rehearsal": True,
-        }
-    )
-    description: dict[str, Any] = designed(release, small_data, key_of_seed(1))["release"]
-    return description
-
-
-def test_the_samplers_that_ship_pass(description: dict[str, Any]) -> None:
-    table = audit_release_samplers(description, 1, draws=50_000)
-    assert list(table) == SAMPLER_COLUMNS
-    assert len(table) == len(description["clusters"])
-    assert table["holds"].all()
-    assert (table["impossible"] == 0).all()
-
-
-def test_the_test_is_the_same_for_the_same_seed(description: dict[str, Any]) -> None:
-    pd.testing.assert_frame_equal(
-        audit_release_samplers(description, 1, draws=5_000),
-        audit_release_samplers(description, 1, draws=5_000),
-    )
-
-
-def test_a_sampler_that_keeps_too_often_is_caught(
-    description: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def randomize(self: KeepOrReplace, codes: np.ndarray, column: KeyedColumn) -> np.ndarray:
-        replaced = column.words(64) * 2.0**-64 >= self.diagonal_weight + 0.02
-        return np.where(replaced, column.words() % self.size, codes)
-
-    monkeypatch.setattr(KeepOrReplace, "randomize_keyed", randomize)
-    assert not audit_release_samplers(description, 1).query("cells > 1")["holds"].any()
-
-
-def test_a_sampler_that_reports_what_is_impossible_is_caught(
-    description: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    identity = {"kind": "keep-or-replace", "diagonal_weight": 1.0}
-    for cluster in description["clusters"]:
-        size = len(cluster["channel"]["replacement"])
-        cluster["channel"] = identity | {"replacement": [0.0] * size}
-    assert audit_release_samplers(description, 1, draws=1000)["holds"].all()
-
-    def randomize(self: KeepOrReplace, codes: np.ndarray, column: KeyedColumn) -> np.ndarray:
-        reports = codes.copy()
-        reports[0] = 1
-        return reports
-
-    monkeypatch.setattr(KeepOrReplace, "randomize_keyed", randomize)
-    table = audit_release_samplers(description, 1, draws=1000)
-    assert (table["impossible"] == 1).all()
-    assert not table["holds"].any()
 
 
 def test_an_epsilon_that_is_not_finite_is_not_hidden() -> None:

@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.channels import Channel, channel_from_json
+from deniable.channels import Channel
 from deniable.errors import DeniableError
 from deniable.privacy import (
     Finding,
@@ -21,7 +21,7 @@ from deniable.privacy import (
     exact_epsilon,
 )
 from deniable.randomized_response.dependence import Clusters, cluster_attributes
-from deniable.randomized_response.protocols import Protocol, cluster_channel, rr_channel
+from deniable.randomized_response.protocols import cluster_channel, rr_channel
 from deniable.randomized_response.readings import (
     CLUSTER_MECHANISMS,
     READINGS,
@@ -217,84 +217,6 @@ def _clusters(
                 inside = f"{attribute} in {' x '.join(cluster)}"
                 yield audit_row(name, setting, ATTRIBUTE_IN_CLUSTER, inside, finding, t_v)
         yield audit_row(name, setting, "record", "all attributes", _record(domain, setting), t_v)
-
-
-def audit_release(description: Mapping[str, Any]) -> pd.DataFrame:
-    """Audit what a release states of its privacy, from its channel file.
-
-    The claim is the one in the file; the exact epsilon is that of the matrices that its parameters
-    define; the shipped one is that of the channels in the file. Where respondents answered for the
-    clusters, these answers count: added to those for the file, or in place of them if nobody gave
-    both; the two parts have rows of their own. Where clusters were formed from the true records, a
-    row says that no finite epsilon holds for them. The `description` is what
-    `deniable.release.categorical.design.describe` wrote.
-    """
-    privacy, parameters = description["privacy"], description["parameters"]
-    parts, asked = _parts(description), parameters.get("dependences", {})
-    apart = list(parts.values())
-    if asked.get("respondents") != "half":
-        apart = [[sent for part in apart for sent in part]]
-    found = [
-        ("attribute", each, _spent(apart, claim, each))
-        for each, claim in privacy["epsilon_by_changed_attribute"].items()
-    ]
-    found.append(("record", "all attributes", _spent(apart, privacy["epsilon"])))
-    for part, said in privacy.get("parts", {}).items():
-        found.append(("record", f"answers for the {part}", _spent([parts[part]], said["epsilon"])))
-    if asked.get("by") == "true_records":
-        none = Finding(math.inf, math.inf, math.inf)
-        found.append(("record", "the clusters, formed from the true records", none))
-    setting = Setting(parameters["matrix"], repr(parameters["p"]))
-    name, t_v = f"release {description['release']}", parameters.get("t_v")
-    return audit_table(audit_row(name, setting, *each, t_v) for each in found)
-
-
-def _parts(description: Mapping[str, Any]) -> dict[str, list["_Sent"]]:
-    """Return what respondents send for the ``file`` and, if they do, for the ``dependences``."""
-    protocol, parameters = Protocol.from_json(description), description["parameters"]
-    domain = protocol.domain
-
-    def sent(reports: _Reports, p: float, way: ClusterMechanism) -> list["_Sent"]:
-        setting = Setting(parameters["matrix"], repr(p))
-        return [_Sent(domain.project(names), channel, setting, way) for names, channel in reports]
-
-    way: ClusterMechanism = "joint" if parameters["mechanism"] == "rr_joint" else "kronecker"
-    way = parameters.get("cluster_mechanism", way)
-    file = zip(protocol.clusters, protocol.channels, strict=True)
-    parts = {"file": sent(file, parameters["p"], way)}
-    if "parts" in description["privacy"]:
-        asked, channels = parameters["dependences"], description["dependences"]["channels"]
-        answers = ((each["attributes"], channel_from_json(each["channel"])) for each in channels)
-        way = "joint" if asked["by"] == "pairs_joint" else "kronecker"
-        parts["dependences"] = sent(answers, asked["p"], way)
-    return parts
-
-
-@dataclass(frozen=True)
-class _Sent:
-    """A report of some attributes: the channel that ships, and what defines it."""
-
-    domain: Domain
-    channel: Channel
-    setting: Setting
-    mechanism: ClusterMechanism
-
-    def told(self, changed: str | None) -> Finding:
-        """Return what it tells of a change in an attribute, or in all; claims are not looked at."""
-        if changed is not None and changed not in self.domain.names:
-            return Finding(0.0, 0.0, 0.0)
-        position = None if changed is None else self.domain.position(changed)
-        sizes = self.domain.shape
-        classes = None if position is None else cells_by_others(sizes, position)
-        given = self.setting.p, self.setting.reading, self.mechanism
-        defined = audit_cluster(sizes, *given, position)
-        return replace(defined, shipped=column_epsilon(self.channel.matrix(), classes))
-
-
-def _spent(apart: Sequence[Sequence[_Sent]], claimed: float, changed: str | None = None) -> Finding:
-    """Hold a claim against what one person spends, who sends one of several groups of reports."""
-    found = [summed(sent.told(changed) for sent in reports) for reports in apart]
-    return Finding(claimed, max(each.exact for each in found), max(each.shipped for each in found))
 
 
 def audit_row(
