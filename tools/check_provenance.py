@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from deniable.errors import DataError
-from deniable.files import read_json
 from deniable.release import PRIVATE, PUBLIC, RECEIPT
 
 from reproduction.pipeline import (
@@ -33,33 +32,27 @@ def results(folder: Path) -> Iterator[Path]:
 def is_apart(path: Path, folder: Path) -> bool:
     """Return whether a path in the results is none of them.
 
-    Of a release that is no rehearsal the receipt is one, which has the others' hashes.
+    The result of a production release is its receipt, which has the hashes of its other files.
     """
     name = path.relative_to(folder).as_posix()
     match name.split("/"):
         case ["releases", release, own, _, *_] if own in (PUBLIC, PRIVATE):
-            return not path.match(RECEIPT) and not is_rehearsal(folder / "releases" / release)
+            return not path.match(RECEIPT) and not is_test(folder / "releases" / release)
     return name.startswith(APART) and not name.endswith(SOURCE_SUFFIX)
 
 
-def is_rehearsal(release: Path) -> bool:
-    """Return whether the release in a folder is known to be a rehearsal."""
-    said = release / PUBLIC / "release.json"
+def is_test(release: Path) -> bool:
+    """Return whether the release in a folder is known to be a test release."""
+    plan = release / PUBLIC / "plan.json"
     # As bytes: it may be damaged.
-    return said.is_file() and b'"rehearsal": true' in said.read_bytes()
-
-
-def drawn_before_receipts(path: Path) -> bool:
-    """Return whether a file belongs to a release, no rehearsal, from before there were receipts."""
-    described = (path.parent / name for name in ("channels.json", "release.json"))
-    return any(file.is_file() and not read_json(file)["rehearsal"] for file in described)
+    return plan.is_file() and b'"mode": "test"' in plan.read_bytes()
 
 
 def faults_of_published(folder: Path) -> Iterator[str]:
     """Yield what is published without a receipt; with one, that holds it to what was published."""
     for public in sorted(folder.glob(f"releases/*/{PUBLIC}")):
         receipt = public.parent / RECEIPT
-        known = provenance_path(public).exists() or is_rehearsal(public.parent)
+        known = provenance_path(public).exists() or is_test(public.parent)
         if not known and not receipt.exists():
             yield f"{public}: published, but {receipt} is not there; run make again"
 
@@ -83,8 +76,7 @@ def faults_of_files(folder: Path) -> tuple[list[str], dict[str, Verified]]:
         except DataError as error:
             faults.append(str(error))
             continue
-        # A release may be older than these records, and is not to be drawn again for them.
-        if file.record is None and not drawn_before_receipts(path):
+        if file.record is None:
             faults.append(f"{path}: has no {provenance_path(path).name}; delete it, run make again")
         sound[file.label] = file
     faults += faults_of_published(folder)

@@ -41,32 +41,32 @@ def test_sound_results_have_no_faults() -> None:
     assert check_provenance.faults_of_files(Path("nowhere")) == ([], {})
 
 
-def release(name: str, *, rehearsal: bool | None) -> Path:
-    """Leave what a release leaves; what one that is only begun leaves, if that is None."""
+def release(name: str, *, test: bool | None) -> Path:
+    """Leave what a release leaves; only begun if `test` is None."""
     folder = RESULTS / "releases" / name
     public, private = folder / "public", folder / "private"
-    for file in ("records.json", "plan.json", "key" if rehearsal is None else "exact_cells.csv"):
+    for file in ("records.json", "plan.json", "key" if test is None else "exact_cells.csv"):
         write_text(private / file, "32 bytes\n")
-    if rehearsal is None:
+    if test is None:
         return folder
-    write_json(public / "release.json", {"rehearsal": rehearsal})
+    write_json(public / "plan.json", {"release": {"mode": "test" if test else "production"}})
     write_text(public / "protected.csv", "one\n")
-    if rehearsal:
+    if test:
         for made in (public, private):
-            with recorded(Making("rehearse", (DATA,), (str(made),), {"code": "0"}, {}, Path())):
+            with recorded(Making("protect", (DATA,), (str(made),), {"code": "0"}, {}, Path())):
                 pass
         return folder
-    files = [public / each for each in ("protected.csv", "release.json")]
+    files = [public / each for each in ("protected.csv", "plan.json")]
     write_text(public / SUMS, "".join(f"{sha256(each)}  {each.name}\n" for each in files))
     receipt = folder / RECEIPT
-    with recorded(Making("release", (DATA,), (str(receipt),), {"code": "0"}, {}, Path())):
+    with recorded(Making("publish", (DATA,), (str(receipt),), {"code": "0"}, {}, Path())):
         write_json(receipt, receipt_of(name, public))
     return folder
 
 
-def test_of_a_release_its_receipt_is_a_result_of_a_rehearsal_its_folders() -> None:
-    real, tried = release("real", rehearsal=False), release("tried", rehearsal=True)
-    begun = release("begun", rehearsal=None)
+def test_of_a_release_its_receipt_is_a_result_of_a_test_release_its_folders() -> None:
+    real, tried = release("real", test=False), release("tried", test=True)
+    begun = release("begun", test=None)
     assert faults(TABLE) == []
     found = set(check_provenance.faults_of_files(RESULTS)[1]) - {DATA, CHUNK, TABLE}
     assert found == {str(real / RECEIPT), f"{tried}/public", f"{tried}/private"}
@@ -74,9 +74,9 @@ def test_of_a_release_its_receipt_is_a_result_of_a_rehearsal_its_folders() -> No
     assert (begun / "private" / "key").exists()
 
 
-@pytest.mark.parametrize("name", ["protected.csv", "release.json", SUMS])
+@pytest.mark.parametrize("name", ["protected.csv", "plan.json", SUMS])
 def test_a_published_release_is_held_to_its_receipt(name: str) -> None:
-    public = release("real", rehearsal=False) / "public"
+    public = release("real", test=False) / "public"
     write_text(public / name, "{}\n")
     (fault,) = faults(TABLE)
     assert fault.startswith(f"{public / name}: missing, or edited since it was published")
@@ -86,7 +86,7 @@ def test_a_published_release_is_held_to_its_receipt(name: str) -> None:
 
 
 def test_what_is_published_and_in_no_receipt_is_named() -> None:
-    folder = release("real", rehearsal=False)
+    folder = release("real", test=False)
     public = folder / "public"
     write_text(public / "channels" / "more.csv", "two\n")
     more = f"{public / 'channels' / 'more.csv'}: not published; take it away"
@@ -99,8 +99,8 @@ def test_what_is_published_and_in_no_receipt_is_named() -> None:
 
 
 @pytest.mark.parametrize("name", ["public/protected.csv", "private/exact_cells.csv"])
-def test_a_rehearsal_is_held_to_the_records_of_its_folders(name: str) -> None:
-    folder = release("tried", rehearsal=True)
+def test_a_test_release_is_held_to_the_records_of_its_folders(name: str) -> None:
+    folder = release("tried", test=True)
     write_text(folder / name, "two\n")
     (fault,) = faults(TABLE)
     made = folder / Path(name).parent
@@ -123,20 +123,10 @@ def test_a_damaged_record_is_named() -> None:
     assert fault.startswith(f"{TABLE}.provenance.json: no record of provenance any more")
 
 
-def test_a_result_without_a_record_is_named_unless_it_is_drawn_for_good() -> None:
-    """Of releases from before there were receipts nothing else is known."""
-    drawn = RESULTS / "releases" / "old" / "protected.csv"
-    for path in (Path(TABLE), drawn):
-        write_text(path, "one\n")
-        provenance_path(path).unlink(missing_ok=True)
-    write_json(drawn.with_name("channels.json"), {"rehearsal": False})
+def test_a_result_without_a_record_is_named() -> None:
+    write_text(TABLE, "one\n")
+    provenance_path(TABLE).unlink(missing_ok=True)
     assert faults(TABLE) == [f"{TABLE}: has no t.csv.provenance.json; delete it, run make again"]
-    write_json(drawn.with_name("channels.json"), {"rehearsal": True})
-    assert [fault.split(":")[0] for fault in faults(TABLE)] == [
-        str(drawn.with_name("channels.json")),
-        str(drawn),
-        TABLE,
-    ]
 
 
 def test_what_was_made_from_another_state_of_its_inputs_is_named() -> None:

@@ -207,8 +207,8 @@ def drawn_once(path: Path) -> bool:
     folder = path
     while folder.parent.name != "releases":
         folder = folder.parent
-    said = folder / PUBLIC / "release.json"
-    return not said.exists() or b'"rehearsal": true' not in said.read_bytes()
+    plan = folder / PUBLIC / "plan.json"
+    return not plan.exists() or b'"mode": "test"' not in plan.read_bytes()
 
 
 def differences(one: dict[str, bytes], other: dict[str, bytes]) -> list[str]:

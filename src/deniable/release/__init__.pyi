@@ -16,7 +16,6 @@ from .keys import (
 )
 from .ledger import Ledger as Ledger
 from .making import (
-    DataSource as DataSource,
     protect as protect,
     protect_test as protect_test,
 )
@@ -40,6 +39,7 @@ from .risk import (
 )
 from .settings import (
     NETWORK_FILES as NETWORK_FILES,
+    DataSource as DataSource,
     ReleaseSettings as ReleaseSettings,
 )
 from .writing import records_writer as records_writer

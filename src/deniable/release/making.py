@@ -75,11 +75,11 @@ from deniable.release.receipts import (
 )
 from deniable.release.records import OriginalRecords, Progress, silent
 from deniable.release.risk import Risk
+from deniable.release.settings import DataSource
 from deniable.sampling import new_key
 
 DRAFT, LEDGER = ".draft.", "ledger"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
-DataSource = Literal["own", "published", "surrogate"]
 
 
 def protect(

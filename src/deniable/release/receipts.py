@@ -164,7 +164,7 @@ def refuse_other_settings(release: str, folder: Path, settings: Mapping[str, Any
 def _differing(published: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterable[str]:
     names = dict.fromkeys([*published, *settings])
     # A file that is gone has no digest, and settings without a digest are not compared.
-    known = (name for name in names if settings.get(name, ...) not in (None, [None]))
+    known = (name for name in names if settings.get(name, ...) is not None)
     return [name for name in known if published.get(name) != settings.get(name)]
 
 

@@ -3,17 +3,21 @@
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from deniable.errors import DeniableError
-from deniable.plans import Plan, read_plan
 from deniable.plans.settings import PlanOptions, PlanSettings, settings_from
-from deniable.responses import Responses
-from deniable.schema import RecordsFile, Schema
 from deniable.validation import Name, Strict
 
+if TYPE_CHECKING:  # a config is checked without a computation
+    from deniable.plans import Plan
+    from deniable.responses import Responses
+    from deniable.schema import RecordsFile, Schema
+
+DataSource = Literal["own", "published", "surrogate"]
+"""The origin of the original records."""
 NETWORK_FILES = "networks/"
 """The first part of names of data drawn from a network (`deniable.datasets.networks.FILES`)."""
 OLD_OPTIONS: Mapping[str, str] = {
@@ -151,10 +155,10 @@ class ReleaseSettings(Strict):
 
     def make_plan(
         self,
-        schema: Schema | None,
-        data: RecordsFile | None = None,
-        released: Mapping[str, Responses] | None = None,
-    ) -> Plan:
+        schema: "Schema | None",
+        data: "RecordsFile | None" = None,
+        released: "Mapping[str, Responses] | None" = None,
+    ) -> "Plan":
         """Return the plan of the release.
 
         Parameters
@@ -177,6 +181,8 @@ class ReleaseSettings(Strict):
             own = schema.model_copy(update={"population": self.population or schema.population})
             plan = settings_from(self.plan).make(own, data, released, self.accept)
         else:
+            from deniable.plans import read_plan  # noqa: PLC0415
+
             plan = read_plan(self.plan)
         self.refuse_another_plan(plan)
         return plan
@@ -191,14 +197,13 @@ class ReleaseSettings(Strict):
             "mode": self.mode,
             "population": self.population,
             "accept": sorted(self.accept),
-            "plan": _digest(self.plan_file) if self.plan_file else self.plan,
-            "files": [_digest(path) for path in self.options.files],
+            "plan": _digest(self.plan) if isinstance(self.plan, str) else _by_content(self.plan),
             "schema": _digest(self.file.schema_file)
             if self.file is not None and self.file.schema_file and not self.plan_file
             else "of the plan",
         }
 
-    def refuse_another_plan(self, plan: Plan) -> None:
+    def refuse_another_plan(self, plan: "Plan") -> None:
         """Compare a `plan` with the settings.
 
         Raises
@@ -225,6 +230,15 @@ class ReleaseSettings(Strict):
                 f"release {self.name!r}: population: {self.population!r}; allowed: "
                 f"{plan.schema.population!r}, which the schema of the plan has"
             )
+
+
+def _by_content(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a `plan` with the SHA-256 of files of matrices in place of paths."""
+    matrix = plan.get("matrix")
+    if not isinstance(matrix, dict) or "files" not in matrix:
+        return dict(plan)
+    files = {block: _digest(path) for block, path in matrix["files"].items()}
+    return {**plan, "matrix": matrix | {"files": files}}
 
 
 def _digest(path: str) -> str | None:
