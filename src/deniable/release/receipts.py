@@ -145,14 +145,12 @@ def refuse_other_settings(release: str, folder: Path, settings: Mapping[str, Any
         )
     file = folder / PRIVATE / ENTRY_FILE
     try:
-        published = read_json(file)["settings"] if file.exists() else None
-    except (ValueError, LookupError, TypeError):
+        published = read_json(file).get("settings") if file.exists() else None
+        changed = _differing(published, settings) if published is not None else []
+    except (ValueError, TypeError, AttributeError):
         raise DeniableError(
             f"{file}: damaged since release {release!r} was published; restore it from a copy"
         ) from None
-    if published is None:
-        return
-    changed = _differing(published, settings)
     if changed:
         raise DeniableError(
             f"release {release!r} is published in {folder / PUBLIC} with another "

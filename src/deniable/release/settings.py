@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from deniable.errors import DeniableError
-from deniable.plans.settings import PlanOptions, PlanSettings, settings_from
-from deniable.validation import Name, Strict
+from deniable.plans.settings import PlanOptions, PlanSettings, settings_class, settings_from
+from deniable.validation import Name, Strict, fault_lines
 
 if TYPE_CHECKING:  # a config is checked without a computation
     from deniable.plans import Plan
@@ -105,7 +105,7 @@ class ReleaseSettings(Strict):
         old = [name for name in OLD_OPTIONS if isinstance(values, dict) and name in values]
         if old:
             renamed = "; ".join(f"{name} is now {OLD_OPTIONS[name]}" for name in old)
-            raise ValueError(f"options of an earlier version: {renamed}")
+            raise ValueError(f"options of an earlier version; allowed: {renamed}")
         return values
 
     @model_validator(mode="after")
@@ -130,7 +130,11 @@ class ReleaseSettings(Strict):
     @classmethod
     def _valid_plan(cls, values: dict[str, Any] | str) -> dict[str, Any] | str:
         if isinstance(values, dict):
-            settings_from(values)
+            model = settings_class(str(values.get("kind", "missing")))
+            try:
+                model.model_validate(values)
+            except ValidationError as error:
+                raise ValueError("; ".join(fault_lines(error, model, "plan"))) from None
         return values
 
     @property

@@ -12,8 +12,6 @@ from typing import Any
 
 import pytest
 
-from deniable.release import LANES
-
 from reproduction.papers import ANALYSES, FIGURES, PAGES, STUDIES, TABLES
 from reproduction.pipeline import code_digest as digests, syntax_trees
 from reproduction.pipeline.package_versions import REPORTED_PACKAGES
@@ -97,7 +95,6 @@ def change(file: Path, old: str = "", new: str = "") -> None:
 
 TABLE_1 = FIGURES["multirr_table1"]
 CLUSTERS = STUDIES["multirr_tables"]
-DRAW = LANES["categorical"].draw
 
 
 @pytest.mark.parametrize(
@@ -110,7 +107,8 @@ DRAW = LANES["categorical"].draw
         ("simulate.py", CLUSTERS, "deniable/estimation/simplex.py"),
         ("simulate.py", CLUSTERS, "deniable/channels/keep_or_replace.py"),  # three imports away
         ("simulate.py", CLUSTERS, "deniable/channels/__init__.py"),
-        ("make_release.py", DRAW, "deniable/sampling/keyed.py"),
+        ("protect.py", (), "deniable/sampling/keyed.py"),
+        ("protect.py", (), "deniable/plans/columns.py"),
         ("report.py", PAGES, "reproduction/report/render.py"),
         ("report.py", PAGES, "reproduction/papers/pram/sections.py"),
         ("report.py", PAGES, "reproduction/papers/rrba/in_short.py"),
@@ -127,13 +125,13 @@ def test_a_changed_module_behind_a_script_changes_its_digest(
 @pytest.mark.parametrize(
     ("script", "entry", "module"),
     [
-        ("draw.py", TABLE_1, "deniable/release/categorical/design.py"),
+        ("draw.py", TABLE_1, "deniable/release/ordering.py"),
         ("draw.py", TABLE_1, "reproduction/report/render.py"),
         ("draw.py", TABLE_1, "reproduction/papers/pram/figures.py"),
         ("simulate.py", CLUSTERS, "reproduction/papers/multirr/figures/tables.py"),
-        ("simulate.py", CLUSTERS, "deniable/release/categorical/design.py"),
+        ("simulate.py", CLUSTERS, "deniable/release/ordering.py"),
         ("prepare.py", (), "reproduction/study/engine.py"),
-        ("make_release.py", DRAW, "reproduction/papers/multirr/queries/clusters.py"),
+        ("protect.py", (), "reproduction/papers/multirr/queries/clusters.py"),
         ("simulate.py", CLUSTERS, "reproduction/pipeline/provenance.py"),
     ],
 )

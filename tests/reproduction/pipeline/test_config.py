@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 import yaml
@@ -14,28 +14,20 @@ from tests.slow_variants import slow
 
 from deniable.datasets.manifest import (
     AnyDataset,
-    NumericDataset,
-    categorical,
     load_manifest,
-    numeric,
 )
 from deniable.errors import ConfigError
-from deniable.randomized_response import rr_channel
-from deniable.records.domain import Attribute, Domain
-from deniable.release import release_from
-from deniable.release.settings import CollectionRelease, IndependentRelease
+from deniable.release import ReleaseSettings
 
-from reproduction.pipeline import checks as config_checks
-from reproduction.pipeline.checks import check_domains
+from reproduction.pipeline.checks import check_config
 from reproduction.pipeline.config import Config, refuse_repeated_keys, validate
-from reproduction.pipeline.plan import Plan, drawn_domains, drawn_records
+from reproduction.pipeline.plan import Plan
 
 ROOT = Path(__file__).resolve().parents[3]
 SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.json"
 TABLES = "studies.multirr_tables"
 GRID = f"{TABLES}.grids[0]"
-PRAM = "releases[4].matrix"
-ANSWERS = "releases[1].dependences"
+PLAN = "releases[0].plan"
 
 
 def placed(values: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
@@ -71,20 +63,12 @@ def committed_manifest() -> dict[str, AnyDataset]:
 
 
 def settle(values: dict[str, Any]) -> Config:
-    """Check a config as `Plan.prepare` does before it looks for data."""
+    """Check a config as `Plan.prepare` does before it looks at releases."""
     config = validate(values)
-    datasets = committed_manifest()
-    check_domains(
-        config,
-        {name: dataset.domain for name, dataset in categorical(datasets).items()},
-        {name: dataset.records for name, dataset in datasets.items()} | drawn_records(),
-        numeric(datasets),
-        drawn_domains(config, ROOT / "resources" / "networks"),
-    )
+    check_config(config, committed_manifest(), ROOT / "resources" / "networks")
     return config
 
 
-IDP, HISTOGRAMS = "releases[13]", "releases[8]"  # of Census
 WRONG = [
     # what is put where, and what the one line must say of it
     ("seed", -1, "seed: -1; allowed: at least 0"),
@@ -111,7 +95,7 @@ WRONG = [
     (f"{TABLES}.coverage", "1e-1", f"{TABLES}.coverage: '1e-1'; allowed: a number (YAML reads"),
     (f"{TABLES}.ordinal", "education", f"{TABLES}.ordinal: 'education'; allowed: a list, such as"),
     (f"{TABLES}.ordinal", ["sex", "sex"], f"{TABLES}.ordinal[1]: 'sex' is named twice"),
-    (f"{TABLES}.ordinal", ["age"], f"{TABLES}.ordinal[0]: 'age' is no attribute of the data; all"),
+    (f"{TABLES}.ordinal", ["age"], f"{TABLES}.ordinal[0]: 'age' is not a column of the data; all"),
     (f"{TABLES}.grids", [], f"{TABLES}.grids: []; allowed: a list with at least one entry"),
     (f"{TABLES}.grids", None, f"{TABLES}.grids: None; allowed: a list, such as [a, b]"),
     (f"{TABLES}.grids", [None], f"{GRID}: None; allowed: a section with options of its own"),
@@ -129,7 +113,6 @@ WRONG = [
     (f"{GRID}.t_v", [50.5], f"{GRID}.t_v[0]: 50.5; allowed: a whole number"),
     (f"{GRID}.matrix", ["kept"], f"{GRID}.matrix[0]: 'kept'; allowed: printed, keep, diagonal"),
     (f"{GRID}.mechanism", ["both"], f"{GRID}.mechanism[0]: 'both'; allowed: joint, kronecker"),
-    ("releases[0].synthetic", "both", "synthetic: 'both'; allowed: clusters, adjustment"),
     ("studies.multirr_fig3.projections", ["em"], "projections[0]: 'em'; allowed: clip, simplex"),
     ("studies.multirr_fig2.estimators", ["x"], "estimators[0]: 'x'; allowed: randomized"),
     ("studies.multirr_pairs.coverages", [0.0], "coverages[0]: 0.0; allowed: above 0"),
@@ -148,109 +131,38 @@ WRONG = [
     ("releases[0].name", 7, "releases[0].name: 7; allowed: text"),
     ("releases[0].name", "adult_rr_joint", "config: two releases are named 'adult_rr_joint'; all"),
     ("releases[0].name", "Adult_RR_Joint", "allowed: names that differ in more than case"),
-    ("releases[0].data", "census", "releases[0].data: 'census' is a numeric data set, but rr_inde"),
-    ("releases[0].data", "mine", "releases[0].data: 'mine' is no data set of the manifest; allow"),
+    ("releases[0].data", "mine", "releases[0].data: 'mine' is not a data set of the manifest; all"),
     ("releases[0].data", "", "releases[0].data: ''; allowed: text that is not empty"),
-    ("releases[0].mechanism", "prim", "releases[0].mechanism: 'prim'; allowed: rr_independent, rr"),
-    ("releases[0].mechanism", ..., "releases[0].mechanism: missing; allowed: rr_independent, rr_c"),
-    ("releases[0].rehearsal", "yes", "releases[0].rehearsal: 'yes'; allowed: true or false"),
-    ("releases[0].rehearsal", ..., "releases[0].rehearsal: missing; it must be given"),
-    ("releases[0].t_v", 50, "releases[0].t_v: unknown option; allowed here: name, data, attribut"),
-    ("releases[0].rr_joint", 1, "releases[0].rr_joint: unknown option; allowed here: name, data,"),
-    ("rr_joint", 1, "rr_joint: unknown option; allowed here: seed, data, studies, analyses, ledge"),
-    ("releases[0].attributes", [], "releases[0].attributes: []; allowed: a list with at least one"),
-    ("releases[0].attributes", ["age"], "releases[0].attributes[0]: 'age' is no attribute of the"),
-    ("releases[0].attributes", ["sex", "race", "sex"], "releases[0].attributes[2]: 'sex' is named"),
-    ("releases[1].t_d", ..., "releases[1].t_d: missing; it must be given"),
-    ("releases[1].dependences", ..., "releases[1].dependences: missing; it must be given"),
-    (f"{ANSWERS}.by", "secure_sum", f"{ANSWERS}.by: 'secure_sum'; allowed: true_records, attr"),
-    (f"{ANSWERS}.respondents", "some", f"{ANSWERS}.respondents: 'some'; allowed: all, half"),
-    (f"{ANSWERS}.respondents", ..., f"{ANSWERS}.respondents: missing; it must be given"),
-    ("releases[1].attributes", ["sex"], f"{ANSWERS}: 'sex' is the only attribute, so that there"),
-    # Section 4.3 would have the epsilons of the pairs count once; nothing can be told so.
-    (f"{ANSWERS}.waiver", True, f"{ANSWERS}.waiver: unknown option; allowed here: by, p, resp"),
-    ("releases[1].ordinal", ["age"], "releases[1].ordinal[0]: 'age' is no attribute of the data"),
+    ("releases[0].data", ..., "releases[0]: neither of data and file given; allowed: one of them"),
+    ("releases[0].mode", "rehearsal", "releases[0].mode: 'rehearsal'; allowed: test, production"),
+    ("releases[0].mode", ..., "releases[0].mode: missing; it must be given"),
+    ("releases[0].mode", "production", "releases[0]: population is missing; allowed: a name for"),
     (
-        "releases[3].attributes",
-        ["education", "occupation", "workclass", "sex"],
-        "releases[3].attributes: "
-        "RR-Joint over education, occupation, workclass, sex has 4,320 cells for 32,561 rec",
-    ),
-    (PRAM, "keep", f"{PRAM}: 'keep'; allowed: a section with options of its own"),
-    (PRAM, {}, f"{PRAM}.kind: missing; allowed: epsilon, retention, two_step, designed, file"),
-    (f"{PRAM}.kind", "best", f"{PRAM}.kind: 'best'; allowed: epsilon, retention, two_step, design"),
-    (f"{PRAM}.epsilon", ..., f"{PRAM}.epsilon: missing; it must be given"),
-    (f"{PRAM}.epsilon", 0, f"{PRAM}.epsilon: 0; allowed: above 0"),
-    (f"{PRAM}.epsilon", 31.0, f"{PRAM}.epsilon: 31.0; allowed: at most 30"),
-    (f"{PRAM}.retention", 0.5, f"{PRAM}.retention: unknown option; allowed here: kind, epsilon"),
-    ("releases[4].p", 0.5, "releases[4].p: unknown option; allowed here: name, data, attributes,"),
-    (PRAM, {"kind": "two_step"}, f"{PRAM}: neither of epsilon and retention given; allowed: one"),
-    (
-        PRAM,
-        {"kind": "two_step", "epsilon": 1.0, "retention": 0.5},
-        f"{PRAM}: both of epsilon and retention given; allowed: one of them",
-    ),
-    (PRAM, {"kind": "designed", "epsilon": 1.0, "loss": "x"}, f"{PRAM}.loss: 'x'; allowed: "),
-    (
-        PRAM,
-        {"kind": "retention", "retention": 0.2},
-        f"{PRAM}.retention: with 0.2 race cannot be estimated (singular matrix); allowed: another",
-    ),
-    (PRAM, {"kind": "file", "files": {"sex": ""}}, f"{PRAM}.files.sex: ''; allowed: text th"),
-    ("releases[4].strata", ["sex", "age"], "releases[4].strata[1]: 'age' is no attribute"),
-    ("releases[4].strata", ["relationship"], "releases[4].strata[0]: 'relationship' is no "),
-    ("releases[4].strata", ["sex", "sex"], "releases[4].strata[1]: 'sex' is named twice; allowed"),
-    (
-        "releases[4].strata",
-        ["workclass", "education", "marital-status", "race", "sex", "income"],
-        "releases[4].strata: all attributes of the release; allowed: to leave one to be randomized",
+        "releases[0].rehearsal",
+        True,
+        "version; allowed: rehearsal is now mode: test or mode: production",
     ),
     (
-        "releases[4].joint",
-        [["sex"]],
-        "releases[4].joint[0]: ['sex']; allowed: a list with at least 2 entries",
+        "releases[0].mechanism",
+        "rr_joint",
+        "allowed: mechanism is now plan: {kind: columns, strata, masked",
     ),
-    ("releases[4].joint", ["sex"], "releases[4].joint[0]: 'sex'; allowed: a list, such as"),
-    ("releases[4].joint", [["sex", "age"]], "releases[4].joint[0][1]: 'age' is no attrib"),
-    ("releases[4].joint", [["sex", "race", "sex"]], "releases[4].joint[0][2]: 'sex' is named"),
-    (
-        "releases[4].joint",
-        [["sex", "race"], ["income", "race"]],
-        "releases[4].joint[1][1]: 'race' is in joint[0] already; allowed: in one block",
-    ),
-    (
-        "releases[5].joint",
-        [["relationship", "sex"]],
-        "releases[5].joint[0][1]: 'sex' is a stratum attribute, released as it is; allowed: in st",
-    ),
-    (
-        "releases[4].joint",
-        [["education", "workclass", "marital-status"]],
-        "releases[4].joint[0]: education x workclass x marital-status has 1,008 cells for 32,561 "
-        "records; allowed: at most 300 cells, and at least 10 records a cell",
-    ),
-    (f"{IDP}.data", "adult", f"{IDP}.data: 'adult' is a categorical data set, but idp takes a"),
-    (f"{IDP}.method", "idp", f"{IDP}.method: 'idp'; allowed: dp, dp_um, idp_ls, idp_cbls"),
-    (
-        f"{IDP}.method",
-        "dp",
-        f"{IDP}: accept: 'no_epsilon_for_records' is no finding of it; allowed",
-    ),
-    (
-        f"{IDP}.method",
-        "dp_um",
-        f"{IDP}: accept: 'true_values_released' is no finding of it; allowed",
-    ),
-    (f"{IDP}.k", ..., f"{IDP}: k is missing; allowed with method 'idp_cbls': k, the size of clust"),
-    (f"{IDP}.k", 2, f"{IDP}.k: 2; allowed: at least 3"),
-    (f"{IDP}.k", 541, f"{IDP}.k: 541; allowed: at most 540, so that the 1080 records form two clu"),
-    (f"{IDP}.epsilon", 0, f"{IDP}.epsilon: 0; allowed: above 0"),
-    (f"{IDP}.domain_factor", 0.5, f"{IDP}.domain_factor: 0.5; allowed: at least 1"),
-    (f"{IDP}.attributes", ["age"], f"{IDP}.attributes[0]: 'age' is no attribute of the data; all"),
-    (f"{IDP}.synthetic", "clusters", f"{IDP}.synthetic: unknown option; allowed here: name, data"),
-    (f"{HISTOGRAMS}.bins", 1, f"{HISTOGRAMS}.bins: 1; allowed: at least 2"),
-    (f"{HISTOGRAMS}.rehearsal", ..., f"{HISTOGRAMS}.rehearsal: missing; it must be given"),
+    ("releases[0].keys", ["sex"], "releases[0]: options of an earlier version; allowed: keys is n"),
+    ("releases[0].other", 1, "releases[0].other: unknown option; allowed here: name, data, file, "),
+    ("other", 1, "other: unknown option; allowed here: seed, data, studies, analyses, ledger"),
+    ("releases[0].tables", [["sex"]], "releases[0].tables[0]: ['sex']; allowed: a list with at"),
+    ("releases[0].tables", [["sex", "age"]], "releases[0].tables[0][1]: 'age' is not a column of"),
+    ("releases[0].quasi_identifiers", ["age"], "releases[0].quasi_identifiers[0]: 'age' is not a"),
+    (f"{PLAN}.kind", "rows", f"{PLAN}: a plan of kind 'rows'; allowed: columns, strata, masked"),
+    (f"{PLAN}.kind", ..., f"{PLAN}: a plan of kind 'missing'; allowed: columns, strata"),
+    (PLAN, "none.json", "releases[0].plan: 'none.json' does not exist; allowed: the path of a"),
+    (f"{PLAN}.columns", ["age"], f"{PLAN}.columns[0]: 'age' is not a column of the data; allowed"),
+    (f"{PLAN}.columns", ["sex", "race", "sex"], f"{PLAN}.columns[2]: 'sex' is named twice; allow"),
+    (f"{PLAN}.joint", [["sex", "age"]], f"{PLAN}.joint[0][1]: 'age' is not a column of the data"),
+    (f"{PLAN}.p", 1.5, f"{PLAN}: "),
+    (f"{PLAN}.epsilon", 1.0, f"{PLAN}: "),
 ]
+FILE = {"path": "people.csv", "schema": "people.yaml"}
 
 
 @pytest.mark.parametrize(("path", "value", "line"), WRONG, ids=[f"{w[0]}={w[1]}" for w in WRONG])
@@ -259,250 +171,73 @@ def test_one_fault_gives_one_line_with_path_value_and_what_is_allowed(
 ) -> None:
     (said,) = faults(placed(config_values, path, value))
     assert line in said
-    assert said.endswith("must be given") or "allowed" in said or "Name fewer" in said
+    assert said.endswith("must be given") or "allowed" in said
 
 
 def test_every_fault_is_reported(config_values: dict[str, Any]) -> None:
     placed(config_values, "seed", -1)
     placed(config_values, "extra", 1)
     placed(config_values, f"{GRID}.p", [0, "0.5", 2])
-    placed(config_values, "releases[0].mechanism", "prim")
-    placed(config_values, "releases[1].t_v", 0)
+    placed(config_values, "releases[0].mode", "rehearsal")
+    placed(config_values, "releases[1].plan.kind", "rows")
     paths = [line.split(":")[0] for line in faults(config_values)]
     grid = [f"{GRID}.p[0]", f"{GRID}.p[1]", f"{GRID}.p[2]"]
-    assert sorted(paths) == sorted(
-        ["seed", "extra", *grid, "releases[0].mechanism", "releases[1].t_v"]
-    )
+    assert sorted(paths) == sorted(["seed", "extra", *grid, "releases[0].mode", "releases[1].plan"])
 
 
 def test_every_disagreement_with_the_data_is_reported(config_values: dict[str, Any]) -> None:
     placed(config_values, f"{TABLES}.ordinal", ["age"])
     placed(config_values, "studies.multirr_sensitivity.ordinal", ["sex", "height"])
-    placed(config_values, "releases[0].attributes", ["age", "sex", "sex"])
-    placed(config_values, "releases[3].attributes", ["occupation", "education", "workclass", "sex"])
+    placed(config_values, f"{PLAN}.columns", ["age", "sex", "sex"])
+    placed(config_values, "releases[1].plan.joint", [["sex", "height"]])
     assert [line.split(":")[0] for line in faults(config_values)] == [
         f"{TABLES}.ordinal[0]",
         "studies.multirr_sensitivity.ordinal[1]",
-        "releases[0].attributes[0]",
-        "releases[0].attributes[2]",
-        "releases[3].attributes",
+        f"{PLAN}.columns[0]",
+        f"{PLAN}.columns[2]",
+        "releases[1].plan.joint[0][1]",
     ]
 
 
-@pytest.mark.parametrize(
-    ("release", "matrix", "p"),
-    [
-        # p |A| = 1 - p: the printed matrix of an attribute with two categories is constant.
-        ({"mechanism": "rr_independent"}, "printed", 1 / 3),
-        ({"mechanism": "rr_independent"}, "diagonal", 0.5),
-        ({"mechanism": "rr_joint", "attributes": ["sex"]}, "diagonal", 0.5),
-        ({"mechanism": "rr_joint", "attributes": ["sex", "income"]}, "printed", 1 / 3),
-        (
-            {"mechanism": "rr_clusters", "cluster_mechanism": "kronecker", "t_v": 50, "t_d": 0.1}
-            | {"dependences": {"by": "true_records"}},
-            "diagonal",
-            0.5,
-        ),
-    ],
-)
-def test_a_release_that_could_not_be_estimated_from_is_refused(
-    config_values: dict[str, Any], release: dict[str, Any], matrix: str, p: float
-) -> None:
-    common = {"name": "r", "data": "adult", "rehearsal": True, "matrix": matrix, "p": p}
-    config_values["releases"] = [common | release]
-    for line in faults(config_values):
-        assert line.startswith("releases[0].p: with matrix")
-        assert "singular matrix" in line
-        assert "allowed: another p or matrix" in line
-
-
-def test_a_joint_cluster_may_hold_an_attribute_that_alone_would_be_singular(
-    config_values: dict[str, Any],
-) -> None:
-    placed(config_values, "releases[3].p", 0.5)
-    placed(config_values, "releases[3].matrix", "diagonal")
-    release = settle(config_values).releases[3]
-    assert (release.mechanism, release.p, release.matrix) == ("rr_joint", 0.5, "diagonal")
-    assert rr_channel(2, 0.5, "diagonal").singular
-
-
-def test_attributes_of_a_release_are_those_of_its_data_set(config_values: dict[str, Any]) -> None:
-    common = {"mechanism": "rr_independent", "rehearsal": True, "matrix": "keep", "p": 0.5}
-    both = {"attributes": ["age", "occupation"]}
+def test_columns_of_a_release_are_those_of_its_data_set(config_values: dict[str, Any]) -> None:
+    plan = {"kind": "columns", "columns": ["age", "occupation"], "epsilon": 1.0}
     config_values["releases"] = [
-        common | both | {"name": data, "data": data} for data in ("adult", "adult_numeric")
+        {"name": data, "data": data, "mode": "test", "plan": plan}
+        for data in ("adult", "adult_numeric")
     ]
     first, second = faults(config_values)
-    assert first.startswith("releases[0].attributes[0]: 'age' is no attribute")
-    assert second.startswith("releases[1].attributes[1]: 'occupation' is no attribute")
-    for release, attribute in zip(config_values["releases"], ("occupation", "age"), strict=True):
-        release["attributes"] = [attribute]
+    assert first.startswith(f"{PLAN}.columns[0]: 'age' is not a column")
+    assert second.startswith("releases[1].plan.columns[1]: 'occupation' is not a column")
+    for release, column in zip(config_values["releases"], ("occupation", "age"), strict=True):
+        release["plan"] = plan | {"columns": [column]}
     settle(config_values)
 
 
-def test_a_release_takes_data_of_its_kind(config_values: dict[str, Any]) -> None:
-    datasets = load_manifest(ROOT / "resources" / "datasets.yaml")
-    numbers = numeric(datasets)
-    given = numbers["wine"].model_dump(by_alias=True, exclude_unset=True)
-    for each in given["numeric_attributes"]:
-        if each["name"] != "pH":
-            del each["bounds"]
-    unbounded = NumericDataset.model_validate(given, context="mine")
-
-    class Numbers(IndependentRelease):
-        data_kind: ClassVar = "numeric"
-        needs_bounds: ClassVar = True
-
-    def faults_of(kind: type[IndependentRelease], data: str, names: list[str] | None) -> list[str]:
-        given = {"mechanism": "rr_independent", "matrix": "keep", "p": 0.5, "rehearsal": True}
-        release = kind(name="r", data="adult", **given).model_copy(
-            update={"data": data, "attributes": names}
-        )
-        config = validate(config_values).model_copy(update={"releases": [release]})
-        domains = {name: dataset.domain for name, dataset in categorical(datasets).items()}
-        records = {name: dataset.records for name, dataset in datasets.items()}
-        try:
-            check_domains(config, domains, records, numbers | {"mine": unbounded})
-        except ConfigError as error:
-            return [line.strip() for line in str(error).splitlines()[1:]]
-        return []
-
-    assert faults_of(IndependentRelease, "census", None) == [
-        "releases[0].data: 'census' is a numeric data set, but rr_independent takes a categorical "
-        "one; allowed: adult, adult_numeric, adult_age"
-    ]
-    assert faults_of(Numbers, "adult", None) == [
-        "releases[0].data: 'adult' is a categorical data set, but rr_independent takes a numeric "
-        "one; allowed: census, wine, mine"
-    ]
-    assert faults_of(Numbers, "sensus", None) == [
-        "releases[0].data: 'sensus' is no data set of the manifest; allowed: census, wine, mine"
-    ]
-    assert faults_of(Numbers, "census", ["AGI", "sex"]) == [
-        "releases[0].attributes[1]: 'sex' is no attribute of the data; allowed: AFNLWGT, AGI, "
-        "EMCONTRB, FEDTAX, STATETAX, TAXINC, POTHVAL, INTVAL, FICA"
-    ]
-    assert faults_of(Numbers, "mine", ["pH", "density"]) == [
-        "releases[0].attributes: 'density' has no bounds, which rr_independent needs; allowed: "
-        "attributes with bounds: [lower, upper] under 'mine' in resources/datasets.yaml, stated "
-        "from public knowledge"
-    ]
-    assert faults_of(Numbers, "wine", None) == faults_of(IndependentRelease, "adult", None) == []
-
-
-def test_collections_are_held_against_their_data(config_values: dict[str, Any]) -> None:
-    def faults_of(**changes: Any) -> list[str]:
-        given = {"name": "c", "data": "networks/alarm", "mechanism": "rrba", "p": 0.5}
-        asked = {"rehearsal": True} | given | changes
-        values = config_values | {"releases": [{k: v for k, v in asked.items() if v is not ...}]}
-        try:
-            Plan.prepare(values, ROOT)
-        except ConfigError as error:
-            return [line.strip() for line in str(error).splitlines()[1:]]
-        return []
-
-    assert faults_of() == faults_of(data="adult", size=3) == faults_of(p=..., epsilon=1.0) == []
-    assert faults_of(update="pooled", floor=0.1) == faults_of(data="networks/child_8000") == []
-    (line,) = faults_of(data="networks/alarms")
-    assert line.startswith("releases[0].data: 'networks/alarms' is no data set of the manifest")
-    assert faults_of(data="census") == [
-        "releases[0].data: 'census' is a numeric data set, but rrba takes a categorical one; "
-        "allowed: adult, adult_numeric, adult_age"
-    ]
-    assert faults_of(epsilon=1.0) == [
-        "releases[0]: both of p and epsilon given; allowed: p, the probability of a true answer, "
-        "or the epsilon of an answer about one table"
-    ]
-    assert faults_of(p=...)[0].startswith("releases[0]: neither of p and epsilon given")
-    assert faults_of(update="pooled") == [
-        "releases[0]: floor is missing; allowed with update 'pooled': a floor, which bounds epsilon"
-    ]
-    assert faults_of(floor=0.1) == ["releases[0]: floor: 0.1; allowed with update 'uniform': none"]
-    assert faults_of(floor=0.0, update="pooled") == ["releases[0].floor: 0.0; allowed: above 0.0"]
-    assert faults_of(size=1) == ["releases[0].size: 1; allowed: at least 2"]
-    assert faults_of(size=3) == [
-        "releases[0].size: 7,770 tables of 3 attributes have 176,632 cells; allowed: at most "
-        "50,000; name fewer attributes"
-    ]
-    assert faults_of(data="networks/survey", size=7) == [
-        "releases[0].size: 7; allowed: at most 6, the attributes"
-    ]
-    assert faults_of(block=1) == [
-        "releases[0].block: 1 makes 10,000 blocks, which report 1,447,027 cells; allowed: larger "
-        "blocks, of at most 1,000,000 cells"
-    ]
-    (line,) = faults_of(attributes=["HR", "PULSE"])
-    assert line.startswith("releases[0].attributes[1]: 'PULSE' is no attribute of the data")
-    # Only collections may ask what was drawn from a network.
-    other = {"mechanism": "rr_independent", "matrix": "keep"}
-    assert faults_of(**other)[0].startswith("releases[0].data: 'networks/alarm' is no data set")
-
-
-def test_a_collection_needs_as_many_clients_as_questions() -> None:
-    domain = Domain(tuple(Attribute(name, ("0", "1")) for name in "abcdef"))
-    release = CollectionRelease(
-        name="c", data="x", mechanism="rrba", p=0.5, answers="table", rehearsal=True
-    )
-    found = list(config_checks._uncollectable("releases[0]", release, domain, 14))
-    assert found == [
-        "releases[0].answers: 14 clients for 15 tables; allowed: at least one client each; name "
-        "fewer attributes"
-    ]
-    assert not list(config_checks._uncollectable("releases[0]", release, domain, 15))
-    assert config_checks.cells_of_tables(domain, 3) == 20 * 8
-
-
-def test_ordinal_attributes_of_a_release_must_be_among_its_own(
-    config_values: dict[str, Any],
+def test_files_of_your_own_must_exist(
+    config_values: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    placed(config_values, "releases[1].attributes", ["sex", "income"])
-    placed(config_values, "releases[1].ordinal", ["education"])
-    assert faults(config_values) == [
-        "releases[1].ordinal[0]: 'education' is no attribute of the data; allowed: sex, income"
+    monkeypatch.chdir(tmp_path)
+    matrix = {"kind": "file", "files": {"sex": "sex.csv"}}
+    own = {"name": "own", "mode": "test", "file": FILE}
+    config_values["releases"] = [own | {"plan": {"kind": "columns", "matrix": matrix}}]
+    assert [line.split(" does not exist")[0] for line in faults(config_values)] == [
+        "releases[0].plan: 'sex.csv'",
+        "releases[0].file.path: 'people.csv'",
+        "releases[0].file.schema: 'people.yaml'",
     ]
-
-
-def test_designed_matrices_are_for_few_cells(config_values: dict[str, Any]) -> None:
-    placed(config_values, "releases[4].joint", [["education", "race"]])
-    placed(config_values, PRAM, {"kind": "designed", "epsilon": 1.0})
-    assert faults(config_values) == [
-        f"{PRAM}.kind: education x race has 80 cells, too many for a matrix designed for changed; "
-        "allowed: at most 40, or another kind or loss"
-    ]
-    placed(config_values, "releases[4].joint", [["race", "marital-status"]])
+    for name in ("sex.csv", "people.csv", "people.yaml"):
+        (tmp_path / name).touch()
     settle(config_values)
-    placed(config_values, f"{PRAM}.loss", "trace")
-    (line,) = faults(config_values)
-    assert "race x marital-status has 35 cells, too many for a matrix designed for trace" in line
 
 
-def test_every_fault_of_a_block_is_reported(config_values: dict[str, Any]) -> None:
-    placed(config_values, "releases[4].strata", ["race"])
-    placed(config_values, "releases[4].joint", [["sex", "race"], ["sex", "age"]])
-    assert [line.split(": ")[0] for line in faults(config_values)] == [
-        f"releases[4].joint{at}" for at in ("[0][1]", "[1][1]", "[1][0]")
-    ]
-
-
-def test_a_users_own_matrices_are_looked_at_before_anything_starts(
-    config_values: dict[str, Any], tmp_path: Path
-) -> None:
-    own = tmp_path / "race.csv"
-    own.write_text("race,White\nWhite,1\n", encoding="utf-8")
-    flat = tmp_path / "income.csv"
-    flat.write_text("income,<=50K,>50K\n<=50K,1/2,1/2\n>50K,1/2,1/2\n", encoding="utf-8")
-    files = {"sex": str(tmp_path / "none.csv"), "race": str(own), "colour": "x.csv"}
-    files["income"] = str(flat)
-    placed(config_values, "releases[4].attributes", ["sex", "race", "income", "education"])
-    placed(config_values, PRAM, {"kind": "file", "files": files})
-    unknown, absent, other, singular, missing = faults(config_values)
-    assert unknown == (
-        f"{PRAM}.files.colour: no block of the release; allowed: sex, race, income, education"
-    )
-    assert absent.startswith(f"{PRAM}.files.sex: {tmp_path / 'none.csv'}: No such file")
-    assert other.startswith(f"{PRAM}.files.race: {own}: the matrix is not over race: it has no 'A")
-    assert singular.startswith(f"{PRAM}.files.income: {flat} has a singular matrix")
-    assert missing == f"{PRAM}.files: no file for education; a matrix must be given for each block"
+def test_releases_that_a_plan_is_made_from_are_in_the_config(config_values: dict[str, Any]) -> None:
+    clusters = {"from": "adult_best", "t_v": 24, "t_d": 0.1}
+    release = {"name": "r", "data": "adult", "mode": "test"}
+    release["plan"] = {"kind": "columns", "p": 0.5, "clusters": clusters}
+    config_values["releases"] = [release]
+    made = Plan(settle(config_values), ROOT, {}).releases
+    with pytest.raises(ConfigError, match=r"'r': plan\.clusters\.from: 'adult_best' is not a rel"):
+        made.plan_inputs("r")
 
 
 def test_the_same_cell_in_two_grids_is_refused(config_values: dict[str, Any]) -> None:
@@ -524,8 +259,9 @@ def test_long_values_are_cut_short(config_values: dict[str, Any]) -> None:
 
 def test_a_release_survives_its_plain_values(config_values: dict[str, Any]) -> None:
     for release in settle(config_values).releases:
-        # What is made of the protected file afterwards is no part of what was drawn.
-        assert release_from(release.model_dump()).model_dump() == release.model_dump()
+        again = ReleaseSettings.model_validate(release.model_dump(by_alias=True))
+        assert again == release
+        assert again.stated() == release.stated()
 
 
 # -- the committed files ---------------------------------------------------------------------------
@@ -545,12 +281,6 @@ def leaves(values: dict[str, Any], path: str = "") -> dict[str, Any]:
         at = f"{path}.{key}" if path else key
         found.update(leaves(value, at) if isinstance(value, dict) else {at: value})
     return found
-
-
-def test_a_method_that_forms_no_clusters_has_no_k(config_values: dict[str, Any]) -> None:
-    values = placed(placed(config_values, f"{IDP}.method", "dp"), f"{IDP}.accept", [])
-    (said,) = faults(values)
-    assert f"{IDP}: k: 10; allowed with method 'dp': no k, for it forms no clusters" in said
 
 
 def test_the_committed_config_is_valid(config_values: dict[str, Any]) -> None:
@@ -621,12 +351,9 @@ def left_in(project: Path) -> list[str]:
         ),
         slow(
             ["--configfile", "bad.yaml"],
-            "releases:\n- {name: r, data: adult, mechanism: rr_joint, matrix: keep, p: 0.5, "
-            "rehearsal: true}\n",
-            [
-                "the config has a fault",
-                "releases[0].attributes: RR-Joint over workclass, education",
-            ],
+            "releases:\n- {name: r, data: adult, mode: test, plan: {kind: columns, epsilon: 1, "
+            "columns: [sex, age]}}\n",
+            ["the config has a fault", "releases[0].plan.columns[1]: 'age' is not a column"],
         ),
         slow(["--config", "seed=abc"], None, ["seed: 'abc'; allowed: a whole number"]),
         slow(
@@ -635,7 +362,7 @@ def left_in(project: Path) -> list[str]:
             ["data.source: 'net'; allowed: auto, mirror, public, surrogate"],
         ),
     ],
-    ids=["faults", "too large", "--config", "--config of a section"],
+    ids=["faults", "column", "--config", "--config of a section"],
 )
 def test_a_dry_run_refuses_a_bad_config_once_and_leaves_nothing(
     project: Path,

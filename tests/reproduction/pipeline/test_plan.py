@@ -10,12 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from deniable.channels import KeepOrReplace, write_channel
-from deniable.errors import ConfigError, DataError, DeniableError
+from deniable.errors import ConfigError
 from deniable.files import write_json, write_text
-from deniable.release import Ledger, release_from
 
-from reproduction.pipeline.config import Config
 from reproduction.pipeline.plan import Plan
 from reproduction.pipeline.provenance import provenance_path
 
@@ -162,10 +159,11 @@ def test_a_surrogate_gives_way_to_a_mirror(values: dict[str, Any], root: Path) -
 
 
 def test_a_config_of_one_release_asks_for_nothing_else(root: Path) -> None:
-    release = joint("own")
+    release: dict[str, Any] = {"name": "own", "data": "adult", "mode": "test"}
+    release["plan"] = {"kind": "columns", "columns": ["sex"], "epsilon": 1.0}
     plan = Plan.prepare({"releases": [release]}, root)
-    folders = [f"results/releases/own/{folder}" for folder in ("public", "private")]
-    assert plan.targets() == plan.released() == folders
+    assert plan.releases.all_made() == ["results/releases/own/public"]
+    assert plan.targets() == plan.released() == [*plan.estimates(), "results/checks/own.csv"]
     assert plan.config.seed == 0
     assert (plan.tables(), plan.analyses(), plan.figures(), plan.audited_tables()) == ([],) * 4
     assert files_of(plan) == [ADULT]
@@ -205,148 +203,3 @@ def test_a_start_loads_nothing_that_computes() -> None:
     command = [sys.executable, "-c", code]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert said.split() == []
-
-
-def test_what_a_release_leaves_is_two_folders_or_a_receipt(
-    values: dict[str, Any], root: Path
-) -> None:
-    given = next(each for each in values["releases"] if each["name"] == "adult_rr_clusters")
-    asked = {**given, "name": "real", "rehearsal": False, "population": "people"}
-    chosen = Config.model_validate(values | {"releases": [given, asked]})
-    plan = Plan(chosen, root, {})
-    folders = [f"results/releases/adult_rr_clusters/{folder}" for folder in ("public", "private")]
-    assert plan.released() == [*folders, "results/releases/real/private/receipt.json"]
-    assert plan.released("categorical") == plan.released()
-    assert plan.released("numeric") == []
-    assert (plan.names(rehearsal=True), plan.names(rehearsal=False)) == (given["name"], "real")
-    # The truth is read again beside rehearsals alone.
-    steps = [{step.run for step in plan.steps(name)} for name in (given["name"], "real")]
-    assert steps[0] - steps[1] == {plan.lane("real").check.run}
-    none = Plan(Config.model_validate(values | {"releases": [asked]}), root, {})
-    assert none.names(rehearsal=True) == "(?!)"
-
-
-def test_what_a_release_is_made_from(values: dict[str, Any], root: Path) -> None:
-    plan = Plan(Config.model_validate(values), root, {})
-    made_from = plan.made_from("adult_rr_joint")
-    assert {what: files for what, files in made_from.items() if files} == {
-        "data": ["results/data/adult.parquet"]
-    }
-    # Numbers have bounds that the manifest states; files of networks are held to these.
-    assert plan.made_from("census_dp")["manifest"] == ["resources/datasets.yaml"]
-    survey = plan.made_from("survey_rrba")
-    assert survey["data"] == ["results/data/networks/survey_8000.parquet"]
-    assert survey["network"] == ["resources/networks/survey.json"]
-
-
-def test_a_release_by_files_of_matrices_is_the_same_wherever_these_lie(
-    values: dict[str, Any], root: Path
-) -> None:
-    for file in ("one/sex.csv", "other.csv"):
-        write_channel(root / file, KeepOrReplace.uniform(2, 0.5), ["Female", "Male"])
-    release = {"name": "own", "data": "adult", "attributes": ["sex"], "mechanism": "pram"} | {
-        "matrix": {"kind": "file", "files": {"sex": "one/sex.csv"}},
-        "rehearsal": False,
-        "population": "people",
-    }
-    parameters = release_from(release).stated()
-    assert "one/" not in str(parameters)
-    described = {"rehearsal": False, "parameters": parameters}
-    write_json(root / "results" / "releases" / "own" / "public" / "release.json", described)
-    values |= {"releases": [release], "data": {"source": "surrogate"}}
-    count("own")
-    plan = Plan.prepare(values, root)
-    assert plan.released() == ["results/releases/own/private/receipt.json"]
-    assert plan.made_from("own")["matrices"] == ["one/sex.csv"]
-    release["matrix"]["files"]["sex"] = "other.csv"
-    with pytest.raises(ConfigError, match=r"'own' is in results/releases/own/public already"):
-        Plan.prepare(values, root)
-
-
-def count(release: str) -> None:
-    """Enter a release of people in the ledger of the run."""
-    ledger = Ledger("ledger")
-    ledger.reserve("people", release, "6f1a", ledger.digests({"sex": ["f", "m"]}), 1)
-
-
-def joint(name: str, population: str = "") -> dict[str, Any]:
-    """Return the settings of a release of a population; of a rehearsal without one."""
-    given = {"name": name, "data": "adult", "attributes": ["sex"], "mechanism": "rr_joint"}
-    real = {"rehearsal": False, "population": population} if population else {"rehearsal": True}
-    return given | {"matrix": "keep", "p": 0.5} | real
-
-
-def test_a_release_waits_for_the_last_before_it_of_its_population(
-    values: dict[str, Any], root: Path
-) -> None:
-    """Names of populations are compared as the ledger does: large letters are small ones."""
-    releases = [
-        joint("first", "people"),
-        joint("other", "others"),
-        joint("second", "People"),
-        joint("another", "others"),
-        joint("rehearsed") | {"population": "people"},
-        joint("third", "PEOPLE"),
-    ]
-    plan = Plan(Config.model_validate(values | {"releases": releases}), root, {})
-    after = {each["name"]: plan.made_from(each["name"])["after"] for each in releases}
-    waits_for = {"second": "first", "third": "second", "another": "other"}
-    assert after == {
-        name: [f"results/releases/{waits_for[name]}/private/receipt.json"]
-        if name in waits_for
-        else []
-        for name in after
-    }
-
-
-def test_releases_are_refused_where_jobs_share_no_folder(
-    values: dict[str, Any], root: Path
-) -> None:
-    def refuse(*releases: dict[str, Any]) -> None:
-        chosen = Config.model_validate(values | {"releases": list(releases)})
-        Plan(chosen, root, {}).refuse_releases()
-
-    with pytest.raises(ConfigError, match=r"^release 'real' is no rehearsal: its key and its rec"):
-        refuse(joint("rehearsed"), joint("real", "people"), joint("later", "people"))
-    refuse()
-    refuse(joint("rehearsed"))
-
-
-def test_a_rehearsal_is_refused_before_any_job_where_a_release_was_begun(
-    values: dict[str, Any], root: Path
-) -> None:
-    """Begun is enough: nothing is published, and its records' digest lies there."""
-    values |= {"releases": [joint("own")], "data": {"source": "surrogate"}}
-    assert Plan.prepare(values, root).released()
-    write_json(root / "results" / "releases" / "own" / "private" / "records.json", {"records": "0"})
-    with pytest.raises(DeniableError, match=r"'own' was begun in results/releases/own as no reh"):
-        Plan.prepare(values, root)
-
-
-@pytest.mark.parametrize("text", ["{", "{}", '{"rehearsal": false}', "[]"])
-def test_what_is_published_and_damaged_is_named(
-    values: dict[str, Any], root: Path, text: str
-) -> None:
-    release = {"name": "own", "data": "adult", "attributes": ["sex"], "mechanism": "rr_joint"}
-    release |= {"matrix": "keep", "p": 0.5, "rehearsal": False, "population": "people"}
-    write_text(root / "results" / "releases" / "own" / "public" / "release.json", text)
-    values |= {"releases": [release], "data": {"source": "surrogate"}}
-    with pytest.raises(DataError, match=r"^results/releases/own/public/release.json: damaged or"):
-        Plan.prepare(values, root)
-
-
-def test_a_published_release_without_an_entry_is_refused_before_any_job(
-    values: dict[str, Any], root: Path
-) -> None:
-    """Its receipt is up to date, so no job would look into the ledger."""
-    release = {"name": "own", "data": "adult", "attributes": ["sex"], "mechanism": "rr_joint"}
-    release |= {"matrix": "keep", "p": 0.5, "rehearsal": False, "population": "people"}
-    published = {"rehearsal": False, "parameters": release_from(release).stated()}
-    write_json(root / "results" / "releases" / "own" / "public" / "release.json", published)
-    values |= {"releases": [release], "data": {"source": "surrogate"}}
-    said = r"^ledger: the ledger has no entry of release 'own' .*own/public\. Restore the ledger"
-    with pytest.raises(DeniableError, match=said):
-        Plan.prepare(values, root)
-    assert not (root / "ledger").exists()
-    count("own")
-    assert Plan.prepare(values, root).released()

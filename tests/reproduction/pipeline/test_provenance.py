@@ -25,7 +25,7 @@ SOURCE = f"{RAW}.source.json"
 DATA = "results/data/people.parquet"
 OTHER = "results/data/other.parquet"
 TABLE = "results/tables/counts.csv"
-RELEASES = [{"name": "tried", "rehearsal": True}, {"name": "real", "rehearsal": False}]
+RELEASES = [{"name": "tried", "mode": "test"}, {"name": "real", "mode": "production"}]
 CONFIG = {"seed": 7, "data": {"mirror": "/somewhere"}, "releases": RELEASES}
 
 
@@ -264,10 +264,10 @@ def test_no_hash_of_true_records_goes_on_from_a_receipt() -> None:
 
 
 @pytest.mark.usefixtures("received")
-def test_a_rehearsal_keeps_its_hashes() -> None:
+def test_a_test_release_keeps_its_hashes() -> None:
     folder = "results/releases/tried/public"
     with recorded(making([DATA], [folder])):
-        write_text(Path(folder) / "release.json", "{}")
+        write_text(Path(folder) / "plan.json", "{}")
     record: Any = read_provenance(folder)
     assert record["inputs"] == {DATA: sha256(DATA)}
     assert make([folder], [TABLE])["data"][RAW]["sha256"] == sha256(RAW)

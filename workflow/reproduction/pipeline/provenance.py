@@ -38,7 +38,7 @@ MODELS = {SURROGATES: "surrogate", "resources/networks": "network"}
 """Folders of the models that records are drawn from, with what their records are."""
 MAKE_AGAIN = "delete it and start again: Snakemake makes it again"
 RESTORE = (
-    "it belongs to a release that is no rehearsal and is drawn once: restore it from a copy, or "
+    "it belongs to a production release, which is drawn once: restore it from a copy, or "
     "give the release a new name"
 )
 
@@ -285,11 +285,11 @@ def _write(output: str, record: Record, *, closed: bool) -> None:
 
 def _releases(config: Mapping[str, Any]) -> bool:
     """Return whether a config protects somebody: then hashes of records are the owner's alone."""
-    return any(each.get("rehearsal") is False for each in config.get("releases", ()))
+    return any(each.get("mode") == "production" for each in config.get("releases", ()))
 
 
 def _is_receipt(path: PurePosixPath) -> bool:
-    """Return whether a file is what a release that is no rehearsal leaves last."""
+    """Return whether a file is the receipt of a production release."""
     return path.match(RECEIPT)
 
 
