@@ -131,11 +131,11 @@ def test_every_file_is_described_and_no_other(kind: str, tmp_path: Path) -> None
 
 def test_the_order_and_the_ledgers_count_are_stated(tmp_path: Path) -> None:
     text = words(published("columns", tmp_path / "1"))
-    assert "The records have a random order, which hides their place" in text
+    assert "The rows have a random order, which does not reveal their place" in text
     assert "This is release 1 of the population people. The total epsilon of its releases" in text
     assert "releases so far is 2." in text
     other = words(published("columns", tmp_path / "2", order="as_in_file"))
-    assert "The records have the order of the original file." in other
+    assert "The rows have the order of the original file." in other
 
 
 def test_a_test_release_is_not_called_secret(tmp_path: Path) -> None:

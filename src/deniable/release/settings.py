@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from deniable.errors import DeniableError
-from deniable.plans.settings import PlanOptions, PlanSettings, settings_class, settings_from
+from deniable.plans import settings_class
+from deniable.plans.settings import PlanOptions, PlanSettings, settings_from
 from deniable.validation import Name, Strict, fault_lines
 
 if TYPE_CHECKING:  # a config is checked without a computation

@@ -21,4 +21,7 @@ from .catalog import (
     names_of_tables as names_of_tables,
 )
 from .protocols import audited_protocols as audited_protocols
+from .samplers import (
+    audit_samplers as audit_samplers,
+)
 from .sections import VERDICTS as VERDICTS

@@ -11,7 +11,6 @@ from .matrices import (
 from .registry import (
     PlanSettings as PlanSettings,
     plan_from_settings as plan_from_settings,
-    settings_class as settings_class,
     settings_from as settings_from,
 )
 from .shared import (
