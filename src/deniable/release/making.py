@@ -28,7 +28,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from deniable.errors import DeniableError, shown
 from deniable.files import (
@@ -75,8 +75,10 @@ from deniable.release.receipts import (
 )
 from deniable.release.records import OriginalRecords, Progress, silent
 from deniable.release.risk import Risk
-from deniable.release.settings import DataSource
 from deniable.sampling import new_key
+
+if TYPE_CHECKING:
+    from deniable.release.settings import DataSource
 
 DRAFT, LEDGER = ".draft.", "ledger"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
@@ -92,7 +94,7 @@ def protect(
     consent: str | None = None,
     quasi_identifiers: Sequence[str] = (),
     place: KeyPlace | None = None,
-    data_source: DataSource = "own",
+    data_source: "DataSource" = "own",
     settings: Mapping[str, Any] | None = None,
     progress: Progress = silent,
 ) -> None:
@@ -172,7 +174,7 @@ def protect_test(
     *,
     name: str | None = None,
     quasi_identifiers: Sequence[str] = (),
-    data_source: DataSource = "own",
+    data_source: "DataSource" = "own",
     progress: Progress = silent,
 ) -> None:
     """Make a test release: like a production release, but by a key that follows from a `seed`.

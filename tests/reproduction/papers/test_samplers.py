@@ -9,7 +9,7 @@ from deniable.plans import make_plan
 from deniable.sampling import KeyedColumn
 from deniable.schema import schema_from
 
-from reproduction.papers.samplers import COLUMNS, audit_samplers
+from reproduction.papers.samplers import SAMPLER_COLUMNS, audit_samplers
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def channels() -> dict[str, Channel]:
 
 def test_the_samplers_that_ship_pass(channels: dict[str, Channel]) -> None:
     table = audit_samplers("r", channels, 1, draws=50_000)
-    assert tuple(table) == COLUMNS
+    assert tuple(table) == SAMPLER_COLUMNS
     assert len(table) == len(channels) == 2
     assert table["holds"].all()
     assert (table["impossible"] == 0).all()

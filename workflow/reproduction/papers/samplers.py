@@ -12,7 +12,7 @@ from deniable.release import key_from_seed
 
 RAREST = 1e-4
 """A test with a p-value above this passes: a correct sampler fails once in 10,000 tests."""
-COLUMNS = ("release", "cluster", "cells", *(x.name for x in fields(SamplerTest)), "holds")
+SAMPLER_COLUMNS = ("release", "cluster", "cells", *(x.name for x in fields(SamplerTest)), "holds")
 
 
 def audit_samplers(
@@ -45,4 +45,4 @@ def audit_samplers(
         holds = test.impossible == 0 and test.p_value > RAREST
         about = {"release": release, "cluster": name, "cells": channel.size}
         rows.append(about | asdict(test) | {"holds": holds})
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return pd.DataFrame(rows, columns=list(SAMPLER_COLUMNS))
