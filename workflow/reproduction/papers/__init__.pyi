@@ -22,6 +22,7 @@ from .catalog import (
 )
 from .protocols import audited_protocols as audited_protocols
 from .samplers import (
+    SAMPLER_COLUMNS as SAMPLER_COLUMNS,
     audit_samplers as audit_samplers,
 )
 from .sections import VERDICTS as VERDICTS
