@@ -5,7 +5,6 @@ A class is imported when a plan of its kind is read, and its settings when a con
 
 from collections.abc import Mapping
 from importlib import import_module
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from deniable.errors import DeniableError, shown
@@ -30,26 +29,24 @@ class PlanKind(NamedTuple):
     settings: str
 
 
-KINDS: Mapping[str, PlanKind] = MappingProxyType(
-    {
-        "columns": PlanKind(
-            "deniable.plans.columns:ColumnsPlan",
-            "deniable.plans.settings.columns:ColumnsSettings",
-        ),
-        "strata": PlanKind(
-            "deniable.plans.strata:StrataPlan",
-            "deniable.plans.settings.strata:StrataSettings",
-        ),
-        "masked": PlanKind(
-            "deniable.plans.masked.plan:MaskedPlan",
-            "deniable.plans.masked.settings:MaskedSettings",
-        ),
-        "collected": PlanKind(
-            "deniable.plans.collected.plan:CollectedPlan",
-            "deniable.plans.collected.settings:CollectedSettings",
-        ),
-    }
-)
+KINDS: Mapping[str, PlanKind] = {
+    "columns": PlanKind(
+        "deniable.plans.columns:ColumnsPlan",
+        "deniable.plans.settings.columns:ColumnsSettings",
+    ),
+    "strata": PlanKind(
+        "deniable.plans.strata:StrataPlan",
+        "deniable.plans.settings.strata:StrataSettings",
+    ),
+    "masked": PlanKind(
+        "deniable.plans.masked.plan:MaskedPlan",
+        "deniable.plans.masked.settings:MaskedSettings",
+    ),
+    "collected": PlanKind(
+        "deniable.plans.collected.plan:CollectedPlan",
+        "deniable.plans.collected.settings:CollectedSettings",
+    ),
+}
 """All kinds of plans, by name."""
 
 

@@ -17,6 +17,8 @@ from reproduction.study.tables import WRITTEN, AnalysisTable, Columns
 if TYPE_CHECKING:  # not at run time: every job's process reads this module
     import pandas as pd
 
+WHOLE_TABLE = "reproduction.study.page_tables:whole_table"
+
 
 def resolve(place: str) -> Any:
     """Return what a catalog names by its `place`, "module:name" or "module:Class.method"."""
@@ -258,7 +260,8 @@ class Section:
         A function of all tables: what the template shows besides them.
     template : str, optional
         "folder/name" of a paper's templates, by default named after the function, or a name of
-        the report's own.
+        the report's own. Without function and template, the section has the table of its name with
+        all rows, and the figure of that name if there is one.
     needs : tuple of str, optional
         Ids of tables without which it is left out; "" is its own.
     options : mapping of str to Any, optional
@@ -274,8 +277,12 @@ class Section:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Need the table of the same name, unless others are given."""
+        """Need the table of the same name, and show all of it, unless others are given."""
         object.__setattr__(self, "needs", tuple(name or self.id for name in self.needs))
+        if not self.prepare and not self.template:
+            object.__setattr__(self, "prepare", WHOLE_TABLE)
+            object.__setattr__(self, "template", WHOLE_TABLE.rpartition(":")[2])
+            object.__setattr__(self, "options", {"name": self.id})
 
     def possible(self, tables: Mapping[str, "pd.DataFrame"]) -> bool:
         """Return whether the tables that it needs are among `tables`, by id, and not empty."""

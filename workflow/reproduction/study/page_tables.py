@@ -85,6 +85,11 @@ def all_rows(
     return PageTable(label, tuple(heads), tuple(zip(*cells, strict=True)), caption)
 
 
+def whole_table(tables: Mapping[str, pd.DataFrame], name: str) -> dict[str, Any]:
+    """Prepare a section that shows all rows of the table of a `name` among `tables`."""
+    return {"name": name, "table": all_rows(tables[name], _words(name))}
+
+
 def pivot(
     table: pd.DataFrame,
     keys: Sequence[str] | Mapping[str, str],

@@ -160,7 +160,8 @@ class Origin:
     Attributes
     ----------
     function : str
-        "module:name", as "reproduction.papers.multirr.example_1:example_1".
+        "module:name", as "reproduction.papers.multirr.example_1:example_1", or a script, as
+        "workflow/scripts/pram/results.py".
     rule : str
         Of the workflow, which calls it.
     """
@@ -170,20 +171,24 @@ class Origin:
 
     @property
     def name(self) -> str:
-        """The function's name."""
-        return self.function.partition(":")[2]
+        """The name of the function, or of the script."""
+        return self.function.rpartition(":" if ":" in self.function else "/")[2]
 
     @property
     def file(self) -> str:
-        """The function's file, as seen from the project's root."""
-        module = self.function.partition(":")[0]
+        """The file of the code, as seen from the project's root."""
+        module, colon, _ = self.function.partition(":")
+        if not colon:
+            return self.function
         package = module.partition(".")[0]
         return f"{FOLDERS[package]}/{module.replace('.', '/')}.py"
 
     @property
     def line(self) -> int:
         """The line on which it starts, looked up in the source: nothing need be imported."""
-        module, _, name = self.function.partition(":")
+        module, colon, name = self.function.partition(":")
+        if not colon:
+            return 1
         lines = _lines(module)
         # A method that a class inherits: the class says from whom.
         return lines[name] if name in lines else lines[name.partition(".")[0]]

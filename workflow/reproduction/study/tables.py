@@ -53,7 +53,7 @@ class AnalysisTable:
     id : str
         Of the file, without ".csv".
     made_by : str
-        The function that computes it, which the report names under it.
+        The function that computes it, or the script, which the report names under it.
     described : Columns | tuple[str, ...], optional
         What its columns are, or the keys alone; None for a part of a table, neither shown nor
         kept.

@@ -1,0 +1,34 @@
+"""Figures of tables that need no code of their own."""
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from deniable.display import NARROWEST, canvas, gridded, in_style
+
+
+@in_style
+def lines(
+    table: pd.DataFrame, x: str, y: str, by: str = "", labels: tuple[str, str] = ("", "")
+) -> Figure:
+    """Plot one column of a table over another one.
+
+    Parameters
+    ----------
+    table : DataFrame
+    x, y : str
+        Names of the columns.
+    by : str, optional
+        A column; each of its values has a line. By default there is one line.
+    labels : pair of str, optional
+        The labels of the axes; by default the names of the columns.
+    """
+    figure = canvas(NARROWEST, 4.0)
+    axis = figure.subplots()
+    for name, part in table.groupby(by, sort=False) if by else (("", table),):
+        axis.plot(part[x], part[y], "o-", label=f"{by} = {name}")
+    axis.set_xlabel(labels[0] or x)
+    axis.set_ylabel(labels[1] or y)
+    gridded(axis)
+    if by:
+        axis.legend(frameon=False)
+    return figure
