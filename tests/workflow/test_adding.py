@@ -9,32 +9,73 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs" / "adding-a-mechanism.md"
 STEP = re.compile(
     r"\*\*Create\*\* `(?P<new>[^`]+)`:\s*```\w+\n(?P<whole>.*?)```"
-    r"|In `(?P<file>[^`]+)`,\s+below\s+`(?P<line>[^`]+)`,\s+\*\*add\*\*:\s*"
+    r"|In\s+`(?P<file>[^`]+)`,\s+below\s+`(?P<line>[^`]+)`,\s+\*\*add\*\*:\s*"
     r"```\w+\n(?P<part>.*?)```",
     re.DOTALL,
 )
-TABLE = """
+PROMISED = {
+    "A channel: two files": 2,
+    "A mechanism that is not a channel: three files": 3,
+    "A table with a figure: three files": 3,
+    "A claim: one file": 1,
+}
+"""The number of files of each example, by its heading."""
+IN_MEMORY = """
 import sys
+import pandas as pd
+import numpy as np
+import yaml
+import deniable
+from deniable.plans import plan_from_settings, plan_to_json, plan_from_json
+from deniable.schema import schema_from
+
+frame = pd.DataFrame({"month": list("abcd") * 500, "sex": ["F", "M"] * 1000})
+schema = schema_from(
+    {
+        "format": "deniable-schema",
+        "version": 1,
+        "population": "test",
+        "file": {"kind": "arrow"},
+        "columns": [
+            {"name": name, "kind": "categorical", "categories": sorted(set(frame[name]))}
+            for name in frame
+        ],
+    }
+)
+for release in yaml.safe_load(open(sys.argv[1]))["releases"]:
+    settings = release["plan"] | {"columns": ["month", "sex"]}
+    plan = plan_from_settings(settings, schema, accept=release.get("accept", []))
+    again = plan_from_json(plan_to_json(plan))
+    assert again.audit()["holds"].all()
+    protected = deniable.randomize(frame, again, np.random.default_rng(1))
+    assert protected.shape == frame.shape
+    assert not protected.equals(frame)
+    margins = deniable.Released(protected, again).margins(target="file")
+    months = margins.loc[margins["column"] == "month", "estimate"]
+    assert (months - 0.25).abs().max() < 0.1, months  # over 5 standard errors
+"""
+IN_REPORT = """
 import pandas as pd
 from reproduction.papers import PAGES
 from reproduction.papers.multirr.claims.decided import CLAIMS
 from reproduction.report.render import environment
 from reproduction.study.pages import Origin
 
-(section,) = [each for page in PAGES for each in page.sections if each.id == "pram_ordered"]
-tables = {"pram_ordered": pd.read_csv("results/tables/pram_ordered.csv")}
-made = environment()
-origin = Origin("reproduction.papers.pram.ordered:cost_table", "order_categories")
-made.globals.update(tables=tables, drawings={}, folders={}, printed=())
-made.globals.update(made_by={"pram_ordered": origin})
-page = made.get_template(f"{section.template}.html.j2").render(section.content(tables))
-assert "workflow/reproduction/papers/pram/ordered.py:" in page, page
-assert page.count("<tr>") == 6, page
+(section,) = [each for page in PAGES for each in page.sections if each.id == "pram_circular"]
+tables = {"pram_circular": pd.read_csv("results/tables/pram_circular.csv")}
+templates = environment()
+origin = Origin("workflow/scripts/pram/circular.py", "pram_circular")
+templates.globals.update(tables=tables, drawings={}, folders={}, printed=())
+templates.globals.update(made_by={"pram_circular": origin}, pictures={})
+page = templates.get_template(f"{section.template}.html.j2").render(section.content(tables))
+assert "workflow/scripts/pram/circular.py:1" in page, page
+assert page.count("<tr") == 9, page
 (claim,) = [each for each in CLAIMS if each.id == "less_at_the_largest"]
 name = ("rr_independent", "relative_error_ratio", 0.1, "sigma = 0.9")
 cells = {name: {"ci_low": 3.0, "median": 4.0, "ci_high": 5.0}}
@@ -51,56 +92,83 @@ def carried_out(folder: Path) -> list[str]:
             (folder / step["new"]).write_text(step["whole"], encoding="utf-8")
         else:
             text = (folder / step["file"]).read_text(encoding="utf-8")
-            line = f"\n{step['line']}\n"
-            assert text.count(line) == 1, f"{step['file']} has no single line {step['line']!r}"
-            text = text.replace(line, line + step["part"])
+            line = f"{step['line']}\n"
+            found = text.count(f"\n{line}") + text.startswith(line)
+            assert found == 1, f"{step['file']} has no single line {step['line']!r}"
+            text = f"\n{text}".replace(f"\n{line}", f"\n{line}{step['part']}")[1:]
             (folder / step["file"]).write_text(text, encoding="utf-8")
         touched.append(step["new"] or step["file"])
     return touched
 
 
-def test_the_guide_names_as_few_files_as_it_says() -> None:
-    steps = [step["new"] or step["file"] for step in STEP.finditer(GUIDE.read_text("utf-8"))]
-    mechanism = {file for file in steps if "papers" not in file}
-    assert len(mechanism) == 3
-    assert len({file for file in steps if "papers/pram" in file}) == 3
-    assert len({file for file in steps if "papers/multirr" in file}) == 1
-
-
-def test_there_is_room_for_what_the_guide_adds(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "tests").mkdir()
-    shutil.copy(ROOT / "tests" / "test_architecture.py", tmp_path / "tests")
-    carried_out(tmp_path)
+def ran(folder: Path, *arguments: str) -> str:
+    """Run Python on the code in a folder; return its output."""
+    paths = os.pathsep.join(str(folder / name) for name in ("src", "workflow"))
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-k", "folder or layers or module", "tests"],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(tmp_path / "src")},
+        [sys.executable, *arguments],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": paths},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a copy of the project's code with everything that the guide adds."""
+    folder = tmp_path_factory.mktemp("changed")
+    for name in ("src", "workflow"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "tests/test_architecture.py"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
+    carried_out(folder)
+    return folder
+
+
+def test_the_guide_names_as_few_files_as_it_promises() -> None:
+    sections = GUIDE.read_text("utf-8").split("\n## ")
+    found = {
+        section.partition("\n")[0]: len({s["new"] or s["file"] for s in STEP.finditer(section)})
+        for section in sections
+    }
+    assert {heading: files for heading, files in found.items() if files} == PROMISED
+
+
+def test_there_is_room_for_everything_that_the_guide_adds(changed: Path) -> None:
+    arguments = ("-q", "-p", "no:cacheprovider", "-k", "folder or layers or module", "tests")
+    ran(changed, "-m", "pytest", *arguments)
+
+
+def test_code_of_the_guide_is_in_the_form_of_the_project(changed: Path) -> None:
+    for arguments in (("check",), ("format", "--check")):
+        ran(changed, "-m", "ruff", *arguments, "src", "workflow")
+
+
+def test_the_mechanisms_of_the_guide_randomize_and_are_estimated(changed: Path) -> None:
+    config = GUIDE.read_text(encoding="utf-8").split("```yaml\n")[1].split("```")[0]
+    (changed / "that.yaml").write_text(config, encoding="utf-8")
+    ran(changed, "-c", IN_MEMORY, "that.yaml")
 
 
 @pytest.mark.workflow
 @pytest.mark.slow
 def test_the_guide_does_what_it_says(untouched: Any) -> None:
-    assert len(carried_out(untouched.folder)) == 10
+    carried_out(untouched.folder)
     config = GUIDE.read_text(encoding="utf-8").split("```yaml\n")[1].split("```")[0]
     (untouched.folder / "that.yaml").write_text(config, encoding="utf-8")
+    names = [each["name"] for each in yaml.safe_load(config)["releases"]]
+    checks = [f"results/checks/{name}.csv" for name in names]
     untouched.made(
         *("--cores", "1", "--configfile", "tiny.yaml", "that.yaml", "--"),
-        *("results/releases/in_order/private", "results/figures/pram_ordered.svg"),
+        *(*checks, "results/figures/pram_circular.svg"),
     )
-    check = untouched.folder / "results/releases/in_order/private/check.csv"
-    assert len(check.read_text(encoding="utf-8").splitlines()) > 18
-    done = subprocess.run(
-        [sys.executable, "-c", TABLE],
-        cwd=untouched.folder,
-        env={"PYTHONPATH": str(untouched.folder / "src"), "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout.strip() == "holds", done.stderr
+    for check in checks:
+        lines = (untouched.folder / check).read_text(encoding="utf-8").splitlines()
+        assert len(lines) > 18, check
+    pairs = untouched.folder / "results/estimates/swaps/pairs.csv"
+    assert "in an unknown way" in pairs.read_text(encoding="utf-8")
+    assert ran(untouched.folder, "-c", IN_REPORT).strip() == "holds"
