@@ -79,3 +79,18 @@ def test_a_table_without_rows_is_shown_by_its_headings() -> None:
     empty = pd.DataFrame({"a": [], "b": []})
     assert all_rows(empty, "x", ["a"]).left == (False,)
     assert all_rows(empty, "x", ["a"]).rows == ()
+
+
+def test_signs_in_cells_decide_how_they_look() -> None:
+    table = PageTable("a", ("x", "y", "z"), (("word", "1 ✓", "2 ✗"), ("other", "3", "4 ▾")))
+    assert [table.looks(row) for row in table.rows] == [
+        ["l", "holds", "fails"],
+        ["l", "", "lowest"],
+    ]
+    assert not table.grouped
+
+
+def test_texts_of_no_rows_are_none() -> None:
+    table = pd.DataFrame({"a": [1.0], "b": [2.0]})
+    assert texts(table, lambda row: f"{row['a']} of {row['b']}").tolist() == ["1.0 of 2.0"]
+    assert texts(table.iloc[:0], str).tolist() == []

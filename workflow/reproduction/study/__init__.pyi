@@ -70,7 +70,12 @@ from .grid import (
     chunk_of as chunk_of,
     values_of as values_of,
 )
-from .page_tables import PageTable as PageTable, all_rows as all_rows, pivot as pivot
+from .page_tables import (
+    PageTable as PageTable,
+    all_rows as all_rows,
+    pivot as pivot,
+    texts as texts,
+)
 from .pages import (
     Agreement as Agreement,
     Origin as Origin,

@@ -8,11 +8,16 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.display import Row, between, by, percent, plain, short, thousands
+from deniable.display import SIGN, Row, between, by, percent, plain, rows_of, short, thousands
 
-TEXTS: Mapping[str, Callable[[float], str]] = {"short": short, "percent": percent, "plain": plain}
+TEXTS: Mapping[str, Callable[[Any], str]] = {
+    **{"short": short, "percent": percent, "plain": plain},
+    "text": str,
+}
 INTERVAL = ("ci_low", "ci_high")
 LOWEST, APART = "▾", "*"
+MARKS = {LOWEST: "lowest", **{SIGN[name]: name for name in ("holds", "fails", "fitted")}}
+"""Signs in a cell, and how the cell looks."""
 MISSING = "–"
 HEADS = {
     "t_v": "T_v",
@@ -52,6 +57,24 @@ class PageTable:
         """Whether each column holds words, which are aligned on the left."""
         columns = range(len(self.heads))
         return tuple(any(row[column][:1].isalpha() for row in self.rows) for column in columns)
+
+    @property
+    def grouped(self) -> bool:
+        """Whether rows share what stands in the first column."""
+        return len({row[0] for row in self.rows}) < len(self.rows)
+
+    def looks(self, row: Sequence[str]) -> list[str]:
+        """Return how each cell of a `row` looks: on the left, and by the sign in it."""
+        signs = ((look for sign, look in MARKS.items() if sign in cell) for cell in row)
+        return [
+            f"{'l ' if left else ''}{next(found, '')}".strip()
+            for left, found in zip(self.left, signs, strict=True)
+        ]
+
+
+def texts(table: pd.DataFrame, text: Callable[[Row], str]) -> pd.Series:
+    """Return the `text` of each row of a `table`."""
+    return pd.Series([*map(text, rows_of(table))], table.index, dtype=object)
 
 
 def all_rows(
@@ -115,8 +138,8 @@ def pivot(
         The columns that name and hold the numbers.
     label, caption : str
         As of a `PageTable`.
-    text : "short", "percent" or "plain", optional
-        The form of the numbers.
+    text : "short", "percent", "plain" or "text", optional
+        The form of the numbers; "text" if they are text.
     names : mapping, optional
         The values of `column` in order, with headings. By default all values.
     base : str, optional
@@ -149,7 +172,7 @@ def _number(cell: Row | None, value: str, text: Callable[[float], str], interval
     if cell is None or pd.isna(cell[value]):
         return MISSING
     shown = text(cell[value])
-    if intervals and {*INTERVAL} <= {*cell}:
+    if intervals and {*INTERVAL} <= {*cell} and not pd.isna(cell["ci_low"]):
         shown += f" ({between(cell['ci_low'], cell['ci_high'], text)})"
     return shown
 

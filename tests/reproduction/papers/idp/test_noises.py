@@ -51,22 +51,16 @@ def test_all_that_is_compared_is_drawn_and_called_by_a_name() -> None:
         assert len(axes.get_lines()) == 2 * len(NOISES)
 
 
-def test_the_least_noise_is_said_to_be_least_only_beyond_its_interval(said_of: Said) -> None:
+def test_the_least_noise_is_undecided_within_its_interval() -> None:
+    def least(table: pd.DataFrame) -> tuple[str, ...]:
+        rows = noises({"idp_noises": table})["least"].rows
+        return next(row for row in rows if row[:2] == ("4", "smoothed EM"))
+
     table = noises_table().assign(wasserstein=0.2, ci_low=0.19, ci_high=0.21)
     table.loc[at(table, "Laplace", "EMS", 4.0), ["wasserstein", "ci_high"]] = (0.1, 0.15)
-    said = said_of(table)
-    assert (
-        "ε = 4, smoothed EM: the least distance has the noise Laplace, 10.0 %; its interval" in said
-    )
-    assert "undecided, its interval is met by" not in said.split("ε = 4, smoothed")[1].split(".")[0]
+    assert least(table)[2:5] == ("Laplace", "0.1", "–")
     table.loc[at(table, "staircase", "EMS", 4.0), "ci_low"] = 0.15
-    (row,) = [
-        row
-        for row in noises({"idp_noises": table})["least"]
-        if row["epsilon"] == 4 and row["estimator"] == "EMS"
-    ]
-    assert (row["noise"], row["others"]) == ("Laplace", ["staircase"])
-    assert "Laplace, 10.0 %; undecided, its interval is met by staircase" in said_of(table)
+    assert least(table)[2:5] == ("Laplace", "0.1", "staircase")
 
 
 def test_smoothing_is_counted_where_intervals_are_apart() -> None:
@@ -77,30 +71,22 @@ def test_smoothing_is_counted_where_intervals_are_apart() -> None:
     assert noises({"idp_noises": table})["smoothing"] == {"nearer": 1, "farther": 1, "of": 8}
 
 
-def test_intervals_are_said_to_cover_what_they_covered(said_of: Said) -> None:
+def test_intervals_that_cover_too_few_beyond_chance_are_marked() -> None:
     table = noises_table()
     made = table["intervals"] > 0
     table.loc[made, "intervals"] = 50
     table.loc[made, ["coverage_mean", "coverage_median"]] = 0.94
     table.loc[made & (table["noise"] == "Laplace"), "coverage_mean"] = [0.5, 0.7]
     covered = noises({"idp_noises": table})["covered"]
-    (low,) = [row for row in covered if row["too_few"]]
-    assert (low["noise"], low["asked"], low["share"], low["of"]) == ("Laplace", "mean", 0.6, 100)
-    said = said_of(table)
-    assert "Fewer beyond chance: Laplace, mean (60.0 %). There they are no 95 % intervals." in said
-    assert "The other rows do not show that fewer are covered, nor that 95 % are." in said
-    table.loc[made, ["coverage_mean", "coverage_median"]] = 0.5
-    assert "The other rows" not in said_of(table)
-    table.loc[made, ["coverage_mean", "coverage_median"]] = 1.0
-    assert "Fewer beyond" not in said_of(table)
-    assert "No row shows that fewer are covered; none shows that 95 % are." in said_of(table)
+    (low,) = [row for row in covered.rows if "✗" in row[2]]
+    assert (low[:3], low[4]) == (("Laplace", "mean", "60.0 % ✗"), "100")
 
 
 def test_an_epsilon_above_what_was_asked_is_said(said_of: Said) -> None:
     table = noises_table()
-    assert "The exact ε of every channel is at most what was asked." in said_of(table)
+    assert "The exact ε of every channel is at most the target." in said_of(table)
     table.loc[0, "exact_epsilon"] += 0.1
-    assert "Some channel has an exact ε above what was asked." in said_of(table)
+    assert "Some channel has an exact ε above the target." in said_of(table)
 
 
 @pytest.mark.slow

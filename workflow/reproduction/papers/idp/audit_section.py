@@ -1,222 +1,222 @@
-"""The report's section about the audit of individual differential privacy ([idp])."""
+"""Prepare the report's section on the audit of individual differential privacy ([idp])."""
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
 
-from deniable.display import Row, Tables, groups_of, rows_of
+from deniable.display import SIGN, Row, Tables, between, groups_of, percent, plain, rows_of, short
 
 from reproduction.papers.idp import names
-from reproduction.papers.idp.names import Shown, data_driven, judged, noted, shown, where
+from reproduction.papers.idp.names import (
+    CLUSTERED,
+    Shown,
+    failing,
+    found_and_claimed,
+    noted,
+    shown,
+    verdicts,
+    where,
+)
+from reproduction.study import PageTable, all_rows, pivot, texts
 
 HOLDS_WITHIN = 1e-9
-CHARITABLE = next(iter(names.READINGS))
+BY_METHOD = {"dataset": "data", "method": "method"}
+TITLES = {"dataset": names.DATASETS, "method": names.AUDITED}
+EVERYONE = "*"
+BESIDE = "microaggregation alone"
+ATTACKS = {
+    **BY_METHOD,
+    **{"k": "k", "claimed_epsilon": "claimed ε", "attack": "attack", "neighbour": "what changes"},
+    **{"reading": "reading", "right": "right", "allowed": "allowed", "replicates": "attempts"},
+    "epsilon_at_least": "proves ε of at least",
+}
 
 
 def audit(tables: Tables) -> dict[str, Any]:
     """Prepare the audit from `tables`: one centroid, all of them, records, as it runs, attacks."""
     at, table = shown(tables), tables["idp_audit"]
+    table = table.assign(found=texts(table, found_and_claimed))
     first = where(table, domain_factor=at.factor, domain="public")
-    clusters = tables.get("idp_audit_clusters")
-    narrowest = where(clusters, domain_factor=at.factor)
-    together = where(
-        first,
-        unit="attribute",
-        attribute=names.ALL,
-        reading=names.FROZEN,
-        clusters=names.ANEW,
-        epsilon=at.epsilon,
-    )
-    alone = where(first, unit="centroid", reading=names.AS_IT_RUNS, method=names.CLUSTERED)
-    own = where(narrowest, method="idp_cbls") if len(narrowest) else narrowest
+    together = (first["unit"] == "attribute") & (first["attribute"] == names.ALL)
+    anew = {"reading": names.FROZEN, "clusters": names.ANEW}
+    narrowest = where(tables["idp_audit_clusters"], domain_factor=at.factor)
+    alone = where(first, unit="centroid", reading=names.AS_IT_RUNS, method=CLUSTERED)
     return {
         "at": at,
-        "names": names.DATASETS,
-        "methods": names.AUDITED,
-        "readings": _readings(where(at.at_k(table), domain_factor=at.factor, epsilon=at.epsilon)),
-        "units": names.UNITS,
-        "tightness": _tightness(clusters),
-        "composition": _composition(narrowest),
-        "together": _by_k(together, lambda cell: judged(rows_of(cell)[-1])),
-        "records": _records(where(table, unit="record", reading=names.FROZEN, clusters=names.ANEW)),
-        "runs": _by_k(alone, _over_epsilons),
-        "domain": data_driven(table, at),
-        "noiseless": _by_k(own, _without_noise),
-        "certificate": _certificate(first, at),
-        "attacks": _attacks(tables.get("idp_attacks"), at),
-        "protection": _protection(tables.get("idp_protection")),
+        "readings": _readings(where(at.at_k(first[~together]), epsilon=at.epsilon)),
+        "tightness": _tightness(tables["idp_audit_clusters"]),
+        "composition": _by_k(narrowest, _composition, "worst attribute: ε over the claimed ε"),
+        "together": _by_k(
+            where(first[together], epsilon=at.epsilon, **anew),
+            lambda part: str(part["found"].iloc[-1]),
+            "all centroids of all attributes: ε",
+        ),
+        "records": _records(where(table, unit="record", domain="public", **anew)),
+        "runs": _by_k(alone, _over_epsilons, "one centroid, as it runs: ε over the claimed ε"),
+        "noiseless": _by_k(
+            where(narrowest, method="idp_cbls"), _without_noise, "clusters released without noise"
+        ),
+        "certificate": _certificate(at.at_k(where(first, unit="record"))),
+        **_attacks(tables["idp_attacks"], at),
+        **_protection(tables["idp_protection"]),
     }
 
 
-def _readings(part: pd.DataFrame) -> dict[str, Any] | None:
-    """Return what the same release spends under each reading: a row a method, a column a unit."""
-    own = where(part, domain="public", method=names.CLUSTERED)
-    of_method = ~((own["unit"] == "attribute") & (own["attribute"] == names.ALL))
-    own = own[of_method & ~noted(own, names.CERTIFICATE) & ~noted(own, names.SHUFFLED)]
-    called = {how: name for name, how in names.READINGS.items()}
-    rows = _celled(
-        own,
-        lambda row: (called.get((row["reading"], row["clusters"])), row["unit"]),
-        *("dataset", "method"),
-        cell=judged,
+def _pivot(
+    table: pd.DataFrame, column: str, label: str, keys: tuple[str, ...] = (), **form: Any
+) -> PageTable:
+    """Return the texts ``found`` in a `table` by data set, method and more `keys`."""
+    own = BY_METHOD | {key: key for key in keys}
+    titled = table.replace(TITLES)
+    return pivot(titled, own, column, label, value="found", text="text", intervals=False, **form)
+
+
+def _by_k(part: pd.DataFrame, found: Callable[[pd.DataFrame], str], label: str) -> PageTable:
+    """Return what is `found` in the rows of each k, a row for each method of a data set."""
+    keys = [*BY_METHOD, "k"]
+    rows = [of | {"found": found(own)} for of, own in groups_of(part, *keys)]
+    return _pivot(pd.DataFrame(rows, columns=[*keys, "found"]), "k", label)
+
+
+def _judged(times: float) -> str:
+    """Return a multiple of a claim as text, with its verdict."""
+    return f"{short(times)} {SIGN['holds' if times <= 1 + HOLDS_WITHIN else 'fails']}"
+
+
+def _readings(part: pd.DataFrame) -> PageTable:
+    """Return what the same release spends under each reading of Definition 3, by unit."""
+    own = where(part, method=CLUSTERED)
+    own = own[~noted(own, names.CERTIFICATE) & ~noted(own, names.SHUFFLED)]
+    parts = [
+        where(own, reading=reading, clusters=clusters).assign(fixed=name)
+        for name, (reading, clusters) in names.READINGS.items()
+    ]
+    return pivot(
+        pd.concat(parts).replace(TITLES),
+        {"fixed": "reading"} | BY_METHOD,
+        "unit",
+        "what is spent under each reading",
+        value="found",
+        text="text",
+        names=names.UNITS,
     )
-    found = [
-        name for name in names.READINGS if any((name, "record") in row["cells"] for row in rows)
-    ]
-    verdicts = {
-        row["cells"][name, unit]["verdict"]
-        for row in rows
-        for name, unit in row["cells"]
-        if name == CHARITABLE
-    }
-    return {"rows": rows, "names": found, "kept": verdicts == {"holds"}} if found else None
 
 
-def _by_k(part: pd.DataFrame, cell: Callable[[pd.DataFrame], Row]) -> dict[str, Any] | None:
-    """Return a cell for each k, a row a method of a data set."""
-    if not len(part):
-        return None
-    rows = [
-        named | {"cells": {k: cell(at_it) for k, at_it in own.groupby("k")}}
-        for named, own in groups_of(part, "dataset", "method")
-    ]
-    return {"rows": rows, "sizes": sorted(part["k"].unique())}
+def _tightness(table: pd.DataFrame) -> PageTable:
+    """Return the largest change of a centroid over its sensitivity, by method."""
+    fixed = table.groupby([*BY_METHOD], sort=False)["tightness_fixed"].agg(["min", "max"])
+    anew = table.groupby([*BY_METHOD], sort=False)["tightness_anew"].max()
+    found = fixed.assign(
+        fixed=[*map(between, fixed["min"], fixed["max"])],
+        anew=anew,
+        found=fixed["max"].combine(anew, max).map(_judged),
+    )
+    heads = BY_METHOD | {"fixed": "members stay", "anew": "clusters formed anew"}
+    heads["found"] = "largest"
+    return all_rows(found.reset_index().replace(TITLES), "changes over sensitivities", heads)
 
 
-def _celled(
-    part: pd.DataFrame, key: Callable[[Row], Hashable], *of: str, cell: Callable[[Row], Row] = dict
-) -> list[Row]:
-    """Return a row for each value of some columns, with a cell for each row, by a key."""
-    return [
-        named | {"cells": {key(row): cell(row) for row in rows_of(own)}}
-        for named, own in groups_of(part, *of)
-    ]
+def _composition(part: pd.DataFrame) -> str:
+    """Return how many times the worst attribute spends its claim, and whether all records do."""
+    everyone = f" {EVERYONE}" if part["records_beyond"].min() == 1 else ""
+    return _judged(part["attribute_times_claimed"].max()) + everyone
 
 
-def _ends(values: pd.Series) -> tuple[float, float]:
-    return float(values.min()), float(values.max())
-
-
-def _tightness(table: pd.DataFrame | None) -> list[Row] | None:
-    """Return the largest change of a centroid over its sensitivity: a row a method."""
-    if table is None or not len(table):
-        return None
-    rows = []
-    for of, part in groups_of(table, "dataset", "method"):
-        anew, (low, high) = part["tightness_anew"].max(), _ends(part["tightness_fixed"])
-        holds = max(anew, high) <= 1 + HOLDS_WITHIN
-        rows.append(judged(of | {"fixed": (low, high), "anew": anew, "holds": holds}))
-    return rows
-
-
-def _composition(part: pd.DataFrame) -> dict[str, Any] | None:
-    """Return how often the worst attribute spends its claim: a row a method, a column a k."""
-
-    def worst(cell: pd.DataFrame) -> Row:
-        value = cell["attribute_times_claimed"].max()
-        everyone = bool(cell["records_beyond"].min() == 1)
-        return judged({"value": value, "holds": value <= 1 + HOLDS_WITHIN, "everyone": everyone})
-
-    found = _by_k(part, worst)
-    if found is None:
-        return None
-    verdicts: dict[str, set[str]] = {name: set() for name in names.AUDITED}
-    for row in found["rows"]:
-        row["everyone"] = all(cell["everyone"] for cell in row["cells"].values())
-        verdicts[row["method"]] |= {cell["verdict"] for cell in row["cells"].values()}
-    fails = any("fails" in verdicts[name] for name in names.CLUSTERED)
-    return found | {"fails": fails, "kept": verdicts["dp_um"] == {"holds"}}
-
-
-def _records(part: pd.DataFrame) -> Row | None:
+def _records(public: pd.DataFrame) -> PageTable:
     """Count the releases of records that no finite epsilon describes, scale frozen."""
-    public = where(part, domain="public")
-    in_order = ~noted(public, names.SHUFFLED)
-    kept, shuffled = public[in_order], public[~in_order]
-    if not len(kept):
-        return None
-    delta = float(kept["delta"].min())
+    shuffled = noted(public, names.SHUFFLED).map({True: "random", False: "as in the file"})
+    groups = public.assign(endless=public["exact_or_lower_bound"] == math.inf).groupby(shuffled)
+    found = groups.agg(of=("endless", "size"), endless=("endless", "sum"), delta=("delta", "min"))
+    found["delta"] = found["delta"].map(lambda delta: math.floor(1e4 * delta) / 1e4, "ignore")
+    heads = {"note": "order of records", "of": "releases", "endless": "without a finite ε"}
+    heads["delta"] = "probability of refuting the neighbour, at least"
+    return all_rows(found.reset_index(), "released records, scale frozen", heads)
+
+
+def _over_epsilons(part: pd.DataFrame) -> str:
+    """Return how many times one centroid spends its claim: it is kept if it is at every ε."""
+    found = set(verdicts(part))
+    verdict = next(each for each in ("fails", "undecided", "holds") if each in found)
+    low, high = short(part["times_claimed"].min()), short(part["times_claimed"].max())
+    return f"{low if low == high else f'{low} – {high}'} {SIGN[verdict]}"
+
+
+def _without_noise(part: pd.DataFrame) -> str:
+    """Return the proportion of clusters without noise, and the attribute with most such values."""
+    worst = rows_of(part.loc[[part["values_without_noise"].idxmax()]])[0]
+    values = worst["values_without_noise"]
+    beside = f" ({worst['attribute']}: {percent(values)})" if values else ""
+    return percent(part["clusters_without_noise"].mean()) + beside
+
+
+def _certificate(part: pd.DataFrame) -> PageTable:
+    """Return the least ε that the released numbers alone prove, by the claimed ε."""
+    own = part[noted(part, names.CERTIFICATE)]
+    own = own.assign(
+        attributes=own["attribute"].eq(names.ALL).map({True: "all", False: "one"}),
+        found=texts(own, lambda row: f"≥ {short(row['exact_or_lower_bound'])}{failing(row)}"),
+    )
+    return _pivot(own, "epsilon", "least ε proved by released numbers", ("attributes",))
+
+
+def _attacks(table: pd.DataFrame, at: Shown) -> dict[str, Any]:
+    """Return how often attacks are right at the k that is shown, and all of them."""
+
+    def share(row: Row) -> str:
+        interval = between(row["ci_low"], row["ci_high"], percent)
+        return f"{percent(row['accuracy'])} ({interval}){failing(row)}"
+
+    right = texts(table, share)
+    allowed = texts(table, lambda row: percent(row["allowed"]))
+    table = table.assign(found=right, right=right, allowed=allowed)
+    own = table[(table["k"] == at.k) | table["k"].isna()]
+    parts = [kind.rows_of(own).assign(attack=kind.title) for kind in names.ATTACKS.values()]
+    limits = dict(zip(table["claimed_epsilon"], allowed, strict=True))
+    heads = {epsilon: f"ε = {plain(epsilon)}, allowed {at}" for epsilon, at in limits.items()}
+    shown_rows = pd.concat(parts).sort_values([*BY_METHOD], kind="stable")
+    label = "how often attacks are right"
     return {
-        "of": len(kept),
-        "endless": int(kept["exact_or_lower_bound"].map(math.isinf).sum()),
-        "delta": math.floor(1e4 * delta) / 1e4 if delta > 0 else None,
-        "shuffled_of": len(shuffled),
-        "shuffled": int(shuffled["exact_or_lower_bound"].map(math.isinf).sum()),
+        "attacks": _pivot(shown_rows, "claimed_epsilon", label, ("attack",), names=heads),
+        "every_attack": all_rows(
+            table.drop(columns="ci_low").replace(TITLES), "all attacks, and the ε proved", ATTACKS
+        ),
     }
 
 
-def _over_epsilons(part: pd.DataFrame) -> Row:
-    """Return how often one centroid spends its claim as it runs: kept if it is at every epsilon."""
-    verdicts = {judged(row)["verdict"] for row in rows_of(part)}
-    low, high = _ends(part["times_claimed"])
-    verdict = next(each for each in ("fails", "undecided", "holds") if each in verdicts)
-    return {"low": low, "high": high, "verdict": verdict}
-
-
-def _without_noise(part: pd.DataFrame) -> Row:
-    """Return the clusters that are released without noise, and the attribute with most of them."""
-    worst = part.loc[[part["values_without_noise"].idxmax()]]
-    return {"mean": float(part["clusters_without_noise"].mean()), "worst": rows_of(worst)[0]}
-
-
-def _certificate(first: pd.DataFrame, at: Shown) -> dict[str, Any] | None:
-    """Return what the released numbers alone prove of each method, by epsilon."""
-    part = at.at_k(where(first[noted(first, names.CERTIFICATE)], unit="record"))
-    if not len(part):
-        return None
-
-    def key(row: Row) -> Hashable:
-        return row["epsilon"], "all" if row["attribute"] == names.ALL else "one"
-
-    rows = _celled(part, key, "dataset", "method", cell=judged)
-    return {"rows": rows, "epsilons": sorted(part["epsilon"].unique())}
-
-
-def _attacks(table: pd.DataFrame | None, at: Shown) -> dict[str, Any] | None:
-    """Return how often attacks are right at the k that is shown, by kind and epsilon."""
-    if table is None or not len(table):
-        return None
-    part = table[(table["k"] == at.k) | table["k"].isna()]
-    rows = [
-        of
-        | {
-            "cells": {
-                (name, row["claimed_epsilon"]): judged(row)
-                for name, kind in names.ATTACKS.items()
-                for row in rows_of(kind.rows_of(own))
-            }
-        }
-        for of, own in groups_of(part, "dataset", "method")
-    ]
-    return {
-        "rows": rows,
-        "epsilons": sorted(table["claimed_epsilon"].unique()),
-        "kinds": {name: kind.title for name, kind in names.ATTACKS.items()},
-        "allowed": dict(zip(table["claimed_epsilon"], table["allowed"], strict=True)),
-        "all": [judged(row) for row in rows_of(table)],
-    }
-
-
-def _protection(table: pd.DataFrame | None) -> dict[str, Any] | None:
+def _protection(table: pd.DataFrame) -> dict[str, PageTable]:
     """Return what noise protects beside microaggregation alone: twins, certain values, links."""
-    if table is None or not len(table):
-        return None
     twins = where(table, dataset="none").drop_duplicates(["method", "epsilon"])
     linked = where(table, measure=names.LINKED)
-    by_method = _celled(linked, lambda row: (row["method"], row["epsilon"]), "dataset", "k")
+    nearest = where(table, measure=names.NEAREST)
+    keys = [*BY_METHOD, "k", "epsilon"]
+    by_nearest = nearest.set_index(keys)["value"]
+
+    def share(row: Row) -> str:
+        at = tuple(row[key] for key in keys)
+        beside = f" ({percent(by_nearest[at])})" if at in by_nearest.index else ""
+        return percent(row["value"]) + beside
+
+    def alone(row: Row) -> str:
+        return percent(row["microaggregation"])
+
+    def surely(row: Row) -> str:
+        return percent(row["value"]) + (" ✗" if row["value"] > row["microaggregation"] else "")
+
+    linked = linked.assign(found=texts(linked, share)).assign(**{BESIDE: texts(linked, alone)})
+    certain = where(table, measure=names.CERTAIN)
+    certain = certain.assign(found=texts(certain, surely), alone=texts(certain, alone))
+    heads = BY_METHOD | {"k": "k", "found": "values known for certain"}
+    heads["alone"] = BESIDE
     return {
-        "epsilons": sorted(table["epsilon"].dropna().unique()),
-        "twins": _celled(twins, lambda row: row["epsilon"], "method"),
-        "certain": rows_of(where(table, measure=names.CERTAIN)),
-        "linked": [
-            row | {"alone": float(next(iter(row["cells"].values()))["microaggregation"])}
-            for row in by_method
-        ],
-        "nearest": {
-            tuple(row[name] for name in ("dataset", "k", "method", "epsilon")): row["value"]
-            for row in rows_of(where(table, measure=names.NEAREST))
-        },
-        "linked_methods": [name for name in names.MASKED if name in set(linked["method"])],
+        "twins": pivot(
+            twins.replace(TITLES),
+            {"method": "method"},
+            "epsilon",
+            "loss between two clusters with one mean",
+            value="value",
+        ),
+        "linked": _pivot(linked, "epsilon", "records linked to their own", ("k", BESIDE)),
+        "certain": all_rows(certain.replace(TITLES), "values known for certain", heads),
     }

@@ -1,13 +1,26 @@
 """What the report's first page says of [idp]."""
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from deniable.display import Tables, joined, short
+import pandas as pd
 
-from reproduction.papers.idp.names import CLUSTERED, DATASETS, MASKED, SSE_TABLES, Shown, where
-from reproduction.papers.idp.sections import overview
+from deniable.display import Tables, joined, rows_of, short
+
+from reproduction.papers.idp.names import (
+    CLUSTERED,
+    DATASETS,
+    FOREST_TABLES,
+    HONEST,
+    MASKED,
+    SSE_TABLES,
+    Shown,
+    deliveries,
+    forests_at,
+    judged,
+    shown,
+    where,
+)
 from reproduction.study import PrivacyVerdict, Verdicts
 
 
@@ -17,42 +30,47 @@ def in_short(tables: Tables) -> Verdicts:
 
 
 def _records(tables: Tables) -> Iterator[PrivacyVerdict]:
-    found = overview(tables) if "idp_audit" in tables else {}
-    if not found.get("records"):
+    if "idp_audit" not in tables:
         return
-    records, endless = found["records"], found["endless"]
-    datasets = [DATASETS[name] for name in found["datasets"]]
-    by_method = {
-        name: [page["by"][name]["delivered"] for page in found["datasets"].values()]
-        for name in CLUSTERED
-    }
+    at = shown(tables)
+    delivered = deliveries(tables["idp_audit"], at)
+    delivered = where(delivered, epsilon=at.epsilon, method=CLUSTERED)
+    records = where(delivered, unit="record")["exact_or_lower_bound"]
+    if not len(records):
+        return
+    audited = set(tables["idp_audit"]["dataset"])
+    datasets = {name: title for name, title in DATASETS.items() if name in audited}
+    endless = int(records.map(math.isinf).sum())
     yield PrivacyVerdict(
         "fails" if endless else "holds",
         f"iDP's released records have {'no' if endless else 'a'} finite ε",
-        f"ε = {found['at'].epsilon:g} is promised. In {endless} of {records} cases "
-        f"({joined(MASKED[name] for name in CLUSTERED)} on {joined(datasets)}) there is none: the "
-        "file shows who shares a value with whom, and one person's number can change that for "
-        f"certain.{_centroids(by_method, found['at'])}",
+        f"ε = {at.epsilon:g} is promised. In {endless} of {len(records)} cases "
+        f"({joined(MASKED[name] for name in CLUSTERED)} on {joined(datasets.values())}) there is "
+        "none: the file shows who shares a value with whom, and one person's number can change "
+        f"that for certain.{_centroids(where(delivered, unit='centroid'), at)}",
         "idp_overview",
-        _instead(tables, found) if endless else "",
+        _instead(tables, datasets, at) if endless else "",
         math.inf if endless else 1.0,
     )
 
 
-def _centroids(by_method: Mapping[str, list[Mapping[str, Any]]], at: Shown) -> str:
+def _centroids(delivered: pd.DataFrame, at: Shown) -> str:
     """Return how many times its share of epsilon one centroid spends, by method.
 
     The sentence names the rows of the audit that it covers: those `at` which results are shown.
     """
     said = []
     for name in CLUSTERED:
-        rows = [row["centroid"] for row in by_method[name] if row["centroid"]]
-        worst = max(rows, key=lambda row: float(row["times_claimed"]), default=None)
-        if worst and worst["verdict"] == "fails":
+        own = where(delivered, method=name)
+        if not len(own):
+            continue
+        worst = judged(rows_of(own.loc[[own["times_claimed"].idxmax()]])[0])
+        if worst["verdict"] == "fails":
             least = "at least " if worst["kind"] == "lower bound" else ""
-            times = short(float(worst["times_claimed"]))
             place = f"{worst['attribute']} of {DATASETS[worst['dataset']]}"
-            said.append(f"{least}{times} times under {MASKED[name]} ({place})")
+            said.append(
+                f"{least}{short(worst['times_claimed'])} times under {MASKED[name]} ({place})"
+            )
     if not said:
         return ""
     return (
@@ -62,18 +80,21 @@ def _centroids(by_method: Mapping[str, list[Mapping[str, Any]]], at: Shown) -> s
     )
 
 
-def _instead(tables: Tables, found: Mapping[str, Any]) -> str:
+def _instead(tables: Tables, datasets: dict[str, str], at: Shown) -> str:
     """Return what true DP reaches at the epsilon that is shown, beside iDP-CBLS."""
-    epsilon = found["at"].epsilon
     learned, least = [], []
-    for name, page in found["datasets"].items():
-        honest, own = page["best"].get(epsilon), page["by"]["idp_cbls"]
-        if honest and epsilon in own["f"]:
-            beside = f"(iDP-CBLS {own['f'][epsilon]['mean']:.3f})"
-            learned.append(f"{honest['mean']:.3f} on {DATASETS[name]} {beside}")
-        bound = where(tables.get(SSE_TABLES[name]), method="least_dp", epsilon=epsilon)
-        if len(bound) and epsilon in own["sse"]:
-            least.append(f"{short(float(bound['mean_sse'].min()))} ({short(own['sse'][epsilon])})")
+    for name, title in datasets.items():
+        forests = where(forests_at(tables.get(FOREST_TABLES[name]), at), epsilon=at.epsilon)
+        means = forests.groupby("method")["f_measure"].mean() if len(forests) else pd.Series()
+        honest = means.reindex(HONEST).max()
+        if "idp_cbls" in means and not pd.isna(honest):
+            learned.append(f"{honest:.3f} on {title} (iDP-CBLS {means['idp_cbls']:.3f})")
+        errors = where(tables.get(SSE_TABLES[name]), epsilon=at.epsilon)
+        bound = where(errors, method="least_dp")
+        masked = where(errors, method="idp_cbls", domain_factor=at.factor, k=at.k)
+        if len(bound) and len(masked):
+            own_error = short(float(masked["mean_sse"].iloc[-1]))
+            least.append(f"{short(float(bound['mean_sse'].min()))} ({own_error})")
     said = "Judge the file as microaggregation, by linkage."
     if learned:
         said += f" An ε that holds: classifiers with true DP, mean F {joined(learned)}."

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.display import Row, Tables, nearest
+from deniable.display import SIGN, Row, Tables, nearest, short
 
 DATASETS = {"census": "Census", "wine": "White wine"}
 SSE_TABLES = {"census": "idp_fig3", "wine": "idp_fig4"}
@@ -82,8 +82,8 @@ SHOWN_K, SHOWN_EPSILONS = 10.0, (0.1, 1.0)
 
 def where(table: pd.DataFrame | None, **values: Any) -> pd.DataFrame:
     """Return the rows of a `table` with `values` by column, of a tuple any; none if it is None."""
-    if table is None:
-        return pd.DataFrame()
+    if table is None or table.empty:
+        return pd.DataFrame() if table is None else table
     for column, value in values.items():
         found = table[column].isin(value) if isinstance(value, tuple) else table[column] == value
         table = table[found]
@@ -145,6 +145,45 @@ def judged(row: Row) -> Row:
     """Return a `row` with its verdict in words: a lower bound within the claim decides nothing."""
     verdict: str = "undecided" if pd.isna(row["holds"]) else "holds" if row["holds"] else "fails"
     return row | {"verdict": verdict}
+
+
+def found_alone(row: Row, claim: str = "") -> str:
+    """Return the epsilon of a `row` of the audit, and a `claim`, with the verdict."""
+    least = "≥ " if row["kind"] == "lower bound" else ""
+    return f"{least}{short(row['exact_or_lower_bound'])}{claim} {SIGN[judged(row)['verdict']]}"
+
+
+def found_and_claimed(row: Row) -> str:
+    """Return the epsilon of a `row` of the audit beside its claim, with the verdict."""
+    return found_alone(row, f" of {short(row['claimed_epsilon'])}")
+
+
+def failing(row: Row) -> str:
+    """Return the sign of a `row` that fails. Within a claim a lower bound proves nothing."""
+    return f" {SIGN['fails']}" if judged(row)["verdict"] == "fails" else ""
+
+
+def verdicts(table: pd.DataFrame) -> pd.Series:
+    """Return the verdict of each row of a `table`, by its column ``holds``."""
+    return table["holds"].map(lambda holds: judged({"holds": holds})["verdict"])
+
+
+def deliveries(audit: pd.DataFrame, at: Shown) -> pd.DataFrame:
+    """Return the rows of the `audit` of one release as it runs, in a public domain, `at` one k.
+
+    They are one per data set, method, epsilon and unit.
+    """
+    part = at.at_k(where(audit, reading=AS_IT_RUNS, domain="public", domain_factor=at.factor))
+    together = (part["unit"] == "attribute") & (part["attribute"] == ALL)
+    own = part[~together & ~noted(part, CERTIFICATE)]
+    return own.drop_duplicates(["dataset", "method", "epsilon", "unit"], keep="last")
+
+
+def forests_at(table: pd.DataFrame | None, at: Shown) -> pd.DataFrame:
+    """Return the F-measures in a `table` `at` what is shown, and of methods without settings."""
+    own: dict[str, Any] = {"domain_factor": at.factor, "k": at.k}
+    shown = {name: (value, NOT_APPLICABLE) for name, value in own.items()}
+    return where(table, epsilon=(*at.epsilons, NOT_APPLICABLE), **shown)
 
 
 def data_driven(audit: pd.DataFrame, at: Shown) -> Row | None:

@@ -5,8 +5,22 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from deniable.display import Row, Tables, by, groups_of, rows_of, style
+from deniable.display import (
+    SIGN,
+    Row,
+    Tables,
+    between,
+    groups_of,
+    joined,
+    percent,
+    rows_of,
+    style,
+    thousands,
+)
 from deniable.estimation import clopper_pearson
+
+from reproduction.study import PageTable, all_rows
+from reproduction.study.page_tables import MISSING
 
 # Colours that are safe for colour-blind readers, kinds of lines.
 COLOURS = {
@@ -59,35 +73,45 @@ def drawn(table: pd.DataFrame) -> Figure:
     return figure
 
 
+ERRORS = {
+    **{"epsilon": "target ε", "noise": "noise", "exact_epsilon": "exact ε"},
+    **{"estimator": "estimator", "wasserstein": "Wasserstein distance"},
+    **{"rmse": "RMSE of the mean", "sd_root_n": "SD of the mean × √n"},
+}
+
+
 def noises(tables: Tables) -> dict[str, Any]:
-    """Prepare errors by noise in `tables`, the least at each epsilon, what intervals covered."""
-    table = tables["idp_noises"].sort_values("epsilon", kind="stable")
+    """Prepare errors by noise in `tables`, the least at each epsilon, and coverages."""
+    table = (
+        tables["idp_noises"].sort_values("epsilon", kind="stable").replace({"estimator": CALLED})
+    )
     first = table.iloc[0]
+    caption = (
+        f"Means of {thousands(first['replicates'])} replicates, all as proportions of the range of "
+        "the grid. The interval belongs to the distance."
+    )
     return {
-        "rows": [
-            of | {"by": by(part, "estimator")} for of, part in groups_of(table, "epsilon", "noise")
-        ],
-        "least": [
-            of | _least(part)
-            for of, part in groups_of(table, "epsilon", "estimator")
-            if of["estimator"] in DRAWN
-        ],
+        "least": _least(table),
         "smoothing": _smoothing(table),
         "covered": _covered(table[table["intervals"] > 0]),
-        "called": CALLED,
-        "asked": ASKED,
+        "errors": all_rows(table, "errors of noises on a public grid", ERRORS, caption),
         "below": bool((table["exact_epsilon"] <= table["epsilon"]).all()),
         "cells": first["cells"],
         "n": first["n"],
-        "runs": first["replicates"],
     }
 
 
-def _least(part: pd.DataFrame) -> Row:
-    """Return the noise with the least distance, and ``others`` whose intervals meet its own."""
-    lowest, *others = rows_of(part.sort_values("wasserstein", kind="stable"))
-    meeting = [row["noise"] for row in others if row["ci_low"] <= lowest["ci_high"]]
-    return {"noise": lowest["noise"], "distance": lowest["wasserstein"], "others": meeting}
+def _least(table: pd.DataFrame) -> PageTable:
+    """Return the noises with the least distance, and those with intervals that meet its own."""
+    rows = []
+    estimators = [CALLED[name] for name in DRAWN]
+    for of, part in groups_of(table[table["estimator"].isin(estimators)], "epsilon", "estimator"):
+        lowest, *others = rows_of(part.sort_values("wasserstein", kind="stable"))
+        meeting = [row["noise"] for row in others if row["ci_low"] <= lowest["ci_high"]]
+        rows.append(of | lowest | {"undecided": joined(meeting) or MISSING})
+    heads = {"epsilon": "ε", "estimator": "estimator", "noise": "least distance"}
+    heads |= {"wasserstein": "distance", "undecided": "undecided"}
+    return all_rows(pd.DataFrame(rows), "noises with the least distance", heads)
 
 
 def _smoothing(table: pd.DataFrame) -> Row:
@@ -96,21 +120,27 @@ def _smoothing(table: pd.DataFrame) -> Row:
         table.pivot(index=["noise", "epsilon"], columns="estimator", values=end)
         for end in ("ci_low", "ci_high")
     )
-    nearer = high["EMS"] < low["maximum likelihood"]
-    farther = low["EMS"] > high["maximum likelihood"]
+    smoothed, likelihood = (CALLED[name] for name in DRAWN)
+    nearer, farther = high[smoothed] < low[likelihood], low[smoothed] > high[likelihood]
     return {"nearer": int(nearer.sum()), "farther": int(farther.sum()), "of": len(nearer)}
 
 
-def _covered(table: pd.DataFrame) -> list[Row]:
+def _covered(table: pd.DataFrame) -> PageTable:
     """Return how many intervals of each noise cover, with limits that hold together."""
     rows = []
-    parts = list(groups_of(table, "noise"))
+    parts = groups_of(table, "noise")
     confidence = 1 - (1 - AIMED_AT) / (len(parts) * len(ASKED))
     for of, part in parts:
         made = int(part["intervals"].sum())
         for name in ASKED:
             held = int((part[f"coverage_{name}"] * part["intervals"]).round().sum())
             low, high = map(float, clopper_pearson(held, made, confidence))
-            found = {"asked": name, "share": held / made, "of": made, "low": low, "high": high}
-            rows.append(of | found | {"too_few": high < AIMED_AT})
-    return rows
+            sign = f" {SIGN['fails']}" if high < AIMED_AT else ""
+            found = {"statistic": name, "covered": percent(held / made) + sign}
+            rows.append(of | found | {"limits": between(low, high, percent), "intervals": made})
+    return all_rows(
+        pd.DataFrame(rows),
+        "coverage of bootstrap intervals, all ε together",
+        {name: name for name in ("noise", "statistic", "covered", "limits", "intervals")},
+        "The limits (Clopper and Pearson) hold together with 95 % confidence.",
+    )
