@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from reproduction.study import all_rows, pivot
+from reproduction.study import PageTable, all_rows, pivot, texts
 
 
 def cell(method: str, median: float, low: float, high: float, **keys: Any) -> dict[str, Any]:
@@ -83,7 +83,8 @@ def test_a_table_without_rows_is_shown_by_its_headings() -> None:
 
 def test_signs_in_cells_decide_how_they_look() -> None:
     table = PageTable("a", ("x", "y", "z"), (("word", "1 ✓", "2 ✗"), ("other", "3", "4 ▾")))
-    assert [table.looks(row) for row in table.rows] == [
+    looks = [table.looks(row) for row in table.rows]
+    assert looks == [["l", "holds", "fails"], ["l", "", "lowest"]]
         ["l", "holds", "fails"],
         ["l", "", "lowest"],
     ]
