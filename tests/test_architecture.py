@@ -299,8 +299,8 @@ def test_every_script_belongs_to_a_rule() -> None:
     rules = "".join(f.read_text("utf-8") for f in (ROOT / "workflow" / "rules").glob("*.smk"))
     named = set(re.findall(r'"\.\./scripts/(\w+\.py)"', rules))
     assert named == {script.name for script in SCRIPTS}
-    # The digest of each rule is that of its own script. A production release is drawn once, whatever
-    # the code.
+    # The digest of each rule is that of its own script. A production release is drawn once, of any
+    # code.
     digests = set(re.findall(r'(?:plan\.code|code_of)\(\s*"(\w+\.py)"', rules))
     assert digests == named - {"publish.py"}
 

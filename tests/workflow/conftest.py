@@ -23,7 +23,7 @@ import pandas as pd
 import pytest
 import rdata
 import yaml
-from tests.workflow.tiny_releases import REHEARSALS
+from tests.workflow.tiny_releases import TEST_RELEASES
 
 from deniable.datasets import copula, numeric_surrogates
 
@@ -63,7 +63,9 @@ EPSILON_GRID = {"attributes": ["all", "few"], "matrix": ["keep"], "mechanism": [
 ASSESSMENT_GRID = {"matrix": ["keep"], "method": ["attributes", "secure_sum"], "p": [0.7]}
 SWEEP_GRID = PAIR_GRID | {"records": [200, 1200], "mechanism": ["kronecker"]}
 INVARIANT_GRID = {"attribute": ["sex"], "records": [200], "method": ["two_step"], "p": [0.5]}
-RELEASE = {"data": "adult", "matrix": "keep", "p": 0.7}
+RESPONSE = {"kind": "columns", "p": 0.7}
+PART = {"of": 2, "seed": "tiny"}
+TRIED = ["age", "relationship", "sex", "income"]
 SSE_GRID = {"method": ["dp", "dp_um", "idp_ls", "idp_cbls", "dp_median"], "epsilon": [1.0]} | {
     "domain_factor": [1.5]
 }
@@ -133,31 +135,46 @@ TINY: dict[str, Any] = {
         "idp_attacks": {"k": [10], "epsilons": [1.0], "domain_factor": 1.5, "runs": 20},
     },
     "releases": [
-        RELEASE
-        | {"name": "tried", "mechanism": "rr_clusters", "cluster_mechanism": "kronecker"}
-        | {"data": "adult_numeric", "attributes": ["age", "relationship", "sex", "income"]}
-        | {"dependences": {"by": "attributes", "p": 0.6, "respondents": "half"}}
-        | {"t_v": 24, "t_d": 0.1, "rehearsal": True},
-        RELEASE
-        | {"name": "real", "mechanism": "rr_independent", "attributes": ["race", "sex"]}
-        | {"rehearsal": False, "population": "people"},
-        {"name": "blurred", "data": "adult", "mechanism": "pram", "strata": ["sex"]}
-        | {"attributes": ["race", "relationship", "sex", "income"], "rehearsal": True}
-        | {"joint": [["relationship", "income"]], "matrix": {"kind": "two_step", "epsilon": 4.0}},
-        {"name": "masked", "data": "census", "mechanism": "idp", "method": "idp_cbls"}
-        | {"attributes": ["AGI", "FICA"], "k": 50, "epsilon": 1.0, "rehearsal": True}
-        | {"accept": ["no_epsilon_for_records", "true_values_released"]},
-        {"name": "counted", "data": "census", "mechanism": "numeric_dp", "bins": 5}
-        | {"attributes": ["AGI", "FICA"], "epsilon": 1.0, "rehearsal": False}
-        | {"population": "households"},
-        {"name": "asked", "data": "networks/survey", "mechanism": "rrba", "p": 0.5}
-        | {"update": "pooled", "floor": 0.2, "block": 200, "rehearsal": True},
-        {"name": "answered", "data": "adult", "mechanism": "rrba", "epsilon": 1.0}
-        | {"attributes": ["race", "sex", "income"], "answers": "table", "rehearsal": False}
-        | {"population": "clients"},
-        {"name": "sought", "data": "adult", "mechanism": "rr_epsilon", "epsilon": 2.0}
-        | {"attributes": ["race", "sex", "income"], "joint": [["race", "sex"]]}
-        | {"channel": "best", "rehearsal": False, "population": "members"},
+        {"name": "explored", "data": "adult_numeric", "mode": "test"}
+        | {"plan": RESPONSE | {"p": 0.6, "columns": TRIED, "part": PART | {"take": 1}}},
+        {"name": "tried", "data": "adult_numeric", "mode": "test"}
+        | {
+            "plan": RESPONSE
+            | {"columns": TRIED, "cluster_mechanism": "kronecker", "part": PART | {"take": 2}}
+            | {"clusters": {"from": "explored", "t_v": 24, "t_d": 0.1}}
+        },
+        {"name": "real", "data": "adult", "mode": "production", "population": "people"}
+        | {"plan": RESPONSE | {"columns": ["race", "sex"]}},
+        {"name": "blurred", "data": "adult", "mode": "test", "accept": ["chosen_by_data"]}
+        | {
+            "plan": {"kind": "strata", "strata": ["sex"]}
+            | {"columns": ["race", "relationship", "sex", "income"]}
+            | {"joint": [["relationship", "income"]]}
+            | {"matrix": {"kind": "two_step", "epsilon": 4.0}}
+        },
+        {"name": "masked", "data": "census", "mode": "test"}
+        | {"accept": ["no_epsilon_for_records", "original_values_released"]}
+        | {
+            "plan": {"kind": "masked", "method": "idp_cbls", "k": 50, "epsilon": 1.0}
+            | {"columns": ["AGI", "FICA"], "class_column": "ERNVAL"}
+        },
+        {"name": "counted", "data": "census", "mode": "production", "population": "households"}
+        | {
+            "plan": {"kind": "masked", "method": "histograms", "bins": 5, "epsilon": 1.0}
+            | {"columns": ["AGI", "FICA"], "class_column": "ERNVAL"}
+        },
+        {"name": "asked", "data": "networks/survey", "mode": "test"}
+        | {"plan": {"kind": "collected", "p": 0.5, "update": "pooled", "floor": 0.2, "block": 200}},
+        {"name": "answered", "data": "adult", "mode": "production", "population": "clients"}
+        | {
+            "plan": {"kind": "collected", "epsilon": 1.0, "answers": "table"}
+            | {"columns": ["race", "sex", "income"]}
+        },
+        {"name": "sought", "data": "adult", "mode": "production", "population": "members"}
+        | {
+            "plan": {"kind": "columns", "epsilon": 2.0, "mechanism": "best"}
+            | {"columns": ["race", "sex", "income"], "joint": [["race", "sex"]]}
+        },
     ],
 }
 
@@ -244,9 +261,10 @@ class Project:
             "tables/*.csv",
             "audit/*.csv",
             "figures/*",
-            "releases/*/public/release.json",
-            "releases/*/public/views.json",
-            *(f"releases/{name}/*/**/*" for name in REHEARSALS),
+            "plans/*/*",
+            *(f"estimates/{name}/*" for name in TEST_RELEASES),
+            "checks/*",
+            *(f"releases/{name}/*/**/*" for name in TEST_RELEASES),
         )
 
     def without(self, *results: str) -> None:

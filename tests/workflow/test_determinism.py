@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.workflow.tiny_releases import REAL, RECEIPTS, REHEARSALS
+from tests.workflow.tiny_releases import REAL, RECEIPTS, TEST_RELEASES
 
 import check_provenance
 from deniable.release import PRIVATE, PUBLIC, RECEIPT
@@ -40,7 +40,9 @@ def test_every_result_is_what_its_record_says(
         path for path in finished[0].comparable() if path.startswith("results/releases/")
     }
     of_releases = {path for path in files if path.startswith("results/releases/")}
-    folders = {f"results/releases/{name}/{own}" for name in REHEARSALS for own in (PUBLIC, PRIVATE)}
+    folders = {
+        f"results/releases/{name}/{own}" for name in TEST_RELEASES for own in (PUBLIC, PRIVATE)
+    }
     assert of_releases == folders | set(RECEIPTS)
     assert set(records(finished[0])) == set(files)
     for path, record in records(finished[0]).items():

@@ -1,8 +1,10 @@
-"""A release that is no rehearsal is drawn and published once, whatever Snakemake is told."""
+"""A production release is drawn and published once, whatever Snakemake is told."""
 
 import os
 import re
 import shutil
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,29 +12,50 @@ import pytest
 import yaml
 from tests.workflow.tiny_releases import REAL, RECEIPTS
 
-from deniable.errors import ConfigError
 from workflow_config import merged
 
 from reproduction.pipeline.plan import Plan
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
-PUBLISHED = tuple(f"releases/{name}/public/**/*" for name in REAL)
-# With the receipts, the owner's files, and what is recorded of the first draw.
+# With the receipts, the owner's files, and the metadata of the first draw.
 LEFT = tuple(f"releases/{name}/p*/**/*{end}" for name in REAL for end in ("", ".provenance.json"))
-FILES = {"real": 11, "counted": 6, "answered": 10}
+FILES = {"real": 4, "counted": 5, "answered": 4, "sought": 4}
 BEHIND_DRAWS = (
-    *("release/categorical/design.py", "release/numeric/design.py"),
-    *("release/collection/design.py", "idp/true_dp.py", "idp/audit/report.py"),
-    *("rrba/tables.py", "rrba/views.py", "rrba/collection.py"),
+    *("release/making.py", "release/ordering.py", "plans/categorical.py", "idp/true_dp.py"),
+    *("rrba/tables.py", "rrba/views.py", "sampling/keyed.py"),
 )
 ONE = "results/releases/real"
 BEFORE_PUBLICATION = "        sync_tree(public)\n        try:\n"
 KILLED = "        import os\n\n        os.kill(os.getpid(), 9)\n"
 
 
+@pytest.fixture(scope="module")
+def published(
+    tmp_path_factory: pytest.TempPathFactory,
+    template: Path,
+    snakemake: Callable[..., Any],
+    environment: Callable[..., Any],
+) -> Any:
+    """Return a project with its production releases and estimates of one; never change it."""
+    from tests.workflow.conftest import Project  # noqa: PLC0415 - pytest imports it by its path
+
+    folder = tmp_path_factory.mktemp("published") / "project"
+    shutil.copytree(template, folder)
+    project = Project(folder, snakemake, environment)
+    project.made("--cores", "2", *RECEIPTS, "results/estimates/real/margins.csv")
+    return project
+
+
+@pytest.fixture
+def project(published: Any, tmp_path: Path) -> Any:
+    """Return a copy of the published project, with Snakemake's records, to be damaged."""
+    shutil.copytree(published.folder, tmp_path / "project")
+    return replace(published, folder=tmp_path / "project")
+
+
 def left(project: Any) -> tuple[dict[str, bytes], dict[str, bytes]]:
-    """Return all that releases which are no rehearsals leave, and the entries of the ledger."""
+    """Return all files of production releases, and the entries of the ledger."""
     found = project.results(*LEFT)
     assert not [path for path in found if path.endswith("/key")]
     for name, files in FILES.items():
@@ -45,21 +68,47 @@ def another(project: Any, name: str, population: str, **changed: Any) -> tuple[s
     values = yaml.safe_load((project.folder / "tiny.yaml").read_text(encoding="utf-8"))
     (first,) = (each for each in values["releases"] if each["name"] == "real")
     release = first | {"name": name, "population": population} | changed
-    content = yaml.safe_dump({"releases": [release]})
+    content = yaml.safe_dump({"releases": [first, release]})
     (project.folder / "another.yaml").write_text(content, encoding="utf-8")
     target = f"results/releases/{name}/private/receipt.json"
     return ("--cores", "1", "--configfile", "tiny.yaml", "another.yaml", "--", target)
 
 
-@pytest.mark.slow
+def test_a_second_run_does_nothing(project: Any) -> None:
+    before = left(project)
+    for options in ((), ("--forceall",), ("--forcerun", "publish")):
+        project.made("results/estimates/real/margins.csv", "--cores", "2", *options)
+        assert left(project) == before
+    assert "publish" not in project.would_run("releases")
+
+
 def test_newer_scripts_draw_nothing_again(project: Any) -> None:
     before = left(project)
     # As after a checkout: times of files are all that is new. By itself Snakemake takes a script
     # that is newer than its output for changed; profiles/default tells it not to.
     for file in (project.folder / "workflow").rglob("*"):
         os.utime(file)
-    assert project.would_run(*RECEIPTS) == {}
-    project.made("--workflow-profile", "none", "--cores", "1", *RECEIPTS)
+    assert "publish" not in project.would_run("releases")
+    made = ("--cores", "1", "results/estimates/real/margins.csv")
+    project.made("--workflow-profile", "none", *made)
+    assert left(project) == before
+
+
+@pytest.mark.parametrize("lost", [".snakemake", "results/plans", "results/data"])
+def test_lost_records_of_snakemake_plans_and_data_draw_nothing_again(
+    project: Any, lost: str
+) -> None:
+    before = left(project)
+    shutil.rmtree(project.folder / lost)
+    project.made("--cores", "2", "results/estimates/real/margins.csv")
+    assert "publish" not in project.would_run("releases")
+    assert left(project) == before
+
+
+def test_snakemake_deletes_no_release(project: Any) -> None:
+    before = left(project)
+    project.made("--delete-all-output", "--cores", "1", "results/estimates/real/margins.csv")
+    assert not (project.folder / "results/estimates/real/margins.csv").exists()
     assert left(project) == before
 
 
@@ -67,29 +116,13 @@ def test_no_option_other_code_records_or_seed_change_a_byte(project: Any) -> Non
     before = left(project)
     for module in BEHIND_DRAWS:
         with (project.folder / "src" / "deniable" / module).open("a") as stream:
-            stream.write("\n# changed\n")
+            stream.write("\nCHANGED = 1\n")
     for file in ("results/data/adult.parquet", "resources/datasets.yaml"):
         os.utime(project.folder / file)
-    assert "release" not in project.would_run("--config", "seed=5")
-    # All that is made from nothing is made again.
-    project.made("--cores", "2", "--forceall", *RECEIPTS)
-    assert left(project) == before
-    # The records by another seed: they are others, and no release is made of them.
-    forced = ("--cores", "2", "--forceall", *RECEIPTS, "--config", "seed=5")
-    assert "published from other records" in project.refused(*forced)
-    published = [name for name in before[0] if "/public/" in name]
-    assert published
-    after = left(project)
-    assert all(after[0][name] == before[0][name] for name in published)
-    assert after[1] == before[1]
-
-
-@pytest.mark.slow
-def test_to_force_the_rule_draws_nothing_again(project: Any) -> None:
-    before = left(project)
-    asked = (*RECEIPTS, "--forcerun", "release")
-    assert project.would_run(*asked) == {"release": len(REAL)}
-    project.made("--cores", "2", *asked)
+    assert "publish" not in project.would_run("--config", "seed=5")
+    forced = ("--cores", "2", "--forceall", "results/estimates/real/margins.csv")
+    project.made(*forced)
+    project.made(*forced, "--config", "seed=5")
     assert left(project) == before
 
 
@@ -97,33 +130,50 @@ def test_a_lost_receipt_is_made_again_without_a_draw(project: Any) -> None:
     before = left(project)
     for receipt in RECEIPTS:
         (project.folder / receipt).unlink()
-    assert project.would_run(*RECEIPTS) == {"release": len(REAL)}
-    # Also where their records are not what a run would make now.
-    jobs = project.would_run(*RECEIPTS, "--config", "seed=5")
-    assert jobs == {"prepare": 2, "release": len(REAL)}
+    assert project.would_run(*RECEIPTS) == {"publish": len(REAL)}
     project.made("--cores", "2", *RECEIPTS)
-    assert left(project) == before
+    after = left(project)
+    assert after[1] == before[1]
+    # The receipts' own metadata have another time.
+    assert {n for n in before[0] if before[0][n] != after[0].get(n)} <= {
+        f"{receipt}.provenance.json" for receipt in RECEIPTS
+    }
+
+
+def test_corrected_records_under_the_name_of_a_release_are_refused(project: Any) -> None:
+    before = left(project)
+    (project.folder / RECEIPTS[0]).unlink()
+    # The records by another seed: they are others, and no release is made of them.
+    said = project.refused("--cores", "2", RECEIPTS[0], "--config", "seed=5")
+    assert "published from other records" in said
+    after = left(project)
+    assert all(after[0][n] == before[0][n] for n in before[0] if "/public/" in n)
+    assert after[1] == before[1]
 
 
 @pytest.mark.parametrize("lost", [True, False], ids=["lost", "edited"])
-def test_what_was_published_is_never_drawn_in_part(project: Any, lost: bool) -> None:
-    file = project.folder / ONE / "public" / "protected.csv"
+def test_published_files_are_never_drawn_in_part(project: Any, lost: bool) -> None:
+    file = project.folder / ONE / "public" / "protected.parquet"
     if lost:
         file.unlink()
     else:
-        file.write_text(file.read_text("utf-8").replace("Male", "Female", 1), encoding="utf-8")
-    # What rests on it refuses it ...
-    target = "results/audit/samplers.csv"
-    project.without(target)
+        file.write_bytes(file.read_bytes() + b"more")
     before = project.results(*LEFT)
+    why = "missing" if lost else "damaged or edited since it was made"
+    # Rules that depend on the release refuse it ...
+    target = "results/estimates/real/margins.csv"
+    project.without(target)
     said = project.refused("--cores", "1", target)
-    assert f"{ONE}/public/protected.csv: missing, or edited since it was published" in said
+    assert f"{ONE}/public/protected.parquet: {why}" in said
+    assert "restore what was published from a copy" in said
+    assert f"{ONE}: its published files have changed, see the message above" in said
+    # ... others are warned ...
+    said = project.made("-n", "results/estimates/counted/margins.csv")
+    assert f"{ONE}/public/protected.parquet: {why}" in said
     # ... and so does the release's own job.
     (project.folder / RECEIPTS[0]).unlink()
     said = project.refused("--cores", "1", RECEIPTS[0])
-    why = "missing" if lost else "damaged or edited since it was made"
-    assert f"{ONE}/public/protected.csv: {why}" in said
-    assert "restore what was published from a copy" in said
+    assert f"{ONE}/public/protected.parquet: {why}" in said
     del before[RECEIPTS[0]]
     assert project.results(*LEFT) == before
 
@@ -142,8 +192,7 @@ def test_a_published_release_that_is_lost_is_not_drawn_again(project: Any, whole
         assert "release 'real' of population 'people' was begun on" in said
         assert "with another plan" in said
     else:
-        assert f"the key that it was begun with, {ONE}/private/key, is not" in said
-    assert "give the" in said
+        assert f"the key that the release was begun with, {ONE}/private/key, does not" in said
     assert "a name of its own" in said or "a new name" in said
     assert not (project.folder / ONE / "public").exists()
     assert not (project.folder / RECEIPTS[0]).exists()
@@ -161,7 +210,7 @@ def test_a_release_that_is_killed_before_it_is_published_goes_on(project: Any) -
     counted = project.entries()
     assert counted.keys() - entries.keys() == {"ledger/others/000001.json"}
     begun = {file.name: file.read_bytes() for file in (folder / "private").glob("*.json")}
-    assert set(begun) == {"place.json", "records.json", "plan.json", "drawn.json"}
+    assert set(begun) == {"place.json", "records.json", "plan.json", "drawn.json", "entry.json"}
     key = (folder / "private" / "key").read_bytes()
     # Killed once more: nothing is begun anew.
     assert project.run(*arguments).returncode != 0
@@ -170,64 +219,57 @@ def test_a_release_that_is_killed_before_it_is_published_goes_on(project: Any) -
     project.made(*arguments)
     found = {file.name: file.read_bytes() for file in (folder / "private").glob("*.json")}
     assert {name: found[name] for name in begun} == begun
-    assert (folder / "public" / "protected.csv").exists()
+    assert (folder / "public" / "protected.parquet").exists()
     # Neither a key is left nor a draft.
+    more = {"exact_cells.csv", "risk.csv", "published.json", "receipt.json"}
     assert {file.name for file in (folder / "private").iterdir()} == {
-        *(*begun, "exact_cells.csv", "receipt.json", "receipt.json.provenance.json"),
+        *(*begun, *more, "receipt.json.provenance.json"),
     }
     assert project.entries() == counted
 
 
 def test_a_second_release_of_a_population_needs_consent_to_the_total(project: Any) -> None:
     first = left(project)
-    said = project.refused(*another(project, "second", "people", attributes=["sex"]))
+    plan = {"kind": "columns", "columns": ["sex"], "p": 0.7}
+    said = project.refused(*another(project, "second", "people", plan=plan))
     assert "release 'second' would be release 2 of population 'people', whose total epsilon" in said
-    assert "about 100 % of the records were in release 'real'" in said
     (consent,) = set(re.findall(r"give the consent '([^']*)'", said))
     assert consent.startswith("release 2 of people named second, total epsilon ")
     assert project.entries() == first[1]
     assert not (project.folder / "results/releases/second/public").exists()
-    project.made(*another(project, "second", "people", attributes=["sex"], consent=consent))
+    project.made(*another(project, "second", "people", plan=plan, consent=consent))
     assert project.entries().keys() - first[1].keys() == {"ledger/people/000002.json"}
-    assert (project.folder / "results/releases/second/public/protected.csv").exists()
+    assert (project.folder / "results/releases/second/public/protected.parquet").exists()
     assert left(project)[0] == first[0]
 
 
 @pytest.mark.parametrize(
-    ("release", "setting", "other"),
+    ("release", "changed"),
     [
-        *(("real", "p", 0.6), ("real", "synthetic", "clusters"), ("real", "order", "as_in_file")),
-        *(("counted", "bins", 6), ("answered", "epsilon", 2.0)),
+        ("real", {"p": 0.6}),
+        ("real", {"order": "as_in_file"}),
+        ("counted", {"bins": 6}),
+        ("answered", {"epsilon": 2.0}),
     ],
 )
 def test_other_settings_under_the_name_of_a_draw_are_refused(
-    finished: Any,
+    published: Any,
     config_values: dict[str, Any],
     monkeypatch: pytest.MonkeyPatch,
     release: str,
-    setting: str,
-    other: float,
+    changed: dict[str, Any],
 ) -> None:
-    monkeypatch.chdir(finished[0].folder)
-    text = (finished[0].folder / "tiny.yaml").read_text(encoding="utf-8")
+    monkeypatch.chdir(published.folder)
+    text = (published.folder / "tiny.yaml").read_text(encoding="utf-8")
     values = merged(config_values, yaml.safe_load(text))
     (told,) = (one for one in values["releases"] if one["name"] == release)
-    told[setting] = other
+    told["plan"] |= changed
     folder = Path("results/releases") / release / "public"
-    with pytest.raises(ConfigError, match=f"'{release}' is in {folder} already"):
-        Plan.prepare(values, finished[0].folder)
+    with pytest.raises(ValueError, match=f"'{release}' is published in {folder} with another plan"):
+        Plan.prepare(values, published.folder)
 
 
 def test_snakemake_says_that_another_draw_is_refused(project: Any) -> None:
     project.edit("tiny.yaml", "bins: 5", "bins: 6")
-    assert "'counted' is in results/releases/counted/public already" in project.refused("-n")
-
-
-@pytest.mark.slow
-def test_what_is_lost_of_a_rehearsal_is_the_same_again(project: Any, finished: Any) -> None:
-    before = finished[0].results("releases/*/p*/**/*")
-    lost = ("tried/public", "masked/private", "asked/public")
-    for folder in lost:
-        shutil.rmtree(project.folder / "results/releases" / folder)
-    project.made("--cores", "2", *(f"results/releases/{folder}" for folder in lost))
-    assert project.results("releases/*/p*/**/*") == before
+    said = project.refused("-n")
+    assert "'counted' is published in results/releases/counted/public with another plan" in said

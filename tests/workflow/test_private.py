@@ -24,7 +24,7 @@ def test_a_run_keeps_copies_and_hashes_of_true_records_to_itself(untouched: Any)
     before = os.umask(0)
     try:
         untouched.made(
-            *("--cores", "1", RECEIPTS[0]),
+            *("--cores", "1", RECEIPTS[0], "results/plans/real/plan.json"),
             *("results/data/networks/survey_8000.parquet", "--config", "data={source: mirror}"),
             DENIABLE_DATA_MIRROR=str(untouched.mirror),
         )
@@ -40,6 +40,7 @@ def test_a_run_keeps_copies_and_hashes_of_true_records_to_itself(untouched: Any)
     assert open_to_others(untouched.folder / "ledger") == []
     # What was published is read by others.
     assert not {file.name for file in release.glob("public/*")} & {"key", "exact_cells.csv"}
+    assert (untouched.folder / "results" / "plans" / "real").stat().st_mode & 0o777 == 0o700
     for closed in ("results/logs", ".snakemake"):
         assert (untouched.folder / closed).stat().st_mode & 0o777 == 0o700
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 from tests.workflow.rules import rules_of_the_workflow
-from tests.workflow.tiny_releases import REHEARSALS
+from tests.workflow.tiny_releases import TEST_RELEASES
 
 from deniable.channels.files import read_channel
 from deniable.datasets import load_manifest
@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # What a run makes again, of what it leaves; each folder of a rehearsal is one output.
 REPEATED = re.compile(
     r"results/(?:data/(?!raw/).*|(?:studies|tables|audit|figures)/.*"
-    rf"|releases/(?:{'|'.join(REHEARSALS)})/p[^/]*)"
+    rf"|releases/(?:{'|'.join(TEST_RELEASES)})/p[^/]*)"
 )
 # Rules that refit what is committed; `make surrogates` runs them. And releases alone.
 APART = {"fit_surrogate", "fit_surrogates", "releases"}

@@ -1,7 +1,7 @@
-"""The releases of the tests' config, and what Snakemake knows of them."""
+"""The releases of the tests' config, and the files by which Snakemake knows them."""
 
 from deniable.release import RECEIPT
 
-REHEARSALS = ("tried", "blurred", "masked", "asked")
-REAL = ("real", "counted", "answered", "sought")  # a lane each
+TEST_RELEASES = ("explored", "tried", "blurred", "masked", "asked")
+REAL = ("real", "counted", "answered", "sought")  # plans of columns, numbers, tables, columns
 RECEIPTS = tuple(f"results/releases/{name}/{RECEIPT}" for name in REAL)

@@ -60,20 +60,12 @@ wildcard_constraints:
     chunks=r"\d+",
 
 
-# Functions of wildcards. An error here is a message for the user.
 def released_by(wildcards):
-    return made(wildcards.release)
-
-
-def made(release):
-    try:
-        return plan.releases.made(release)
-    except DeniableError as error:
-        raise WorkflowError(str(error)) from None
+    return plan.releases.made(wildcards.release)
 
 
 def all_made(wildcards):
-    return [made(each.name) for each in plan.config.releases]
+    return plan.releases.all_made()
 
 
 def settings(wildcards):

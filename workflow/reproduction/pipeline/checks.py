@@ -36,8 +36,16 @@ def check_config(config: Config, datasets: Mapping[str, AnyDataset], networks: P
     faults: list[str] = []
     if "adult" in datasets:
         faults += _of_analyses(config, columns["adult"], datasets["adult"].records)
+    names = [release.name for release in config.releases]
     for number, release in enumerate(config.releases):
-        faults += _of_release(f"releases[{number}]", release, columns)
+        path = f"releases[{number}]"
+        faults += _of_release(path, release, columns)
+        faults += [
+            f"{path}.plan.clusters.from: {name!r} is not an earlier release; allowed: "
+            f"{', '.join(['records', *names[:number]])}"
+            for name in release.options.releases
+            if name not in names[:number]
+        ]
     if faults:
         raise ConfigError(message(faults))
 

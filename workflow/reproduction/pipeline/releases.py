@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from deniable.datasets import read_source
-from deniable.errors import ConfigError, DataError, DeniableError
+from deniable.errors import ConfigError, DeniableError
 from deniable.files import read_json
 from deniable.release import (
     ENTRY_FILE,
@@ -79,15 +79,11 @@ class Releases:
     def made(self, name: str) -> str:
         """Return the file or folder by which a rule depends on a release.
 
-        It is the public folder of a test release, and the receipt of a production release.
-
-        Raises
-        ------
-        DataError
-            If files of the release were changed since its publication.
+        It is the public folder of a test release, and the receipt of a production release. Of a
+        damaged release it is a name that Snakemake reports as a missing input.
         """
         if name in self.damaged:
-            raise DataError(self.damaged[name])
+            return f"{folder_of(name)}: its published files have changed, see the message above"
         return str(folder_of(name) / (PUBLIC if self[name].test else RECEIPT))
 
     def all_made(self) -> list[str]:
@@ -105,12 +101,6 @@ class Releases:
         file = settings.file
         schema = f"{DATA}/{settings.data}.schema.yaml" if file is None else file.schema_file
         options = settings.options
-        unknown = [each for each in options.releases if each not in self._by_name]
-        if unknown:
-            raise ConfigError(
-                f"release {name!r}: plan.clusters.from: {unknown[0]!r} is not a release of the "
-                f"config; allowed: records, {', '.join(each for each in self._by_name)}"
-            )
         return {
             "schema": [schema] if schema is not None and settings.plan_file is None else [],
             "records": [self.records(name)] if options.reads_records else [],
