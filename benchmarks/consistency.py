@@ -33,7 +33,7 @@ def released(epsilon: float) -> deniable.Released:
         own = 0.6 * common + 0.8 * drawn.normal(size=RECORDS)
         cuts = np.quantile(own, np.sort(drawn.random(CATEGORIES - 1)))
         columns[f"v{number:02}"] = np.array(labels)[np.searchsorted(cuts, own)]
-    schema = deniable.schema_from(
+    schema = deniable.schema_from_dict(
         {
             "format": "deniable-schema",
             "population": "benchmark",

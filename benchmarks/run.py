@@ -27,7 +27,7 @@ from deniable.datasets import load_manifest, read_published
 from deniable.estimation import clip_and_rescale, expectation_maximization
 from deniable.randomized_response import Party, adjust, cluster_channel, rr_independent, secure_sum
 from deniable.records import Attribute, Domain, Microdata
-from deniable.sampling import SystemSource
+from deniable.sampling import SystemRandomSource
 
 from reproduction.pipeline import MIRROR_VARIABLE
 
@@ -161,7 +161,7 @@ def cases() -> list[Case]:
     )
     data = Microdata(domain, tuple(rng.integers(0, k, RECORDS) for k in SIZES))
     frame = pd.DataFrame(dict(zip(domain.names, data.columns, strict=True)))
-    system = SystemSource()
+    system = SystemRandomSource()
     indicators = rng.integers(0, 2, PARTIES)
 
     def lines() -> np.ndarray:

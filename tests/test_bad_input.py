@@ -28,7 +28,7 @@ from deniable.errors import ChannelError, DataError, DeniableError
 from deniable.plans import ColumnsPlan, plan_from_json, plan_to_json, read_plan
 from deniable.randomized_response import Protocol
 from deniable.records import Attribute, Domain, Microdata, read_parquet
-from deniable.schema import read_schema, schema_from
+from deniable.schema import read_schema, schema_from_dict
 from deniable.texts import read_given_json
 from deniable.validation import read_yaml
 
@@ -183,17 +183,17 @@ SCHEMAS = [
 @pytest.mark.parametrize(("place", "value", "words"), SCHEMAS)
 def test_a_schema(tmp_path: Path, place: tuple[Any, ...], value: Any, words: str) -> None:
     given = changed(SCHEMA, place, value)
-    assert words in refused(Path("s.yaml"), schema_from, given, "s.yaml")
-    assert schema_from(SCHEMA).domain().shape == (2, 6)
+    assert words in refused(Path("s.yaml"), schema_from_dict, given, "s.yaml")
+    assert schema_from_dict(SCHEMA).domain().shape == (2, 6)
 
 
 @pytest.mark.parametrize("given", [None, [], "schema", 3, {}, {"format": []}])
 def test_what_is_no_schema(given: Any) -> None:
-    assert "no schema" in refused(Path("s.yaml"), schema_from, given, "s.yaml")
+    assert "no schema" in refused(Path("s.yaml"), schema_from_dict, given, "s.yaml")
 
 
 def a_plan() -> dict[str, Any]:
-    schema = schema_from(SCHEMA)
+    schema = schema_from_dict(SCHEMA)
     channels = (KeepOrReplace.of_epsilon(2, 1.0), SubsetSelection.of_epsilon(6, 1.0))
     protocol = Protocol(schema.domain(), (("sex",), ("age",)), channels)
     stated: dict[str, Any] = plan_to_json(ColumnsPlan(schema, protocol, 2.0, ("even", "even")))

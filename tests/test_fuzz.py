@@ -31,7 +31,7 @@ from deniable.design import read_specification
 from deniable.errors import DeniableError
 from deniable.plans import ColumnsPlan, plan_from_json, plan_to_json, read_plan
 from deniable.randomized_response import Protocol
-from deniable.schema import RecordsFile, draft_schema, read_schema, schema_from
+from deniable.schema import RecordsFile, draft_schema, read_schema, schema_from_dict
 from deniable.validation import read_yaml
 
 from reproduction.pipeline import refuse_repeated_keys, validate
@@ -204,7 +204,7 @@ RECORDS = 'sex,grade,age,w,id,notes\nF,low,3,1.5,7,"a, b"\nM,NA,11,2,8,\nF,high,
 
 
 def a_plan() -> ColumnsPlan:
-    schema = schema_from(SCHEMA)
+    schema = schema_from_dict(SCHEMA)
     both = ProductChannel((KeepOrReplace.of_epsilon(2, 0.5), KeepOrReplace.of_epsilon(3, 0.5)))
     protocol = Protocol(
         schema.domain(),
@@ -234,17 +234,17 @@ def in_a_file(folder: Path, *readers: Callable[[Path], Any]) -> Callable[[bytes]
 
 def test_schemas_as_text(tmp_path: Path) -> None:
     text = yaml.safe_dump(SCHEMA, sort_keys=False)
-    assert schema_from(yaml.safe_load(text)).domain().shape == (2, 3, 6)
+    assert schema_from_dict(yaml.safe_load(text)).domain().shape == (2, 3, 6)
     read = in_a_file(tmp_path, lambda file: read_schema(file).domain())
     fuzz(edited(text, json.dumps(SCHEMA)), read, 1 / 2)
 
 
 def test_schemas_as_values() -> None:
     def read(values: Any) -> None:
-        schema = schema_from(values, "s.yaml")
+        schema = schema_from_dict(values, "s.yaml")
         if schema.randomized:
             assert schema.domain().names == tuple(each.name for each in schema.randomized)
-        assert schema_from(schema.to_json()) == schema
+        assert schema_from_dict(schema.to_json()) == schema
 
     fuzz(mutated(SCHEMA), read, 1 / 2)
 
@@ -260,7 +260,7 @@ def test_plans_as_values() -> None:
 
 
 def test_plans_of_other_channels() -> None:
-    schema = schema_from(SCHEMA)
+    schema = schema_from_dict(SCHEMA)
     channel = ProjectiveGeometry.of_epsilon(6, 1.0)
     rest = ProductChannel((KeepOrReplace.of_epsilon(2, 0.5), KeepOrReplace.of_epsilon(3, 0.5)))
     protocol = Protocol(schema.domain(), (("sex", "grade"), ("age",)), (rest, channel))
@@ -298,7 +298,7 @@ def test_matrices_priors_and_counts(tmp_path: Path) -> None:
 
 
 def test_records_in_csv_files(tmp_path: Path) -> None:
-    schema = schema_from(SCHEMA)
+    schema = schema_from_dict(SCHEMA)
 
     def records(file: Path) -> int:
         return sum(map(len, RecordsFile.open(file, schema).portions()))

@@ -17,7 +17,7 @@ import deniable
 from deniable import channels
 from deniable.channels import Channel
 from deniable.errors import DeniableError
-from deniable.idp.audit import ALL, AS_IT_RUNS
+from deniable.idp.audit import ALL, RECOMPUTED_SCALE
 from deniable.plans import (
     AUDIT_COLUMNS,
     MECHANISMS,
@@ -60,7 +60,7 @@ def survey(records: int = RECORDS) -> pd.DataFrame:
 
 NAMES = ["sex", "region", "smokes"]
 FRAME = survey()
-SCHEMA = deniable.schema_from(
+SCHEMA = deniable.schema_from_dict(
     {
         "format": "deniable-schema",
         "version": 1,
@@ -73,7 +73,7 @@ SCHEMA = deniable.schema_from(
     }
 )
 DOMAIN = SCHEMA.domain()
-NUMBERS = deniable.schema_from(
+NUMBERS = deniable.schema_from_dict(
     SCHEMA.to_json()
     | {
         "columns": [
@@ -317,7 +317,7 @@ def test_masking_says_which_epsilon_holds_and_of_what() -> None:
         batches = RecordsFile.open(taken(plan), plan.schema).portions()
         audit = plan.audit_on_records(plan.original_records(batches))
         whole = audit[(audit["unit"] == "record") & (audit["attribute"] == ALL)]
-        as_it_runs = whole[whole["reading"] == AS_IT_RUNS]
+        as_it_runs = whole[whole["reading"] == RECOMPUTED_SCALE]
         assert plan.target == EPSILON
         if name in ("dp", "histograms"):
             # Of this file, whose values do not reach all of their bounds.

@@ -64,14 +64,14 @@ from .pram import (
 )
 from .privacy import (
     audit_sampler as audit_sampler,
-    breach as breach,
     column_epsilon as column_epsilon,
     exact_epsilon as exact_epsilon,
-    guarantees_factor as guarantees_factor,
-    guarantees_no_breach as guarantees_no_breach,
+    find_breaches as find_breaches,
+    is_beta_factor_private as is_beta_factor_private,
     largest_parity as largest_parity,
     largest_posterior as largest_posterior,
     posterior_of_set as posterior_of_set,
+    rules_out_breach as rules_out_breach,
     smallest_posterior as smallest_posterior,
 )
 from .randomized_response import (
@@ -101,15 +101,15 @@ from .rrba import (
     Aggregator as Aggregator,
     Client as Client,
     Server as Server,
-    run_protocol as run_protocol,
+    run_rrba as run_rrba,
 )
-from .sampling import SystemSource as SystemSource
+from .sampling import SystemRandomSource as SystemRandomSource
 from .schema import (
     RecordsFile as RecordsFile,
     Schema as Schema,
     draft_schema as draft_schema,
     read_schema as read_schema,
-    schema_from as schema_from,
+    schema_from_dict as schema_from_dict,
 )
 
 __version__: str

@@ -16,7 +16,7 @@ from deniable.plans import ColumnsPlan, write_plan
 from deniable.randomized_response import Protocol
 from deniable.records import Microdata
 from deniable.sampling import KeyedDraws
-from deniable.schema import Schema, schema_from
+from deniable.schema import Schema, schema_from_dict
 
 COLUMNS: list[dict[str, Any]] = [
     {"name": "sex", "kind": "categorical", "categories": ["F", "M"]},
@@ -38,7 +38,7 @@ CLUSTERS = (("sex",), ("income",), ("region", "owner"), ("age",))
 def survey_schema(kind: str = "csv") -> Schema:
     form = {"kind": kind} | ({"delimiter": ";"} if kind == "csv" else {})
     about = {"format": "deniable-schema", "version": 1, "population": "survey", "file": form}
-    return schema_from(about | {"columns": COLUMNS})
+    return schema_from_dict(about | {"columns": COLUMNS})
 
 
 def survey_channels(epsilon: float = 3.0) -> tuple[Channel, ...]:

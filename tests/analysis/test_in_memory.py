@@ -45,7 +45,7 @@ def schema_of(frame: pd.DataFrame) -> deniable.Schema:
     ]
     about = {"format": "deniable-schema", "version": 1, "population": "survey"}
     frame = frame.astype({"rooms": "Int64"})
-    return deniable.schema_from(about | {"file": {"kind": "arrow"}, "columns": columns})
+    return deniable.schema_from_dict(about | {"file": {"kind": "arrow"}, "columns": columns})
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -116,10 +116,10 @@ def test_any_protocol_is_a_plan() -> None:
 
 def test_a_draft_is_a_schema_at_once() -> None:
     frame = survey()[["sex", "age"]]
-    schema = deniable.schema_from(deniable.draft_schema(frame, "survey"))
+    schema = deniable.schema_from_dict(deniable.draft_schema(frame, "survey"))
     assert [column.name for column in schema.randomized] == ["sex", "age"]
     with pytest.raises(DataError, match="the schema: no schema"):
-        deniable.schema_from("a: 1")
+        deniable.schema_from_dict("a: 1")
 
 
 def test_reports_of_another_plan_are_refused() -> None:
@@ -148,7 +148,7 @@ def test_decimals_with_a_comma_are_those_with_a_point() -> None:
             {"name": "weight", "kind": "weight"},
         ]
         columns = [column | {"decimal": decimal} for column in columns]
-        schema = deniable.schema_from(about | {"file": {"kind": "csv"}, "columns": columns})
+        schema = deniable.schema_from_dict(about | {"file": {"kind": "csv"}, "columns": columns})
         plan = deniable.make_plan(schema, 2.0, accept=["weights_released"])
         reports = deniable.randomize(frame, plan, np.random.default_rng(3))
         return reports, deniable.Released(reports, plan).margins(weight="weight")
@@ -168,7 +168,7 @@ def test_pairs_with_many_cells_are_left_out_by_default_and_named() -> None:
         for name, size in (("a", 25), ("b", 20), ("c", 3))
     ]
     about = {"format": "deniable-schema", "version": 1, "population": "survey"}
-    schema = deniable.schema_from(about | {"file": {"kind": "arrow"}, "columns": columns})
+    schema = deniable.schema_from_dict(about | {"file": {"kind": "arrow"}, "columns": columns})
     generator = np.random.default_rng(3)
     frame = pd.DataFrame(
         {each["name"]: generator.choice(each["categories"], RECORDS) for each in columns}

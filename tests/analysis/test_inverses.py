@@ -3,7 +3,7 @@
 import numpy as np
 
 from deniable.plans import make_plan
-from deniable.schema import schema_from
+from deniable.schema import schema_from_dict
 
 SIZES = {"workclass": 7, "status": 5, "relationship": 6, "sex": 2, "income": 2}
 
@@ -15,7 +15,7 @@ def test_the_inverse_of_least_variance_has_the_smaller_expected_error() -> None:
         for name, size in SIZES.items()
     ]
     about = {"format": "deniable-schema", "version": 1, "population": "people"}
-    schema = schema_from(about | {"file": {"kind": "arrow"}, "columns": columns})
+    schema = schema_from_dict(about | {"file": {"kind": "arrow"}, "columns": columns})
     protocol = make_plan(schema, 2.0, clusters=[("relationship", "sex")]).protocol
     generator = np.random.default_rng(1)
     larger = 0

@@ -27,7 +27,7 @@ def schema() -> deniable.Schema:
         {"name": name, "kind": "categorical", "categories": own} for name, own in categories.items()
     ]
     about = {"format": "deniable-schema", "version": 1, "population": "survey"}
-    return deniable.schema_from(about | {"file": {"kind": "arrow"}, "columns": columns})
+    return deniable.schema_from_dict(about | {"file": {"kind": "arrow"}, "columns": columns})
 
 
 def by_sex(plan: StrataPlan, seed: int = 2) -> Released:
@@ -64,7 +64,7 @@ def test_rows_of_strata_follow_those_of_the_file_and_add_up() -> None:
 def test_repeated_records_need_categories() -> None:
     about = {"format": "deniable-schema", "version": 1, "population": "survey"}
     column = {"name": "job", "kind": "categorical", "categories": list("abcdefghi")}
-    wide = deniable.schema_from(about | {"file": {"kind": "arrow"}, "columns": [column]})
+    wide = deniable.schema_from_dict(about | {"file": {"kind": "arrow"}, "columns": [column]})
     plan = deniable.make_plan(wide, 0.5, mechanism="subset-selection")
     jobs = pd.DataFrame({"job": np.random.default_rng(4).choice(list("abcdefghi"), RECORDS)})
     released = Released(deniable.randomize(jobs, plan, np.random.default_rng(5)), plan)

@@ -27,7 +27,7 @@ from deniable.randomized_response import Protocol
 from deniable.records import Microdata
 from deniable.release import protect
 from deniable.responses import tables
-from deniable.schema import schema_from
+from deniable.schema import schema_from_dict
 
 RECORDS = 4000
 TRUE, WEIGHTS = survey_truth(RECORDS, 1)
@@ -328,7 +328,7 @@ def test_intervals_of_a_deviation_cover_through_weak_channels(channel: Any) -> N
     # Of 200, at 95 %: fewer than 176 in one run of 100,000.
     grid = {"name": "age", "kind": "numeric", "bounds": [0, 40], "step": 1}
     about = {"format": "deniable-schema", "version": 1, "population": "p"}
-    schema = schema_from(about | {"file": {"kind": "arrow"}, "columns": [grid]})
+    schema = schema_from_dict(about | {"file": {"kind": "arrow"}, "columns": [grid]})
     weak = channel.of_epsilon(41, 1.0) if channel is HadamardResponse else channel(41, 1.0)
     plan = ColumnsPlan(schema, Protocol(schema.domain(), (("age",),), (weak,)), 1.01, ("",))
     covered, outside = 0, 0

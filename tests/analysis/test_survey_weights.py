@@ -17,7 +17,7 @@ from deniable.errors import DeniableError
 from deniable.plans import ColumnsPlan
 from deniable.randomized_response import Protocol
 from deniable.responses import tables
-from deniable.schema import Schema, schema_from
+from deniable.schema import Schema, schema_from_dict
 
 LIAR = DenseChannel(np.array([[0.75, 0.25], [0.25, 0.75]]))
 """Scores of a report a: 3/2 for the category a, -1/2 for the other."""
@@ -32,7 +32,7 @@ SMALL: list[dict[str, Any]] = [
 
 def plan_of(columns: Sequence[dict[str, Any]], *channels: Channel) -> ColumnsPlan:
     about = {"format": "deniable-schema", "version": 1, "population": "p", "file": {"kind": "csv"}}
-    schema: Schema = schema_from(about | {"columns": list(columns)})
+    schema: Schema = schema_from_dict(about | {"columns": list(columns)})
     domain = schema.domain()
     protocol = Protocol(domain, tuple((name,) for name in domain.names), channels)
     why = ("stated",) * len(channels)

@@ -29,7 +29,7 @@ from tests.channels.channel_cases import (
 
 from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import ChannelError, DataError, SingularChannelError
-from deniable.sampling import KeyedDraws, SystemSource, multinomial
+from deniable.sampling import KeyedDraws, SystemRandomSource, multinomial
 
 EVERY = pytest.mark.parametrize("channel", EVERY_CHANNEL.values(), ids=EVERY_CHANNEL.keys())
 WIDE = pytest.mark.parametrize("channel", RECTANGULAR.values(), ids=RECTANGULAR.keys())
@@ -332,7 +332,7 @@ def test_covariance_is_positive_semidefinite(data, channel):
 @pytest.mark.parametrize("seeded", [True, False], ids=["seeded", "system"])
 def test_randomize_has_the_distribution_of_the_matrix(channel, seeded):
     # False alarm: 1e-6 a row; with SystemSource at most 1e-4 a run of the whole test session.
-    source = np.random.default_rng(20) if seeded else SystemSource()
+    source = np.random.default_rng(20) if seeded else SystemRandomSource()
     rows = floats(exact_matrix(channel))
     codes = np.tile(np.arange(channel.size), (20_000, 1))
     reports = channel.randomize(codes, source)
@@ -427,10 +427,10 @@ def test_randomize_keeps_type_shape_and_input(channel):
 def test_randomize_in_any_memory_order_pairs_reports_with_their_records():
     identity, flip = EVERY_CHANNEL["identity"], EVERY_CHANNEL["flip"]
     codes = np.arange(12).reshape(3, 4).T % 3
-    np.testing.assert_array_equal(identity.randomize(codes, SystemSource()), codes)
-    np.testing.assert_array_equal(flip.randomize(codes % 2, SystemSource()), 1 - codes % 2)
+    np.testing.assert_array_equal(identity.randomize(codes, SystemRandomSource()), codes)
+    np.testing.assert_array_equal(flip.randomize(codes % 2, SystemRandomSource()), 1 - codes % 2)
     cycle = EVERY_CHANNEL["dense permutation"]
-    np.testing.assert_array_equal(cycle.randomize(codes, SystemSource()), (codes + 1) % 3)
+    np.testing.assert_array_equal(cycle.randomize(codes, SystemRandomSource()), (codes + 1) % 3)
 
 
 # -- intervals -------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from tests.slow_variants import all_but_first
 
 from deniable.channels import DenseChannel, KeepOrReplace, keep_or_replace as module
 from deniable.errors import ChannelError
-from deniable.sampling import SystemSource
+from deniable.sampling import SystemRandomSource
 
 
 def test_by_hand():
@@ -68,7 +68,9 @@ def test_edges_of_the_probability_to_keep(size):
     certain = KeepOrReplace.uniform(size, 1.0)
     assert certain.epsilon == (0 if size == 1 else np.inf)
     np.testing.assert_array_equal(certain.matrix(), np.eye(size))
-    np.testing.assert_array_equal(certain.randomize(np.arange(size), SystemSource()), range(size))
+    np.testing.assert_array_equal(
+        certain.randomize(np.arange(size), SystemRandomSource()), range(size)
+    )
     np.testing.assert_array_equal(certain.standard_errors([9] * size, "file"), 0)
     assert equal.singular == (size > 1)
 

@@ -23,7 +23,7 @@ from tests.channels.channel_cases import (
 from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import ChannelError, DataError
 from deniable.records.domain import Attribute, Domain
-from deniable.sampling import KeyedDraws, SystemSource
+from deniable.sampling import KeyedDraws, SystemRandomSource
 
 
 def test_by_hand():
@@ -125,7 +125,7 @@ def test_counts_of_other_reports_are_drawn_along_each_axis():
 @pytest.mark.parametrize("seeded", [True, False], ids=["seeded", "system"])
 def test_columns_are_randomized_independently(seeded):
     # The joint distribution of the columns' reports against the row of the matrix; 1e-6.
-    source = np.random.default_rng(9) if seeded else SystemSource()
+    source = np.random.default_rng(9) if seeded else SystemRandomSource()
     channel = ProductChannel((COIN, THREE))
     columns = (np.full(30_000, 1, np.uint8), np.full(30_000, 2, np.uint8))
     first, second = channel.randomize_columns(columns, source)

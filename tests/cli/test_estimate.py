@@ -152,7 +152,7 @@ def strata_plan() -> Plan:
         {"name": name, "kind": "categorical", "categories": ["x", "y"]} for name in ("sex", "job")
     ]
     about = {"format": "deniable-schema", "version": 1, "population": "survey"}
-    schema = deniable.schema_from(about | {"file": {"kind": "parquet"}, "columns": columns})
+    schema = deniable.schema_from_dict(about | {"file": {"kind": "parquet"}, "columns": columns})
     return StrataPlan.of_retention(schema, ["sex"], 0.6)
 
 

@@ -18,7 +18,7 @@ from deniable.contingency.monte_carlo import (
     asymptotic_test,
     critical_rank,
     monte_carlo_test,
-    true_limit_test,
+    test_against_true_statistic as true_statistic_test,
 )
 from deniable.contingency.two_step import two_step_estimate
 from deniable.errors import DeniableError
@@ -179,7 +179,7 @@ def test_borrowed_critical_values_do_not() -> None:
 def test_the_limit_of_the_true_table_by_hand() -> None:
     # X^2 of a 2 x 2 table with even margins and cells 25 + d, 25 - d: 4 d^2 / 25.
     tables = np.array([[25.0 + d, 25 - d, 25 - d, 25 + d] for d in (0, 5, -6, 10)])
-    found = true_limit_test(tables[:, None], tables, 100, MODEL)
+    found = true_statistic_test(tables[:, None], tables, 100, MODEL)
     larger = [[abs(a) > abs(b) for b in (0, 5, -6, 10)] for a in (0, 5, -6, 10)]
     assert found.tolist() == larger
 
@@ -189,8 +189,8 @@ def test_the_limit_of_the_true_table_has_no_level() -> None:
     rng = np.random.default_rng(7)
     true = rng.multinomial(172, EVEN, 500)
     noisy = LaplaceRelease(8.0).release(true, rng)
-    assert true_limit_test(noisy, true, 172, MODEL).mean() > 0.6
-    assert not true_limit_test(true, true, 172, MODEL).any()
+    assert true_statistic_test(noisy, true, 172, MODEL).mean() > 0.6
+    assert not true_statistic_test(true, true, 172, MODEL).any()
 
 
 def test_the_rule_of_five_as_printed_turns_the_test_off() -> None:

@@ -12,10 +12,10 @@ from deniable.estimation.error_bounds import (
     absolute_error,
     accuracy_analysis,
     best_case_relative_error,
+    bonferroni_critical_value,
     enough_records,
     records_needed,
     relative_error,
-    root_b,
 )
 
 # A test of coverage fails by chance once in a million runs: 4.75 standard deviations on one side.
@@ -28,8 +28,8 @@ ADULT = (9, 16, 7, 15, 6, 5, 2, 2)
 @pytest.mark.parametrize("alpha", [0.01, 0.05, 0.1])
 def test_root_b_is_the_root_of_the_upper_percentile(categories, alpha):
     expected = np.sqrt(stats.chi2.isf(alpha / categories, 1))
-    assert root_b(categories, alpha) == pytest.approx(expected, rel=1e-12)
-    assert root_b(categories, alpha) == pytest.approx(
+    assert bonferroni_critical_value(categories, alpha) == pytest.approx(expected, rel=1e-12)
+    assert bonferroni_critical_value(categories, alpha) == pytest.approx(
         stats.norm.isf(alpha / categories / 2), rel=1e-9
     )
 
@@ -45,7 +45,7 @@ def test_best_case_relative_error_by_hand():
 @pytest.mark.parametrize(("categories", "alpha"), [(0, 0.05), (5, 0.0), (5, 1.0), (5, np.nan)])
 def test_what_has_no_bound(categories, alpha):
     with pytest.raises(DeniableError, match=f"not {categories} and {alpha}"):
-        root_b(categories, alpha)
+        bonferroni_critical_value(categories, alpha)
     with pytest.raises(DeniableError, match="records must be at least 1, not 0"):
         best_case_relative_error(5, 0)
 
@@ -76,7 +76,9 @@ def test_errors_by_hand(proportions, records, alpha, absolute, relative):
 def test_a_proportion_of_zero_has_no_relative_error():
     assert relative_error([0.5, 0.5, 0.0], 10**9) == math.inf
     # (5) is that of .5 among 3 categories.
-    assert absolute_error([0.5, 0.5, 0.0], 100) == pytest.approx(root_b(3) * 0.05, rel=1e-15)
+    assert absolute_error([0.5, 0.5, 0.0], 100) == pytest.approx(
+        bonferroni_critical_value(3) * 0.05, rel=1e-15
+    )
     # 1 - 1 + rounding is no negative proportion.
     assert relative_error([1 + 1e-12], 10) == 0
 
@@ -176,7 +178,9 @@ def test_how_many_records_are_enough():
     # The text, 3.2: with a record a cell the relative error is about sqrt(B), over 200 %.
     for cells in (10, 1000, 10**6):
         found = best_case_relative_error(cells, cells)
-        assert found == pytest.approx(root_b(cells) * math.sqrt(1 - 1 / cells), rel=1e-12)
+        assert found == pytest.approx(
+            bonferroni_critical_value(cells) * math.sqrt(1 - 1 / cells), rel=1e-12
+        )
         assert found > 2
     # Ten a cell: still about sqrt(B / 10).
     assert best_case_relative_error(10, 100) == pytest.approx(0.842, abs=5e-4)

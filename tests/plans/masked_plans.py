@@ -6,7 +6,7 @@ import pyarrow as pa
 from tests.idp.numeric_files import BOUNDS, METHODS, numeric_file
 
 from deniable.plans import MaskedPlan
-from deniable.schema import RecordsFile, Schema, schema_from
+from deniable.schema import RecordsFile, Schema, schema_from_dict
 
 CLUSTERED = ["no_epsilon_for_records"]
 ACCEPT = {
@@ -25,7 +25,7 @@ def schema_of_sizes(kind: str = "arrow", **file: Any) -> Schema:
     ]
     size = {"name": "size", "kind": "categorical", "categories": ["small", "large"]}
     about = {"format": "deniable-schema", "version": 1, "population": "people"}
-    return schema_from(about | {"file": {"kind": kind} | file, "columns": [*numbers, size]})
+    return schema_from_dict(about | {"file": {"kind": kind} | file, "columns": [*numbers, size]})
 
 
 def table_of_sizes(seed: int = 1) -> pa.Table:

@@ -27,7 +27,7 @@ from deniable.plans.interface import Part
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 from deniable.sampling.keyed import KeyedDraws
-from deniable.schema import Schema, schema_from
+from deniable.schema import Schema, schema_from_dict
 
 NETWORKS = Path(__file__).resolve().parents[2] / "resources" / "networks"
 
@@ -38,7 +38,7 @@ def schema_of(domain: Domain = DOMAIN) -> Schema:
         for each in domain
     ]
     about = {"format": "deniable-schema", "population": "all", "file": {"kind": "arrow"}}
-    return schema_from(about | {"columns": columns})
+    return schema_from_dict(about | {"columns": columns})
 
 
 def frame_of(data: Microdata) -> pd.DataFrame:
@@ -254,8 +254,8 @@ def test_unaccepted_risks_are_refused() -> None:
     drafted["columns"][0]["status"] = "drafted"
     settings = CollectedSettings(kind="collected", p=0.5)
     with pytest.raises(DeniableError, match="drafted"):
-        settings.make(schema_from(drafted))
-    plan = settings.make(schema_from(drafted), accept=["drafted"])
+        settings.make(schema_from_dict(drafted))
+    plan = settings.make(schema_from_dict(drafted), accept=["drafted"])
     assert plan.not_covered
 
 

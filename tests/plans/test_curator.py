@@ -14,7 +14,7 @@ from deniable.errors import DeniableError
 from deniable.plans import Plan, make_plan, verify_plan, write_plan
 from deniable.plans.curator import clusters_from
 from deniable.release import protect
-from deniable.schema import RecordsFile, Schema, schema_from
+from deniable.schema import RecordsFile, Schema, schema_from_dict
 
 NUMBER = 4000
 BY_DATA = ("chosen_by_data",)
@@ -36,7 +36,7 @@ def survey() -> tuple[Schema, pd.DataFrame]:
         for name in table
     ]
     about = {"format": "deniable-schema", "version": 1, "population": "p"}
-    return schema_from(about | {"file": {"kind": "arrow"}, "columns": columns}), table
+    return schema_from_dict(about | {"file": {"kind": "arrow"}, "columns": columns}), table
 
 
 def test_an_invariant_matrix_leaves_true_shares_and_spends_what_was_asked(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_an_invariant_matrix_is_refused_for_weighted_records(asked: dict[str, An
     table["w"] = 2.5
 
     def plan_with(kind: str) -> Plan:
-        weighted = schema_from(
+        weighted = schema_from_dict(
             values | {"columns": [*values["columns"], {"name": "w", "kind": kind}]}
         )
         data = RecordsFile.open(pa.Table.from_pandas(table), weighted)

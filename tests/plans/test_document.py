@@ -28,13 +28,13 @@ from deniable.plans import (
 from deniable.pram import StratifiedProtocol
 from deniable.randomized_response import Protocol
 from deniable.records import Attribute, Domain
-from deniable.schema import Schema, schema_from
+from deniable.schema import Schema, schema_from_dict
 
 
 def small_schema() -> Schema:
     columns = [{"name": n, "kind": "categorical", "categories": ["x", "y", "z"]} for n in "abc"]
     about = {"format": "deniable-schema", "population": "all", "file": {"kind": "arrow"}}
-    return schema_from(about | {"columns": columns})
+    return schema_from_dict(about | {"columns": columns})
 
 
 def strata_plan() -> StrataPlan:

@@ -13,7 +13,7 @@ from deniable.plans import Split, make_plan, plan_from_json, plan_to_json, read_
 from deniable.plans.blocks import Block
 from deniable.plans.choosing import choose
 from deniable.records import Attribute, Domain
-from deniable.schema import RecordsFile, Schema, schema_from
+from deniable.schema import RecordsFile, Schema, schema_from_dict
 
 REGION = [f"r{number}" for number in range(12)]
 
@@ -30,7 +30,7 @@ def schema(
     columns[2]["missing"] = {"values": [""], "policy": missing}
     if region is not None:
         columns[1] |= {"type": region, "categories": [str(number) for number in range(12)]}
-    return schema_from(
+    return schema_from_dict(
         {
             "format": "deniable-schema",
             "version": 1,
@@ -145,10 +145,10 @@ def test_a_number_leaves_its_bounds_where_its_type_can(
 ) -> None:
     typed = schema(missing=missing).model_dump()
     typed["columns"][2] |= {"type": kind, "bounds": [0.0, 80.0], "step": 2.0}
-    plan = make_plan(schema_from(typed), 3.0)
+    plan = make_plan(schema_from_dict(typed), 3.0)
     assert kinds(plan)["age"] == expected
     assert str(plan.layout.columns[2].values.type) == kind
-    kept = make_plan(schema_from(typed), 3.0, responses="categories")
+    kept = make_plan(schema_from_dict(typed), 3.0, responses="categories")
     assert kinds(kept)["age"] == "generalized-rr"
 
 
@@ -192,7 +192,7 @@ def test_a_design_for_a_prior_is_no_worse() -> None:
 def test_no_column_has_hundreds_of_thousands_of_reports() -> None:
     land = {"name": "land", "kind": "categorical", "categories": [f"c{u}" for u in range(24)]}
     about = {"format": "deniable-schema", "version": 1, "population": "p", "file": {"kind": "csv"}}
-    schema = schema_from(about | {"columns": [land]})
+    schema = schema_from_dict(about | {"columns": [land]})
     (channel,) = make_plan(schema, 0.8).protocol.channels
     assert SubsetSelection.of_epsilon(24, 0.8).reports > 300_000
     assert channel.reports < 100

@@ -13,7 +13,7 @@ from tests.plans.test_allocation import blocks_of_sizes
 import deniable
 from deniable.plans import ColumnsPlan, Part, make_plan
 from deniable.plans.choosing import choose
-from deniable.schema import Schema, schema_from
+from deniable.schema import Schema, schema_from_dict
 
 SIZES = {"a": 2, "b": 3, "c": 2}
 EPSILON, RECORDS, REPLICATES, ALARM = 1.5, 900, 120, 1e-6
@@ -30,7 +30,7 @@ def schema_for(names: Names) -> Schema:
         for name, codes in ((name, range(size)) for name, size in SIZES.items())
     ]
     about = {"format": "deniable-schema", "version": 1, "population": "all"}
-    return schema_from(about | {"file": {"kind": "arrow"}, "columns": columns})
+    return schema_from_dict(about | {"file": {"kind": "arrow"}, "columns": columns})
 
 
 def plans(groups: list[Names]) -> dict[Names, ColumnsPlan]:

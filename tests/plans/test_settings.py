@@ -31,7 +31,7 @@ from deniable.randomized_response import (
 )
 from deniable.records import Microdata
 from deniable.sampling import KeyedDraws
-from deniable.schema import RecordsFile, Schema, schema_from
+from deniable.schema import RecordsFile, Schema, schema_from_dict
 
 NAMES = ("job", "sex", "town", "income")
 CATEGORIES = {
@@ -48,7 +48,7 @@ def schema() -> Schema:
         {"name": name, "kind": "categorical", "categories": CATEGORIES[name]} for name in NAMES
     ]
     about = {"format": "deniable-schema", "population": "people", "file": {"kind": "arrow"}}
-    return schema_from(about | {"columns": columns})
+    return schema_from_dict(about | {"columns": columns})
 
 
 def frame(records: int = RECORDS) -> pd.DataFrame:
@@ -302,7 +302,7 @@ def test_the_epsilon_of_two_parts_is_the_larger_one() -> None:
         for name, size in sizes.items()
     ]
     about = {"format": "deniable-schema", "population": "adult", "file": {"kind": "arrow"}}
-    adult = schema_from(about | {"columns": listed})
+    adult = schema_from_dict(about | {"columns": listed})
     common = {"kind": "columns", "p": 0.3, "matrix": "keep"}
     first = plan_from_settings(common | {"part": {"take": 1, "seed": "s"}}, adult)
     second = plan_from_settings(
@@ -375,7 +375,7 @@ def test_wrong_settings_are_refused_in_one_message(values: dict[str, Any], words
 
 
 def test_weights_and_matrices_from_records_do_not_go_together() -> None:
-    weighted = schema_from(
+    weighted = schema_from_dict(
         SCHEMA.to_json()
         | {"columns": [*SCHEMA.to_json()["columns"], {"name": "w", "kind": "weight"}]}
     )

@@ -16,7 +16,7 @@ from deniable.privacy.audit import audit_sampler
 from deniable.randomized_response.protocols import Protocol
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
-from deniable.sampling import SystemSource, generator_for
+from deniable.sampling import SystemRandomSource, generator_for
 
 SEX = Attribute("sex", ("Female", "Male"))
 COLOUR = Attribute("colour", ("blue", "red", "green"))
@@ -93,7 +93,7 @@ def test_the_matrices_that_are_returned_are_those_that_were_drawn_from() -> None
         assert test.p_value > 1e-6  # a right sampler fails once in a million runs
 
 
-@pytest.mark.parametrize("source", [np.random.default_rng(3), SystemSource()])
+@pytest.mark.parametrize("source", [np.random.default_rng(3), SystemRandomSource()])
 def test_a_transition_of_probability_zero_never_happens(source: Any) -> None:
     P = np.array([[0.5, 0.5, 0.0], [0.0, 1.0, 0.0], [2**-40, 0.0, 1 - 2**-40]])
     domain = Domain((COLOUR,))

@@ -11,17 +11,17 @@ from tests.channels.channel_cases import EVERY_CHANNEL, any_channels, exact_matr
 from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import DeniableError
 from deniable.privacy.amplification import (
-    approaching_prior,
     breaching_prior,
     channel_of_parity,
-    guarantees_factor,
-    guarantees_no_breach,
+    is_beta_factor_private,
     largest_parity,
     largest_posterior,
+    prior_approaching_parity,
+    rules_out_breach,
     smallest_posterior,
     witness,
 )
-from deniable.privacy.breaches import breach, extreme_factors
+from deniable.privacy.breaches import extreme_factors, find_breaches
 
 F = Fraction
 SEEDED = settings(deadline=None, max_examples=120, derandomize=True)
@@ -91,9 +91,9 @@ def test_at_equality_there_is_no_breach_and_above_it_there_is():
     # Parity 5 exactly. rho_1 = 1/6 gives 5/(5 + 5) = 1/2.
     rho_1, rho_2, tiny = F(1, 6), F(1, 2), F(1, 10**30)
     assert exact_parity(exact_matrix(SKEWED)) == 5 == F(largest_parity(rho_1, rho_2))
-    assert guarantees_no_breach(SKEWED, rho_1, rho_2)
+    assert rules_out_breach(SKEWED, rho_1, rho_2)
     assert witness(SKEWED, rho_1, rho_2) is None
-    assert not guarantees_no_breach(SKEWED, rho_1 + tiny, rho_2)
+    assert not rules_out_breach(SKEWED, rho_1 + tiny, rho_2)
     for direction in ("upward", "downward"):
         assert witness(SKEWED, rho_1, rho_2 - tiny, direction) is not None
     # With weak inequalities equality would be a breach: 1/6 on category 2, 5/6 on 0, report 2.
@@ -104,14 +104,14 @@ def test_at_equality_there_is_no_breach_and_above_it_there_is():
 @given(any_channels, RHO, RHO, st.data())
 def test_a_guarantee_holds_or_a_witness_breaks_it(channel, rho_1, rho_2, data):
     assume(rho_1 < rho_2)
-    if guarantees_no_breach(channel, rho_1, rho_2):
+    if rules_out_breach(channel, rho_1, rho_2):
         assert witness(channel, rho_1, rho_2) is None
         weights = data.draw(
             st.lists(st.integers(0, 99), min_size=channel.size, max_size=channel.size).filter(any)
         )
         members = data.draw(st.sets(st.integers(0, channel.size - 1), min_size=1))
         prior = [F(weight, sum(weights)) for weight in weights]
-        found = breach(channel, prior, members, rho_1, rho_2)
+        found = find_breaches(channel, prior, members, rho_1, rho_2)
         assert (found.upward, found.downward) == ((), ())
         return
     parity = exact_parity(exact_matrix(channel))
@@ -131,21 +131,21 @@ def test_a_guarantee_holds_or_a_witness_breaks_it(channel, rho_1, rho_2, data):
             assert found.prior_probability > rho_2
             assert posterior < rho_1
         # And the search under a given prior sees it too.
-        caused = breach(channel, found.prior, found.members, rho_1, rho_2)
+        caused = find_breaches(channel, found.prior, found.members, rho_1, rho_2)
         assert found.report in getattr(caused, direction)
 
 
 def test_a_guarantee_of_a_large_product_needs_no_matrix():
     many = ProductChannel((KeepOrReplace.uniform(2, 0.1),) * 40)  # parity (11/9)**40, about 3061
-    assert not guarantees_no_breach(many, 0.001, 0.7)
-    assert guarantees_no_breach(many, 0.001, 0.8)
+    assert not rules_out_breach(many, 0.001, 0.7)
+    assert rules_out_breach(many, 0.001, 0.8)
 
 
 def test_unknown_words_are_refused():
     with pytest.raises(DeniableError, match="direction 'up'"):
         witness(SKEWED, 0.1, 0.9, "up")
     with pytest.raises(DeniableError, match="side 'top'"):
-        approaching_prior(SKEWED, 0.5, "top")
+        prior_approaching_parity(SKEWED, 0.5, "top")
 
 
 # -- bounds of posteriors, (3.9) to (3.13) ---------------------------------------------------------
@@ -219,7 +219,7 @@ def test_it_meets_the_bound_that_it_is_made_for():
     for rho_1, rho_2 in ((0.1, 0.5), (0.05, 0.3), (0.3, 0.9), (0.01, 0.02)):
         for size in (2, 3, 10, 16):
             channel = channel_of_parity(size, largest_parity(rho_1, rho_2))
-            assert guarantees_no_breach(channel, rho_1, rho_2)
+            assert rules_out_breach(channel, rho_1, rho_2)
 
 
 @pytest.mark.parametrize(("size", "eta"), [(0, 2), (3, 0.5), (3, math.inf), (3, math.nan)])
@@ -232,18 +232,18 @@ def test_impossible_parities_are_refused(size, eta):
 
 
 def test_a_factor_is_guaranteed_at_the_parity_and_not_below():
-    assert guarantees_factor(SKEWED, 5)
-    assert not guarantees_factor(SKEWED, 5 - F(1, 10**30))
-    assert not guarantees_factor(DenseChannel(np.eye(2)), 1e300)
+    assert is_beta_factor_private(SKEWED, 5)
+    assert not is_beta_factor_private(SKEWED, 5 - F(1, 10**30))
+    assert not is_beta_factor_private(DenseChannel(np.eye(2)), 1e300)
     with pytest.raises(DeniableError, match="at least 1"):
-        guarantees_factor(SKEWED, 0.5)
+        is_beta_factor_private(SKEWED, 0.5)
 
 
 @SEEDED
 @given(any_channels)
 def test_the_guaranteed_factor_is_guaranteed(channel):
     if math.isfinite(channel.parity):
-        assert guarantees_factor(channel, channel.parity)
+        assert is_beta_factor_private(channel, channel.parity)
         assert breaching_prior(channel, channel.parity) is None
 
 
@@ -267,11 +267,11 @@ def test_below_the_parity_a_prior_breaches(channel, beta, side):
 def test_approaching_priors_by_hand():
     # Report 2 has the column (1, 2, 5)/8: heavy on 0, the ratio is that of 2. With a = 9/10:
     # 5 / (.9 + .05 (2 + 5)) = 5/1.25 = 4, the prior of (3.12).
-    found = approaching_prior(SKEWED, F(9, 10))
+    found = prior_approaching_parity(SKEWED, F(9, 10))
     assert found.prior == (F(9, 10), F(1, 20), F(1, 20))
     assert (found.category, found.report, found.ratio) == (2, 2, 4)
     # Mirrored: heavy on 2, the ratio of 0: 1 / (.9 * 5 + .05 (1 + 2)) = 1/4.65.
-    mirrored = approaching_prior(SKEWED, F(9, 10), "smallest")
+    mirrored = prior_approaching_parity(SKEWED, F(9, 10), "smallest")
     assert mirrored.prior == (F(1, 20), F(1, 20), F(9, 10))
     assert (mirrored.category, mirrored.report, mirrored.ratio) == (0, 2, F(100, 465))
 
@@ -280,15 +280,15 @@ def test_approaching_priors_of_two_categories():
     # k = 2 leaves no third category: 3 / (3 (1 - a) + a), exactly.
     coin = DenseChannel(np.array([[0.75, 0.25], [0.25, 0.75]]))
     for mass in (F(1, 10), F(1, 2), F(99, 100)):
-        assert approaching_prior(coin, mass).ratio == 3 / (3 - 2 * mass)
-        assert approaching_prior(coin, mass, "smallest").ratio == 1 / (1 + 2 * mass)
+        assert prior_approaching_parity(coin, mass).ratio == 3 / (3 - 2 * mass)
+        assert prior_approaching_parity(coin, mass, "smallest").ratio == 1 / (1 + 2 * mass)
 
 
 def test_approaching_priors_of_an_infinite_parity():
     # Identity: the ratio is 1 / prior and grows beyond all bounds; the other one is 0.
     identity = DenseChannel(np.eye(3))
-    assert approaching_prior(identity, F(98, 100)).ratio == 100
-    assert approaching_prior(identity, F(98, 100), "smallest").ratio == 0
+    assert prior_approaching_parity(identity, F(98, 100)).ratio == 100
+    assert prior_approaching_parity(identity, F(98, 100), "smallest").ratio == 0
 
 
 @SEEDED
@@ -297,8 +297,8 @@ def test_ratios_rise_to_the_parity_and_never_pass_it(channel):
     assume(channel.size > 1)
     parity = exact_parity(exact_matrix(channel))
     masses = [1 - F(1, 10**digits) for digits in (1, 2, 4, 8)]
-    up = [approaching_prior(channel, mass).ratio for mass in masses]
-    down = [approaching_prior(channel, mass, "smallest").ratio for mass in masses]
+    up = [prior_approaching_parity(channel, mass).ratio for mass in masses]
+    down = [prior_approaching_parity(channel, mass, "smallest").ratio for mass in masses]
     assert up == sorted(up)
     assert down == sorted(down, reverse=True)
     if parity is None:
@@ -309,45 +309,45 @@ def test_ratios_rise_to_the_parity_and_never_pass_it(channel):
         # The gap of 1/ratio is at most (1 - a) (1 - 1/eta), from (3.12).
         assert 1 / up[-1] - 1 / parity <= F(1, 10**8)
         assert 1 / down[-1] >= parity * (1 - F(1, 10**8))
-    found = approaching_prior(channel, masses[0])
+    found = prior_approaching_parity(channel, masses[0])
     seen = extreme_factors(channel, found.prior)
     assert seen.largest >= float(found.ratio) * (1 - 1e-12)
 
 
 def test_one_category_has_nothing_to_learn():
     one = DenseChannel(np.eye(1))
-    assert guarantees_no_breach(one, 0.1, 0.2)
+    assert rules_out_breach(one, 0.1, 0.2)
     assert witness(one, 0.1, 0.2) is None
     assert breaching_prior(one, 1) is None
     with pytest.raises(DeniableError, match="one category"):
-        approaching_prior(one, 0.5)
+        prior_approaching_parity(one, 0.5)
 
 
 def test_witnesses_of_other_reports_by_hand():
     # Columns (4, 1)/8, (2, 3)/8, (2, 4)/8: the parity is 4, of report 0. From 1/5 to 1/2 exactly.
     wide = DenseChannel(np.array([[4, 2, 2], [1, 3, 4]]) / 8)
-    assert guarantees_no_breach(wide, F(1, 5), F(1, 2))
+    assert rules_out_breach(wide, F(1, 5), F(1, 2))
     found = witness(wide, F(1, 5), F(2, 5))
     assert (found.report, found.members) == (0, (0,))
     assert found.posterior > F(2, 5)
     # Fewer reports than categories: columns (4, 2, 1)/8 and (4, 6, 7)/8 have 4, of report 0.
     few = DenseChannel(np.array([[4, 4], [2, 6], [1, 7]]) / 8)
-    found = approaching_prior(few, F(9, 10))
+    found = prior_approaching_parity(few, F(9, 10))
     assert (found.category, found.report) == (0, 0)
     assert found.ratio == 4 / (F(9, 10) + F(1, 20) * (2 + 4))
     # One report tells nothing.
-    assert guarantees_factor(DenseChannel(np.ones((3, 1))), 1)
+    assert is_beta_factor_private(DenseChannel(np.ones((3, 1))), 1)
     assert witness(DenseChannel(np.ones((3, 1))), 0.1, 0.11) is None
 
 
 def test_a_constant_channel_tells_nothing():
     constant = DenseChannel(np.full((3, 3), 1 / 3))
-    assert guarantees_factor(constant, 1)
-    assert approaching_prior(constant, 0.9).ratio == 1
+    assert is_beta_factor_private(constant, 1)
+    assert prior_approaching_parity(constant, 0.9).ratio == 1
 
 
 def test_factor_privacy_excludes_breaches_by_the_same_factor():
     # [pram], after Theorem 3.2: none if rho_2 / rho_1 >= eta. (3.5) excludes more.
     for rho_1 in (0.01, 0.1, 0.19):
-        assert guarantees_no_breach(SKEWED, rho_1, 5 * F(str(rho_1)))
-    assert guarantees_no_breach(SKEWED, F(1, 6), F(1, 2))  # although 3 < 5
+        assert rules_out_breach(SKEWED, rho_1, 5 * F(str(rho_1)))
+    assert rules_out_breach(SKEWED, F(1, 6), F(1, 2))  # although 3 < 5

@@ -19,8 +19,8 @@ from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import ChannelError
 from deniable.privacy.amplification import channel_of_parity
 from deniable.privacy.breaches import (
-    breach,
     extreme_factors,
+    find_breaches,
     permits_breach,
     posterior_of_set,
     worst_downward,
@@ -80,8 +80,8 @@ def test_more_reports_than_categories_by_hand():
     prior = [F(1, 4), F(1, 4), F(1, 2)]
     np.testing.assert_array_equal(posterior_of_set(CIRCLE, prior, [1]), [0, 0.5, 0.5, 0, 0])
     np.testing.assert_array_equal(posterior_of_set(CIRCLE, prior, [0, 2]), [1, 0.5, 0.5, 1, 1])
-    assert breach(CIRCLE, prior, [2], F(3, 5), F(9, 10)).upward == (3, 4)
-    assert breach(CIRCLE, prior, [1, 2], F(1, 4), F(1, 2)).downward == (0,)
+    assert find_breaches(CIRCLE, prior, [2], F(3, 5), F(9, 10)).upward == (3, 4)
+    assert find_breaches(CIRCLE, prior, [1, 2], F(1, 4), F(1, 2)).downward == (0,)
     found = extreme_factors(CIRCLE, prior)
     assert (found.largest, found.largest_members, found.largest_report) == (4, (0,), 0)
     assert found.smallest == 0
@@ -94,7 +94,7 @@ def test_fewer_reports_than_categories_by_hand():
     few = DenseChannel(np.array([[0.5, 0.5], [0.25, 0.75], [0.125, 0.875]]))
     even = [F(1, 3)] * 3
     np.testing.assert_allclose(posterior_of_set(few, even, [2]), [1 / 7, 7 / 17], rtol=1e-15)
-    assert breach(few, even, [2], F(2, 5), F(41, 100)).upward == (1,)
+    assert find_breaches(few, even, [2], F(2, 5), F(41, 100)).upward == (1,)
     worst = worst_upward(few, even, F(1, 2))
     assert (worst.members, worst.report) == ((0,), 0)  # 4 sevenths
     assert worst.posterior == pytest.approx(4 / 7, rel=1e-15)
@@ -125,14 +125,14 @@ def test_sets_that_are_none_are_refused(members, message):
 def test_breaches_by_hand():
     # Q = {0}, prior 1/3: posterior 3/7 after report 0, 1/5 after report 1.
     prior = [F(1, 3), F(2, 3)]
-    found = breach(HALVES, prior, [0], F(2, 5), F(5, 12))
+    found = find_breaches(HALVES, prior, [0], F(2, 5), F(5, 12))
     assert (found.upward, found.downward) == ((0,), ())
     assert found.prior_probability == 1 / 3
     # Q = {1}, prior 2/3: 4/7 after report 0, 4/5 after report 1.
-    found = breach(HALVES, prior, [1], F(3, 5), F(13, 20))
+    found = find_breaches(HALVES, prior, [1], F(3, 5), F(13, 20))
     assert (found.upward, found.downward) == ((), (0,))
     # Not below rho_1, not above rho_2: neither.
-    found = breach(HALVES, prior, [0], F(3, 10), F(2, 5))
+    found = find_breaches(HALVES, prior, [0], F(3, 10), F(2, 5))
     assert (found.upward, found.downward) == ((), ())
 
 
@@ -140,31 +140,31 @@ def test_inequalities_are_strict():
     prior = [F(1, 3), F(2, 3)]
     tiny = F(1, 10**30)
     # The posterior is exactly rho_2, then above it by 1e-30.
-    assert breach(HALVES, prior, [0], F(2, 5), F(3, 7)).upward == ()
-    assert breach(HALVES, prior, [0], F(2, 5), F(3, 7) - tiny).upward == (0,)
+    assert find_breaches(HALVES, prior, [0], F(2, 5), F(3, 7)).upward == ()
+    assert find_breaches(HALVES, prior, [0], F(2, 5), F(3, 7) - tiny).upward == (0,)
     # The prior is exactly rho_1, then below it by 1e-30.
-    assert breach(HALVES, prior, [0], F(1, 3), F(5, 12)).upward == ()
-    assert breach(HALVES, prior, [0], F(1, 3) + tiny, F(5, 12)).upward == (0,)
+    assert find_breaches(HALVES, prior, [0], F(1, 3), F(5, 12)).upward == ()
+    assert find_breaches(HALVES, prior, [0], F(1, 3) + tiny, F(5, 12)).upward == (0,)
     # Downward alike.
-    assert breach(HALVES, prior, [1], F(4, 7), F(13, 20)).downward == ()
-    assert breach(HALVES, prior, [1], F(4, 7) + tiny, F(13, 20)).downward == (0,)
-    assert breach(HALVES, prior, [1], F(3, 5), F(2, 3)).downward == ()
-    assert breach(HALVES, prior, [1], F(3, 5), F(2, 3) - tiny).downward == (0,)
+    assert find_breaches(HALVES, prior, [1], F(4, 7), F(13, 20)).downward == ()
+    assert find_breaches(HALVES, prior, [1], F(4, 7) + tiny, F(13, 20)).downward == (0,)
+    assert find_breaches(HALVES, prior, [1], F(3, 5), F(2, 3)).downward == ()
+    assert find_breaches(HALVES, prior, [1], F(3, 5), F(2, 3) - tiny).downward == (0,)
 
 
 def test_floats_are_taken_as_decimals():
     # .1 + .2 is not below .3, whatever 0.1 + 0.2 is in floats.
     channel = DenseChannel(np.array([[0.5, 0.5, 0], [0.5, 0.5, 0], [0.25, 0.25, 0.5]]))
-    assert breach(channel, [0.1, 0.2, 0.7], [0, 1], 0.3, 0.4).upward == ()
-    assert breach(channel, [0.1, 0.2, 0.7], [0, 1], 0.31, 0.4).upward == (0, 1)
+    assert find_breaches(channel, [0.1, 0.2, 0.7], [0, 1], 0.3, 0.4).upward == ()
+    assert find_breaches(channel, [0.1, 0.2, 0.7], [0, 1], 0.31, 0.4).upward == (0, 1)
 
 
 def test_reports_of_probability_zero_cause_no_breach():
     # Under this prior report 2 cannot occur; category 2 alone would give it away.
     channel = DenseChannel(np.array([[0.5, 0.5, 0], [0.5, 0.5, 0], [0.25, 0.25, 0.5]]))
-    assert breach(channel, [0.5, 0.5, 0], [2], 0.1, 0.2).upward == ()
-    assert breach(channel, [0.5, 0.499, 0.001], [2], 0.1, 0.2).upward == (2,)
-    assert np.isnan(breach(channel, [0.5, 0.5, 0], [2], 0.1, 0.2).posterior[2])
+    assert find_breaches(channel, [0.5, 0.5, 0], [2], 0.1, 0.2).upward == ()
+    assert find_breaches(channel, [0.5, 0.499, 0.001], [2], 0.1, 0.2).upward == (2,)
+    assert np.isnan(find_breaches(channel, [0.5, 0.5, 0], [2], 0.1, 0.2).posterior[2])
 
 
 RHO = st.fractions(F(1, 20), F(19, 20), max_denominator=20)
@@ -177,14 +177,14 @@ def test_breaches_in_fractions_and_those_of_the_complement(case, rho_1, rho_2, d
     assume(rho_1 < rho_2)
     channel, prior = case
     members = data.draw(st.sets(st.integers(0, channel.size - 1), min_size=1))
-    found = breach(channel, prior, members, rho_1, rho_2)
+    found = find_breaches(channel, prior, members, rho_1, rho_2)
     before = sum(prior[u] for u in members)
     after = exact_posterior(channel, prior, members)
     upward = [j for j, p in enumerate(after) if p is not None and before < rho_1 and p > rho_2]
     downward = [j for j, p in enumerate(after) if p is not None and before > rho_2 and p < rho_1]
     assert (list(found.upward), list(found.downward)) == (upward, downward)
     if others := set(range(channel.size)) - members:
-        mirrored = breach(channel, prior, others, 1 - rho_2, 1 - rho_1)
+        mirrored = find_breaches(channel, prior, others, 1 - rho_2, 1 - rho_1)
         assert (mirrored.upward, mirrored.downward) == (found.downward, found.upward)
 
 
@@ -227,7 +227,9 @@ def test_the_worst_sets_are_those_of_all_sets(case, rho):
 def test_a_breach_is_permitted_if_some_set_has_one(case, rho_1, rho_2):
     assume(rho_1 < rho_2)
     channel, prior = case
-    found = [breach(channel, prior, members, rho_1, rho_2) for members in all_sets(channel.size)]
+    found = [
+        find_breaches(channel, prior, members, rho_1, rho_2) for members in all_sets(channel.size)
+    ]
     for direction in ("upward", "downward"):
         expected = any(getattr(each, direction) for each in found)
         assert permits_breach(channel, prior, rho_1, rho_2, direction) is expected

@@ -13,7 +13,12 @@ from hypothesis import given, settings, strategies as st
 from tests.slow_variants import all_but_first
 
 from deniable.errors import DataError, DeniableError
-from deniable.randomized_response.adjustment import Adjustment, Unreachable, adjust, weighted_pairs
+from deniable.randomized_response.adjustment import (
+    Adjustment,
+    InfeasibleTarget,
+    adjust,
+    weighted_pairs,
+)
 from deniable.records.domain import Attribute, Domain
 
 SEEDED = settings(deadline=None, max_examples=150, derandomize=True)
@@ -334,7 +339,7 @@ def test_a_target_without_records_is_named_left_out_and_the_rest_rescaled() -> N
     assert said[0].startswith("colour, category 'green': estimated at 0.2, but no randomized")
     assert said[1].startswith("sex x owner, category 'M x no': estimated at 0.25, but no randomi")
     assert all("it is left out and the others are rescaled" in each for each in said)
-    assert found.unreachable == (Unreachable(0, 2, 0.2), Unreachable(1, 2, 0.25))
+    assert found.unreachable == (InfeasibleTarget(0, 2, 0.2), InfeasibleTarget(1, 2, 0.25))
     colour, pair = margins(columns, found.weights, targets)
     np.testing.assert_allclose(colour, [0.375, 0.625, 0], atol=1e-6)
     np.testing.assert_allclose(pair, [1 / 3, 1 / 3, 0, 1 / 3], atol=1e-6)
@@ -352,7 +357,7 @@ def test_records_with_a_zero_target_elsewhere_serve_no_other_target() -> None:
     targets = [[0.0, 0.6, 0.4], [0.5, 0.2, 0.3], [0.7, 0.3]]
     with pytest.warns(RuntimeWarning, match="no randomized record that could take that"):
         found = quietly_but_for_gaps(columns, targets)
-    assert found.unreachable == (Unreachable(1, 1, 0.2), Unreachable(2, 1, 0.3))
+    assert found.unreachable == (InfeasibleTarget(1, 1, 0.2), InfeasibleTarget(2, 1, 0.3))
     np.testing.assert_array_equal(found.weights[:2], 0.0)
     np.testing.assert_allclose(found.weights[2:].sum(), 1.0)
 

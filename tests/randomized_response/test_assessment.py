@@ -27,7 +27,7 @@ from deniable.randomized_response.protocols import claimed_epsilon
 from deniable.randomized_response.readings import CLUSTER_MECHANISMS, READINGS, Assessment
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
-from deniable.sampling import SystemSource
+from deniable.sampling import SystemRandomSource
 
 METHODS: tuple[Assessment, ...] = (
     "attributes",
@@ -155,7 +155,9 @@ def test_expected_reports_give_back_the_true_distribution(
 
 
 def test_the_secure_sum_gives_the_true_dependences(small_data: Microdata) -> None:
-    found = SecureSum(small_data.domain).assess(small_data, SystemSource(), ["colour", "region"])
+    found = SecureSum(small_data.domain).assess(
+        small_data, SystemRandomSource(), ["colour", "region"]
+    )
     pd.testing.assert_frame_equal(found, dependences(small_data, ["colour", "region"]))
 
 
@@ -169,7 +171,7 @@ def test_4_1_measures_the_reports_themselves(small_data: Microdata) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_clusters_form_from_every_assessment(small_data: Microdata, method: Assessment) -> None:
     protocol = assessment_protocol(method, small_data.domain, 0.999, "keep")
-    found = protocol.assess(small_data, SystemSource(), ["region"])
+    found = protocol.assess(small_data, SystemRandomSource(), ["region"])
     true = dependences(small_data, ["region"])
     assert found.columns.tolist() == true.columns.tolist()
     pd.testing.assert_frame_equal(found.iloc[:, :3], true.iloc[:, :3])

@@ -22,7 +22,7 @@ from deniable.randomized_response.protocols import (
 from deniable.randomized_response.readings import CLUSTER_MECHANISMS, READINGS
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
-from deniable.sampling import SystemSource
+from deniable.sampling import SystemRandomSource
 
 ADULT = (9, 16, 7, 15, 6, 5, 2, 2)
 PROBABILITIES = (0.1, 0.3, 0.5, 0.7)
@@ -207,7 +207,7 @@ def test_a_records_reports_have_the_distribution_of_all_channels_together(mechan
     protocol = rr_clusters(DOMAIN, CLUSTERS, 0.3, "diagonal", mechanism)
     truth = (1, 2, 0, 3)
     data = Microdata(DOMAIN, tuple(np.full(40_000, code) for code in truth))
-    source = np.random.default_rng(5) if seeded else SystemSource()
+    source = np.random.default_rng(5) if seeded else SystemRandomSource()
     table = protocol.randomize(data, source).counts()
     pair, second, fourth = (channel.matrix() for channel in protocol.channels)
     expected = np.array(

@@ -32,7 +32,7 @@ from deniable.randomized_response.secure_sums import (
 )
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
-from deniable.sampling import SystemSource
+from deniable.sampling import SystemRandomSource
 
 from reproduction.papers.multirr.secure_sum import DropsOut, Miscounts, SetsTheCount
 
@@ -106,7 +106,7 @@ def test_modulo_n_nobody_and_everybody_would_be_the_same(n):
 
 def test_two_thousand_parties():
     indicators = rng(2).integers(0, 2, 2000)
-    network = secure_sum(honest(indicators.tolist()), SystemSource())
+    network = secure_sum(honest(indicators.tolist()), SystemRandomSource())
     assert network.count == indicators.sum()
     assert network.traffic == Traffic(3_998_000, 2000, 3_998_000, 7_996_000 * 11)
 

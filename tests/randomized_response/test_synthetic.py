@@ -14,7 +14,7 @@ from deniable.errors import DeniableError
 from deniable.randomized_response.synthetic import repeat_cells, repeat_records, synthesize
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
-from deniable.sampling import RandomSource, SystemSource, generator_for
+from deniable.sampling import RandomSource, SystemRandomSource, generator_for
 
 SEEDED = settings(deadline=None, max_examples=150, derandomize=True)
 parts = st.lists(st.integers(0, 20), min_size=1, max_size=12).filter(any)
@@ -89,7 +89,7 @@ def distributions(seed: int = 1) -> list[npt.NDArray[np.float64]]:
     return [source.dirichlet(np.ones(DOMAIN.project(cluster).size)) for cluster in CLUSTERS]
 
 
-@pytest.mark.parametrize("source", [generator(), SystemSource()], ids=["seeded", "system"])
+@pytest.mark.parametrize("source", [generator(), SystemRandomSource()], ids=["seeded", "system"])
 @pytest.mark.parametrize("records", [1, 2, 100, 4999])
 def test_every_cluster_has_the_cells_that_its_distribution_dictates(
     source: RandomSource, records: int
@@ -138,7 +138,7 @@ def test_clusters_are_independent_of_each_other() -> None:
     np.testing.assert_allclose(found[variance > 0], variance[variance > 0], rtol=0.2)
 
 
-@pytest.mark.parametrize("source", [generator(), SystemSource()], ids=["seeded", "system"])
+@pytest.mark.parametrize("source", [generator(), SystemRandomSource()], ids=["seeded", "system"])
 def test_all_orders_are_equally_likely(source: RandomSource) -> None:
     draws = 3000
     region = Domain((DOMAIN["region"],))
@@ -159,7 +159,7 @@ def test_a_seed_repeats_the_records_and_the_system_does_not() -> None:
     other = synthesize(DOMAIN, CLUSTERS, estimate, 99, generator(run=2))
     assert same(one, again)
     assert not same(one, other)
-    system = [synthesize(DOMAIN, CLUSTERS, estimate, 99, SystemSource()) for _ in range(2)]
+    system = [synthesize(DOMAIN, CLUSTERS, estimate, 99, SystemRandomSource()) for _ in range(2)]
     assert not same(*system)
 
 
@@ -226,7 +226,7 @@ def test_the_number_of_records_is_exact_at_every_start(start: float, records: in
     assert made.domain == DOMAIN
 
 
-@pytest.mark.parametrize("source", [generator(), SystemSource()], ids=["seeded", "system"])
+@pytest.mark.parametrize("source", [generator(), SystemRandomSource()], ids=["seeded", "system"])
 def test_cells_and_leading_margins_come_within_one_record(source: RandomSource) -> None:
     data, n = reports(3000), 3000
     weights = np.random.default_rng(2).dirichlet(np.full(3000, 0.5))

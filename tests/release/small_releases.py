@@ -17,7 +17,7 @@ from deniable.files import read_json, write_once
 from deniable.plans import CollectedPlan, MaskedPlan, Plan, StrataPlan, make_plan
 from deniable.release import KeyPlace, canonical, protect
 from deniable.release.key_places import KEY_FILE, PLACE_FILE, PlaceOfKey
-from deniable.schema import Schema, schema_from
+from deniable.schema import Schema, schema_from_dict
 
 CATEGORIES = {
     "a": ("0", "1"),
@@ -43,7 +43,7 @@ def schema(kind: str = "parquet", population: str = "people", numbers: bool = Fa
         own |= {"type": "double"} if numbers and kind != "csv" else {}
         columns.append({"name": name} | more | own)
     about = {"format": "deniable-schema", "version": 1, "population": population}
-    return schema_from(about | {"file": {"kind": kind}, "columns": columns})
+    return schema_from_dict(about | {"file": {"kind": kind}, "columns": columns})
 
 
 def _strata(schema: Schema, epsilon: float, **options: Any) -> Plan:

@@ -14,8 +14,8 @@ from deniable import Released, protect
 from deniable.errors import DataError
 from deniable.plans import make_plan
 from deniable.release import records_writer, writing
-from deniable.schema import CsvForm, FileFormat, open_source, schema_from
-from deniable.schema.faults import Faults
+from deniable.schema import CsvForm, FileFormat, open_source, schema_from_dict
+from deniable.schema.faults import ValidationErrors
 
 ENDS = ["\n", "\r\n", "\r"]
 ODD = ["", "NA", " yes", "yes ", '"', 'say "no"', "a;b", "a,b", "\tx", "|", "two\nlines", "\r", "é"]
@@ -78,7 +78,7 @@ def test_our_reader_finds_the_same_values(
         writer.write(pa.Table.from_arrays(columns, ["a", "b"]))
     source = open_source(path, delimiter, encoding)
     assert source.form == known
-    faults = Faults()
+    faults = ValidationErrors()
     (piece,) = source.pieces([], ["a", "b"], faults)
     faults.raise_if_any()
     assert [*zip(*(each.to_pylist() for each in piece.batch.columns), strict=True)] == rows
@@ -106,7 +106,7 @@ def test_the_form_of_the_true_file_is_kept(
     (tmp_path / "people.csv").write_bytes(content.encode(encoding))
     category = {"kind": "categorical"}
     missing = {"values": [""], "policy": "category"}
-    schema = schema_from(
+    schema = schema_from_dict(
         {"format": "deniable-schema", "version": 1, "population": "people"}
         | {"file": {"kind": "csv", "delimiter": ";", "encoding": encoding}}
         | {
@@ -131,7 +131,7 @@ def test_a_category_that_the_encoding_has_not_is_refused_in_the_schema() -> None
     columns = [{"name": "sex", "kind": "categorical", "categories": ["F", "männlich", "ж"]}]
     told = "'ж' of column 'sex'; allowed: what the encoding cp1252 has"
     with pytest.raises(DataError, match=told):
-        schema_from(
+        schema_from_dict(
             {"format": "deniable-schema", "version": 1, "population": "people"}
             | {"file": {"kind": "csv", "encoding": "cp1252"}, "columns": columns}
         )

@@ -18,7 +18,7 @@ from deniable.release.digests import Fingerprint, Sketch, overlap
 from deniable.release.entries import canonical
 from deniable.release.overlap import SKETCH_SIZE
 from deniable.sampling import framed
-from deniable.schema import Portion, RecordsFile, Schema, schema_from
+from deniable.schema import RecordBatch, RecordsFile, Schema, schema_from_dict
 
 KEY, OTHER_KEY = bytes(range(32)), bytes(range(1, 33))
 CATEGORIES = {
@@ -39,10 +39,10 @@ def schema(**more: Any) -> Schema:
                 for name in ("height", "width")]  # fmt: skip
     columns += [{"name": "id", "kind": "identifier"}]
     about = {"format": "deniable-schema", "version": 1, "population": "people"}
-    return schema_from(about | {"file": {"kind": "arrow"}, "columns": columns})
+    return schema_from_dict(about | {"file": {"kind": "arrow"}, "columns": columns})
 
 
-def batch(records: int = RECORDS) -> Portion:
+def batch(records: int = RECORDS) -> RecordBatch:
     drawn = np.random.default_rng(3)
     of = schema()
     codes = {
@@ -50,11 +50,11 @@ def batch(records: int = RECORDS) -> Portion:
         for name, own in CATEGORIES.items()
     }
     numbers = {name: drawn.normal(size=records) for name in ("height", "width")}
-    return Portion(0, codes, {"id": pa.array(map(str, range(records)))}, numbers)
+    return RecordBatch(0, codes, {"id": pa.array(map(str, range(records)))}, numbers)
 
 
-def part(of: Portion, rows: slice) -> Portion:
-    return Portion(
+def part(of: RecordBatch, rows: slice) -> RecordBatch:
+    return RecordBatch(
         of.first + rows.start,
         {name: each[rows] for name, each in of.codes.items()},
         {name: each[rows] for name, each in of.passed.items()},
@@ -62,7 +62,7 @@ def part(of: Portion, rows: slice) -> Portion:
     )
 
 
-def digested(of: Portion, size: int = RECORDS, key: bytes = KEY) -> RecordDigests:
+def digested(of: RecordBatch, size: int = RECORDS, key: bytes = KEY) -> RecordDigests:
     fingerprint, sketch = Fingerprint(schema()), Sketch(schema(), key)
     for start in range(0, len(of), size):
         fingerprint.add(part(of, slice(start, start + size)))
@@ -70,7 +70,7 @@ def digested(of: Portion, size: int = RECORDS, key: bytes = KEY) -> RecordDigest
     return sketch.with_fingerprint(fingerprint)
 
 
-def plain_sketch(of: Portion) -> tuple[int, ...]:
+def plain_sketch(of: RecordBatch) -> tuple[int, ...]:
     """Return the sketch as the module's text describes it, record by record."""
 
     def subkey(*parts: bytes) -> bytes:
@@ -112,7 +112,7 @@ def test_a_ledger_stores_the_described_digests_however_records_are_divided(size:
 def test_a_fingerprint_has_columns_categories_numbers_and_identifiers() -> None:
     of = batch(5)
     texts = pa.array(["0", "1", None, "é", "", "12", "3"])[1:-1]
-    of = Portion(0, of.codes, {"id": texts}, {"width": np.array([-0.0, 1.5, 2, 3, 4])})
+    of = RecordBatch(0, of.codes, {"id": texts}, {"width": np.array([-0.0, 1.5, 2, 3, 4])})
     fingerprint = Fingerprint(schema())
     for rows in (slice(0, 3), slice(3, 5)):
         fingerprint.add(part(of, rows))
@@ -133,11 +133,13 @@ def test_the_whole_is_bound_to_every_value_and_its_place() -> None:
     others = []
     for name in CATEGORIES:
         codes = of.codes | {name: np.roll(of.codes[name], 1)}
-        others.append(Portion(0, codes, of.passed, of.numbers))
+        others.append(RecordBatch(0, codes, of.passed, of.numbers))
     height = of.numbers["height"].copy()
     height[7] = np.nextafter(height[7], 9)
-    others.append(Portion(0, of.codes, of.passed, of.numbers | {"height": height}))
-    others.append(Portion(0, of.codes, {"id": of.passed["id"].take(pa.array(range(49, -1, -1)))}))
+    others.append(RecordBatch(0, of.codes, of.passed, of.numbers | {"height": height}))
+    others.append(
+        RecordBatch(0, of.codes, {"id": of.passed["id"].take(pa.array(range(49, -1, -1)))})
+    )
     others.append(part(of, slice(0, 49)))
     assert len({made.whole, *(digested(each).whole for each in others)}) == 1 + len(others)
     assert digested(of, key=OTHER_KEY).whole != made.whole
@@ -146,7 +148,7 @@ def test_the_whole_is_bound_to_every_value_and_its_place() -> None:
 
 def test_the_order_of_records_leaves_no_trace_in_a_sketch() -> None:
     of, order = batch(), np.random.default_rng(1).permutation(RECORDS)
-    moved = Portion(
+    moved = RecordBatch(
         0,
         {name: each[order] for name, each in of.codes.items()},
         {"id": of.passed["id"].take(pa.array(order))},
@@ -163,7 +165,7 @@ def test_numbers_are_one_if_their_values_are(one: float, other: float, same: boo
     made = []
     for value in (one, other):
         of = batch(1)
-        made.append(digested(Portion(0, of.codes, {}, {"width": np.array([value])})))
+        made.append(digested(RecordBatch(0, of.codes, {}, {"width": np.array([value])})))
     assert (made[0] == made[1]) == same
 
 
@@ -174,7 +176,7 @@ def of_frame(frame: pd.DataFrame, kind: str, folder: Path) -> RecordDigests:
         | ({} if kind == "csv" else {"type": "int64"}),
     ]
     about = {"format": "deniable-schema", "version": 1, "population": "people"}
-    of = schema_from(about | {"file": {"kind": kind}, "columns": own})
+    of = schema_from_dict(about | {"file": {"kind": kind}, "columns": own})
     file = folder / f"f.{kind}"
     frame.to_csv(file, index=False) if kind == "csv" else frame.to_parquet(file)
     fingerprint, sketch = Fingerprint(of), Sketch(of, KEY)
@@ -193,7 +195,7 @@ def test_formats_of_files_and_orders_of_columns_leave_no_trace(tmp_path: Path) -
 
 
 def numbered(values: np.ndarray) -> RecordDigests:
-    return digested(Portion(0, {}, {}, {"width": values}), len(values))
+    return digested(RecordBatch(0, {}, {}, {"width": values}), len(values))
 
 
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 0.98, 1.0])
@@ -222,7 +224,7 @@ def test_a_part_of_a_file_is_seen_in_the_file() -> None:
 
 def test_the_number_of_equal_records_does_not_show() -> None:
     of = batch(1)
-    many = Portion(0, {n: np.repeat(each, 5000) for n, each in of.codes.items()}, {})
+    many = RecordBatch(0, {n: np.repeat(each, 5000) for n, each in of.codes.items()}, {})
     assert len(digested(many).sketch) == 1
 
 

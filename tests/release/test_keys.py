@@ -31,7 +31,7 @@ from deniable.release.keys import (
     refuse_another_plan,
 )
 from deniable.sampling import KeyedColumn
-from deniable.schema import RecordsFile, Schema, schema_from
+from deniable.schema import RecordsFile, Schema, schema_from_dict
 
 COLUMNS = {"a": ("x", "y"), "b": ("0", "1", "2")}
 
@@ -45,7 +45,7 @@ def schema(columns: dict[str, tuple[str, ...]] = COLUMNS, numbers: tuple[str, ..
         {"name": name, "kind": "numeric", "bounds": [-9, 9], "type": "double"} for name in numbers
     ]
     about = {"format": "deniable-schema", "version": 1, "population": "people"}
-    return schema_from(about | {"file": {"kind": "arrow"}, "columns": [*categories, *bounded]})
+    return schema_from_dict(about | {"file": {"kind": "arrow"}, "columns": [*categories, *bounded]})
 
 
 def fingerprint(table: pd.DataFrame, of: Schema | None = None) -> list[bytes]:
@@ -226,7 +226,7 @@ def test_the_same_records_of_any_file_are_accepted(tmp_path: Path) -> None:
     turned = dict(reversed(COLUMNS.items()))
     for kind in ("parquet", "csv"):
         for columns in (COLUMNS, turned):
-            of = schema_from(schema(columns).to_json() | {"file": {"kind": kind}})
+            of = schema_from_dict(schema(columns).to_json() | {"file": {"kind": kind}})
             made = Fingerprint(of)
             for batch in RecordsFile.open(tmp_path / f"r.{kind}", of).portions(13):
                 made.add(batch)

@@ -25,7 +25,7 @@ from deniable.plans import Part
 from deniable.release import Entry, Ledger, RecordDigests
 from deniable.release.digests import Fingerprint, Sketch
 from deniable.release.entries import content_of, counted, entry_from, epsilon_text, total_of
-from deniable.schema import Portion, schema_from
+from deniable.schema import RecordBatch, schema_from_dict
 
 PEOPLE = RecordDigests("aa" * 32, 3, (5, 7, 2**63))
 OTHERS = RecordDigests("bb" * 32, 3, (5, 8, 9))
@@ -37,8 +37,8 @@ def digests(ledger: Ledger, values: Iterable[int]) -> RecordDigests:
     """Return the digests of records with one number, under the key of a ledger."""
     column = {"name": "x", "kind": "numeric", "bounds": [-1, 9999], "type": "double"}
     about = {"format": "deniable-schema", "version": 1, "population": "people"}
-    of = schema_from(about | {"file": {"kind": "arrow"}, "columns": [column]})
-    batch = Portion(0, {}, {}, {"x": np.array([*values], dtype=float)})
+    of = schema_from_dict(about | {"file": {"kind": "arrow"}, "columns": [column]})
+    batch = RecordBatch(0, {}, {}, {"x": np.array([*values], dtype=float)})
     fingerprint, sketch = Fingerprint(of), Sketch(of, ledger.key())
     fingerprint.add(batch)
     sketch.add(batch)

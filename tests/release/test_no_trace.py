@@ -14,7 +14,7 @@ from tests.release.small_releases import known_key
 from deniable.errors import DeniableError
 from deniable.plans import ColumnsPlan, make_plan
 from deniable.release import Ledger, OriginalRecords, protect
-from deniable.schema import schema_from
+from deniable.schema import schema_from_dict
 
 NUMBER = 900
 
@@ -27,7 +27,7 @@ def plan_of(
 ) -> ColumnsPlan:
     sex = {"name": "sex", "kind": "categorical", "categories": ["F", "M"]}
     identifier = {"name": "person", "kind": "identifier"}
-    schema = schema_from(
+    schema = schema_from_dict(
         {"format": "deniable-schema", "version": 1, "population": "people"}
         | {"file": {"kind": kind}}
         | {"columns": [sex | {"missing": {"values": [], "policy": policy}}, identifier | person]}

@@ -26,7 +26,7 @@ from deniable.plans import ColumnsPlan, Part, make_plan
 from deniable.release import Ledger, protect
 from deniable.release.keys import ReleaseKey
 from deniable.sampling import KeyedDraws
-from deniable.schema import schema_from
+from deniable.schema import schema_from_dict
 
 KILLS = int(os.environ.get("DENIABLE_KILLS", "12"))
 SECONDS = 0.5  # of a release, at the most usual
@@ -76,7 +76,7 @@ def written(table: pd.DataFrame, kind: str, folder: Path) -> Path:
 def plan_of(kind: str) -> ColumnsPlan:
     missing = {"values": ["", TEXT_ALONE], "policy": "category"}
     age: dict[str, Any] = {"name": "age", "kind": "numeric", "bounds": [0, 40], "step": 2}
-    schema = schema_from(
+    schema = schema_from_dict(
         {
             "format": "deniable-schema",
             "version": 1,

@@ -17,7 +17,7 @@ from deniable.plans import ColumnsPlan, make_plan, write_plan
 from deniable.randomized_response import Protocol
 from deniable.release import Ledger, protect
 from deniable.release.risk import likeliest_cells
-from deniable.schema import schema_from
+from deniable.schema import schema_from_dict
 
 NUMBER = 3000
 
@@ -47,7 +47,7 @@ def file_of(folder: Path, seed: int = 1) -> Path:
 
 
 def plan_of(order: Any = "permuted", accept: tuple[str, ...] = ()) -> ColumnsPlan:
-    schema = schema_from(
+    schema = schema_from_dict(
         {"format": "deniable-schema", "version": 1, "population": "people"}
         | {"file": {"kind": "parquet"}, "columns": COLUMNS}
     )
@@ -148,7 +148,7 @@ def test_a_second_release_of_the_same_people_needs_consent(tmp_path: Path) -> No
 def test_the_same_records_are_seen_to_be_so_in_another_format(tmp_path: Path) -> None:
     file, ledger = file_of(tmp_path), Ledger(tmp_path / "ledger")
     protect(file, plan_of(), tmp_path / "first")
-    other = schema_from(plan_of().schema.to_json() | {"population": "others"})
+    other = schema_from_dict(plan_of().schema.to_json() | {"population": "others"})
     plan = ColumnsPlan(other, plan_of().protocol, 2.6, ("", "", ""))
     with pytest.warns(UserWarning, match="about 100 % of the records were in release 'first'"):
         protect(pq.read_table(file), plan, tmp_path / "second")
@@ -265,7 +265,7 @@ def test_zones_that_parquet_itself_does_not_know_are_kept(tmp_path: Path) -> Non
     pq.write_table(table, tmp_path / "times.parquet")
     at: dict[str, Any] = {"name": "at", "kind": "categorical", "type": str(zone)}
     at["categories"] = hours.cast(pa.string()).to_pylist()
-    schema = schema_from(
+    schema = schema_from_dict(
         {"format": "deniable-schema", "version": 1, "population": "people"}
         | {"file": {"kind": "parquet"}, "columns": [at, COLUMNS[0]]}
     )

@@ -17,7 +17,7 @@ from deniable import CollectedPlan, Released, randomize
 from deniable.errors import DataError, DeniableError
 from deniable.release.once.making import protect_test
 from deniable.rrba.answers import estimate_tables
-from deniable.schema import schema_from
+from deniable.schema import schema_from_dict
 
 RECORDS = 3000
 DATA = some_records(RECORDS)
@@ -133,7 +133,7 @@ def test_the_public_folder_of_a_release_is_all_that_estimates_need(
     kind: str, tmp_path: Path
 ) -> None:
     form = {"kind": kind} | ({"delimiter": ";"} if kind == "csv" else {})
-    schema = schema_from(SCHEMA.to_json() | {"file": form})
+    schema = schema_from_dict(SCHEMA.to_json() | {"file": form})
     plan = CollectedPlan.of_epsilon(schema, 3.0, floor=0.3, block=200)
     frame, file = frame_of(DATA), tmp_path / f"records.{kind}"
     table = pa.Table.from_pandas(frame)

@@ -3,7 +3,7 @@
 import pytest
 
 from deniable.plans import make_plan
-from deniable.schema import schema_from
+from deniable.schema import schema_from_dict
 
 
 @pytest.mark.parametrize("mechanism", ["square-wave", "generalized-rr"])
@@ -14,7 +14,7 @@ def test_a_missing_value_is_told_from_each_number(mechanism: str, decimal: str, 
     column = {"name": "a", "kind": "numeric", "bounds": [0, 5], "step": 0.5, "decimal": decimal}
     column["missing"] = {"values": [code], "policy": "category"}
     about = {"format": "deniable-schema", "version": 1, "population": "survey"}
-    schema = schema_from(about | {"file": {"kind": "csv"}, "columns": [column]})
+    schema = schema_from_dict(about | {"file": {"kind": "csv"}, "columns": [column]})
     (reported,) = make_plan(schema, 2.0, mechanism=mechanism).layout.columns
     assert len(set(reported.texts)) == len(reported.texts)
     numbers = {text for text in reported.texts[:-1] if text.replace(decimal, ".", 1)}

@@ -29,7 +29,7 @@ def schema() -> deniable.Schema:
         {"name": name, "kind": "categorical", "categories": own} for name, own in CATEGORIES.items()
     ]
     about = {"format": "deniable-schema", "version": 1, "population": "survey"}
-    return deniable.schema_from(about | {"file": {"kind": "arrow"}, "columns": columns})
+    return deniable.schema_from_dict(about | {"file": {"kind": "arrow"}, "columns": columns})
 
 
 def plan(kind: str) -> Plan:

@@ -17,8 +17,8 @@ from deniable.rrba.privacy import (
     guaranteed_epsilon,
     keep_for_epsilon,
     keep_for_view,
-    keep_of_claim,
     repeated_epsilon,
+    retention_from_claim,
     variance_inflation,
     view_epsilon,
 )
@@ -146,9 +146,9 @@ def test_one_category_costs_nothing_and_a_zero_cell_everything() -> None:
 def test_the_listed_p_are_those_of_equation_6_cut_off() -> None:
     printed = [0.009, 0.048, 0.095, 0.139, 0.221, 0.295]
     epsilons = [0.01, 0.05, 0.10, 0.15, 0.25, 0.35]
-    assert [math.floor(1000 * keep_of_claim(e)) / 1000 for e in epsilons] == printed
+    assert [math.floor(1000 * retention_from_claim(e)) / 1000 for e in epsilons] == printed
     for epsilon in epsilons:
-        assert claimed_epsilon(keep_of_claim(epsilon)) == pytest.approx(epsilon, rel=1e-12)
+        assert claimed_epsilon(retention_from_claim(epsilon)) == pytest.approx(epsilon, rel=1e-12)
     # Tables 3 to 5 pair p = .5, .4, .5 with epsilon .25, .35, .5: not by (6).
     assert [round(claimed_epsilon(p), 3) for p in (0.4, 0.5)] == [0.511, 0.693]
 
@@ -225,7 +225,7 @@ def test_other_nonsense_is_refused() -> None:
     with pytest.raises(DeniableError, match="0 cells"):
         floor_epsilon(0, 0.5, 0.5)
     with pytest.raises(DeniableError, match="epsilon is 0"):
-        keep_of_claim(0.0)
+        retention_from_claim(0.0)
     with pytest.raises(DeniableError, match="1 cells"):
         keep_for_epsilon(1, 1.0)
     for sizes in ([], [1, 1], [0, 2]):

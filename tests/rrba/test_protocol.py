@@ -14,10 +14,10 @@ from tests.rrba.domain import DOMAIN, PAIR
 from deniable.errors import DeniableError
 from deniable.records.domain import Attribute, Domain
 from deniable.rrba.client import Answer, BlockReport, Client, Refusal
-from deniable.rrba.protocol import Aggregator, Server, run_block, run_protocol
+from deniable.rrba.protocol import Aggregator, Server, run_block, run_rrba
 from deniable.rrba.tables import POOLED, PRINTED, PRINTED_FIRST_VERSION, Rule, table_channel
 from deniable.rrba.views import View, make_views
-from deniable.sampling import SystemSource
+from deniable.sampling import SystemRandomSource
 
 ERROR_RATE = 1e-6
 BINARY = Domain(tuple(Attribute(name, ("0", "1")) for name in "abcd"))
@@ -169,7 +169,7 @@ def test_malformed_answers_are_passed_over(answer: Answer) -> None:
 @pytest.mark.parametrize("rule", [POOLED, PRINTED, PRINTED_FIRST_VERSION])
 def test_an_empty_block_changes_no_table(rule: Rule) -> None:
     asking, server = aggregator(rule), Server()
-    run_protocol(asking, server, crowd(12), 4)
+    run_rrba(asking, server, crowd(12), 4)
     before = {c: asking.table(c).copy() for view in asking.views for c in view}
     reported = len(server._reports)
     run_block(asking, server, {}, [])
@@ -214,9 +214,9 @@ def test_the_server_pools_blocks_by_hand() -> None:
 def test_one_category() -> None:
     domain = Domain((Attribute("only", ("x",)),))
     view = (("only",),)
-    clients = [Client(f"c{i}", domain, [0], 0.001, SystemSource()) for i in range(5)]
+    clients = [Client(f"c{i}", domain, [0], 0.001, SystemRandomSource()) for i in range(5)]
     server = Server()
-    run_protocol(Aggregator(domain, [view], 0.9, np.random.default_rng(1)), server, clients, 2)
+    run_rrba(Aggregator(domain, [view], 0.9, np.random.default_rng(1)), server, clients, 2)
     assert server.answers(("only",)) == 5
     assert server.estimate(("only",)).tolist() == pytest.approx([1.0])
     assert all(each.spent == 0 for each in clients)
@@ -227,7 +227,7 @@ def test_ten_thousand_categories() -> None:
     generator = np.random.default_rng(1)
     clients = [Client(f"c{i}", domain, [9_999], math.inf, generator) for i in range(12)]
     server = Server()
-    run_protocol(Aggregator(domain, [(("id",),)], 0.5, generator), server, clients, 4)
+    run_rrba(Aggregator(domain, [(("id",),)], 0.5, generator), server, clients, 4)
     estimate = server.estimate(("id",))
     assert server.answers(("id",)) == 12
     assert estimate.sum() == pytest.approx(1.0, abs=1e-9)
@@ -242,7 +242,7 @@ def test_many_attributes_at_once() -> None:
     generator = np.random.default_rng(1)
     clients = [Client(f"c{i}", domain, [0] * 37, math.inf, generator) for i in range(8)]
     server = Server()
-    run_protocol(Aggregator(domain, views, 0.5, generator), server, clients, 8)
+    run_rrba(Aggregator(domain, views, 0.5, generator), server, clients, 8)
     # A client answers 18 pairs, each at ln 5 under a uniform table: a price of 29.
     assert {round(each.spent, 9) for each in clients} == {round(18 * math.log(5), 9)}
 
@@ -252,7 +252,7 @@ def test_many_attributes_at_once() -> None:
 
 def test_algorithm_1_updates_the_table_after_every_client() -> None:
     asking = Aggregator(DOMAIN, [PAIR], 0.5, np.random.default_rng(1), PRINTED_FIRST_VERSION)
-    run_protocol(asking, Server(), crowd(1), 1)
+    run_rrba(asking, Server(), crowd(1), 1)
     # (o / 1 - 1/2 * 1/6) * 2: 11/6 in one cell, -1/6 in five.
     assert sorted(asking.table(("a", "b"))) == pytest.approx([-1 / 6] * 5 + [11 / 6])
 
@@ -260,7 +260,7 @@ def test_algorithm_1_updates_the_table_after_every_client() -> None:
 def test_after_one_client_the_printed_table_gives_the_next_one_away() -> None:
     asking, server = Aggregator(DOMAIN, [PAIR], 0.5, np.random.default_rng(1), PRINTED), Server()
     asked = crowd(2, budget=100.0)
-    run_protocol(asking, server, asked, 1)
+    run_rrba(asking, server, asked, 1)
     # The second client was sent a table of zeros but for one cell, and refused.
     assert asked[1].spent == 0
     assert asking.passed_over["refused"] == 1
@@ -271,7 +271,7 @@ def test_the_protocol_finds_the_truth() -> None:
     records = [(int(u < 0.3), int(v < 0.5) * 2, 0, 0) for u, v in generator.random((3000, 2))]
     clients = [Client(f"c{i}", DOMAIN, values, 20.0, generator) for i, values in enumerate(records)]
     server, asking = Server(), Aggregator(DOMAIN, [PAIR], 0.6, generator)
-    run_protocol(asking, server, clients, 250)
+    run_rrba(asking, server, clients, 250)
     truth = np.bincount([3 * a + b for a, b, *_ in records], minlength=6) / 3000
     # Five standard errors under the largest variance of a report.
     assert np.abs(server.estimate(("a", "b")) - truth).max() < 5 * 0.5 / 0.6 / math.sqrt(3000)
@@ -285,9 +285,9 @@ def test_misuse_is_refused() -> None:
     with pytest.raises(DeniableError, match="at least one view"):
         Aggregator(DOMAIN, [], 0.5, np.random.default_rng(1))
     with pytest.raises(DeniableError, match="blocks of 0"):
-        run_protocol(aggregator(), Server(), crowd(2), 0)
+        run_rrba(aggregator(), Server(), crowd(2), 0)
     with pytest.raises(DeniableError, match="same name"):
-        run_protocol(aggregator(), Server(), [*crowd(2), *crowd(2)], 1)
+        run_rrba(aggregator(), Server(), [*crowd(2), *crowd(2)], 1)
 
 
 # -- several aggregators ---------------------------------------------------------------------------
@@ -308,7 +308,7 @@ def binary_aggregator(*views: View, seed: int = 1) -> Aggregator:
 def test_the_blocks_of_each_aggregator_count(sizes: list[int], block: int) -> None:
     server = Server()
     for number, size in enumerate(sizes):
-        run_protocol(binary_aggregator(PAIR), server, binary_crowd(size, f"{number}."), block)
+        run_rrba(binary_aggregator(PAIR), server, binary_crowd(size, f"{number}."), block)
     if sum(sizes):
         assert server.answers(PAIR[0]) == sum(sizes)
         assert server.estimate(PAIR[0]).sum() == pytest.approx(1.0, abs=1e-9)
@@ -319,7 +319,7 @@ def test_a_client_of_two_aggregators_pays_both_and_counts_once() -> None:
     once = math.log(5)  # 1 + p m / (1 - p)
     for number, keep in enumerate((0.5, 0.25), start=1):
         asking = Aggregator(BINARY, [PAIR], keep, np.random.default_rng(1))
-        run_protocol(asking, server, [asked], 1)  # each begins with its question 1 and block 0
+        run_rrba(asking, server, [asked], 1)  # each begins with its question 1 and block 0
         assert asking.passed_over["refused"] == 0
         assert asked.spent == pytest.approx(once + (number - 1) * math.log(1 + 4 / 3))
     assert server.answers(PAIR[0]) == 1

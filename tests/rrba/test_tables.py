@@ -18,9 +18,9 @@ from deniable.records.domain import Attribute, Domain
 from deniable.rrba.answers import TableAnswers
 from deniable.rrba.batch import block_sizes, collect, multinomial_rows, sampled_blocks, split_blocks
 from deniable.rrba.client import Client
-from deniable.rrba.protocol import Aggregator, Server, run_protocol
+from deniable.rrba.protocol import Aggregator, Server, run_rrba
 from deniable.rrba.tables import (
-    LOST,
+    DIVERGENCE_THRESHOLD,
     POOLED,
     PRINTED,
     PRINTED_FIRST_VERSION,
@@ -229,7 +229,7 @@ def test_algorithm_1_as_printed_diverges_below_one_half(keep: float, diverges: b
     clients = sampled_blocks(TRUTH, (1,) * 400, 40, generator)
     printed = collect(clients, keep, generator, PRINTED_FIRST_VERSION)
     assert np.all(printed.tables[:, 1].min(axis=-1) < 0)  # invalid after the first client
-    lost = np.abs(printed.state.table).max(axis=-1) > LOST
+    lost = np.abs(printed.state.table).max(axis=-1) > DIVERGENCE_THRESHOLD
     assert lost.all() if diverges else not lost.any()
     mended = collect(clients, keep, generator, POOLED)
     assert mended.tables.min() >= 0.1 / 4 * (1 - 1e-12)
@@ -240,7 +240,7 @@ def test_algorithm_1_as_printed_diverges_below_one_half(keep: float, diverges: b
 def test_the_block_version_diverges_too_once_it_has_left_the_simplex() -> None:
     generator = np.random.default_rng(1)
     runs = collect(sampled_blocks(TRUTH, (250,) * 200, 40, generator), 0.25, generator, PRINTED)
-    assert np.all(np.abs(runs.state.table).max(axis=-1) > LOST)
+    assert np.all(np.abs(runs.state.table).max(axis=-1) > DIVERGENCE_THRESHOLD)
 
 
 @pytest.mark.parametrize("rule", [PRINTED, PRINTED_FIRST_VERSION])
@@ -359,7 +359,7 @@ def test_clients_and_counts_have_the_same_exact_distribution() -> None:
         clients = [Client(f"c{i}", domain, [c], math.inf, generator) for i, c in enumerate(codes)]
         server = Server()
         aggregator = Aggregator(domain, [(("a",),)], 0.5, generator, rule)
-        run_protocol(aggregator, server, clients, 2)
+        run_rrba(aggregator, server, clients, 2)
         slow[tuple(report.counts[0] for report in server._of(("a",)))] += 1
     assert p_value(slow, exact) > ERROR_RATE
 

@@ -15,7 +15,7 @@ from deniable.sampling import (
     KeyedNoise,
     Noise,
     SeededNoise,
-    SystemSource,
+    SystemRandomSource,
     events,
     generator_for,
     sources,
@@ -27,7 +27,7 @@ ALARM = 1e-6  # the system has no seed: so often may a test of it fail for nothi
 
 
 def test_system_source_random_is_uniform_on_its_grid():
-    numbers = SystemSource().random(200_000)
+    numbers = SystemRandomSource().random(200_000)
     assert numbers.dtype == np.float64
     assert numbers.min() >= 0
     assert numbers.max() < 1
@@ -42,7 +42,7 @@ def test_system_source_random_is_uniform_on_its_grid():
     ("low", "high"), [(0, 1), (0, 2), (0, 16), (-3, 4), (5, 105), (0, 3), (10**9, 10**9 + 7)]
 )
 def test_system_source_integers_are_uniform(low, high):
-    drawn = SystemSource().integers(low, high, 70_000)
+    drawn = SystemRandomSource().integers(low, high, 70_000)
     assert drawn.dtype == np.int64
     counts = np.bincount(drawn - low, minlength=high - low)
     assert counts.size == high - low
@@ -50,7 +50,7 @@ def test_system_source_integers_are_uniform(low, high):
 
 
 def test_system_source_over_wide_ranges():
-    source = SystemSource()
+    source = SystemRandomSource()
     for low, high in [(-(2**63), 2**63), (-(2**62), 2**62 + 1), (0, 2**63), (-1, 2**63)]:
         drawn = source.integers(low, high, 20_000)
         assert drawn.min() >= low
@@ -70,20 +70,20 @@ def test_integers_reject_what_would_bias_them(monkeypatch, span):
         "urandom",
         lambda size: np.array(next(served), np.uint64).tobytes()[:size],
     )
-    drawn = SystemSource().integers(0, span, 4)
+    drawn = SystemRandomSource().integers(0, span, 4)
     assert drawn.tolist() == [span - 1, 0, 1, 0]
 
 
 def test_system_source_of_nothing():
-    assert SystemSource().random(0).shape == (0,)
-    assert SystemSource().integers(0, 5, 0).shape == (0,)
+    assert SystemRandomSource().random(0).shape == (0,)
+    assert SystemRandomSource().integers(0, 5, 0).shape == (0,)
 
 
 def test_system_source_draws_every_byte_from_the_operating_system(monkeypatch):
     drawn = []
     urandom = os.urandom
     monkeypatch.setattr(sources.os, "urandom", lambda size: drawn.append(size) or urandom(size))
-    first, second = SystemSource().random(100), SystemSource().random(100)
+    first, second = SystemRandomSource().random(100), SystemRandomSource().random(100)
     assert sum(drawn) == 1600
     assert not np.array_equal(first, second)
 
@@ -211,7 +211,9 @@ def test_events_are_exact(probability):
             assert happened.tolist() == [low < exact]
 
 
-@pytest.mark.parametrize("source", [np.random.default_rng(3), SystemSource()], ids=["seed", "os"])
+@pytest.mark.parametrize(
+    "source", [np.random.default_rng(3), SystemRandomSource()], ids=["seed", "os"]
+)
 @pytest.mark.parametrize("probability", [0.0, 1.0, 0.5, 0.123, 3 * 2.0**-18, 1 - 2.0**-18])
 def test_events_have_their_probability(source, probability):
     size = 1_000_003
@@ -226,7 +228,9 @@ def test_events_have_their_probability(source, probability):
             assert abs(together) < 4.9 / np.sqrt(size)
 
 
-@pytest.mark.parametrize("source", [np.random.default_rng(4), SystemSource()], ids=["seed", "os"])
+@pytest.mark.parametrize(
+    "source", [np.random.default_rng(4), SystemRandomSource()], ids=["seed", "os"]
+)
 def test_categories_have_their_probabilities(source):
     weights = np.array([0.05, 0.0, 0.45, 0.2, 0.3])
     observed = np.bincount(Categories.of(weights.tolist()).draw(source, 500_000), minlength=5)

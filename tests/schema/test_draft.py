@@ -14,13 +14,13 @@ from hypothesis import given, settings, strategies as st
 
 from deniable.cli import main
 from deniable.errors import DataError
-from deniable.schema import RecordsFile, Schema, draft_schema, drafted, schema_from
+from deniable.schema import RecordsFile, Schema, draft_schema, drafted, schema_from_dict
 from deniable.schema.draft import round_grid
 from deniable.schema.yaml_text import quoted, quoted_list
 
 
 def read_back(text: str) -> Schema:
-    return schema_from(yaml.safe_load(text))
+    return schema_from_dict(yaml.safe_load(text))
 
 
 def kinds(source: Any) -> dict[str, str]:
@@ -266,4 +266,4 @@ def test_a_drafted_grid_holds_the_numbers_and_can_be_declared(
 
 def read_column(column: dict[str, Any]) -> Any:
     values = {"format": "deniable-schema", "version": 1, "population": "a"}
-    return schema_from(values | {"file": {"kind": "arrow"}, "columns": [column]}).columns
+    return schema_from_dict(values | {"file": {"kind": "arrow"}, "columns": [column]}).columns

@@ -6,14 +6,14 @@ import pyarrow as pa
 import pytest
 
 from deniable.errors import DataError
-from deniable.schema import Column, Missing, RecordsFile, schema_from
+from deniable.schema import Column, Missing, RecordsFile, schema_from_dict
 
 ABOUT = {"format": "deniable-schema", "version": 1, "population": "survey"}
 
 
 def codes(values: pa.Array, column: Column) -> list[int]:
     file = {"kind": "parquet"}
-    schema = schema_from(ABOUT | {"file": file, "columns": [column.model_dump()]})
+    schema = schema_from_dict(ABOUT | {"file": file, "columns": [column.model_dump()]})
     (portion,) = RecordsFile.open(pa.table({"a": values}), schema).portions()
     return portion.codes["a"].tolist()  # type: ignore[no-any-return]
 
@@ -66,5 +66,5 @@ def test_a_code_that_the_type_cannot_hold_is_refused(code: str, words: str) -> N
     column = {"name": "a", "kind": "categorical", "categories": ["1"], "type": "int8"}
     columns = [column | {"missing": {"values": [code], "policy": "category"}}]
     with pytest.raises(DataError) as error:
-        schema_from(ABOUT | {"file": {"kind": "parquet"}, "columns": columns})
+        schema_from_dict(ABOUT | {"file": {"kind": "parquet"}, "columns": columns})
     assert words in str(error.value)

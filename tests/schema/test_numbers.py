@@ -10,7 +10,7 @@ import pytest
 
 import deniable
 from deniable.errors import DataError, DeniableError
-from deniable.schema import Column, RecordsFile, Schema, schema_from
+from deniable.schema import Column, RecordsFile, Schema, schema_from_dict
 
 ACIDITY = {"name": "pH", "kind": "numeric", "bounds": [2, 5]}
 QUALITY = {"name": "quality", "kind": "categorical", "categories": ["low", "high"]}
@@ -19,7 +19,7 @@ QUALITY = {"name": "quality", "kind": "categorical", "categories": ["low", "high
 def schema_of(*columns: dict[str, Any], kind: str = "arrow", **more: Any) -> Schema:
     file = {"kind": kind} | more
     about = {"format": "deniable-schema", "version": 1, "population": "wines", "file": file}
-    return schema_from(about | {"columns": list(columns)})
+    return schema_from_dict(about | {"columns": list(columns)})
 
 
 def read(source: Any, schema: Schema) -> tuple[list[float], RecordsFile]:
@@ -111,7 +111,7 @@ def test_a_schema_for_masking_has_numbers_without_steps_and_leaves_others_out() 
     schema = whole.for_masking(["age"], ["quality"])
     assert [each.kind for each in schema.columns] == ["left_out", "numeric", "categorical"]
     assert schema["age"].continuous
-    assert schema_from(schema.to_json()) == schema
+    assert schema_from_dict(schema.to_json()) == schema
     frame = pd.DataFrame({"pH": [3.0], "age": [31], "quality": ["low"]})
     (batch,) = RecordsFile.open(frame, schema).portions()
     assert batch.numbers["age"].tolist() == [31.0]

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from deniable.errors import DataError
-from deniable.schema import Column, Faults, Missing, RecordsFile, Schema, open_source
+from deniable.schema import Column, Missing, RecordsFile, Schema, ValidationErrors, open_source
 
 CSV = {"kind": "csv", "delimiter": ",", "encoding": "utf-8"}
 AGE = Column(name="age", kind="numeric", bounds=[0, 10], step=2)
@@ -350,7 +350,7 @@ def test_a_batch_of_arrow_is_let_go_portion_by_portion(
         writer.write_batch(table.combine_chunks().to_batches()[0])
     before = pa.total_allocated_bytes()
     found, taken = [], []
-    for piece in open_source(path).pieces(["sex"], ["id"], Faults(), rows):
+    for piece in open_source(path).pieces(["sex"], ["id"], ValidationErrors(), rows):
         found.append(piece.batch.column("id"))
         taken.append(pa.total_allocated_bytes() - before)
     assert pa.chunked_array(found).to_numpy().tolist() == list(range(7, number + 7))

@@ -77,7 +77,7 @@ def schema() -> deniable.Schema:
         {"name": name, "kind": "categorical", "categories": own} for name, own in categories.items()
     ]
     about = {"format": "deniable-schema", "version": 1, "population": "survey"}
-    return deniable.schema_from(about | {"file": {"kind": "parquet"}, "columns": columns})
+    return deniable.schema_from_dict(about | {"file": {"kind": "parquet"}, "columns": columns})
 
 
 def publish(folder: Path, name: str, plan: Plan, records: pd.DataFrame) -> None:

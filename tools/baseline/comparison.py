@@ -22,7 +22,7 @@ from deniable.arrays import Flags, Floats
 from deniable.estimation import CONFIDENCE
 
 from reproduction.papers import columns_of
-from reproduction.study import WRITTEN, Columns
+from reproduction.study import OUTPUT_RTOL, Columns
 
 Kind = Literal[
     "number", "exact", "verdict", "row lost", "row new", "table lost", "table new", "records"
@@ -120,7 +120,7 @@ def _paired(table: str, before: pd.DataFrame, after: pd.DataFrame) -> _Pair:
         values, halves = zip(*(_estimates(rows, columns) for rows in (first, second)), strict=True)
         n = pd.to_numeric(first["replicates"]).to_numpy(dtype=int)
         p = p_values((values[0], halves[0]), (values[1], halves[1]), n, columns.summary)
-        moved = ~same(values[0], values[1], WRITTEN)
+        moved = ~same(values[0], values[1], OUTPUT_RTOL)
         p = np.where(moved | np.isnan(p), p, 1.0)
         wider = ~same(halves[0], halves[1], WIDTH)
     labels, gone, added = (

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Flags, Floats
 from deniable.channels.exact import log_rounded_up, rounded_up
-from deniable.channels.maps import LARGEST_DENSE, Maps, distribution, refuse_no_records
+from deniable.channels.maps import LARGEST_DENSE, LinearMaps, distribution, refuse_no_records
 from deniable.errors import ChannelError
 
 Target = Literal["file", "population"]
@@ -43,7 +43,7 @@ LARGEST_TUNED = 2**18
 """Entries of a matrix up to which the left inverse of least variance is computed."""
 
 
-class Channel(Maps):
+class Channel(LinearMaps):
     """A channel: privacy, posteriors, estimates and their errors from its linear maps.
 
     A kind of channel supplies draws, five linear maps (`reported`, `expected`, `solve`,

@@ -12,13 +12,13 @@ import numpy.typing as npt
 from deniable.arrays import Codes, Counts, Floats
 from deniable.channels.exact import ROW_SUM_TOLERANCE
 from deniable.errors import ChannelError, SingularChannelError, shown
-from deniable.sampling import Chance, KeyedColumn, KeyedDraws, Numbers, RandomSource
+from deniable.sampling import KeyedColumn, KeyedDraws, Numbers, RandomnessSource, RandomSource
 
 SINGULAR_WEIGHT = 1e-12
 LARGEST_DENSE = 4096
 
 
-class Maps(ABC):
+class LinearMaps(ABC):
     """A row-stochastic matrix, P[u, v] = Pr(report v | true u), of shape (size, reports).
 
     There may be as many reports as categories, and then they mean the same, or more, or fewer.
@@ -64,7 +64,7 @@ class Maps(ABC):
     def report(
         self,
         codes: Codes,
-        chance: Chance,
+        chance: RandomnessSource,
         names: Sequence[str],
         records: Numbers | None = None,
     ) -> Codes:

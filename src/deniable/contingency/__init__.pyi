@@ -25,7 +25,7 @@ from .monte_carlo import (
     SmallCells as SmallCells,
     asymptotic_test as asymptotic_test,
     monte_carlo_test as monte_carlo_test,
-    true_limit_test as true_limit_test,
+    test_against_true_statistic as test_against_true_statistic,
 )
 from .multiple_testing import (
     benjamini_hochberg as benjamini_hochberg,

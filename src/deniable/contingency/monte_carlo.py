@@ -9,8 +9,8 @@ their turn; the null is rejected if the statistic of the noisy table,
 
 exceeds the one of rank ceil((l + 1) (1 - alpha)) among theirs. Two tests of tables with Laplace
 noise simulate nothing. `asymptotic_test` takes the critical value of the chi-squared distribution,
-which holds for tables without noise: it rejects true nulls too often. `true_limit_test` is that of
-[rrba], 7.3.1, which knows the true table.
+which holds for tables without noise: it rejects true nulls too often.
+`test_against_true_statistic` is the test of [rrba], 7.3.1, which uses the original table.
 
 The rule of five. As printed ([rrba], section 6 and 7.3) the null is accepted if any count that
 the two-step estimate gives is below 5, in the noisy table's or "at any point" in a sampled table's.
@@ -239,7 +239,7 @@ def asymptotic_test(
     return np.asarray(scipy.special.chdtrc(model.degrees_of_freedom, statistic) <= level)
 
 
-def true_limit_test(
+def test_against_true_statistic(
     noisy: npt.ArrayLike, true: npt.ArrayLike, records: npt.ArrayLike, model: LogLinearModel
 ) -> Flags:
     """Test noisy tables with the statistics of their true tables for critical values.

@@ -31,12 +31,12 @@ from deniable.design.programs import (
     Program,
     Relaxation,
     best_amounts,
-    better,
+    column_to_drop,
     eliminated,
     epsilon_alone,
-    gaining,
+    improving_columns,
     is_channel,
-    least_missed,
+    is_improvement,
     optimum,
 )
 
@@ -82,7 +82,7 @@ def least_with_reports(
     columns = best.columns
     if reports != "any" and columns.shape[1] > reports:
         columns = _few(program, epsilon, square, columns, reports)
-    chosen = columns if better(loss, columns, square, WORTHWHILE) else square
+    chosen = columns if is_improvement(loss, columns, square, WORTHWHILE) else square
     return Searched(_in_order(chosen), best.bound)
 
 
@@ -98,7 +98,7 @@ def _few(program: Program, epsilon: float, square: Floats, most: Floats, count: 
             below = _exchanged(program, _with_one_more(program, below, found))
             found.append(below)
         for P in found:
-            best = P if better(loss, P, best) else best
+            best = P if is_improvement(loss, P, best) else best
     return best
 
 
@@ -113,7 +113,7 @@ def _protocols(program: Program, epsilon: float, count: int) -> Iterator[Floats]
     for channel in _pure_protocols(program.size, epsilon):
         if program.size < channel.reports <= count:
             P = best_amounts(program, channel.matrix()).columns
-            yield P if better(program.loss, P, channel.matrix()) else channel.matrix()
+            yield P if is_improvement(program.loss, P, channel.matrix()) else channel.matrix()
 
 
 def _pure_protocols(size: int, epsilon: float) -> Iterator[PureProtocol]:
@@ -127,7 +127,7 @@ def _pure_protocols(size: int, epsilon: float) -> Iterator[PureProtocol]:
 
 def _with_one_more(program: Program, P: Floats, others: Sequence[Floats]) -> Floats:
     """Return the best of other channels and those with a staircase more than P."""
-    gained = gaining(program.loss, program.ratio, P, TRIED)
+    gained = improving_columns(program.loss, program.ratio, P, TRIED)
     found = [each for s in gained if is_channel(each := _added(program, P, s))]
     return min([*found, *others], key=program.loss.value, default=P)
 
@@ -135,11 +135,11 @@ def _with_one_more(program: Program, P: Floats, others: Sequence[Floats]) -> Flo
 def _exchanged(program: Program, P: Floats) -> Floats:
     """Return a channel with staircases exchanged for others that tell more."""
     for _ in range(EXCHANGES):
-        (staircase,) = gaining(program.loss, program.ratio, P, 1)
+        (staircase,) = improving_columns(program.loss, program.ratio, P, 1)
         more = _added(program, P, staircase)
-        fewer = np.delete(more, least_missed(program, more), axis=1)
+        fewer = np.delete(more, column_to_drop(program, more), axis=1)
         found = best_amounts(program, fewer).columns
-        if not better(program.loss, found, P, WORTHWHILE):
+        if not is_improvement(program.loss, found, P, WORTHWHILE):
             break
         P = found
     return P

@@ -31,7 +31,7 @@ LARGEST_EXPONENT = 700.0  # exp of more is no float
 SMALLEST_ERROR = 1e-9
 
 
-def root_b(categories: int, alpha: float = 0.05) -> float:
+def bonferroni_critical_value(categories: int, alpha: float = 0.05) -> float:
     """Return sqrt(B), B the upper alpha / r percentile of the chi-square with 1 degree of freedom.
 
     The factor of the simultaneous confidence intervals of r proportions, of so many `categories`
@@ -63,7 +63,9 @@ def absolute_error(proportions: npt.ArrayLike, records: int, alpha: float = 0.05
     """
     shares = distribution(proportions)
     refuse_no_records(records)
-    return root_b(shares.size, alpha) * sqrt((shares * (1 - shares)).max() / records)
+    return bonferroni_critical_value(shares.size, alpha) * sqrt(
+        (shares * (1 - shares)).max() / records
+    )
 
 
 def relative_error(proportions: npt.ArrayLike, records: int, alpha: float = 0.05) -> float:
@@ -82,7 +84,7 @@ def relative_error(proportions: npt.ArrayLike, records: int, alpha: float = 0.05
     shares = distribution(proportions)
     refuse_no_records(records)
     smallest = float(shares.min())  # the bound falls as a proportion grows
-    factor = root_b(shares.size, alpha)
+    factor = bonferroni_critical_value(shares.size, alpha)
     if smallest == 0:
         return math.inf
     return factor * sqrt(max(1 - smallest, 0.0) / smallest / records)
@@ -92,10 +94,10 @@ def best_case_relative_error(categories: int, records: int, alpha: float = 0.05)
     """Return the relative error (6) of [multirr] at equal frequencies, sqrt(B (r - 1) / n).
 
     Equal frequencies are the best case: no other distribution over r `categories` has a smaller
-    one. B is that of `root_b` at `alpha`, and n the number of `records`.
+    one. B is that of `bonferroni_critical_value` at `alpha`, and n the number of `records`.
     """
     refuse_no_records(records)
-    return root_b(categories, alpha) * sqrt((categories - 1) / records)
+    return bonferroni_critical_value(categories, alpha) * sqrt((categories - 1) / records)
 
 
 def records_needed(categories: int, error: float, alpha: float = 0.05) -> int:
@@ -111,7 +113,9 @@ def records_needed(categories: int, error: float, alpha: float = 0.05) -> int:
     """
     if not SMALLEST_ERROR <= error < math.inf:
         raise DeniableError(f"the relative error must be in [1e-9, inf), not {error}")
-    records = max(math.ceil((root_b(categories, alpha) / error) ** 2 * (categories - 1)), 1)
+    records = max(
+        math.ceil((bonferroni_critical_value(categories, alpha) / error) ** 2 * (categories - 1)), 1
+    )
     # Rounding may have lifted a whole number over itself.
     one_less = records > 1 and best_case_relative_error(categories, records - 1, alpha) <= error
     return records - 1 if one_less else records

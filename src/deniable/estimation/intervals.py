@@ -48,7 +48,7 @@ import scipy
 from deniable.arrays import Flags, Floats
 from deniable.channels import Channel, Inverse, Target
 from deniable.errors import DeniableError
-from deniable.estimation.error_bounds import root_b
+from deniable.estimation.error_bounds import bonferroni_critical_value
 from deniable.estimation.simplex import euclidean_projection
 
 Method = Literal["score", "wald"]
@@ -331,7 +331,7 @@ def _critical_square(
     """Return the squared number of standard errors."""
     if simultaneous == "scheffe":
         return float(scipy.special.chdtri(categories - 1, alpha)) if categories > 1 else 0.0
-    return root_b(intervals if simultaneous == "bonferroni" else 1, alpha) ** 2
+    return bonferroni_critical_value(intervals if simultaneous == "bonferroni" else 1, alpha) ** 2
 
 
 def clopper_pearson(

@@ -12,7 +12,7 @@ from deniable.channels import Channel, product_of_ratios
 from deniable.pram import Stratum, label
 from deniable.privacy import (
     FLOAT_TOLERANCE,
-    cells_by_others,
+    cells_differing_in_one_attribute,
     column_epsilon,
     epsilon_of_ratio,
     largest_ratio,
@@ -157,7 +157,7 @@ def _ratios(
     matrix = channel.matrix() if entries <= LARGEST_DENSE else None
     way = EVERY_ENTRY if weights is not None else CLOSED_FORM
     for position, changed in enumerate((None, *cluster), start=-1):
-        classes = None if changed is None else cells_by_others(shape, position)
+        classes = None if changed is None else cells_differing_in_one_attribute(shape, position)
         if weights is not None:
             ratio = largest_ratio(weights, classes)
         elif changed is None:

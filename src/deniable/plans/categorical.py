@@ -17,8 +17,8 @@ from deniable.pram import StratifiedProtocol, Stratum, label
 from deniable.randomized_response import Protocol, as_reports
 from deniable.records import Microdata
 from deniable.responses import ProtectedFormat, Responses
-from deniable.sampling import Chance, Numbers
-from deniable.schema import Portion, Schema
+from deniable.sampling import Numbers, RandomnessSource
+from deniable.schema import RecordBatch, Schema
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -161,7 +161,7 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
         """The columns of the protected file."""
 
     @abstractmethod
-    def draw(self, true: Microdata, source: Chance, records: Numbers) -> Microdata:
+    def draw(self, true: Microdata, source: RandomnessSource, records: Numbers) -> Microdata:
         """Return the randomized values of some records.
 
         Parameters
@@ -174,7 +174,7 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
         """
 
     def randomize(
-        self, batches: Iterable[Portion], source: Chance, watch: Watch | None = None
+        self, batches: Iterable[RecordBatch], source: RandomnessSource, watch: Watch | None = None
     ) -> Iterator[pa.Table]:
         domain = self.schema.domain()
         for batch, records in answering_batches(batches, self.part):
@@ -210,8 +210,8 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
 
 
 def answering_batches(
-    batches: Iterable[Portion], part: Part | None
-) -> Iterator[tuple[Portion, Numbers]]:
+    batches: Iterable[RecordBatch], part: Part | None
+) -> Iterator[tuple[RecordBatch, Numbers]]:
     """Yield the batches of the respondents that answer, with their record numbers.
 
     Parameters
@@ -233,4 +233,4 @@ def answering_batches(
         if own.any():
             codes = {name: each[own] for name, each in batch.codes.items()}
             passed = {name: each.filter(pa.array(own)) for name, each in batch.passed.items()}
-            yield Portion(batch.first, codes, passed), batch.first + np.flatnonzero(own)
+            yield RecordBatch(batch.first, codes, passed), batch.first + np.flatnonzero(own)

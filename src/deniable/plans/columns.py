@@ -21,7 +21,7 @@ from deniable.responses import (
     StrataResponses,
     response_columns,
 )
-from deniable.sampling import Chance, Numbers
+from deniable.sampling import Numbers, RandomnessSource
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ class ColumnsPlan(CategoricalPlan[Protocol]):
         columns = response_columns(self.schema, self.protocol)
         return ProtectedFormat(self.schema, columns, self.passed)
 
-    def draw(self, true: Microdata, source: Chance, records: Numbers) -> Microdata:
+    def draw(self, true: Microdata, source: RandomnessSource, records: Numbers) -> Microdata:
         return self.protocol.randomize(true, source, records)
 
     def responses(self, source: Any) -> Responses:

@@ -8,7 +8,7 @@ from typing import Any
 
 from deniable.errors import DataError, shown
 from deniable.plans.interface import Part, Plan
-from deniable.schema import schema_from
+from deniable.schema import schema_from_dict
 
 INFINITY = "infinity"
 """The text of an infinite epsilon, which JSON numbers cannot express."""
@@ -83,7 +83,7 @@ def fields_from_json(values: Mapping[str, Any]) -> dict[str, Any]:
     """
     part = values["part"]
     return {
-        "schema": schema_from(values["schema"], "schema"),
+        "schema": schema_from_dict(values["schema"], "schema"),
         "target": float(values["epsilon"]["target"]),
         "chosen_from": values["chosen_from"],
         "accept": tuple(values["accept"]),

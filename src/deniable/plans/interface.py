@@ -12,8 +12,8 @@ import pyarrow as pa
 from deniable.arrays import Positions
 from deniable.errors import DeniableError, shown
 from deniable.records import Microdata
-from deniable.sampling import Chance, KeyedDraws, SystemSource, refuse_no_source
-from deniable.schema import Portion, RecordsFile, Schema
+from deniable.sampling import KeyedDraws, RandomnessSource, SystemRandomSource, refuse_no_source
+from deniable.schema import RecordBatch, RecordsFile, Schema
 
 # A start of the workflow reads this module, and computes nothing.
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ class Plan(ABC):
 
     @abstractmethod
     def randomize(
-        self, batches: Iterable[Portion], source: Chance, watch: Watch | None = None
+        self, batches: Iterable[RecordBatch], source: RandomnessSource, watch: Watch | None = None
     ) -> Iterator[pa.Table]:
         """Yield tables of the protected columns.
 
@@ -219,7 +219,7 @@ class Plan(ABC):
     def responses(self, source: Any) -> "Responses":
         """Return the protected records of a `source`, a path or a table, for estimation."""
 
-    def original_records(self, batches: Iterable[Portion]) -> Any:
+    def original_records(self, batches: Iterable[RecordBatch]) -> Any:
         """Return the original records in `batches` that answer, for `compare_with_original`."""
         domain, held = self.schema.domain(), list(batches)
         columns = tuple(
@@ -293,7 +293,7 @@ class Plan(ABC):
         """Rebuild a plan from the whole JSON document `values`."""
 
 
-def randomize(records: Any, plan: Plan, source: Chance | None = None) -> "pd.DataFrame":
+def randomize(records: Any, plan: Plan, source: RandomnessSource | None = None) -> "pd.DataFrame":
     """Return the protected records of a plan, in memory.
 
     Use it for simulations and for your own methods. No ledger counts the epsilon, and rows have the
@@ -322,7 +322,7 @@ def randomize(records: Any, plan: Plan, source: Chance | None = None) -> "pd.Dat
     DeniableError
         If `plan` is not a plan, or `source` is not a source of random numbers, such as a seed.
     """
-    chance = SystemSource() if source is None else source
+    chance = SystemRandomSource() if source is None else source
     if not isinstance(chance, KeyedDraws):
         refuse_no_source(chance)
     if not isinstance(plan, Plan):

@@ -17,7 +17,7 @@ from deniable.plans.curator import clusters_from
 from deniable.plans.interface import Order, Origin
 from deniable.randomized_response import Protocol
 from deniable.responses import holds_wider_points
-from deniable.schema import RecordsFile, Schema, schema_from
+from deniable.schema import RecordsFile, Schema, schema_from_dict
 
 Responses = Literal["any", "categories"]
 
@@ -159,7 +159,7 @@ def plan_from_protocol(
         for each in protocol.domain
     ]
     about = {"format": "deniable-schema", "version": 1, "population": population}
-    schema = schema_from(about | {"file": {"kind": "arrow"}, "columns": columns})
+    schema = schema_from_dict(about | {"file": {"kind": "arrow"}, "columns": columns})
     why = ("stated",) * len(protocol.clusters)
     return ColumnsPlan(schema, protocol, protocol.epsilon, why, chosen_from, tuple(accept))
 

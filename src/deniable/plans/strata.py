@@ -20,7 +20,7 @@ from deniable.pram import StratifiedProtocol, Stratum, channel_of_retention, lab
 from deniable.randomized_response import Protocol, protocol_from_epsilon
 from deniable.records import Domain, Microdata
 from deniable.responses import ProtectedFormat, StrataResponses, category_columns
-from deniable.sampling import Chance, Numbers
+from deniable.sampling import Numbers, RandomnessSource
 from deniable.schema import Schema
 
 MAX_STRATA = 4096
@@ -194,7 +194,7 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
     def layout(self) -> ProtectedFormat:
         return ProtectedFormat(self.schema, category_columns(self.schema), self.passed)
 
-    def draw(self, true: Microdata, source: Chance, records: Numbers) -> Microdata:
+    def draw(self, true: Microdata, source: RandomnessSource, records: Numbers) -> Microdata:
         return self.protocol.randomize(true, source, np.asarray(records)).reports
 
     def responses(self, source: Any) -> StrataResponses:

@@ -18,7 +18,7 @@ from deniable.channels import log_rounded_up
 from deniable.errors import DeniableError
 from deniable.randomized_response import Clusters, Protocol
 from deniable.records import Domain, Microdata, attributes_to_json, domain_from_json
-from deniable.sampling import Chance
+from deniable.sampling import RandomnessSource
 
 Stratum = tuple[str, ...]
 """A category of each stratum attribute, by name; () where there are no strata."""
@@ -152,7 +152,7 @@ class StratifiedProtocol:
         return parts_by_stratum(data, self.strata, self.protocols)
 
     def randomize(
-        self, data: Microdata, chance: Chance, records: Positions | None = None
+        self, data: Microdata, chance: RandomnessSource, records: Positions | None = None
     ) -> PramResult:
         """Randomize every record through the matrices of its stratum.
 

@@ -5,13 +5,13 @@ from .allocation import (
 )
 from .amplification import (
     Side as Side,
-    approaching_prior as approaching_prior,
     breaching_prior as breaching_prior,
     channel_of_parity as channel_of_parity,
-    guarantees_factor as guarantees_factor,
-    guarantees_no_breach as guarantees_no_breach,
+    is_beta_factor_private as is_beta_factor_private,
     largest_parity as largest_parity,
     largest_posterior as largest_posterior,
+    prior_approaching_parity as prior_approaching_parity,
+    rules_out_breach as rules_out_breach,
     smallest_posterior as smallest_posterior,
     witness as witness,
 )
@@ -23,7 +23,7 @@ from .audit import (
     SamplerTest as SamplerTest,
     as_counts as as_counts,
     audit_sampler as audit_sampler,
-    cells_by_others as cells_by_others,
+    cells_differing_in_one_attribute as cells_differing_in_one_attribute,
     column_epsilon as column_epsilon,
     constant_matrix as constant_matrix,
     epsilon_of_ratio as epsilon_of_ratio,
@@ -38,8 +38,8 @@ from .audit import (
 from .breaches import (
     Factors as Factors,
     WorstSet as WorstSet,
-    breach as breach,
     extreme_factors as extreme_factors,
+    find_breaches as find_breaches,
     permits_breach as permits_breach,
     posterior_of_set as posterior_of_set,
     worst_upward as worst_upward,

@@ -84,7 +84,7 @@ def largest_parity(rho_1: Number, rho_2: Number) -> float:
     return rounded_down(_largest_parity(rho_1, rho_2))
 
 
-def guarantees_no_breach(channel: Channel, rho_1: Number, rho_2: Number) -> bool:
+def rules_out_breach(channel: Channel, rho_1: Number, rho_2: Number) -> bool:
     """Return whether no prior and no set have a breach ([pram], Theorem 3.1).
 
     Neither an upward rho_1-to-rho_2 nor a downward rho_2-to-rho_1 one: if and only if the parity is
@@ -209,7 +209,7 @@ def channel_of_parity(size: int, parity: Number) -> KeepOrReplace:
 # -- beta-factor privacy (Definition 3.4, Theorem 3.2) ---------------------------------------------
 
 
-def guarantees_factor(channel: Channel, beta: Number) -> bool:
+def is_beta_factor_private(channel: Channel, beta: Number) -> bool:
     """Return whether the channel guarantees beta-factor privacy ([pram], (3.14)).
 
     Parameters
@@ -222,7 +222,9 @@ def guarantees_factor(channel: Channel, beta: Number) -> bool:
     return parity is not None and parity <= _factor(beta)
 
 
-def approaching_prior(channel: Channel, mass: Number, side: Side = "largest") -> FactorWitness:
+def prior_approaching_parity(
+    channel: Channel, mass: Number, side: Side = "largest"
+) -> FactorWitness:
     """Return the prior of [pram], (3.12), under which the ratio nears the parity as mass -> 1.
 
     The category that gives the decisive report least often has the prior `mass`, the others share

@@ -145,7 +145,7 @@ def column_epsilon(matrix: npt.ArrayLike, classes: Sequence[Sequence[int]] | Non
     return worst * (1 + 2.0**-50) + 2.0**-50 if worst > 0 else 0.0
 
 
-def cells_by_others(sizes: Sequence[int], changed: int) -> list[list[int]]:
+def cells_differing_in_one_attribute(sizes: Sequence[int], changed: int) -> list[list[int]]:
     """Return classes of cells that differ in one attribute only, at the position `changed`.
 
     Cells are numbered with the last attribute running fastest; `sizes` are numbers of categories.

@@ -120,7 +120,7 @@ def posterior_of_set(channel: Channel, prior: Prior, members: Iterable[int]) -> 
     return _posterior(channel, exact, _members(channel, members))
 
 
-def breach(
+def find_breaches(
     channel: Channel, prior: Prior, members: Iterable[int], rho_1: Number, rho_2: Number
 ) -> Breach:
     """Return which reports cause a breach with respect to Q ([pram], Definition 3.1).
@@ -205,7 +205,7 @@ def permits_breach(
 ) -> bool | None:
     """Return whether some Q has a breach under the `prior`; None if that is left open.
 
-    In the `direction` "upward" or "downward"; `channel`, `rho_1` and `rho_2` are as in `breach`.
+    In the `direction` "upward" or "downward"; for the other parameters see `find_breaches`.
 
     It may be left open only with over 40 categories; see `worst_upward`.
     """
@@ -215,7 +215,7 @@ def permits_breach(
     worst = worst_upward(channel, prior, low) if up else worst_downward(channel, prior, high)
     if worst is None:
         return False
-    found = breach(channel, prior, worst.members, low, high)
+    found = find_breaches(channel, prior, worst.members, low, high)
     if found.upward if up else found.downward:
         return True
     within = worst.bound <= high if up else worst.bound >= low

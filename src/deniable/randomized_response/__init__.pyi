@@ -1,7 +1,7 @@
 from .adjustment import (
     TOLERANCE as TOLERANCE,
     Adjustment as Adjustment,
-    Unreachable as Unreachable,
+    InfeasibleTarget as InfeasibleTarget,
     adjust as adjust,
     weighted_pairs as weighted_pairs,
 )
@@ -70,7 +70,7 @@ from .secure_sums import (
     NOTHING as NOTHING,
     Behaviour as Behaviour,
     BivariateDistribution as BivariateDistribution,
-    Faults as Faults,
+    FaultyParties as FaultyParties,
     Network as Network,
     Party as Party,
     SecureSumError as SecureSumError,
@@ -82,7 +82,7 @@ from .secure_sums import (
     secure_sum as secure_sum,
 )
 from .spending import (
-    SpendsEpsilon as SpendsEpsilon,
+    HasEpsilon as HasEpsilon,
     epsilons as epsilons,
     p_of_epsilon as p_of_epsilon,
     protocol_from_epsilon as protocol_from_epsilon,

@@ -23,7 +23,7 @@ MOST_SWEEPS = 1000
 
 
 @dataclass(frozen=True)
-class Unreachable:
+class InfeasibleTarget:
     """A positive `target`, a share, of a `category` that no record can meet.
 
     The category is one of the `attribute`: both are positions, from 0 on.
@@ -55,7 +55,7 @@ class Adjustment:
     weights: Floats
     sweeps: int
     gap: float
-    unreachable: tuple[Unreachable, ...]
+    unreachable: tuple[InfeasibleTarget, ...]
 
 
 def adjust(
@@ -182,7 +182,7 @@ def _checked(
     return np.stack([np.asarray(column, dtype=code_type) for column in columns]), wanted
 
 
-def _leave_out_unreachable(codes: Codes, wanted: list[Floats]) -> list[Unreachable]:
+def _leave_out_unreachable(codes: Codes, wanted: list[Floats]) -> list[InfeasibleTarget]:
     """Set targets without records to 0, rescale the others, and return what was left out.
 
     A record with a target of 0 in one attribute ends with weight 0, so it serves no other target.
@@ -201,7 +201,9 @@ def _leave_out_unreachable(codes: Codes, wanted: list[Floats]) -> list[Unreachab
     left_out = []
     for number, (column, target) in enumerate(zip(live, wanted, strict=True)):
         unmet = (target > 0) & (np.bincount(column, minlength=target.size) == 0)
-        left_out += [Unreachable(number, int(c), float(target[c])) for c in np.flatnonzero(unmet)]
+        left_out += [
+            InfeasibleTarget(number, int(c), float(target[c])) for c in np.flatnonzero(unmet)
+        ]
     for each in left_out:
         wanted[each.attribute][each.category] = 0.0
     for number in {each.attribute for each in left_out}:

@@ -42,7 +42,7 @@ from deniable.randomized_response.protocols import (
 )
 from deniable.randomized_response.readings import Assessment, ClusterMechanism, Reading
 from deniable.records import Domain, Microdata
-from deniable.sampling import Chance
+from deniable.sampling import RandomnessSource
 
 PairCounts = Mapping[Pair, Counts]
 """Two-way tables of what is reported, shape (..., rows, columns)."""
@@ -82,7 +82,7 @@ class AssessmentProtocol(ABC):
 
     @abstractmethod
     def reports(
-        self, data: Microdata, source: Chance, records: Positions | None = None
+        self, data: Microdata, source: RandomnessSource, records: Positions | None = None
     ) -> PairCounts:
         """Run the protocol on records; return the counts of the pairs that are reported.
 
@@ -126,7 +126,7 @@ class AssessmentProtocol(ABC):
     def assess(
         self,
         data: Microdata,
-        source: Chance,
+        source: RandomnessSource,
         ordinal: Collection[str] = (),
         records: Positions | None = None,
     ) -> pd.DataFrame:
@@ -167,7 +167,7 @@ class AttributeReports(AssessmentProtocol):
         return rr_independent(self.domain, self.p, self.reading)
 
     def reports(
-        self, data: Microdata, source: Chance, records: Positions | None = None
+        self, data: Microdata, source: RandomnessSource, records: Positions | None = None
     ) -> PairCounts:
         """Randomize the records of `data` and count the pairs of their reports.
 
@@ -207,7 +207,7 @@ class SecureSum(AssessmentProtocol):
     """
 
     def reports(
-        self, data: Microdata, source: Chance, records: Positions | None = None
+        self, data: Microdata, source: RandomnessSource, records: Positions | None = None
     ) -> PairCounts:
         """Return the true tables of `data`; `source` and `records` are not used."""
         return two_way_counts(data)
@@ -253,7 +253,7 @@ class PairReports(AssessmentProtocol):
         return {pair: cluster_channel(self.domain.project(pair).shape, *given) for pair in pairs}
 
     def reports(
-        self, data: Microdata, source: Chance, records: Positions | None = None
+        self, data: Microdata, source: RandomnessSource, records: Positions | None = None
     ) -> PairCounts:
         """Randomize every pair of every record of `data` anew and count the masked pairs.
 

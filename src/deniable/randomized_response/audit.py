@@ -15,7 +15,7 @@ from deniable.channels import Channel
 from deniable.errors import DeniableError
 from deniable.privacy import (
     Finding,
-    cells_by_others,
+    cells_differing_in_one_attribute,
     column_epsilon,
     constant_matrix,
     exact_epsilon,
@@ -125,7 +125,7 @@ def audit_cluster(
     claimed_sizes = sizes if changed is None else [sizes[changed]]
     claimed = math.log(claimed_odds(claimed_sizes, exact_p, reading))
     shipped = cluster_channel(sizes, float(p), reading, mechanism).matrix()
-    classes = None if changed is None else cells_by_others(sizes, changed)
+    classes = None if changed is None else cells_differing_in_one_attribute(sizes, changed)
     return Finding(claimed, exact_epsilon(matrix, classes), column_epsilon(shipped, classes))
 
 

@@ -33,7 +33,7 @@ from deniable.randomized_response.readings import (
 )
 from deniable.randomized_response.reports import as_reports, reports_categories
 from deniable.records import Attribute, Domain, Microdata, attributes_to_json, domain_from_json
-from deniable.sampling import Chance, Numbers
+from deniable.sampling import Numbers, RandomnessSource
 
 LARGEST_JOINT_CELLS = 1000  # as many as the audit takes cell by cell
 FEWEST_RECORDS_A_CELL = 10
@@ -167,7 +167,7 @@ class Protocol:
         return self.channels[self.clusters.index(tuple(cluster))]
 
     def randomize(
-        self, data: Microdata, chance: Chance, records: Numbers | None = None
+        self, data: Microdata, chance: RandomnessSource, records: Numbers | None = None
     ) -> Microdata:
         """Randomize every record ([multirr], Protocols 1 and 2, randomization part).
 

@@ -206,9 +206,9 @@ class Party:
 
 Behaviour = Callable[[int, int], Party]
 """From number and indicator to a party: `Party`, or what deviates (with `functools.partial`)."""
-Faults = Mapping[tuple[int, int], Behaviour]
+FaultyParties = Mapping[tuple[int, int], Behaviour]
 """How a party behaves in a sum, by its number and the cell (row-major), where it deviates."""
-NO_FAULTS: Faults = MappingProxyType({})
+NO_FAULTS: FaultyParties = MappingProxyType({})
 
 
 def secure_sum(parties: Sequence[Party], source: RandomSource, what: str = "the sum") -> Network:
@@ -296,7 +296,7 @@ def bivariate_distribution(
     pair: Pair,
     source: RandomSource,
     *,
-    faults: Faults = NO_FAULTS,
+    faults: FaultyParties = NO_FAULTS,
     left_out: Sequence[int] = (),
     go_on_without_missing: bool = False,
 ) -> BivariateDistribution:
@@ -352,7 +352,7 @@ def bivariate_distributions(
     pairs: Iterable[Pair],
     source: RandomSource,
     *,
-    faults: Mapping[Pair, Faults] = MappingProxyType({}),
+    faults: Mapping[Pair, FaultyParties] = MappingProxyType({}),
     go_on_without_missing: bool = False,
 ) -> dict[Pair, BivariateDistribution]:
     """Count several `pairs` in turn, as `bivariate_distribution`; `faults` are given by pair.

@@ -18,7 +18,7 @@ ChannelMaker = Callable[[int, float], Channel]
 """A constructor by a number of cells, at least 2, and the largest exact epsilon."""
 
 
-class SpendsEpsilon(typing.Protocol):
+class HasEpsilon(typing.Protocol):
     """What a person reports under it has exact epsilons."""
 
     @property
@@ -29,7 +29,7 @@ class SpendsEpsilon(typing.Protocol):
         """Return the exact epsilon of a change in one attribute, rounded up, for each of them."""
 
 
-def epsilons(protocol: SpendsEpsilon) -> dict[str, float]:
+def epsilons(protocol: HasEpsilon) -> dict[str, float]:
     """Return what a person spends under a `protocol`, as tables have it beside p.
 
     Returns

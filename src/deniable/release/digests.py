@@ -30,7 +30,7 @@ from deniable.records import Attribute
 from deniable.release.entries import canonical
 from deniable.release.overlap import SKETCH_SIZE, RecordDigests
 from deniable.sampling import framed
-from deniable.schema import Portion, Schema
+from deniable.schema import RecordBatch, Schema
 
 MAX_JOINT_CELLS = 1 << 12  # of columns that share one look-up
 KEY_BYTES = 32
@@ -53,7 +53,7 @@ class Fingerprint:
         self._numbers: dict[str, Any] = {}
         self._passed: dict[str, tuple[Any, Any]] = {}
 
-    def add(self, batch: Portion) -> None:
+    def add(self, batch: RecordBatch) -> None:
         """Add the next `batch`."""
         for name, codes in batch.codes.items():
             if name not in self._codes:
@@ -108,7 +108,7 @@ class Sketch:
         self._smallest: Words = np.empty(0, dtype=np.uint64)
         self.records = 0
 
-    def add(self, batch: Portion) -> None:
+    def add(self, batch: RecordBatch) -> None:
         """Add the next `batch`."""
         if self._groups is None:
             attributes = [self._schema[name].attribute() for name in batch.codes]

@@ -23,7 +23,7 @@ from deniable.release.records import OriginalRecords
 from deniable.release.risk import Risk
 from deniable.release.writing import records_writer
 from deniable.sampling import KeyedDraws
-from deniable.schema import Portion
+from deniable.schema import RecordBatch
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -134,9 +134,9 @@ class _Numbers:
 
     def __init__(self, risk: Risk) -> None:
         self._risk = risk
-        self._batches: list[Portion] = []
+        self._batches: list[RecordBatch] = []
 
-    def kept(self, batches: Iterator[Portion]) -> Iterator[Portion]:
+    def kept(self, batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
         """Yield `batches`; remember the ones with numbers."""
         for batch in batches:
             if batch.numbers:

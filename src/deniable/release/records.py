@@ -7,7 +7,7 @@ from deniable.errors import DeniableError
 from deniable.plans import Plan
 from deniable.release.digests import Fingerprint, Sketch
 from deniable.release.overlap import RecordDigests
-from deniable.schema import Portion, RecordsFile
+from deniable.schema import RecordBatch, RecordsFile
 
 Progress = Callable[[str, int, int], None]
 """Receives a step, the number of records done, and of how many (0: not yet known)."""
@@ -81,7 +81,7 @@ class OriginalRecords:
         self._fingerprint = list(fingerprint.parts())
         return sketch.with_fingerprint(fingerprint) if sketch is not None else None
 
-    def batches(self) -> Iterator[Portion]:
+    def batches(self) -> Iterator[RecordBatch]:
         """Yield the records in a second pass.
 
         Raises
@@ -99,7 +99,7 @@ class OriginalRecords:
                 "the file as it is, and start again"
             )
 
-    def _batches(self, what: str, of: int) -> Iterator[Portion]:
+    def _batches(self, what: str, of: int) -> Iterator[RecordBatch]:
         done = 0
         for batch in self.file.portions():
             yield batch

@@ -1,6 +1,6 @@
 from .base import (
     Counted as Counted,
-    Portion as Portion,
+    ResponseBatch as ResponseBatch,
     Responses as Responses,
 )
 from .collected import CollectedResponses as CollectedResponses

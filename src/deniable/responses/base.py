@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Portion:
+class ResponseBatch:
     """A batch of protected records.
 
     Attributes
@@ -114,7 +114,7 @@ class Responses(ABC):
         """
 
     @abstractmethod
-    def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[Portion]:
+    def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[ResponseBatch]:
         """Yield batches of records: the columns `names`, and the column `weight`."""
 
     def clusters(self) -> list[Table]:

@@ -11,7 +11,7 @@ from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, DenseChannel
 from deniable.errors import DataError, DeniableError, shown
 from deniable.records import Attribute, Domain
-from deniable.responses.base import Counted, Portion, Responses
+from deniable.responses.base import Counted, ResponseBatch, Responses
 from deniable.responses.tables import Side, Table, cells_of
 from deniable.rrba import (
     FLOOR_ROUNDING,
@@ -23,7 +23,7 @@ from deniable.rrba import (
     rows_by_table,
     table_channel,
 )
-from deniable.schema import Faults, FileFormat, open_source
+from deniable.schema import FileFormat, ValidationErrors, open_source
 
 TEXTS, NUMBERS = ("attributes", "categories"), ("p", "fake", "reports")
 ROUNDING = 1e-9
@@ -124,13 +124,13 @@ class CollectedResponses(Responses):
         found = [self._counts[table.names] for table in tables]
         return [Counted(counts, file=self.records) for counts in found]
 
-    def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[Portion]:
+    def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[ResponseBatch]:
         raise DeniableError("a collection has tables and no records; request a smaller table")
 
 
 def _read(source: Any, form: FileFormat) -> tuple[str, pd.DataFrame]:
     """Return the place of the answers, for messages, and the answers."""
-    opened, faults = open_source(source, form.delimiter, form.encoding), Faults()
+    opened, faults = open_source(source, form.delimiter, form.encoding), ValidationErrors()
     columns = (*TEXTS, "block", *NUMBERS)
     for name in columns:
         if name not in opened.types:

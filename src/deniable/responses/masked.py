@@ -14,9 +14,9 @@ from deniable.errors import DataError, DeniableError
 from deniable.estimation import CONFIDENCE
 from deniable.idp import HISTOGRAMS, QUANTILES, SHARE, NumericMechanism, estimate_numbers
 from deniable.records import Domain, NumericMicrodata, shortened
-from deniable.responses.base import Counted, Portion, Responses
+from deniable.responses.base import Counted, ResponseBatch, Responses
 from deniable.responses.tables import Table
-from deniable.schema import Coder, Faults, Schema, open_source, weights_of
+from deniable.schema import Coder, Schema, ValidationErrors, open_source, weights_of
 
 HISTOGRAM_COLUMNS = ("column", "class", "bin", "from", "to", "count")
 """Columns of the public file histograms.csv: the noisy count of each class in each bin."""
@@ -104,7 +104,7 @@ class MaskedResponses(Responses):
     @cached_property
     def data(self) -> NumericMicrodata:
         """The protected records."""
-        names, faults = self.mechanism.domains.names, Faults()
+        names, faults = self.mechanism.domains.names, ValidationErrors()
         read: dict[str, list[Any]] = {name: [] for name in (*names, "")}
         coder = None
         if self._class_column is not None:
@@ -276,7 +276,7 @@ class MaskedResponses(Responses):
     def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
         self.refuse_no_categories()
 
-    def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[Portion]:
+    def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[ResponseBatch]:
         self.refuse_no_categories()
 
     def refuse_no_categories(self) -> NoReturn:

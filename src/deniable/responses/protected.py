@@ -15,11 +15,11 @@ from deniable.estimation import WeightedCounts
 from deniable.pram import StratifiedProtocol
 from deniable.randomized_response import Protocol
 from deniable.records import Domain, shortened
-from deniable.responses.base import Counted, Portion, Responses
+from deniable.responses.base import Counted, ResponseBatch, Responses
 from deniable.responses.columns import ProtectedFormat
 from deniable.responses.strata import table_within_strata
 from deniable.responses.tables import Table
-from deniable.schema import Faults, open_source, weights_of
+from deniable.schema import ValidationErrors, open_source, weights_of
 
 KINDS = ("csv", "parquet", "arrow")
 WEIGHTS = (1e-100, 1e100)
@@ -108,7 +108,7 @@ class ProtectedRecords(Responses):
             for tally, sums in zip(tallies, found, strict=True)
         ]
 
-    def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[Portion]:
+    def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[ResponseBatch]:
         """Yield batches of the file with the columns `names`.
 
         With a column of weights, `weight`, records of weight 0 are left out.
@@ -125,7 +125,11 @@ class ProtectedRecords(Responses):
                 f"{self.where}: the release has no column of weights {weight!r}; it has {there}"
             )
         wanted = [name for name in self._columns if name in set(names)]
-        known, faults, records = {name: self._codes_of(name) for name in wanted}, Faults(), 0
+        known, faults, records = (
+            {name: self._codes_of(name) for name in wanted},
+            ValidationErrors(),
+            0,
+        )
         for piece in self._source.pieces(wanted, [] if weight is None else [weight], faults):
             faults.raise_if_any()
             batch, first = piece.batch, piece.first
@@ -136,7 +140,7 @@ class ProtectedRecords(Responses):
                 counts = weights > 0
                 codes = {name: column[counts] for name, column in codes.items()}
                 weights = weights[counts]
-            yield Portion(codes, weights)
+            yield ResponseBatch(codes, weights)
             records += batch.num_rows if weights is None else weights.size
         faults.raise_if_any()
         if not records:

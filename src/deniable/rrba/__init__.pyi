@@ -36,8 +36,8 @@ from .privacy import (
     guaranteed_epsilon as guaranteed_epsilon,
     keep_for_epsilon as keep_for_epsilon,
     keep_for_view as keep_for_view,
-    keep_of_claim as keep_of_claim,
     repeated_epsilon as repeated_epsilon,
+    retention_from_claim as retention_from_claim,
     variance_inflation as variance_inflation,
     view_epsilon as view_epsilon,
 )
@@ -45,10 +45,10 @@ from .protocol import (
     Aggregator as Aggregator,
     Server as Server,
     run_block as run_block,
-    run_protocol as run_protocol,
+    run_rrba as run_rrba,
 )
 from .tables import (
-    LOST as LOST,
+    DIVERGENCE_THRESHOLD as DIVERGENCE_THRESHOLD,
     POOLED as POOLED,
     PRINTED as PRINTED,
     PRINTED_FIRST_VERSION as PRINTED_FIRST_VERSION,

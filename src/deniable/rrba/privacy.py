@@ -37,7 +37,7 @@ def claimed_epsilon(keep: float) -> float:
     return -math.log1p(-keep)
 
 
-def keep_of_claim(epsilon: float) -> float:
+def retention_from_claim(epsilon: float) -> float:
     """Return p = 1 - exp(-`epsilon`), equation (6), for an epsilon above 0.
 
     The p of [rrba], Figure 6, come from here: epsilons .01, .05, .1, .15, .25 and .35 give .009,

@@ -238,7 +238,7 @@ def run_block(
         server.receive(report)
 
 
-def run_protocol(
+def run_rrba(
     aggregator: Aggregator, server: Server, clients: Sequence[Client], block_size: int
 ) -> None:
     """Ask every client once, in blocks; blocks of 1 are Algorithm 1.

@@ -23,7 +23,7 @@ from deniable.estimation import euclidean_projection
 Basis = Literal["none", "block", "cumulative", "pooled"]
 Form = Literal["printed", "projected"]
 
-LOST = 1e6
+DIVERGENCE_THRESHOLD = 1e6
 """A table with an entry beyond it has diverged. It stays as it is: floats would overflow."""
 
 
@@ -132,7 +132,7 @@ class TableState:
             estimate = _solved(block, size, self.table, keep)
         else:
             estimate = printed_estimate(counts, self.table, keep)
-        moves = (size > 0) & (np.abs(self.table).max(axis=-1, keepdims=True) < LOST)
+        moves = (size > 0) & (np.abs(self.table).max(axis=-1, keepdims=True) < DIVERGENCE_THRESHOLD)
         made = _made_table(estimate, rule)
         return TableState(np.where(moves, made, self.table), counts, exposure)
 

@@ -6,11 +6,11 @@ from .exact import (
 )
 from .keyed import (
     KEY_BYTES as KEY_BYTES,
-    Chance as Chance,
     KeyedColumn as KeyedColumn,
     KeyedDraws as KeyedDraws,
     KeyedStream as KeyedStream,
     Numbers as Numbers,
+    RandomnessSource as RandomnessSource,
     Words as Words,
     by_words as by_words,
     framed as framed,
@@ -29,7 +29,7 @@ from .noise import (
 from .outcomes import Outcomes as Outcomes
 from .sources import (
     RandomSource as RandomSource,
-    SystemSource as SystemSource,
+    SystemRandomSource as SystemRandomSource,
     generator_for as generator_for,
     refuse_no_source as refuse_no_source,
 )

@@ -96,7 +96,7 @@ class KeyedDraws:
             raise DeniableError(f"a key has {KEY_BYTES} bytes, not {len(self.key)}")
 
     @classmethod
-    def of(cls, source: "Chance") -> "KeyedDraws":
+    def of(cls, source: "RandomnessSource") -> "KeyedDraws":
         """Return draws by a key that a `source` draws first; keyed draws as they are."""
         if isinstance(source, KeyedDraws):
             return source
@@ -138,7 +138,7 @@ class KeyedDraws:
         return KeyedColumn(self, tuple(names), records)
 
 
-Chance = RandomSource | KeyedDraws
+RandomnessSource = RandomSource | KeyedDraws
 """What records are randomized by: a source's numbers one after the other, or a key's of each."""
 
 

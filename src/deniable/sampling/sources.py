@@ -14,7 +14,7 @@ from deniable.errors import DeniableError, shown
 
 
 class RandomSource(Protocol):
-    """What randomizing records needs; `numpy.random.Generator` and `SystemSource` both offer it."""
+    """The interface of `numpy.random.Generator` and `SystemRandomSource` that randomizing needs."""
 
     def random(self, size: int) -> Floats:
         """Return `size` uniform multiples of 2**-53 in [0, 1)."""
@@ -23,7 +23,7 @@ class RandomSource(Protocol):
         """Return `size` uniform integers in `low` .. `high` - 1."""
 
 
-class SystemSource:
+class SystemRandomSource:
     """The operating system's cryptographic generator, for releases of somebody's own data.
 
     No seed, no state that could be kept: two runs differ.

@@ -5,7 +5,7 @@ from .draft import (
     draft_schema as draft_schema,
     drafted as drafted,
 )
-from .faults import Faults as Faults
+from .faults import ValidationErrors as ValidationErrors
 from .model import (
     MISSING as MISSING,
     Column as Column,
@@ -14,10 +14,10 @@ from .model import (
     Schema as Schema,
     number_text as number_text,
     read_schema as read_schema,
-    schema_from as schema_from,
+    schema_from_dict as schema_from_dict,
 )
 from .records_file import (
-    Portion as Portion,
+    RecordBatch as RecordBatch,
     RecordsFile as RecordsFile,
 )
 from .sources import open_source as open_source

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from deniable.arrays import Codes, Flags, Floats
 from deniable.errors import DataError, shown
-from deniable.schema.faults import Faults
+from deniable.schema.faults import ValidationErrors
 from deniable.schema.model import Column
 from deniable.schema.texts import alike, listed
 from deniable.schema.types import is_number, is_text, missing_values, plain_type, type_named
@@ -45,14 +45,18 @@ class _Reader:
         return missing_values(self.column.missing.values, self._kind)
 
     def _report_values(
-        self, unknown: Flags, indices: Codes, dictionary: pa.Array, at: tuple[Faults, str, int]
+        self,
+        unknown: Flags,
+        indices: Codes,
+        dictionary: pa.Array,
+        at: tuple[ValidationErrors, str, int],
     ) -> None:
         faults, where, first = at
         if unknown.any():
             marked = np.where(unknown, indices.astype(np.int64), -1)
             faults.add_values(where, first, marked, dictionary, self._told)
 
-    def _left_out(self, missing: Flags, at: tuple[Faults, str, int]) -> Flags | None:
+    def _left_out(self, missing: Flags, at: tuple[ValidationErrors, str, int]) -> Flags | None:
         """Report missing values by the column's policy, and return the records to leave out."""
         faults, where, first = at
         name = self.column.name
@@ -111,7 +115,7 @@ class Coder(_Reader):
         self._missing, self._unknown = self._size - 1 if own else self._size, self._size + 1
 
     def codes(
-        self, values: pa.Array, faults: Faults, where: str, first: int
+        self, values: pa.Array, faults: ValidationErrors, where: str, first: int
     ) -> tuple[Codes, Flags | None]:
         """Return the codes of `values`, and which records to leave out, None for none of them.
 
@@ -163,7 +167,7 @@ class Coder(_Reader):
         return np.asarray(np.clip(places, 0, len(points) - 1))
 
     def _of_numbers(
-        self, values: pa.Array, faults: Faults, where: str, first: int
+        self, values: pa.Array, faults: ValidationErrors, where: str, first: int
     ) -> tuple[Codes, Flags | None]:
         if pa.types.is_dictionary(values.type):
             values = values.dictionary_decode()
@@ -184,7 +188,11 @@ class Coder(_Reader):
         return places.astype(self._work).astype(self._type, copy=False), left_out
 
     def _judged(
-        self, codes: Codes, indices: Codes, dictionary: pa.Array, at: tuple[Faults, str, int]
+        self,
+        codes: Codes,
+        indices: Codes,
+        dictionary: pa.Array,
+        at: tuple[ValidationErrors, str, int],
     ) -> Flags | None:
         """Report invalid values, and return the records to leave out."""
         self._report_values(codes == self._unknown, indices, dictionary, at)
@@ -207,7 +215,7 @@ class NumberReader(_Reader):
     """
 
     def numbers(
-        self, values: pa.Array, faults: Faults, where: str, first: int
+        self, values: pa.Array, faults: ValidationErrors, where: str, first: int
     ) -> tuple[Floats, Flags | None]:
         """Return the numbers of `values`, and the records to leave out, None for none.
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from deniable.errors import DataError, shown
-from deniable.schema.faults import Faults
+from deniable.schema.faults import ValidationErrors
 
 BLOCK_BYTES = 1 << 21  # of a file, read at a time, a dozen ahead; no record may be longer
 LONGEST_WAIT, LET_GO = 10.0, 5e-3  # seconds
@@ -116,7 +116,9 @@ class CsvText:
         form = CsvForm(_line_end(sample[len(first) :]), marked)
         return cls(path, delimiter, encoding, tuple(names), form)
 
-    def batches(self, coded: Sequence[str], plain: Sequence[str], faults: Faults) -> Iterator[Any]:
+    def batches(
+        self, coded: Sequence[str], plain: Sequence[str], faults: ValidationErrors
+    ) -> Iterator[Any]:
         """Yield record batches of the columns `coded`, dictionary-encoded, and `plain`.
 
         Rows of another length than the header's, and quotation marks that are left open, go to

@@ -14,7 +14,7 @@ import pyarrow as pa
 from deniable import __version__
 from deniable.errors import DataError, shown
 from deniable.schema.evidence import MOST_COUNTED, STAND_INS, Evidence
-from deniable.schema.faults import Faults
+from deniable.schema.faults import ValidationErrors
 from deniable.schema.model import FORMAT, MISSING, VERSION
 from deniable.schema.sources import Source, open_source
 from deniable.schema.texts import alike, listed
@@ -151,7 +151,7 @@ def drafted(
 
 def _seen(source: Source) -> dict[str, Evidence]:
     seen = {name: Evidence(kind) for name, kind in source.types.items()}
-    faults = Faults()
+    faults = ValidationErrors()
     for piece in source.pieces(list(seen), [], faults):
         for name, evidence in seen.items():
             evidence.add(piece.batch.column(name))

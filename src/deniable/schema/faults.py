@@ -13,7 +13,7 @@ MOST_SHOWN = 10
 MOST_KEPT = 1_000  # different ones; a column that is all faults must not fill the memory
 
 
-class Faults:
+class ValidationErrors:
     """Faults by file, column and value, each with its first record and how many records have it."""
 
     def __init__(self) -> None:

@@ -333,7 +333,7 @@ class Schema(Strict):
         return {"format": FORMAT, "version": VERSION} | self.model_dump(exclude_defaults=True)
 
 
-def schema_from(values: Any, where: str = "the schema") -> Schema:
+def schema_from_dict(values: Any, where: str = "the schema") -> Schema:
     """Return a schema from plain `values`, or from YAML as `draft_schema` returns it.
 
     `where` says in messages what they are of.
@@ -370,4 +370,4 @@ def read_schema(path: Path | str) -> Schema:
     DataError
         If the file cannot be read, is no YAML, or has faults: a line for each.
     """
-    return schema_from(read_yaml(path), str(path))
+    return schema_from_dict(read_yaml(path), str(path))

@@ -11,7 +11,7 @@ from deniable.arrays import Codes, Floats
 from deniable.errors import DataError, shown
 from deniable.schema.coding import Coder, NumberReader, weights_of
 from deniable.schema.csv_text import CsvForm
-from deniable.schema.faults import Faults
+from deniable.schema.faults import ValidationErrors
 from deniable.schema.model import Column, Schema
 from deniable.schema.sources import PORTION, Piece, Source, open_source
 from deniable.schema.texts import listed
@@ -19,7 +19,7 @@ from deniable.schema.types import is_number, is_text, plain_type
 
 
 @dataclass(frozen=True, eq=False)
-class Portion:
+class RecordBatch:
     """Some records that follow each other.
 
     Parameters
@@ -140,7 +140,7 @@ class RecordsFile:
         for _ in self.portions():
             pass
 
-    def portions(self, rows: int = PORTION) -> Iterator[Portion]:
+    def portions(self, rows: int = PORTION) -> Iterator[RecordBatch]:
         """Yield the records, at most `rows` at a time, in a new pass.
 
         Raises
@@ -148,7 +148,7 @@ class RecordsFile:
         DataError
             As `check`, when all records are read: after the first fault nothing more is yielded.
         """
-        faults, kept, read = Faults(), 0, 0
+        faults, kept, read = ValidationErrors(), 0, 0
         outside = dict.fromkeys(self._numbers, 0)
         coded = [column.name for column in self.schema.randomized]
         plain = [column.name for column in self._passed]
@@ -168,7 +168,7 @@ class RecordsFile:
             raise DataError(f"{self._source.where}: no records; give a file with at least one")
         self._records, self.left_out, self.outside = kept, read - kept, outside
 
-    def _portion(self, piece: Piece, first: int, faults: Faults) -> Portion:
+    def _portion(self, piece: Piece, first: int, faults: ValidationErrors) -> RecordBatch:
         codes: dict[str, Codes] = {}
         numbers: dict[str, Floats] = {}
         at, found = (faults, piece.where, piece.first), []
@@ -191,13 +191,13 @@ class RecordsFile:
             codes = {name: each[kept] for name, each in codes.items()}
             numbers = {name: each[kept] for name, each in numbers.items()}
             passed = {name: each.filter(pa.array(kept)) for name, each in passed.items()}
-        return Portion(first, codes, passed, numbers)
+        return RecordBatch(first, codes, passed, numbers)
 
 
-def _cut(portion: Portion, start: int, rows: int) -> Portion:
+def _cut(portion: RecordBatch, start: int, rows: int) -> RecordBatch:
     if not start and len(portion) <= rows:
         return portion
-    return Portion(
+    return RecordBatch(
         portion.first + start,
         {name: codes[start : start + rows] for name, codes in portion.codes.items()},
         {name: values.slice(start, rows) for name, values in portion.passed.items()},
@@ -227,7 +227,9 @@ def _readers(source: Source, schema: Schema) -> list[Coder | NumberReader]:
     return readers
 
 
-def _refuse_bad_weights(column: Column, values: pa.Array, piece: Piece, faults: Faults) -> None:
+def _refuse_bad_weights(
+    column: Column, values: pa.Array, piece: Piece, faults: ValidationErrors
+) -> None:
     """Tell of weights that are no number, or below zero."""
     kind = values.type
     if not (is_text(kind) or is_number(kind)):

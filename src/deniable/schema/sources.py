@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from deniable.errors import DataError, shown
 from deniable.schema.csv_text import CsvForm, CsvText
-from deniable.schema.faults import Faults
+from deniable.schema.faults import ValidationErrors
 from deniable.schema.model import FileFormat
 from deniable.schema.texts import listed, unfit
 from deniable.schema.types import is_text
@@ -55,7 +55,11 @@ class Source(ABC):
 
     @abstractmethod
     def pieces(
-        self, coded: Sequence[str], plain: Sequence[str], faults: Faults, rows: int = PORTION
+        self,
+        coded: Sequence[str],
+        plain: Sequence[str],
+        faults: ValidationErrors,
+        rows: int = PORTION,
     ) -> Iterator[Piece]:
         """Yield the columns named, in a new pass over all records; about `rows` at a time.
 
@@ -74,7 +78,11 @@ class _CsvSource(Source):
         self.types = dict.fromkeys(text.names, pa.string())
 
     def pieces(
-        self, coded: Sequence[str], plain: Sequence[str], faults: Faults, rows: int = PORTION
+        self,
+        coded: Sequence[str],
+        plain: Sequence[str],
+        faults: ValidationErrors,
+        rows: int = PORTION,
     ) -> Iterator[Piece]:
         """Yield the columns named; a piece is what a block of the file holds."""
         first = 0
@@ -104,7 +112,11 @@ class _ParquetSource(Source):
         self.expected = sum(pq.read_metadata(file).num_rows for file in self._paths)
 
     def pieces(
-        self, coded: Sequence[str], plain: Sequence[str], faults: Faults, rows: int = PORTION
+        self,
+        coded: Sequence[str],
+        plain: Sequence[str],
+        faults: ValidationErrors,
+        rows: int = PORTION,
     ) -> Iterator[Piece]:
         """Yield the columns named, from row groups that are opened anew a few at a time.
 
@@ -138,7 +150,11 @@ class _ArrowSource(Source):
         self.types = dict(zip(schema.names, schema.types, strict=True))
 
     def pieces(
-        self, coded: Sequence[str], plain: Sequence[str], faults: Faults, rows: int = PORTION
+        self,
+        coded: Sequence[str],
+        plain: Sequence[str],
+        faults: ValidationErrors,
+        rows: int = PORTION,
     ) -> Iterator[Piece]:
         """Yield the columns named, a record batch of the file at a time."""
         positions = [i for i, name in enumerate(self.types) if name in {*coded, *plain}]
@@ -198,7 +214,11 @@ class _TableSource(Source):
         self.types = dict(zip(table.column_names, table.schema.types, strict=True))
 
     def pieces(
-        self, coded: Sequence[str], plain: Sequence[str], faults: Faults, rows: int = PORTION
+        self,
+        coded: Sequence[str],
+        plain: Sequence[str],
+        faults: ValidationErrors,
+        rows: int = PORTION,
     ) -> Iterator[Piece]:
         """Yield the columns named."""
         wanted = [name for name in self.types if name in {*coded, *plain}]

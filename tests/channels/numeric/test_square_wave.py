@@ -17,7 +17,7 @@ from deniable.channels import (
     window_half_width,
 )
 from deniable.errors import ChannelError, DataError
-from deniable.sampling import KeyedDraws, SystemSource
+from deniable.sampling import KeyedDraws, SystemRandomSource
 
 SEEDED = settings(deadline=None, max_examples=60, derandomize=True)
 ALARM = 1e-6
@@ -156,7 +156,9 @@ def test_draws_have_the_distribution_of_the_row(cells, half_width, way):
                 draws = KeyedDraws(bytes(range(32)), f"{cells} {half_width} {u}".encode())
                 reports = wave.report(codes, draws, ["age"])
             else:
-                reports = wave.randomize(codes, generator if way == "source" else SystemSource())
+                reports = wave.randomize(
+                    codes, generator if way == "source" else SystemRandomSource()
+                )
             assert reports.dtype == np.uint8
             counts = np.bincount(reports, minlength=wave.reports)
         assert counts.sum() == records

@@ -13,7 +13,7 @@ from deniable.channels import (
     UnaryEncoding,
 )
 from deniable.errors import DataError
-from deniable.sampling import KeyedDraws, SystemSource
+from deniable.sampling import KeyedDraws, SystemRandomSource
 
 EVERY = pytest.mark.parametrize("channel", PROTOCOLS.values(), ids=PROTOCOLS.keys())
 # Fixed seeds and keys; were they free, each comparison would raise a false alarm once in a million.
@@ -88,12 +88,12 @@ def test_counts_have_the_covariance_of_independent_records(name):
 def test_shapes_types_and_foreign_codes():
     channel = ProjectiveGeometry.of_epsilon(300, 2.0)
     codes = np.arange(300).reshape(20, 15).astype(np.uint16)
-    reports = channel.randomize(codes, SystemSource())
+    reports = channel.randomize(codes, SystemRandomSource())
     assert reports.shape == codes.shape
     assert reports.dtype == np.uint16
-    assert channel.randomize(np.zeros(0, dtype=int), SystemSource()).size == 0
+    assert channel.randomize(np.zeros(0, dtype=int), SystemRandomSource()).size == 0
     with pytest.raises(DataError, match="outside 0"):
-        channel.randomize(np.array([300]), SystemSource())
+        channel.randomize(np.array([300]), SystemRandomSource())
 
 
 KNOWN = {

@@ -21,7 +21,7 @@ from deniable.idp.audit.attack import (
     largest_accuracy,
     likelihood_attack,
     partition_attack,
-    told_beyond_means,
+    privacy_loss_at_equal_centroids,
 )
 from deniable.idp.audit.certificates import certificate, epsilon_from_errors
 from deniable.idp.audit.changes import Cut
@@ -251,12 +251,14 @@ def test_intervals_of_accuracy() -> None:
 
 def test_equal_means_are_told_apart() -> None:
     one, other = [1.0, 2, 3], [2.0, 2, 2]
-    assert told_beyond_means("dp_um", one, other, 9.0, 0.1) == 0.0
-    assert told_beyond_means("idp_cbls", one, other, 9.0, 0.1) == math.inf
+    assert privacy_loss_at_equal_centroids("dp_um", one, other, 9.0, 0.1) == 0.0
+    assert privacy_loss_at_equal_centroids("idp_cbls", one, other, 9.0, 0.1) == math.inf
     # Scales (9 - 1) / 3 and (9 - 2) / 3 over epsilon .1: 80 / 3 and 70 / 3. The density at the mean
     # differs by ln(8 / 7), the atom at 9 by 7 * (3 / 70 - 3 / 80).
     expected = max(math.log(8 / 7), 0.3 - 7 * 3 / 80)
-    assert told_beyond_means("idp_ls", one, other, 9.0, 0.1) == pytest.approx(expected, rel=1e-12)
+    assert privacy_loss_at_equal_centroids("idp_ls", one, other, 9.0, 0.1) == pytest.approx(
+        expected, rel=1e-12
+    )
 
 
 def test_certain_values_by_hand() -> None:

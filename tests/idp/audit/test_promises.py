@@ -17,10 +17,10 @@ from tests.idp.numeric_files import (
 from deniable.channels.exact import rounded_down, rounded_up
 from deniable.idp import Domains, NumericMechanism, domains_by_factor
 from deniable.idp.audit import (
-    AS_IT_RUNS,
     CENTROID,
     CENTROIDS,
-    FROZEN,
+    FIXED_SCALE,
+    RECOMPUTED_SCALE,
     RECORD,
     audit_numbers,
     definition,
@@ -110,8 +110,8 @@ def test_no_unit_is_said_both_to_hold_and_to_fail(method: str) -> None:
             for reading in verdict.reading.split(", "):
                 found.setdefault((verdict.what, reading), set()).add(verdict.holds)
         assert all(len(each) == 1 for each in found.values())
-        assert (RECORD, AS_IT_RUNS) in found
-        assert (RECORD, FROZEN) in found
+        assert (RECORD, RECOMPUTED_SCALE) in found
+        assert (RECORD, FIXED_SCALE) in found
 
 
 def test_clusters_without_noise_are_counted() -> None:

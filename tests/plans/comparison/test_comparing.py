@@ -7,7 +7,7 @@ import pytest
 from deniable.channels import KeepOrReplace
 from deniable.errors import DeniableError
 from deniable.plans import compare, draw
-from deniable.schema import Schema, schema_from
+from deniable.schema import Schema, schema_from_dict
 
 COLUMNS = [
     {"name": "a", "kind": "categorical", "categories": ["x", "y"]},
@@ -25,7 +25,7 @@ TABLE = pa.table(
 
 def schema() -> Schema:
     about = {"format": "deniable-schema", "version": 1, "population": "survey"}
-    return schema_from(about | {"file": {"kind": "arrow"}, "columns": COLUMNS})
+    return schema_from_dict(about | {"file": {"kind": "arrow"}, "columns": COLUMNS})
 
 
 def test_errors_are_the_covariances_of_the_channels() -> None:
@@ -64,7 +64,7 @@ def test_errors_worse_than_a_guess_are_told() -> None:
 
 def _two() -> Schema:
     about = {"format": "deniable-schema", "version": 1, "population": "survey"}
-    return schema_from(about | {"file": {"kind": "arrow"}, "columns": COLUMNS[:2]})
+    return schema_from_dict(about | {"file": {"kind": "arrow"}, "columns": COLUMNS[:2]})
 
 
 def test_the_least_error_is_recommended_at_each_epsilon() -> None:

@@ -35,7 +35,7 @@ from reproduction.papers.audit import (
     one_audit,
 )
 from reproduction.papers.catalog import ANALYSES, AUDITED, AUDITS
-from reproduction.papers.idp.names import HONEST
+from reproduction.papers.idp.names import DP_BASELINES
 from reproduction.papers.pram import breaches, variance
 from reproduction.papers.rrba.independence import Table3
 from reproduction.papers.rrba.released_tables import PrintedTables
@@ -133,7 +133,7 @@ def test_every_mechanism_of_papers_and_releases_is_in_it(audited: pd.DataFrame) 
     assert "rr_independent" in found["multirr"]
     own = {"randomized_response", "invariant_two_step", "invariant_lazy", "resampling"}
     assert own | {"pram_given_parity", "designed", "designed, invariant"} == found["pram"]
-    assert {*METHODS, *HONEST} < found["idp"]
+    assert {*METHODS, *DP_BASELINES} < found["idp"]
     assert found["rrba"] == {"rrba", "laplace", "mcindep"}
 
 

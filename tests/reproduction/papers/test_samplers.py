@@ -7,7 +7,7 @@ import pytest
 from deniable.channels import Channel, KeepOrReplace
 from deniable.plans import make_plan
 from deniable.sampling import KeyedColumn
-from deniable.schema import schema_from
+from deniable.schema import schema_from_dict
 
 from reproduction.papers.samplers import SAMPLER_COLUMNS, audit_samplers
 
@@ -19,7 +19,7 @@ def channels() -> dict[str, Channel]:
         for name, size in (("x", 2), ("y", 3), ("z", 4))
     ]
     about = {"format": "deniable-schema", "version": 1, "population": "people"}
-    schema = schema_from(about | {"file": {"kind": "arrow"}, "columns": columns})
+    schema = schema_from_dict(about | {"file": {"kind": "arrow"}, "columns": columns})
     options = {"mechanism": "generalized-rr", "responses": "categories"}
     return dict(make_plan(schema, 2.0, clusters=[("x", "y")], **options).channels())
 

@@ -12,7 +12,7 @@ from deniable.files import sha256, write_json, write_text
 from deniable.release.receipts import SUMS, receipt_of
 
 from reproduction.pipeline.provenance import (
-    Making,
+    JobProvenance,
     content_digest,
     provenance_path,
     read_provenance,
@@ -45,10 +45,10 @@ def obtain(text: str) -> None:
         write_json(SOURCE, {"kind": "published", "sha256": sha256(RAW)})
 
 
-def making(inputs: list[str], outputs: list[str], **changed: Any) -> Making:
+def making(inputs: list[str], outputs: list[str], **changed: Any) -> JobProvenance:
     """Return a job with the parameters of a usual rule."""
     params = {"code": "0123456789abcdef", "epsilon": 1.0, "grid": {"p": [0.5], "k": [2]}}
-    usual = Making("count", tuple(inputs), tuple(outputs), params, CONFIG, Path("script.py"))
+    usual = JobProvenance("count", tuple(inputs), tuple(outputs), params, CONFIG, Path("script.py"))
     return replace(usual, **changed)
 
 
@@ -167,7 +167,7 @@ def test_what_has_no_record_is_taken_as_it_is_and_named() -> None:
     assert record["data"] == {}
 
 
-def fail_at_work(job: Making) -> None:
+def fail_at_work(job: JobProvenance) -> None:
     with recorded(job):
         # Nor is there one while the block runs.
         assert not provenance_path(TABLE).exists()

@@ -19,7 +19,7 @@ from reproduction.study.claims import (
     decide_claims,
     source_of,
 )
-from reproduction.study.comparisons import Comparison, Outcome, alike, counted, known
+from reproduction.study.comparisons import Comparison, Outcome, counted, equivalent, exact_row
 
 SUPPORTS, CONTRADICTS, OPEN = Comparison(9.0, 1.0), Comparison(-9.0, 1.0), Comparison(1.0, 1.0)
 
@@ -91,7 +91,9 @@ def test_the_kind_is_that_of_the_claim() -> None:
 
 
 def test_what_depends_on_our_margin_says_how() -> None:
-    claim = claim_of(lambda _: alike([(known(1.0), known(1.19))], "1.19"), kind="equality")
+    claim = claim_of(
+        lambda _: equivalent([(exact_row(1.0), exact_row(1.19))], "1.19"), kind="equality"
+    )
     (row,) = decide_claims([claim], {"it": [Evidence((), "original", None)]}).to_dict("records")
     assert row["verdict"] == "depends on the margin"
     assert row["figure"] == "1.19; support at 3/4, all and 5/4 of the margin: 0 / 1 / 1 of 1"

@@ -18,18 +18,18 @@ from reproduction.study.comparisons import (
     Comparison,
     Kind,
     Outcome,
-    alike,
     below,
     below_one,
     counted,
-    known,
+    equivalent,
+    exact_row,
     listed,
-    near,
     on_average,
     pooled,
     ratio,
     rejected,
-    some,
+    require_any,
+    within_tolerance,
 )
 from reproduction.study.engine import median_summary
 
@@ -97,9 +97,9 @@ def test_what_was_picked_needs_as_much_as_all_that_it_was_picked_from() -> None:
 
 
 def test_without_any_error_every_difference_is_beyond_chance() -> None:
-    assert counts(below([(known(0.1), known(0.2))], "")) == (1, 1, 0)
-    assert counts(below([(known(0.2), known(0.1))], "")) == (1, 0, 1)
-    assert counts(below([(known(0.2), known(0.2))], "")) == (1, 0, 0)
+    assert counts(below([(exact_row(0.1), exact_row(0.2))], "")) == (1, 1, 0)
+    assert counts(below([(exact_row(0.2), exact_row(0.1))], "")) == (1, 0, 1)
+    assert counts(below([(exact_row(0.2), exact_row(0.2))], "")) == (1, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,11 @@ def test_without_any_error_every_difference_is_beyond_chance() -> None:
 def test_an_infinite_interval_decides_nothing(unknown: dict[str, float]) -> None:
     other = row(1e9, 1e9, 1e9)
     for pair in ((unknown, other), (other, unknown), (unknown, unknown)):
-        for outcome in (below([pair], ""), alike([pair], ""), near([pair], 1e99, "")):
+        for outcome in (
+            below([pair], ""),
+            equivalent([pair], ""),
+            within_tolerance([pair], 1e99, ""),
+        ):
             assert counts(outcome) == (1, 0, 0)
             assert outcome.verdict == "undecided"
         found = ratio(*pair)
@@ -125,7 +129,7 @@ def test_more_than_half_of_the_errors_infinite_is_more_than_a_number() -> None:
     lost = row(INFINITE, INFINITE, INFINITE)
     assert counts(below([(estimate(0.2, 0.1), lost)], "")) == (1, 1, 0)
     assert counts(below([(lost, lost)], "")) == (1, 0, 0)
-    assert counts(alike([(lost, estimate(0.2, 0.01)), (lost, lost)], "")) == (2, 1, 1)
+    assert counts(equivalent([(lost, estimate(0.2, 0.01)), (lost, lost)], "")) == (2, 1, 1)
 
 
 # -- verdicts --------------------------------------------------------------------------------------
@@ -158,7 +162,7 @@ def test_some_holds_by_one_and_fails_by_all() -> None:
 
 
 def test_without_comparisons_nothing_is_decided() -> None:
-    for outcome in (below([], ""), alike([], ""), near([], 1, "")):
+    for outcome in (below([], ""), equivalent([], ""), within_tolerance([], 1, "")):
         assert counts(outcome) == (0, 0, 0)
         assert outcome.verdict == "undecided"
         assert outcome.worst is None
@@ -166,7 +170,7 @@ def test_without_comparisons_nothing_is_decided() -> None:
     with pytest.raises(LookupError):
         counted([], "")
     with pytest.raises(LookupError):
-        some([])
+        require_any([])
 
 
 def test_the_worst_comparison_supports_the_least() -> None:
@@ -208,7 +212,7 @@ def test_two_one_sided_tests_by_hand() -> None:
     ):
         pair = estimate(50, 0.6), estimate(50 + apart, 0.8)
         for each in (pair, pair[::-1]):
-            assert near([each], 10, "").verdict == verdict
+            assert within_tolerance([each], 10, "").verdict == verdict
 
 
 def test_alike_is_within_a_factor() -> None:
@@ -221,7 +225,7 @@ def test_alike_is_within_a_factor() -> None:
     ):
         pair = factor(0.3, 0.03), factor(0.3 * math.exp(apart), 0.04)
         for each in (pair, pair[::-1]):
-            assert counts(alike([each], ""))[1:] == expected
+            assert counts(equivalent([each], ""))[1:] == expected
 
 
 def test_a_margin_of_ours_is_moved_by_a_quarter() -> None:
@@ -232,10 +236,10 @@ def test_a_margin_of_ours_is_moved_by_a_quarter() -> None:
         (1.24 * 10, "depends on the margin"),
         (1.26 * 10, "fails"),
     ):
-        printed = near([(known(50), known(50 + apart))], 10, "")
+        printed = within_tolerance([(exact_row(50), exact_row(50 + apart))], 10, "")
         assert printed.verdict == ("holds" if apart < 10 else "fails")
         assert replace(printed, our_margin=True).verdict == moved
-    between = alike([(known(1), known(1.1)), (known(1), known(1.19))], "")
+    between = equivalent([(exact_row(1), exact_row(1.1)), (exact_row(1), exact_row(1.19))], "")
     assert between.support_by_margin == "1 / 2 / 2 of 2"
 
 
@@ -302,13 +306,13 @@ def test_factors_of_zero(
     alike_counts: tuple[int, int],
     found: tuple[float, float, float],
 ) -> None:
-    assert counts(alike([(first, second)], "")) == (1, *alike_counts)
+    assert counts(equivalent([(first, second)], "")) == (1, *alike_counts)
     np.testing.assert_array_equal([*ratio(first, second).values()], found)
     # The same from columns of numpy's numbers, which warn where Python's raise.
     table = pd.DataFrame([first, second])
     numbers = table.loc[0], table.loc[1]
     np.testing.assert_array_equal([*ratio(*numbers).values()], found)
-    assert counts(alike([numbers], "")) == (1, *alike_counts)
+    assert counts(equivalent([numbers], "")) == (1, *alike_counts)
 
 
 ENDS = st.sampled_from([-INFINITE, 0.0, 1e-100, 0.05, 0.3, 2.0, 1e100, INFINITE])
@@ -323,13 +327,13 @@ def rows(draw: st.DrawFn) -> dict[str, float]:
 @SEEDED
 @given(st.lists(st.tuples(rows(), rows()), max_size=4))
 def test_any_intervals_are_compared_without_a_warning(pairs: list[Any]) -> None:
-    for outcome in (below(pairs, ""), alike(pairs, ""), near(pairs, 0.05, "")):
+    for outcome in (below(pairs, ""), equivalent(pairs, ""), within_tolerance(pairs, 0.05, "")):
         assert outcome.support + outcome.contradict <= len(pairs)
         assert all(0 <= p <= 1 for p in outcome.p_values)
         assert outcome.verdict in ("holds", "fails", "undecided", "depends on the margin")
     turned = [(second, first) for first, second in pairs]
-    assert counts(alike(pairs, "")) == counts(alike(turned, ""))
-    assert counts(near(pairs, 0.05, "")) == counts(near(turned, 0.05, ""))
+    assert counts(equivalent(pairs, "")) == counts(equivalent(turned, ""))
+    assert counts(within_tolerance(pairs, 0.05, "")) == counts(within_tolerance(turned, 0.05, ""))
     for pair in pairs:
         found = ratio(*pair)
         assert found["ci_low"] <= found["ci_high"]
@@ -345,7 +349,7 @@ def test_any_intervals_are_compared_without_a_warning(pairs: list[Any]) -> None:
 def test_less_sure_intervals_decide_no_more(
     medians: list[tuple[float, float]], error: float, wider: float
 ) -> None:
-    for test in (below, alike):
+    for test in (below, equivalent):
         sure, less = (
             test([(factor(a, e), factor(b, e)) for a, b in medians], "")
             for e in (error, error * wider)
@@ -410,7 +414,7 @@ def test_one_setting_where_it_is_not_so_seldom_lets_it_hold() -> None:
 @pytest.mark.parametrize("comparisons", [1, 6])
 def test_medians_at_the_border_of_alike_are_seldom_decided(comparisons: int) -> None:
     levels = [0.3, 0.3 * SIMILAR] * comparisons
-    found = verdicts(np.random.default_rng(comparisons + 50), levels, alike)
+    found = verdicts(np.random.default_rng(comparisons + 50), levels, equivalent)
     assert found.count("fails") <= MOST_ALARMS
     assert found.count("holds") <= MOST_ALARMS
 
@@ -438,7 +442,7 @@ FEW, OTHERS = [0.2, 0.5, 0.3, 0.6, 0.4], [0.9, 1.4, 1.0]
 
 
 def test_few_runs_are_held_against_a_number_by_students_test() -> None:
-    (found,) = below([(known(0.1), of_runs(FEW))], "").comparisons
+    (found,) = below([(exact_row(0.1), of_runs(FEW))], "").comparisons
     expected = stats.ttest_1samp(FEW, 0.1, alternative="greater")
     assert found.freedom == pytest.approx(4)
     assert found.p_value(1) == pytest.approx(expected.pvalue, rel=1e-9)
@@ -457,9 +461,9 @@ def test_few_runs_are_compared_by_welchs_test() -> None:
 
 
 def test_a_ratio_of_few_runs_keeps_their_freedom() -> None:
-    found = ratio(of_runs(FEW), known(1.0))
+    found = ratio(of_runs(FEW), exact_row(1.0))
     assert found["freedom"] == pytest.approx(4)
-    (again,) = below([(known(0.0), found)], "").comparisons
+    (again,) = below([(exact_row(0.0), found)], "").comparisons
     (log,) = below_one([of_runs(FEW)], "").comparisons
     assert again.freedom == pytest.approx(log.freedom)
 

@@ -23,9 +23,9 @@ from reproduction.papers.idp import (
     ALL,
     CERTIFICATE,
     DATASETS,
+    DP_BASELINES,
     FIGURES_OF,
     FORESTS,
-    HONEST,
     READINGS,
     noted,
 )
@@ -57,7 +57,7 @@ FROM_DATA = "from the data"
 INVARIANT = "invariant"
 WORST = {"attribute": "{}", "k": "k = {:.0f}", "domain_factor": "domain {:g} times", "note": "{}"}
 """How the worst case of the audit of numbers is named."""
-WRITTEN = 1e-8  # numbers are written with 9 digits
+OUTPUT_RTOL = 1e-8  # numbers are written with 9 digits
 
 Cases = dict[str, Any]
 """Columns of a table with a row a case, or a value that all of them share. The columns are those of
@@ -200,7 +200,7 @@ def _of_matrix(table: pd.DataFrame, exact: str = "exact_epsilon") -> Cases:
         "unit": "report of an attribute, the matrix given",
         "claimed_epsilon": table["epsilon"],
         "exact_epsilon": table[exact],
-        "holds": table[exact] <= table["epsilon"] * (1 + WRITTEN),
+        "holds": table[exact] <= table["epsilon"] * (1 + OUTPUT_RTOL),
         "of": table["attribute"],
     }
 
@@ -229,7 +229,7 @@ def posteriors(table: pd.DataFrame) -> Cases:
         "unit": "any set of categories, at the file's shares",
         "claimed_epsilon": table["epsilon"],
         "exact_epsilon": factors,
-        "holds": factors <= table["epsilon"] * (1 + WRITTEN),
+        "holds": factors <= table["epsilon"] * (1 + OUTPUT_RTOL),
         "of": table["attribute"],
         "where": first,
     }
@@ -268,7 +268,7 @@ def _noise(claims: Mapping[str, str], table: pd.DataFrame) -> Cases:
         "unit": "record of a table, replaced; a trusted curator",
         "claimed_epsilon": own["claimed"],
         "exact_epsilon": own["epsilon_exact"],
-        "holds": own["epsilon_exact"] <= own["claimed"] * (1 + WRITTEN),
+        "holds": own["epsilon_exact"] <= own["claimed"] * (1 + OUTPUT_RTOL),
         "of": cases,
         "case": cases,
         "where": own["claim"].notna(),
@@ -301,7 +301,7 @@ def true_privacy(table: pd.DataFrame, of_data: bool = False) -> Cases:
         "holds": not of_data,
         "of": _said(table, domain_factor=WORST["domain_factor"]),
         "case": table["domain_factor"],
-        "where": table["method"].isin(HONEST),
+        "where": table["method"].isin(DP_BASELINES),
     }
 
 
@@ -367,7 +367,7 @@ def audited_release(public: Path) -> tuple[str, pd.DataFrame]:
     if "theorem_4_1" in audited:
         claimed = audited.pop("theorem_4_1")
         rows = audited.assign(theorem=True, claimed_epsilon=claimed)
-        holds = rows["exact_epsilon"] <= rows["claimed_epsilon"] * (1 + WRITTEN)
+        holds = rows["exact_epsilon"] <= rows["claimed_epsilon"] * (1 + OUTPUT_RTOL)
         rows = rows.assign(holds=holds)[~rows["unit"].str.endswith(OF_TARGET) & claimed.notna()]
         audited = pd.concat([audited, rows], ignore_index=True)
     target = f"ε = {plan.target:.4g}" if np.isfinite(plan.target) else "no target"

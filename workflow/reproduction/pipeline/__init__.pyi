@@ -19,7 +19,7 @@ from .provenance import (
     SOURCE_VARIABLE as SOURCE_VARIABLE,
     SUFFIX as SUFFIX,
     WITHHELD as WITHHELD,
-    Making as Making,
+    JobProvenance as JobProvenance,
     Verified as Verified,
     content_digest as content_digest,
     provenance_path as provenance_path,

@@ -10,7 +10,7 @@ from typing import Any
 from deniable.files import write_json
 
 from reproduction.pipeline.job_log import logged
-from reproduction.pipeline.provenance import Making, recorded
+from reproduction.pipeline.provenance import JobProvenance, recorded
 
 LOGS, BENCHMARKS, CPU_SUFFIX = Path("results/logs"), Path("results/benchmarks"), ".cpu.json"
 
@@ -39,10 +39,10 @@ def record_cpu_seconds(file: Path) -> None:
     write_json(file, {"cpu_seconds": round(seconds, 3)})
 
 
-def _making(snakemake: Any) -> Making:
+def _making(snakemake: Any) -> JobProvenance:
     # Snakemake runs a copy: .snakemake/scripts/tmpXXXX.<script>.
     script = Path(sys.argv[0]).name.partition(".")[2]
-    return Making(
+    return JobProvenance(
         rule=snakemake.rule,
         inputs=tuple(map(str, snakemake.input)),
         outputs=tuple(map(str, snakemake.output)),

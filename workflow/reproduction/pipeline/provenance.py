@@ -46,7 +46,7 @@ Record = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Making:
+class JobProvenance:
     """A job as far as its results depend on it.
 
     Of the rule's parameters the digest under ``code`` is recorded by itself, the others
@@ -101,7 +101,7 @@ class Verified:
 
 
 @contextmanager
-def recorded(making: Making) -> Iterator[None]:
+def recorded(making: JobProvenance) -> Iterator[None]:
     """Verify the inputs of `making`, run the block that makes the outputs, and record it.
 
     What an earlier job recorded of the outputs, and what it left half-written if it was killed, is
@@ -202,7 +202,7 @@ def verified(paths: Iterable[str]) -> list[Verified]:
     return found
 
 
-def _about(making: Making, inputs: Sequence[Verified]) -> Record:
+def _about(making: JobProvenance, inputs: Sequence[Verified]) -> Record:
     """Return what is recorded of all outputs of a job alike."""
     settings = settings_of(making.params)
     code = making.params.get("code")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from deniable.errors import from_extras
 
-from reproduction.study.tables import WRITTEN, AnalysisTable, Columns
+from reproduction.study.tables import OUTPUT_RTOL, AnalysisTable, Columns
 
 if TYPE_CHECKING:  # not at run time: every job's process reads this module
     import pandas as pd
@@ -179,7 +179,7 @@ class StudyTable:
             self.value or ("regenerated" if self.published else study.summary),
             study.summary,
             by_chance=self.by_chance,
-            tolerance=WRITTEN,
+            tolerance=OUTPUT_RTOL,
             decided_elsewhere=self.decided_elsewhere,
         )
 

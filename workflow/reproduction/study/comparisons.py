@@ -193,7 +193,7 @@ def below(pairs: Sequence[Pair], figure: str) -> Outcome:
 
 def below_one(ratios: Iterable[Row], figure: str) -> Outcome:
     """Test that each of `ratios` is below 1, on the log scale; `figure` shows it."""
-    return below([(logarithms(row), known(0.0)) for row in ratios], figure)
+    return below([(logarithms(row), exact_row(0.0)) for row in ratios], figure)
 
 
 def on_average(pairs: Sequence[Pair], figure: str) -> Outcome:
@@ -207,16 +207,18 @@ def on_average(pairs: Sequence[Pair], figure: str) -> Outcome:
     return Outcome((Comparison(mean, error),), figure)
 
 
-def alike(pairs: Sequence[Pair], figure: str) -> Outcome:
+def equivalent(pairs: Sequence[Pair], figure: str) -> Outcome:
     """Test that in each of `pairs` the estimates are alike, by the factor `SIMILAR`, our margin.
 
     Here and below `figure` is what readers see of it, in words and numbers.
     """
     logs = [(logarithms(first), logarithms(second)) for first, second in pairs]
-    return replace(near(logs, math.log(SIMILAR), figure), our_margin=True)
+    return replace(within_tolerance(logs, math.log(SIMILAR), figure), our_margin=True)
 
 
-def near(pairs: Sequence[Pair], margin: float, figure: str, picked_from: int = 1) -> Outcome:
+def within_tolerance(
+    pairs: Sequence[Pair], margin: float, figure: str, picked_from: int = 1
+) -> Outcome:
     """Test that in each of `pairs` the estimates are at most `margin` apart, in their unit.
 
     `figure` shows it; `picked_from` is as in `Comparison`.
@@ -299,7 +301,7 @@ def _quantile(probability: float, freedom: float) -> float:
 # -- what is known without error, and nothing ------------------------------------------------------
 
 
-def known(value: float) -> Row:
+def exact_row(value: float) -> Row:
     """Return a `value` without error as a row."""
     return {"median": value, "ci_low": value, "ci_high": value}
 
@@ -315,7 +317,7 @@ def counted(decisions: Iterable[bool], figure: str) -> Outcome:
     return Outcome(found, figure)
 
 
-def some(found: Sequence[Compared]) -> Sequence[Compared]:
+def require_any(found: Sequence[Compared]) -> Sequence[Compared]:
     """Return what was `found` to be compared; a `LookupError` says that there is nothing."""
     if not found:
         raise LookupError("any cells to compare")

@@ -37,7 +37,7 @@ RESULT_COLUMNS = (
     *("published", "regenerated", "ci_low", "ci_high", "replicates"),
     *("data_source", "verdict"),
 )
-SPENT = ("p", "attribute_epsilon", "record_epsilon")
+EPSILON_COLUMNS = ("p", "attribute_epsilon", "record_epsilon")
 """What a row's mechanism spends: p, and the exact epsilons of a change in one attribute, in all."""
 
 
@@ -45,7 +45,7 @@ class Simulator(Protocol):
     """Simulates the cells of a study. One run of a cell may have several outputs.
 
     A method ``wanted`` may decide from the runs of a cell, (cell, values), how many it is to have.
-    A method ``spends`` may say of a cell and an output what its mechanism spends: `SPENT`.
+    A method ``spends`` may return the epsilons of a cell and an output: `EPSILON_COLUMNS`.
     """
 
     def outputs(self, cell: Cell) -> Sequence[Output]:
@@ -188,7 +188,7 @@ def compare(
     Results have the columns `keys`, and regenerated, ci_low, ci_high, replicates, data_source; the
     numbers `published` are as `reproduction.study.read_published` returns them, and may have some
     of the keys; `published_replicates` runs are behind each of them. What is returned has the keys
-    first, then `RESULT_COLUMNS`, then what is `SPENT`.
+    first, then `RESULT_COLUMNS`, then what is `EPSILON_COLUMNS`.
     """
     if published is None:
         table = results.assign(published=np.nan, half_unit=0.0)
@@ -210,14 +210,14 @@ def compare(
 
 def _spent(table: pd.DataFrame, keys: Sequence[str]) -> list[str]:
     """Return the columns besides the keys that say what is spent; none if the table does not."""
-    spent = SPENT if {*SPENT[1:]} & {*table} else ()
+    spent = EPSILON_COLUMNS if {*EPSILON_COLUMNS[1:]} & {*table} else ()
     return [name for name in spent if name in table and name not in keys]
 
 
 def plotted(results: pd.DataFrame, keys: Sequence[str], summary: str) -> pd.DataFrame:
     """Return `results` that no printed number stands beside: `keys`, `summary`, interval, origin.
 
-    What is `SPENT` follows. What else names a cell comes last, where it says anything.
+    What is `EPSILON_COLUMNS` follows. What else names a cell comes last, where it says anything.
     """
     named = results.rename(columns={"regenerated": summary})
     first = [*keys, summary, "ci_low", "ci_high", "replicates", "data_source", *_spent(named, keys)]
@@ -243,7 +243,7 @@ def simulate_chunk(
     as `replicate` takes them.
 
     Columns are the cell's, what names the output, then regenerated, ci_low, ci_high, replicates,
-    and what is `SPENT`, where the simulator says so.
+    and what is `EPSILON_COLUMNS`, where the simulator says so.
     """
     rows = []
     spends = getattr(simulator, "spends", None)

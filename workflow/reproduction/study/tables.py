@@ -3,10 +3,12 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-WRITTEN = 2e-8  # tables have 9 digits: numbers that differ by less, relatively, are the same
+OUTPUT_RTOL = 2e-8  # tables have 9 digits: numbers that differ by less, relatively, are the same
 COMPUTED = 1e-6
 """The same for what sums and solvers compute, which differ with versions and kinds of processor."""
-DESIGNED = 1e-3  # the same for channels found by search, which stops where little is left to gain
+DESIGN_RTOL = (
+    1e-3  # the same for channels found by search, which stops where little is left to gain
+)
 
 
 @dataclass(frozen=True)

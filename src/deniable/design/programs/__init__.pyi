@@ -1,14 +1,14 @@
 from .amounts import (
     best_amounts as best_amounts,
-    better as better,
+    column_to_drop as column_to_drop,
     eliminated as eliminated,
     epsilon_alone as epsilon_alone,
     is_channel as is_channel,
-    least_missed as least_missed,
+    is_improvement as is_improvement,
     optimum as optimum,
 )
 from .central_path import Relaxation as Relaxation, relax as relax
-from .certificate import certified as certified, gaining as gaining
+from .certificate import certified as certified, improving_columns as improving_columns
 from .concave import Concave as Concave
 from .interior_point import Descent as Descent, Interior as Interior, interior as interior
 from .linear import Constraints as Constraints, LinearPrograms as LinearPrograms

@@ -89,15 +89,17 @@ def optimum(program: Program, first: Relaxation) -> Relaxation:
         used = columns[:, pi @ columns > KEPT]
         little = LITTLE * float(used.min(axis=0).mean())
         weighed = best_amounts(program, np.hstack([used, little * proof.staircases.T]))
-        if better(loss, weighed.columns, columns):
+        if is_improvement(loss, weighed.columns, columns):
             columns = weighed.columns
     few = fewest(columns, pi)
     again = best_amounts(program, few).columns
-    few = again if better(loss, again, few) else few
+    few = again if is_improvement(loss, again, few) else few
     return Relaxation(bound, _without_idle(program, few))
 
 
-def better(loss: InverseVariance, columns: Floats, other: Floats, margin: float = 0.0) -> bool:
+def is_improvement(
+    loss: InverseVariance, columns: Floats, other: Floats, margin: float = 0.0
+) -> bool:
     """Return whether `columns` are a channel of less `loss` than `other`, by a relative `margin`.
 
     Both have the shape (size, reports), each with reports of its own number.
@@ -146,14 +148,14 @@ def eliminated(program: Program, columns: Floats, count: int) -> Iterator[Floats
     amounts of those left are the best; ends where none make a channel.
     """
     while columns.shape[1] > count:
-        least = least_missed(program, columns)
+        least = column_to_drop(program, columns)
         columns = best_amounts(program, np.delete(columns, least, axis=1)).columns
         if not is_channel(columns) or not np.isfinite(program.loss.value(columns)):
             return
         yield columns
 
 
-def least_missed(program: Program, columns: Floats) -> int:
+def column_to_drop(program: Program, columns: Floats) -> int:
     """Return which column can be left out at the least loss, as a quadratic model has it.
 
     The model is the `program`'s loss near the amounts of `columns`, shape (size, columns), all of

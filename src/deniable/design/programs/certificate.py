@@ -139,7 +139,7 @@ def certified(loss: InverseVariance, ratio: float, columns: Floats) -> Certifica
     return Certificate(best, dual.staircases[others[np.argsort(-excess[others])]])
 
 
-def gaining(loss: InverseVariance, ratio: float, columns: Floats, count: int) -> Floats:
+def improving_columns(loss: InverseVariance, ratio: float, columns: Floats, count: int) -> Floats:
     """Return the staircases that most would lessen a channel's loss, shape (count, size).
 
     The `loss`, the `ratio` and the channel's `columns` are those of `certified`; `count` is the

@@ -5,7 +5,7 @@ from .attack import (
     largest_accuracy as largest_accuracy,
     likelihood_attack as likelihood_attack,
     partition_attack as partition_attack,
-    told_beyond_means as told_beyond_means,
+    privacy_loss_at_equal_centroids as privacy_loss_at_equal_centroids,
 )
 from .certificates import certificate as certificate
 from .comparison import (
@@ -26,12 +26,12 @@ from .promises import (
 )
 from .report import (
     ALL as ALL,
-    ANEW as ANEW,
-    AS_IT_RUNS as AS_IT_RUNS,
     CLAIM_TOLERANCE as CLAIM_TOLERANCE,
     FIXED as FIXED,
-    FROZEN as FROZEN,
+    FIXED_SCALE as FIXED_SCALE,
     OF_FIXED_CLUSTERS as OF_FIXED_CLUSTERS,
+    RECLUSTERED as RECLUSTERED,
+    RECOMPUTED_SCALE as RECOMPUTED_SCALE,
     VARIANTS as VARIANTS,
     AuditedFile as AuditedFile,
     ClusteredFile as ClusteredFile,

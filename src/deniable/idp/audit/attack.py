@@ -16,8 +16,8 @@ tells no more than that file. It is sound for ``dp_um``, whose noise depends on 
 only. It does not apply to ``idp_ls`` and ``idp_cbls``: their scales depend on values inside the
 cluster that the microaggregated file does not show, and the preprocessed centroid is not even the
 cluster's mean. Two clusters with the same mean are one and the same after microaggregation; the
-loss between their releases (`told_beyond_means`) is, with ``idp_cbls``, infinite for (1, 2, 3) and
-(2, 2, 2): the latter is released as exactly 2, and whoever sees a value without noise knows all
+loss between their releases (`privacy_loss_at_equal_centroids`) is, with ``idp_cbls``, infinite for
+(1, 2, 3) and (2, 2, 2): the latter is released as exactly 2, and a value without noise reveals all
 three values. `certain_values` and `link_records` compare what intruders learn of files.
 """
 
@@ -215,7 +215,7 @@ def partition_attack(
     )
 
 
-def told_beyond_means(
+def privacy_loss_at_equal_centroids(
     method: Variant, one: npt.ArrayLike, other: npt.ArrayLike, upper: float, epsilon: float
 ) -> float:
     """Return the loss between releases of two single clusters with the same mean.

@@ -18,8 +18,8 @@ from deniable.channels import rounded_up
 from deniable.idp import NumericMechanism, Ranking, protect_numbers
 from deniable.idp.audit.report import (
     ALL,
-    AS_IT_RUNS,
-    FROZEN,
+    FIXED_SCALE,
+    RECOMPUTED_SCALE,
     AuditedFile,
     as_table,
     audit_file,
@@ -27,7 +27,7 @@ from deniable.idp.audit.report import (
 )
 from deniable.records import NumericMicrodata
 
-BOTH = f"{FROZEN}, {AS_IT_RUNS}"
+BOTH = f"{FIXED_SCALE}, {RECOMPUTED_SCALE}"
 CENTROID, CENTROIDS, RECORD = "one centroid", "all centroids of an attribute", "the records"
 
 COUNTS = (
@@ -152,16 +152,16 @@ def verdicts(mechanism: NumericMechanism) -> list[Verdict]:
         found = [Verdict(CENTROIDS, BOTH, share, True, share, SMALL_MOVES), partition]
     else:
         found = [
-            Verdict(CENTROID, FROZEN, share, True, share, SENSITIVITY),
-            Verdict(CENTROIDS, FROZEN, share, False, None, SHIFTS),
-            Verdict(CENTROIDS, AS_IT_RUNS, share, False, None, SCALES[method]),
+            Verdict(CENTROID, FIXED_SCALE, share, True, share, SENSITIVITY),
+            Verdict(CENTROIDS, FIXED_SCALE, share, False, None, SHIFTS),
+            Verdict(CENTROIDS, RECOMPUTED_SCALE, share, False, None, SCALES[method]),
             partition,
         ]
     if mechanism.public_domains:
         return found
     # If domains depend on the records, no claim holds for the algorithm as it runs.
-    held = [replace(each, reading=FROZEN) if each.holds else each for each in found]
-    return [*held, Verdict(RECORD, AS_IT_RUNS, epsilon, False, math.inf, LARGEST_VALUES)]
+    held = [replace(each, reading=FIXED_SCALE) if each.holds else each for each in found]
+    return [*held, Verdict(RECORD, RECOMPUTED_SCALE, epsilon, False, math.inf, LARGEST_VALUES)]
 
 
 def definition(mechanism: NumericMechanism) -> str:
@@ -214,7 +214,7 @@ def _of_histograms(mechanism: NumericMechanism, dataset: str) -> Iterator[dict[s
         ("attribute", budget, exact[worst], name),
         ("record", mechanism.epsilon, sum(exact, Fraction(0)), ALL),
     )
-    for reading in (FROZEN, AS_IT_RUNS):
+    for reading in (FIXED_SCALE, RECOMPUTED_SCALE):
         for unit, claimed, epsilon, attribute in found:
             spent = rounded_up(epsilon)
             yield {

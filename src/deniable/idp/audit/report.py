@@ -38,8 +38,8 @@ from deniable.idp.audit.partition import refutation_by_a_full_shift, shown_when_
 from deniable.idp.methods import Centroid, Variant, centroid_of
 
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
-FROZEN, AS_IT_RUNS = "scale frozen", "as it runs"
-FIXED, ANEW = "fixed", "formed anew"
+FIXED_SCALE, RECOMPUTED_SCALE = "scale frozen", "as it runs"
+FIXED, RECLUSTERED = "fixed", "formed anew"
 ALL = "all attributes"
 OF_FIXED_CLUSTERS = "conditional on scale and partition: no guarantee about the release"
 CLAIM_TOLERANCE = 1e-9
@@ -129,7 +129,9 @@ class ClusteredFile:
         pairs = list(zip(self.moves(method), losses, strict=True))
         found = {FIXED: [losses_within_fixed_clusters(moves, loss) for moves, loss in pairs]}
         if method != "dp":
-            found[ANEW] = [losses_of_clusters_formed_anew(moves, loss) for moves, loss in pairs]
+            found[RECLUSTERED] = [
+                losses_of_clusters_formed_anew(moves, loss) for moves, loss in pairs
+            ]
         return found
 
     def losses_as_it_runs(self, shipped: Masking) -> list[Losses]:
@@ -198,20 +200,22 @@ def _rows(
     for epsilon in epsilons:
         page = Page(clustered, method, epsilon)
         for clusters, losses in frozen.items():
-            yield from page.of_losses(losses, FROZEN, clusters, "exact", epsilon)
+            yield from page.of_losses(losses, FIXED_SCALE, clusters, "exact", epsilon)
         if method != "dp":
-            yield page.of_records(FROZEN)
+            yield page.of_records(FIXED_SCALE)
             yield page.of_shuffled_records()
         if not as_it_runs or method == "idp_cbls_prose":  # which fails the first reading already
             continue
         if method in {"dp", "dp_um"}:  # their scales are the same on all files of this size
-            clusters = FIXED if method == "dp" else ANEW
-            yield from page.of_losses(frozen[clusters], AS_IT_RUNS, clusters, "exact", epsilon)
+            clusters = FIXED if method == "dp" else RECLUSTERED
+            yield from page.of_losses(
+                frozen[clusters], RECOMPUTED_SCALE, clusters, "exact", epsilon
+            )
         else:
             own = clustered.losses_as_it_runs(page.shipped)
-            yield from page.of_losses(own, AS_IT_RUNS, ANEW, "lower bound", 1.0)
+            yield from page.of_losses(own, RECOMPUTED_SCALE, RECLUSTERED, "lower bound", 1.0)
         if method != "dp":
-            yield page.of_records(AS_IT_RUNS)
+            yield page.of_records(RECOMPUTED_SCALE)
         yield page.of_data_driven_domain()
 
 
@@ -268,7 +272,9 @@ class Page:
         worst = int(np.argmax(deltas))
         name, delta = self.clustered.file.names[worst], deltas[worst]
         found, note = np.inf if delta > 0 else 0.0, "the partition into clusters is released"
-        return self.row(reading, "record", found, "lower bound", ANEW, name, delta=delta, note=note)
+        return self.row(
+            reading, "record", found, "lower bound", RECLUSTERED, name, delta=delta, note=note
+        )
 
     def of_shuffled_records(self) -> dict[str, Any]:
         """Return the row of records that are released in random order."""
@@ -277,7 +283,9 @@ class Page:
         shown = shown_when_shuffled(file.columns, self.clustered.k, *of)
         note = "records in random order: how many of them two clusters share is released"
         found = np.inf if shown else 0.0
-        return self.row(FROZEN, "record", found, "lower bound", ANEW, file.names[0], note=note)
+        return self.row(
+            FIXED_SCALE, "record", found, "lower bound", RECLUSTERED, file.names[0], note=note
+        )
 
     def of_data_driven_domain(self) -> dict[str, Any]:
         """Return the row of a domain that is a multiple of the largest value.
@@ -290,7 +298,14 @@ class Page:
         note = "values clipped to U show U, which the largest value made"
         domain = "from the data"
         return self.row(
-            AS_IT_RUNS, "record", found, "lower bound", ANEW, ALL, domain=domain, note=note
+            RECOMPUTED_SCALE,
+            "record",
+            found,
+            "lower bound",
+            RECLUSTERED,
+            ALL,
+            domain=domain,
+            note=note,
         )
 
     def row(

@@ -30,8 +30,8 @@ from deniable.rrba import (
     guaranteed,
     keep_for_record,
 )
-from deniable.sampling import Chance, KeyedDraws
-from deniable.schema import Portion, Schema
+from deniable.sampling import KeyedDraws, RandomnessSource
+from deniable.schema import RecordBatch, Schema
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +191,7 @@ class CollectedPlan(Plan):
         return "Each row is a number of answers, by block, table and cell; there are no records."
 
     def randomize(
-        self, batches: Iterable[Portion], source: Chance, watch: Watch | None = None
+        self, batches: Iterable[RecordBatch], source: RandomnessSource, watch: Watch | None = None
     ) -> Iterator[pa.Table]:
         held = list(batches)
         records = None if self.part is None else self.part.positions(sum(map(len, held)))

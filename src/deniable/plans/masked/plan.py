@@ -57,8 +57,8 @@ from deniable.plans.risks import (
 )
 from deniable.records import NumericMicrodata
 from deniable.responses import MaskedResponses, counts_in, histogram_table, with_counts
-from deniable.sampling import Chance, KeyedDraws, KeyedNoise, generator_for
-from deniable.schema import Portion, RecordsFile, Schema
+from deniable.sampling import KeyedDraws, KeyedNoise, RandomnessSource, generator_for
+from deniable.schema import RecordBatch, RecordsFile, Schema
 
 BY_DATA: Origin = "the data, by a curator"
 
@@ -256,12 +256,12 @@ class MaskedPlan(Plan):
         released = {*released_columns(self.schema, self.accept), self.class_column}
         return tuple(each.name for each in self.schema.columns if each.name in released)
 
-    def original_records(self, batches: Iterable[Portion]) -> NumericMicrodata:
+    def original_records(self, batches: Iterable[RecordBatch]) -> NumericMicrodata:
         """Return the numbers and classes of the records in `batches` that answer."""
         return numeric_records(self.schema, batches, self.part, self.class_column)
 
     def randomize(
-        self, batches: Iterable[Portion], source: Chance, watch: Watch | None = None
+        self, batches: Iterable[RecordBatch], source: RandomnessSource, watch: Watch | None = None
     ) -> Iterator[pa.Table]:
         """Yield one table of the protected columns.
 

@@ -10,7 +10,7 @@ from deniable.errors import DeniableError
 from deniable.idp import Domains
 from deniable.plans.interface import Part
 from deniable.records import NumericMicrodata
-from deniable.schema import Portion, Schema
+from deniable.schema import RecordBatch, Schema
 
 
 def refuse_other_columns(schema: Schema, class_column: str | None) -> None:
@@ -36,7 +36,10 @@ def answering_records(records: int, part: Part | None) -> Positions:
 
 
 def numeric_records(
-    schema: Schema, batches: Iterable[Portion], part: Part | None, class_column: str | None = None
+    schema: Schema,
+    batches: Iterable[RecordBatch],
+    part: Part | None,
+    class_column: str | None = None,
 ) -> NumericMicrodata:
     """Return the numbers and the classes of the records that answer.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pydantic import ValidationError
 
 from deniable.errors import DeniableError
-from deniable.plans.kinds import KINDS, settings_class
+from deniable.plans.kinds import KINDS, settings_class as settings_class  # noqa: PLC0414
 from deniable.plans.settings.shared import Released
 from deniable.validation import fault_lines, message
 

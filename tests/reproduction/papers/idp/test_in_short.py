@@ -8,7 +8,7 @@ from tests.reproduction.papers.idp.tables import all_tables
 from deniable.display import short
 
 from reproduction.papers.idp.in_short import in_short
-from reproduction.papers.idp.names import AS_IT_RUNS, SSE_TITLES, shown, where
+from reproduction.papers.idp.names import RECOMPUTED_SCALE, SSE_TITLES, shown, where
 
 TABLES = all_tables()
 
@@ -24,7 +24,7 @@ def test_records_have_no_finite_epsilon_where_the_audit_finds_none() -> None:
 def test_the_centroids_are_those_of_the_rows_that_are_named() -> None:
     (records,) = in_short(TABLES).privacy
     audit, at = TABLES["idp_audit"], shown(TABLES)
-    part = where(audit, reading=AS_IT_RUNS, unit="centroid", domain="public", method="idp_ls")
+    part = where(audit, reading=RECOMPUTED_SCALE, unit="centroid", domain="public", method="idp_ls")
     part = where(part, k=at.k, epsilon=at.epsilon, domain_factor=at.factor)
     worst = part.loc[part["times_claimed"].idxmax()]
     named = f"At k = {at.k:g}, ε = {at.epsilon:g} and domain factor {at.factor:g}, one centroid"

@@ -34,8 +34,8 @@ from reproduction.papers.idp.audit_section import audit
 from reproduction.papers.idp.names import (
     AUDITED,
     CLUSTERED,
+    DP_BASELINES,
     FOREST_TITLES,
-    HONEST,
     MASKED,
     SSE_TITLES,
     common,
@@ -388,13 +388,13 @@ def test_nothing_that_a_config_can_ask_for_lacks_a_name() -> None:
         "no_data",
         "least_dp",
     }
-    assert set(HONEST) == honest
+    assert set(DP_BASELINES) == honest
 
 
 def test_the_words_of_the_audit_are_those_of_its_tables() -> None:
-    assert names.FROZEN == idp_audit.FROZEN
-    assert names.AS_IT_RUNS == idp_audit.AS_IT_RUNS
-    assert (names.FIXED, names.ANEW) == (idp_audit.FIXED, idp_audit.ANEW)
+    assert names.FIXED_SCALE == idp_audit.FIXED_SCALE
+    assert names.RECOMPUTED_SCALE == idp_audit.RECOMPUTED_SCALE
+    assert (names.FIXED, names.RECLUSTERED) == (idp_audit.FIXED, idp_audit.RECLUSTERED)
     assert names.ALL == idp_audit.ALL
     assert set(names.UNITS) == {"centroid", "attribute", "record"}
     assert set(names.ATTACKS) == set(drawn.ATTACKS)

@@ -16,8 +16,8 @@ from deniable.errors import DeniableError
 from deniable.estimation.error_bounds import (
     accuracy_analysis,
     best_case_relative_error,
+    bonferroni_critical_value,
     propagation_factor,
-    root_b,
 )
 from deniable.randomized_response.dependence import absolute_correlation, cramers_v
 from deniable.randomized_response.protocols import cluster_channel, rr_channel
@@ -59,7 +59,7 @@ def test_figure_1():
     at = found.set_index("categories")["root_b"]
     assert at[1] == pytest.approx(1.959964, rel=1e-6)
     assert at[2] > 2
-    assert at[10**6] == pytest.approx(root_b(10**6), rel=1e-15)
+    assert at[10**6] == pytest.approx(bonferroni_critical_value(10**6), rel=1e-15)
     assert at[ADULT_CELLS] == pytest.approx(5.5563, rel=1e-5)
     assert at[10**7] < 6
 

@@ -3,7 +3,7 @@ from .names import (
     ALL as ALL,
     CERTIFICATE as CERTIFICATE,
     DATASETS as DATASETS,
-    HONEST as HONEST,
+    DP_BASELINES as DP_BASELINES,
     READINGS as READINGS,
     noted as noted,
 )

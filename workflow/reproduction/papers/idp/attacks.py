@@ -16,9 +16,9 @@ import pandas as pd
 from deniable.arrays import Flags, Floats, Positions
 from deniable.idp import Masking, Method, Ranking, Variant, masking, microaggregate
 from deniable.idp.audit import (
-    ANEW,
-    AS_IT_RUNS,
-    FROZEN,
+    FIXED_SCALE,
+    RECLUSTERED,
+    RECOMPUTED_SCALE,
     Accuracy,
     AuditedFile,
     ClusteredFile,
@@ -29,7 +29,7 @@ from deniable.idp.audit import (
     likelihood_attack,
     link_records,
     partition_attack,
-    told_beyond_means,
+    privacy_loss_at_equal_centroids,
 )
 from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise, generator_for
@@ -113,7 +113,7 @@ class _Attacks:
         changed = np.where(record > upper - record, 0.0, upper)
         one, other = (NoisyCentroids(each, upper / share, upper) for each in (record, changed))
         found = likelihood_attack(one, other, self._generator("laplace", "dp", 1), self.runs)
-        return self._row(found, None, "likelihood", WHOLE_RECORD, "dp", FROZEN, "record")
+        return self._row(found, None, "likelihood", WHOLE_RECORD, "dp", FIXED_SCALE, "record")
 
     def _partition(self, method: Variant, k: int) -> dict[str, Any]:
         column, changed = self.values[:, 0], self.values[:, 0].copy()
@@ -121,7 +121,7 @@ class _Attacks:
         one, other = (self._of_first(method, k, each) for each in (column, changed))
         found = partition_attack(one, other, self._generator("partition", method, k), self.runs)
         what = "smallest value to U, first attribute"
-        return self._row(found, k, "partition", what, method, AS_IT_RUNS, "record")
+        return self._row(found, k, "partition", what, method, RECOMPUTED_SCALE, "record")
 
     def _partition_of_random_changes(self, method: Variant, k: int) -> dict[str, Any]:
         """Attack as often, with another record and another record's value each time."""
@@ -136,7 +136,9 @@ class _Attacks:
             neighbour = self._of_first(method, k, changed)
             right += partition_attack(actual, neighbour, generator, 1).right
         what = "a random record gets another's value, first attribute"
-        return self._row(Accuracy(right, tried), k, "partition", what, method, AS_IT_RUNS, "record")
+        return self._row(
+            Accuracy(right, tried), k, "partition", what, method, RECOMPUTED_SCALE, "record"
+        )
 
     def _of_first(
         self, method: Variant, k: int, column: Floats
@@ -149,8 +151,8 @@ class _Attacks:
     def _likelihood(self, clustered: ClusteredFile, method: Variant) -> Iterator[dict[str, Any]]:
         shipped = clustered.shipped(method, self.epsilon)
         changed = self._worst_neighbour(clustered, shipped)
-        for reading in (FROZEN, AS_IT_RUNS):
-            other = _together(changed, shipped.scales if reading == FROZEN else changed.scales)
+        for reading in (FIXED_SCALE, RECOMPUTED_SCALE):
+            other = _together(changed, shipped.scales if reading == FIXED_SCALE else changed.scales)
             actual = _together(shipped, shipped.scales)
             # Rounding is no part of either reading: centroids that are equal but for it are equal.
             apart = ~np.isclose(actual.centres, other.centres, rtol=1e-9, atol=0.0)
@@ -163,7 +165,7 @@ class _Attacks:
 
     def _worst_neighbour(self, clustered: ClusteredFile, shipped: Masking) -> Masking:
         """Return how it is masked if the record with most to lose goes to the worse end of each."""
-        losses = clustered.frozen_losses(shipped.method)[ANEW]
+        losses = clustered.frozen_losses(shipped.method)[RECLUSTERED]
         record = int(np.argmax(self.file.of_all_attributes(losses)))
 
         def masked_with(values: Floats) -> Masking:
@@ -232,7 +234,7 @@ def protection_table(
     twins = [
         {"dataset": "none", "measure": "loss between clusters with one mean", "method": method}
         | {"k": len(TWIN_CLUSTERS[0]), "epsilon": epsilon, "microaggregation": 0.0}
-        | {"value": told_beyond_means(method, *TWIN_CLUSTERS, TWIN_DOMAIN, epsilon)}
+        | {"value": privacy_loss_at_equal_centroids(method, *TWIN_CLUSTERS, TWIN_DOMAIN, epsilon)}
         for method, epsilon in product(ATTACKED, epsilons)
     ]
     table = pd.DataFrame([*twins, *_certain(file, k), *linked])

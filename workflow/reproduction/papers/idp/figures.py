@@ -176,7 +176,7 @@ PANELS: Sequence[tuple[str, str, str]] = (
     ("attribute", names.ALL, "all centroids of all attributes"),
     ("record", "one", names.UNITS["record"]),
 )
-READINGS: Mapping[str, str] = {names.FROZEN: "-", names.AS_IT_RUNS: "--"}
+READINGS: Mapping[str, str] = {names.FIXED_SCALE: "-", names.RECOMPUTED_SCALE: "--"}
 AUDITED_K_TICKS = (3, 10, 30, 100, 300)
 SHIFTS: Mapping[str, float] = {"dp_um": 0.94, "idp_ls": 1.0, "idp_cbls": 1.06}
 
@@ -189,7 +189,7 @@ def claimed_and_exact(table: pd.DataFrame) -> Figure:
         (table["epsilon"] == largest)
         & (table["domain_factor"] == table["domain_factor"].iloc[0])
         & (table["domain"] == "public")
-        & (table["clusters"] == names.ANEW)
+        & (table["clusters"] == names.RECLUSTERED)
         & ~table["note"].fillna("").str.contains(f"{names.CERTIFICATE}|{names.SHUFFLED}")
     ]
     finite = shown["times_claimed"][np.isfinite(shown["times_claimed"])]

@@ -16,7 +16,7 @@ MASKED = {"dp": "DP", "dp_um": "DP-UM", "idp_ls": "iDP-LS", "idp_cbls": "iDP-CBL
 """The methods of the text."""
 AUDITED = MASKED | {"idp_cbls_prose": "iDP-CBLS as in the prose"}
 CLUSTERED = tuple(MASKED)[1:]
-HONEST = ("dp_median", "dp_synthetic", "dp_naive_bayes", "dp_rule")
+DP_BASELINES = ("dp_median", "dp_synthetic", "dp_naive_bayes", "dp_rule")
 """Competitors with true epsilon-differential privacy."""
 _TITLES = MASKED | {"dp": "DP: Laplace noise on each value"}
 SSE_TITLES = _TITLES | {
@@ -35,12 +35,12 @@ FOREST_TITLES = {
 NOT_APPLICABLE = 0  # the epsilon, domain factor or k of what has none
 
 # As `deniable.idp.audit` has them, which the page and figures need not import.
-FROZEN, AS_IT_RUNS = "scale frozen", "as it runs"
-FIXED, ANEW, ALL = "fixed", "formed anew", "all attributes"
+FIXED_SCALE, RECOMPUTED_SCALE = "scale frozen", "as it runs"
+FIXED, RECLUSTERED, ALL = "fixed", "formed anew", "all attributes"
 READINGS = {
-    "scale and partition frozen": (FROZEN, FIXED),
-    FROZEN: (FROZEN, ANEW),
-    AS_IT_RUNS: (AS_IT_RUNS, ANEW),
+    "scale and partition frozen": (FIXED_SCALE, FIXED),
+    FIXED_SCALE: (FIXED_SCALE, RECLUSTERED),
+    RECOMPUTED_SCALE: (RECOMPUTED_SCALE, RECLUSTERED),
 }
 """How Definition 3 may be read: reading and clusters of the audit. The first is the charitable one:
 it holds fixed for the neighbour what the change of a record does change.
@@ -71,9 +71,9 @@ class Attack:
 
 
 ATTACKS = {
-    "frozen": Attack("likelihood", FROZEN, ALL, "centroids, scale frozen"),
-    "runs": Attack("likelihood", AS_IT_RUNS, ALL, "centroids, as it runs"),
-    "partition": Attack("partition", AS_IT_RUNS, "random record", "records, a random change"),
+    "frozen": Attack("likelihood", FIXED_SCALE, ALL, "centroids, scale frozen"),
+    "runs": Attack("likelihood", RECOMPUTED_SCALE, ALL, "centroids, as it runs"),
+    "partition": Attack("partition", RECOMPUTED_SCALE, "random record", "records, a random change"),
 }
 
 

@@ -13,10 +13,10 @@ from deniable.channels import ProductChannel
 from deniable.errors import DeniableError
 from deniable.estimation import (
     accuracy_analysis,
+    bonferroni_critical_value,
     enough_records,
     propagation_factor,
     records_needed,
-    root_b,
     smallest_propagation,
 )
 from deniable.randomized_response import (
@@ -43,7 +43,10 @@ def figure_1(sizes: Sequence[int] = ()) -> pd.DataFrame:
     and at their product: the cells of all of them.
     """
     grid = np.logspace(0, 7, 71).round().astype(int).tolist()
-    rows = [(number, root_b(number)) for number in sorted({*grid, *sizes, math.prod(sizes)})]
+    rows = [
+        (number, bonferroni_critical_value(number))
+        for number in sorted({*grid, *sizes, math.prod(sizes)})
+    ]
     return pd.DataFrame(rows, columns=["categories", "root_b"])
 
 

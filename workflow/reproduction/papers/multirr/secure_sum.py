@@ -19,7 +19,7 @@ from deniable.randomized_response import (
     NOTHING,
     Behaviour,
     BivariateDistribution,
-    Faults,
+    FaultyParties,
     Network,
     Pair,
     Party,
@@ -199,7 +199,7 @@ MISSING = "a message is missing"
 TOTAL = "the counts of the pair do not add up to the number of parties"
 MARGINS = "an attribute is counted differently in two pairs"
 
-Spoilt = Mapping[Pair, Faults]
+Spoilt = Mapping[Pair, FaultyParties]
 Spoil = Callable[[Microdata, Generator], Spoilt]
 
 
@@ -279,7 +279,7 @@ def _answers_for_another(
     # Another value of both attributes of the first pair, so that no pair stays as it is.
     other = (own[0] + 1) % 2, (own[1] + int(random.integers(1, 3))) % 3, own[2]
     amount = sum(record == own for record in zip(*data.columns, strict=True))
-    spoilt: dict[Pair, Faults] = {}
+    spoilt: dict[Pair, FaultyParties] = {}
     for pair in pairs:
         domain, cells = SMALL.project(pair), _cells(data, pair)
         there = int(cells[party])

@@ -14,10 +14,10 @@ from deniable.estimation import Z_95
 
 from reproduction.papers.multirr.catalog import CLUSTER_QUERY_KEYS, PRINTED_RUNS, VARIATION
 from reproduction.papers.multirr.names import METHODS
-from reproduction.study import SPENT, agreement, widening
+from reproduction.study import EPSILON_COLUMNS, agreement, widening
 
 TREND_COLUMNS = (
-    *("dataset", "mechanism", "p", "t_v", *SPENT[1:], "clusterings"),
+    *("dataset", "mechanism", "p", "t_v", *EPSILON_COLUMNS[1:], "clusterings"),
     *("printed_low", "printed_high"),
     *("statistic", "degrees_of_freedom", "p_value", "p_value_without_worst"),
 )
@@ -72,7 +72,7 @@ def misfit(results: pd.DataFrame) -> pd.DataFrame:
         "ci_low": found["mean"] - reach,
         "ci_high": found["mean"] + reach,
     }
-    spent = printed.reindex(columns=[*keys, *SPENT[1:]]).groupby(keys).max()
+    spent = printed.reindex(columns=[*keys, *EPSILON_COLUMNS[1:]]).groupby(keys).max()
     counted = spent.join(found[["cells"]])
     return counted.assign(**{name: np.exp(end) for name, end in ends.items()}).reset_index()
 
@@ -106,7 +106,7 @@ def threshold_trend(results: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFra
         tests: list[dict[str, Any]] = [
             which
             | {"p": p, "t_v": t_v, "clusterings": 1}
-            | {name: cells[name].max() for name in SPENT[1:] if name in cells}
+            | {name: cells[name].max() for name in EPSILON_COLUMNS[1:] if name in cells}
             | _one_median(cells)
             for (p, t_v), cells in table.groupby(["p", "t_v"])
             if clusterings[t_v] == 1  # otherwise the cells are different experiments

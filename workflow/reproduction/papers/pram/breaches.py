@@ -16,11 +16,11 @@ from deniable.pram import shares
 from deniable.privacy import (
     Side,
     WorstSet,
-    approaching_prior,
     channel_of_parity,
     extreme_factors,
     largest_parity,
     largest_posterior,
+    prior_approaching_parity,
     smallest_posterior,
     worst_upward,
 )
@@ -103,7 +103,7 @@ def approach_table(
     rows = []
     sides: tuple[Side, ...] = ("largest", "smallest")
     for (name, channel), side, mass in product(channels.items(), sides, masses):
-        found = approaching_prior(channel, mass, side)
+        found = prior_approaching_parity(channel, mass, side)
         bound = channel.parity if side == "largest" else 1 / channel.parity
         rows.append(
             {

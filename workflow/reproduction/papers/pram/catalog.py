@@ -1,7 +1,7 @@
 """What is reproduced of [pram]: studies, tables, figures and sections, an entry each."""
 
 from reproduction.study import (
-    DESIGNED,
+    DESIGN_RTOL,
     Analysis,
     AnalysisTable,
     Columns,
@@ -92,7 +92,7 @@ ANALYSES = (
                 ".design:design_table",
                 Columns(
                     ("attribute", "epsilon", "loss", "requirements", "estimator"),
-                    tolerance=DESIGNED,
+                    tolerance=DESIGN_RTOL,
                 ),
                 audited=("designed",),
             ),

@@ -29,7 +29,6 @@ from deniable.pram import Transactions, item_set_supports
 from deniable.privacy import (
     Distribution,
     Side,
-    approaching_prior,
     as_counts,
     breaching_prior,
     channel_of_parity,
@@ -38,6 +37,7 @@ from deniable.privacy import (
     moments,
     multinomial,
     permits_breach,
+    prior_approaching_parity,
     reports_given,
     tables_of,
     witness,
@@ -330,7 +330,7 @@ def _ratios_are_bounded() -> tuple[int, float, str]:
 def _approach(side: Side) -> tuple[int, float, str]:
     eta = Fraction(CHANNEL.parity)
     masses = [Fraction(9, 10), Fraction(99, 100), Fraction(9999, 10000), 1 - Fraction(1, 10**14)]
-    found = [approaching_prior(CHANNEL, mass, side).ratio for mass in masses]
+    found = [prior_approaching_parity(CHANNEL, mass, side).ratio for mass in masses]
     goal = eta if side == "largest" else 1 / eta
     shown = ", ".join(f"{float(ratio):.5g}" for ratio in found[:-1])
     figure = f"prior .9, .99, .9999: {shown}; limit {float(goal):.5g}"

@@ -36,7 +36,7 @@ from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation import Z_95
 from deniable.records import Microdata
 from deniable.rrba import (
-    LOST,
+    DIVERGENCE_THRESHOLD,
     POOLED,
     PRINTED,
     PRINTED_FIRST_VERSION,
@@ -144,7 +144,7 @@ class Convergence:
         pooled = runs.running_estimates()[..., at]
         met = np.abs(np.diff(tables, axis=1)) < interval_width(tables[:, 1:], size)
         # A diverged table stays as it is, which is no convergence.
-        met &= np.abs(later).max(axis=-1) < LOST
+        met &= np.abs(later).max(axis=-1) < DIVERGENCE_THRESHOLD
         lasting = np.logical_and.accumulate(met[:, ::-1], axis=1)[:, ::-1]
         errors = runs.running_standard_errors()[..., at]
         precise = at_least(self._reference_error(pooled), errors)

@@ -52,7 +52,7 @@ from deniable.contingency import (
     asymptotic_test,
     channel_test,
     monte_carlo_test,
-    true_limit_test,
+    test_against_true_statistic,
 )
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation import clopper_pearson
@@ -254,8 +254,10 @@ def _decisions(
     if PRINTED_SCALE in releases:
         noisier = releases[PRINTED_SCALE].release(true, generator)
         found[PRINTED_SCALE] = asymptotic_test(noisier, records, model, level=LEVEL)
-        found[TRUE_LIMIT] = true_limit_test(noisy, true, records, model)
-        found[f"{TRUE_LIMIT}_printed_scale"] = true_limit_test(noisier, true, records, model)
+        found[TRUE_LIMIT] = test_against_true_statistic(noisy, true, records, model)
+        found[f"{TRUE_LIMIT}_printed_scale"] = test_against_true_statistic(
+            noisier, true, records, model
+        )
     return found
 
 

@@ -11,7 +11,7 @@ from deniable.records.categorical import Microdata
 from reproduction.papers.multirr.queries.adjusted import METHODS, AdjustedQueries
 from reproduction.papers.multirr.queries.shared import stated
 from reproduction.papers.multirr.queries.stated import StatedQueries
-from reproduction.study.engine import SPENT, simulate_chunk
+from reproduction.study.engine import EPSILON_COLUMNS, simulate_chunk
 
 FEW = ("colour", "smokes")
 
@@ -76,7 +76,7 @@ def test_rows_say_what_is_spent_and_no_data_spends_nothing(queries: StatedQuerie
     grid = {name: [value] for name, value in cell_of(attributes="few").items()}
     size = {"chunk": 0, "chunks": 1, "replicates": 6, "block": 6, "root_seed": 1}
     table = simulate_chunk(queries, "stated", [grid], **size).set_index("method")
-    assert table.loc["uniform", list(SPENT)].isna().all()
+    assert table.loc["uniform", list(EPSILON_COLUMNS)].isna().all()
     others = table.drop("uniform")
     assert (others["record_epsilon"] <= 2).all()
     assert others["record_epsilon"].to_numpy() == pytest.approx(2)

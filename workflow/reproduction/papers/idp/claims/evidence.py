@@ -9,7 +9,7 @@ import pandas as pd
 
 from deniable.records import NumericMicrodata
 
-from reproduction.study import Decide, Pair, Row, found_by, known, some, source_of
+from reproduction.study import Decide, Pair, Row, exact_row, found_by, require_any, source_of
 
 KEYS = ("method", "epsilon", "domain_factor", "k")
 Key = tuple[str, float, float, int]  # method, epsilon, domain factor, k
@@ -45,7 +45,7 @@ class Tables:
 
         That of ``dp``, a single experiment, is one at every k.
         """
-        return known(self._errors[method, epsilon, factor, 0 if method == "dp" else k])
+        return exact_row(self._errors[method, epsilon, factor, 0 if method == "dp" else k])
 
     @cached_property
     def measures(self) -> Rows:
@@ -97,7 +97,9 @@ class Tables:
 
     def pairs(self, first: str, second: str) -> Sequence[Pair]:
         """Return the mean SSE of two methods, `first` and `second`, in each setting, at each k."""
-        return some([(self.sse_of(first, *at), self.sse_of(second, *at)) for at in self.every()])
+        return require_any(
+            [(self.sse_of(first, *at), self.sse_of(second, *at)) for at in self.every()]
+        )
 
     def least(self, epsilon: float, factor: float, among: Iterable[int]) -> tuple[int, Row]:
         """Return the k `among` some at which iDP-CBLS has the least mean SSE, and that.

@@ -22,11 +22,11 @@ from reproduction.study import (
     Outcome,
     Pair,
     below,
-    known,
-    near,
+    exact_row,
     ratio,
     ratios_of,
-    some,
+    require_any,
+    within_tolerance,
 )
 
 TRUE_DP = ("dp_synthetic", "dp_naive_bayes", "dp_rule")
@@ -78,8 +78,8 @@ def _shortfalls(
         f"({percent} % in the text)"
         for epsilon, percent in printed.items()
     )
-    pairs = [(found[epsilon], known(1 - percent / 100)) for epsilon, percent in printed.items()]
-    return near(pairs, margin, ", ".join(said), picked_from=len(tables.forest_k))
+    pairs = [(found[epsilon], exact_row(1 - percent / 100)) for epsilon, percent in printed.items()]
+    return within_tolerance(pairs, margin, ", ".join(said), picked_from=len(tables.forest_k))
 
 
 @_of_census(
@@ -114,7 +114,9 @@ def _forests_of_cluster_based_at_less_epsilon(tables: Tables) -> Readings:
             (tables.best(["idp_cbls"], low, c), tables.best(["idp_ls"], high, c))
             for c in tables.forest_factors
         ]
-        found = near(pairs, SIMILAR_F, _side_by_side(pairs), picked_from=len(tables.forest_k))
+        found = within_tolerance(
+            pairs, SIMILAR_F, _side_by_side(pairs), picked_from=len(tables.forest_k)
+        )
         return replace(found, our_margin=True)
 
     return of_less_epsilon(decide)
@@ -138,7 +140,7 @@ def _forests_of_cluster_based_degrade_with_k(tables: Tables) -> Outcome:
 def _forests_classes_differ(tables: Tables) -> Outcome:
     frequent, rare = (tables.of_class(name) for name in tables.data.classes)
     pairs = [(rare[key], frequent[key]) for key in rare if key[0] in ("original", "idp_cbls")]
-    return below(some(pairs), f"the rarer class over the other: {ratios_of(pairs)}")
+    return below(require_any(pairs), f"the rarer class over the other: {ratios_of(pairs)}")
 
 
 @_of_wine(

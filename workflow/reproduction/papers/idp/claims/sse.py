@@ -20,14 +20,14 @@ from reproduction.study import (
     Outcome,
     Pair,
     Row,
-    alike,
     below,
+    equivalent,
     logarithms,
-    near,
     range_of,
     ratio,
     ratios_of,
-    some,
+    require_any,
+    within_tolerance,
 )
 
 CLAIMS = Claims()
@@ -65,7 +65,9 @@ def _dp_highest(tables: Tables) -> Outcome:
 def _dp_barely_falls(tables: Tables) -> Outcome:
     low, high = ends(tables.epsilons, "epsilon")
     pairs = [(tables.sse_of("dp", high, c), tables.sse_of("dp", low, c)) for c in tables.factors]
-    return alike(some(pairs), f"dp at epsilon {high:g} over {low:g}: {ratios_of(pairs)}")
+    return equivalent(
+        require_any(pairs), f"dp at epsilon {high:g} over {low:g}: {ratios_of(pairs)}"
+    )
 
 
 @_of_two(
@@ -74,7 +76,7 @@ def _dp_barely_falls(tables: Tables) -> Outcome:
 )
 def _local_and_global_alike(tables: Tables) -> Outcome:
     pairs = tables.pairs("idp_ls", "dp_um")
-    return alike(pairs, f"idp_ls over dp_um: {ratios_of(pairs)}")
+    return equivalent(pairs, f"idp_ls over dp_um: {ratios_of(pairs)}")
 
 
 @_of_sse("iDP-LS achieves a lower SSE than DP-UM.", "idp_ls below dp_um, each epsilon, factor, k")
@@ -93,7 +95,7 @@ def _falls_with_k(tables: Tables) -> Outcome:
         every = [(method, *setting) for method in LOCAL for setting in tables.settings]
         return [(tables.sse_of(*at, b), tables.sse_of(*at, a)) for at in every for a, b in steps]
 
-    pairs, (first, *_, last) = some(over(*pairwise(tables.k))), tables.k
+    pairs, (first, *_, last) = require_any(over(*pairwise(tables.k))), tables.k
     return below(pairs, f"k = {last} over k = {first}: {ratios_of(over((first, last)))}")
 
 
@@ -109,7 +111,7 @@ def _gap(tables: Tables, epsilon: float, factor: float, k: int) -> Row:
 def _gap_grows_with_epsilon(tables: Tables) -> Outcome:
     low, high = ends(tables.epsilons, "epsilon")
     every = product(tables.factors, tables.k)
-    pairs = some([(_gap(tables, high, *at), _gap(tables, low, *at)) for at in every])
+    pairs = require_any([(_gap(tables, high, *at), _gap(tables, low, *at)) for at in every])
     highs, lows = (range_of(pair[i]["median"] for pair in pairs) for i in (0, 1))
     return below(pairs, f"idp_ls over dp_um: {highs} at epsilon {high:g}, {lows} at {low:g}")
 
@@ -121,9 +123,9 @@ def _gap_grows_with_epsilon(tables: Tables) -> Outcome:
 def _gap_stays_proportional(tables: Tables) -> Outcome:
     narrow, wide = ends(tables.factors, "domain factor")
     every = product(tables.epsilons, tables.k)
-    pairs = some([(_gap(tables, e, wide, k), _gap(tables, e, narrow, k)) for e, k in every])
+    pairs = require_any([(_gap(tables, e, wide, k), _gap(tables, e, narrow, k)) for e, k in every])
     figure = f"factor {wide:g} against {narrow:g}: apart by {ratios_of(pairs)}"
-    return alike(pairs, f"idp_ls over dp_um, {figure}")
+    return equivalent(pairs, f"idp_ls over dp_um, {figure}")
 
 
 @_of_sse(
@@ -135,7 +137,7 @@ def _smaller_domain_smaller_sse(tables: Tables) -> Outcome:
     every = [("dp", e, 0) for e in tables.epsilons]  # once, whatever k
     every += product(LOCAL, tables.epsilons, tables.k)
     pairs = [(tables.sse_of(m, e, narrow, k), tables.sse_of(m, e, wide, k)) for m, e, k in every]
-    return below(some(pairs), f"factor {narrow:g} over {wide:g}: {ratios_of(pairs)}")
+    return below(require_any(pairs), f"factor {narrow:g} over {wide:g}: {ratios_of(pairs)}")
 
 
 def below_by_orders_of_magnitude(tables: Tables, others: Sequence[str]) -> Outcome:
@@ -179,7 +181,7 @@ def _cluster_based_at_less_epsilon(tables: Tables) -> Readings:
             (tables.least(low, c, tables.k)[1], tables.sse_of(m, high, c, tables.k[-1]))
             for c, m in product(tables.factors, LOCAL)
         ]
-        found = near(
+        found = within_tolerance(
             [(logarithms(a), logarithms(b)) for a, b in pairs],
             math.log(SIMILAR_SSE),
             f"idp_cbls over the others: {ratios_of(pairs)}",
@@ -204,7 +206,7 @@ def _cluster_based_unaffected_by_domain(tables: Tables) -> Outcome:
     }
     said = "; ".join(f"epsilon {e:g}: {ratios_of(pairs)}" for e, pairs in of.items())
     pairs = [pair for own in of.values() for pair in own]
-    return alike(some(pairs), f"factor {wide:g} over {narrow:g}, {said}")
+    return equivalent(require_any(pairs), f"factor {wide:g} over {narrow:g}, {said}")
 
 
 @_of_sse(
@@ -219,7 +221,7 @@ def _cluster_based_best_at_small_k(tables: Tables) -> Outcome:
         f"k = {tables.least(epsilon, factor, tables.k)[0]} (epsilon {epsilon:g}, factor {factor:g})"
         for epsilon, factor in tables.settings
     )
-    return below(some(pairs), f"least at {least}")
+    return below(require_any(pairs), f"least at {least}")
 
 
 @_of_sse(
@@ -232,4 +234,6 @@ def _cluster_based_rises_with_k(tables: Tables) -> Outcome:
         (tables.least(*setting, small)[1], tables.sse_of("idp_cbls", *setting, most))
         for setting in tables.settings
     ]
-    return below(some(pairs), f"best of k <= {BEST_K[1]} over k = {most}: {ratios_of(pairs)}")
+    return below(
+        require_any(pairs), f"best of k <= {BEST_K[1]} over k = {most}: {ratios_of(pairs)}"
+    )

@@ -17,15 +17,15 @@ from reproduction.study import (
     Outcome,
     Pair,
     Row,
-    alike,
     below,
     decide_claims,
+    equivalent,
     listed,
     on_average,
     pooled,
     range_of,
     ratio,
-    some,
+    require_any,
     source_of,
 )
 
@@ -58,7 +58,7 @@ def _grows_with_t_v(cells: figures.Cells) -> Outcome:
     }
     shares = {f"p = {p:g}": _share(second, first) for p, (first, second) in pairs.items()}
     figure = f"T_v = {LARGEST} / {SMALLER[0]}: {listed(shares)}"
-    return on_average(some([*pairs.values()]), figure)
+    return on_average(require_any([*pairs.values()]), figure)
 
 
 @table_1(
@@ -87,7 +87,7 @@ def _least_dependence_matters(clusters: pd.DataFrame) -> Outcome:
 )
 def _falls_with_records(cells: figures.Cells) -> Outcome:
     settings = sorted({(p, t_v) for _, p, t_v in cells})
-    pairs = some([(cells["adult6", *each], cells["adult", *each]) for each in settings])
+    pairs = require_any([(cells["adult6", *each], cells["adult", *each]) for each in settings])
     return below(pairs, f"ratios Adult6 / Adult from {_shares(pairs)}")
 
 
@@ -169,8 +169,8 @@ def _largest_below(found: Mapping[int, Row]) -> Outcome:
 )
 def _more_attributes_no_difference(cells: figures.Cells) -> Outcome:
     settings = sorted({(p, t_v) for p, t_v, _ in cells if t_v in (1, SMALLER[0])})
-    pairs = some([(cells[*each, k], cells[*each, 2]) for each in settings for k in (3, 4)])
-    return alike(pairs, f"ratios to two attributes from {_shares(pairs)}")
+    pairs = require_any([(cells[*each, k], cells[*each, 2]) for each in settings for k in (3, 4)])
+    return equivalent(pairs, f"ratios to two attributes from {_shares(pairs)}")
 
 
 CLAIMS = (*figures.OF_FIGURE_2, *OF_TABLE_1, *figures.OF_FIGURE_3, *OF_TABLE_2)

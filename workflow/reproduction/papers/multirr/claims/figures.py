@@ -12,14 +12,14 @@ from reproduction.study import (
     Claims,
     Outcome,
     Row,
-    alike,
     below,
     below_one,
-    known,
+    equivalent,
+    exact_row,
     listed,
-    near,
     range_of,
-    some,
+    require_any,
+    within_tolerance,
 )
 
 OTHERS = ("rr_clusters", "rr_independent_adjustment", "rr_clusters_adjustment")
@@ -39,12 +39,12 @@ figure_3 = partial(OF_FIGURE_3.claim, section="6.5, Figure 3", about="methods")
 
 def _under_one(ratios: Sequence[Row], figure: str) -> Outcome:
     """Test that each ratio is below 1."""
-    return below_one(some(ratios), figure)
+    return below_one(require_any(ratios), figure)
 
 
 def _around_one(ratios: Sequence[Row], figure: str) -> Outcome:
     """Test that each ratio is alike 1."""
-    return alike([(row, known(1.0)) for row in some(ratios)], figure)
+    return equivalent([(row, exact_row(1.0)) for row in require_any(ratios)], figure)
 
 
 def _ratios(rows: Iterable[Row]) -> str:
@@ -68,7 +68,7 @@ def _gain_of_estimation(cells: Cells) -> Outcome:
         for (estimator, *_, against), row in cells.items()
         if (estimator, against) == ("randomized", "rr_independent")
     ]
-    cuts = range_of((row["median"] for row in some(raw)), ".2g")
+    cuts = range_of((row["median"] for row in require_any(raw)), ".2g")
     return _under_one([_inverse(row) for row in raw], f"error cut by a factor of {cuts}")
 
 
@@ -92,7 +92,7 @@ def _sigmas_of(cells: Cells) -> list[float]:
 def _peak_at_half(cells: Cells) -> Outcome:
     others = [sigma for sigma in _sigmas_of(cells) if sigma != HALF]
     ratios = {s: _over(cells, "rr_independent", "absolute_error", s, HALF) for s in others}
-    top = max(some(others), key=lambda sigma: ratios[sigma]["median"])
+    top = max(require_any(others), key=lambda sigma: ratios[sigma]["median"])
     return _under_one(
         [*ratios.values()], f"next highest at sigma = {top:g}: {ratios[top]['median']:.3g} of it"
     )
@@ -174,10 +174,12 @@ def _little_at_strong_randomization(cells: Cells) -> Outcome:
     kind="equality",
 )
 def _near_at_large_coverage(cells: Cells) -> Outcome:
-    found = some(_of_any_two(cells, "relative_error_difference"))
+    found = require_any(_of_any_two(cells, "relative_error_difference"))
     most = max(abs(row["median"]) for row in found)
-    pairs = [(row, known(0.0)) for row in found]
-    return replace(near(pairs, PERCENTAGE_POINTS, f"apart by up to {most:.3f}"), our_margin=True)
+    pairs = [(row, exact_row(0.0)) for row in found]
+    return replace(
+        within_tolerance(pairs, PERCENTAGE_POINTS, f"apart by up to {most:.3f}"), our_margin=True
+    )
 
 
 @figure_3(

@@ -30,9 +30,9 @@ from reproduction.study import (
     Outcome,
     Pair,
     Row,
-    alike,
     below,
-    known,
+    equivalent,
+    exact_row,
     range_of,
     ratios_of,
     source_of,
@@ -101,7 +101,7 @@ def _alike_in_all_data(table: pd.DataFrame) -> Outcome:
         for first, second in combinations(dict.fromkeys(times["dataset"]), 2)
         for pair in paired(times, ["probability", "block_size", "p"], "dataset", first, second)
     ]
-    outcome = alike(pairs, f"answers of two data sets differ by {ratios_of(pairs)}")
+    outcome = equivalent(pairs, f"answers of two data sets differ by {ratios_of(pairs)}")
 
     def unknown(first: Row, second: Row, found: Comparison) -> bool:
         # Those that were cut off may be farther apart, and not closer, than they seem.
@@ -167,7 +167,9 @@ def _enough(least: Row, most: Row) -> Comparison:
     """Compare a share, known to lie between two, with the one that is claimed."""
     if least["median"] <= WITHIN <= most["median"]:
         return UNKNOWN
-    return below([(known(WITHIN), least if least["median"] > WITHIN else most)], "").comparisons[0]
+    return below(
+        [(exact_row(WITHIN), least if least["median"] > WITHIN else most)], ""
+    ).comparisons[0]
 
 
 # -- Figure 6: what converges ----------------------------------------------------------------------
@@ -180,7 +182,7 @@ def _enough(least: Row, most: Row) -> Comparison:
 def _none_at_small_p(table: pd.DataFrame) -> Outcome:
     rows = _converged(table[_among(table["p"], SMALL_P)])
     figure = f"share of converged runs: {range_of(row['median'] for row in rows)}"
-    return below([(row, known(HALF)) for row in rows], figure)
+    return below([(row, exact_row(HALF)) for row in rows], figure)
 
 
 def _as_said(
@@ -192,7 +194,7 @@ def _as_said(
     pairs: list[Pair] = []
     wrong = []
     for row in _converged(shown.assign(expected=expected)):
-        pairs.append((known(HALF), row) if row["expected"] else (row, known(HALF)))
+        pairs.append((exact_row(HALF), row) if row["expected"] else (row, exact_row(HALF)))
         if (row["median"] > HALF) != row["expected"]:
             wrong.append(f"{row['probability']:g} with blocks of {row['block_size']}")
     return below(pairs, f"otherwise: {'; '.join(wrong) or 'none'}")
@@ -270,7 +272,8 @@ def _sooner(low: Mapping[int, Row], high: Mapping[int, Row]) -> Comparison:
 def _crossing(fewer: Mapping[int, Row], more: Mapping[int, Row], sizes: Set[int]) -> Comparison:
     """Return by how much, at the clearest size, one is below one half and the other above."""
     found = (
-        below([(fewer[size], known(HALF)), (known(HALF), more[size])], "").worst for size in sizes
+        below([(fewer[size], exact_row(HALF)), (exact_row(HALF), more[size])], "").worst
+        for size in sizes
     )
     clearest = min((each for each in found if each), key=lambda each: each.p_value(1))
     return replace(clearest, picked_from=len(sizes))

@@ -21,9 +21,9 @@ from deniable.rrba import (
     claimed_epsilon,
     floor_epsilon,
     keep_for_epsilon,
-    keep_of_claim,
     printed_estimate,
     repeated_epsilon,
+    retention_from_claim,
     variance_inflation,
 )
 
@@ -275,11 +275,12 @@ def _low_p_slow(_: str) -> Outcome:
 )
 def _p_from_epsilon(_: str) -> Outcome:
     return counted(
-        (abs(keep_of_claim(epsilon) - p) <= off for _, epsilon, p, off in PRINTED_PAIRS),
+        (abs(retention_from_claim(epsilon) - p) <= off for _, epsilon, p, off in PRINTED_PAIRS),
         "; ".join(
-            f"{where}: epsilon {epsilon:g} with p = {p:g}, by (6) {keep_of_claim(epsilon):.3f}"
+            f"{where}: epsilon {epsilon:g} with p = {p:g}, "
+            f"by (6) {retention_from_claim(epsilon):.3f}"
             for where, epsilon, p, off in PRINTED_PAIRS
-            if abs(keep_of_claim(epsilon) - p) > off
+            if abs(retention_from_claim(epsilon) - p) > off
         ),
     )
 

@@ -31,7 +31,7 @@ from reproduction.study import (
     Pair,
     Row,
     below,
-    known,
+    exact_row,
     range_of,
     ratios_of,
     source_of,
@@ -238,7 +238,7 @@ def _robust_in_sparse_data(given: _Tests) -> Outcome:
     sparse = _sparse(given.right)
     ours = rows_of(sparse, method="rrba")
     margin = (CERTAIN - GUESSING) / 2
-    pairs: list[Pair] = [(known(GUESSING + margin), row) for row in ours]
+    pairs: list[Pair] = [(exact_row(GUESSING + margin), row) for row in ours]
     pairs += _of_others(replace(given, right=sparse))
     figure = f"right in {range_of(row['median'] for row in ours)} % of trials"
     outcome = _unless_fitted(pairs, figure)
@@ -257,7 +257,7 @@ def _others_invalid_in_sparse_data(given: _Tests) -> Outcome:
     null, _ = _halves(_sparse(given.rates))
     rows = [row for other in given.others for row in rows_of(null, method=other)]
     figure = f"true nulls rejected in {range_of(row['median'] for row in rows)} % of trials"
-    return below([(known(PERCENT * LEVEL), row) for row in rows], figure)
+    return below([(exact_row(PERCENT * LEVEL), row) for row in rows], figure)
 
 
 def _sparse(table: pd.DataFrame) -> pd.DataFrame:
