@@ -40,9 +40,9 @@ def audit(tables: Tables) -> dict[str, Any]:
     table = table.assign(found=texts(table, found_and_claimed))
     first = where(table, domain_factor=at.factor, domain="public")
     together = (first["unit"] == "attribute") & (first["attribute"] == names.ALL)
-    anew = {"reading": names.FROZEN, "clusters": names.ANEW}
+    anew = {"reading": names.FIXED_SCALE, "clusters": names.RECLUSTERED}
     narrowest = where(tables["idp_audit_clusters"], domain_factor=at.factor)
-    alone = where(first, unit="centroid", reading=names.AS_IT_RUNS, method=CLUSTERED)
+    alone = where(first, unit="centroid", reading=names.RECOMPUTED_SCALE, method=CLUSTERED)
     return {
         "at": at,
         "readings": _readings(where(at.at_k(first[~together]), epsilon=at.epsilon)),

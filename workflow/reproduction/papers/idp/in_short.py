@@ -10,8 +10,8 @@ from deniable.display import Tables, joined, rows_of, short
 from reproduction.papers.idp.names import (
     CLUSTERED,
     DATASETS,
+    DP_BASELINES,
     FOREST_TABLES,
-    HONEST,
     MASKED,
     SSE_TABLES,
     Shown,
@@ -86,7 +86,7 @@ def _instead(tables: Tables, datasets: dict[str, str], at: Shown) -> str:
     for name, title in datasets.items():
         forests = where(forests_at(tables.get(FOREST_TABLES[name]), at), epsilon=at.epsilon)
         means = forests.groupby("method")["f_measure"].mean() if len(forests) else pd.Series()
-        honest = means.reindex(HONEST).max()
+        honest = means.reindex(DP_BASELINES).max()
         if "idp_cbls" in means and not pd.isna(honest):
             learned.append(f"{honest:.3f} on {title} (iDP-CBLS {means['idp_cbls']:.3f})")
         errors = where(tables.get(SSE_TABLES[name]), epsilon=at.epsilon)

@@ -173,7 +173,7 @@ def deliveries(audit: pd.DataFrame, at: Shown) -> pd.DataFrame:
 
     They are one per data set, method, epsilon and unit.
     """
-    part = at.at_k(where(audit, reading=AS_IT_RUNS, domain="public", domain_factor=at.factor))
+    part = at.at_k(where(audit, reading=RECOMPUTED_SCALE, domain="public", domain_factor=at.factor))
     together = (part["unit"] == "attribute") & (part["attribute"] == ALL)
     own = part[~together & ~noted(part, CERTIFICATE)]
     return own.drop_duplicates(["dataset", "method", "epsilon", "unit"], keep="last")

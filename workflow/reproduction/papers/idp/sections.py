@@ -12,7 +12,7 @@ from deniable.display import SIGN, Row, Tables, between, nearest, percent, plain
 from reproduction.papers.idp import names
 from reproduction.papers.idp.names import (
     CLUSTERED,
-    HONEST,
+    DP_BASELINES,
     MASKED,
     Shown,
     common,
@@ -172,7 +172,7 @@ def forests_of(table: pd.DataFrame, dataset: str) -> dict[str, PageTable | None]
 
 def _best(means: pd.DataFrame, dataset: str) -> PageTable:
     """Return the largest mean F of iDP-CBLS over k, and of the classifiers with true DP."""
-    kinds = {"idp_cbls": "iDP-CBLS"} | dict.fromkeys(HONEST, "true DP")
+    kinds = {"idp_cbls": "iDP-CBLS"} | dict.fromkeys(DP_BASELINES, "true DP")
     part = where(means, method=(*kinds,))
     part = part.assign(kind=part["method"].map(kinds)).replace({"method": NAMES})
     best = part.loc[part.groupby(["epsilon", "kind"])["f_measure"].idxmax()]
@@ -192,7 +192,7 @@ def _unlearned(table: pd.DataFrame, dataset: str) -> PageTable | None:
     if len(majority) != 2 or not len(original):
         return None
     rare = str(majority.idxmin())
-    own = table[(table["class"] == rare) & table["method"].isin((*MASKED, *HONEST))]
+    own = table[(table["class"] == rare) & table["method"].isin((*MASKED, *DP_BASELINES))]
     below = own["f_measure"] < SAME_AS_MAJORITY * original[rare]
     counts = below.groupby(own["method"].map(NAMES), sort=False).agg(["sum", "size"])
     heads = {"method": "method", "sum": "settings", "size": "of"}
@@ -206,7 +206,9 @@ def in_words(text: str) -> str:
     >>> in_words("idp_ls over dp_um at epsilon 1, dp_rule")
     'iDP-LS over DP-UM at ε 1, threshold rule'
     """
-    short_names = {name: names.FOREST_TITLES.get(name, "").partition(": ")[2] for name in HONEST}
+    short_names = {
+        name: names.FOREST_TITLES.get(name, "").partition(": ")[2] for name in DP_BASELINES
+    }
     words = MASKED | short_names | {"epsilon": "ε", "dp_median": "median of the class"}
     words["dp_synthetic"] = "synthetic records"
     return re.sub(r"\b[a-z_]+\b", lambda word: words.get(word[0], word[0]), str(text))
@@ -214,7 +216,7 @@ def in_words(text: str) -> str:
 
 # -- promised, delivered, protected ----------------------------------------------------------------
 
-ROWS = {name: NAMES[name] for name in (*MASKED, *HONEST)} | {
+ROWS = {name: NAMES[name] for name in (*MASKED, *DP_BASELINES)} | {
     "microaggregation": "microaggregation alone",
     **{"original": "the original records", "majority": "no data: 0, majority class"},
 }
@@ -287,7 +289,7 @@ def _methods(tables: Tables, dataset: str, at: Shown, delivered: pd.DataFrame) -
     for e in at.epsilons:
         found[f"F, ε = {plain(e)}"] = _measures(where(forests, epsilon=(e, 0)))
     table = pd.DataFrame(found, index=list(ROWS), dtype=object)
-    table.loc[[*HONEST], [*units]] = f"by proof {SIGN['holds']}"
+    table.loc[[*DP_BASELINES], [*units]] = f"by proof {SIGN['holds']}"
     table = table.loc[table.notna().any(axis=1)]
     rows = table.assign(method=table.index.map(ROWS))
     heads = {"method": "method"} | {name: name for name in found}
