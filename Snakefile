@@ -14,7 +14,6 @@ rule all:
     default_target: True
     input:
         plan.targets(),
-        all_made,
 
 
 include: "workflow/rules/data.smk"

@@ -24,7 +24,8 @@ BY_NAME = ("simulate", "collect", "draw")
 def parts_of_rules() -> dict[str, str]:
     """Return the part of the work that each rule belongs to: a paper's analyses, or releases."""
     papers = {name: name.split("_")[0] for name in ANALYSES}
-    found = papers | dict.fromkeys(("rehearse", "release"), "release")
+    chain = ("plan", "protect", "publish", "estimate", "consistency", "two_step", "independence")
+    found = papers | dict.fromkeys((*chain, "synthesize", "check"), "release")
     return {rule: part for rule, part in found.items() if part in PART_STYLE}
 
 

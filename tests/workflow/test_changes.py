@@ -23,17 +23,17 @@ def verdicts(project: Any) -> set[tuple[str, str]]:
         pytest.param(
             "workflow/reproduction/papers/multirr/figures/analyses.py",
             {"draw", "report"},
-            {"rehearse", "prepare", "simulate", "collect"} | {"audit_privacy", "audit_samplers"},
+            {"protect", "prepare", "simulate", "collect"} | {"audit_privacy", "audit_samplers"},
             marks=pytest.mark.slow,
         ),
         (
             "workflow/reproduction/papers/multirr/queries/clusters.py",
             STUDY_LANE,
-            {"prepare", "audit_privacy", "rehearse"},
+            {"prepare", "audit_privacy", "protect"},
         ),
         pytest.param(
             "src/deniable/release/making.py",
-            {"rehearse", "audit_samplers", "audit_privacy", "report"},
+            {"protect", "audit_samplers", "audit_privacy", "report"},
             {"prepare", "simulate", "collect", "draw"},
             marks=pytest.mark.slow,
         ),
@@ -50,14 +50,14 @@ def test_a_changed_module_makes_again_what_imports_it(
     jobs = set(project.would_run())
     assert again <= jobs
     # A production release is made once.
-    assert not (kept | {"release"}) & jobs
+    assert not (kept | {"publish"}) & jobs
 
 
 def test_another_seed_makes_again_what_is_drawn(project: Any) -> None:
     jobs = project.would_run("--config", "seed=5")
     assert {"prepare", "simulate", "audit_samplers"} <= set(jobs)
-    assert jobs["rehearse"] == 4
-    assert "release" not in jobs
+    assert jobs["protect"] == 5
+    assert "publish" not in jobs
 
 
 def test_other_settings_of_a_study_leave_the_releases(project: Any) -> None:
@@ -80,9 +80,9 @@ def rules_with_data(said: str) -> set[str]:
     """Return the rules of a whole run that make anew what rests on other data."""
     table = said.split("Job stats:")[1].split("\n\n", maxsplit=1)[0]
     everything = set(re.findall(r"^(\w+) +\d+$", table, re.MULTILINE)) - {"all", "total"}
-    # What is no rehearsal is made once; worked examples and numbered results have no data, and
+    # A production release is made once; worked examples and numbered results have no data, and
     # networks are models.
-    everything -= {"release", "multirr_example1", "rrba_examples", "pram_results"}
+    everything -= {"publish", "multirr_example1", "rrba_examples", "pram_results"}
     return everything - {"draw_network", "rrba_epsilon", "rrba_fig7", "rrba_claims"}
 
 
@@ -98,7 +98,7 @@ def test_data_that_arrive_are_used_for_everything(project: Any, finished: Any) -
     jobs = project.would_run(*arguments, **variables)
     assert set(jobs) == rules_with_data(finished[1])
     # The fourth is of clients whom a network models.
-    assert jobs["rehearse"] == 3
+    assert jobs["protect"] == 4
 
 
 @pytest.mark.slow
@@ -116,4 +116,4 @@ def test_data_that_arrive_and_leave_again_change_the_verdicts(project: Any, fini
     (project.folder / "mirror.yaml").write_text(yaml.safe_dump({"data": {"source": "auto"}}))
     assert project.made("-n", *targets, *arguments).count("Nothing to be done") == 1
     # And back, without what rests on models or networks alone.
-    assert {"download", "prepare", "simulate", "rehearse"} <= set(project.would_run())
+    assert {"download", "prepare", "simulate", "protect"} <= set(project.would_run())

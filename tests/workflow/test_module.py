@@ -81,15 +81,18 @@ def test_another_workflow_plans_its_jobs_by_its_own_config(outer: Project) -> No
         "deniable_draw_network": 7,
         "deniable_download": 1,
         "deniable_prepare": 1,
-        "deniable_rehearse": 1,
+        "deniable_plan": 2,
+        "deniable_protect": 2,
         "deniable_rrba_epsilon": 1,
         "deniable_rrba_fig7": 1,
         "listed": 1,
-        "total": 13,
+        "total": 16,
     }
     # All that there is: what lies beside the workflow's own Snakefile is found there.
     everything = jobs(said_by(outer, "-n", "deniable_all"))
-    assert everything["deniable_rehearse"] == sum(each["rehearsal"] for each in TINY["releases"])
+    assert everything["deniable_protect"] == sum(
+        each["mode"] == "test" for each in TINY["releases"]
+    )
     assert everything["deniable_report"] == 1
 
 
@@ -97,10 +100,9 @@ ONE_RELEASE = """\
 deniable:
   releases:
     - name: survey
-      mechanism: plan
-      rehearsal: true
+      mode: test
       file: {path: survey.csv, schema: survey.yaml}
-      epsilon: 2.0
+      plan: {kind: columns, epsilon: 2.0}
 """
 SCHEMA = """\
 format: deniable-schema
@@ -123,7 +125,9 @@ def test_one_release_of_an_own_file_takes_a_config_of_a_few_lines(
     (outer.folder / "survey.yaml").write_text(SCHEMA, "utf-8")
     records = "".join(("f,n\n", "m,y\n")[n % 2] for n in range(200))
     (outer.folder / "survey.csv").write_text(f"sex,owner\n{records}", "utf-8")
-    assert jobs(said_by(outer, "-n", "all")) == {"all": 1, "rehearse": 1, "total": 2}
+    chain = ("plan", "protect", "estimate", "consistency", "two_step", "independence", "synthesize")
+    expected = dict.fromkeys(("all", *chain), 1) | {"total": 1 + len(chain)}
+    assert jobs(said_by(outer, "-n", "all")) == expected
     said_by(outer, "--cores", "1", "all")
     assert "Nothing to be done" in said_by(outer, "-n", "all")
     # The check needs neither tables nor a report, and no record of Snakemake's.
@@ -133,15 +137,14 @@ def test_one_release_of_an_own_file_takes_a_config_of_a_few_lines(
         "sys.argv", ["check", "--configfile", "outer.yaml", "--section", "deniable"]
     )
     assert check_results.main() == 0
-    assert "results: 2 files and folders are there" in capsys.readouterr().out
+    # The public folder, and nine files of estimates.
+    assert "results: 10 files and folders are there" in capsys.readouterr().out
     outer.edit("outer.yaml", "epsilon: 2.0", "epsilon: 3.0")
     assert check_results.main() == 1
     lines = capsys.readouterr().err.splitlines()
-    public = (
-        "results/releases/survey/public: release.epsilon: made with 2.0, now 3.0; run make again"
-    )
-    assert public in lines
-    assert len(lines) == 2
+    why = "release.plan.epsilon: made with 2.0, now 3.0; run make again"
+    assert f"results/releases/survey/public: {why}" in lines
+    assert f"results/plans/survey/plan.json: {why}" in lines
 
 
 @pytest.mark.slow
@@ -149,7 +152,7 @@ def test_what_another_workflow_makes_is_current_and_names_its_files(outer: Proje
     said_by(outer, "--cores", "2")
     assert "Nothing to be done" in said_by(outer, "-n")
     listed = (outer.folder / "listed.txt").read_text(encoding="utf-8")
-    assert {"protected.csv", "results/tables/rrba_fig7.csv"} <= set(listed.split())
+    assert {"protected.parquet", "results/tables/rrba_fig7.csv"} <= set(listed.split())
     records = outer.folder / "results"
     drawn = read_json(records / "data" / "adult_numeric.parquet.provenance.json")
     assert list(drawn["data"]) == ["resources/surrogates/adult_numeric.json"]
@@ -175,7 +178,7 @@ def test_a_run_in_another_directory_finds_what_is_beside_the_workflow(
         library=ROOT / "src",
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert jobs(done.stdout + done.stderr)["rehearse"] > 10
+    assert jobs(done.stdout + done.stderr)["protect"] > 10
 
 
 def test_a_module_that_is_not_in_a_folder_is_refused(outer: Project) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.workflow.tiny_releases import REAL, RECEIPTS
+from tests.workflow.tiny_releases import REAL
 
 import check_provenance
 from check_results import outdated
@@ -104,9 +104,9 @@ def test_exactly_what_depends_on_a_setting_is_made_again(project: Any, finished:
 
 def test_another_seed_and_other_data_draw_no_release_again(project: Any, finished: Any) -> None:
     jobs = project.would_run("--config", "seed=5")
-    assert {"prepare", "simulate", "rehearse", "audit_samplers"} <= set(jobs)
-    assert "release" not in jobs
-    assert "release" not in project.would_run(*RECEIPTS, "--config", "seed=5")
+    assert {"prepare", "simulate", "protect", "audit_samplers"} <= set(jobs)
+    assert "publish" not in jobs
+    assert "publish" not in project.would_run("--config", "seed=5")
     # Beside test releases of other records.
     target = "results/audit/samplers.csv"
     project.made("--cores", "1", target, "--config", "seed=5")

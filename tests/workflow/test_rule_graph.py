@@ -17,7 +17,12 @@ STAGES = {
     "collect": ("collect",),
     "analyse": (*ANALYSES, "idp_audit_data_set", "idp_attack_data_set"),
     "draw": ("draw",),
-    "release": ("rehearse",),
+    "release": (
+        "plan",
+        "protect",
+    ),  # a plan may follow from the randomized values of another release
+    "estimate": ("estimate", "consistency", "two_step", "independence", "synthesize"),
+    "check": ("check",),
     "audit": ("audit_privacy", "audit_samplers"),
     "report": ("report",),
 }

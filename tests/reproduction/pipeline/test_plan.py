@@ -163,7 +163,8 @@ def test_a_config_of_one_release_asks_for_nothing_else(root: Path) -> None:
     release["plan"] = {"kind": "columns", "columns": ["sex"], "epsilon": 1.0}
     plan = Plan.prepare({"releases": [release]}, root)
     assert plan.releases.all_made() == ["results/releases/own/public"]
-    assert plan.targets() == plan.released() == [*plan.estimates(), "results/checks/own.csv"]
+    made = [*plan.releases.all_made(), *plan.estimates(), "results/checks/own.csv"]
+    assert plan.targets() == plan.released() == made
     assert plan.config.seed == 0
     assert (plan.tables(), plan.analyses(), plan.figures(), plan.audited_tables()) == ([],) * 4
     assert files_of(plan) == [ADULT]

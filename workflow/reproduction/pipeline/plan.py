@@ -76,7 +76,7 @@ class Plan:
         return cls(validate(values), Path(root), load_manifest(_resources(root) / "datasets.yaml"))
 
     def targets(self) -> list[str]:
-        """Return the files of a whole run, releases excepted: of all that the config names."""
+        """Return the files of a whole run: of all that the config names, and nothing else."""
         tables, figures = [*self.tables(), *self.computed_tables()], self.figures()
         if not tables:
             return self.released()
@@ -207,8 +207,8 @@ class Plan:
         return Releases(tuple(self.config.releases), self.source, self.damaged)
 
     def released(self) -> list[str]:
-        """Return the results that are made from releases: estimates and comparisons."""
-        return [*self.estimates(), *self.comparisons()]
+        """Return all results of releases: what is drawn, estimates, and comparisons."""
+        return [*self.releases.all_made(), *self.estimates(), *self.comparisons()]
 
     def estimates(self) -> list[str]:
         """Return the files of the estimates of all releases."""
