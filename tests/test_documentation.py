@@ -10,8 +10,8 @@ import pytest
 from pydantic import BaseModel
 
 from deniable.cli.parser import parser
-from deniable.release.contents import MECHANISMS
-from deniable.release.settings import AskedRelease, PlannedRelease
+from deniable.plans import KINDS, MECHANISMS, RISKS, settings_class
+from deniable.release.settings import OLD_OPTIONS
 
 from reproduction.pipeline.config import Config
 
@@ -121,19 +121,6 @@ def test_all_python_of_the_pages_is_carried_out() -> None:
         assert Path(page).name in (ROOT / tests).read_text(encoding="utf-8"), page
 
 
-def test_every_mechanism_is_among_the_options() -> None:
-    text = (ROOT / "config" / "README.md").read_text(encoding="utf-8")
-    (row,) = re.findall(r"^\| `mechanism` \| (`rr_.*?) \|", text, re.MULTILINE)
-    assert set(re.findall(r"`(\w+)`", row)) == set(MECHANISMS)
-    for model, heading in (
-        (AskedRelease, "### An epsilon that is asked for"),
-        (PlannedRelease, "### A file of your own"),
-    ):
-        section = text.partition(f"{heading}\n")[2].partition("\n###")[0]
-        for option in set(model.__annotations__) - {"lane", "data", "mechanism"}:
-            assert re.search(rf"`{option}`", section), option
-
-
 def options_of(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
     """Yield model and name, as a config has it, of each option of a model and of those within."""
     for name, field in model.model_fields.items():
@@ -146,9 +133,20 @@ def options_of(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
             inner += get_args(kind)
 
 
-def test_every_option_of_the_config_is_told() -> None:
+def test_every_option_of_the_config_is_described() -> None:
     text = (ROOT / "config" / "README.md").read_text(encoding="utf-8")
     codes = " ".join(re.findall(r"`[^`\n]+`", BLOCK.sub("", text)))
-    options = set(options_of(Config))
-    assert len(options) > 200
+    models = [Config, *map(settings_class, KINDS)]
+    options = {option for model in models for option in options_of(model)}
+    assert len(options) > 240
     assert {each for each in options if not re.search(rf"\b{each[1]}\b", codes)} == set()
+    for name in (*MECHANISMS, *RISKS, *OLD_OPTIONS):
+        assert re.search(rf"`[^`\n]*\b{name}\b", codes), name
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_of_plan_has_a_section_with_its_options(kind: str) -> None:
+    text = (ROOT / "config" / "README.md").read_text(encoding="utf-8")
+    section = text.partition(f"### `{kind}`\n")[2].partition("\n### ")[0]
+    for option in settings_class(kind).model_fields:
+        assert re.search(rf"`{option}\b", section), option

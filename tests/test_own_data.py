@@ -10,6 +10,8 @@ import pytest
 import yaml
 from tests.release.test_contents import USE
 
+from deniable.schema import read_schema
+
 from reproduction.pipeline.config import validate
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "own-data.md"
@@ -62,5 +64,6 @@ def test_the_entry_of_the_config_is_one(
     assert text
     config = validate(config_values | yaml.safe_load(text[1]))
     (release,) = config.releases
-    assert release.lane == "planned"
-    assert release.own.epsilon <= 2
+    assert release.mode == "production"
+    plan = release.make_plan(read_schema(release.file.schema_file))
+    assert plan.epsilon <= 2

@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # a config is checked without a computation
     from deniable.plans.interface import Plan
     from deniable.schema import RecordsFile, Schema
 
-MANUAL = "docs/options.md has all options"
+MANUAL = "config/README.md has all options"
 
 
 class PlanSettings(Protocol):
