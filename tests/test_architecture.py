@@ -34,9 +34,6 @@ LAYERS_OF_LIBRARY = (
     ("responses",),
     ("plans",),
     ("release",),
-    ("release.categorical", "release.numeric", "release.collection"),
-    ("release.asked",),
-    ("release.planned",),
     ("analysis",),
     ("cli", "__main__"),
 )
