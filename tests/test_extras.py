@@ -32,7 +32,7 @@ sys.meta_path.insert(0, Absent())
 WITH_EXTRAS = {
     *("deniable.design", "deniable.design.programs", "deniable.datasets", "deniable.display"),
     *("deniable.plans", "reproduction.pipeline", "reproduction.report", "reproduction.papers"),
-    *("reproduction.papers.idp", "reproduction.papers.rrba.sections"),
+    "reproduction.papers.idp",
 }
 
 

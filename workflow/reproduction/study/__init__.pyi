@@ -73,7 +73,9 @@ from .grid import (
 from .page_tables import (
     PageTable as PageTable,
     all_rows as all_rows,
+    from_rows as from_rows,
     pivot as pivot,
+    span as span,
     texts as texts,
 )
 from .pages import (

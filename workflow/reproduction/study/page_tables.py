@@ -1,7 +1,7 @@
 """Arrange rows of results as tables of a page: all rows, or one number by two keys."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -75,6 +75,24 @@ class PageTable:
 def texts(table: pd.DataFrame, text: Callable[[Row], str]) -> pd.Series:
     """Return the `text` of each row of a `table`."""
     return pd.Series([*map(text, rows_of(table))], table.index, dtype=object)
+
+
+def span(values: Iterable[float]) -> str:
+    """Return the smallest and the largest of `values` as text, without NaN; they can be infinite.
+
+    >>> span([2.0, math.nan, 1.0]), span([]), span([math.inf])
+    ('1.00 – 2.00', '–', '∞')
+    """
+    found = [float(value) for value in values if not pd.isna(value)]
+    ends = [short(end(found)) for end in (min, max)] if found else [MISSING]
+    return " – ".join(dict.fromkeys(ends))
+
+
+def from_rows(
+    label: str, heads: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = ""
+) -> PageTable:
+    """Return a table of `rows`, with numbers as text. See `PageTable` for the rest."""
+    return PageTable(label, tuple(heads), tuple(tuple(map(_text, row)) for row in rows), caption)
 
 
 def all_rows(
@@ -151,7 +169,10 @@ def pivot(
     titles = keys if isinstance(keys, Mapping) else {key: _head(key) for key in keys}
     heads = {key: title for key, title in titles.items() if key in table}
     found = dict.fromkeys(table[column].sort_values())
-    named = names or {each: f"{_head(column)} = {_text(each)}" for each in found}
+    named = names or {
+        each: each if isinstance(each, str) else f"{_head(column)} = {_text(each)}"
+        for each in found
+    }
     columns = [each for each in named if each in found]
     cells = by(table, *heads, column)
     rows = []

@@ -2,10 +2,8 @@
 
 import importlib
 import re
-from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from jinja2 import BytecodeCache, FileSystemBytecodeCache
@@ -23,7 +21,10 @@ from reproduction.papers.rrba import (
 )
 from reproduction.papers.rrba.catalog import PAPER
 from reproduction.papers.rrba.figures import tables as drawn
-from reproduction.papers.rrba.sections import analyses, tables as rrba
+from reproduction.papers.rrba.ratios import adapting
+from reproduction.papers.rrba.sections import consistency, convergence, equal, overview
+from reproduction.papers.rrba.table_sections import power, released, table_3
+from reproduction.study import PageTable
 from reproduction.study.pages import Origin
 
 COMPILED: list[BytecodeCache] = []
@@ -56,11 +57,10 @@ def words(part: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", part))
 
 
-def cells(part: str, label: str) -> list[list[str]]:
-    """Return the words of the rows that start with a label."""
-    rows = re.findall(r"<tr.*?</tr>", part, flags=re.DOTALL)
-    found = [[words(c).strip() for c in re.findall(r"<td.*?</td>", row, re.DOTALL)] for row in rows]
-    return [row for row in found if row and row[0] == label]
+def rows_of(table: PageTable, *keys: str) -> dict[Any, dict[str, str]]:
+    """Return the rows of a table by what stands in the columns `keys`."""
+    rows = [dict(zip(table.heads, row, strict=True)) for row in table.rows]
+    return {tuple(row[key] for key in keys) if keys[1:] else row[keys[0]]: row for row in rows}
 
 
 def is_whole(text: str) -> bool:
@@ -197,185 +197,148 @@ def test_names_are_those_of_the_studies() -> None:
     assert updates.keys() == names.UPDATES.keys()
 
 
-# -- promised and delivered ------------------------------------------------------------------------
+# -- claims and exact epsilons ---------------------------------------------------------------------
 
 
-def test_the_claim_is_called_broken_only_where_it_is(tables: Tables) -> None:
-    text = words(render("rrba_overview", tables))
-    assert "Of one answer the claim holds in none of 12 settings" in text
-    assert "The proof gives the truthful answer the probability p q" in text
-    assert "it holds in none of 16 settings of views and rounds" in text
-    assert "Survey (3 answers) 4.50, Alarm (18 answers) 27.0." in text
-    assert (
-        "With w = 0.1, at the tables where the protocol is heading, the worst view has 30.0" in text
-    )
-    assert "62.5 % instead of 25.0 % (4 cells), at p = 0.5 each" in text
+def test_settings_in_which_the_claim_holds_are_counted(tables: Tables) -> None:
+    counted = [row[1:3] for row in overview(tables)["counts"].rows]
+    assert counted == [("0", "12"), ("0", "16"), ("0", "16")]
     table = tables["rrba_epsilon"].assign(holds=True, holds_composed=True)
-    kept = words(render("rrba_overview", tables | {"rrba_epsilon": table}))
-    assert "the claim holds in all 12 settings" in kept
-    assert "The proof gives" not in kept
-    assert "does not save it" not in kept
+    kept = [row[1:3] for row in overview({"rrba_epsilon": table})["counts"].rows]
+    assert kept == [("12", "12"), ("16", "16"), ("16", "16")]
 
 
 def test_whether_adapting_pays_is_taken_from_the_table(tables: Tables) -> None:
     assert "in none of 8 settings" in words(render("rrba_overview", tables))
     table = tables["rrba_equal"].copy()
     table.loc[table["method"] == "rrba", "mean"] /= 10
+    found = adapting(table)
+    assert found is not None
+    assert (found["lower"], found["of"]) == (8, 8)
     better = words(render("rrba_overview", tables | {"rrba_equal": table}))
-    assert "in all 8 settings (the comparison)." in better
     assert "the simpler protocol" not in better
 
 
 def test_epsilons_stand_beside_the_claim(tables: Tables) -> None:
-    (row,) = cells(render("rrba_overview", tables).split("A client's view")[0], "0.5")
-    assert row == ["0.5", "0.693", "1.10 ✗", "1.61 ✗", "3.04 ✗", "3.71 ✗"]
-    found = analyses.overview(tables)
-    assert [row["rounds"] for row in found["rounds"]["rows"]] == [1, 3]
-    assert found["claimed"] == pytest.approx(np.log(2))
+    found = overview(tables)
+    own = [row for row in found["answers"].rows if row[0] == "0.5"]
+    assert [row[1:] for row in own] == [
+        ("0.693", "uniform", "1.10 ✗", "1.61 ✗"),
+        ("0.693", "one cell at the floor 0.1 / m", "3.04 ✗", "3.71 ✗"),
+    ]
+    assert [row[0] for row in found["rounds"].rows] == ["1", "3"]
+    certain = rows_of(found["certain"], "cells")["4"]
+    assert [*certain.values()][1:] == ["25.0 %", "62.5 %"]
+    views = rows_of(found["views"], "dataset", "p")
+    assert views["Survey", "0.5"]["uniform"] == "4.50 ✗"
+    assert views["Survey", "0.5"]["at the truth, floor 0.1 / m"] == "30.0 ✗"
 
 
 # -- convergence -----------------------------------------------------------------------------------
 
 
 def test_what_converges_is_counted(tables: Tables) -> None:
-    found = analyses.convergence(tables)
-    first, lasting, projected, precise = found["found"]
-    assert first["converged"] == first["always"] == first["cells"] == 16
-    assert first["blocks"] == (3, 3)
-    assert first["within"] == 0.25
-    assert (lasting["converged"], lasting["share"]) == (0, 0)
+    found = convergence(tables)
+    first, lasting, projected, precise = found["criteria"].rows
+    assert first[1:5] == ("16", "100 %", "16", "16")
+    assert first[6:] == ("3.00", "25.0 % (by setting 0.250)")
+    assert lasting[2:4] == ("0 %", "0")
     # Half of the runs, in each setting: means of the others' answers are cut off, and not shown.
-    assert (projected["converged"], projected["share"], projected["always"]) == (16, 0.5, 0)
-    assert projected["blocks"] is None
-    assert precise["converged"] == precise["always"] == 12
-    assert found["spread"] == (1, 1)
-    rows = {(row["dataset"], row["p"]): row["cells"] for row in found["rows"]}
-    assert rows["alarm", 0.1]["pooled", "precise", 18]["converged"] == 0
-    assert rows["survey", 0.5]["printed", "first", 250] == {
-        "converged": 2,
-        "of": 2,
-        "within": 0.25,
-        "tuples": 750,
-    }
-    text = words(render("rrba_convergence", tables))
-    assert "for good: 0 % of runs converge, at least half of them in none of 16 settings" in text
-    assert "tables projected: 50.0 % of runs converge, at least half of them in all 16" in text
-    assert "(a cell falls below 0) in 75.0 % to 75.0 % of runs" in text
+    assert projected[2:7] == ("50.0 %", "16", "0", "–", "–")
+    assert precise[3:5] == ("12", "12")
+    assert found["spread"] == "1.00"
+    cells = rows_of(found["cells"], "criterion", "data", "p")
+    assert cells[names.CRITERIA["pooled", "precise"], "Alarm", "0.1"]["block size = 18"][0] == "0"
+    shown = cells[names.CRITERIA["printed", "first"], "Survey", "0.5"]["block size = 250"]
+    assert shown == "2 of 2, close 25 %"
+    updates = rows_of(found["updates"], "next table", "p")
+    invalid = updates[names.UPDATES["printed"], "0.5"]["replicates with an invalid table"]
+    assert invalid == "0.750"
 
 
 # -- Tables 4 and 5 --------------------------------------------------------------------------------
 
 
-def test_printed_cells_are_counted(tables: Tables) -> None:
-    found = rrba.released(tables)
+def test_published_cells_are_counted(tables: Tables) -> None:
+    found = released(tables)
     # Two tables, two data sets, two measures, k = 2 agrees and k = 3 does not.
-    assert found["tally"]["rrba"] == {
-        "of": 16,
-        "agrees": 8,
-        "some": 8,
-        "below": 8,
-        "within": 8,
-        "above": 0,
-        "ratios": (1, 2),
-    }
-    assert found["tally"]["laplace_honest"] is None
-    wins = found["wins"]["laplace"]
-    assert wins["pooled"]["l2"] == {"of": 8, "lower": 8, "range": (0.5, 0.5)}
-    assert wins["last_block"]["l2"] == {"of": 8, "lower": 0, "range": (1.5, 1.5)}
-    assert found["wins"]["laplace_honest"]["pooled"]["l2"]["lower"] == 0
-    of = [(row["reading"], row["file"], row["of"]) for row in found["readings"]]
-    assert of.count(("last_block", "survey_8000_resampled", 8)) == 1
-    text = words(render("rrba_tables", tables))
-    assert "(our reading), lower l2 distance in all 8 cells (0.500 times the other)" in text
-    assert "updated as printed, lower l2 distance in none of 8 cells (1.50 times the other)" in text
-    page = render("rrba_tables", tables)
-    (row, *_) = cells(page, "RRBA")
-    assert row == ["RRBA", *["100", "100 ✓80.0 – 120", "50.0", "100 ✗80.0 – 120"] * 2]
-    assert "Theorem 4.1 claims 0.511, the table's title 0.35" in words(page)
+    own = rows_of(found["agreement"], "method")["RRBA"]
+    assert [*own.values()][3:] == ["16", "8", "8", "8", "8", "0", "1.00 – 2.00"]
+    assert names.METHODS["laplace_honest"] not in rows_of(found["agreement"], "method")
+    wins = rows_of(found["wins"], "RRBA against", "released", "measure")
+    printed = names.METHODS["laplace"]
+    pooled = wins[printed, names.RELEASES["pooled"], names.METRICS["l2"]]
+    assert [*pooled.values()][3:] == ["8", "8", "0.500"]
+    last = wins[printed, names.RELEASES["last_block"], names.METRICS["l2"]]
+    assert [*last.values()][3:] == ["0", "8", "1.50"]
+    of = [row[1:4] for row in found["readings"].rows]
+    assert of.count(("last block", "Survey, resampled", "8")) == 1
+    table = found["printed"]["Table 4"]["shown"]
+    first = next(row for row in table.rows if row[0] == names.METRICS["l2"])
+    assert first[4] == "100 | 100 ✓ (80.0 – 120)"
+    privacy = found["privacy"].rows[0]
+    assert (privacy[2], privacy[-1]) == ("0.35", "0.511")
 
 
 def test_figure_7_has_the_range_of_its_bins(tables: Tables) -> None:
-    rows = rrba.released(tables)["figure_7"]["rows"]
-    assert rows[0]["cells"][2]["range"] == (10, 40)
+    assert "(10.0 – 40.0)" in released(tables)["figure_7"].rows[0][4]
 
 
 # -- equal epsilon ---------------------------------------------------------------------------------
 
 
 def test_methods_are_compared_at_equal_epsilon(tables: Tables) -> None:
-    ratios = rrba.equal(tables)["ratios"]
-    assert ratios["rrba", "rrba_uniform"] == {"of": 8, "lower": 0, "range": (2, 2)}
-    assert ratios["rrba_at_truth", "rrba_uniform"]["lower"] == 8
-    page = render("rrba_equal", tables)
-    row = next(row for row in cells(page, "Survey") if row[2] == "table stays uniform")
-    assert row[3].startswith("200 ▾")
-    row = next(row for row in cells(page, "Survey") if row[2].endswith("true table allows"))
-    assert "▾" not in row[3]
+    found = equal(tables)
+    ratios = rows_of(found["ratios"], "method")
+    assert [*ratios[names.EQUAL_METHODS["rrba"]].values()][1:] == ["0", "8", "2.00"]
+    assert [*ratios[names.EQUAL_METHODS["rrba_at_truth"]].values()][1] == "8"
+    rows = {row[2]: row[3] for row in found["distances"][0].rows if row[0] == "Survey"}
+    assert rows["table stays uniform"].startswith("200 ▾")
+    assert "▾" not in rows[names.EQUAL_METHODS["rrba_at_truth"]]
 
 
 # -- tests of independence -------------------------------------------------------------------------
 
 
 def test_table_3_is_arranged_and_counted(tables: Tables) -> None:
-    found = rrba.table_3(tables["rrba_table3"])
-    assert found["rule"] == "ignore"
-    assert found["settings"][2] == [(200, 0.2), (4000, 0.2)]
-    row = next(row for row in found["rows"] if row["method"] == "rrba")
-    assert row["accuracy"][2, 4000, 0.2] == pytest.approx(95.5)
-    assert row["accuracy_printed"][2, 200, 0.2] == pytest.approx(96.5)
-    best = found["best"]["rrba"]
-    assert [(each["most"], each["of"], each["settings"]) for each in best] == [(2, 2, 2), (1, 2, 4)]
+    found = table_3(tables["rrba_table3"])
+    rows = rows_of(found["table_3"], "k", "rate", "setting")
+    own = names.TESTS["rrba"]
+    assert rows["2", "accuracy", "n = 4,000, effect 0.2"][own] == "95.5"
+    assert rows["2", "accuracy", "published"][own] == "96.5"
+    best = rows_of(found["best"], "method", "k")
+    shown = [[*best[own, k].values()][3:] for k in ("2", "3")]
+    assert [row[:2] for row in shown] == [["2", "2"], ["1", "2"]]
+    assert [row[2].split()[0] for row in shown] == ["2", "4"]
     # One setting, under two rules for small cells.
     assert found["fitted"] == 2
-    assert found["epsilons"]["rrba"] == pytest.approx((np.log(5), np.log(9)))
-    text = words(render("rrba_tests", tables))
-    assert "RRBA, table stays uniform: exact ε 1.61 – 2.20" in text
-    assert "≈ fitted (2 settings)" in text
+    assert (best[own, "2"]["exact ε"], best[own, "3"]["exact ε"]) == ("1.61", "2.20")
+    assert "≈ fitted (2 settings)" in words(render("rrba_tests", tables))
 
 
 def test_sizes_and_powers_are_judged_beyond_chance(tables: Tables) -> None:
-    found = rrba.power(tables["rrba_power"])
-    assert found["sizes"]["laplace"] == {
-        **dict.fromkeys(names.SIZES, 0),
-        **{"too large": 16, "of": 16},
-    }
-    assert found["sizes"]["channel_aware"]["held"] == 16
-    assert found["against"]["rrba"] == {"of": 16, "higher": 16, "lower": 0, "range": (10, 10)}
-    assert found["against"]["mcindep"]["lower"] == 16
-    assert found["valid_sizes"] == {"of": 16, "always": 8, "sizes": (5.25, 5.25), "never": 8}
-    assert found["epsilon"] == 1.0
-    assert {row["effect"] for row in found["rows"]} == {0.2}
+    found = power(tables["rrba_power"])
+    sizes = rows_of(found["sizes"], "method")
+    assert sizes[names.TESTS["laplace"]]["too large"] == "16"
+    assert sizes[names.TESTS["channel_aware"]]["held"] == "16"
+    against = {row[0]: row[1:] for row in found["against"].rows}
+    assert against[names.TESTS["rrba"]] == ("16", "0", "16", "10.0")
+    assert against[names.TESTS["mcindep"]][1] == "16"
+    assert found["valid_sizes"] == {"of": 16, "always": 8, "sizes": "5.25", "never": 8}
     close = tables["rrba_power"].copy()
     close["ci_low"], close["ci_high"] = close["ci_low"] - 20, close["ci_high"] + 20
-    assert rrba.power(close)["against"]["rrba"]["higher"] == 0
+    assert power(close)["against"].rows[0][1] == "0"
 
 
-# -- consistency, worked cases, claims -------------------------------------------------------------
+# -- consistency, worked cases ---------------------------------------------------------------------
 
 
 def test_agreement_and_distance_are_summed_up(tables: Tables) -> None:
-    found = analyses.consistency(tables)
-    assert found["gains"]["l2"] == {"of": 2, "closer": 2, "farther": 0, "range": (0.5, 0.5)}
-    assert found["gains"]["nearest"]["closer"] == 0
-    assert found["tally"] == {"agrees": 1, "differs": 1, "not printed": 1}
-    text = words(render("rrba_consistency", tables))
-    assert "it has no solution in any trial" in text
-    assert "after, by less than 10⁻⁹" in text
-    solved = tables["rrba_consistency"].assign(printed_feasible=1.0)
-    assert "no solution" not in words(
-        render("rrba_consistency", tables | {"rrba_consistency": solved})
-    )
-
-
-@pytest.mark.parametrize(
-    ("function", "arguments", "expected"),
-    [
-        (rrba.ends, ([2.0, np.nan, 1.0],), (1.0, 2.0)),
-        (rrba.ends, ([],), None),
-        (rrba.in_order, (["b", "a"], ["c", "a"]), ["a", "c"]),
-    ],
-)
-def test_helpers(
-    function: Callable[..., Any], arguments: tuple[Any, ...], expected: Mapping[str, Any]
-) -> None:
-    assert function(*arguments) == expected
+    found = consistency(tables)
+    gains = {row[0]: row[1:] for row in found["gains"].rows}
+    assert gains[names.CONSISTENCY_METHODS["l2"]] == ("2", "0", "2", "0.500")
+    assert gains[names.CONSISTENCY_METHODS["nearest"]][0] == "0"
+    verdicts = [row[-1] for row in found["cases"].rows]
+    assert sorted(verdicts) == sorted(["✓ agrees", "✗ differs", "– not printed"])
+    shown = found["views"].rows[0]
+    assert shown[-1].endswith("; < 10⁻⁹")

@@ -19,7 +19,7 @@ from reproduction.papers.idp.names import (
     verdicts,
     where,
 )
-from reproduction.study import PageTable, all_rows, pivot, texts
+from reproduction.study import PageTable, all_rows, pivot, span, texts
 
 HOLDS_WITHIN = 1e-9
 BY_METHOD = {"dataset": "data", "method": "method"}
@@ -139,8 +139,7 @@ def _over_epsilons(part: pd.DataFrame) -> str:
     """Return how many times one centroid spends its claim: it is kept if it is at every ε."""
     found = set(verdicts(part))
     verdict = next(each for each in ("fails", "undecided", "holds") if each in found)
-    low, high = short(part["times_claimed"].min()), short(part["times_claimed"].max())
-    return f"{low if low == high else f'{low} – {high}'} {SIGN[verdict]}"
+    return f"{span(part['times_claimed'])} {SIGN[verdict]}"
 
 
 def _without_noise(part: pd.DataFrame) -> str:

@@ -3,11 +3,15 @@
 from collections.abc import Iterator
 from typing import Any
 
-from deniable.display import Tables, short
+import pandas as pd
 
-from reproduction.papers.rrba.names import METHODS, PRINTED_TABLES
-from reproduction.papers.rrba.sections import overview
+from deniable.display import Tables, nearest, rows_of, short
+
+from reproduction.papers.rrba.names import FILES, METHODS, PRINTED_TABLES
+from reproduction.papers.rrba.ratios import adapting, single_answers
 from reproduction.study import Agreement, PrivacyVerdict, Verdicts, agreement_of
+
+SHOWN_P = 0.5
 
 
 def in_short(tables: Tables) -> Verdicts:
@@ -16,53 +20,58 @@ def in_short(tables: Tables) -> Verdicts:
 
 
 def _theorem(tables: Tables) -> Iterator[PrivacyVerdict]:
-    if "rrba_epsilon" not in tables:
+    table = tables.get("rrba_epsilon")
+    if table is None:
         return
-    found = overview(tables)
-    tally = found["tally"]
-    ratios = tally["single_ratios"]
-    if not ratios:
+    single = single_answers(table)
+    if not len(single):
         return
-    true = tally["single_hold"] == tally["single"]
-    views = [view for view in found["views"] if view["uniform"]]
-    view: dict[str, Any] | None = max(views, key=lambda each: each["answers"], default=None)
+    holds = int(single["holds"].sum())
+    true = holds == len(single)
+    p = nearest(single["p"], SHOWN_P)
+    at_p = table[table["p"] == p]
+    views = at_p[(at_p["unit"] == "view") & at_p["dataset"].notna() & (at_p["table"] == "uniform")]
+    view: dict[str, Any] | None = max(
+        rows_of(views), key=lambda each: each["answers"], default=None
+    )
     of_view = (
-        f" All {view['answers']} answers of a client about {found['names'][view['dataset']]} "
-        f"spend {short(float(view['uniform']['exact']))} at that p, tables uniform."
+        f" All {view['answers']} answers of a client about {FILES[view['dataset']]} "
+        f"spend {short(float(view['exact']))} at that p, tables uniform."
         if view
         else ""
     )
     yield PrivacyVerdict(
         "holds" if true else "fails",
         f"Theorem 4.1 of RRBA is {'true' if true else 'false'}",
-        f"It claims ε = ln 1 / (1 − p), {short(float(found['claimed']))} at p = {found['p']:g}. "
-        f"One answer keeps to that in {tally['single_hold']} of {tally['single']} settings; it "
-        f"spends {_spent(tally)} times as much.{of_view}",
+        f"It claims ε = ln 1 / (1 − p), {short(float(at_p['claimed'].iloc[0]))} at p = {p:g}. "
+        f"One answer keeps to that in {holds} of {len(single)} settings; it "
+        f"spends {_spent(single)} times as much.{of_view}",
         "rrba_overview",
-        "" if true else _instead(found["adapting"]),
-        ratios[1],
+        "" if true else _instead(adapting(tables.get("rrba_equal"))),
+        float(single["ratio"].max()),
     )
 
 
-def _spent(tally: dict[str, Any]) -> str:
+def _spent(single: pd.DataFrame) -> str:
     """Return how many times its claim an answer spends: of uniform tables, and of all."""
-    low, high = map(short, tally["single_ratios"])
-    if not tally["uniform_ratios"]:
+    low, high = short(single["ratio"].min()), short(single["ratio"].max())
+    uniform = single.loc[single["table"] == "uniform", "ratio"]
+    if not len(uniform):
         return f"{low} to {high}"
-    least, most = map(short, tally["uniform_ratios"])
+    least, most = short(uniform.min()), short(uniform.max())
     return f"{least} to {most} (tables uniform) or up to {high} (small cells)"
 
 
-def _instead(adapting: dict[str, Any] | None) -> str:
+def _instead(compared: dict[str, Any] | None) -> str:
     """Return what to state, and what to use where it is the more accurate, too."""
     stated = "State the exact ε of all answers of a client"
-    if adapting is None or adapting["lower"]:
+    if compared is None or compared["lower"]:
         return f"{stated}, under a floor for cells."
-    low, high = adapting["range"]
+    low, high = compared["ratios"].min(), compared["ratios"].max()
     return (
         "Keep the table uniform, which is generalized randomized response: at equal exact ε RRBA's "
         f"tables are {short(low)} to {short(high)} times as far from the truth in all "
-        f"{adapting['of']} settings. {stated}."
+        f"{compared['of']} settings. {stated}."
     )
 
 

@@ -1,1 +1,0 @@
-from .analyses import overview as overview
