@@ -46,7 +46,7 @@ AUDITS = {
     ),
     "samplers": AnalysisTable(
         "samplers",
-        "deniable.release.categorical.check:audit_release_samplers",
+        "reproduction.papers.samplers:audit_samplers",
         Columns(
             ("release", "cluster"), by_chance=("statistic", "rare_p_value", "p_value", "draws")
         ),

@@ -90,6 +90,8 @@ def _read_releases(files: Any) -> list[ReleaseFiles]:
     """Return the files of all releases, in their order in the config."""
     tables: dict[str, dict[str, pd.DataFrame]] = {}
     for path in map(Path, files.estimates):
+        if path.suffix != ".csv":  # synthetic records are not shown
+            continue
         tables.setdefault(path.parent.name, {})[path.stem] = read_table(path)
     for path in map(Path, files.checks):
         tables.setdefault(path.stem, {})["check"] = read_table(path)
