@@ -86,30 +86,31 @@ def test_results_are_compared_but_not_what_nobody_can_repeat(
         for path, content in {
             "tables/t.csv": b"t",
             "data/raw/adult.data": drawn,
-            "releases/real/public/release.json": b'{"rehearsal": false}',
+            "releases/real/public/plan.json": b'{"release": {"mode": "production"}}' + drawn,
             "releases/real/public/protected.csv": drawn,
             "releases/real/private/receipt.json": drawn,
             "releases/real/private/exact_cells.csv": drawn,
-            "releases/tried/public/release.json": b'{"rehearsal": true}',
+            "releases/tried/public/plan.json": b'{"release": {"mode": "test"}}',
             "releases/tried/public/protected.csv": b"p",
-            "releases/tried/private/check.csv": b"c",
+            "releases/tried/private/risk.csv": b"c",
+            "checks/tried.csv": b"c",
         }.items():
             file = tmp_path / name / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
     one, other = (runs.comparable(tmp_path / name) for name in ("one", "other"))
     assert runs.differences(one, other) == []
-    assert len(one) == 7
-    other["releases/tried/private/check.csv"] = other["releases/tried/public/protected.csv"] = b"q"
-    other["releases/real/public/release.json"] = b""
+    assert len(one) == 8
+    other["releases/tried/private/risk.csv"] = other["releases/tried/public/protected.csv"] = b"q"
+    other["checks/tried.csv"] = b""
     del other["tables/t.csv"]
     # That it is there is all that can be told of what nobody can repeat.
     del other["releases/real/private/receipt.json"], other["releases/real/public/protected.csv"]
     assert runs.differences(one, other) == [
+        "checks/tried.csv: other bytes",
         "releases/real/private/receipt.json: missing",
         "releases/real/public/protected.csv: missing",
-        "releases/real/public/release.json: other bytes",
-        "releases/tried/private/check.csv: other bytes",
+        "releases/tried/private/risk.csv: other bytes",
         "releases/tried/public/protected.csv: other bytes",
         "tables/t.csv: missing",
     ]
