@@ -31,7 +31,6 @@ from reproduction.papers.pram.names import (
     METHODS,
 )
 from reproduction.papers.pram.sections import (
-    CONTROL,
     DESIGNS,
     SECTIONS,
     WEIGHTED,
@@ -46,6 +45,8 @@ from reproduction.papers.pram.sections import (
     variance,
     weights,
 )
+
+CONTROL = "two_step_fixed"
 
 
 def cell(mean: float, **keys: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -43,19 +44,25 @@ NAMES = {
 } | {"dp": "DP", "least_dp": "least SSE of true DP", "no_data": "a file of zeros"}
 
 
+def _by_dataset(
+    tables: Tables, figures: Mapping[str, str], shown: Callable[[pd.DataFrame, str], Any]
+) -> dict[str, Any]:
+    """Return what is `shown` of the table of each data set, with its name and its figure."""
+    found = {name: figure for name, figure in figures.items() if figure in tables}
+    return {
+        "datasets": {name: shown(tables[found[name]], names.DATASETS[name]) for name in found},
+        "names": names.DATASETS,
+        "figures": figures,
+    }
+
+
 # -- Figures 3 and 4 -------------------------------------------------------------------------------
 
 
 def sse(tables: Tables) -> dict[str, Any]:
     """Prepare from `tables` the mean SSE of both data sets, and ratios between methods."""
     return {
-        "datasets": {
-            name: _sse_of(tables[table], names.DATASETS[name])
-            for name, table in names.SSE_TABLES.items()
-            if table in tables
-        },
-        "names": names.DATASETS,
-        "figures": names.SSE_TABLES,
+        **_by_dataset(tables, names.SSE_TABLES, _sse_of),
         "confirmed": _confirmed(tables.get("idp_expected_sse")),
     }
 
@@ -115,15 +122,7 @@ def _ratios(table: pd.DataFrame, dataset: str) -> PageTable:
 
 def forests(tables: Tables) -> dict[str, Any]:
     """Prepare from `tables` the F-measures of both data sets."""
-    return {
-        "datasets": {
-            name: forests_of(tables[table], names.DATASETS[name])
-            for name, table in names.FOREST_TABLES.items()
-            if table in tables
-        },
-        "names": names.DATASETS,
-        "figures": names.FOREST_TABLES,
-    }
+    return _by_dataset(tables, names.FOREST_TABLES, forests_of)
 
 
 def forests_of(table: pd.DataFrame, dataset: str) -> dict[str, PageTable | None]:

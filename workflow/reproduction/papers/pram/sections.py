@@ -19,7 +19,6 @@ WEIGHTED = {
 }
 DESIGNS = {"pps": "drawn by size", "stratified": "drawn by stratum"}
 SECTIONS = {"1": "estimation", "2": "PRAM", "3": "privacy", "4": "item sets"}
-CONTROL = "two_step_fixed"
 RIVALS = {"generalized_rr": "generalized RR", "two_step": "two steps"}
 SHOWN_EPSILON = 1.0  # the design's table shows the epsilon of a run that is nearest to it
 LOSSES = {
