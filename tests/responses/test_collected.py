@@ -15,7 +15,7 @@ from tests.rrba.collected_records import DOMAIN, some_records
 
 from deniable import CollectedPlan, Released, randomize
 from deniable.errors import DataError, DeniableError
-from deniable.release.once.making import protect_test
+from deniable.release.making import protect_test
 from deniable.rrba.answers import estimate_tables
 from deniable.schema import schema_from_dict
 

@@ -50,8 +50,7 @@ from .invariant import (
     whole_counts as whole_counts,
 )
 from .keep_or_replace import KeepOrReplace as KeepOrReplace
-from .makers import (
-    MAKERS as MAKERS,
+from .limits import (
     MAX_DESIGNED_CELLS as MAX_DESIGNED_CELLS,
     MAX_LINEAR_DESIGN as MAX_LINEAR_DESIGN,
     MAX_MATRIX_ENTRIES as MAX_MATRIX_ENTRIES,
@@ -60,6 +59,7 @@ from .makers import (
     MAX_RESPONSES as MAX_RESPONSES,
     MAX_SEARCHED_DESIGN as MAX_SEARCHED_DESIGN,
 )
+from .makers import MAKERS as MAKERS
 from .maps import (
     distribution as distribution,
     refuse_no_records as refuse_no_records,

@@ -12,23 +12,14 @@ weight and the negative ``diagonal_weight`` add up to 0.
 import operator
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from deniable.arrays import Floats
 from deniable.channels.base import Channel
-from deniable.channels.dense import DenseChannel
-from deniable.channels.keep_or_replace import KeepOrReplace
-from deniable.channels.numeric import SquareWave, SquareWaveOrMissing
 from deniable.channels.product import ProductChannel
-from deniable.channels.protocols import (
-    HadamardResponse,
-    LocalHashing,
-    ProjectiveGeometry,
-    SubsetSelection,
-    UnaryEncoding,
-)
 from deniable.errors import ChannelError, DeniableError, shown
 
 MANTISSA = 53  # bits
@@ -137,31 +128,34 @@ WEIGHTS = Parameter(weights_to_json, weights_from_json)
 TWO_LEVEL = {"categories": WHOLE, "probability": PROBABILITY}
 PRIME = TWO_LEVEL | {"prime": WHOLE}
 WINDOW = {"cells": WHOLE, "half_width": WHOLE}
-KINDS: dict[str, tuple[type[Channel], dict[str, Parameter]]] = {
-    "keep-or-replace": (KeepOrReplace, {"diagonal_weight": PROBABILITY, "replacement": WEIGHTS}),
-    "subset-selection": (SubsetSelection, TWO_LEVEL | {"subset_size": WHOLE}),
-    "hadamard-response": (HadamardResponse, TWO_LEVEL),
-    "projective-geometry": (ProjectiveGeometry, PRIME),
-    "local-hashing": (LocalHashing, PRIME),
+KINDS: dict[str, tuple[str, dict[str, Parameter]]] = {
+    "keep-or-replace": ("KeepOrReplace", {"diagonal_weight": PROBABILITY, "replacement": WEIGHTS}),
+    "subset-selection": ("SubsetSelection", TWO_LEVEL | {"subset_size": WHOLE}),
+    "hadamard-response": ("HadamardResponse", TWO_LEVEL),
+    "projective-geometry": ("ProjectiveGeometry", PRIME),
+    "local-hashing": ("LocalHashing", PRIME),
     "unary-encoding": (
-        UnaryEncoding,
+        "UnaryEncoding",
         {"categories": WHOLE, "own": PROBABILITY, "others": PROBABILITY},
     ),
-    "square-wave": (SquareWave, WINDOW | {"inside": PROBABILITY}),
-    "square-wave-or-missing": (SquareWaveOrMissing, WINDOW | {"weights": WEIGHTS}),
+    "square-wave": ("SquareWave", WINDOW | {"inside": PROBABILITY}),
+    "square-wave-or-missing": ("SquareWaveOrMissing", WINDOW | {"weights": WEIGHTS}),
 }
-"""Kinds of channels that are described by parameters; subclasses of `DenseChannel` come first."""
+"""Kinds of channels by their parameters. A class of `deniable.channels` is loaded when needed."""
 
 
 def channel_to_json(channel: Channel) -> dict[str, Any]:
     """Describe a `channel` by its kind and its exact parameters."""
     if isinstance(channel, ProductChannel):
         return {"kind": "product", "factors": [channel_to_json(each) for each in channel.factors]}
+    names = [each.__name__ for each in type(channel).__mro__]
     for kind, (of, parameters) in KINDS.items():
-        if isinstance(channel, of):
+        if of in names:
             return {"kind": kind} | {
                 name: form.to_json(getattr(channel, name)) for name, form in parameters.items()
             }
+    from deniable.channels.dense import DenseChannel  # noqa: PLC0415 - loaded when needed
+
     if not isinstance(channel, DenseChannel):
         raise ChannelError(f"a {type(channel).__name__} has no JSON form")
     described = {"kind": "dense", "matrix": weights_to_json(channel.entries)}
@@ -181,6 +175,8 @@ def channel_from_json(value: Mapping[str, Any]) -> Channel:
     try:
         match value["kind"]:
             case "dense":
+                from deniable.channels.dense import DenseChannel  # noqa: PLC0415
+
                 reference = value.get("reference")
                 return DenseChannel(
                     weights_from_json(value["matrix"]),
@@ -190,9 +186,10 @@ def channel_from_json(value: Mapping[str, Any]) -> Channel:
                 return ProductChannel(tuple(map(channel_from_json, value["factors"])))
             case kind if kind in KINDS:
                 of, parameters = KINDS[kind]
-                return of(
+                channel: Channel = getattr(import_module("deniable.channels"), of)(
                     **{name: form.from_json(value[name]) for name, form in parameters.items()}
                 )
+                return channel
             case kind:
                 allowed = ", ".join([*KINDS, "dense", "product"])
                 raise ChannelError(f"unknown kind of channel {shown(kind)}; allowed: {allowed}")

@@ -165,6 +165,11 @@ class LinearMaps(ABC):
         """Whether each attribute has as many reports as categories."""
         return self.shape == self.report_shape
 
+    @property
+    def returns_categories(self) -> bool:
+        """Whether randomized values are the categories themselves."""
+        return self.square
+
     def matrix(self) -> Floats:
         """Return P as a dense array of shape (size, reports); refuse more than 4,096 ** 2 entries.
 

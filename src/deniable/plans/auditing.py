@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from deniable.channels import Channel, product_of_ratios
-from deniable.pram import Stratum, label
 from deniable.privacy import (
     FLOAT_TOLERANCE,
     cells_differing_in_one_attribute,
@@ -19,6 +19,9 @@ from deniable.privacy import (
     whole_weights,
 )
 from deniable.randomized_response import Protocol
+
+if TYPE_CHECKING:
+    from deniable.pram import Stratum
 
 LARGEST_BY_ENTRY = 2**16
 """Entries of a matrix up to which each ratio is computed in fractions; that takes seconds."""
@@ -82,7 +85,7 @@ def audit_row(
     return dict(zip(AUDIT_COLUMNS, values, strict=True))
 
 
-def audit_protocols(protocols: Mapping[Stratum, Protocol], claims: Claims) -> pd.DataFrame:
+def audit_protocols(protocols: "Mapping[Stratum, Protocol]", claims: Claims) -> pd.DataFrame:
     """Audit the epsilons of a plan whose strata have these `protocols`.
 
     Ratios of probabilities are taken over all entries of a channel's columns, in fractions, without
@@ -108,7 +111,7 @@ def audit_protocols(protocols: Mapping[Stratum, Protocol], claims: Claims) -> pd
         found: dict[str | None, _Ratios] = {}
         for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True):
             shape = protocol.domain.project(cluster).shape
-            of = " x ".join(cluster) + (f" in {label(stratum)}" if stratum else "")
+            of = " x ".join(cluster) + (f" in {' x '.join(stratum)}" if stratum else "")
             for changed, own in _ratios(cluster, channel, shape):
                 if changed is None:
                     rows.append(own.row("block", of, channel.epsilon))

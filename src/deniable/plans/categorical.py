@@ -13,15 +13,17 @@ from deniable import __version__
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.plans.interface import Guarantee, Order, Origin, Part, Plan, Watch
 from deniable.plans.risks import refuse_unaccepted, released_columns, schema_risks
-from deniable.pram import StratifiedProtocol, Stratum, label
 from deniable.randomized_response import Protocol, as_reports
 from deniable.records import Microdata
-from deniable.responses import ProtectedFormat, Responses
+from deniable.responses import ProtectedFormat
 from deniable.sampling import Numbers, RandomnessSource
 from deniable.schema import RecordBatch, Schema
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from deniable.pram import StratifiedProtocol, Stratum
+    from deniable.responses import Responses
 
 UNIT = "the whole record of one respondent"
 GIVEN_MATRICES = "The matrices are given; their choice by the original records is not counted."
@@ -31,7 +33,7 @@ INVARIANT_RISK = (
     "with it, exactly; an intruder with all other records of the stratum can infer the last one; "
     "no finite epsilon holds for the matrices"
 )
-OfProtocol = TypeVar("OfProtocol", Protocol, StratifiedProtocol)
+OfProtocol = TypeVar("OfProtocol", "Protocol", "StratifiedProtocol")
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +97,7 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
 
     @property
     @abstractmethod
-    def protocols(self) -> Mapping[Stratum, Protocol]:
+    def protocols(self) -> "Mapping[Stratum, Protocol]":
         """The protocol of each stratum; without strata the only key is ()."""
 
     @property
@@ -146,7 +148,7 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
                 reported = as_reports(part, channel).cell_labels()
                 entries = channel.matrix().reshape(-1).tolist()
                 cells = {
-                    "stratum": label(stratum),
+                    "stratum": " x ".join(stratum),
                     "block": " x ".join(block),
                     "true": np.repeat(part.cell_labels(), len(reported)),
                     "reported": reported * channel.size,
@@ -187,7 +189,7 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
 
     def compare_with_original(
         self,
-        protected: Responses,
+        protected: "Responses",
         original: Microdata,
         estimates: "Mapping[str, pd.DataFrame]",
         generator: np.random.Generator,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
 
@@ -11,17 +11,14 @@ from deniable.channels import Channel, channel_from_json, channel_to_json
 from deniable.plans.auditing import Claims, audit_protocols
 from deniable.plans.categorical import UNIT, CategoricalPlan
 from deniable.plans.fields import epsilon_to_json, fields_from_json
-from deniable.pram import StratifiedProtocol, Stratum
 from deniable.randomized_response import Protocol
 from deniable.records import Domain, Microdata
-from deniable.responses import (
-    ColumnResponses,
-    ProtectedFormat,
-    Responses,
-    StrataResponses,
-    response_columns,
-)
+from deniable.responses import ProtectedFormat, response_columns
 from deniable.sampling import Numbers, RandomnessSource
+
+if TYPE_CHECKING:
+    from deniable.pram import Stratum
+    from deniable.responses import Responses
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +56,7 @@ class ColumnsPlan(CategoricalPlan[Protocol]):
         return self.protocol.clusters
 
     @property
-    def protocols(self) -> Mapping[Stratum, Protocol]:
+    def protocols(self) -> "Mapping[Stratum, Protocol]":
         return {(): self.protocol}
 
     def epsilon_by_changed_attribute(self) -> dict[str, float]:
@@ -73,7 +70,11 @@ class ColumnsPlan(CategoricalPlan[Protocol]):
     def draw(self, true: Microdata, source: RandomnessSource, records: Numbers) -> Microdata:
         return self.protocol.randomize(true, source, records)
 
-    def responses(self, source: Any) -> Responses:
+    def responses(self, source: Any) -> "Responses":
+        # A release needs neither of them.
+        from deniable.pram import StratifiedProtocol  # noqa: PLC0415
+        from deniable.responses import ColumnResponses, StrataResponses  # noqa: PLC0415
+
         if not self.invariant:
             return ColumnResponses(source, self.layout, self.protocol)
         protocol, domain = self.protocol, self.protocol.domain

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,8 +23,6 @@ from deniable.channels import (
     product_of_ratios,
 )
 from deniable.errors import DeniableError, refuse_unknown
-from deniable.estimation import best_case_relative_error
-from deniable.randomized_response.dependence import Clusters
 from deniable.randomized_response.readings import (
     CLUSTER_MECHANISMS,
     READINGS,
@@ -34,6 +32,9 @@ from deniable.randomized_response.readings import (
 from deniable.randomized_response.reports import as_reports, reports_categories
 from deniable.records import Attribute, Domain, Microdata, attributes_to_json, domain_from_json
 from deniable.sampling import Numbers, RandomnessSource
+
+if TYPE_CHECKING:
+    from deniable.randomized_response.dependence import Clusters
 
 LARGEST_JOINT_CELLS = 1000  # as many as the audit takes cell by cell
 FEWEST_RECORDS_A_CELL = 10
@@ -128,7 +129,7 @@ class Protocol:
     """
 
     domain: Domain
-    clusters: Clusters
+    clusters: "Clusters"
     channels: tuple[Channel, ...]
 
     def __post_init__(self) -> None:
@@ -293,7 +294,7 @@ def rr_independent(domain: Domain, p: float, reading: Reading) -> Protocol:
 
 
 def rr_clusters(
-    domain: Domain, clusters: Clusters, p: float, reading: Reading, mechanism: ClusterMechanism
+    domain: Domain, clusters: "Clusters", p: float, reading: Reading, mechanism: ClusterMechanism
 ) -> Protocol:
     """Return RR-Clusters for clusters that are given ([multirr], section 4).
 
@@ -334,6 +335,8 @@ def refuse_too_large(domain: Domain, records: int) -> None:
     """Raise `DeniableError` unless one matrix over all cells of a `domain` suits the `records`."""
     cells = domain.size
     if cells > LARGEST_JOINT_CELLS or records < FEWEST_RECORDS_A_CELL * cells:
+        from deniable.estimation import best_case_relative_error  # noqa: PLC0415 - for a message
+
         error = best_case_relative_error(cells, records)
         raise DeniableError(
             f"RR-Joint over {', '.join(domain.names)} has {cells:,} cells for {records:,} records; "

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from deniable.channels import MAX_MATRIX_ENTRIES, Channel, PureProtocol, SubsetSelection
+from deniable.channels import Channel
 from deniable.records import Attribute, Domain
 
 BETWEEN = " | "
@@ -17,13 +17,12 @@ def reports_categories(channel: Channel) -> bool:
 
     Examples
     --------
+    >>> from deniable.channels import SubsetSelection
     >>> channels = SubsetSelection(3, 1, 0.5), SubsetSelection(3, 2, 0.7)
     >>> [(each.square, reports_categories(each)) for each in channels]
     [(True, True), (True, False)]
     """
-    if isinstance(channel, SubsetSelection):
-        return channel.subset_size == 1
-    return channel.square and not isinstance(channel, PureProtocol)
+    return channel.returns_categories
 
 
 def as_reports(part: Domain, channel: Channel) -> Domain:
@@ -52,6 +51,8 @@ def report_labels(channel: Channel, categories: Sequence[str]) -> list[str]:
     >>> report_labels(pairs, ["red", "green", "blue"])
     ['red | green', 'red | blue', 'green | blue']
     """
+    from deniable.channels import MAX_MATRIX_ENTRIES  # noqa: PLC0415 - of other values alone
+
     if channel.size * channel.reports > MAX_MATRIX_ENTRIES:
         return [str(number) for number in range(1, channel.reports + 1)]
     labels = []

@@ -13,8 +13,10 @@ import pyarrow as pa
 from deniable.arrays import Codes, Counts, Positions
 from deniable.errors import DataError, DeniableError
 from deniable.records import arrow
-from deniable.records.discretization import Discretization
 from deniable.records.domain import Attribute, Domain, refuse_foreign_codes
+
+if TYPE_CHECKING:
+    from deniable.records.discretization import Discretization
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -193,7 +195,7 @@ def encode(values: pa.Array, attribute: Attribute, where: str, first_record: int
 
 
 def _encode_numbers(
-    values: pa.Array, intervals: Discretization, where: str, first_record: int
+    values: pa.Array, intervals: "Discretization", where: str, first_record: int
 ) -> Codes:
     numbers = arrow.leading_numbers(values)
     fault = intervals.fault(numbers)
@@ -209,7 +211,7 @@ def _encode_numbers(
 
 
 def discretize(
-    columns: Sequence[npt.ArrayLike], discretizations: Sequence[Discretization]
+    columns: Sequence[npt.ArrayLike], discretizations: "Sequence[Discretization]"
 ) -> Microdata:
     """Turn numeric columns into microdata of ordinal attributes.
 
@@ -234,7 +236,7 @@ def read_csv(
     path: Path | str,
     domain: Domain,
     *,
-    discretizations: Sequence[Discretization] = (),
+    discretizations: "Sequence[Discretization]" = (),
     column_positions: Sequence[int] | None = None,
     delimiter: str = ",",
 ) -> Microdata:
@@ -275,8 +277,8 @@ def read_csv(
 
 
 def _intervals(
-    discretizations: Sequence[Discretization], domain: Domain
-) -> dict[str, Discretization]:
+    discretizations: "Sequence[Discretization]", domain: Domain
+) -> "dict[str, Discretization]":
     for each in discretizations:
         if domain[each.name] != each.attribute:
             raise DataError(

@@ -10,12 +10,13 @@ import numpy as np
 
 from deniable.arrays import Codes, Counts, Floats
 from deniable.errors import DeniableError
-from deniable.estimation import WeightedCounts
 from deniable.records import Domain
-from deniable.responses.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from deniable.estimation import WeightedCounts
+    from deniable.responses.tables import Table
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Counted:
     """
 
     tally: Counts
-    weighted: WeightedCounts | None = None
+    weighted: "WeightedCounts | None" = None
     file: int | None = None
 
     @cached_property
@@ -76,6 +77,8 @@ class Counted:
         """Return the counts of some of the randomized values, at the positions `at`."""
         if self.weighted is None:
             return Counted(self.tally[at])
+        from deniable.estimation import WeightedCounts  # noqa: PLC0415 - of weighted counts alone
+
         records = np.array([self.tally[at].sum()])
         sums = self.weighted.weights[:, at], self.weighted.squares[:, at]
         return Counted(self.tally[at], WeightedCounts(*sums, records))
@@ -98,7 +101,7 @@ class Responses(ABC):
         return None
 
     @abstractmethod
-    def table(self, names: Sequence[str]) -> Table:
+    def table(self, names: Sequence[str]) -> "Table":
         """Return the table of some columns by their `names`, ready for estimation."""
 
     @abstractmethod
@@ -117,7 +120,7 @@ class Responses(ABC):
     def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[ResponseBatch]:
         """Yield batches of records: the columns `names`, and the column `weight`."""
 
-    def clusters(self) -> list[Table]:
+    def clusters(self) -> "list[Table]":
         """Return the table of each group of columns that were randomized together."""
         raise DeniableError("the plan has no columns that are randomized record by record")
 

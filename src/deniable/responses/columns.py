@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from deniable.channels import Channel, SquareWave, SquareWaveOrMissing
+from deniable.channels import Channel
 from deniable.randomized_response import Protocol, reports_categories
 from deniable.records import Attribute, Microdata
 from deniable.schema import MISSING, Column, Schema, number_text, type_named
@@ -145,15 +145,21 @@ def _coded(values: pa.Array, codes: Any) -> pa.Array:
 
 
 def _reported(column: Column, attribute: Attribute, channel: Channel) -> ResponseColumn:
-    if isinstance(channel, SquareWave) and column.kind == "numeric":
-        texts: Sequence[str] = _wider_points(column, channel.half_width)
-    elif isinstance(channel, SquareWaveOrMissing) and column.kind == "numeric":
-        texts = (*_wider_points(column, channel.half_width), MISSING)
-    elif reports_categories(channel):
-        texts = attribute.categories
-    else:
+    wider = _beyond_the_grid(column, channel) if column.kind == "numeric" else None
+    if wider is None and not reports_categories(channel):
         return _as_text(attribute)
-    return _typed(column, texts)
+    return _typed(column, attribute.categories if wider is None else wider)
+
+
+def _beyond_the_grid(column: Column, channel: Channel) -> Sequence[str] | None:
+    """Return the texts of a square wave, which has points beyond the grid; None for others."""
+    from deniable.channels import SquareWave, SquareWaveOrMissing  # noqa: PLC0415
+
+    if isinstance(channel, SquareWave):
+        return _wider_points(column, channel.half_width)
+    if isinstance(channel, SquareWaveOrMissing):
+        return (*_wider_points(column, channel.half_width), MISSING)
+    return None
 
 
 def _typed(column: Column, texts: Sequence[str]) -> ResponseColumn:

@@ -4,22 +4,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from deniable.arrays import Codes, Floats
 from deniable.errors import DataError, shown
-from deniable.estimation import WeightedCounts
-from deniable.pram import StratifiedProtocol
 from deniable.randomized_response import Protocol
 from deniable.records import Domain, shortened
 from deniable.responses.base import Counted, ResponseBatch, Responses
 from deniable.responses.columns import ProtectedFormat
-from deniable.responses.strata import table_within_strata
-from deniable.responses.tables import Table
 from deniable.schema import ValidationErrors, open_source, weights_of
+
+if TYPE_CHECKING:
+    from deniable.pram import StratifiedProtocol
+    from deniable.responses.tables import Table
 
 KINDS = ("csv", "parquet", "arrow")
 WEIGHTS = (1e-100, 1e100)
@@ -100,6 +100,8 @@ class ProtectedRecords(Responses):
                 cells = portion.joint(table)
                 for row, power in enumerate(powers):
                     sums[row] += np.bincount(cells, power, table.size)
+        from deniable.estimation import WeightedCounts  # noqa: PLC0415
+
         tallies = [sums[0].astype(np.int64) for sums in found]
         if weight is None:
             return [Counted(tally) for tally in tallies]
@@ -206,10 +208,12 @@ class ColumnResponses(ProtectedRecords):
         super().__init__(source, layout)
         self._protocol = protocol
 
-    def table(self, names: Sequence[str]) -> Table:
+    def table(self, names: Sequence[str]) -> "Table":
+        from deniable.responses.tables import Table  # noqa: PLC0415 - of estimates alone
+
         return Table.of(self._protocol, names)
 
-    def clusters(self) -> list[Table]:
+    def clusters(self) -> "list[Table]":
         return [self.table(names) for names in self._protocol.clusters]
 
 
@@ -223,12 +227,16 @@ class StrataResponses(ProtectedRecords):
     protocol : StratifiedProtocol
     """
 
-    def __init__(self, source: Any, layout: ProtectedFormat, protocol: StratifiedProtocol) -> None:
+    def __init__(
+        self, source: Any, layout: ProtectedFormat, protocol: "StratifiedProtocol"
+    ) -> None:
         super().__init__(source, layout)
         self._protocol = protocol
 
-    def table(self, names: Sequence[str]) -> Table:
+    def table(self, names: Sequence[str]) -> "Table":
+        from deniable.responses.strata import table_within_strata  # noqa: PLC0415
+
         return table_within_strata(self._protocol, names)
 
-    def clusters(self) -> list[Table]:
+    def clusters(self) -> "list[Table]":
         return [self.table(names) for names in self._protocol.blocks]

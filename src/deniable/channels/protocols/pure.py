@@ -39,6 +39,10 @@ class PureProtocol(Channel):
         return self.categories
 
     @property
+    def returns_categories(self) -> bool:
+        return False
+
+    @property
     @abstractmethod
     def support_of_own(self) -> float:
         """Return p, the probability that a report supports the true category."""

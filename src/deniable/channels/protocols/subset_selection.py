@@ -76,6 +76,10 @@ class SubsetSelection(TwoLevelChannel):
             )
         self._check_probability()
 
+    @property
+    def returns_categories(self) -> bool:
+        return self.subset_size == 1
+
     @classmethod
     def of_epsilon(
         cls, size: int, epsilon: float, subset_size: int | None = None
