@@ -371,7 +371,9 @@ def audited_release(public: Path) -> tuple[str, pd.DataFrame]:
         rows = rows.assign(holds=holds)[~rows["unit"].str.endswith(OF_TARGET) & claimed.notna()]
         audited = pd.concat([audited, rows], ignore_index=True)
     target = f"ε = {plan.target:.4g}" if np.isfinite(plan.target) else "no target"
-    about = {"mechanism": plan.kind, "setting": target, "data_source": release["data_source"]}
+    # Tables of results call published records "original".
+    source = {"published": "original"}.get(release["data_source"], release["data_source"])
+    about = {"mechanism": plan.kind, "setting": target, "data_source": source}
     return release["name"], audited.assign(**about)
 
 
