@@ -1,4 +1,4 @@
-# Everything that one does with the project, by name. `make` alone lists it.
+# All tasks of the project, by name. `make` alone lists them.
 # Needs GNU make 3.81 or later, a POSIX shell and Python 3.11 to 3.13; the rest is installed in .venv,
 # developers' tools too unless the first make has DEVELOPING=0.
 
@@ -56,7 +56,7 @@ quick: $(ENVIRONMENT) ## the same tables and figures from few replicates, in min
 	@mkdir -p $(dir $(LAST)) && echo config/quick.yaml >$(LAST)
 	$(WHOLE) --configfile config/quick.yaml
 
-releases: $(ENVIRONMENT) ## the releases of config/config.yaml, or of CONFIG, and nothing else
+releases: $(ENVIRONMENT) ## the releases of config/config.yaml, or of CONFIG, without estimates
 	@$(BIN)/python tools/workflow_config.py $(CONFIG)
 	$(WHOLE) --configfile $(or $(CONFIG),config/config.yaml) -- releases
 
@@ -65,13 +65,13 @@ report: $(ENVIRONMENT) ## the report, also in one file (results/report.html), an
 	$(SNAKEMAKE) results/report results/report.html --configfile "$$(cat $(LAST))"
 	$(SNAKEMAKE) --report results/snakemake-report.html --configfile "$$(cat $(LAST))"
 
-check: $(ENVIRONMENT) ## that every table, figure, the audit and the report are there, of the last run's config (or CONFIG's)
+check: $(ENVIRONMENT) ## compare all results with the config of the last run, or with CONFIG: missing, outdated, damaged ones
 	$(BIN)/python tools/check_results.py $(if $(CONFIG),--configfile $(CONFIG))
 
 compare: $(ENVIRONMENT) ## the last quick run with tests/baseline, within Monte Carlo error: results/comparison.md
 	$(BIN)/python tools/compare_baseline.py
 
-plan: $(ENVIRONMENT) ## what a run will cost, before it starts: CONFIG=config/quick.yaml, TARGETS=results/tables/...
+plan: $(ENVIRONMENT) ## the costs of a run, before it starts: CONFIG=config/quick.yaml, TARGETS=results/tables/...
 	$(BIN)/python tools/plan_run.py --cores $(CORES) --configfile $(or $(CONFIG),config/config.yaml) $(TARGETS)
 
 sweep: $(ENVIRONMENT) ## the sweep of config/sweep.yaml, or of CONFIG; docs/sweeps.md
@@ -81,22 +81,22 @@ sweep: $(ENVIRONMENT) ## the sweep of config/sweep.yaml, or of CONFIG; docs/swee
 costs: $(ENVIRONMENT) ## measure the costs that `make plan` counts with: of the last run, or of CONFIG's
 	$(BIN)/python tools/measure_costs.py $(RUNS)
 
-times: $(ENVIRONMENT) ## where the time of the last run went (or of CONFIG's): results/benchmarks/
+times: $(ENVIRONMENT) ## CPU time of the last run, or of CONFIG, by study and rule: results/benchmarks/
 	$(BIN)/python tools/time_of_run.py $(CONFIG)
 
 baseline: $(ENVIRONMENT) ## make the last quick run the baseline: rewrites tests/baseline
 	$(BIN)/python tools/compare_baseline.py --write
 
-test: $(TOOLS) ## the tests, on all cores: of each behaviour, all but the slow variants
+test: $(TOOLS) ## run the tests on all cores, without the slow ones
 	@sh tools/get_browser.sh
 	$(PYTEST) -m "not slow"
 
 # Seconds for which each reader of what people give is fuzzed.
 FUZZ ?= 300
-test-all: test ## make test, then the tests marked slow, with readers fuzzed for FUZZ seconds each
+test-all: test ## make test, then the tests marked slow, with FUZZ seconds of fuzzing for each reader
 	DENIABLE_FUZZ_SECONDS=$(FUZZ) $(PYTEST) -m slow
 
-test-slurm: $(ENVIRONMENT) ## the quick study on a Slurm of its own, same bytes, faults too; as root; INSTALL=1 installs Slurm, PART=1: less of the study
+test-slurm: $(ENVIRONMENT) ## the quick study on a Slurm of its own, with errors; as root; INSTALL=1 installs Slurm, PART=1: a part of the study
 	$(BIN)/python tools/slurm/check.py $(if $(INSTALL),--install) $(if $(PART),--part)
 
 container: ## build the image of the Dockerfile and ask it for help; needs Docker, or DOCKER=podman
@@ -126,7 +126,7 @@ lint: $(TOOLS) ## style, types, workflow and CI files
 lock: $(TOOLS) ## the locks and environment.yml from pyproject.toml; newer versions: LOCK_FLAGS=--upgrade
 	$(BIN)/python tools/write_lock.py $(LOCK_FLAGS)
 
-audit-dependencies: $(TOOLS) ## known vulnerabilities of what the locks pin; needs a network, without one it is skipped
+audit-dependencies: $(TOOLS) ## known vulnerabilities of locked packages; skipped without a network
 	$(BIN)/python tools/audit_dependencies.py $(AUDIT_FLAGS)
 
 surrogates: $(ENVIRONMENT) ## refit the surrogates from the original data, into resources/surrogates/
@@ -134,11 +134,11 @@ surrogates: $(ENVIRONMENT) ## refit the surrogates from the original data, into 
 	for file in results/surrogates/*.json; do case $$file in *.provenance.json) ;; *) cp $$file resources/surrogates/;; esac; done
 
 # Asked for by name, the script also hears whether with developers' tools or without.
-environment: $(ENVIRONMENT) ## .venv only; DEVELOPING=0: what runs and no more
+environment: $(ENVIRONMENT) ## .venv only; DEVELOPING=0: without development tools
 	@$(if $(DEVELOPING),DEVELOPING='$(DEVELOPING)' PYTHON='$(PYTHON)' sh tools/make_environment.sh)
 
-clean: ## remove results and Snakemake's records, keep .venv
-	@! ls -d results/releases/*/private/records.json 2>/dev/null || { echo "clean: these releases are no rehearsals and cannot be drawn again; move them elsewhere first" >&2; exit 1; }
+clean: ## remove results and .snakemake, keep .venv
+	@! ls -d results/releases/*/private/records.json 2>/dev/null || { echo "clean: these are production releases and cannot be drawn again; move them elsewhere first" >&2; exit 1; }
 	rm -rf results .snakemake
 
 distclean: clean ## also remove .venv

@@ -1,4 +1,4 @@
-# The study lane: simulate a chunk of cells, collect a table, draw it.
+# Studies: simulate a chunk of settings, collect a table, plot a figure.
 
 
 rule simulate:
