@@ -11,7 +11,7 @@ Prints medians of processor time (user and system), the ratio to bare of the sam
 memory, and the target where there is one. The draw is compared with bare work, without start-up;
 commands with the whole process. Always exits 0.
 
-    python benchmarks/own_file.py [--records N] [--runs N] [--csv] [--reports any]
+    python benchmarks/own_file.py [--records N] [--runs N] [--csv] [--responses any]
 """
 
 import argparse
@@ -77,7 +77,7 @@ def draw(source: Path, plan_file: Path, folder: Path) -> None:
     work(randomize)
 
 
-def make(folder: Path, records: int, as_csv: bool, reports: str) -> None:
+def make(folder: Path, records: int, as_csv: bool, responses: str) -> None:
     """Write the records and the plans."""
     rng = np.random.default_rng(2024)
     shares = [rng.dirichlet(np.full(size, 5.0)) for size in SIZES]
@@ -115,7 +115,8 @@ def make(folder: Path, records: int, as_csv: bool, reports: str) -> None:
         schema.write_text("\n".join(lines))
         for order in ("as_in_file", "permuted"):
             plan = folder / f"{kind}_{order}.json"
-            options = ["--epsilon", EPSILON, "--order", order, "--reports", reports, "--out", plan]
+            options = ["--epsilon", EPSILON, "--order", order, "--responses", responses]
+            options += ["--out", plan]
             command = [sys.executable, "-m", "deniable", "plan", schema, *options]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
@@ -173,8 +174,8 @@ def main() -> None:
     if sys.argv[1:2] == ["--child"]:
         paths = [Path(each) for each in sys.argv[3:]]
         if sys.argv[2] == "make":
-            folder, records, as_csv, reports = sys.argv[3:]
-            make(Path(folder), int(records), as_csv == "True", reports)
+            folder, records, as_csv, responses = sys.argv[3:]
+            make(Path(folder), int(records), as_csv == "True", responses)
         elif sys.argv[2] == "bare":
             work(lambda: bare(*paths))
         else:
@@ -184,12 +185,12 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--csv", action="store_true", help="measure CSV, too")
-    parser.add_argument("--reports", default="categories", help="of the plan (default: categories)")
+    parser.add_argument("--responses", default="categories", help="default: categories")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         # Elsewhere: the largest memory of a process counts what its parent had when it began.
-        given = map(str, (folder, options.records, options.csv, options.reports))
+        given = map(str, (folder, options.records, options.csv, options.responses))
         subprocess.run([sys.executable, __file__, "--child", "make", *given], check=True)
         print(f"{options.records:,} records of {len(SIZES)} columns, medians of {options.runs}")
         cases = ["bare", "draw", "all", "permuted", *["csv"] * options.csv]
