@@ -20,7 +20,7 @@ from deniable.datasets.published import (
     read_numeric_csv,
     read_published,
 )
-from deniable.datasets.resolve import resolve_all
+from deniable.datasets.resolve import obtain
 from deniable.errors import DataError
 from deniable.records import arrow
 from deniable.records.numeric import NumericMicrodata
@@ -289,21 +289,16 @@ def test_a_users_own_file_through_mirror_and_surrogate(tmp_path: Path) -> None:
     model = tmp_path / dataset.surrogate
 
     def found(source: Any) -> Any:
-        return resolve_all(
-            [dataset],
+        return obtain(
+            dataset,
             source=source,
             mirror=tmp_path / "mirror",
             folder=tmp_path / "raw",
-            manifest_folder=tmp_path,
             say=lambda line: None,
-        )["workers"]
+        )
 
     original = found("auto")
-    assert (original.kind, original.found, original.sha256) == (
-        "original",
-        "mirror",
-        dataset.sha256,
-    )
+    assert (original.kind, original.sha256) == ("published", dataset.sha256)
     data = read_published(dataset, tmp_path / "raw" / "workers.csv")
     assert isinstance(data, NumericMicrodata)
     table = fit_surrogate(
