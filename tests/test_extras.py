@@ -32,7 +32,7 @@ sys.meta_path.insert(0, Absent())
 WITH_EXTRAS = {
     *("deniable.design", "deniable.design.programs", "deniable.datasets", "deniable.display"),
     *("deniable.plans", "reproduction.pipeline", "reproduction.report", "reproduction.papers"),
-    "reproduction.papers.idp",
+    *("reproduction.papers.idp", "reproduction.study", "deniable.plans.comparison"),
 }
 
 
@@ -127,7 +127,8 @@ def version(name):
         raise metadata.PackageNotFoundError(name)
     return there(name)
 metadata.version = version
-from reproduction.pipeline.code_digest import code_digest, run_facts, versions
+from reproduction.pipeline.code_digest import code_digest, run_facts
+from reproduction.pipeline.package_versions import versions
 print(versions()["cvxpy"], run_facts()["snakemake"], versions()["numpy"] == there("numpy"))
 print(len(code_digest("workflow/scripts/draw.py")))
 """

@@ -1,9 +1,12 @@
 """Figures of tables that need no code of their own."""
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from deniable.display import NARROWEST, canvas, gridded, in_style
+from deniable.errors import from_extras
+
+with from_extras():
+    from matplotlib.figure import Figure
 
 
 @in_style
