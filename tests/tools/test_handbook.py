@@ -97,9 +97,10 @@ def test_the_picture_of_epsilon_is_as_it_is_drawn_and_as_the_page_says(tmp_path:
     page = (ROOT / "docs" / "own-data.md").read_text(encoding="utf-8")
     (epsilons, chances) = (
         re.findall(rf"^\| {row} \|(.*)\|$", page, re.MULTILINE)[0].split("|")
-        for row in ("epsilon", "suspicion afterwards")
+        for row in ("ε", "probability afterwards")
     )
     assert [float(each) for each in epsilons] == list(suspicion.EPSILONS)
     # Bayes' rule by hand: odds of 1 in 99, times exp(epsilon).
     odds = np.exp(suspicion.EPSILONS) / 99
-    assert [each.strip() for each in chances] == [f"{100 * o / (1 + o):.2g} %" for o in odds]
+    bounds = np.ceil(1000 * odds / (1 + odds)) / 10
+    assert [each.strip() for each in chances] == [f"{each:.1f} %" for each in bounds]

@@ -33,10 +33,10 @@ import numpy as np
 import yaml
 import deniable
 from deniable.plans import plan_from_settings, plan_to_json, plan_from_json
-from deniable.schema import schema_from
+from deniable.schema import schema_from_dict
 
 frame = pd.DataFrame({"month": list("abcd") * 500, "sex": ["F", "M"] * 1000})
-schema = schema_from(
+schema = schema_from_dict(
     {
         "format": "deniable-schema",
         "version": 1,

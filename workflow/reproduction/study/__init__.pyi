@@ -71,6 +71,8 @@ from .grid import (
     values_of as values_of,
 )
 from .page_tables import (
+    LOWEST as LOWEST,
+    MISSING as MISSING,
     PageTable as PageTable,
     all_rows as all_rows,
     from_rows as from_rows,

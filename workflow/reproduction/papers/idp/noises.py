@@ -19,8 +19,7 @@ from deniable.display import (
 )
 from deniable.estimation import clopper_pearson
 
-from reproduction.study import PageTable, all_rows
-from reproduction.study.page_tables import MISSING
+from reproduction.study import MISSING, PageTable, all_rows
 
 # Colours that are safe for colour-blind readers, kinds of lines.
 COLOURS = {

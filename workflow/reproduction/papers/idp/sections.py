@@ -27,8 +27,7 @@ from reproduction.papers.idp.names import (
     verdicts,
     where,
 )
-from reproduction.study import PageTable, all_rows, pivot, texts
-from reproduction.study.page_tables import MISSING
+from reproduction.study import MISSING, PageTable, all_rows, pivot, texts
 
 SAME_AS_MAJORITY = 0.1
 """A classifier that has less than this part of the bound's F has not learned the rarer class."""

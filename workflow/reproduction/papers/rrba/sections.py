@@ -31,8 +31,7 @@ from reproduction.papers.rrba.ratios import (
     single_answers,
     with_interval,
 )
-from reproduction.study import PageTable, all_rows, from_rows, pivot, span, texts
-from reproduction.study.page_tables import LOWEST, MISSING
+from reproduction.study import LOWEST, MISSING, PageTable, all_rows, from_rows, pivot, span, texts
 
 SHOWN_P, SHOWN_FLOOR = 0.5, 0.1
 MOSTLY, ALWAYS = 0.5, 1.0
