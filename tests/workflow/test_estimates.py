@@ -28,11 +28,12 @@ from reproduction.study import MINUTES, SECONDS
 FOLDER = "results/releases/{{release}}"
 
 
-def names(rehearsal, own):
+def pattern(test, own):
     return "own" if own else "columns|strata|masked"
 
 
-plan = SimpleNamespace(code=lambda script: "", names=names, config=SimpleNamespace(seed=1))
+releases = SimpleNamespace(pattern=pattern)
+plan = SimpleNamespace(code=lambda script: "", releases=releases, config=SimpleNamespace(seed=1))
 
 
 def released_by(wildcards):
