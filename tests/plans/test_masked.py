@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -340,7 +341,7 @@ def test_values_outside_the_bounds_are_clipped_with_a_warning() -> None:
 
 
 def test_a_test_release_is_compared_with_the_original_records(method: str) -> None:
-    plan = plan_by(method, 30.0)
+    plan = replace(plan_by(method, 30.0), order="as_in_file")
     original = plan.original_records(records_of(plan).portions())
     responses, generator = plan.responses(drawn(plan)), np.random.default_rng(1)
     table = plan.compare_with_original(responses, original, {}, generator)

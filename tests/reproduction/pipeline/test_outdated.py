@@ -16,8 +16,8 @@ from reproduction.pipeline.provenance import WITHHELD, settings_of
 
 ROOT = Path(__file__).resolve().parents[3]
 CHUNK = "results/studies/multirr_fig2/chunk-0-of-1.csv"
-RELEASE = {"name": "own", "data": "adult", "attributes": ["sex"], "mechanism": "rr_joint"}
-RELEASE |= {"matrix": "keep", "p": 0.5, "rehearsal": True}
+PLAN = {"kind": "columns", "columns": ["sex"], "p": 0.5, "matrix": "keep"}
+RELEASE = {"name": "own", "data": "adult", "mode": "test", "plan": PLAN}
 
 
 @pytest.fixture

@@ -351,9 +351,12 @@ class MaskedPlan(Plan):
         -------
         DataFrame
             Rows of estimates (`deniable.idp.audit.compare_estimates`), then rows of measures
-            (`deniable.idp.audit.measure_utility`), with their names in ``statistic``.
+            (`deniable.idp.audit.measure_utility`), with their names in ``statistic``. The measures
+            compare records one by one, so there are none if the order is permuted.
         """
         compared = compare_estimates(self.mechanism, original, protected.estimates(), generator)
+        if self.order == "permuted":
+            return compared
         seed = int(generator.integers(2**31))
         measures = measure_utility(self.mechanism, original, protected.data, seed)
         return pd.concat([compared, measures.rename(columns={"measure": "statistic"})])
