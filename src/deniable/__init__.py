@@ -4,23 +4,23 @@ Names that a program of one's own needs come from here, and are loaded when they
 
 - records: `Attribute`, `Domain`, `Microdata`, `NumericMicrodata`, `Discretization`, `discretize`,
   `read_csv`, `read_parquet`
-- a file of one's own: `Schema`, `draft_schema`, `read_schema`, `schema_from`, `RecordsFile`;
+- a file of one's own: `Schema`, `draft_schema`, `read_schema`, `schema_from_dict`, `RecordsFile`;
   `Plan`, `ColumnsPlan`, `StrataPlan`, `MaskedPlan`, `CollectedPlan`, `make_plan`,
   `plan_from_protocol`, `compare`, `read_plan`, `write_plan`, `verify_plan`; `protect`, in memory
   `randomize`; and what was released: `Released`
 - channels: `Channel`, `KeepOrReplace`, `DenseChannel`, `ProductChannel`, `channel_to_json`,
-  `channel_from_json`, `read_channel`, `write_channel`; `SystemSource`, the chance of a release
+  `channel_from_json`, `read_channel`, `write_channel`; `SystemRandomSource`, the chance of a release
 - estimates: `maximum_likelihood`, `expectation_maximization`, `euclidean_projection`,
   `clip_and_rescale`, `confidence_intervals`; for survey weights `weighted_intervals`,
   `survey_estimate`
-- privacy: `exact_epsilon`, `column_epsilon`, `audit_sampler`; breaches and amplification `breach`,
-  `posterior_of_set`, `largest_posterior`, `smallest_posterior`, `largest_parity`,
-  `guarantees_no_breach`, `guarantees_factor`
+- privacy: `exact_epsilon`, `column_epsilon`, `audit_sampler`; breaches and amplification
+  `find_breaches`, `posterior_of_set`, `largest_posterior`, `smallest_posterior`,
+  `largest_parity`, `rules_out_breach`, `is_beta_factor_private`
 - tables: `LogLinearModel`, `two_step_estimate`, `consistent_tables`, `channel_test`
 - protocols: `protocol_from_epsilon`, `rr_independent`, `rr_joint`, `rr_clusters`,
   `cluster_attributes`, `adjust`, `audit_attribute`, `audit_cluster`; of item sets
   `item_set_supports`, `rule_confidences`, `frequent_item_sets`; by message `Client`,
-  `Aggregator`, `Server`, `run_protocol`
+  `Aggregator`, `Server`, `run_rrba`
 - the best channel for a need: `Requirements` and `Cost`, for `deniable.design.design`
 - faults: `DeniableError`, what all others are kinds of
 

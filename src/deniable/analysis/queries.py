@@ -50,10 +50,10 @@ def parsed_query(query: Query, schema: Schema) -> dict[str, Flags]:
 
     Examples
     --------
-    >>> from deniable.schema import schema_from
+    >>> from deniable.schema import schema_from_dict
     >>> column = {"name": "sex", "kind": "categorical", "categories": ["F", "M"]}
     >>> about = {"format": "deniable-schema", "population": "all", "file": {"kind": "csv"}}
-    >>> parsed_query("sex=F", schema_from(about | {"columns": [column]}))
+    >>> parsed_query("sex=F", schema_from_dict(about | {"columns": [column]}))
     {'sex': array([ True, False])}
     """
     found: dict[str, Flags] = {}

@@ -259,7 +259,7 @@ def test_against_true_statistic(
     Examples
     --------
     >>> model = LogLinearModel.independence((2, 2))
-    >>> true_limit_test([[35, 15, 15, 35], [25, 25, 25, 25]], [30, 20, 20, 30], 100, model)
+    >>> test_against_true_statistic([[35, 15, 15, 35], [25, 25, 25, 25]], [30, 20, 20, 30], 100, model)
     array([ True, False])
     """
     return np.asarray(_of_nearest(noisy, records, model) > _of_nearest(true, records, model))

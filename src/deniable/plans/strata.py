@@ -44,10 +44,10 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
 
     Examples
     --------
-    >>> from deniable.schema import schema_from
+    >>> from deniable.schema import schema_from_dict
     >>> columns = [{"name": n, "kind": "categorical", "categories": ["x", "y"]} for n in "abc"]
     >>> about = {"format": "deniable-schema", "population": "all", "file": {"kind": "arrow"}}
-    >>> schema = schema_from(about | {"columns": columns})
+    >>> schema = schema_from_dict(about | {"columns": columns})
     >>> StrataPlan.of_epsilon(schema, ["a"], {("x",): 1.0, ("y",): 2.0}).epsilon
     2.0
     """

@@ -149,7 +149,7 @@ def find_breaches(
     --------
     >>> from deniable.channels import KeepOrReplace
     >>> channel = KeepOrReplace.uniform(4, keep=0.5)
-    >>> breach(channel, [0.1, 0.3, 0.3, 0.3], [0], 0.2, 0.3).upward
+    >>> find_breaches(channel, [0.1, 0.3, 0.3, 0.3], [0], 0.2, 0.3).upward
     (0,)
     """
     low, high = thresholds(rho_1, rho_2)
@@ -204,6 +204,8 @@ def permits_breach(
     channel: Channel, prior: Prior, rho_1: Number, rho_2: Number, direction: Direction = "upward"
 ) -> bool | None:
     """Return whether some Q has a breach under the `prior`; None if that is left open.
+
+    The `channel` and the probabilities `rho_1`, `rho_2` are those of `find_breaches`.
 
     In the `direction` "upward" or "downward"; for the other parameters see `find_breaches`.
 

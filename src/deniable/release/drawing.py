@@ -31,7 +31,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Release:
-    """A release: its name, plan, records, and the folder that it is made in."""
+    """A release before its draw.
+
+    Attributes
+    ----------
+    name : str
+    plan : Plan
+    records : OriginalRecords
+    folder : Path
+        The folder that it is made in.
+    quasi_identifiers : tuple of str
+        Columns that an intruder may know.
+    data_source : str
+        Origin of the records.
+    mode : "test" or "production"
+    """
 
     name: str
     plan: Plan
@@ -69,7 +83,10 @@ class Release:
     def draw(
         self, key: ReleaseKey, public: Path, private: Path, ledger: Mapping[str, Any] | None
     ) -> None:
-        """Draw the release into the folders `public` and `private`."""
+        """Draw the release by a `key` into the folders `public` and `private`.
+
+        The facts of its `ledger` entry are published; a test release has none.
+        """
         risk = Risk(self.plan, self.quasi_identifiers)
         draws = draws_for(key, self.document, self.records.fingerprint)
         more: dict[str, pd.DataFrame] = {}
@@ -163,5 +180,8 @@ def _numbers_of(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
 def draws_for(
     key: ReleaseKey, document: Mapping[str, Any], fingerprint: Sequence[bytes]
 ) -> KeyedDraws:
-    """Return the draws of a release: a function of its key, its plan and its records."""
+    """Return the draws of a release: a function of its `key`, its plan and its records.
+
+    The plan is a `document`, the records are their `fingerprint`.
+    """
     return key.draws({"plan": dict(document), "records": key.digest("records", fingerprint)})

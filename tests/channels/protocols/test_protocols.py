@@ -244,7 +244,10 @@ def test_json_keeps_every_bit(channel):
     [
         ({"kind": "hadamard-response", "categories": 3, "probability": 0.5}, "not a fraction"),
         ({"kind": "hadamard-response", "categories": 3}, "lacks 'probability'"),
-        ({"kind": "hadamard-response", "categories": 3.5, "probability": "7/10"}, "not a channel's"),
+        (
+            {"kind": "hadamard-response", "categories": 3.5, "probability": "7/10"},
+            "not a channel's",
+        ),
         ({"kind": "hadamard-response", "categories": 3, "probability": "3/2"}, "must be in"),
         ({"kind": "local-hashing", "categories": 3, "probability": "1/2", "prime": 4}, "no prime"),
     ],

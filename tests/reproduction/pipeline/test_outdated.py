@@ -78,16 +78,16 @@ def test_another_setting_is_named_with_both_values(values: dict[str, Any]) -> No
     summed = values["analyses"]["multirr_secure_sum"] | {"fault_trials": 3}
     values["analyses"] = values["analyses"] | {"multirr_secure_sum": summed}
     values["data"] = {"source": "surrogate"}
-    values["releases"] = [RELEASE | {"p": 0.25}]
+    values["releases"] = [RELEASE | {"plan": PLAN | {"p": 0.25}}]
     plan = plan_of(values)
     chunk, table, analysis, release, report, source, audit = (reasons_of(plan, e) for e in before)
     assert chunk == table == ["study.replicates: made with 1000, now 77"]
     assert analysis == ["settings.fault_trials: made with 200, now 3"]
-    assert release == ["release.p: made with 0.5, now 0.25"]
+    assert release == ["release.plan.p: made with 0.5, now 0.25"]
     assert {each.partition(":")[0] for each in report} == {
         "config.studies.multirr_fig2.replicates",
         "config.analyses.multirr_secure_sum.fault_trials",
-        "config.releases[0].p",
+        "config.releases[0].plan.p",
     }
     assert source == ["source: made with 'auto', now 'surrogate'"]
     assert audit == []

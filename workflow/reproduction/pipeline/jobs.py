@@ -19,6 +19,8 @@ LOGS, BENCHMARKS, CPU_SUFFIX = Path("results/logs"), Path("results/benchmarks"),
 def job(snakemake: Any) -> Iterator[Callable[[str], None]]:
     """Run a script between the check of its inputs and the record of its outputs.
 
+    `snakemake` is the object that Snakemake gives to scripts.
+
     Warnings go to the job's log, and so do the lines that the script passes to the function that it
     receives. Errors that a user can fix become one message.
     """
@@ -30,7 +32,7 @@ def job(snakemake: Any) -> Iterator[Callable[[str], None]]:
 
 
 def record_cpu_seconds(file: Path) -> None:
-    """Write the CPU seconds of this process and the ended processes that it started.
+    """Write the CPU seconds of this process and the ended processes that it started to a `file`.
 
     Snakemake's benchmark samples a job every half minute and loses what comes after the last look.
     """

@@ -36,7 +36,9 @@ def reasons_of(plan: Plan, record: Record) -> list[str]:
 
 
 def settings_now(plan: Plan, record: Record) -> dict[str, Any]:
-    """Return the settings that the job of a `record` would have now, by the names of its params.
+    """Return the settings that the job of a `record` would have by the `plan` of a run.
+
+    They are named after its params.
 
     A parameter of another name keeps its recorded value.
     """

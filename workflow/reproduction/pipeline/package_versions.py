@@ -15,7 +15,7 @@ RECORDED_PACKAGES = (*COMPUTING_PACKAGES, "pydantic", "snakemake")
 
 
 def installed(packages: Iterable[str]) -> dict[str, str]:
-    """Return the version of each package, or "not installed"."""
+    """Return the version of each of the `packages`, or "not installed"."""
     found = {}
     for name in packages:
         try:

@@ -77,7 +77,7 @@ class Releases:
         return "|".join(names) or "(?!)"  # which nothing matches
 
     def made(self, name: str) -> str:
-        """Return the file or folder by which a rule depends on a release.
+        """Return the file or folder by which a rule depends on the release `name`.
 
         It is the public folder of a test release, and the receipt of a production release. Of a
         damaged release it is a name that Snakemake reports as a missing input.
@@ -91,12 +91,12 @@ class Releases:
         return [self.made(each.name) for each in self.settings]
 
     def records(self, name: str) -> str:
-        """Return the file of the original records of a release."""
+        """Return the file of the original records of the release `name`."""
         file = self[name].file
         return file.path if file is not None else f"{DATA}/{self[name].data}.parquet"
 
     def plan_inputs(self, name: str) -> dict[str, list[str]]:
-        """Return the inputs of the rule that makes the plan of a release, by their kind."""
+        """Return the inputs of the rule that makes the plan of the release `name`, by kind."""
         settings = self[name]
         file = settings.file
         schema = f"{DATA}/{settings.data}.schema.yaml" if file is None else file.schema_file
@@ -109,7 +109,7 @@ class Releases:
         }
 
     def draw_inputs(self, name: str) -> dict[str, list[str]]:
-        """Return the inputs of the rules that draw a release, by their kind.
+        """Return the inputs of the rules that draw the release `name`, by their kind.
 
         A production release also has the receipt of the release before it in the same population,
         because its consent names number and total.

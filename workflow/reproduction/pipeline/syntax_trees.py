@@ -27,7 +27,7 @@ class Tree(NamedTuple):
 
 
 def syntax_tree(source: bytes) -> Tree:
-    """Return digest and imports of Python code."""
+    """Return digest and imports of Python code, its `source`."""
     tree, imports = ast.parse(source), list[str]()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -55,6 +55,6 @@ def syntax_trees(files: Sequence[Path]) -> dict[Path, Tree]:
 
 
 def digest_of(content: str | bytes) -> str:
-    """Return the first 16 digits of the SHA-256 of a text or of bytes."""
+    """Return the first 16 digits of the SHA-256 of a `content`, a text or bytes."""
     text = content.encode() if isinstance(content, str) else content
     return hashlib.sha256(text).hexdigest()[:16]

@@ -100,7 +100,7 @@ def _read_releases(files: Any) -> list[ReleaseFiles]:
 
 
 def public_folders(inputs: Iterable[Path | str]) -> list[Path]:
-    """Return the public folders of releases, by the folders and receipts that a rule reads."""
+    """Return the public folders of releases, by the `inputs` of a rule: folders and receipts."""
     paths = map(Path, inputs)
     folders = (path if path.name == "public" else path.parents[1] / "public" for path in paths)
     return [folder for folder in dict.fromkeys(folders) if folder.is_dir()]

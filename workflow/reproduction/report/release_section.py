@@ -30,7 +30,7 @@ DISTANCES = {
 
 
 def releases(all_files: Sequence[ReleaseFiles]) -> Row:
-    """Return the contents of the section from the files of all releases."""
+    """Return the contents of the section from the files of all releases, `all_files`."""
     found = [_release(each) for each in all_files]
     return {
         "replicas": any(each["name"].startswith(REPLICA) for each in found),

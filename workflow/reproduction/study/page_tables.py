@@ -91,7 +91,10 @@ def span(values: Iterable[float]) -> str:
 def from_rows(
     label: str, heads: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = ""
 ) -> PageTable:
-    """Return a table of `rows`, with numbers as text. See `PageTable` for the rest."""
+    """Return a table of `rows`, with numbers as text.
+
+    See `PageTable` for `label`, `heads` and `caption`.
+    """
     return PageTable(label, tuple(heads), tuple(tuple(map(_text, row)) for row in rows), caption)
 
 

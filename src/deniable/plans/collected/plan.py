@@ -67,10 +67,10 @@ class CollectedPlan(Plan):
 
     Examples
     --------
-    >>> from deniable.schema import schema_from
+    >>> from deniable.schema import schema_from_dict
     >>> columns = [{"name": n, "kind": "categorical", "categories": ["x", "y"]} for n in "abcd"]
     >>> about = {"format": "deniable-schema", "population": "all", "file": {"kind": "arrow"}}
-    >>> plan = CollectedPlan.of_epsilon(schema_from(about | {"columns": columns}), 1.0)
+    >>> plan = CollectedPlan.of_epsilon(schema_from_dict(about | {"columns": columns}), 1.0)
     >>> len(plan.design.questions), round(plan.epsilon, 6)
     (3, 1.0)
     """

@@ -106,10 +106,10 @@ class MaskedPlan(Plan):
 
     Examples
     --------
-    >>> from deniable.schema import schema_from
+    >>> from deniable.schema import schema_from_dict
     >>> about = {"format": "deniable-schema", "population": "all", "file": {"kind": "arrow"}}
     >>> columns = [{"name": "age", "kind": "numeric", "bounds": [18, 90], "type": "int64"}]
-    >>> schema = schema_from(about | {"columns": columns})
+    >>> schema = schema_from_dict(about | {"columns": columns})
     >>> plan = MaskedPlan(schema, 1.0, "idp_ls", 5, accept=("no_epsilon_for_records",))
     >>> plan.epsilon, plan.definition
     (inf, 'individual differential privacy ([idp], Definition 3)')

@@ -20,7 +20,10 @@ FORM: dict[str, Any] = {"value": "found", "text": "text", "intervals": False}
 
 
 def named(table: pd.DataFrame, **titles: Any) -> pd.DataFrame:
-    """Return a `table` with data sets, measures and methods as a page calls them."""
+    """Return a `table` with data sets, measures and methods as a page calls them.
+
+    Further `titles` are columns with their functions or mappings.
+    """
     always: dict[str, Any] = {"dataset": names.FILES, "file": names.FILES, "metric": names.METRICS}
     return table.replace(always | titles)
 
@@ -32,7 +35,10 @@ def with_interval(row: Row, value: str = OURS, mark: str = "") -> str:
 
 
 def compared(found: Row) -> tuple[int, int, str]:
-    """Return in how many settings a method is lower, of how many, and the range of ratios."""
+    """Return in how many settings a method is lower, of how many, and the range of ratios.
+
+    They come from `found`, a row of a comparison.
+    """
     return found["lower"], found["of"], span(found["ratios"])
 
 
@@ -54,7 +60,7 @@ def ratios(
 
 
 def adapting(equal: pd.DataFrame | None) -> Row | None:
-    """Compare RRBA with a table that stays uniform, at equal exact epsilon."""
+    """Compare RRBA with a table that stays uniform, in the table at `equal` exact epsilon."""
     if equal is None:
         return None
     shown = equal[(equal["reading"] == "projected") & equal["metric"].isin(MEASURED)]
@@ -62,6 +68,6 @@ def adapting(equal: pd.DataFrame | None) -> Row | None:
 
 
 def single_answers(epsilons: pd.DataFrame) -> pd.DataFrame:
-    """Return the settings of one answer about more than one cell, with exact over claimed."""
+    """Return the rows of `epsilons` of one answer about more than one cell, with their ratio."""
     single = epsilons[(epsilons["unit"] == "answer") & (epsilons["cells"] > 1)]
     return single.assign(ratio=single["exact"] / single["claimed"])
