@@ -9,7 +9,8 @@ Names that a program of one's own needs come from here, and are loaded when they
   `plan_from_protocol`, `compare`, `read_plan`, `write_plan`, `verify_plan`; `protect`, in memory
   `randomize`; and what was released: `Released`
 - channels: `Channel`, `KeepOrReplace`, `DenseChannel`, `ProductChannel`, `channel_to_json`,
-  `channel_from_json`, `read_channel`, `write_channel`; `SystemRandomSource`, the chance of a release
+  `channel_from_json`, `read_channel`, `write_channel`; `SystemRandomSource`, the source of
+  random numbers of releases
 - estimates: `maximum_likelihood`, `expectation_maximization`, `euclidean_projection`,
   `clip_and_rescale`, `confidence_intervals`; for survey weights `weighted_intervals`,
   `survey_estimate`

@@ -259,7 +259,8 @@ def test_against_true_statistic(
     Examples
     --------
     >>> model = LogLinearModel.independence((2, 2))
-    >>> test_against_true_statistic([[35, 15, 15, 35], [25, 25, 25, 25]], [30, 20, 20, 30], 100, model)
+    >>> tables = [[35, 15, 15, 35], [25, 25, 25, 25]]
+    >>> test_against_true_statistic(tables, [30, 20, 20, 30], 100, model)
     array([ True, False])
     """
     return np.asarray(_of_nearest(noisy, records, model) > _of_nearest(true, records, model))

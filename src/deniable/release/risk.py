@@ -95,7 +95,7 @@ class Risk:
                 self._after += self._taken_for(randomized).counts(self._known).reshape(-1)
 
     def add_unchanged(self, name: str, unchanged: int, records: int) -> None:
-        """Add the number of `unchanged` values in the column `name` of numbers, of all `records`."""
+        """Add the number of `unchanged` numbers in the column `name`, of all `records`."""
         self._unchanged[name] = self._unchanged.get(name, 0) + unchanged
         self._records = max(self._records, records)
 

@@ -72,7 +72,7 @@ class Plan:
 
     @classmethod
     def recall(cls, values: Mapping[str, Any], root: Path | str) -> "Plan":
-        """Return the plan that `prepare` has checked of `values` and `root`, for one of its jobs."""
+        """Return the plan that `prepare` has checked, from `values` and `root`, for a job."""
         return cls(validate(values), Path(root), load_manifest(_resources(root) / "datasets.yaml"))
 
     def targets(self) -> list[str]:
