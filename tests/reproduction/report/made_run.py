@@ -11,52 +11,19 @@ import numpy as np
 import pandas as pd
 from tests.reproduction.papers.idp import tables as idp_tables
 from tests.reproduction.papers.rrba import tables as rrba_tables
+from tests.reproduction.report.made_releases import write_releases
 
 from deniable.datasets.resolve import Source
 from deniable.display.style import STYLE, canvas
-from deniable.files import write_json, write_table, write_text
-from deniable.idp.audit import compare_estimates, measure_utility
-from deniable.pram.protocol import StratifiedProtocol
+from deniable.files import read_json, write_json, write_table, write_text
+from deniable.plans import plan_from_json
 from deniable.randomized_response.assessment_audit import audit_assessments, risk_table
-from deniable.randomized_response.audit import (
-    audit_multirr,
-    audit_release,
-    clusters_table,
-)
+from deniable.randomized_response.audit import audit_multirr, clusters_table
 from deniable.randomized_response.dependence import cluster_attributes, dependences
 from deniable.randomized_response.waiver import waiver_table
 from deniable.records.categorical import Microdata
-from deniable.records.numeric import NumericMicrodata
-from deniable.release import key_of_seed, release_from
-from deniable.release.categorical.check import (
-    audit_release_samplers,
-    check_against_truth,
-    coverage_of_redraws,
-    distances_from_truth,
-    pair_distances,
-)
-from deniable.release.categorical.design import designed, protect
-from deniable.release.categorical.estimates import (
-    adjust_reports,
-    describe_adjustment,
-    estimate,
-    synthesize_release,
-)
-from deniable.release.categorical.pairs import estimate_pairs
-from deniable.release.collection import design as release_rrba
-from deniable.release.collection.check import check_collection
-from deniable.release.collection.estimates import fit_in_two_steps, make_consistent
-from deniable.release.collection.independence import independence_tests
-from deniable.release.numeric import design as release_numeric
-from deniable.release.numeric.estimates import estimate_numbers
-from deniable.release.numeric.promises import (
-    audit_numeric_release,
-    describe as describe_numbers,
-)
-from deniable.rrba import collect_answers, estimate_tables
-from deniable.sampling import KeyedNoise
 
-from reproduction.papers.audit import one_audit
+from reproduction.papers.audit import audited_release, one_audit
 from reproduction.papers.catalog import (
     FIGURES,
     PAPERS,
@@ -74,6 +41,7 @@ from reproduction.papers.multirr.verdicts import (
 from reproduction.papers.pram import breaches as pram_breaches, variance as pram_variance
 from reproduction.papers.pram.numbered_results import numbered_results
 from reproduction.papers.protocols import audited_protocols
+from reproduction.papers.samplers import audit_samplers
 from reproduction.study.catalog import resolve
 from reproduction.study.claims import Claim, Evidence, by_sentence, decide_claims
 from reproduction.study.comparisons import Comparison, Outcome
@@ -88,10 +56,7 @@ METHODS = [
 ]
 FINDINGS = "# Findings\n\n## On\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n**bold** finding"
 FINDINGS += f" on a narrow screen: `{'long_name.' * 9}`"
-# Their tables are so long that a page leaves them to files of their own, as those of a run.
-NUMBERS = ("width", "height", "depth", "weight", "age", "price", "speed", "noise")
 CONFIG = {"seed": 1, "studies": {}, "releases": [{"name": f"release_{n}"} for n in range(500)]}
-KEY = key_of_seed(1)
 DRAWN = [paper.figures[0].id for paper in PAPERS]
 
 
@@ -374,88 +339,11 @@ def analyses(data: Microdata) -> dict[str, pd.DataFrame]:
     }
 
 
-def write_release(folder: Path, data: Microdata, kind: str) -> dict[str, Any]:
-    """Write the files of a release that the page shows; return what it says of itself."""
-    release = release_from(
-        {"name": "tried", "data": "adult", "mechanism": "rr_clusters", "matrix": "keep", "p": 0.6}
-        | {"cluster_mechanism": "joint", "t_v": 12, "t_d": 0.05, "rehearsal": True}
-        | {"dependences": {"by": "attributes", "p": 0.6, "respondents": "all"}}
-    )
-    described = designed(release, data, KEY)["release"] | {"data_source": kind}
-    protocol = StratifiedProtocol.from_json(described)
-    reports = protect(release, protocol, data, KEY.draws(described))
-    estimates = estimate(protocol, reports)
-    generator = np.random.default_rng(1)
-    adjusted = adjust_reports(protocol, reports, estimates)
-    synthetic = synthesize_release(
-        "clusters", protocol, reports, estimates, adjusted.weights, generator
-    )
-    checked = distances_from_truth(protocol, data, reports, synthetic, adjusted.weights)
-    coverage = coverage_of_redraws(protocol, data, generator, redraws=20)
-    public, private = folder / "public", folder / "private"
-    write_json(public / "release.json", described)
-    write_table(public / "estimates.csv", estimates)
-    write_json(public / "adjustment.json", describe_adjustment(described, protocol, adjusted))
-    write_table(private / "check.csv", check_against_truth(estimates, coverage))
-    pairs = estimate_pairs(protocol, reports)
-    write_table(public / "pairs.csv", pairs)
-    checked["pairs"] = checked["attributes"].map(pair_distances(pairs, data))
-    write_table(private / "synthetic_check.csv", checked.assign(synthetic_from="clusters"))
-    return described
-
-
-def write_numeric_release(folder: Path, **settings: Any) -> list[str]:
-    """Write the files of a rehearsal of a release of numbers; return its folders."""
-    place = folder / "releases" / f"numbers_{settings['mechanism']}"
-    given = {"name": place.name, "data": "made", "epsilon": 1.0, "rehearsal": True}
-    chosen = release_from(given | settings)
-    drawn = np.random.default_rng(3)
-    values = drawn.gamma(3, 1, (200, len(NUMBERS))).round(1)
-    labels = (values[:, 0] > 2.5).astype(int)
-    data = NumericMicrodata(NUMBERS, values, "size", ("small", "large"), labels)
-    stated = release_numeric.domains(chosen, data, dict.fromkeys(NUMBERS, (0, 20)))
-    noise = KeyedNoise(KEY.draws(place.name))
-    mechanism = release_numeric.mechanism_of(chosen, stated)
-    protected = release_numeric.protect(chosen, stated, data, noise, drawn)
-    audit = audit_numeric_release(chosen, stated, data)
-    estimates = estimate_numbers(chosen, stated, protected)
-    described = describe_numbers(chosen, stated, data, "original")
-    write_json(place / "public" / "release.json", described)
-    tables = {
-        "private/audit": audit,
-        "public/estimates": estimates,
-        "private/check": compare_estimates(mechanism, data, estimates, drawn, redraws=2),
-        "private/utility": measure_utility(mechanism, data, protected, 1),
-    }
-    for name, table in tables.items():
-        write_table(place / f"{name}.csv", table)
-    return folders(place)
-
-
-def write_collection(folder: Path, data: Microdata) -> list[str]:
-    """Write the files of a rehearsal of a collection that the page shows; return its folders."""
-    place = folder / "releases" / "collected"
-    given = {"name": "collected", "data": "made", "mechanism": "rrba", "p": 0.5}
-    chosen = release_from(given | {"block": 200, "rehearsal": True})
-    asked = release_rrba.release_design(chosen, data.domain)
-    answers, _ = collect_answers(asked, data, KEY.draws("collected"))
-    tables = estimate_tables(asked, answers, len(data))
-    consistent, margins = make_consistent(asked, tables)
-    tests = independence_tests(asked, answers, np.random.default_rng(1), 19)
-    fitted = fit_in_two_steps(asked, tables)
-    checked = check_collection(asked, data, tables, consistent, fitted, tests)
-    # As of a network in which every other table is independent.
-    checked["dependent"] = np.arange(len(checked)) % 2 == 0
-    write_json(place / "public" / "release.json", release_rrba.describe(chosen, asked, data))
-    written = {"public/margins": margins, "public/independence": tests, "private/check": checked}
-    for name, table in written.items():
-        write_table(place / f"{name}.csv", table)
-    return folders(place)
-
-
-def folders(release: Path) -> list[str]:
-    """Return what a rehearsal leaves to the workflow."""
-    return [str(release / "public"), str(release / "private")]
+def tested_samplers(public: Path) -> pd.DataFrame:
+    """Return the comparison of a release's samplers with their matrices, from few draws."""
+    document = read_json(public / "plan.json")
+    channels = plan_from_json(document).channels()
+    return audit_samplers(document["release"]["name"], channels, 1, draws=2000)
 
 
 def write_run(folder: Path, data: Microdata) -> SimpleNamespace:
@@ -476,7 +364,7 @@ def write_run(folder: Path, data: Microdata) -> SimpleNamespace:
     tables["multirr_threshold_trend"] = threshold_trend(
         pd.concat(printed[:2]), tables["multirr_clusters"]
     )
-    described = write_release(folder / "releases" / "tried", data, "original")
+    releases = write_releases(folder, data)
     measured = tables["multirr_dependences"]
     tables["multirr_audit"] = pd.concat(
         [
@@ -485,10 +373,8 @@ def write_run(folder: Path, data: Microdata) -> SimpleNamespace:
         ]
     )
     audits = {
-        "privacy": one_audit(
-            tables, [("tried", "rr_clusters", audit_release(described))], audited_protocols()
-        ),
-        "samplers": audit_release_samplers(described, 1, draws=2000),
+        "privacy": one_audit(tables, map(audited_release, releases), audited_protocols()),
+        "samplers": pd.concat([tested_samplers(public) for public in releases]),
     }
     for name, table in tables.items():
         write_table(folder / "tables" / f"{name}.csv", table)
@@ -508,18 +394,9 @@ def write_run(folder: Path, data: Microdata) -> SimpleNamespace:
         tables=[str(folder / "tables" / f"{name}.csv") for name in tables],
         audits=[str(folder / "audit" / f"{name}.csv") for name in audits],
         figures=[str(folder / "figures" / f"{name}.svg") for name in FIGURES],
-        releases=[
-            *folders(folder / "releases" / "tried"),
-            *write_numeric_release(
-                folder,
-                mechanism="idp",
-                method="idp_cbls",
-                k=10,
-                accept=["no_epsilon_for_records", "true_values_released"],
-            ),
-            *write_numeric_release(folder, mechanism="numeric_dp", bins=5),
-            *write_collection(folder, data),
-        ],
+        releases=[str(public) for public in releases],
+        estimates=[str(file) for file in sorted(folder.glob("estimates/*/*"))],
+        checks=[str(file) for file in sorted(folder.glob("checks/*"))],
         sources=[str(folder / "adult.data.source.json")],
         findings=str(folder / "findings.md"),
     )

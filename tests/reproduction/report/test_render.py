@@ -17,8 +17,10 @@ import pytest
 from tests.reproduction.report.reading import Read, parsed, section, words
 from tests.slow_variants import slow
 
+from deniable.display import percent
 from deniable.display.page import SIGN, short
 from deniable.files import write_table, write_text
+from deniable.plans import KINDS
 from deniable.records.categorical import Microdata
 
 from reproduction.papers.catalog import (
@@ -34,7 +36,7 @@ from reproduction.papers.catalog import (
 from reproduction.papers.pram.in_short import INVARIANT
 from reproduction.report import render as report
 from reproduction.report.contents import Contents, ReleaseFiles, gather
-from reproduction.report.own_sections import distances, is_run_of_findings
+from reproduction.report.own_sections import is_run_of_findings
 from reproduction.report.render import render
 from reproduction.study.pages import Origin, Page
 
@@ -158,7 +160,7 @@ def test_links_to_files_lead_to_what_a_run_leaves_or_to_the_code(
 ) -> None:
     made = {f"tables/{name}.csv" for name in [*TABLES, *COMPUTED_TABLES]}
     made |= {"audit/privacy.csv", "audit/samplers.csv"}
-    made |= {str(each.relative_to(run_folder)) for each in run_folder.glob("releases/*/*/*")}
+    made |= {str(each.relative_to(run_folder)) for each in run_folder.glob("estimates/*/*")}
     for attributes, _ in parsed(page).all("a"):
         target = str(attributes["href"])
         if target.startswith("../"):
@@ -233,15 +235,15 @@ def test_values_are_escaped(contents: Contents) -> None:
         tables[name] = tables[name].assign(**{column: said})
     tables["multirr_clusters"] = tables["multirr_clusters"].assign(attributes=2)
     release = contents.releases[0]
-    estimates = release.tables["estimates"]
+    document, margins = release.document, release.tables["margins"]
     changed = dataclasses.replace(
         contents,
         tables=tables,
         releases=[
             dataclasses.replace(
                 release,
-                description=dict(release.description, notice=evil),
-                tables={**release.tables, "estimates": estimates.assign(categories=evil)},
+                document={**document, "release": {**document["release"], "notice": evil}},
+                tables={**release.tables, "margins": margins.assign(value=evil)},
             )
         ],
         config=evil,
@@ -398,7 +400,7 @@ def test_a_run_without_releases_and_printed_numbers_has_a_page(contents: Content
             tables=dict(contents.tables) | tables,
         )
     )
-    assert "The config names none." in page
+    assert "The config names no release." in page
     assert "There are no releases to test." in page
 
 
@@ -616,125 +618,87 @@ def test_a_design_that_is_worse_is_not_passed_over(page: str, contents: Contents
     assert "closed form in 2 of 3 comparisons" in words(section(page, "glance"))
 
 
-def test_a_release_says_what_was_made_from_it(page: str, contents: Contents) -> None:
-    part = words(section(page, "releases"))
-    assert f"{contents.releases[0].adjustment['sweeps']} sweeps to a gap of" in part
-    assert "nothing left out" in part
-    assert "pairs inside a cluster" in part
-    assert "match clusters at random" in part
-    spent = contents.releases[0].description["privacy"]
-    parts = [f"{part['epsilon']:.3f} for answers for the" for part in spent["parts"].values()]
-    assert f"{spent['epsilon']:.3f}: {parts[0]} dependences, {parts[1]} file; the sum of" in part
-    assert "from randomized answers (attributes, p = 0.6) of all respondents: " in part
-    assert "paper_" not in part
+def of_release(part: str, name: str) -> str:
+    """Return what is said of one release."""
+    return part.split(f"<h3>{name}</h3>")[1].split("<h3>", maxsplit=1)[0]
 
 
-def test_a_release_by_halves_or_from_true_records_says_so(contents: Contents) -> None:
-    release = contents.releases[0]
-
-    def shown(privacy: dict[str, Any], answers: dict[str, Any], name: str = "tried") -> str:
-        said = {**release.description, "release": name, "privacy": privacy, "dependences": answers}
-        changed = dataclasses.replace(release, description=said)
-        return words(alone(dataclasses.replace(contents, releases=[changed]), "releases"))
-
-    privacy, answers = release.description["privacy"], release.description["dependences"]
-    halved = answers | {"respondents": "half", "public_draw": "00ff"}
-    part = shown(privacy | {"composed": "the larger part: so"}, halved)
-    assert "the larger part: so" in part
-    assert "half of the respondents, who are not in the file (public draw 00ff)" in part
-    bare = {key: privacy[key] for key in ("unit", "epsilon", "epsilon_by_changed_attribute")}
-    bare |= {"given": "the clusters", "not_counted": "no epsilon <at all>"}
-    part = shown(bare, {"by": "true_records"}, name="paper_tried")
-    assert ", given the clusters (not counted: no epsilon &lt;at all&gt;)" in part
-    assert "of the true records, without any guarantee" in part
-    assert "names begin with paper_ are replicas" in part
+def read(part: str) -> str:
+    """Return the words of a part as they are read, without escapes."""
+    return html.unescape(words(part))
 
 
-def test_what_an_adjustment_left_out_is_named(contents: Contents) -> None:
-    release = contents.releases[0]
-    gone = {"attributes": ["colour", "owner"], "categories": ["red", "yes"], "target": 0.0125}
-    changed = dataclasses.replace(release, adjustment=dict(release.adjustment, left_out=[gone]))
-    part = words(alone(dataclasses.replace(contents, releases=[changed]), "releases"))
-    assert "colour × owner = red × yes (1.25 %)" in part
+def named(contents: Contents, name: str) -> ReleaseFiles:
+    (found,) = (each for each in contents.releases if each.document["release"]["name"] == name)
+    return found
 
 
-def of_lane(contents: Contents, table: str) -> list[ReleaseFiles]:
-    """Return the releases that have a table."""
-    return [files for files in contents.releases if table in files.tables]
+def shown(contents: Contents, release: ReleaseFiles) -> str:
+    """Return the section on a run with one release."""
+    return alone(dataclasses.replace(contents, releases=[release]), "releases")
 
 
-def test_a_release_that_is_no_rehearsal_has_no_checks(contents: Contents) -> None:
-    release = contents.releases[0]
-    estimates = {"estimates": release.tables["estimates"]}
-    real = ReleaseFiles(release.description, estimates, release.adjustment)
-    part = words(alone(dataclasses.replace(contents, releases=[real]), "releases"))
-    assert "against the truth" not in part
-    assert "weighted reports say as much as" in part
+def test_every_kind_of_plan_is_shown_with_its_guarantees(page: str, contents: Contents) -> None:
+    part = section(page, "releases")
+    assert {each.document["kind"] for each in contents.releases} == set(KINDS)
+    for each in contents.releases:
+        plan, release = each.document, each.document["release"]
+        said = read(of_release(part, release["name"]))
+        assert f"kind “{plan['kind']}”, {release['records']} protected rows" in said
+        for guarantee in plan["guarantees"]:
+            exact = guarantee["epsilon"]
+            number = "infinite" if isinstance(exact, str) else f"{exact:.3f}"
+            assert f"{number} for {guarantee['unit']}" in said
+            assert all(condition in said for condition in guarantee["conditions"])
+        assert all(sentence in said for sentence in plan["not_covered"])
 
 
-def test_a_release_of_numbers_shows_what_is_claimed_proved_and_found(
+def test_a_part_of_the_respondents_and_replicas_are_named(page: str, contents: Contents) -> None:
+    part = section(page, "releases")
+    assert "part 1 of 2 of the respondents" in read(of_release(part, "tried"))
+    assert "of the respondents;" not in read(of_release(part, "by_owner"))
+    assert "repeat a setting of a paper" in read(part)
+    assert "repeat a setting" not in read(shown(contents, named(contents, "tried")))
+
+
+def test_test_releases_are_marked_and_productions_show_no_comparison(
     page: str, contents: Contents
 ) -> None:
     part = section(page, "releases")
-    table = part.split("claimed, proved and measured")[1].split("</tbody>")[0]
-    idp, histograms = (re.sub(r"\s+", " ", row) for row in table.split("<tr>")[2:])
-    assert "numbers_idp" in idp
-    assert "<td>infinite</td>" in idp
-    # All centroids together and the records break the claim, each in a cell of its own.
-    assert idp.count('class="fails"') == 3
-    assert "✗ ∞ ×" in idp
-    assert "numbers_numeric_dp" in histograms
-    assert histograms.count('class="holds">✓ 1.00 ×') == 3
-    for files in of_lane(contents, "utility"):
-        sse = files.tables["utility"].set_index("measure")["value"]["mean SSE"]
-        assert f"<td>{short(float(sse))}</td>" in table
-        for verdict in files.description["privacy"]["verdicts"]:
-            assert verdict["why"] in html.unescape(words(part))
-    assert "over 2 redraws the intervals cover" in words(part)
-    assert "prove, whatever code made them" in words(part)
-    assert "for the owner, in private/: audit.csv" in words(part)
+    for each in contents.releases:
+        said = read(of_release(part, each.document["release"]["name"]))
+        assert each.document["release"]["notice"] in said
+        assert "TEST RELEASE" in said
+    for name in ("tried", "histograms", "collected"):
+        each = named(contents, name)
+        block = {**each.document["release"], "mode": "production", "notice": "drawn once"}
+        kept = {key: table for key, table in each.tables.items() if key != "check"}
+        real = ReleaseFiles({**each.document, "release": block}, kept)
+        said = read(shown(contents, real))
+        assert "drawn once" in said
+        assert "TEST RELEASE" not in said
+        assert "intervals, checked" not in said
+        assert "distance from the original" not in said
 
 
-def test_a_release_of_numbers_that_is_no_rehearsal_shows_no_truth(contents: Contents) -> None:
-    files = of_lane(contents, "audit")[0]
-    said = dict(files.description, rehearsal=False, notice="drawn once")
-    kept = {name: files.tables[name] for name in ("audit", "estimates")}
-    changed = dataclasses.replace(contents, releases=[ReleaseFiles(said, kept)])
-    part = alone(changed, "releases")
-    assert "<th>true</th>" not in part
-    assert "utility.csv" not in part
-    assert "redraws" not in part
-    assert "The config names none" not in part
-    empty = dataclasses.replace(contents, releases=[])
-    assert "The config names none" in alone(empty, "releases")
-
-
-def test_of_a_release_of_numbers_whose_audit_is_the_owners_nothing_is_measured(
-    contents: Contents,
-) -> None:
-    files = of_lane(contents, "audit")[0]
-    said = dict(files.description, rehearsal=False, notice="drawn once")
-    # As it is shown of a release that is no rehearsal: no row tells nothing of its records.
-    kept = {"audit": files.tables["audit"].iloc[:0], "estimates": files.tables["estimates"]}
-    part = alone(dataclasses.replace(contents, releases=[ReleaseFiles(said, kept)]), "releases")
-    (row,) = re.findall(r"<tr>(?:(?!</tr>).)*numbers_idp.*?</tr>", part, re.S)
-    assert re.sub(r"\s+", "", row).count("<td>–</td>") == 7
-    assert "nan" not in row
-    assert "None" not in row
-    # What holds and fails for all records is still said.
-    for verdict in said["privacy"]["verdicts"]:
-        assert verdict["why"] in html.unescape(words(part))
+def test_data_of_a_release_are_named(contents: Contents) -> None:
+    each = named(contents, "tried")
+    block = {**each.document["release"], "data_source": "surrogate"}
+    assert "data: surrogate" in read(
+        shown(contents, ReleaseFiles({**each.document, "release": block}, each.tables))
+    )
+    assert "data: published" in read(shown(contents, each))
 
 
 def test_what_fails_of_a_release_stands_by_its_notice(page: str, contents: Contents) -> None:
     part = section(page, "releases")
-    (files,) = (files for files in contents.releases if files.description["fails"])
-    said = files.description
-    beside = part.split(f"<h4>{said['release']}</h4>")[1].split("<details")[0]
-    assert said["notice"] in html.unescape(words(beside))
-    assert list(said["fails"]) == ["no_epsilon_for_records", "true_values_released"]
-    for name, why in said["fails"].items():
-        assert f"✗ {name.replace('_', ' ')} {why}." in html.unescape(words(beside))
+    (files,) = (files for files in contents.releases if files.document["risks"])
+    release = files.document["release"]
+    beside = of_release(part, release["name"]).split("<dl>")[0]
+    assert release["notice"] in read(beside)
+    assert list(files.document["risks"]) == ["no_epsilon_for_records", "original_values_released"]
+    for name, why in files.document["risks"].items():
+        assert f"✗ {name.replace('_', ' ')} {why}." in read(beside)
     # Of the others nothing fails.
     assert part.count('class="failing"') == 1
 
@@ -744,56 +708,31 @@ def test_shares_of_exact_cells_are_on_no_page(page: str, contents: Contents) -> 
     assert "exact_cells" not in page
 
 
-def test_a_collection_shows_what_is_claimed_and_what_is_exact(
-    page: str, contents: Contents
-) -> None:
-    part = words(section(page, "releases"))
-    (files,) = of_lane(contents, "independence")
-    privacy = files.description["privacy"]
-    assert "Collections by RRBA" in part
-    assert f"{privacy['epsilon']:.3f} at most" in part
-    for row in privacy["by_cells"]:
-        assert f"{row['cells']} cells: exact {row['epsilon']:.3f}, claimed 0.693" in part
-    dependent = files.tables["check"]["dependent"]
-    rejected = files.tables["check"]["rejected"]
-    assert f"Of {(~dependent).sum()} tables that are independent in the network" in part
-    both = (rejected & ~dependent).sum(), (rejected & dependent).sum()
-    assert f"{both[0]} and {both[1]} by each test by itself" in part
-    assert f"{short(files.tables['check']['l2_consistent'].mean())} consistent" in part
-    assert f"{rejected.sum()} rejected at 5 % by each test by itself" in part
+def test_a_check_shows_coverage_and_distances(page: str, contents: Contents) -> None:
+    part = section(page, "releases")
+    for name in ("tried", "by_owner", "collected", "histograms"):
+        covered = named(contents, name).tables["check"]["covered"].dropna()
+        assert f"({len(covered)} intervals or tables;" in read(of_release(part, name))
+    check = named(contents, "collected").tables["check"]
+    said = read(of_release(part, "collected"))
+    for column, meaning in (("l2_estimate", "unbiased"), ("l2_consistent", "consistent tables")):
+        assert f"{meaning}" in said
+        assert percent(check[column].mean()) in said
+    check = named(contents, "tried").tables["check"]
+    said = read(of_release(part, "tried"))
+    assert f"weighted records {percent(check['weights'].mean())}" in said
+    # Of iDP the noise is not released, so there is no interval to check.
+    assert "intervals, checked" not in read(of_release(part, "paper_idp"))
 
 
-def test_a_collection_that_is_no_rehearsal_shows_no_truth(contents: Contents) -> None:
-    (files,) = of_lane(contents, "independence")
-    said = dict(files.description, rehearsal=False, notice="drawn once")
-    kept = {name: files.tables[name] for name in ("margins", "independence")}
-    changed = dataclasses.replace(contents, releases=[ReleaseFiles(said, kept)])
-    part = alone(changed, "releases")
-    assert "tables beside the truth" not in part
-    assert "check.csv" not in part
-    assert "The config names none" not in part
-    # Of a user's own file nobody knows the population.
-    check = files.tables["check"].assign(dependent=np.nan)
-    unknown = dataclasses.replace(files, tables={**files.tables, "check": check})
-    part = alone(dataclasses.replace(contents, releases=[unknown]), "releases")
-    assert "tables beside the truth" in part
-    assert "tests against the population" not in part
-
-
-def test_distances_are_means_by_kind_of_table() -> None:
-    check = pd.DataFrame(
-        [("a", True, 0.1), ("b", True, 0.3), ("a x b", True, 0.5), ("a x c", False, 0.7)],
-        columns=["attributes", "one_cluster", "protected"],
-    ).assign(synthetic=0.2, adjusted=0.1, pairs=[np.nan, np.nan, 0.4, 0.6])
-    check["synthetic_from"] = "adjustment"
-    found = distances(check)
-    assert [(row["kind"], row["tables"], row["protected"]) for row in found["rows"]] == [
-        ("single attributes", 2, pytest.approx(0.2)),
-        ("pairs inside a cluster", 1, 0.5),
-        ("pairs across clusters", 1, 0.7),
-    ]
-    assert [row["pairs"] for row in found["rows"][1:]] == [0.4, 0.6]
-    assert found["synthetic_from"] == "adjustment"
+def test_tests_of_independence_are_counted(page: str, contents: Contents) -> None:
+    part = section(page, "releases")
+    for name in ("tried", "collected"):
+        table = named(contents, name).tables["independence"]
+        said = read(of_release(part, name))
+        assert f"Tests of independence: {len(table)}" in said
+        rejected = (table["rejected"].astype(str) == "True").sum()
+        assert f"Rejected at 5 %: {rejected} (each test on its own)" in said
 
 
 def test_the_findings_are_set_as_text_with_tables(page: str) -> None:
@@ -846,7 +785,9 @@ def test_a_category_may_be_called_what_others_call_missing(
     small_data: Microdata, tmp_path: Path
 ) -> None:
     files = SimpleNamespace(
-        **{name: [] for name in ("figures", "audits", "releases", "sources")},
+        **{
+            name: [] for name in ("figures", "audits", "releases", "estimates", "checks", "sources")
+        },
         tables=[str(tmp_path / "t.csv")],
         findings=str(tmp_path / "findings.md"),
     )
@@ -865,7 +806,7 @@ def test_no_object_is_shown_by_its_address(page: str) -> None:
 
 def test_the_margins_of_a_release_are_shown(page: str) -> None:
     """Whole files have no stratum: rows by stratum alone are left out."""
-    shown = page.split("<summary>Estimated margins with 95 % intervals")[1:]
+    shown = page.split("<summary>Estimated marginal distributions with 95 % intervals")[1:]
     assert shown
     for part in shown:
         assert part.partition("</table>")[0].count("<tr") > 2
