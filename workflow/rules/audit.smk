@@ -1,6 +1,13 @@
 # The audit: claimed against exact epsilon, and the shipped samplers against their matrices.
 
 
+# Code that the script takes from the catalogs' package.
+AUDITING = (
+    "reproduction.papers.audit:one_audit",
+    "reproduction.papers.protocols:audited_protocols",
+)
+
+
 rule audit_privacy:
     input:
         tables=expand("results/tables/{table}.csv", table=plan.audited_tables()),
@@ -19,7 +26,7 @@ rule audit_privacy:
     resources:
         **needs(MINUTES),
     params:
-        code=lambda wildcards: plan.code("audit_privacy.py", AUDITED),
+        code=lambda wildcards: plan.code("audit_privacy.py", AUDITED, AUDITING),
     message:
         "Bringing every claim of privacy into one audit"
     script:

@@ -49,6 +49,7 @@ OF_PARITY = "ε of the matrix, ln of its parity (3.6)"
 THEOREM = "Theorem 4.1: ε = ln 1 / (1 − p)"
 HONEST_SCALE = "ε of noise of the scale 2 / ε"
 PRINTED_SCALE = "ε of noise of the scale 2 |T| / ε, as printed (7.4)"
+OF_CENTROIDS = "Definition 3 of [idp], for centroids"
 OF_TARGET = ", target"
 """The end of units of a claim about the requested epsilon."""
 AS_IF_ONCE = WAIVED.rpartition(", ")[2]
@@ -380,7 +381,12 @@ def audited_release(public: Path) -> tuple[str, pd.DataFrame]:
 def _of_release(audited: pd.DataFrame) -> Cases:
     none = np.isinf(audited["claimed_epsilon"])
     targets = audited["unit"].str.endswith(OF_TARGET)
-    claims = np.select([audited["theorem"], none, targets], [THEOREM, NOT_STATED, ASKED], STATED)
+    centroids = audited["unit"].str.contains("centroid")
+    claims = np.select(
+        [audited["theorem"], none, targets, centroids],
+        [THEOREM, NOT_STATED, ASKED, OF_CENTROIDS],
+        STATED,
+    )
     return _taken(audited, *_EPSILONS, "mechanism", "setting", "of") | {
         "claim": claims,
         "unit": audited["unit"].str.removesuffix(OF_TARGET),
