@@ -41,9 +41,7 @@ def code_digest(script: Path | str, *entries: Any) -> str:
         of all papers in `reproduction.papers` do not count as a whole.
     """
     source, said = syntax_tree(Path(script).read_bytes()), repr(entries)
-    # The steps of lanes are named below `deniable`.
-    named = [name for each in _PLACE.findall(said) for name in (each, f"deniable.{each}")]
-    parts = _reached(filter(None, map(_part, [*named, *source.imports])))
+    parts = _reached(filter(None, map(_part, [*_PLACE.findall(said), *source.imports])))
     found = {PYTHON: _python(), f"scripts/{Path(script).name}": source.digest}
     if entries:
         found[ENTRIES] = digest_of(said)
