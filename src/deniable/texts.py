@@ -10,9 +10,9 @@ import yaml
 from deniable.errors import DataError, shown
 
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is ten times as fast
-MOST_BYTES = 4_000_000  # of YAML, which takes a second or two
-MOST_LEVELS = 50
-MOST_REPEATED = 10_000  # values, by aliases
+MAX_BYTES = 4_000_000  # of YAML, which takes a second or two
+MAX_LEVELS = 50
+MAX_REPEATED = 10_000  # values, by aliases
 LONGEST_NUMBER = 1000  # characters
 NUMBERS = ("int", "float", "timestamp")
 
@@ -99,14 +99,14 @@ def refuse_too_deep(text: str) -> None:
             repeated += sizes.get(event.anchor or "", 0)
             if any(anchor == event.anchor for anchor, _ in opened):
                 problem = f"*{event.anchor} stands inside what it repeats; write it out"
-            elif repeated > MOST_REPEATED:
-                problem = f"*{event.anchor} repeats too much; allowed: {MOST_REPEATED:,} values"
+            elif repeated > MAX_REPEATED:
+                problem = f"*{event.anchor} repeats too much; allowed: {MAX_REPEATED:,} values"
             values += 1
         elif isinstance(event, yaml.CollectionStartEvent):
             opened.append((event.anchor, values + repeated))
             values += 1
-            if len(opened) > MOST_LEVELS:
-                problem = f"nested too deeply; allowed: {MOST_LEVELS} levels"
+            if len(opened) > MAX_LEVELS:
+                problem = f"nested too deeply; allowed: {MAX_LEVELS} levels"
         else:
             values += 1
             if event.anchor:
@@ -116,7 +116,7 @@ def refuse_too_deep(text: str) -> None:
             raise TooMuchError(problem=problem, problem_mark=mark)
 
 
-def read_given_json(path: Path | str, most: int = 100 * MOST_BYTES) -> Any:
+def read_given_json(path: Path | str, most: int = 100 * MAX_BYTES) -> Any:
     """Read a JSON file that a user gives, at `path`, of `most` bytes at most.
 
     Raises
@@ -159,20 +159,20 @@ def read_given_json(path: Path | str, most: int = 100 * MOST_BYTES) -> Any:
             parse_float=finite,
             parse_constant=no_constant,
         )
-        if _levels(values) <= MOST_LEVELS:
+        if _levels(values) <= MAX_LEVELS:
             return values
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise DataError(f"{path}: {where}: no JSON ({error.msg}); mend it there") from None
     except RecursionError:
         pass
-    raise DataError(f"{path}: nested too deeply; allowed: {MOST_LEVELS} levels")
+    raise DataError(f"{path}: nested too deeply; allowed: {MAX_LEVELS} levels")
 
 
 def _levels(values: Any) -> int:
     """Return how deeply lists and objects are nested, up to one level too many."""
     level, inside = 0, [values]
-    while level <= MOST_LEVELS:
+    while level <= MAX_LEVELS:
         inside = [
             part
             for each in inside

@@ -13,9 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from deniable.errors import LONGEST, DataError, plain, shown
-from deniable.texts import LOADER, MOST_BYTES, Loader, refuse_too_deep, text_of
+from deniable.texts import LOADER, MAX_BYTES, Loader, refuse_too_deep, text_of
 
-MOST_LINES = 30  # of a message
+MAX_LINES = 30  # of a message
 LONGEST_NAME = 200  # bytes: file systems take 255, a temporary name is longer
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=LONGEST_NAME)]
 """Of what has a folder or a file of its name."""
@@ -76,7 +76,7 @@ def read_yaml(path: Path | str) -> Any:
         If it cannot be read, is no YAML, repeats itself by aliases without end or too often, has a
         number of over 1,000 digits, or gives a key of a mapping twice: file, line and remedy.
     """
-    return yaml_values(text_of(path, MOST_BYTES), str(path))
+    return yaml_values(text_of(path, MAX_BYTES), str(path))
 
 
 def yaml_values(text: str, where: str) -> Any:
@@ -94,7 +94,7 @@ def yaml_values(text: str, where: str) -> Any:
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
         raise DataError(f"{where}: {line}{problem}; mend the YAML there") from None
     if repeated:
-        raise DataError("\n".join(f"{where}: {line}" for line in repeated[:MOST_LINES]))
+        raise DataError("\n".join(f"{where}: {line}" for line in repeated[:MAX_LINES]))
     return values
 
 
@@ -112,9 +112,9 @@ def message(what: str, lines: Sequence[str], manual: str) -> str:
     unique = list(dict.fromkeys(lines))
     count = "a fault" if len(unique) == 1 else f"{len(unique)} faults"
     more = []
-    if len(unique) > MOST_LINES:
-        count, more = f"over {MOST_LINES} faults", ["..."]
-    return "\n  ".join([f"{what} has {count} ({manual}):", *unique[:MOST_LINES], *more])
+    if len(unique) > MAX_LINES:
+        count, more = f"over {MAX_LINES} faults", ["..."]
+    return "\n  ".join([f"{what} has {count} ({manual}):", *unique[:MAX_LINES], *more])
 
 
 class Strict(BaseModel):
@@ -184,7 +184,7 @@ def fault_lines(
     share: unknown option; allowed here: shares
     """
     allowed = _ALLOWED | dict(words or {})
-    told = error.errors()[: 2 * MOST_LINES]
+    told = error.errors()[: 2 * MAX_LINES]
     faults = [(_Place.of(fault["loc"], model, whole), fault) for fault in told]
     lines: dict[str, str] = {}
     for place, fault in faults:

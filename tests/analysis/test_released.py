@@ -185,7 +185,7 @@ def test_queries_count_the_records_that_they_state(
     truth = np.array([holds(codes).mean()])
     found = released.query(query, target="file")
     assert near(found, truth)[0] < 5
-    monkeypatch.setattr(tables, "MOST_CELLS", 1)  # as of so many columns that no table serves
+    monkeypatch.setattr(tables, "MAX_CELLS", 1)  # as of so many columns that no table serves
     by_records = released.query(query, target="file")
     for column in ("estimate", "standard_error"):
         assert by_records[column][0] == pytest.approx(found[column][0], rel=0.02, abs=1e-3)
@@ -271,8 +271,8 @@ def test_synthetic_records_have_the_estimated_margins(released: Released) -> Non
 def test_tables_that_are_too_large_are_refused_with_a_remedy(
     released: Released, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tables, "MOST_CELLS", 10)
-    monkeypatch.setattr(tables, "MOST_SCORED", 10)
+    monkeypatch.setattr(tables, "MAX_CELLS", 10)
+    monkeypatch.setattr(tables, "MAX_SCORED", 10)
     with pytest.raises(DeniableError, match=r"12 cells; at most 10 .* ask a query"):
         released.table(["sex", "region", "owner"])
 

@@ -49,7 +49,7 @@ def test_a_table_by_scores_is_that_by_counts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     by_counts = released.table(names, weight=weight, target=target)
-    monkeypatch.setattr(tables, "MOST_CELLS", 1)
+    monkeypatch.setattr(tables, "MAX_CELLS", 1)
     by_scores = released.table(names, weight=weight, target=target)
     pd.testing.assert_frame_equal(by_scores[names], by_counts[names])
     errors = by_counts["standard_error"].to_numpy()
@@ -99,12 +99,12 @@ def test_through_square_channels_the_statistic_is_pearsons(
         table.sum(tuple(set(range(table.ndim)) - {i})) / table.sum() for i in range(len(names))
     ]
     expected = table.sum() * np.einsum({2: "a,b->ab", 3: "a,b,c->abc"}[len(names)], *shares)
-    monkeypatch.setattr(independence, "MOST_TESTED", 1)
+    monkeypatch.setattr(independence, "MAX_TESTED", 1)
     found = released.independence(names).iloc[0]
     assert found["statistic"] == pytest.approx(((table - expected) ** 2 / expected).sum())
     sizes = [SIZES[name] for name in names]
     assert found["degrees_of_freedom"] == prod(sizes) - 1 - sum(size - 1 for size in sizes)
-    monkeypatch.setattr(independence, "MOST_ORDERED", 0)
+    monkeypatch.setattr(independence, "MAX_ORDERED", 0)
     by_chi_squared = released.independence(names).iloc[0]
     assert by_chi_squared["p_value_by"] == "chi-squared"
     tail = scipy.stats.chi2.sf(found["statistic"], found["degrees_of_freedom"])
@@ -117,14 +117,14 @@ def test_by_scores_of_subsets_it_is_nearly_raos(monkeypatch: pytest.MonkeyPatch)
     plan = plan_of_sizes(SIZES, 2.0, square=False)
     released = drawn(SIZES, 4000, plan, 2, 0.2)
     by_counts = released.independence(["a", "b"]).iloc[0]
-    monkeypatch.setattr(independence, "MOST_TESTED", 1)
+    monkeypatch.setattr(independence, "MAX_TESTED", 1)
     by_scores = released.independence(["a", "b"]).iloc[0]
     assert by_scores["degrees_of_freedom"] == by_counts["degrees_of_freedom"]
     assert by_scores["statistic"] == pytest.approx(by_counts["statistic"], rel=0.1)
 
 
 def test_large_channels_are_estimated_and_tested(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "MOST_CELLS", 1 << 15)
+    monkeypatch.setattr(tables, "MAX_CELLS", 1 << 15)
     sizes = {"region": 17, "trust": 12}
     plan = plan_of_sizes(sizes, 1.5, square=False)
     assert [channel.reports for channel in plan.protocol.channels] == [680, 66]
@@ -156,7 +156,7 @@ def test_intervals_by_scores_cover(target: str, monkeypatch: pytest.MonkeyPatch)
     """Of 300 samples of 12 cells; the mean rate of 12 has a standard error below .006."""
     sizes = {"a": 4, "b": 3}
     plan = plan_of_sizes(sizes, 2.0, square=False)
-    monkeypatch.setattr(tables, "MOST_CELLS", 1)
+    monkeypatch.setattr(tables, "MAX_CELLS", 1)
     held = []
     for seed in range(300):
         generator = np.random.default_rng(seed)

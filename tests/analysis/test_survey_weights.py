@@ -81,7 +81,7 @@ def test_a_query_of_three_records_by_hand(
     # Population: 3/2 (4 + 1 + 1) 9/4 / 16 = 81/64. File: g^2 - g is 45/16, 21/16, 21/16, so
     # (180 + 21 + 21) / 16 / 16 = 111/128.
     if by_records:
-        monkeypatch.setattr(tables, "MOST_CELLS", 1)
+        monkeypatch.setattr(tables, "MAX_CELLS", 1)
     released = small([2, 1, 1])
     for target, variance, reach in (
         ("population", 81 / 64, scipy.stats.t.ppf(0.9, 2)),
@@ -141,7 +141,7 @@ def test_weights_of_one_change_intervals_alone(
     Intervals are of another kind, Student's around the estimate instead of score intervals; of a
     query by products they are the same.
     """
-    monkeypatch.setattr(tables, "MOST_CELLS", 500)  # so that the last query is by products
+    monkeypatch.setattr(tables, "MAX_CELLS", 500)  # so that the last query is by products
     released = Released(reports.assign(w=1.0), survey_plan())
     plain, weighted = answers(released, target=target), answers(released, target=target, weight="w")
     for what, answer in weighted.items():
@@ -180,7 +180,7 @@ def test_a_query_by_records_is_that_of_the_table(
     released = small(chance.gamma(2.0, size=500).round(3), a, b, n)
     how: dict[str, Any] = {"weight": "w", "target": target}
     by_table = released.query("a=yes,b=no,n>=5", **how)
-    monkeypatch.setattr(tables, "MOST_CELLS", 1)  # as of so many columns that no table serves
+    monkeypatch.setattr(tables, "MAX_CELLS", 1)  # as of so many columns that no table serves
     by_records = released.query("a=yes,b=no,n>=5", **how)
     for column in ("estimate", "standard_error", "ci_low", "ci_high", "records"):
         assert by_records[column][0] == pytest.approx(by_table[column][0], rel=1e-9)
@@ -212,7 +212,7 @@ def test_as_much_as_one_record_speaks_for_itself_alone(
     ask: str, weights: list[float], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if ask == "products":
-        monkeypatch.setattr(tables, "MOST_CELLS", 1)
+        monkeypatch.setattr(tables, "MAX_CELLS", 1)
     released = small(weights)
     asked = {"query": ("a=yes,b=yes",), "products": ("a=yes,b=yes",)}.get(ask, ())
     method = getattr(released, "query" if ask == "products" else ask)
@@ -320,7 +320,7 @@ def test_weighted_intervals_cover_at_their_rate(monkeypatch: pytest.MonkeyPatch)
                 "numbers": released.numbers(**how),
             }
             with monkeypatch.context() as patch:
-                patch.setattr(tables, "MOST_CELLS", 1)
+                patch.setattr(tables, "MAX_CELLS", 1)
                 found["products"] = released.query("sex=M,age>=10,owner=no", **how)
             for what, answer in found.items():
                 low, high = (answer[end].to_numpy(float) for end in ("ci_low", "ci_high"))

@@ -11,7 +11,7 @@ from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChann
 from deniable.errors import ChannelError, SingularChannelError
 from deniable.estimation import likelihood
 from deniable.estimation.likelihood import (
-    MOST_NEWTON_STEPS,
+    MAX_NEWTON_STEPS,
     expectation_maximization,
     maximum_likelihood,
 )
@@ -144,7 +144,7 @@ def test_newtons_method_arrives(tolerance):
         counts = random_counts(rng, channel.size)
         found = maximum_likelihood(counts, channel, tolerance=tolerance)
         assert_on_simplex(found.proportions)
-        assert found.iterations < MOST_NEWTON_STEPS
+        assert found.iterations < MAX_NEWTON_STEPS
         assert found.gap <= tolerance
         assert lack(counts, channel, found.proportions) <= found.gap + 1e-8
 
@@ -171,7 +171,7 @@ def test_newtons_method_is_quick_where_em_is_slow():
 
 
 def test_many_cells_are_left_to_em(monkeypatch):
-    monkeypatch.setattr(likelihood, "MOST_CELLS_OF_NEWTON", 14)
+    monkeypatch.setattr(likelihood, "MAX_NEWTON_CELLS", 14)
     channel = pair_of((5, 3), 0.3)
     counts = np.arange(30).reshape(2, 15)
     found = maximum_likelihood(counts, channel)

@@ -346,6 +346,6 @@ def test_refusals(call: Callable[[], object], error: type[Exception], message: s
 
 
 def test_too_many_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deniable.pram.item_sets.MOST_CANDIDATES", 3)
+    monkeypatch.setattr("deniable.pram.item_sets.MAX_CANDIDATES", 3)
     with pytest.raises(DeniableError, match="over 3 sets of 2 items cannot be ruled out"):
         frequent_item_sets(FEW, 0.01)

@@ -186,7 +186,7 @@ def test_what_somebody_wrote_is_no_identifier() -> None:
 
 
 def test_what_is_drafted_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deniable.schema.evidence.MOST_COUNTED", 300)
+    monkeypatch.setattr("deniable.schema.evidence.MAX_COUNTED", 300)
     table = pa.table({"a": [f"v{i}" for i in range(1000)], "b": np.arange(1000) / 7})
     draft = drafted(table)
     assert kinds(table) == {"a": "identifier", "b": "numeric"}

@@ -31,8 +31,8 @@ OF_TARGET = {
     "file": "these very records",
 }
 ROUNDING = 1e-9
-FEWEST = 2 - 1e-9
-"""Records that tell how those of a population differ, but for rounding."""
+MIN_RECORDS = 2 - 1e-9
+"""Records that an estimate for a population needs, but for rounding."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def refuse_one_record(counted: Counted, asked: Asked) -> None:
     By weights: if those `counted` count for fewer than two records (Kish), as where one has nearly
     all.
     """
-    if asked.target == "population" and (number := float(counted.counts.sum())) < FEWEST:
+    if asked.target == "population" and (number := float(counted.counts.sum())) < MIN_RECORDS:
         of = "" if counted.weighted is None else f", by weights that count for {number:.3g},"
         raise DeniableError(
             f"{counted.records} record{'s'[: counted.records > 1]}{of} say nothing of how records "

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from deniable.analysis.answers import FEWEST, Asked, columns_of, intervals_of
+from deniable.analysis.answers import MIN_RECORDS, Asked, columns_of, intervals_of
 from deniable.analysis.scores import scored
 from deniable.arrays import Floats
 from deniable.channels import Channel, Inverse, ProductChannel
@@ -199,7 +199,7 @@ def _columns_within(
     table: Table, stratum: Stratum, counted: Counted, asked: Asked
 ) -> dict[str, Any]:
     functionals = table.functionals[:, stratum.at]
-    few = asked.target == "population" and counted.counts.sum() < FEWEST
+    few = asked.target == "population" and counted.counts.sum() < MIN_RECORDS
     own = replace(asked, target="file") if few else asked
     parts = _limits(stratum.channel, counted, functionals, own)
     if few:  # one record says nothing of how records of the population differ

@@ -22,10 +22,10 @@ from deniable.contingency import (
 from deniable.errors import DeniableError
 from deniable.responses import Counted, Responses, Table
 
-MOST_TESTED = 512
+MAX_TESTED = 512
 """Cells, and reports, of a tested table: Monte Carlo tables of 1,024 take most of a minute."""
 MONTE_CARLO, ENOUGH = 499, 50
-MOST_ORDERED = 1 << 33
+MAX_ORDERED = 1 << 33
 """Products of scores in all random orders: some seconds."""
 
 
@@ -149,7 +149,7 @@ def _by_counts(table: Table, counted: Counted, seed: int) -> _Found:
 
 
 def _few(table: Table) -> bool:
-    return max(table.cells.size, table.reports.size) <= MOST_TESTED
+    return max(table.cells.size, table.reports.size) <= MAX_TESTED
 
 
 def _by_scores(table: Table, protected: Responses, seed: int) -> _Found:
@@ -177,7 +177,7 @@ def _by_scores(table: Table, protected: Responses, seed: int) -> _Found:
 
     statistic = statistic_of(first, *others)
     freedom = prod(sizes) - sum(sizes) + len(sizes) - 1
-    if records * prod(sizes) * MONTE_CARLO > MOST_ORDERED:
+    if records * prod(sizes) * MONTE_CARLO > MAX_ORDERED:
         p_value = float(scipy.special.chdtrc(freedom, statistic)) if freedom else 1.0
         return _Found(statistic, freedom, p_value, "chi-squared", records)
     generator, as_large, number = np.random.default_rng(seed), 0, 0
@@ -220,5 +220,5 @@ def _refuse_untestable(table: Table, weight: str | None) -> None:
     of = "by weights" if weight is not None else "of columns of one cluster"
     raise DeniableError(
         f"the table of {names} has {table.cells.size:,} cells and {table.reports.size:,} reports; "
-        f"a test {of} takes at most {MOST_TESTED:,}. Name fewer columns"
+        f"a test {of} takes at most {MAX_TESTED:,}. Name fewer columns"
     )

@@ -16,7 +16,7 @@ from deniable.responses import Table
 from deniable.schema import Column
 
 SHARES: tuple[float, ...] = (0.25, 0.5, 0.75)
-MOST_LEVELS = 512
+MAX_LEVELS = 512
 """Points at which the distribution function gets an interval; of finer grids every so many."""
 
 
@@ -118,7 +118,7 @@ def _quantiles(
 ) -> list[dict[str, Any]]:
     """Return a row a quantile; among the values not missing, F(q) >= share is linear too."""
     cumulated = np.cumsum(own.distribution[present])
-    step = -(-points.size // MOST_LEVELS)
+    step = -(-points.size // MAX_LEVELS)
     levels = np.unique(np.append(np.arange(step - 1, points.size, step), points.size - 1))
     below = np.arange(points.size) <= levels[:, None]
     rows = []

@@ -1,5 +1,5 @@
 from .asked import (
-    LARGEST_EPSILON as LARGEST_EPSILON,
+    MAX_EPSILON as MAX_EPSILON,
     closest_within as closest_within,
     refuse_bad_budget as refuse_bad_budget,
     refuse_epsilon as refuse_epsilon,

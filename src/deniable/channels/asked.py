@@ -14,7 +14,7 @@ from deniable.errors import ChannelError, DeniableError, shown
 
 CLOSER = 2.0**-50
 """The first step, relative, by which a target is lowered where rounding exceeds it."""
-LARGEST_EPSILON = 30.0  # exp(30) is 10^13: beyond, nothing would ever be replaced
+MAX_EPSILON = 30.0  # exp(30) is 10^13: beyond, nothing would ever be replaced
 
 
 class _Private(Protocol):
@@ -53,10 +53,8 @@ def numbers_in(name: str, values: object) -> Floats:
 def refuse_epsilon(epsilon: float) -> None:
     """Raise `ChannelError` unless `epsilon` is above 0 and at most 30."""
     refuse_no_number("epsilon", epsilon)
-    if not 0 < epsilon <= LARGEST_EPSILON:
-        raise ChannelError(
-            f"epsilon is {epsilon}; it must be above 0 and at most {LARGEST_EPSILON:g}"
-        )
+    if not 0 < epsilon <= MAX_EPSILON:
+        raise ChannelError(f"epsilon is {epsilon}; it must be above 0 and at most {MAX_EPSILON:g}")
 
 
 def refuse_bad_budget(epsilon: float) -> None:

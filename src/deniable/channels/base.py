@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Flags, Floats
 from deniable.channels.exact import log_rounded_up, rounded_up
-from deniable.channels.maps import LARGEST_DENSE, LinearMaps, distribution, refuse_no_records
+from deniable.channels.maps import MAX_DENSE, LinearMaps, distribution, refuse_no_records
 from deniable.errors import ChannelError
 
 Target = Literal["file", "population"]
@@ -39,7 +39,7 @@ or "own".
 TARGETS, INVERSES = get_args(Target), get_args(Inverse)
 NEARLY_NONE = 1e-9
 """What stands for a proportion of 0, so that a report that tells of it alone has a weight."""
-LARGEST_TUNED = 2**18
+MAX_TUNED = 2**18
 """Entries of a matrix up to which the left inverse of least variance is computed."""
 
 
@@ -283,10 +283,10 @@ class Channel(LinearMaps):
         themselves, the rows of the identity matrix.
         """
         if functionals is None:
-            if self.size > LARGEST_DENSE:
+            if self.size > MAX_DENSE:
                 raise ChannelError(
                     f"a covariance matrix of {self.size:,} categories is not formed (limit "
-                    f"{LARGEST_DENSE:,}); ask for standard errors, or for functionals"
+                    f"{MAX_DENSE:,}); ask for standard errors, or for functionals"
                 )
             return np.eye(self.size)
         weights = np.atleast_2d(np.asarray(functionals, dtype=float))

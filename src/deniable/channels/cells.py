@@ -14,16 +14,16 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.channels.exact import ROW_SUM_TOLERANCE
-from deniable.channels.maps import LARGEST_DENSE
+from deniable.channels.maps import MAX_DENSE
 from deniable.errors import DataError, shown
 from deniable.texts import text_of
 
 DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 DECIMALS = re.compile(rf"{DECIMAL.pattern}(,{DECIMAL.pattern})*", re.ASCII)
 FRACTION = re.compile(r"[+-]?\d{1,300}/\d{1,300}", re.ASCII)
-MOST_SHOWN = 5
+MAX_SHOWN = 5
 LONGEST_LISTED = 43
-LARGEST_COUNT = 2**53
+MAX_COUNT = 2**53
 Value = TypeVar("Value", int, float)
 
 
@@ -80,9 +80,9 @@ def refuse_bad_columns(file: Path, header: Row, rows: list[Row]) -> None:
             f"{file}: the header (line {header.line}) names no categories; list them after its "
             "first cell"
         )
-    if len(categories) > LARGEST_DENSE:
+    if len(categories) > MAX_DENSE:
         raise DataError(
-            f"{file}: {len(categories):,} categories; a matrix file may have {LARGEST_DENSE:,}"
+            f"{file}: {len(categories):,} categories; a matrix file may have {MAX_DENSE:,}"
         )
     seen = set()
     for position, category in enumerate(categories):
@@ -214,7 +214,7 @@ def whole_number(row: Row, column: str, text: str) -> int:
     """Return the number of records that is the `text` of a `row` in a `column`."""
     short = len(text) < 400 and DECIMAL.fullmatch(text)
     value = Fraction(text) if short else Fraction(-1)
-    if not 0 <= value <= LARGEST_COUNT or value.denominator != 1:
+    if not 0 <= value <= MAX_COUNT or value.denominator != 1:
         remedy = "give a whole number without separators, 0 for what nobody reported"
         _refuse(row, column, text, "which is no number of records", remedy)
     return int(value)
@@ -235,5 +235,5 @@ def _refuse(row: Row, column: str, text: str, problem: str, remedy: str) -> NoRe
 
 
 def _listed(names: Sequence[str]) -> str:
-    first = ", ".join(shown(name, LONGEST_LISTED) for name in names[:MOST_SHOWN])
-    return first + (f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else "")
+    first = ", ".join(shown(name, LONGEST_LISTED) for name in names[:MAX_SHOWN])
+    return first + (f" and {len(names) - MAX_SHOWN} more" if len(names) > MAX_SHOWN else "")

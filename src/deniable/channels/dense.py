@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from deniable.arrays import Codes, Counts, Flags, Floats
 from deniable.channels.asked import numbers_in
-from deniable.channels.base import LARGEST_TUNED, Channel
+from deniable.channels.base import MAX_TUNED, Channel
 from deniable.channels.exact import ROW_SUM_TOLERANCE, exact_sum, largest_column_ratio
-from deniable.channels.maps import LARGEST_DENSE, distribution
+from deniable.channels.maps import MAX_DENSE, distribution
 from deniable.errors import ChannelError
 from deniable.records import refuse_foreign_codes
 from deniable.sampling import (
@@ -23,8 +23,8 @@ from deniable.sampling import (
     refuse_no_source,
 )
 
-LARGEST_CONDITION = 1e12
-LARGEST_REFINED = 128
+MAX_CONDITION = 1e12
+MAX_REFINED = 128
 """Rows up to which the inverse is refined; that takes up to 30 ms, and eight times as much for
 twice the rows."""
 
@@ -75,10 +75,10 @@ class DenseChannel(Channel):
                 f"a channel's matrix must have a row a category and a column a report, not the "
                 f"shape {P.shape}"
             )
-        if P.size > LARGEST_DENSE**2:
+        if P.size > MAX_DENSE**2:
             raise ChannelError(
                 f"a dense matrix of {P.shape[0]:,} by {P.shape[1]:,} is over the limit of "
-                f"{LARGEST_DENSE:,} by {LARGEST_DENSE:,}; use a channel of another kind, or a "
+                f"{MAX_DENSE:,} by {MAX_DENSE:,}; use a channel of another kind, or a "
                 "product"
             )
         if not np.all(np.isfinite(P)):
@@ -114,12 +114,12 @@ class DenseChannel(Channel):
     @cached_property
     def singular(self) -> bool:
         """Whether there are fewer reports than categories, or the condition is beyond 1e12."""
-        return self.reports < self.size or bool(np.linalg.cond(self.entries) > LARGEST_CONDITION)
+        return self.reports < self.size or bool(np.linalg.cond(self.entries) > MAX_CONDITION)
 
     @cached_property
     def _inverse(self) -> Floats:
         inverse = np.linalg.inv(self.entries) if self.square else self._left_inverse()
-        if self.size > LARGEST_REFINED:
+        if self.size > MAX_REFINED:
             return np.asarray(inverse)
         # One step of Newton's iteration in extended precision, towards the inverse of the matrix
         # that is drawn. At a condition number of 1e6 it takes the error from 1e-11 to 1e-14.
@@ -140,7 +140,7 @@ class DenseChannel(Channel):
         return np.asarray(scale[:, None] * np.linalg.solve(R, Q.T).T)
 
     def of_least_variance(self, proportions: npt.ArrayLike) -> Channel:
-        if self.square or self.singular or self.entries.size > LARGEST_TUNED:
+        if self.square or self.singular or self.entries.size > MAX_TUNED:
             return self
         return DenseChannel(self.entries, np.asarray(proportions, dtype=float))
 

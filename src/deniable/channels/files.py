@@ -33,7 +33,7 @@ from deniable.channels.cells import (
 )
 from deniable.channels.dense import DenseChannel
 from deniable.channels.exact import ROW_SUM_TOLERANCE
-from deniable.channels.maps import LARGEST_DENSE
+from deniable.channels.maps import MAX_DENSE
 from deniable.errors import ChannelError, DataError, shown
 from deniable.files import written_whole
 
@@ -77,9 +77,9 @@ def read_channel(path: Path | str) -> NamedChannel:
     if OF_REPORTS.search(header.cells[0]):
         own = [row.cells[0] for row in rows]
         categories = columns if set(own) == set(columns) else own
-        if not 0 < len(own) <= LARGEST_DENSE:
+        if not 0 < len(own) <= MAX_DENSE:
             raise DataError(
-                f"{file}: {len(own):,} rows; give one for each category, up to {LARGEST_DENSE:,}"
+                f"{file}: {len(own):,} rows; give one for each category, up to {MAX_DENSE:,}"
             )
     in_order = rows_in_order(header, rows, 0, categories, "the columns", OTHER_NAMES)
     matrix = np.array([numbers_of(row, columns) for row in in_order])
@@ -129,9 +129,9 @@ def write_channel(
 
 
 def _refuse_bad_names(path: Path | str, names: list[str], wanted: int, one: str, many: str) -> None:
-    if wanted > LARGEST_DENSE:
+    if wanted > MAX_DENSE:
         raise ChannelError(
-            f"a matrix file may have {LARGEST_DENSE:,} {many}, the channel has {wanted:,}; use the "
+            f"a matrix file may have {MAX_DENSE:,} {many}, the channel has {wanted:,}; use the "
             "channel's own methods, or its factors"
         )
     if len(names) != wanted:

@@ -23,7 +23,7 @@ from deniable.channels.maps import distribution, refuse_no_records
 from deniable.errors import ChannelError
 
 INVARIANCE_TOLERANCE = 1e-9
-LARGEST_FIRST_EPSILON = 700.0  # of the first of two steps; beyond, exp(-epsilon) is no float
+MAX_FIRST_EPSILON = 700.0  # of the first of two steps; beyond, exp(-epsilon) is no float
 
 
 def two_step(channel: Channel, proportions: npt.ArrayLike) -> DenseChannel:
@@ -91,7 +91,7 @@ def two_step_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> DenseCh
     def beyond(first: float) -> float:
         return _largest_excess(pi, other, first) - math.expm1(epsilon)
 
-    first = LARGEST_FIRST_EPSILON
+    first = MAX_FIRST_EPSILON
     if beyond(first) > 0:
         first = float(scipy.optimize.brentq(beyond, 0.0, first, xtol=1e-300, rtol=1e-15))
     step = 1e-15

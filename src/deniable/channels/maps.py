@@ -15,7 +15,7 @@ from deniable.errors import ChannelError, SingularChannelError, shown
 from deniable.sampling import KeyedColumn, KeyedDraws, Numbers, RandomnessSource, RandomSource
 
 SINGULAR_WEIGHT = 1e-12
-LARGEST_DENSE = 4096
+MAX_DENSE = 4096
 
 
 class LinearMaps(ABC):
@@ -175,10 +175,10 @@ class LinearMaps(ABC):
 
         Raises `ChannelError` then.
         """
-        if self.size * self.reports > LARGEST_DENSE**2:
+        if self.size * self.reports > MAX_DENSE**2:
             raise ChannelError(
                 f"a dense matrix of {self.size:,} categories by {self.reports:,} reports is not "
-                f"formed (limit {LARGEST_DENSE:,} by {LARGEST_DENSE:,}); use the channel's own "
+                f"formed (limit {MAX_DENSE:,} by {MAX_DENSE:,}); use the channel's own "
                 "methods, or its factors"
             )
         return self._fill_matrix()

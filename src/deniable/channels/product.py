@@ -14,7 +14,7 @@ from deniable.arrays import Codes, Counts, Floats
 from deniable.channels.base import Channel
 from deniable.channels.exact import product_of_ratios
 from deniable.errors import ChannelError, shown
-from deniable.records import LARGEST_RAVELLED_DOMAIN, refuse_foreign_codes
+from deniable.records import MAX_RAVELLED_DOMAIN, refuse_foreign_codes
 from deniable.sampling import KeyedColumn, RandomSource, refuse_no_source
 
 Number = TypeVar("Number", bound=np.generic)
@@ -117,7 +117,7 @@ class ProductChannel(Channel):
     def _joint_codes(self, codes: Codes) -> Codes:
         joint = np.asarray(codes)
         refuse_foreign_codes(joint, self.size, "the codes to randomize")
-        if max(self.size, self.reports) > LARGEST_RAVELLED_DOMAIN:
+        if max(self.size, self.reports) > MAX_RAVELLED_DOMAIN:
             raise ChannelError(
                 f"{max(self.size, self.reports):.3g} joint cells are too many for 64-bit codes; "
                 "randomize the attributes with randomize_columns"

@@ -42,8 +42,8 @@ OF_LEAST_VARIANCE = (
     "  beside the standard error. They and their intervals may leave [0, 1]; those of maximum",
     "  likelihood are a distribution.",
 )
-LARGEST_SHOWN = 12  # categories of a matrix as text
-MOST_NAMED = 4  # of a set
+MAX_SHOWN = 12  # categories of a matrix as text
+MAX_NAMED = 4  # of a set
 
 
 def run(options: argparse.Namespace) -> None:
@@ -149,8 +149,8 @@ def _breach_lines(found: Answers) -> list[str]:
 
 
 def _set(members: list[str]) -> str:
-    first = " or ".join(map(shown, members[:MOST_NAMED]))
-    more = len(members) - MOST_NAMED
+    first = " or ".join(map(shown, members[:MAX_NAMED]))
+    more = len(members) - MAX_NAMED
     return f"{first} or {more} more" if more > 0 else first
 
 
@@ -192,6 +192,6 @@ def matrix_lines(title: str, header: tuple[str, ...], rows: list[Any]) -> list[s
 
     Its `header` and `rows` are as `aligned` takes them.
     """
-    if len(rows) > LARGEST_SHOWN:
+    if len(rows) > MAX_SHOWN:
         return [f"{title}: {len(rows)} rows, see --json"]
     return [title, *aligned(header, rows)]

@@ -19,8 +19,8 @@ from deniable.errors import DeniableError, SingularChannelError
 from deniable.estimation import euclidean_projection
 
 TOLERANCE = 1e-8  # nats that a further step promises at most where a fit has converged
-MOST_STEPS = 60
-MOST_HALVINGS = 12
+MAX_STEPS = 60
+MAX_HALVINGS = 12
 EVENED = 0.05
 """Share of the first guess that is spread evenly, so that no logarithm starts at minus infinity."""
 LONGEST_STEP = 2.0  # largest change of a logarithm of a cell in a step
@@ -118,7 +118,7 @@ def fit_through_channel(
     """Return the tables of a model that make the counts of reports most likely.
 
     Fisher's scoring with halved steps, over all tables at once; those that are not done after
-    `MOST_STEPS` are marked as not converged.
+    `MAX_STEPS` are marked as not converged.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def _scored(batch: Floats, channel: Channel, model: LogLinearModel) -> tuple[Flo
     converged = np.zeros(len(batch), dtype=bool)
     running = np.arange(len(batch))
     current = _log_likelihood(batch, theta, channel, model)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         n, at = batch[running], theta[running]
         pi = _softmax(at @ model.design.T)
         reported = channel.reported(pi)
@@ -245,7 +245,7 @@ def _climb(
     """Go as much of a step as does not lower the likelihood, halving it where it does."""
     theta, current = theta.copy(), current.copy()
     pending, length = np.arange(len(batch)), 1.0
-    for _ in range(MOST_HALVINGS):
+    for _ in range(MAX_HALVINGS):
         trial = theta[pending] + length * step[pending]
         found = _log_likelihood(batch[pending], trial, channel, model)
         better = found >= current[pending]

@@ -23,7 +23,7 @@ from deniable.errors import DeniableError
 Margin = tuple[int, ...]
 
 TOLERANCE = 1e-10
-MOST_SWEEPS = 2000
+MAX_SWEEPS = 2000
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class LogLinearModel:
         return _margin(self._batch(tables), axes).reshape(*np.shape(tables)[:-1], -1)
 
     def fit(
-        self, tables: npt.ArrayLike, *, tolerance: float = TOLERANCE, sweeps: int = MOST_SWEEPS
+        self, tables: npt.ArrayLike, *, tolerance: float = TOLERANCE, sweeps: int = MAX_SWEEPS
     ) -> Floats:
         """Return the tables of the model with the margins of the given ones.
 

@@ -11,7 +11,7 @@ from deniable.arrays import Floats
 from deniable.errors import DataError
 from deniable.files import json_line, read_fitted, write_text
 
-MOST_QUANTILES = 101  # of a margin: more would come near to the records themselves
+MAX_QUANTILES = 101  # of a margin: more would come near to the records themselves
 SUM_TOLERANCE = 1e-6
 ABOUT = (
     "A Gaussian copula: parameters, no records. Each margin has its quantiles at the probabilities "
@@ -47,10 +47,10 @@ class Margin:
     def __post_init__(self) -> None:
         where = f"margin of {self.name!r}"
         number = len(self.quantiles)
-        if not 2 <= number <= MOST_QUANTILES or number != len(self.probabilities):
+        if not 2 <= number <= MAX_QUANTILES or number != len(self.probabilities):
             raise DataError(
                 f"{where}: {number} quantiles at {len(self.probabilities)} probabilities; allowed: "
-                f"2 to {MOST_QUANTILES}, one each"
+                f"2 to {MAX_QUANTILES}, one each"
             )
         steps = np.array(self.probabilities)
         if steps[0] != 0 or steps[-1] != 1 or not (np.diff(steps) > 0).all():

@@ -11,17 +11,17 @@ import pandas as pd
 import scipy
 
 from deniable.arrays import Floats
-from deniable.datasets.copula import MOST_QUANTILES, Copula, Margin
+from deniable.datasets.copula import MAX_QUANTILES, Copula, Margin
 from deniable.errors import DataError
 from deniable.records import NumericMicrodata
 
 AVERAGED = 5  # order statistics a quantile is the mean of
-FEWEST_RECORDS = 4 * AVERAGED
+MIN_RECORDS = 4 * AVERAGED
 WRITTEN_DIGITS = 4  # of correlations and shares
 WRITTEN_IN_FULL = 0.9  # share of a column's values that its decimals write exactly
-MOST_DECIMALS = 10
+MAX_DECIMALS = 10
 LEAST_EIGENVALUE = 2e-3  # well above what rounding to 4 digits can take away
-LARGEST_CORRELATION = 0.999
+MAX_CORRELATION = 0.999
 STEPS = 2000  # of a margin's score, as a step function
 TERMS = 200  # of the expansion in Hermite polynomials
 SETTLING_ROUNDS = 12
@@ -42,10 +42,10 @@ def fit(data: NumericMicrodata, *, sha256: str = "") -> Copula:
     The `sha256` of the published file is for the provenance. Raises `DataError` if records are too
     few: below 20.
     """
-    if len(data) < FEWEST_RECORDS:
+    if len(data) < MIN_RECORDS:
         raise DataError(
             f"{len(data)} records are too few to fit a surrogate that describes none of them; "
-            f"give at least {FEWEST_RECORDS}"
+            f"give at least {MIN_RECORDS}"
         )
     margins = tuple(
         _margin(name, column) for name, column in zip(data.names, data.values.T, strict=True)
@@ -83,7 +83,7 @@ def _runs(records: int) -> list[int]:
     As near as that allows to probabilities (1 - cos(pi k / 98)) / 2, the same from both ends.
     """
     last = records - AVERAGED
-    half = (MOST_QUANTILES - 3) // 2  # two quantiles are not means, but lie beyond the outer ones
+    half = (MAX_QUANTILES - 3) // 2  # two quantiles are not means, but lie beyond the outer ones
     wanted = (1 - np.cos(np.pi * np.arange(half + 1) / (2 * half))) / 2 * last
     lower: list[int] = []
     for rank in np.floor(wanted).astype(int).tolist():
@@ -112,7 +112,7 @@ def _margin(name: str, column: Floats) -> Margin:
 
 def _decimals(column: Floats) -> int | None:
     """Return the fewest decimals that write most values of a column exactly, if there are any."""
-    for decimals in range(MOST_DECIMALS + 1):
+    for decimals in range(MAX_DECIMALS + 1):
         if (np.round(column, decimals) == column).mean() >= WRITTEN_IN_FULL:
             return decimals
     return None
@@ -153,7 +153,7 @@ def _latent(products: Floats, wanted: float) -> float:
     It increases with r, for margins do not decrease in their latents. What lies beyond the
     attainable gets the end of the range.
     """
-    low, high = -LARGEST_CORRELATION, LARGEST_CORRELATION
+    low, high = -MAX_CORRELATION, MAX_CORRELATION
     if not products.any():
         return 0.0
     if _of_ranks(products, low) >= wanted:

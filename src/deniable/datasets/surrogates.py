@@ -11,7 +11,7 @@ from deniable.datasets.networks import BayesianNetwork, ConditionalTable, Config
 from deniable.errors import DataError
 from deniable.records import Domain, Microdata
 
-LARGEST_SEARCHED_DOMAIN = 12  # attributes; the exact search visits every subset of them
+MAX_SEARCHED_DOMAIN = 12  # attributes; the exact search visits every subset of them
 UNITS = 10_000  # probabilities are written in ten-thousandths
 
 
@@ -40,10 +40,10 @@ def fit(
     makes no sense.
     """
     domain, records = microdata.domain, len(microdata)
-    if len(domain) > LARGEST_SEARCHED_DOMAIN:
+    if len(domain) > MAX_SEARCHED_DOMAIN:
         raise DataError(
             f"{len(domain)} attributes, but the search for a structure takes at most "
-            f"{LARGEST_SEARCHED_DOMAIN}; project the records first"
+            f"{MAX_SEARCHED_DOMAIN}; project the records first"
         )
     if max_parents < 0 or min_cell < 1:
         raise DataError(

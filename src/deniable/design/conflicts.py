@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from deniable.arrays import Floats, Sparse
-from deniable.channels import LARGEST_EPSILON
+from deniable.channels import MAX_EPSILON
 from deniable.design.programs import (
     Constraints,
     Group,
@@ -204,7 +204,7 @@ class _Case:
             changed = replace(self.requirements, epsilon=epsilon)
             return _is_feasible(polytope(self.proportions, changed))
 
-        low, high = group.bound, LARGEST_EPSILON
+        low, high = group.bound, MAX_EPSILON
         if not feasible(high):
             return f"to do without {_described([group], self.names)[0]}"
         while high - low > 10.0 ** (-DIGITS - 1) * high:

@@ -17,7 +17,7 @@ from deniable.channels import MAX_LINEAR_DESIGN, MAX_SEARCHED_DESIGN, DenseChann
 from deniable.design.conflicts import InfeasibleError, refuse_conflicts, refuse_unestimable
 from deniable.design.exactness import Exact, exact_matrix, exact_reports
 from deniable.design.programs import (
-    LARGEST_ENUMERATED,
+    MAX_ENUMERATED,
     Estimator,
     InverseVariance,
     LinearPrograms,
@@ -319,10 +319,10 @@ def _refuse_reports(
             f"reports is {reports!r}, but {' and '.join(needing)} speak of reports as of "
             "categories; ask for 'square' reports, or leave that out"
         )
-    if size > LARGEST_ENUMERATED:
+    if size > MAX_ENUMERATED:
         raise ConfigError(
             f"reports is {reports!r} with {size} categories; other reports than categories are "
-            f"searched for up to {LARGEST_ENUMERATED}: ask for 'square' reports, or take what "
+            f"searched for up to {MAX_ENUMERATED}: ask for 'square' reports, or take what "
             "deniable.channels.best_protocol chooses for any number of categories"
         )
 

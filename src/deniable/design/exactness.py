@@ -26,7 +26,7 @@ ABSOLUTE = 1e-10  # what solvers leave of an entry that is on its floor
 SOLVED = 1e-12
 MARGINS = (0.0, *(4.0**power * 1e-15 for power in range(12)))
 BEYOND_MARGINS = 1e-11  # what is violated by more is not a matter of rounding
-LARGEST_VIOLATION = 1e-9
+MAX_VIOLATION = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +75,10 @@ def exact_matrix(P: Floats, proportions: Floats, requirements: Requirements) -> 
                 break
     if best is not None and best.violations.get("epsilon", 0.0) > 0:
         best = _with_smaller_epsilon(best.P, proportions, requirements)
-    if best is None or best.worst > LARGEST_VIOLATION:
+    if best is None or best.worst > MAX_VIOLATION:
         raise DeniableError(
             "the design was not brought to meet its requirements within "
-            f"{LARGEST_VIOLATION:g}; give them with fewer digits, or relax one by 1e-6"
+            f"{MAX_VIOLATION:g}; give them with fewer digits, or relax one by 1e-6"
         )
     return best
 

@@ -26,7 +26,7 @@ WORDS = {
     "too_short": f"more entries; {_PAIR}",
     "too_long": f"fewer entries; {_PAIR}",
 }
-MOST_RECORDS = 2**53
+MAX_RECORDS = 2**53
 SHARE_TOLERANCE = 1e-6  # of the sum of proportions that are written by hand
 
 
@@ -82,8 +82,8 @@ class _RequirementsSection(Strict):
 class _SpecificationFile(Strict):
     categories: Annotated[list[_Name], Field(min_length=1)] | None = None
     proportions: list[_Share] | dict[_Name, _Share] | None = None
-    counts: _Name | dict[_Name, Annotated[int, Field(ge=0, le=MOST_RECORDS)]] | None = None
-    records: Annotated[int, Field(ge=1, le=MOST_RECORDS)] | None = None
+    counts: _Name | dict[_Name, Annotated[int, Field(ge=0, le=MAX_RECORDS)]] | None = None
+    records: Annotated[int, Field(ge=1, le=MAX_RECORDS)] | None = None
     loss: LossName = "trace"
     estimator: Estimator | None = None
     target: Target | None = None

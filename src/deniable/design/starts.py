@@ -30,8 +30,8 @@ FITS = 1e-12
 FEW_REPORTS = 4  # times the categories: down to which reports are gathered by means, then by pairs
 MEAN_ROUNDS = 6
 TRIED = 3
-LARGEST_BLOCK_DESIGN = 16
-LARGEST_IN_THREE_PARTS = 24  # beyond, the matrices of three parts are thousands
+MAX_BLOCK_DESIGN = 16
+MAX_IN_THREE_PARTS = 24  # beyond, the matrices of three parts are thousands
 WORTHWHILE = 1.2
 """Designs are left out that tell this many times less than reports of single categories would, were
 epsilon near 0."""
@@ -87,7 +87,7 @@ def _mixed(polytope: Polytope, P: Floats, Q: Floats) -> Floats:
     return np.asarray(low * P + (1 - low) * Q)
 
 
-@lru_cache(maxsize=LARGEST_BLOCK_DESIGN)
+@lru_cache(maxsize=MAX_BLOCK_DESIGN)
 def developed(points: int) -> dict[int, Flags]:
     """Return the best design that an abelian group develops from a block, for each block size.
 
@@ -149,7 +149,7 @@ def _factorisations(number: int, least: int = 2) -> Iterator[tuple[int, ...]]:
 def incidences(size: int) -> tuple[Flags, ...]:
     """Return incidence matrices of up to two designs side by side, and singles for the rest."""
     found = []
-    for parts in _parts(size, 2 if size <= LARGEST_IN_THREE_PARTS else 1, ()):
+    for parts in _parts(size, 2 if size <= MAX_IN_THREE_PARTS else 1, ()):
         designs = [developed(points)[block] for points, block in parts]
         singles = np.eye(size - sum(points for points, _ in parts), dtype=bool)
         found.append(scipy.linalg.block_diag(*designs, singles))
@@ -159,7 +159,7 @@ def incidences(size: int) -> tuple[Flags, ...]:
 def _parts(left: int, designs: int, before: tuple[Part, ...]) -> Iterator[tuple[Part, ...]]:
     """Yield the designs that lie side by side, larger ones first."""
     yield before
-    largest = before[-1] if before else (LARGEST_BLOCK_DESIGN, LARGEST_BLOCK_DESIGN)
+    largest = before[-1] if before else (MAX_BLOCK_DESIGN, MAX_BLOCK_DESIGN)
     for points in range(min(left, largest[0]) if designs else 0, 2, -1):
         for block in list(developed(points))[1:]:
             if (points, block) <= largest:

@@ -26,8 +26,8 @@ import scipy
 from deniable.channels import Channel, distribution, refuse_no_records
 from deniable.errors import ChannelError, DeniableError
 
-LARGEST_CELLS = 10**200  # beyond, percentiles and squares leave the floats
-LARGEST_EXPONENT = 700.0  # exp of more is no float
+MAX_CELLS = 10**200  # beyond, percentiles and squares leave the floats
+MAX_EXPONENT = 700.0  # exp of more is no float
 SMALLEST_ERROR = 1e-9
 
 
@@ -41,7 +41,7 @@ def bonferroni_critical_value(categories: int, alpha: float = 0.05) -> float:
         raise DeniableError(
             f"categories must be at least 1 and alpha in (0, 1), not {categories} and {alpha}"
         )
-    if categories > LARGEST_CELLS:
+    if categories > MAX_CELLS:
         raise DeniableError(
             "over 1e200 cells have no bound in floating point; take fewer attributes together"
         )
@@ -224,6 +224,6 @@ def smallest_propagation(size: int, epsilon: float) -> float:
     >>> round(smallest_propagation(4, math.log(5)), 12)
     2.0
     """
-    if size == 1 or epsilon > LARGEST_EXPONENT:
+    if size == 1 or epsilon > MAX_EXPONENT:
         return 1.0
     return 1 + size / math.expm1(epsilon) if epsilon > 0 else math.inf

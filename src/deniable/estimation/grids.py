@@ -20,8 +20,8 @@ from deniable.estimation.intervals import CONFIDENCE, refuse_bad_confidence
 from deniable.sampling import multinomial
 
 RISE = 1e-3  # nats
-MOST_STEPS = 10_000
-FEWEST_RESAMPLES = 20
+MAX_STEPS = 10_000
+MIN_RESAMPLES = 20
 
 Functionals = Callable[[Floats], Floats]
 """From distributions, shape (..., cells), to what is asked of them, shape (..., functionals)."""
@@ -34,7 +34,7 @@ def grid_estimate(
     smoothed: bool = True,
     apart: int = 0,
     rise: float = RISE,
-    iterations: int = MOST_STEPS,
+    iterations: int = MAX_STEPS,
 ) -> Floats:
     """Return distributions over the cells of a grid by EM, or by EM with smoothing (EMS).
 
@@ -171,8 +171,8 @@ def bootstrap_intervals(
         If resamples or confidence are out of range.
     """
     refuse_bad_confidence(confidence)
-    if resamples < FEWEST_RESAMPLES:
-        raise DeniableError(f"resamples is {resamples}; give at least {FEWEST_RESAMPLES}")
+    if resamples < MIN_RESAMPLES:
+        raise DeniableError(f"resamples is {resamples}; give at least {MIN_RESAMPLES}")
     counts = np.asarray(reported_counts, dtype=float)
     frequencies, total = channel.frequencies(counts)
     if counts.ndim != 1 or np.any(counts != np.floor(counts)):

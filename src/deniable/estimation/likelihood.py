@@ -24,9 +24,9 @@ from deniable.errors import ChannelError
 from deniable.estimation.simplex import clip_and_rescale, estimated_or_uniform
 
 TOLERANCE = 1e-6  # nats
-MOST_STEPS = 100_000
-MOST_CELLS_OF_NEWTON = 512  # as many reports: its steps grow with cells^2 times reports
-MOST_NEWTON_STEPS = 50
+MAX_STEPS = 100_000
+MAX_NEWTON_CELLS = 512  # as many reports: its steps grow with cells^2 times reports
+MAX_NEWTON_STEPS = 50
 ROUNDING = 1e-14  # of a log-likelihood, relative
 LEAST_LENGTH = 2.0**-20
 LEAST_PROMISE = 1e-12
@@ -61,7 +61,7 @@ def maximum_likelihood(
     channel: Channel,
     *,
     tolerance: float = TOLERANCE,
-    iterations: int = MOST_STEPS,
+    iterations: int = MAX_STEPS,
 ) -> Likelihood:
     """Return the distribution that makes the reported counts most likely.
 
@@ -94,7 +94,7 @@ def maximum_likelihood(
     by_em = partial(
         expectation_maximization, channel=channel, tolerance=tolerance, iterations=iterations
     )
-    if channel.size**2 * channel.reports > MOST_CELLS_OF_NEWTON**3:
+    if channel.size**2 * channel.reports > MAX_NEWTON_CELLS**3:
         return by_em(reported_counts)
     tables = np.asarray(reported_counts, dtype=float)
     frequencies = channel.frequencies(tables)[0]
@@ -185,7 +185,7 @@ def _newton(
 
     reported, reached = height(point)
     gap = np.inf
-    for steps in range(MOST_NEWTON_STEPS):
+    for steps in range(MAX_NEWTON_STEPS):
         gradient = matrix @ (observed / reported)
         gap = records * max(float(gradient.max()) - 1.0, 0.0)
         if gap <= tolerance:
@@ -203,7 +203,7 @@ def _newton(
         total = float(moved.sum())
         point, reported = moved / total, reported / total
         reached = higher - np.log(total) + total - 1.0
-    return point, MOST_NEWTON_STEPS, gap
+    return point, MAX_NEWTON_STEPS, gap
 
 
 def _best_of_quadratic(curvature: Floats, slope: Floats, start: Floats) -> Floats:
@@ -240,7 +240,7 @@ def expectation_maximization(
     channel: Channel,
     *,
     tolerance: float = TOLERANCE,
-    iterations: int = MOST_STEPS,
+    iterations: int = MAX_STEPS,
 ) -> Likelihood:
     """Return the most likely distribution by EM (the iterative Bayesian update, [multirr], 2.1).
 

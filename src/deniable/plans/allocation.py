@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 
 from deniable.arrays import Floats
-from deniable.channels import LARGEST_EPSILON, rounded_down
+from deniable.channels import MAX_EPSILON, rounded_down
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.plans.blocks import AskedTable, Block
 from deniable.plans.choosing import choose
@@ -98,7 +98,7 @@ def _least(
     }
 
     def error(of: Floats) -> float:
-        at = np.log(np.minimum(epsilon * of, LARGEST_EPSILON))
+        at = np.log(np.minimum(epsilon * of, MAX_EPSILON))
         moments = {part: float(np.exp(curve(at[part[0]]))) for part, curve in curves.items()}
         return sum(table.excess(moments) for table in asked if table.parts)
 
@@ -118,6 +118,6 @@ def _curve(
     block: Block, kind: str, part: Table, epsilon: float, blocks: int
 ) -> "scipy.interpolate.PchipInterpolator":
     """Return the logarithm of `Block.second_moments` by that of epsilon."""
-    at = np.geomspace(epsilon * MIN_PROPORTION / blocks, min(epsilon, LARGEST_EPSILON), POINTS)
+    at = np.geomspace(epsilon * MIN_PROPORTION / blocks, min(epsilon, MAX_EPSILON), POINTS)
     moments = [block.second_moments(choose(block, each, kind).channel, part) for each in at]
     return scipy.interpolate.PchipInterpolator(np.log(at), np.log(moments))

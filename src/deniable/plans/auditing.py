@@ -23,9 +23,9 @@ from deniable.randomized_response import Protocol
 if TYPE_CHECKING:
     from deniable.pram import Stratum
 
-LARGEST_BY_ENTRY = 2**16
+MAX_CELLS_BY_ENTRY = 2**16
 """Entries of a matrix up to which each ratio is computed in fractions; that takes seconds."""
-LARGEST_DENSE = 1 << 24
+MAX_DENSE = 1 << 24
 """Entries of a matrix up to which its floats are audited too."""
 EVERY_ENTRY, CLOSED_FORM = "every entry", "closed form of the channel"
 RECORD, TARGET = "record", "record, target"
@@ -156,8 +156,8 @@ def _ratios(
 ) -> Iterator[tuple[str | None, _Ratios]]:
     """Yield the ratios of a change of all columns of a cluster (None), and of each one alone."""
     entries = channel.size * channel.reports
-    weights = whole_weights(channel) if entries <= LARGEST_BY_ENTRY else None
-    matrix = channel.matrix() if entries <= LARGEST_DENSE else None
+    weights = whole_weights(channel) if entries <= MAX_CELLS_BY_ENTRY else None
+    matrix = channel.matrix() if entries <= MAX_DENSE else None
     way = EVERY_ENTRY if weights is not None else CLOSED_FORM
     for position, changed in enumerate((None, *cluster), start=-1):
         classes = None if changed is None else cells_differing_in_one_attribute(shape, position)

@@ -12,9 +12,9 @@ from deniable.channels import Channel
 from deniable.errors import DeniableError
 from deniable.records import Attribute, Domain
 
-LARGEST_CLUSTER = 4096
+MAX_CLUSTER = 4096
 """Cells of a cluster: one dense matrix."""
-MOST_THRESHOLDS = 100
+MAX_THRESHOLDS = 100
 NEARLY_NONE = 1e-9  # as a share of nobody counts, so that each report tells of somebody
 
 
@@ -70,7 +70,7 @@ class Block:
         """Return the shares that a table of attributes, `names`, is made of, shape (cells, shares).
 
         A column has 1 for the cells that the share is of. Of a category it is its share; of a
-        number the share of all at or below a point, for at most `MOST_THRESHOLDS` points.
+        number the share of all at or below a point, for at most `MAX_THRESHOLDS` points.
         """
         weights = (
             np.ones((each.size, 1))
@@ -194,7 +194,7 @@ def blocks_of(
     Raises
     ------
     DeniableError
-        If an attribute is unknown or in two clusters, a cluster has over `LARGEST_CLUSTER` cells,
+        If an attribute is unknown or in two clusters, a cluster has over `MAX_CLUSTER` cells,
         or a prior does not fit.
     """
     own: dict[str, tuple[str, ...]] = {}
@@ -204,10 +204,10 @@ def blocks_of(
             if name in own:
                 raise DeniableError(f"{name!r} is in two clusters; allowed: in one at most")
             own[name] = names
-        if domain.project(names).size > LARGEST_CLUSTER:
+        if domain.project(names).size > MAX_CLUSTER:
             raise DeniableError(
                 f"the cluster {' x '.join(names)} has {domain.project(names).size:,} cells; "
-                f"allowed: {LARGEST_CLUSTER:,}"
+                f"allowed: {MAX_CLUSTER:,}"
             )
     parts = dict.fromkeys(own.get(name, (name,)) for name in domain.names)
     return tuple(
@@ -235,8 +235,8 @@ def _prior(attribute: Attribute, priors: Mapping[str, Floats]) -> Floats:
 
 
 def _grid_shares(attribute: Attribute, points: int) -> Floats:
-    """Return who is at or below points, at most `MOST_THRESHOLDS` evenly spaced; or is missing."""
-    number = min(points - 1, MOST_THRESHOLDS)
+    """Return who is at or below points, at most `MAX_THRESHOLDS` evenly spaced; or is missing."""
+    number = min(points - 1, MAX_THRESHOLDS)
     thresholds = np.arange(1, number + 1) * points // (number + 1) - 1
     cells = np.arange(attribute.size)
     weights = cells[:, None] <= thresholds

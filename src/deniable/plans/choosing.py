@@ -8,9 +8,9 @@ from typing import Final, Literal
 import numpy as np
 
 from deniable.channels import (
-    LARGEST_EPSILON,
     MAKERS,
     MAX_DESIGNED_CELLS,
+    MAX_EPSILON,
     MAX_MATRIX_ENTRIES,
     MAX_NOISE_POINTS,
     MAX_POINTS_OR_MISSING,
@@ -77,7 +77,7 @@ def choose(
     refuse_unknown("mechanism", kind, (BEST, *MECHANISMS))
     if block.part.size == 1:
         return Choice("generalized-rr", KeepOrReplace(1.0, np.zeros(1)), NOTHING_TO_HIDE)
-    epsilon = min(epsilon, LARGEST_EPSILON)
+    epsilon = min(epsilon, MAX_EPSILON)
     try:
         if kind == BEST:
             return _best(block, epsilon, designs)

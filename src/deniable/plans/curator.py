@@ -8,7 +8,7 @@ import pandas as pd
 
 from deniable.arrays import Counts
 from deniable.errors import DeniableError
-from deniable.plans.blocks import LARGEST_CLUSTER
+from deniable.plans.blocks import MAX_CLUSTER
 from deniable.randomized_response import (
     cluster_attributes,
     dependences_from_tables,
@@ -45,9 +45,9 @@ def clusters_from(
     DeniableError
         If a threshold is none of these.
     """
-    if not 2 <= largest_cells <= LARGEST_CLUSTER:
+    if not 2 <= largest_cells <= MAX_CLUSTER:
         raise DeniableError(
-            f"T_v is {largest_cells}; a cluster has 2 to {LARGEST_CLUSTER:,} joint cells at most"
+            f"T_v is {largest_cells}; a cluster has 2 to {MAX_CLUSTER:,} joint cells at most"
         )
     if not 0 <= least_dependence <= 1:
         raise DeniableError(f"T_d is {least_dependence}; dependences are in [0, 1]")

@@ -4,8 +4,8 @@ from .item_sets import (
     rule_confidences as rule_confidences,
 )
 from .matrices import (
-    LARGEST_BLOCK as LARGEST_BLOCK,
-    LARGEST_DESIGNED as LARGEST_DESIGNED,
+    MAX_BLOCK as MAX_BLOCK,
+    MAX_DESIGNED as MAX_DESIGNED,
     Method as Method,
     channel_of_retention as channel_of_retention,
     matrix_from_file as matrix_from_file,
@@ -21,4 +21,4 @@ from .protocol import (
     parts_by_stratum as parts_by_stratum,
     shares as shares,
 )
-from .transactions import LARGEST_SET as LARGEST_SET, Transactions as Transactions
+from .transactions import MAX_SET as MAX_SET, Transactions as Transactions

@@ -22,13 +22,13 @@ from deniable.arrays import Floats, at_least
 from deniable.channels import Target
 from deniable.errors import DataError, DeniableError
 from deniable.estimation import confidence_intervals, refuse_bad_confidence
-from deniable.pram.transactions import LARGEST_SET, Item, Transactions
+from deniable.pram.transactions import MAX_SET, Item, Transactions
 
 Family = Literal["every", "tested", "none"]
 RatioMethod = Literal["fieller", "delta"]
 
-MOST_CANDIDATES = 200_000
-LARGEST_BATCH = 1 << 20  # patterns of all item sets that are estimated together
+MAX_CANDIDATES = 200_000
+MAX_BATCH = 1 << 20  # patterns of all item sets that are estimated together
 TARGETS: tuple[Target, ...] = ("file", "population")
 
 
@@ -240,9 +240,9 @@ def _joined(kept: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
             larger = (*start, *pair)
             if all(larger[:i] + larger[i + 1 :] in known for i in range(len(larger))):
                 joined.append(larger)
-            if len(joined) > MOST_CANDIDATES:
+            if len(joined) > MAX_CANDIDATES:
                 raise DeniableError(
-                    f"over {MOST_CANDIDATES:,} sets of {len(larger)} items cannot be ruled out; "
+                    f"over {MAX_CANDIDATES:,} sets of {len(larger)} items cannot be ruled out; "
                     "the reports are too noisy to search further: raise the minimum support, or "
                     "lower the largest size"
                 )
@@ -287,7 +287,7 @@ def _groups(
     for number, (place, cell) in enumerate(zip(places, cells, strict=True)):
         groups[(cell, *(matrices[position] for position in place))].append(number)
     for group in groups.values():
-        step = max(LARGEST_BATCH >> len(places[group[0]]), 1)
+        step = max(MAX_BATCH >> len(places[group[0]]), 1)
         for start in range(0, len(group), step):
             yield cells[group[0]], group[start : start + step]
 
@@ -317,7 +317,7 @@ def _refuse_bad_search(
 ) -> None:
     for what, value, right, allowed in (
         ("the minimum support", minimum_support, 0 < minimum_support <= 1, "in (0, 1]"),
-        ("the largest size", largest, 1 <= largest <= LARGEST_SET, f"in 1 .. {LARGEST_SET}"),
+        ("the largest size", largest, 1 <= largest <= MAX_SET, f"in 1 .. {MAX_SET}"),
         ("the error rate", error_rate, 0 < error_rate < 0.5, "in (0, 0.5)"),
         ("family", family, family in get_args(Family), ", ".join(get_args(Family))),
     ):

@@ -39,9 +39,9 @@ NEEDS: dict[Kind, tuple[str, set[tuple[bool, bool]]]] = {
     "designed": ("epsilon, and may have a retention", {(True, False), (True, True)}),
 }
 """What each kind needs, in words; whether epsilon, and whether retention, may be given."""
-LARGEST_BLOCK = 300
+MAX_BLOCK = 300
 """Cells of a block of attributes: a matrix of 90,000 probabilities a stratum."""
-LARGEST_DESIGNED: dict[LossName, int] = {
+MAX_DESIGNED: dict[LossName, int] = {
     "changed": MAX_LINEAR_DESIGN,
     "trace": MAX_SEARCHED_DESIGN,
     "worst_cell": MAX_SEARCHED_DESIGN,

@@ -13,7 +13,7 @@ from deniable.records import Microdata
 
 Item = int | str
 """An item's name, or its number from 0."""
-LARGEST_SET = 20
+MAX_SET = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,10 +123,10 @@ class Transactions:
             found.append(int(position))
         if not found or len(set(found)) < len(found):
             raise DataError(f"the item set {list(items)} is empty or names an item twice")
-        if len(found) > LARGEST_SET:
+        if len(found) > MAX_SET:
             raise DataError(
                 f"a set of {len(found)} items has 2^{len(found)} patterns; ask for at most "
-                f"{LARGEST_SET} items (the standard error is hopeless long before)"
+                f"{MAX_SET} items (the standard error is hopeless long before)"
             )
         return tuple(found)
 

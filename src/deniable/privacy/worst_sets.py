@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from deniable.arrays import Flags, Floats
 
-LARGEST_ENUMERATED = 40
-LARGEST_WHOLE = 2**62
+MAX_ENUMERATED = 40
+MAX_WHOLE = 2**62
 REPORTS_AT_ONCE = 256
 ROUNDING = 1e-12
 
@@ -43,7 +43,7 @@ def largest_posterior_below(
     weights, capacity = _weights([prior[u] for u in items], limit)
     bounds, attained, chosen = _greedy(values, shares[items], float(limit), weights, capacity)
     best = int(attained.argmax())
-    if items.size > LARGEST_ENUMERATED:
+    if items.size > MAX_ENUMERATED:
         bound = float(min(bounds.max() + ROUNDING, 1.0))
         exact = bound <= attained[best] + 2 * ROUNDING
         return tuple(items[chosen[:, best]].tolist()), int(reports[best]), bound, exact
@@ -62,7 +62,7 @@ def largest_posterior_below(
 def _weights(prior: Sequence[Fraction], limit: Fraction) -> tuple[Weights, float]:
     """Return weights and the largest sum that is below the limit, in whole numbers if they fit."""
     scale = math.lcm(*(p.denominator for p in prior))
-    if scale < LARGEST_WHOLE:
+    if scale < MAX_WHOLE:
         whole = np.array([int(p * scale) for p in prior], dtype=np.int64)
         return whole, math.ceil(limit * scale) - 1
     return np.array([float(p) for p in prior]), math.nextafter(float(limit), 0)

@@ -42,7 +42,7 @@ from .dependence import (
     shrunk_joint as shrunk_joint,
 )
 from .protocols import (
-    FEWEST_RECORDS_A_CELL as FEWEST_RECORDS_A_CELL,
+    MIN_RECORDS_PER_CELL as MIN_RECORDS_PER_CELL,
     Protocol as Protocol,
     claimed_epsilon as claimed_epsilon,
     cluster_channel as cluster_channel,

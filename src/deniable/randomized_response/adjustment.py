@@ -19,7 +19,7 @@ from deniable.estimation import rescaled
 from deniable.records import Domain, refuse_foreign_codes
 
 TOLERANCE = 1e-6
-MOST_SWEEPS = 1000
+MAX_SWEEPS = 1000
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def adjust(
     targets: Sequence[npt.ArrayLike],
     *,
     tolerance: float = TOLERANCE,
-    most_sweeps: int = MOST_SWEEPS,
+    most_sweeps: int = MAX_SWEEPS,
     domains: Sequence[Domain] | None = None,
 ) -> Adjustment:
     """Weight records so that their margins meet targets ([multirr], Algorithm 2).

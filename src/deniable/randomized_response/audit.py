@@ -31,7 +31,7 @@ from deniable.randomized_response.readings import (
 from deniable.records import Domain
 
 ATTRIBUTE_IN_CLUSTER = "one attribute in its cluster"
-LARGEST_AUDITED_MATRIX = 1000
+MAX_AUDITED_MATRIX = 1000
 
 _Reports = Iterable[tuple[Sequence[str], Channel]]
 
@@ -111,9 +111,9 @@ def audit_cluster(
         of RR-Clusters and RR-Independent taken attribute by attribute. By default all change.
     """
     exact_p, cells = Fraction(p), math.prod(sizes)
-    if cells > LARGEST_AUDITED_MATRIX:
+    if cells > MAX_AUDITED_MATRIX:
         raise DeniableError(
-            f"a cluster of {cells} cells is over the {LARGEST_AUDITED_MATRIX} audited in "
+            f"a cluster of {cells} cells is over the {MAX_AUDITED_MATRIX} audited in "
             "rational numbers; audit its attributes"
         )
     if mechanism == "joint" and len(sizes) > 1:

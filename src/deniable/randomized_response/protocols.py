@@ -36,8 +36,8 @@ from deniable.sampling import Numbers, RandomnessSource
 if TYPE_CHECKING:
     from deniable.randomized_response.dependence import Clusters
 
-LARGEST_JOINT_CELLS = 1000  # as many as the audit takes cell by cell
-FEWEST_RECORDS_A_CELL = 10
+MAX_JOINT_CELLS = 1000  # as many as the audit takes cell by cell
+MIN_RECORDS_PER_CELL = 10
 
 
 def rr_channel(size: int, p: float, reading: Reading) -> KeepOrReplace:
@@ -334,13 +334,13 @@ def rr_joint(domain: Domain, records: int, p: float, reading: Reading) -> Protoc
 def refuse_too_large(domain: Domain, records: int) -> None:
     """Raise `DeniableError` unless one matrix over all cells of a `domain` suits the `records`."""
     cells = domain.size
-    if cells > LARGEST_JOINT_CELLS or records < FEWEST_RECORDS_A_CELL * cells:
+    if cells > MAX_JOINT_CELLS or records < MIN_RECORDS_PER_CELL * cells:
         from deniable.estimation import best_case_relative_error  # noqa: PLC0415 - for a message
 
         error = best_case_relative_error(cells, records)
         raise DeniableError(
             f"RR-Joint over {', '.join(domain.names)} has {cells:,} cells for {records:,} records; "
-            f"it takes at most {LARGEST_JOINT_CELLS:,} cells and at least {FEWEST_RECORDS_A_CELL} "
+            f"it takes at most {MAX_JOINT_CELLS:,} cells and at least {MIN_RECORDS_PER_CELL} "
             f"records a cell, for bound (7), n >> number of cells, is what makes its estimates "
             f"usable: here even equal frequencies would be known only to {error:.0%} (simultaneous "
             "95 %, before any randomization). Name fewer attributes, or use rr_clusters"

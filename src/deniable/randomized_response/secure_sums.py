@@ -49,8 +49,8 @@ Pair = tuple[str, str]
 Message = Literal["share", "broadcast"]
 
 NOTHING = -1  # where no message arrived
-FEWEST_PARTIES = 3  # of two, each learns the other's indicator from the count
-MOST_PARTIES = 10_000  # 400 MB of shares a sum
+MIN_PARTIES = 3  # of two, each learns the other's indicator from the count
+MAX_PARTIES = 10_000  # 400 MB of shares a sum
 AT_ONCE = 1_000  # parties whose shares are drawn together
 
 
@@ -103,10 +103,10 @@ class Network:
     """The channels between n `parties` of one sum, in seats 0 .. n - 1, and what went over them."""
 
     def __init__(self, parties: int) -> None:
-        if not FEWEST_PARTIES <= parties <= MOST_PARTIES:
+        if not MIN_PARTIES <= parties <= MAX_PARTIES:
             raise SecureSumError(
-                f"a secure sum of {parties} parties: at least {FEWEST_PARTIES} are needed to hide "
-                f"a value, and at most {MOST_PARTIES:,} are simulated; change the number of records"
+                f"a secure sum of {parties} parties: at least {MIN_PARTIES} are needed to hide "
+                f"a value, and at most {MAX_PARTIES:,} are simulated; change the number of records"
             )
         self.parties = parties
         self.modulus = parties + 1

@@ -43,8 +43,8 @@ from deniable.privacy import Finding, Matrix, constant_matrix, exact_epsilon
 from deniable.randomized_response.audit import rational_odds
 from deniable.randomized_response.readings import Reading
 
-LARGEST_ENUMERATION = 5_000_000
-MOST_ENUMERATED_PARTIES = 3
+MAX_ENUMERATION = 5_000_000
+MAX_ENUMERATED_PARTIES = 3
 TRUST = (
     "only the sums are seen: the secure sum is kept to and its channels are private and anonymous; "
     "of the other parties none colludes and no report is known (each such party counts off)"
@@ -103,7 +103,7 @@ def aggregate_epsilon(
     """
     outcomes = math.prod(math.comb(parties + m.shape[1] - 1, parties) for m in matrices)
     crowds = math.comb(len(truths) + parties - 2, parties - 1)
-    if outcomes * crowds * len(truths) > LARGEST_ENUMERATION:
+    if outcomes * crowds * len(truths) > MAX_ENUMERATION:
         raise DeniableError(
             f"{parties} parties with {len(truths)} records each have {outcomes * crowds:.3g} "
             "outcomes, too many to enumerate; take fewer parties, records or categories"
@@ -246,7 +246,7 @@ def _waiver_row(reading: Reading, p: float, parties: int) -> dict[str, Any]:
     once = exact_epsilon(coin)
     finding = Finding(once, 2 * once, 2 * once)
     enumerated = math.nan
-    if parties <= MOST_ENUMERATED_PARTIES:
+    if parties <= MAX_ENUMERATED_PARTIES:
         enumerated = aggregate_epsilon([coin, coin], [(0, 0), (1, 1)], parties)
     crowd = worst_crowd(parties - 1, parity / (parity + 1), parity)
     return {

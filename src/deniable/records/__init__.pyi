@@ -15,7 +15,7 @@ from .categorical import (
 )
 from .discretization import Discretization as Discretization
 from .domain import (
-    LARGEST_RAVELLED_DOMAIN as LARGEST_RAVELLED_DOMAIN,
+    MAX_RAVELLED_DOMAIN as MAX_RAVELLED_DOMAIN,
     Attribute as Attribute,
     Domain as Domain,
     refuse_foreign_codes as refuse_foreign_codes,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     import pandas as pd
 
-LARGEST_COUNTED_DOMAIN = 200_000_000
+MAX_COUNTED_DOMAIN = 200_000_000
 CHUNK_RECORDS = 1 << 20
 
 
@@ -133,10 +133,10 @@ class Microdata(arrow.ArrowRecords):
             If the table would have more than 200 million cells.
         """
         data = self if names is None else self.project(names)
-        if data.domain.size > LARGEST_COUNTED_DOMAIN:
+        if data.domain.size > MAX_COUNTED_DOMAIN:
             raise DataError(
                 f"a table of {', '.join(data.domain.names)} has {data.domain.size:.3g} cells, over "
-                f"the {LARGEST_COUNTED_DOMAIN:.0e} that are counted at once; name fewer attributes"
+                f"the {MAX_COUNTED_DOMAIN:.0e} that are counted at once; name fewer attributes"
             )
         table = np.zeros(data.domain.size, dtype=np.int64)
         for start in range(0, len(data), CHUNK_RECORDS):

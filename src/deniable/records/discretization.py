@@ -18,7 +18,7 @@ from deniable.arrays import Codes, Floats
 from deniable.errors import DataError, DeniableError
 from deniable.records.domain import Attribute
 
-MOST_INTERVALS = 100_000
+MAX_INTERVALS = 100_000
 
 
 @dataclass(frozen=True)
@@ -211,9 +211,9 @@ def _exact(name: str, number: float) -> Fraction:
 
 
 def _refuse_many(name: str, intervals: int) -> None:
-    if not 1 <= intervals <= MOST_INTERVALS:
+    if not 1 <= intervals <= MAX_INTERVALS:
         raise DeniableError(
-            f"attribute {name!r} would have {intervals} intervals; give 1 to {MOST_INTERVALS:,}"
+            f"attribute {name!r} would have {intervals} intervals; give 1 to {MAX_INTERVALS:,}"
         )
 
 

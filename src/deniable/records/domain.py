@@ -14,7 +14,7 @@ from deniable.errors import DataError, DeniableError
 
 Scale = Literal["nominal", "ordinal"]
 
-LARGEST_RAVELLED_DOMAIN = 2**63 - 1
+MAX_RAVELLED_DOMAIN = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ class Domain:
         )
 
     def _refuse_too_large(self) -> None:
-        if self.size > LARGEST_RAVELLED_DOMAIN:
+        if self.size > MAX_RAVELLED_DOMAIN:
             raise DeniableError(
                 f"the {len(self)} attributes have {self.size:.3g} joint cells, too many for 64-bit "
                 "codes; project the domain to fewer attributes first"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 ClassCodes = npt.NDArray[np.int8]
 
 TRAINING_SHARE = 0.66  # [idp], section 4.2
-MOST_CLASSES = 127
+MAX_CLASSES = 127
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,8 +204,8 @@ def _refuse_bad_names(data: NumericMicrodata) -> None:
             f"the class attribute is {data.class_name!r} and its classes are {data.classes!r}; "
             "give both, or leave both empty"
         )
-    if len(data.classes) > MOST_CLASSES:
-        raise DataError(f"{len(data.classes)} classes; at most {MOST_CLASSES} are allowed")
+    if len(data.classes) > MAX_CLASSES:
+        raise DataError(f"{len(data.classes)} classes; at most {MAX_CLASSES} are allowed")
     columns = (*data.names, *([data.class_name] if data.class_name else []))
     for kind, names in (("attribute", columns), ("class", data.classes)):
         for position, name in enumerate(names):

@@ -26,8 +26,8 @@ from .protected import (
 )
 from .strata import table_within_strata as table_within_strata
 from .tables import (
-    MOST_CELLS as MOST_CELLS,
-    MOST_ENTRIES as MOST_ENTRIES,
+    MAX_CELLS as MAX_CELLS,
+    MAX_ENTRIES as MAX_ENTRIES,
     Side as Side,
     Stratum as Stratum,
     Table as Table,

@@ -10,7 +10,7 @@ from deniable.arrays import Flags
 from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import DeniableError, SingularChannelError
 from deniable.pram import StratifiedProtocol, label
-from deniable.responses.tables import MOST_ENTRIES, Side, Stratum, Table
+from deniable.responses.tables import MAX_ENTRIES, Side, Stratum, Table
 
 
 def table_within_strata(protocol: StratifiedProtocol, names: Sequence[str]) -> Table:
@@ -38,10 +38,10 @@ def table_within_strata(protocol: StratifiedProtocol, names: Sequence[str]) -> T
     randomized = [name for block in blocks for name in block]
     cells = protocol.domain.project([*protocol.strata, *randomized])
     inner = protocol.domain.project(randomized).size if blocks else 1
-    if cells.size**2 > MOST_ENTRIES:
+    if cells.size**2 > MAX_ENTRIES:
         raise DeniableError(
             f"the table of {', '.join(domain.names)} within strata is over {cells.size:,} cells, "
-            f"a matrix of more than {MOST_ENTRIES:,} entries; name fewer columns"
+            f"a matrix of more than {MAX_ENTRIES:,} entries; name fewer columns"
         )
     entries, strata = np.eye(cells.size), []
     known = (protocol.domain[name].categories for name in protocol.strata)

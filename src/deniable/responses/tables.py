@@ -12,11 +12,11 @@ from deniable.errors import DeniableError, SingularChannelError
 from deniable.randomized_response import Protocol, reports_categories
 from deniable.records import Domain
 
-MOST_CELLS = 1 << 20
+MAX_CELLS = 1 << 20
 """Cells of a table, of its reports too, that are counted at once."""
-MOST_SCORED = 1 << 16
+MAX_SCORED = 1 << 16
 """Cells of a table of which each report says something by itself."""
-MOST_ENTRIES = 1 << 24
+MAX_ENTRIES = 1 << 24
 """Of a matrix that leads from the reports of a cluster to a table of some of its attributes."""
 LUMPED = 1e-9
 """By how much probabilities may differ that are the same but for rounding."""
@@ -206,7 +206,7 @@ class Table:
         """Whether its reports can be counted together, as not too many."""
         most = max(self.cells.size, self.reports.size)
         entries = 0 if self.whole else self.domain.size * most
-        return most <= MOST_CELLS and entries <= MOST_ENTRIES
+        return most <= MAX_CELLS and entries <= MAX_ENTRIES
 
     @property
     def parts(self) -> tuple[Domain, ...]:
@@ -230,12 +230,12 @@ class Table:
             for part, side in zip(self.parts, self.sides, strict=True)
         )
         names = ", ".join(self.domain.names)
-        if self.domain.size > MOST_SCORED:
-            fault = f"has {self.domain.size:,} cells; at most {MOST_SCORED:,} are estimated at once"
-        elif entries > MOST_ENTRIES:
+        if self.domain.size > MAX_SCORED:
+            fault = f"has {self.domain.size:,} cells; at most {MAX_SCORED:,} are estimated at once"
+        elif entries > MAX_ENTRIES:
             fault = (
                 f"is a part of clusters so large that it takes a matrix of {entries:,} entries, of "
-                f"which there may be {MOST_ENTRIES:,}"
+                f"which there may be {MAX_ENTRIES:,}"
             )
         else:
             return

@@ -19,7 +19,7 @@ from deniable.errors import DeniableError
 Combination = tuple[str, ...]
 View = tuple[Combination, ...]
 
-LARGEST_NUMBER_OF_COMBINATIONS = 200_000
+MAX_COMBINATIONS = 200_000
 
 
 def fewest_views(attributes: int, size: int) -> int:
@@ -66,10 +66,10 @@ def make_views(names: Sequence[str], size: int) -> tuple[View, ...]:
         raise DeniableError(f"of the {d} attributes some are named twice; name each once")
     if not 1 <= size <= d:
         raise DeniableError(f"combinations of {size} of {d} attributes; k must be in 1 .. {d}")
-    if math.comb(d, size) > LARGEST_NUMBER_OF_COMBINATIONS:
+    if math.comb(d, size) > MAX_COMBINATIONS:
         raise DeniableError(
             f"{d} attributes have {math.comb(d, size):,} combinations of {size}, over the "
-            f"{LARGEST_NUMBER_OF_COMBINATIONS:,} that views are made of; name fewer attributes"
+            f"{MAX_COMBINATIONS:,} that views are made of; name fewer attributes"
         )
     positions = _round_robin(d) if size == 2 else _baranyai(d, size)
     return tuple(

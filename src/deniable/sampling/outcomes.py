@@ -18,11 +18,11 @@ from deniable.arrays import Codes, Floats, Positions
 from deniable.sampling.exact import Categories
 from deniable.sampling.keyed import NARROW, WIDE, KeyedColumn, Words
 
-LARGEST_TABLE = 1 << 20
+MAX_TABLE = 1 << 20
 """Entries of the tables of all rows: what stays in a processor's cache."""
-FEWEST_BITS = 12
+MIN_BITS = 12
 """Of a table. With fewer, too many entries would have a threshold among them."""
-MOST_TABLED = LARGEST_TABLE >> FEWEST_BITS
+MAX_TABLED = MAX_TABLE >> MIN_BITS
 """Outcomes, and rows, up to which there are tables; above, words of 64 bits are compared."""
 FEW_RECORDS = 200
 """Up to so many are compared with the thresholds, if that takes less than to make a table."""
@@ -54,7 +54,7 @@ class Outcomes:
 
         The `rows` are one a record, shape (records,); by default the only one there is.
         """
-        if max(self.shares.shape) > MOST_TABLED:
+        if max(self.shares.shape) > MAX_TABLED:
             return self._draw_wide(column, rows)
         drawn = np.empty(len(column), dtype=np.min_scalar_type(self.size))
         if self._are_few(len(column)):
@@ -88,7 +88,7 @@ class Outcomes:
     @cached_property
     def _bits(self) -> int:
         rows = len(self.shares)
-        return min(NARROW, (LARGEST_TABLE // rows).bit_length() - 1)
+        return min(NARROW, (MAX_TABLE // rows).bit_length() - 1)
 
     @cached_property
     def _table(self) -> Codes:

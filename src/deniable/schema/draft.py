@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from deniable import __version__
 from deniable.errors import DataError, shown
-from deniable.schema.evidence import MOST_COUNTED, STAND_INS, Evidence
+from deniable.schema.evidence import MAX_COUNTED, STAND_INS, Evidence
 from deniable.schema.faults import ValidationErrors
 from deniable.schema.model import FORMAT, MISSING, VERSION
 from deniable.schema.sources import Source, open_source
@@ -21,10 +21,10 @@ from deniable.schema.texts import alike, listed
 from deniable.schema.types import is_text
 from deniable.schema.yaml_text import quoted, quoted_list
 
-MOST_CATEGORIES = 200  # of a draft; a declared schema may have more
-MOST_NUMBERS = 20  # different ones that are drafted as categories
+MAX_CATEGORIES = 200  # of a draft; a declared schema may have more
+MAX_NUMBERS = 20  # different ones that are drafted as categories
 STEPS = 100  # about so many points has a drafted grid
-FEWEST_IDENTIFIED = 20  # records; of fewer, all may differ by chance
+MIN_IDENTIFIED = 20  # records; of fewer, all may differ by chance
 WEIGHT = re.compile(
     r"(^|[^a-z])([pfai]?(weights?|wgts?|wts?)|w)([^a-z]|$)|weight|gewicht", re.IGNORECASE
 )
@@ -200,8 +200,8 @@ def _judged(name: str, seen: Evidence) -> _Drafted:
     """Return what a column seems to be."""
     different = "all values are different"
     if seen.many:
-        different = f"the first {MOST_COUNTED:,} values are different"
-    all_differ = seen.different and seen.present >= FEWEST_IDENTIFIED
+        different = f"the first {MAX_COUNTED:,} values are different"
+    all_differ = seen.different and seen.present >= MIN_IDENTIFIED
     left_out = _left_out(seen)
     if left_out:
         return _Drafted("left_out", remarks=[left_out])
@@ -209,17 +209,17 @@ def _judged(name: str, seen: Evidence) -> _Drafted:
         weight = _Drafted("weight", remarks=["so named, and all are numbers from 0 on"])
         _add_decimal(weight, seen)
         return weight
-    named = bool(IDENTIFIER.search(name)) and (seen.different or len(seen.counts) > MOST_CATEGORIES)
+    named = bool(IDENTIFIER.search(name)) and (seen.different or len(seen.counts) > MAX_CATEGORIES)
     counts_up = seen.numbers and seen.whole and seen.high - seen.low + 1 == seen.present
     if all_differ and not named and seen.words:
         return _Drafted("left_out", remarks=[f"{different}, and some have several words"])
     if named or (all_differ and (not seen.numbers or (counts_up and not seen.many))):
         return _Drafted("identifier", remarks=[different if seen.different else "so named"])
-    if seen.numbers and len(seen.counts) - len(seen.stand_ins) > MOST_NUMBERS:
+    if seen.numbers and len(seen.counts) - len(seen.stand_ins) > MAX_NUMBERS:
         return _numeric(seen)
-    if len(seen.counts) > MOST_CATEGORIES:
-        number = f"over {MOST_COUNTED:,}" if seen.many else f"{len(seen.counts):,}"
-        what = f"{number} different values, more than {MOST_CATEGORIES}"
+    if len(seen.counts) > MAX_CATEGORIES:
+        number = f"over {MAX_COUNTED:,}" if seen.many else f"{len(seen.counts):,}"
+        what = f"{number} different values, more than {MAX_CATEGORIES}"
         if seen.grouped:
             why = (
                 "numbers with a comma, before decimals or between thousands; write thousands "

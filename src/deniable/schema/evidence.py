@@ -11,7 +11,7 @@ from deniable.schema.coding import COMMA, numbers_of
 from deniable.schema.texts import unfit
 from deniable.schema.types import is_number, is_supported, is_text, plain_type
 
-MOST_COUNTED = 20_000  # different values of a column; of further ones nothing is kept
+MAX_COUNTED = 20_000  # different values of a column; of further ones nothing is kept
 LONGEST_INTEGER = 15  # digits that a double holds
 _GROUPED = r"^\s*[+-]?[0-9]{1,3}(,[0-9]{3})+\s*$"  # what may be thousands
 _CODE = r"^\s*[+-]?(0[0-9]|[0-9]{16})"  # a number with zeros in front is a code
@@ -36,7 +36,7 @@ class Evidence:
     kind : DataType
         Of its values.
     counts : Counter of str
-        Of the values that are not missing, as text, while there are at most `MOST_COUNTED`.
+        Of the values that are not missing, as text, while there are at most `MAX_COUNTED`.
     many : bool
         Whether there were more.
     missing : int
@@ -183,4 +183,4 @@ class Evidence:
         texts = dictionary.take(pa.array(places)).cast(pa.string()).to_pylist()
         more: Mapping[str, int] = dict(zip(texts, counted[places].tolist(), strict=True))
         self.counts.update(more)
-        self.many = len(self.counts) > MOST_COUNTED
+        self.many = len(self.counts) > MAX_COUNTED

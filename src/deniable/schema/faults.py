@@ -9,8 +9,8 @@ import pyarrow as pa
 from deniable.arrays import Codes
 from deniable.errors import DataError
 
-MOST_SHOWN = 10
-MOST_KEPT = 1_000  # different ones; a column that is all faults must not fill the memory
+MAX_SHOWN = 10
+MAX_KEPT = 1_000  # different ones; a column that is all faults must not fill the memory
 
 
 class ValidationErrors:
@@ -39,7 +39,7 @@ class ValidationErrors:
             Number of records that have it.
         """
         first, before = self._found.get((where, what), (record, 0))
-        if before or len(self._found) < MOST_KEPT:
+        if before or len(self._found) < MAX_KEPT:
             self._found[where, what] = first, before + times
         else:
             self._unkept += 1
@@ -47,7 +47,7 @@ class ValidationErrors:
     def add_row(self, where: str, number: int, what: str) -> None:
         """Add row `number`, from 1, of the file `where`, which is no record, and `what` it is."""
         insort(self._skipped.setdefault(where, []), number)
-        if len(self._found) < MOST_KEPT:
+        if len(self._found) < MAX_KEPT:
             self._found[where, f"record {number:,} {what}"] = -1, 1
         else:
             self._unkept += 1
@@ -86,7 +86,7 @@ class ValidationErrors:
         if not self._found:
             return
         lines = []
-        for (where, what), (record, times) in list(self._found.items())[:MOST_SHOWN]:
+        for (where, what), (record, times) in list(self._found.items())[:MAX_SHOWN]:
             more = f" ({times:,} records have it)" if times > 1 else ""
             place = f"record {self._number(where, record):,}, " if record >= 0 else ""
             lines.append(f"{where}: {place}{what}{more}")

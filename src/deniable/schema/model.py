@@ -21,7 +21,7 @@ from deniable.validation import Name, Strict, fault_lines, message, read_yaml, y
 FORMAT, VERSION = "deniable-schema", 1
 MISSING = "(missing)"
 """The category that missing values have, where they have one."""
-MOST_POINTS = 100_000
+MAX_POINTS = 100_000
 MANUAL = "docs/own-data.md says what a schema has"
 
 Text = Annotated[str, Field(min_length=1)]
@@ -152,10 +152,10 @@ class Column(Strict):
                 )
             return
         steps = self._steps
-        if steps.denominator != 1 or steps >= MOST_POINTS:
+        if steps.denominator != 1 or steps >= MAX_POINTS:
             raise ValueError(
                 f"step {self.step:g} of {self.name!r}; allowed: such that a whole number of steps, "
-                f"below {MOST_POINTS:,}, leads from {self.bounds[0]:g} to {self.bounds[1]:g}"
+                f"below {MAX_POINTS:,}, leads from {self.bounds[0]:g} to {self.bounds[1]:g}"
             )
 
     @property

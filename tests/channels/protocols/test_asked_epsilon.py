@@ -21,7 +21,7 @@ from deniable.channels import (
     UnaryEncoding,
     best_protocol,
 )
-from deniable.channels.protocols.choosing import LARGEST_WORK
+from deniable.channels.protocols.choosing import MAX_WORK
 from deniable.channels.protocols.projective_geometry import work
 from deniable.errors import ChannelError
 
@@ -184,7 +184,7 @@ def test_a_smaller_prime_is_taken_where_the_best_one_costs_too_much(size, epsilo
     best = ProjectiveGeometry.of_epsilon(size, epsilon)
     chosen = best_protocol(size, epsilon).chosen
     assert chosen.name == "projective geometry response"
-    assert chosen.work <= LARGEST_WORK < work(size, best.prime)
+    assert chosen.work <= MAX_WORK < work(size, best.prime)
     limit = 4 * math.exp(epsilon) / math.expm1(epsilon) ** 2
     assert chosen.variance < 1.15 * limit
 

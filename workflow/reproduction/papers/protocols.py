@@ -26,7 +26,7 @@ SIZES = (4, 16, 100, 10_000)
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 BITS = 16
 """Of unary encoding here, at most: neither its epsilon nor its variance depends on their number."""
-LARGEST_MATRIX = 2**14
+MAX_MATRIX = 2**14
 """Entries up to which the audit takes the ratios of a matrix column by column."""
 
 
@@ -86,7 +86,7 @@ def audited_protocols() -> pd.DataFrame:
         channel = made(size, epsilon)
         if channel.size < size:
             continue
-        if size * channel.reports <= LARGEST_MATRIX:
+        if size * channel.reports <= MAX_MATRIX:
             exact = exact_epsilon(whole_weights(channel))
             shipped, of = column_epsilon(channel.matrix()), f"all {channel.reports:,} reports"
         else:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Codes, Counts, Floats
 from deniable.channels.asked import refuse_epsilon, refuse_no_number
-from deniable.channels.base import LARGEST_TUNED, Channel
+from deniable.channels.base import MAX_TUNED, Channel
 from deniable.channels.dense import DenseChannel
 from deniable.channels.exact import exact_ratio
 from deniable.channels.maps import refuse_other_than_whole
@@ -211,7 +211,7 @@ class SquareWave(Channel):
         return DenseChannel(self.matrix())
 
     def of_least_variance(self, proportions: npt.ArrayLike) -> Channel:
-        if self.square or self.cells * self.reports > LARGEST_TUNED:
+        if self.square or self.cells * self.reports > MAX_TUNED:
             return self
         return self._dense.of_least_variance(proportions)
 

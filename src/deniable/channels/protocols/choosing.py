@@ -13,16 +13,16 @@ from deniable.channels.keep_or_replace import KeepOrReplace
 from deniable.channels.maps import distribution
 from deniable.channels.protocols.hadamard import HadamardResponse
 from deniable.channels.protocols.projective_geometry import (
-    LARGEST_TRANSFORM as LARGEST_PROJECTIVE_TRANSFORM,
+    MAX_TRANSFORM as MAX_PROJECTIVE_TRANSFORM,
     ProjectiveGeometry,
     work as projective_work,
 )
-from deniable.channels.protocols.pure import LARGEST_TALLY
-from deniable.channels.protocols.subset_selection import LARGEST_ENUMERATED, SubsetSelection
+from deniable.channels.protocols.pure import MAX_TALLY
+from deniable.channels.protocols.subset_selection import MAX_ENUMERATED, SubsetSelection
 from deniable.errors import ChannelError
 
 ProtocolKind = Literal["generalized-rr", "subset-selection", "hadamard", "projective-geometry"]
-LARGEST_WORK = 2**32
+MAX_WORK = 2**32
 """Steps of an estimate allowed by default: seconds."""
 
 
@@ -72,7 +72,7 @@ def best_protocol(
     proportions: npt.ArrayLike | None = None,
     *,
     fast: bool = False,
-    largest_work: float = LARGEST_WORK,
+    largest_work: float = MAX_WORK,
 ) -> ProtocolChoice:
     """Return the protocol whose own estimates have the least mean variance, within a cost.
 
@@ -138,18 +138,18 @@ def _candidates(
     if size < 2:
         return found
     subsets = SubsetSelection.of_epsilon(size, epsilon)
-    if subsets.subset_size > 1 and subsets.reports <= LARGEST_ENUMERATED:
+    if subsets.subset_size > 1 and subsets.reports <= MAX_ENUMERATED:
         variance = float(np.mean(subsets.own_variance(shares)))
         work = subsets.reports * subsets.subset_size
         named = "subset-selection", "subset selection"
         found.append(ProtocolCandidate(*named, subsets, variance, work, fast=False))
     hadamard = HadamardResponse.of_epsilon(size, epsilon)
-    if hadamard.reports <= LARGEST_TALLY:
+    if hadamard.reports <= MAX_TALLY:
         variance = float(np.mean(hadamard.own_variance(shares)))
         steps = hadamard.reports * math.log2(hadamard.reports)
         named = "hadamard", "Hadamard response"
         found.append(ProtocolCandidate(*named, hadamard, variance, steps, fast=True))
-    if size < LARGEST_PROJECTIVE_TRANSFORM:
+    if size < MAX_PROJECTIVE_TRANSFORM:
         geometry = ProjectiveGeometry.of_epsilon(size, epsilon, largest_work=largest_work)
         if geometry.dimension == 2:  # one report a category, and one or more for nobody
             return found

@@ -15,7 +15,7 @@ from deniable.channels.protocols.pure import refuse_few_categories
 from deniable.channels.protocols.two_level import TwoLevelChannel, probability_of_epsilon
 from deniable.errors import ChannelError
 
-LARGEST_TRANSFORM = 2**24
+MAX_TRANSFORM = 2**24
 """Reports up to which sums over a tally are computed, by a Fourier transform of them all."""
 
 
@@ -142,7 +142,7 @@ class LocalHashing(TwoLevelChannel):
         return np.asarray(self._transformed(placed).real)
 
     def _transformed(self, values: Floats) -> np.ndarray:
-        self.refuse_large_tally(LARGEST_TRANSFORM)
+        self.refuse_large_tally(MAX_TRANSFORM)
         axes = tuple(range(-1, -self.length - 2, -1))
         grid = np.reshape(values, (*np.shape(values)[:-1], *(self.prime,) * (self.length + 1)))
         return np.asarray(scipy.fft.fftn(grid, axes=axes)).reshape(np.shape(values))
@@ -161,7 +161,7 @@ class LocalHashing(TwoLevelChannel):
         return codes
 
     def _supports(self, reported: Codes) -> Counts:
-        if self.reports <= LARGEST_TRANSFORM:
+        if self.reports <= MAX_TRANSFORM:
             return super()._supports(reported)
         counts = [np.count_nonzero(self.supported_by(reported, u)) for u in range(self.size)]
         return np.array(counts, dtype=np.int64)

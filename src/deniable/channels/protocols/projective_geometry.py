@@ -10,11 +10,11 @@ import scipy
 from deniable.arrays import Codes, Counts, Flags, Floats, Positions
 from deniable.channels.asked import refuse_epsilon
 from deniable.channels.protocols.primes import primes_up_to, refuse_other_than_prime
-from deniable.channels.protocols.pure import LARGEST_TALLY, refuse_few_categories
+from deniable.channels.protocols.pure import MAX_TALLY, refuse_few_categories
 from deniable.channels.protocols.two_level import TwoLevelChannel, probability_of_epsilon
 from deniable.errors import ChannelError
 
-LARGEST_TRANSFORM = 2**25
+MAX_TRANSFORM = 2**25
 """Cells of the largest Fourier transform: half a gigabyte."""
 
 
@@ -83,10 +83,10 @@ class ProjectiveGeometry(TwoLevelChannel):
         refuse_few_categories(size, "projective geometry response")
         refuse_epsilon(epsilon)
         if prime is None:
-            if size >= LARGEST_TRANSFORM:
+            if size >= MAX_TRANSFORM:
                 raise ChannelError(
                     f"{size:,} categories are too many for a transform (limit "
-                    f"{LARGEST_TRANSFORM:,}); give a prime, and count by other means"
+                    f"{MAX_TRANSFORM:,}); give a prime, and count by other means"
                 )
             primes = _primes_to_try(size, epsilon)
             quick = [q for q in primes if work(size, q) <= largest_work]
@@ -277,8 +277,8 @@ def _primes_to_try(size: int, epsilon: float) -> list[int]:
     return [
         q
         for q in primes_up_to(int(largest)).tolist()
-        if q ** (_dimension(size, q) - 1) <= LARGEST_TRANSFORM
-        and _points(_dimension(size, q), q) <= LARGEST_TALLY
+        if q ** (_dimension(size, q) - 1) <= MAX_TRANSFORM
+        and _points(_dimension(size, q), q) <= MAX_TALLY
     ]
 
 

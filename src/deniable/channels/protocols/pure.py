@@ -6,13 +6,13 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Codes, Counts, Flags, Floats
-from deniable.channels.base import LARGEST_TUNED, Channel
+from deniable.channels.base import MAX_TUNED, Channel
 from deniable.channels.dense import DenseChannel
 from deniable.channels.maps import SINGULAR_WEIGHT, refuse_no_records, refuse_other_than_whole
 from deniable.errors import ChannelError
 from deniable.records import refuse_foreign_codes
 
-LARGEST_TALLY = 2**27
+MAX_TALLY = 2**27
 """Reports up to which one counter a report is kept: a gigabyte."""
 CHUNK_RECORDS = 1 << 16  # draws and codes of a chunk stay in the processor's cache
 
@@ -142,11 +142,11 @@ class PureProtocol(Channel):
         return np.asarray((shares - self.support_of_others) / self.gain)
 
     def of_least_variance(self, proportions: npt.ArrayLike) -> Channel:
-        if self.singular or self.size * self.reports > LARGEST_TUNED:
+        if self.singular or self.size * self.reports > MAX_TUNED:
             return self
         return DenseChannel(self.matrix(), np.asarray(proportions, dtype=float))
 
-    def refuse_large_tally(self, limit: int = LARGEST_TALLY) -> None:
+    def refuse_large_tally(self, limit: int = MAX_TALLY) -> None:
         """Raise `ChannelError` if one number a report would be too many: over `limit`."""
         if self.reports > limit:
             raise ChannelError(

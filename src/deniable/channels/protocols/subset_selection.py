@@ -16,7 +16,7 @@ from deniable.channels.protocols.pure import CHUNK_RECORDS, refuse_few_categorie
 from deniable.channels.protocols.two_level import TwoLevelChannel, probability_of_epsilon
 from deniable.errors import ChannelError
 
-LARGEST_ENUMERATED = 2**24
+MAX_ENUMERATED = 2**24
 """Subsets up to which all of them are gone through, for sums over a tally."""
 
 
@@ -195,7 +195,7 @@ class SubsetSelection(TwoLevelChannel):
 
     def _subsets(self) -> Iterator[tuple[int, Sparse]]:
         """Yield the rows of the incidence of subsets and categories, some at a time, with where."""
-        self.refuse_large_tally(LARGEST_ENUMERATED)
+        self.refuse_large_tally(MAX_ENUMERATED)
         yield 0, self._first_subsets
         for start in range(CHUNK_RECORDS, self.reports, CHUNK_RECORDS):
             yield start, self._incidence(start)

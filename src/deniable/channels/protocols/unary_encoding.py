@@ -21,8 +21,8 @@ from deniable.sampling import (
     refuse_no_source,
 )
 
-MOST_CATEGORIES = 62
-LARGEST_ENUMERATED = 2**20
+MAX_CATEGORIES = 62
+MAX_ENUMERATED = 2**20
 """Reports up to which there are sums over a tally."""
 
 
@@ -63,9 +63,9 @@ class UnaryEncoding(PureProtocol):
 
     def __post_init__(self) -> None:
         refuse_few_categories(self.size, "unary encoding")
-        if self.size > MOST_CATEGORIES:
+        if self.size > MAX_CATEGORIES:
             raise ChannelError(
-                f"unary encoding of {self.size} categories; there are bits for {MOST_CATEGORIES}: "
+                f"unary encoding of {self.size} categories; there are bits for {MAX_CATEGORIES}: "
                 "choose ProjectiveGeometry, which has about the same variance"
             )
         for name in ("own", "others"):
@@ -174,7 +174,7 @@ class UnaryEncoding(PureProtocol):
     @property
     def _alike(self) -> Floats:
         """The probabilities of the reports of somebody of no category."""
-        self.refuse_large_tally(LARGEST_ENUMERATED)
+        self.refuse_large_tally(MAX_ENUMERATED)
         ones = np.bitwise_count(np.arange(self.reports))
         powers = [
             self.others**n * (1 - self.others) ** (self.size - n) for n in range(self.size + 1)
@@ -207,7 +207,7 @@ class UnaryEncoding(PureProtocol):
         return np.array(counts, dtype=np.int64)
 
     def membership_sums(self, values: Floats) -> Floats:
-        self.refuse_large_tally(LARGEST_ENUMERATED)
+        self.refuse_large_tally(MAX_ENUMERATED)
         sums = [
             np.reshape(values, (*np.shape(values)[:-1], -1, 2, 2**u))[..., 1, :].sum(axis=(-2, -1))
             for u in range(self.size)
@@ -215,7 +215,7 @@ class UnaryEncoding(PureProtocol):
         return np.stack(sums, axis=-1)
 
     def point_sums(self, weights: Floats) -> Floats:
-        self.refuse_large_tally(LARGEST_ENUMERATED)
+        self.refuse_large_tally(MAX_ENUMERATED)
         sums = np.zeros((*np.shape(weights)[:-1], 1))
         for u in range(self.size):
             sums = np.concatenate([sums, sums + weights[..., u : u + 1]], axis=-1)

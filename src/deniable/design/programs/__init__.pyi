@@ -21,7 +21,7 @@ from .losses import (
     inverse as inverse,
     loss_of as loss_of,
 )
-from .relaxation import LARGEST_ENUMERATED as LARGEST_ENUMERATED, Program as Program
+from .relaxation import MAX_ENUMERATED as MAX_ENUMERATED, Program as Program
 from .requirements import (
     Cost as Cost,
     Group as Group,

@@ -23,7 +23,7 @@ from deniable.design.programs.requirements import Requirements, polytope
 # The barrier's share of the loss: in the end; where bounds are best; where losses fall steadily.
 FINE, CENTRAL, NEARLY = 1e-12, 1e-7, 1e-6
 DECREASE = 0.15
-MOST_WEIGHTS = 40
+MAX_WEIGHTS = 40
 ROUNDS = 4
 PROVED = 1e-7  # of the loss: a bound this near is not improved any more
 KEPT = 1e-9  # of the loss: what leaving out reports may cost it
@@ -55,7 +55,7 @@ def best_amounts(program: Program, columns: Floats) -> Weighed:
     path = CentralPath.among(program, columns)
     best = central = columns
     least = np.inf
-    for _ in range(MOST_WEIGHTS):
+    for _ in range(MAX_WEIGHTS):
         if not path.approach():
             break
         value = path.value()

@@ -24,8 +24,8 @@ TAKEN_IN = 256  # staircases at a time
 FIRST_WEIGHT = 0.1  # this share of the loss, divided by the staircases
 DECREASE = 0.15
 DUAL_SAFEGUARD = 1e6
-MOST_ROUNDS = 60
-MOST_PRICES = 26_000_000  # staircases times reports that are looked at, at most
+MAX_ROUNDS = 60
+MAX_PRICES = 26_000_000  # staircases times reports that are looked at, at most
 SOLVED = 2e-7  # the bound's distance from the program's value, relative
 ROUNDING = 1e-11  # the barrier's share of the value at which rounding takes over
 NEARLY = 1e-5  # and at which rounds without a better bound
@@ -329,13 +329,13 @@ def relax(
     Its epsilon is bounded, `centre` is a matrix in its interior; the staircases of `others` are
     looked at first. Returns None if there are too many categories, over 16.
     """
-    if polytope.size > relaxation.LARGEST_ENUMERATED:
+    if polytope.size > relaxation.MAX_ENUMERATED:
         return None
     program = Program.of(loss, polytope)
     path = CentralPath.started(program, centre, others)
     best, idle = -np.inf, 0
     prices = 2**polytope.size * (1 if program.merged else polytope.size)
-    for _ in range(min(MOST_ROUNDS, max(MOST_PRICES // prices, 1))):
+    for _ in range(min(MAX_ROUNDS, max(MAX_PRICES // prices, 1))):
         if not path.approach():
             break
         bound, excess = path.priced()

@@ -28,7 +28,7 @@ from deniable.errors import DeniableError
 ROUNDS = 30
 TAKEN_IN = 64  # staircases at a time
 FAR = 1e6  # times the largest C_uu: no price is so far below 0
-LARGEST_CELLS = 1e-6  # relative: cells this near the largest count as such
+CELL_RTOL = 1e-6  # relative: cells this near the largest count as such
 NO_GAIN = 1e-9  # of the largest gain: what solvers leave
 
 
@@ -151,7 +151,7 @@ def improving_columns(loss: InverseVariance, ratio: float, columns: Floats, coun
     size, shares = len(columns), loss.proportions @ columns
     gains = (columns.T @ dual.inverse) ** 2 / shares[:, None]
     cells = np.diagonal(dual.inverse) - loss.own
-    largest = cells >= cells.max() * (1 - LARGEST_CELLS)
+    largest = cells >= cells.max() * (1 - CELL_RTOL)
     weights = np.ones(size)
     if loss.worst:
         # Prices per unit of weight, and the weights' sum: as important as all else.

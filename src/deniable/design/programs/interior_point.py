@@ -29,7 +29,7 @@ DUAL_SAFEGUARD = 1e8
 LEAST_DAMPING = 0.05
 STIFF = 10.0
 FEW_ENTRIES = 4  # of a constraint: most have one or two
-MOST_STEPS = 200
+MAX_STEPS = 200
 LEAST_ROOM = 1e-7  # what constraints must leave for a polytope to count as having an interior
 TIGHTENED = (0.5, 0.9, 0.99)
 """A point inside has one of these shares of the epsilon that is allowed."""
@@ -258,7 +258,7 @@ class Descent:
         duals = weight / inner.slacks(x)
         cells: Floats | None = None  # weights of those of which the loss is a smoothed maximum
         damping = 0.0
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS):
             model = self.loss.expansion(inner.matrix(x), weight, cells)
             step = self._newton(model, x, duals, weight, damping)
             damping = step.damping

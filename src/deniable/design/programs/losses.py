@@ -25,7 +25,7 @@ from deniable.channels import Target
 
 LossName = Literal["trace", "changed", "worst_cell", "distance"]
 Estimator = Literal["inverse", "reports"]
-LARGEST_CONDITION = 1e12
+MAX_CONDITION = 1e12
 """Beyond it a matrix counts as singular, as for `deniable.channels.DenseChannel`."""
 
 
@@ -264,7 +264,7 @@ def inverse(P: Floats) -> Floats | None:
     except np.linalg.LinAlgError:
         return None
     condition = np.abs(M).sum(axis=0).max() * np.abs(P).sum(axis=0).max()
-    return np.asarray(M) if condition <= LARGEST_CONDITION else None
+    return np.asarray(M) if condition <= MAX_CONDITION else None
 
 
 def loss_of(

@@ -49,7 +49,7 @@ from deniable.arrays import Flags, Floats, Positions
 from deniable.design.programs.losses import InverseVariance
 from deniable.design.programs.requirements import Polytope
 
-LARGEST_ENUMERATED = 16
+MAX_ENUMERATED = 16
 """Categories up to which all staircases are looked at: 65,536, in some 20 ms."""
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from deniable.arrays import Flags, Floats, Sparse
-from deniable.channels import LARGEST_EPSILON
+from deniable.channels import MAX_EPSILON
 from deniable.errors import DeniableError
 
 Floors = float | Sequence[float] | Mapping[int, float]
@@ -122,9 +122,9 @@ class Requirements:
     categories: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        if self.epsilon is not None and not 0 <= self.epsilon <= LARGEST_EPSILON:
+        if self.epsilon is not None and not 0 <= self.epsilon <= MAX_EPSILON:
             raise DeniableError(
-                f"epsilon is to be at most {self.epsilon}; it must be in [0, {LARGEST_EPSILON:g}]"
+                f"epsilon is to be at most {self.epsilon}; it must be in [0, {MAX_EPSILON:g}]"
             )
         for what, given in (("retention", self.retention), ("change", self.change)):
             values = list(given.values()) if isinstance(given, Mapping) else given

@@ -53,7 +53,7 @@ PARTITION = (
     "all records of a cluster have one value, so the file shows which records share a cluster; "
     "another value for one record changes the clusters with certainty"
 )
-LARGEST_VALUES = (
+MAX_VALUES = (
     "domains end at a multiple of the largest value, and clipped values show the end of the domain"
 )
 
@@ -161,7 +161,7 @@ def verdicts(mechanism: NumericMechanism) -> list[Verdict]:
         return found
     # If domains depend on the records, no claim holds for the algorithm as it runs.
     held = [replace(each, reading=FIXED_SCALE) if each.holds else each for each in found]
-    return [*held, Verdict(RECORD, RECOMPUTED_SCALE, epsilon, False, math.inf, LARGEST_VALUES)]
+    return [*held, Verdict(RECORD, RECOMPUTED_SCALE, epsilon, False, math.inf, MAX_VALUES)]
 
 
 def definition(mechanism: NumericMechanism) -> str:

@@ -11,7 +11,7 @@ import pandas as pd
 from deniable.arrays import Floats
 from deniable.errors import DeniableError, MissingExtraError
 from deniable.plans.allocation import Split, allocate_to_blocks
-from deniable.plans.blocks import LARGEST_CLUSTER, AskedTable, Block, Part
+from deniable.plans.blocks import MAX_CLUSTER, AskedTable, Block, Part
 from deniable.plans.choosing import BEST, INVARIANT, MECHANISMS, Choice, choose
 from deniable.plans.making import (
     Responses,
@@ -155,7 +155,7 @@ def compare(
 
 def _can_be_clusters(schema: Schema, tables: Sequence[tuple[str, ...]]) -> bool:
     named = [name for table in tables for name in table]
-    small = all(schema.domain().project(table).size <= LARGEST_CLUSTER for table in tables)
+    small = all(schema.domain().project(table).size <= MAX_CLUSTER for table in tables)
     return small and len(named) == len(set(named)) > len(tables)
 
 

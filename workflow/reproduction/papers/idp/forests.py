@@ -47,7 +47,7 @@ from reproduction.study import Cell
 
 REFERENCES = ("original", "majority")
 TREES = 100  # the default of scikit-learn, as are the other parameters
-_LARGEST_SEED = np.iinfo(np.int32).max
+_MAX_SEED = np.iinfo(np.int32).max
 FOREST_COMPETITORS = ("dp_synthetic", "dp_naive_bayes", "dp_rule")
 
 
@@ -185,7 +185,7 @@ def forest_predictions(training: Floats, labels: Codes, test: Floats, seed: int)
     seeds, records = np.random.RandomState(seed), len(known)
     votes = np.zeros((len(tested), classes.size))
     with sklearn.config_context(skip_parameter_validation=True, assume_finite=True):
-        for tree_seed in seeds.randint(_LARGEST_SEED, size=TREES).tolist():
+        for tree_seed in seeds.randint(_MAX_SEED, size=TREES).tolist():
             # As many records as there are, drawn with replacement.
             drawn = np.random.RandomState(tree_seed).randint(0, records, records)
             weights = np.bincount(drawn, minlength=records).astype(float)

@@ -22,7 +22,7 @@ from deniable.randomized_response import (
 from deniable.records import Domain, Microdata
 from deniable.sampling import RandomSource, generator_for
 
-LARGEST_CELLS, LEAST_DEPENDENCE = 100, 0.1  # T_v and T_d of the clusters that are compared
+MAX_CELLS, LEAST_DEPENDENCE = 100, 0.1  # T_v and T_d of the clusters that are compared
 
 
 def masked_pairs(
@@ -89,5 +89,5 @@ def _assessed(
 
 
 def _clusters_in_words(domain: Domain, dependences: pd.DataFrame) -> str:
-    formed = cluster_attributes(domain, dependences, LARGEST_CELLS, LEAST_DEPENDENCE)
+    formed = cluster_attributes(domain, dependences, MAX_CELLS, LEAST_DEPENDENCE)
     return "; ".join(" x ".join(cluster) for cluster in formed if len(cluster) > 1)

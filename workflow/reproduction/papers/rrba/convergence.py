@@ -59,7 +59,7 @@ UPDATES: Mapping[str, Rule] = {
 """Rules for the next table, by the name of a cell's ``update``."""
 
 CRITERIA = ("first", "lasting", "precise")
-LARGEST_ERROR = 1.0
+MAX_ERROR = 1.0
 """At which errors are cut off: a printed table can be millions away."""
 
 
@@ -169,7 +169,7 @@ class Convergence:
 
 
 def _error(value: Floats, truth: float) -> Floats:
-    return np.asarray(np.minimum(np.abs(value - truth), LARGEST_ERROR))
+    return np.asarray(np.minimum(np.abs(value - truth), MAX_ERROR))
 
 
 def closest_cell(data: Microdata, probability: float) -> Followed:

@@ -74,7 +74,7 @@ SHARES: Mapping[str, tuple[float, ...]] = {
 """Of the second category of each attribute."""
 FALLBACK_TABLES, ENOUGH = 199, 10  # with 10 as large a p-value is above 5 %
 PERCENT = 100.0
-MOST_HELD, CONSERVATIVE, WRONGLY = 0.06, 0.04, 0.05
+MAX_HELD, CONSERVATIVE, WRONGLY = 0.06, 0.04, 0.05
 
 
 def proportions(k: int, margins: str, effect: float, pattern: str = "all") -> Floats:
@@ -301,6 +301,6 @@ def decided_sizes(
     ['undecided', 'held', 'held', 'too large']
     """
     low, high = clopper_pearson(rejected, trials, 1 - WRONGLY / np.asarray(looks))
-    cases = [high < CONSERVATIVE, high <= MOST_HELD, low > MOST_HELD]  # the first that is true
+    cases = [high < CONSERVATIVE, high <= MAX_HELD, low > MAX_HELD]  # the first that is true
     held, conservative, too_large, _ = SIZES
     return np.select(cases, [conservative, held, too_large], UNDECIDED)

@@ -27,7 +27,7 @@ SIGMAS = (0.2, 0.5)
 PROJECTIONS = ("clip", "simplex", "likelihood")
 TOGETHER = ({"colour", "smokes"}, {"region", "owner"})
 TOLERANCE = 1e-6  # of a margin's gap; where RR-Adjustment stops
-MOST_SWEEPS = 1000
+MAX_SWEEPS = 1000
 
 Reports = list[tuple[Protocol, Microdata]]
 
@@ -136,7 +136,7 @@ def algorithm_2(
         left_out += sum(target.values()) - sum(kept.values())
         reachable.append({v: share / sum(kept.values()) for v, share in kept.items()})
     w = [1 / n] * n  # line 4
-    for sweep in range(1, MOST_SWEEPS + 1):  # line 5
+    for sweep in range(1, MAX_SWEEPS + 1):  # line 5
         moved = 0.0
         for y, pi in zip(columns, reachable, strict=True):  # line 6
             s = margin(y, w, pi)  # lines 11 to 13
@@ -144,7 +144,7 @@ def algorithm_2(
             for i in range(n):  # lines 14 to 17
                 if s[y[i]]:  # else the weights are 0 already
                     w[i] = w[i] * pi[y[i]] / s[y[i]]
-        if moved <= TOLERANCE or sweep == MOST_SWEEPS:
+        if moved <= TOLERANCE or sweep == MAX_SWEEPS:
             found = [margin(y, w, pi) for y, pi in zip(columns, reachable, strict=True)]
             gaps = [abs(s[v] - pi[v]) for s, pi in zip(found, reachable, strict=True) for v in pi]
             return w, sweep, max(gaps), left_out
@@ -294,7 +294,7 @@ def test_targets_without_records_are_told_not_warned_of() -> None:
         for method in METHODS[2:]:
             sweeps, gap = told["sweeps", method], told["gap", method]
             assert np.all((sweeps >= 1) & (sweeps == sweeps.round()))
-            assert np.all((gap >= 0) & ((gap <= TOLERANCE) | (sweeps == MOST_SWEEPS)))
+            assert np.all((gap >= 0) & ((gap <= TOLERANCE) | (sweeps == MAX_SWEEPS)))
 
 
 def test_an_erased_attribute_warns_once_a_cell_and_projection_and_protocol() -> None:

@@ -48,7 +48,7 @@ GUESSING, CERTAIN = 50.0, 100.0
 that never errs. A robust test is nearer to the second: our margin."""
 SCALES = {"honest": "laplace_true_limit", "printed": "laplace_true_limit_printed_scale"}
 """The text's own procedure (7.3.1), by the scale of its noise."""
-MOST_NAMED = 6
+MAX_NAMED = 6
 VARIANTS = (
     ("floor .1 / m", "rrba"),
     ("floor .5 / m", "rrba_half_floor"),
@@ -324,7 +324,7 @@ def _below(table: pd.DataFrame, readings: Mapping[str, str]) -> Outcome:
         for row, other in pairs
         if row["median"] >= other["median"]
     ]
-    cells = f"{len(lost)} of {len(pairs)}" if len(lost) > MOST_NAMED else "; ".join(lost) or "none"
+    cells = f"{len(lost)} of {len(pairs)}" if len(lost) > MAX_NAMED else "; ".join(lost) or "none"
     return below(pairs, f"RRBA over Laplace: {ratios_of(pairs)}; not below: {cells}")
 
 
