@@ -1,7 +1,7 @@
-"""Medians of runs that answer several queries each, and how medians differ: by whole runs.
+"""Bootstrap intervals of medians and of their differences.
 
-Answers of one run rise and fall together, and so do methods that answer the same queries. Runs are
-independent, so that runs are resampled, each with all of its answers, and all outputs alike.
+Answers of one replicate are dependent, and so are methods that answer the same queries. Replicates
+("runs") are independent, so whole runs are resampled, the same ones for all outputs.
 """
 
 from typing import Literal
@@ -12,17 +12,16 @@ from deniable.arrays import Counts, Floats, Positions
 
 How = Literal["difference", "ratio"]
 RESAMPLES = 400
-"""The percentiles of that many resamples have an error of a tenth of the interval's half-width."""
-MIDDLE = 0.4, 0.6  # between which shares of the answers medians of resamples are looked for first
+"""Percentiles of so many resamples have an error of a tenth of the interval's half-width."""
+MIDDLE = 0.4, 0.6  # the quantiles of the answers between which medians are searched first
 
 
 def resampled_medians(
     values: Floats, generator: np.random.Generator, resamples: int = RESAMPLES
 ) -> Floats:
-    """Return the medians of each output in `resamples` of whole runs, shape (resamples, outputs).
+    """Return the lower medians of resampled runs, shape (resamples, outputs).
 
-    The `values` have shape (runs, outputs, answers); of an even number the lower median is taken.
-    How often a run is in a resample is drawn by the `generator`.
+    The `values` have shape (runs, outputs, answers).
     """
     runs, outputs, answers = values.shape
     times = generator.multinomial(runs, np.full(runs, 1 / runs), size=resamples)
@@ -39,7 +38,7 @@ def resampled_medians(
 
 
 def _middles(times: Counts, run: Positions, answers: int, low: int, high: int) -> Positions | None:
-    """Return the place at which each resample's answers reach a half; None if not in between."""
+    """Return the place in low .. high where each resample reaches a half; None if one does not."""
     before = times @ np.bincount(run[:low], minlength=times.shape[1])
     reached = before[:, None] + np.cumsum(times[:, run[low:high]], axis=1)
     half = times[0].sum() * answers
@@ -49,10 +48,7 @@ def _middles(times: Counts, run: Positions, answers: int, low: int, high: int) -
 
 
 def percentile_interval(resampled: Floats, confidence: float) -> tuple[float, float]:
-    """Return the percentile interval of a `confidence` from `resampled` values, shape (resamples,).
-
-    That is the whole line if a resample is not a number.
-    """
+    """Return the percentile interval of `resampled` values; with NaN it is the whole line."""
     if np.isnan(resampled).any():
         return -np.inf, np.inf
     tail = (1 - confidence) / 2
@@ -63,11 +59,10 @@ def percentile_interval(resampled: Floats, confidence: float) -> tuple[float, fl
 def compared_medians(
     medians: Floats, resampled: Floats, pair: tuple[int, int], how: How, confidence: float
 ) -> tuple[float, float, float]:
-    """Return how the medians of two outputs differ, with the ends of its percentile interval.
+    """Compare the medians of a `pair` of outputs (positions): value, percentile interval.
 
-    Of the `pair` (positions of outputs) the first less the second or, by `how`, over it; infinite
-    medians give no number, which may lie anywhere. There are `medians`, shape (outputs,), and
-    those `resampled`, shape (resamples, outputs); the interval has the `confidence`.
+    By `how`, the second is subtracted from the first or divides it. Infinite medians give NaN.
+    There are `medians`, shape (outputs,), and `resampled` ones, shape (resamples, outputs).
     """
     first, second = pair
     of = np.subtract if how == "difference" else np.divide

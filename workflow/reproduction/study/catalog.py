@@ -1,8 +1,8 @@
-"""What a catalog says of studies, analyses, tables, figures and sections: one entry an output.
+"""Entries of a paper's catalog: studies, tables, analyses, figures, sections.
 
-Strings name code, "module:function" or, below the folder of the paper, ".module:function". The
-process of every job reads the catalogs; only a process that calls a function imports its module
-(`resolve`).
+An entry names code by a string, "module:function" or, below the folder of the paper,
+".module:function". Each job reads the catalogs. `resolve` imports a module when a job calls its
+function.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ WHOLE_TABLE = "reproduction.study.page_tables:whole_table"
 
 
 def resolve(place: str) -> Any:
-    """Return what a catalog names by its `place`, "module:name" or "module:Class.method"."""
+    """Return the object at a `place`, "module:name" or "module:Class.method"."""
     module, _, names = place.partition(":")
     with from_extras():
         found: Any = import_module(module)
@@ -32,16 +32,11 @@ def resolve(place: str) -> Any:
 
 @dataclass(frozen=True)
 class Resources:
-    """What a job asks of a cluster at its first attempt; a second one asks for twice as much.
+    """The resources that a job requests at its first attempt, twice as much at the second.
 
-    Minutes are at least five times those of the slowest job at full size, megabytes have room for
-    the two Snakemakes around a job on its node (200 each); see docs/cluster.md. All use one thread.
-    No entry's digest has them (``repr=False``): they change no result.
-
-    Attributes
-    ----------
-    minutes : int, optional
-    memory_mb : int, optional
+    The minutes are at least five times those of the slowest job at full size. The memory has room
+    for the two Snakemakes around a job on its node (200 MB each, docs/cluster.md). All jobs use one
+    thread. Resources change no result, so no digest has them (``repr=False``).
     """
 
     minutes: int = 3
@@ -54,45 +49,27 @@ MINUTES = Resources(15, 1500)  # of jobs that may take minutes and up to 500 MB
 
 @dataclass(frozen=True)
 class Study:
-    """An experiment that is repeated over the cells of a grid.
+    """An experiment that is repeated over the settings of a grid."""
 
-    Attributes
-    ----------
-    simulator : str
-        A class that is a `reproduction.study.Simulator`, or a class method that makes one, from
-        true records and what it takes.
-    takes : tuple of str, optional
-        The study's settings that it takes, by name.
-    summary : Literal["median", "mean"], optional
-        Of the replicates of each output.
-    published_column : str, optional
-        Of the printed numbers in their files.
-    published_replicates : int, optional
-        The runs behind each of them.
-    datasets : tuple of str, optional
-        Whose true records it simulates on; of several, the simulator gets a mapping by name.
-        None if it draws its data from a model of its own.
-    resources : Resources, optional
-        Of a chunk, which a user's own ``chunks`` may make larger than the committed config's.
-    """
-
-    simulator: str
-    takes: tuple[str, ...] = ()
-    summary: Literal["median", "mean"] = "median"
-    published_column: str = ""
-    published_replicates: int | None = None
+    simulator: str  # a `reproduction.study.Simulator`: the class, or a class method that makes one
+    takes: tuple[str, ...] = ()  # the study's settings that the simulator takes, by name
+    summary: Literal["median", "mean"] = "median"  # of the replicates of each output
+    published_column: str = ""  # of the published values in their files
+    published_replicates: int | None = None  # behind each published value
     datasets: tuple[str, ...] = ("adult",)
+    """The original records to simulate on: none, or several as a mapping by name."""
     resources: Resources = field(default=Resources(30, 1500), repr=False)
+    """Of a chunk. A user's own ``chunks`` may make it larger than the one of config.yaml."""
 
     def on(self, data: Any, settings: Mapping[str, Any]) -> Any:
-        """Return the simulator with `settings` on true `data` (None: it has a model of its own)."""
+        """Return the simulator with `settings` on original `data` (ignored without data sets)."""
         asked = {name: settings[name] for name in self.takes}
         asked = {k: tuple(v) if isinstance(v, list) else v for k, v in asked.items()}
         return resolve(self.simulator)(*([data] if self.datasets else []), **asked)
 
     @property
     def comparison(self) -> tuple[str, str, int | None]:
-        """What the collecting of its tables depends on, besides their entries."""
+        """The fields that the tables of the study depend on, besides their own entries."""
         return self.summary, self.published_column, self.published_replicates
 
     @property
@@ -104,63 +81,30 @@ class Study:
 
 @dataclass(frozen=True)
 class StudyTable:
-    """A table that a study fills.
+    """A table that a study fills."""
 
-    Attributes
-    ----------
-    id : str
-        Of the file under results/tables.
-    title : str
-        As a reader of the report sees it.
-    keys : tuple of str
-        Columns that name a row, in order.
-    study : str, optional
-        In the config; by default its own id.
-    published : tuple of str, optional
-        Files of printed numbers under resources/published, without ".csv"; none for the numbers
-        behind a figure that the paper only draws, or that it does not have.
-    where : mapping of str to Any, optional
-        The cells and outputs of the study that belong to the table, by value or values; empty:
-        all.
-    value : str, optional
-        Name of the column of summaries; the summary's own if empty.
-    reshape : str, optional
-        A function of the results, applied before they are compared.
-    finish : str, optional
-        (results, printed numbers or None) -> the table, if comparing does not do.
-    by_chance : tuple of str, optional
-        As in `Columns`.
-    decided_elsewhere : bool, optional
-        As in `Columns`.
-    on_request : bool, optional
-        The file config/config.yaml does not ask for it.
-    audited : tuple of str, optional
-        As in `AnalysisTable`.
-    resources : Resources, optional
-        To collect it.
-    """
-
-    id: str
+    id: str  # of the file under results/tables
     title: str
-    keys: tuple[str, ...]
-    study: str = ""
-    published: tuple[str, ...] = ()
+    keys: tuple[str, ...]  # the columns that name a row, in order
+    study: str = ""  # by default its own id
+    published: tuple[str, ...] = ()  # files under resources/published, without ".csv"
     where: Mapping[str, Any] = field(default_factory=dict)
-    value: str = ""
-    reshape: str = ""
-    finish: str = ""
-    by_chance: tuple[str, ...] = ()
-    decided_elsewhere: bool = False
-    on_request: bool = False
-    audited: tuple[str, ...] = field(default=(), repr=False)
-    resources: Resources = field(default=SECONDS, repr=False)
+    """The settings and outputs of the study in the table, by value or values; by default all."""
+    value: str = ""  # the column of summaries, by default "regenerated" or the summary's name
+    reshape: str = ""  # a function of the results, applied before they are compared
+    finish: str = ""  # (results, published values or None) -> the table, in place of `compare`
+    by_chance: tuple[str, ...] = ()  # as in `Columns`
+    decided_elsewhere: bool = False  # as in `Columns`
+    on_request: bool = False  # config/config.yaml does not request it
+    audited: tuple[str, ...] = field(default=(), repr=False)  # as in `AnalysisTable`
+    resources: Resources = field(default=SECONDS, repr=False)  # to collect it
 
     def __post_init__(self) -> None:
         """Take the study of the same name, unless another is given."""
         object.__setattr__(self, "study", self.study or self.id)
 
     def holds(self, cell: Mapping[str, Any]) -> bool:
-        """Return whether a `cell`, or a row, belongs to the table."""
+        """Return whether a setting or row, `cell`, belongs to the table."""
         return all(
             cell[key] in (values if isinstance(values, tuple) else (values,))
             for key, values in self.where.items()
@@ -169,11 +113,11 @@ class StudyTable:
 
     @property
     def compared(self) -> bool:
-        """Whether its rows stand beside printed numbers, one by one."""
+        """Whether its rows are compared with published values one by one."""
         return bool(self.published) and not (self.reshape or self.finish)
 
     def columns(self, study: Study) -> Columns:
-        """Return what its columns are, given the `study` that fills it."""
+        """Describe its columns, given the `study` that fills it."""
         return Columns(
             tuple(key for key in self.keys if key not in self.by_chance),
             self.value or ("regenerated" if self.published else study.summary),
@@ -186,57 +130,26 @@ class StudyTable:
 
 @dataclass(frozen=True)
 class Analysis:
-    """The tables of one named rule, and the inputs without which they cannot be made.
+    """The tables of one rule of ``workflow/rules/<paper>.smk``, and the inputs that it needs."""
 
-    Attributes
-    ----------
-    name : str
-        The rule, in ``workflow/rules/<paper>.smk``.
-    tables : tuple of AnalysisTable
-        Its outputs.
-    data : tuple of str, optional
-        Data sets among its inputs, by the names of their files in results/data.
-    needs : tuple of str, optional
-        Tables among its inputs, by id. Without them its tables are not made.
-    settings : tuple of str, optional
-        Its parts of the config, "studies.name" or "analyses.name". Without them its tables are not
-        made.
-    takes_what_is_there : bool, optional
-        Whether it reads those tables of `needs` that the config requests, and needs none.
-    """
-
-    name: str
+    name: str  # the rule
     tables: tuple[AnalysisTable, ...]
-    data: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
-    settings: tuple[str, ...] = ()
+    data: tuple[str, ...] = ()  # files in results/data, without their ending
+    needs: tuple[str, ...] = ()  # tables among its inputs, by id
+    settings: tuple[str, ...] = ()  # its parts of the config: "studies.name", "analyses.name"
     takes_what_is_there: bool = False
+    """Whether it reads those tables of `needs` that the config requests, and needs none."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure, drawn from tables.
+    """A figure of one or more tables."""
 
-    Attributes
-    ----------
-    id : str
-        Of the files under results/figures.
-    draw : str
-        A function of its tables that returns a matplotlib Figure.
-    shows : str
-        For those who hear the page.
-    tables : tuple of str, optional
-        Ids; by default its own.
-    options : mapping of str to Any, optional
-        Further arguments of ``draw``.
-    resources : Resources, optional
-    """
-
-    id: str
-    draw: str
-    shows: str
-    tables: tuple[str, ...] = ()
-    options: Mapping[str, Any] = field(default_factory=dict)
+    id: str  # of the files under results/figures
+    draw: str  # a function of its tables that returns a matplotlib Figure
+    shows: str  # for readers who hear the page
+    tables: tuple[str, ...] = ()  # by id; by default its own
+    options: Mapping[str, Any] = field(default_factory=dict)  # further arguments of ``draw``
     resources: Resources = field(default=SECONDS, repr=False)
 
     def __post_init__(self) -> None:
@@ -246,35 +159,21 @@ class Figure:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page with a heading of its own.
+    """A part of a page with its own heading.
 
-    Attributes
-    ----------
-    id : str
-        Its anchor.
-    title : str
-        Its heading.
-    link : str
-        Its name in the list of contents.
-    prepare : str, optional
-        A function of all tables: what the template shows besides them.
-    template : str, optional
-        "folder/name" of a paper's templates, by default named after the function, or a name of
-        the report's own. Without function and template, the section has the table of its name with
-        all rows, and the figure of that name if there is one.
-    needs : tuple of str, optional
-        Ids of tables without which it is left out; "" is its own.
-    options : mapping of str to Any, optional
-        Further arguments of ``prepare``.
+    Without `prepare` and `template` it shows all rows of the table of its name, and the figure of
+    that name if there is one.
     """
 
-    id: str
-    title: str
-    link: str
-    prepare: str = ""
+    id: str  # its anchor
+    title: str  # its heading
+    link: str  # its name in the list of contents
+    prepare: str = ""  # a function of all tables that returns the variables of the template
     template: str = ""
-    needs: tuple[str, ...] = ("",)
-    options: Mapping[str, Any] = field(default_factory=dict)
+    """A paper's template, "folder/name", by default named after the function, or the name of one of
+    the report's own."""
+    needs: tuple[str, ...] = ("",)  # tables without which it is left out; "" is its own
+    options: Mapping[str, Any] = field(default_factory=dict)  # further arguments of ``prepare``
 
     def __post_init__(self) -> None:
         """Need the table of the same name, and show all of it, unless others are given."""
@@ -289,34 +188,18 @@ class Section:
         return all(name in tables and len(tables[name]) for name in self.needs)
 
     def content(self, tables: Mapping[str, "pd.DataFrame"]) -> Mapping[str, Any]:
-        """Return what the template shows besides `tables`, from them."""
+        """Return the variables of the template, from `tables`."""
         found: Mapping[str, Any] = {}
         return resolve(self.prepare)(tables, **self.options) if self.prepare else found
 
 
 @dataclass(frozen=True)
 class Paper:
-    """What is reproduced of one source.
+    """The entries of one paper."""
 
-    Attributes
-    ----------
-    key : str
-        By which it is cited (docs/references.md); folder, tables and figures are named after
-        it.
-    heading : str
-        Of its sections on the page.
-    source : str
-        Who wrote what, as the page says it.
-    studies : mapping of str to Study
-    tables : tuple of StudyTable
-    analyses : tuple of Analysis
-    figures : tuple of Figure
-    sections : tuple of Section
-    """
-
-    key: str
-    heading: str
-    source: str
+    key: str  # its key in docs/references.md; folder, tables and figures are named after it
+    heading: str  # of its sections on the page
+    source: str  # authors and title, as on the page
     studies: Mapping[str, Study]
     tables: tuple[StudyTable, ...]
     analyses: tuple[Analysis, ...]
@@ -324,7 +207,7 @@ class Paper:
     sections: tuple[Section, ...]
 
     def __post_init__(self) -> None:
-        """Complete what its entries name relative to its folder."""
+        """Complete the names that are relative to its folder."""
         for each in fields(self):
             object.__setattr__(self, each.name, _complete(getattr(self, each.name), self.key))
 

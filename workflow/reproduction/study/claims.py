@@ -1,4 +1,4 @@
-"""Claims made in words, each beside the test that decides it (`reproduction.study.comparisons`)."""
+"""Claims made in words, with the tests that decide them (`reproduction.study.comparisons`)."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,44 +11,28 @@ import pandas as pd
 from reproduction.study.comparisons import UNKNOWN, Kind, Outcome, rejected
 
 Decide = Callable[[], Outcome]
-"""Decides a claim; a `LookupError` says that the tables lack what it takes."""
+"""Decides a claim, or raises a `LookupError` if the tables lack the cells for it."""
 Test = Callable[[Any], Outcome | Iterable[tuple[str, Decide]]]
-"""Decides a claim from what it is about: once, or for each of the readings that it yields."""
+"""Decides a claim from its evidence, once or for each interpretation ("reading") that it yields."""
 Function = TypeVar("Function", bound=Callable[..., Any])
 Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of the text.
-
-    Attributes
-    ----------
-    id : str
-    section : str
-    printed : str
-        What the text says, in other words.
-    kind : Kind
-        It is about every setting, some setting, an average, an order or an equality.
-    test : str
-        What is compared.
-    about : str
-        What is looked at to decide it, by the names of `decide_claims`.
-    decide : Test
-        Decides it from that.
-    """
+    """A claim of the text."""
 
     id: str
     section: str
-    printed: str
+    printed: str  # a paraphrase of the text
     kind: Kind
-    test: str
-    about: str
+    test: str  # the comparison, in words
+    about: str  # the evidence that decides it, by its name in `decide_claims`
     decide: Test
 
 
 class Claims(list[Claim]):
-    """The claims of a text, in the order in which their tests stand; an `iterable` of some.
+    """The claims of a text, in the order of their tests.
 
     >>> from reproduction.study.comparisons import counted
     >>> claims = Claims()
@@ -70,11 +54,11 @@ class Claims(list[Claim]):
         name: str = "",
         cases: Iterable[Mapping[str, Any]] = ({},),
     ) -> Callable[[Function], Function]:
-        """Return a decorator that enters a claim, or one for each case, with its test.
+        """Return a decorator that enters a claim with its test, or one for each of the `cases`.
 
-        `printed`, `test`, `section`, `kind` and `about` are as in `Claim`; `name` is the id, by
-        default the function's without the underscore before it. Of each of the `cases` the
-        function gets the values as further arguments, and texts what stands in braces.
+        Arguments are as in `Claim`. `name` is the id, by default the function's name without its
+        leading underscore. The values of a case are further arguments of the function and fill the
+        braces of the texts.
         """
 
         def enter(function: Function) -> Function:
@@ -91,40 +75,27 @@ class Claims(list[Claim]):
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What claims are decided from.
+    """Evidence that claims are decided from."""
 
-    Attributes
-    ----------
-    settings : tuple of str
-        That it is about, in the order of their columns: how a claim reads.
-    source : str
-        Where the data come from, as in ``data_source``.
-    given : Any
-        What the tests take.
-    part : str, optional
-        What it is called beside other evidence of the same settings, with which it is taken
-        together: the claim is about all of it.
-    """
-
-    settings: tuple[str, ...]
-    source: str
-    given: Any
-    part: str = ""
+    settings: tuple[str, ...]  # its interpretation of the claim, one value a column
+    source: str  # as in ``data_source``
+    given: Any  # the argument of the tests
+    part: str = ""  # its name among evidence of the same settings, which decides a claim together
 
 
 def source_of(table: pd.DataFrame) -> str:
-    """Return where the data of a `table` come from; "none" if it has no rows."""
+    """Return the source of the data of a `table`; "none" if it has no rows."""
     return str(table["data_source"].iloc[0]) if len(table) else "none"
 
 
 COUNTS = ("comparisons", "support", "contradict")
 WORST = ("worst", "worst_low", "worst_high", "detectable")
-"""Of the comparison that supports an undecided claim the least: estimate, 95 % interval, and the
-smallest difference that the design finds with 80 % power."""
+"""The comparison that supports an undecided claim the least: estimate, 95 % interval, and the
+smallest difference that the test finds with 80 % power."""
 
 
 def claim_columns(*settings: str) -> tuple[str, ...]:
-    """Return the columns of a table of claims that are decided for `settings`, with these."""
+    """Return the columns of a table of claims that are decided for `settings`."""
     said = ("claim", "section", "printed", "kind", *settings, "test", "figure")
     return (*said, *COUNTS, *WORST, "p_value", "verdict", "data_source")
 
@@ -132,11 +103,10 @@ def claim_columns(*settings: str) -> tuple[str, ...]:
 def decide_claims(
     claims: Iterable[Claim], evidence: Mapping[str, Sequence[Evidence]], *settings: str
 ) -> pd.DataFrame:
-    """Decide `claims` from what they are about, in the order of the claims.
+    """Decide `claims` in order; return one row for each claim and setting, `claim_columns`.
 
-    The `evidence` is by the names that the claims are ``about``; `settings` are the columns of its
-    settings, and last of the readings if tests have several. A row a claim and settings:
-    `claim_columns`. What the tables lack cells for is undecided, and the figure says so.
+    The `evidence` is by the names that the claims are ``about``. `settings` are the columns of its
+    settings, then of the readings if tests have several. A claim without cells is undecided.
     """
     rows = []
     for claim in claims:
@@ -172,7 +142,7 @@ Parts = list[tuple[str, Outcome, str]]  # outcomes from parts of the evidence: n
 
 
 def _by_settings(claim: Claim, evidence: Iterable[Evidence]) -> dict[tuple[str, ...], Parts]:
-    """Return what a test finds, by settings and reading."""
+    """Return the outcomes of a claim by settings and reading."""
     found: dict[tuple[str, ...], Parts] = {}
     for each in evidence:
         tested = found_by(partial(claim.decide, each.given))
@@ -188,7 +158,7 @@ def _by_settings(claim: Claim, evidence: Iterable[Evidence]) -> dict[tuple[str, 
 
 
 def found_by(decide: Callable[[], Found]) -> Found | Outcome:
-    """Return what `decide` decides; if the tables lack what it takes, that nothing is."""
+    """Return the result of `decide`, or an empty outcome if the tables lack cells for it."""
     try:
         return decide()
     except LookupError as lacking:
@@ -196,7 +166,7 @@ def found_by(decide: Callable[[], Found]) -> Found | Outcome:
 
 
 def _together(parts: Parts) -> tuple[Outcome, str]:
-    """Return the outcome of all parts of the evidence at once, and where they come from.
+    """Return the outcome of all parts of the evidence at once, and their source.
 
     A part without a comparison leaves the claim undecided, unless another contradicts it.
     """
@@ -219,13 +189,13 @@ SENTENCE_COLUMNS = (
 
 
 def by_sentence(readings: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each claim of a table of `decide_claims`, whatever its readings.
+    """Return one row for each claim of a table of `decide_claims`.
 
-    A sentence holds, or fails, if it does under every reading, *depends on the reading* if it holds
+    A claim holds, or fails, if it does under every reading. It *depends on the reading* if it holds
     under one and fails under another, *on the margin* if it does so under some and is decided under
-    all others, and is else undecided. The p-value is the largest of any reading; figure and worst
-    comparison are of the reading that has it, among those with a comparison; the counts of
-    comparisons are of all ``readings``.
+    all others. Else it is undecided. The p-value is the largest of any reading. Figure and worst
+    comparison are those of that reading, among the ones with a comparison. Counts of comparisons
+    are of all ``readings``.
     """
     rows = []
     for _, part in readings.groupby("claim", sort=False):
@@ -251,10 +221,7 @@ def _of_readings(verdicts: set[str]) -> str:
 
 
 def corrected(p_values: Mapping[Any, float], verdicts: Mapping[Any, str]) -> dict[Any, str]:
-    """Return the `verdicts`, by claim, that stand among all by Holm's procedure on `p_values`.
-
-    Others are undecided.
-    """
+    """Return the `verdicts` by claim after Holm's procedure on `p_values`; the rest undecided."""
     ordered = sorted(p_values, key=lambda each: p_values[each])
     standing = set(ordered[: rejected(p_values.values())])
     decided = ("holds", "fails")

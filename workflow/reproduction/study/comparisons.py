@@ -1,21 +1,20 @@
-"""Comparisons of estimates, and what they say of a claim.
+"""Comparisons of estimates, and the verdict on a claim.
 
-A comparison says by how much what is claimed is so, or is not, and the standard error of that. It
-**supports** the claim if its one-sided test at `LEVEL` says so; among all comparisons of a claim it
-**contradicts** it if Holm's procedure at `LEVEL` says so.
+A comparison is a difference, positive if the claim is true, with its standard error. It
+**supports** the claim by a one-sided test at `LEVEL`. It **contradicts** the claim by Holm's
+procedure at `LEVEL` among all comparisons of the claim.
 
 - A claim about *every* setting, an *order* (each step of it), an *average* (one comparison) or an
   *equality* (each comparison two one-sided tests against a margin) **holds** if every comparison
-  supports it: an intersection-union test, so that no correction is due. It **fails** if one
-  contradicts it.
+  supports it: an intersection-union test needs no correction. It **fails** if one contradicts it.
 - A claim about *some* setting **holds** if one comparison supports it, by Holm's procedure, and
   **fails** if each contradicts it at `LEVEL`.
-- All else is **undecided**. An equality whose margin is ours **depends on the margin** if another
-  verdict is reached with one that is a quarter smaller or larger.
+- Else it is **undecided**. An equality with a margin of ours **depends on the margin** if a margin
+  that is a quarter smaller or larger leads to another verdict.
 
-Standard errors are read off 95 % intervals: normal ones, or Student's where a row has ``freedom``.
-Estimates are taken as independent; those of methods that answered the same queries are compared by
-the interval of their difference instead.
+Standard errors are read off 95 % intervals: normal ones, or Student's if a row has ``freedom``.
+Estimates are taken as independent. Methods that answered the same queries are compared by the
+interval of their difference instead.
 """
 
 import math
@@ -32,41 +31,28 @@ from deniable.estimation import Z_95
 LEVEL = 0.05
 POWER = 0.8
 MARGINS = (0.75, 1.0, 1.25)
-"""What a margin of ours is multiplied by, to see whether the verdict rests on it."""
+"""The factors of a margin of ours, to see whether the verdict rests on it."""
 SIMILAR = 1.2
-"""Estimates within this factor of each other count as alike where a claim says that: our margin."""
+"""Estimates within this factor of each other count as similar: our margin."""
 
 Kind = Literal["every", "some", "average", "order", "equality"]
 Decision = Literal["holds", "fails", "undecided", "depends on the margin", "surrogate"]
 Row = Mapping[Any, Any]
-"""What is compared: ``median`` (of some tables a mean), ``ci_low``, ``ci_high``, and of an interval
-from few runs ``freedom``, its degrees of freedom."""
+"""An estimate: ``median`` (a mean in some tables), ``ci_low``, ``ci_high``, and for an interval
+from few replicates ``freedom``, its degrees of freedom."""
 Pair = tuple[Row, Row]
 Compared = TypeVar("Compared")
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """By how much a claim is so: above 0 it is, below 0 it is not.
-
-    Attributes
-    ----------
-    difference : float
-    error : float, optional
-        Its standard error: 0 if it is exact, infinite if nothing is known.
-    margin : float, optional
-        Of an equality: `difference` is this less the distance, moves with it.
-    picked_from : int, optional
-        Of how many estimates these are the extremes: as many chances.
-    freedom : float, optional
-        Degrees of freedom of the standard error.
-    """
+    """A difference that is above 0 if the claim is true, below 0 if it is false."""
 
     difference: float
-    error: float = 0.0
-    margin: float = 0.0
-    picked_from: int = 1
-    freedom: float = math.inf
+    error: float = 0.0  # its standard error: 0 if it is exact, infinite if nothing is known
+    margin: float = 0.0  # of an equality: the difference is the margin less the distance
+    picked_from: int = 1  # estimates that the compared ones are the extremes of (Bonferroni)
+    freedom: float = math.inf  # degrees of freedom of the standard error
 
     def p_value(self, sign: Literal[1, -1]) -> float:
         """Return the p-value of the test that supports (`sign` 1) or contradicts (-1) the claim."""
@@ -93,24 +79,12 @@ UNKNOWN = Comparison(0.0, math.inf)  # neither supports a claim nor contradicts 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What decides a claim.
+    """The comparisons that decide a claim."""
 
-    Attributes
-    ----------
-    comparisons : tuple of Comparison
-        None: the claim is undecided, and the figure says why.
-    figure : str
-        The numbers that a reader wants to see.
-    kind : Kind, optional
-        The claim's own, whatever the test gives.
-    our_margin : bool, optional
-        That of an equality; otherwise it is the text's own precision.
-    """
-
-    comparisons: tuple[Comparison, ...]
-    figure: str
-    kind: Kind = "every"
-    our_margin: bool = False
+    comparisons: tuple[Comparison, ...]  # without any the claim is undecided
+    figure: str  # the numbers for the reader, or the reason why there is no comparison
+    kind: Kind = "every"  # of the claim
+    our_margin: bool = False  # of an equality: the margin is not the text's own precision
 
     @property
     def support(self) -> int:
@@ -152,7 +126,7 @@ class Outcome:
 
     @property
     def worst(self) -> Comparison | None:
-        """The comparison that supports the claim the least, of those that say anything."""
+        """The comparison that supports the claim the least, among those with a finite error."""
         told = [each for each in self.comparisons if math.isfinite(each.error)]
         return max(told, key=lambda each: (each.p_value(1), -each.difference), default=None)
 
@@ -166,7 +140,7 @@ class Outcome:
 
     @property
     def support_by_margin(self) -> str:
-        """How many comparisons support the claim with each of the margins that are tried."""
+        """How many comparisons support the claim with each of `MARGINS`."""
         tried = (self.with_margin(factor).support for factor in MARGINS)
         return " / ".join(map(str, tried)) + f" of {len(self.comparisons)}"
 
@@ -175,7 +149,7 @@ class Outcome:
 
 
 def rejected(p_values: Iterable[float]) -> int:
-    """Return how many hypotheses of these `p_values` Holm's procedure rejects at `LEVEL`.
+    """Return how many hypotheses Holm's procedure rejects at `LEVEL`, given `p_values`.
 
     >>> rejected([0.01, 0.04, 0.03]), rejected([0.01, 0.02, 0.03])
     (1, 3)
@@ -183,24 +157,21 @@ def rejected(p_values: Iterable[float]) -> int:
     return int(np.count_nonzero(holm([*p_values]) <= LEVEL))
 
 
-# -- comparisons that chance has a part in ---------------------------------------------------------
+# -- comparisons of random estimates; `figure` is as in `Outcome` ----------------------------------
 
 
 def below(pairs: Sequence[Pair], figure: str) -> Outcome:
-    """Test that in each of `pairs` the first estimate is below the second; `figure` shows it."""
+    """Test that in each of `pairs` the first estimate is below the second."""
     return Outcome(tuple(_above(second, first) for first, second in pairs), figure)
 
 
 def below_one(ratios: Iterable[Row], figure: str) -> Outcome:
-    """Test that each of `ratios` is below 1, on the log scale; `figure` shows it."""
+    """Test that each of `ratios` is below 1, on the log scale."""
     return below([(logarithms(row), exact_row(0.0)) for row in ratios], figure)
 
 
 def on_average(pairs: Sequence[Pair], figure: str) -> Outcome:
-    """Test that on average over `pairs` the logarithm of the first is below the second's.
-
-    `figure` shows it.
-    """
+    """Test that on average over `pairs` the logarithm of the first is below the second's."""
     each = [_above(logarithms(second), logarithms(first)) for first, second in pairs]
     mean = math.fsum(one.difference for one in each) / len(each)
     error = math.hypot(*(one.error for one in each)) / len(each)
@@ -208,10 +179,7 @@ def on_average(pairs: Sequence[Pair], figure: str) -> Outcome:
 
 
 def equivalent(pairs: Sequence[Pair], figure: str) -> Outcome:
-    """Test that in each of `pairs` the estimates are alike, by the factor `SIMILAR`, our margin.
-
-    Here and below `figure` is what readers see of it, in words and numbers.
-    """
+    """Test that in each of `pairs` the estimates are within the factor `SIMILAR`, our margin."""
     logs = [(logarithms(first), logarithms(second)) for first, second in pairs]
     return replace(within_tolerance(logs, math.log(SIMILAR), figure), our_margin=True)
 
@@ -219,10 +187,7 @@ def equivalent(pairs: Sequence[Pair], figure: str) -> Outcome:
 def within_tolerance(
     pairs: Sequence[Pair], margin: float, figure: str, picked_from: int = 1
 ) -> Outcome:
-    """Test that in each of `pairs` the estimates are at most `margin` apart, in their unit.
-
-    `figure` shows it; `picked_from` is as in `Comparison`.
-    """
+    """Test that in each of `pairs` the estimates are at most `margin` apart, in their unit."""
     found = (
         Comparison(margin - abs(each.difference), each.error, margin, picked_from)
         for each in (_above(*pair) for pair in pairs)
@@ -245,11 +210,9 @@ def _above(first: Row, second: Row) -> Comparison:
 
 
 def ratio(first: Row, second: Row) -> dict[str, float]:
-    """Return the ratio of the `first` to the `second` independent median, with its interval.
+    """Return the ratio of two independent medians, with an interval from the log scale.
 
-    On the log scale.
-
-    To 0 it is infinite, of 0 to 0 not a number; an interval that reaches 0 gives 0 to infinity.
+    Over 0 it is infinite, 0 over 0 is NaN; an interval that reaches 0 gives 0 to infinity.
     """
     found = _above(logarithms(first), logarithms(second))
     if second["median"]:
@@ -298,7 +261,7 @@ def _quantile(probability: float, freedom: float) -> float:
     return float(scipy.special.stdtrit(freedom, probability))
 
 
-# -- what is known without error, and nothing ------------------------------------------------------
+# -- exact values, and none ------------------------------------------------------------------------
 
 
 def exact_row(value: float) -> Row:
@@ -307,10 +270,7 @@ def exact_row(value: float) -> Row:
 
 
 def counted(decisions: Iterable[bool], figure: str) -> Outcome:
-    """Return the outcome of `decisions` without error, which `figure` shows.
-
-    A `LookupError` says that there are none.
-    """
+    """Return the outcome of `decisions` without error; without any, raise a `LookupError`."""
     found = tuple(Comparison(1.0 if each else -1.0) for each in decisions)
     if not found:
         raise LookupError("anything to decide from")
@@ -318,7 +278,7 @@ def counted(decisions: Iterable[bool], figure: str) -> Outcome:
 
 
 def require_any(found: Sequence[Compared]) -> Sequence[Compared]:
-    """Return what was `found` to be compared; a `LookupError` says that there is nothing."""
+    """Return the values `found`; without any, raise a `LookupError`."""
     if not found:
         raise LookupError("any cells to compare")
     return found
@@ -330,7 +290,7 @@ def listed(values: Mapping[str, float]) -> str:
 
 
 def range_of(values: Iterable[float], style: str = ".3g") -> str:
-    """Return the range of `values`, formatted in a `style`; `LookupError`: there are none.
+    """Return the range of `values`, formatted in a `style`; without any, raise a `LookupError`.
 
     >>> range_of([3, 1, 2.5])
     '1 to 3'
@@ -342,7 +302,7 @@ def range_of(values: Iterable[float], style: str = ".3g") -> str:
 
 
 def ratios_of(pairs: Iterable[Pair]) -> str:
-    """Return the range of the ratios of first to second in `pairs`, as far as they are finite."""
+    """Return the range of the finite ratios of first to second in `pairs`."""
     return range_of(
         first["median"] / second["median"] for first, second in pairs if second["median"]
     )

@@ -1,7 +1,7 @@
-"""What all studies share: cells, their random streams, their summaries and their verdicts.
+"""Random streams, summaries and verdicts of the settings of a study.
 
-A study adds a function that simulates one cell, a grid in the config and a file of printed
-numbers; everything else is here.
+A study adds a function that simulates one setting ("cell"), a grid in the config and a file of
+published values.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -38,43 +38,42 @@ RESULT_COLUMNS = (
     *("data_source", "verdict"),
 )
 EPSILON_COLUMNS = ("p", "attribute_epsilon", "record_epsilon")
-"""What a row's mechanism spends: p, and the exact epsilons of a change in one attribute, in all."""
+"""p, and the exact epsilons of a change in one attribute and in all attributes."""
 
 
 class Simulator(Protocol):
-    """Simulates the cells of a study. One run of a cell may have several outputs.
+    """Simulates the settings of a study. One replicate may have several outputs.
 
-    A method ``wanted`` may decide from the runs of a cell, (cell, values), how many it is to have.
-    A method ``spends`` may return the epsilons of a cell and an output: `EPSILON_COLUMNS`.
+    An optional method ``wanted``, of (cell, values), returns the number of replicates that a
+    setting needs, given the first ones. An optional method ``spends``, of (cell, output), returns
+    `EPSILON_COLUMNS`.
     """
 
     def outputs(self, cell: Cell) -> Sequence[Output]:
-        """Return what names each output of a `cell`; a single output needs no name: ({},)."""
+        """Return the columns that name each output of a `cell`; a single one has none: ({},)."""
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Simulate runs of a cell; return an array of shape (replicates, outputs).
+        """Simulate a cell; return an array of shape (replicates, outputs).
 
-        Where a run answers several queries, it has a third axis: (replicates, outputs, answers).
+        If a replicate answers several queries, there is a third axis, answers.
         """
 
 
 @runtime_checkable
 class ComparingSimulator(Simulator, Protocol):
-    """A simulator some of whose outputs are compared run by run; they are summed up by medians."""
+    """A simulator that compares outputs within replicates; summaries are medians."""
 
     def compared(self, cell: Cell) -> Sequence[tuple[Output, How, tuple[int, int]]]:
-        """Return what names each comparison of a `cell`, how it is made, positions of outputs."""
+        """Return the name of each comparison of a `cell`, its form, positions of its outputs."""
 
 
 def replicate(
     simulator: Simulator, root_seed: int, study: str, cell: Cell, *, replicates: int, block: int
 ) -> Floats:
-    """Simulate the replicates of a cell; return an array, shape (replicates, outputs).
+    """Simulate the `replicates` of a `cell`; return an array of shape (replicates, outputs).
 
-    The `simulator` makes them `block` by block until there are `replicates`. Each block has a
-    stream of its own, from the `root_seed`, the `study`, the `cell` and the block's number:
-    what else runs, and where, changes nothing, and more replicates only add blocks. So do those
-    that a simulator wants after a look at the first.
+    Each `block` of replicates has its own stream, from the `root_seed`, the `study`, the cell and
+    the block's number. So more replicates only add blocks, also those that ``wanted`` requests.
     """
     wanted = getattr(simulator, "wanted", None)
     blocks: list[Floats] = []
@@ -92,7 +91,7 @@ def replicate(
 
 @dataclass(frozen=True)
 class Summary:
-    """An estimate, `value`, from `replicates` with its 95 % interval, from `low` to `high`."""
+    """An estimate, `value`, from `replicates`, and the ends of its 95 % interval."""
 
     value: float
     low: float
@@ -103,8 +102,8 @@ class Summary:
 def median_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Summary:
     """Return the median of `values` with its distribution-free interval from order statistics.
 
-    It covers with at least `confidence` whatever the distribution. With fewer than 6 values no
-    order statistics reach 95 %; the interval is then the whole line.
+    The interval covers with at least `confidence` for any distribution. With fewer than 6 values no
+    order statistics reach 95 %, and the interval is the whole line.
     """
     ordered = np.sort(np.asarray(values, dtype=float))
     n = ordered.size
@@ -119,10 +118,7 @@ def median_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Sum
 
 
 def mean_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Summary:
-    """Return the mean of `values` with Student's interval of a `confidence`.
-
-    With a single value that is the whole line.
-    """
+    """Return the mean of `values` with Student's interval, of one value the whole line."""
     sample = np.asarray(values, dtype=float)
     n = sample.size
     if not n or np.any(np.isnan(sample)):
@@ -142,10 +138,10 @@ SUMMARIES: Mapping[SummaryName, Callable[[npt.ArrayLike], Summary]] = {
 
 
 def widening(replicates: Any, published_replicates: int) -> Any:
-    """Return by which factor the error of a printed value widens ours, of `replicates`.
+    """Return the factor by which the error of a published value widens ours, of `replicates`.
 
-    Its error is ours scaled to the paper's count, `published_replicates`; being independent, they
-    add in squares.
+    The published error is ours scaled to `published_replicates`. The two are independent and add in
+    squares.
     """
     return np.sqrt(1 + replicates / published_replicates)
 
@@ -157,12 +153,11 @@ def verdict(
     published_replicates: int | None,
     surrogate: bool = False,
 ) -> Verdict:
-    """Hold a regenerated value against a printed one; without one the verdict is "not printed".
+    """Compare our `summary` with a `published` value, None or NaN if there is none.
 
-    The `published` value, give or take `half_unit` of its last digit, must lie within the interval
-    of our `summary`, widened by the printed value's own sampling error (`widening`, by its
-    `published_replicates`) unless it has none: no count. Where our value rests on `surrogate` data
-    nothing is to be compared.
+    It agrees if the published value, ± `half_unit` of its last digit, lies in our interval, widened
+    by the sampling error of `published_replicates` (`widening`; None if it has no such error).
+    Values from `surrogate` data are not compared.
     """
     if surrogate:
         return "surrogate"
@@ -183,12 +178,11 @@ def compare(
     keys: Sequence[str],
     published_replicates: int | None,
 ) -> pd.DataFrame:
-    """Set `results` beside the printed numbers, with a verdict a row.
+    """Add published values and verdicts to `results`.
 
-    Results have the columns `keys`, and regenerated, ci_low, ci_high, replicates, data_source; the
-    numbers `published` are as `reproduction.study.read_published` returns them, and may have some
-    of the keys; `published_replicates` runs are behind each of them. What is returned has the keys
-    first, then `RESULT_COLUMNS`, then what is `EPSILON_COLUMNS`.
+    Results have the columns `keys`, regenerated, ci_low, ci_high, replicates, data_source. The
+    `published` values are as `read_published` returns them, with some of the keys, each from
+    `published_replicates`. The columns returned are keys, `RESULT_COLUMNS`, `EPSILON_COLUMNS`.
     """
     if published is None:
         table = results.assign(published=np.nan, half_unit=0.0)
@@ -209,15 +203,15 @@ def compare(
 
 
 def _spent(table: pd.DataFrame, keys: Sequence[str]) -> list[str]:
-    """Return the columns besides the keys that say what is spent; none if the table does not."""
+    """Return the table's columns of epsilon, without keys."""
     spent = EPSILON_COLUMNS if {*EPSILON_COLUMNS[1:]} & {*table} else ()
     return [name for name in spent if name in table and name not in keys]
 
 
 def plotted(results: pd.DataFrame, keys: Sequence[str], summary: str) -> pd.DataFrame:
-    """Return `results` that no printed number stands beside: `keys`, `summary`, interval, origin.
+    """Return the table of `results` without published values, its estimate named `summary`.
 
-    What is `EPSILON_COLUMNS` follows. What else names a cell comes last, where it says anything.
+    The columns are `keys`, estimate, interval, origin, `EPSILON_COLUMNS`, then others with values.
     """
     named = results.rename(columns={"regenerated": summary})
     first = [*keys, summary, "ci_low", "ci_high", "replicates", "data_source", *_spent(named, keys)]
@@ -237,13 +231,10 @@ def simulate_chunk(
     root_seed: int,
     summary: SummaryName = "median",
 ) -> pd.DataFrame:
-    """Simulate one `chunk` (from 0) of `chunks` of a study's cells; a row an output, its `summary`.
+    """Simulate one `chunk` (from 0) of `chunks` of the cells of `grids`; summarize each output.
 
-    The cells are those of `grids`; `simulator`, `root_seed`, `study`, `replicates` and `block` are
-    as `replicate` takes them.
-
-    Columns are the cell's, what names the output, then regenerated, ci_low, ci_high, replicates,
-    and what is `EPSILON_COLUMNS`, where the simulator says so.
+    Further arguments are as in `replicate`. The columns are those of the cell and the output, then
+    regenerated, ci_low, ci_high, replicates, and `EPSILON_COLUMNS` if the simulator ``spends``.
     """
     rows = []
     spends = getattr(simulator, "spends", None)
@@ -266,7 +257,7 @@ def simulate_chunk(
 def _by_runs(
     simulator: Simulator, cell: Cell, values: Floats, generator: np.random.Generator
 ) -> tuple[list[Summary], list[Output]]:
-    """Return medians of each output, then comparisons, whose names are returned, too."""
+    """Return summaries of outputs and of comparisons, and the names of the comparisons."""
     values = values.reshape(*values.shape[:2], -1)
     medians = np.median(values, axis=(0, 2))
     resampled = resampled_medians(values, generator)
@@ -281,9 +272,9 @@ def _by_runs(
 
 
 def in_order(results: pd.DataFrame, cells: Sequence[Cell]) -> pd.DataFrame:
-    """Return the `results` of the `cells`, in the cells' order, whatever chunks they came from.
+    """Return the `results` of all chunks in the order of the `cells`, outputs in their own order.
 
-    Outputs of a cell stay in their order. A cell that is missing or there twice is refused.
+    A missing or repeated cell is an error.
     """
     keys = list(cells[0])
     names = list(results.columns[: list(results.columns).index("regenerated")])
@@ -300,14 +291,14 @@ def in_order(results: pd.DataFrame, cells: Sequence[Cell]) -> pd.DataFrame:
 
 
 def _as_written(value: Any) -> Any:
-    # Results come from files, which hold so many digits and no more.
+    # Results come from files with so many digits.
     return float(f"{value:.{SIGNIFICANT_DIGITS}g}") if isinstance(value, float) else value
 
 
 def agreement(results: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Count the verdicts of `results` in groups `by` columns, and how far apart values are.
+    """Count the verdicts of `results` in groups `by` columns, and measure the agreement.
 
-    ``median_ratio`` is of regenerated to printed values, ``typical_factor`` exp of the mean
+    ``median_ratio`` is of regenerated to published values, ``typical_factor`` exp of the mean
     absolute log ratio, ``rank_correlation`` Spearman's.
     """
     rows = []

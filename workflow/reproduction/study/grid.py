@@ -26,7 +26,7 @@ def values_of(grids: Sequence[Grid], column: str) -> list[Any]:
 
 
 def chunk_of(cells: Sequence[Cell], chunk: int, chunks: int) -> list[Cell]:
-    """Return one `chunk` (from 0) of `chunks` of `cells`, dealt out in turn to even the cost."""
+    """Return one `chunk` (from 0) of `chunks` of `cells`, taken in turn to balance the cost."""
     if not 0 <= chunk < chunks:
         raise DeniableError(f"chunk {chunk} of {chunks} does not exist; count from 0")
     return list(cells[chunk::chunks])

@@ -13,17 +13,9 @@ with from_extras():
 def lines(
     table: pd.DataFrame, x: str, y: str, by: str = "", labels: tuple[str, str] = ("", "")
 ) -> Figure:
-    """Plot one column of a table over another one.
+    """Plot a column `y` of a `table` over a column `x`, a line for each value of a column `by`.
 
-    Parameters
-    ----------
-    table : DataFrame
-    x, y : str
-        Names of the columns.
-    by : str, optional
-        A column; each of its values has a line. By default there is one line.
-    labels : pair of str, optional
-        The labels of the axes; by default the names of the columns.
+    `labels` are of the axes, by default the names of the columns.
     """
     figure = canvas(NARROWEST, 4.0)
     axis = figure.subplots()

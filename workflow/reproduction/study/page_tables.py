@@ -1,4 +1,4 @@
-"""Arrange rows of results as tables of a page: all rows, or one number by two keys."""
+"""Arrange results as tables of a page: all rows, or one number by two keys."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,37 +34,26 @@ HEADS = {
 
 @dataclass(frozen=True)
 class PageTable:
-    """A table of a page, its cells as text.
+    """A table of a page, its cells as text."""
 
-    Attributes
-    ----------
-    label : str
-        The name of the table for readers who hear the page.
-    heads : tuple of str
-        The headings of the columns.
-    rows : tuple of tuple of str
-    caption : str, optional
-        The text below the table.
-    """
-
-    label: str
+    label: str  # its name for readers who hear the page
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    caption: str = ""
+    caption: str = ""  # the text below it
 
     @property
     def left(self) -> tuple[bool, ...]:
-        """Whether each column holds words, which are aligned on the left."""
+        """Whether each column has words, which are aligned on the left."""
         columns = range(len(self.heads))
         return tuple(any(row[column][:1].isalpha() for row in self.rows) for column in columns)
 
     @property
     def grouped(self) -> bool:
-        """Whether rows share what stands in the first column."""
+        """Whether rows share their first cell."""
         return len({row[0] for row in self.rows}) < len(self.rows)
 
     def looks(self, row: Sequence[str]) -> list[str]:
-        """Return how each cell of a `row` looks: on the left, and by the sign in it."""
+        """Return the CSS classes of each cell of a `row`: alignment, and the sign in it."""
         signs = ((look for sign, look in MARKS.items() if sign in cell) for cell in row)
         return [
             f"{'l ' if left else ''}{next(found, '')}".strip()
@@ -91,10 +80,7 @@ def span(values: Iterable[float]) -> str:
 def from_rows(
     label: str, heads: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = ""
 ) -> PageTable:
-    """Return a table of `rows`, with numbers as text.
-
-    See `PageTable` for `label`, `heads` and `caption`.
-    """
+    """Return a `PageTable` of `rows`, with numbers as text."""
     return PageTable(label, tuple(heads), tuple(tuple(map(_text, row)) for row in rows), caption)
 
 
@@ -106,14 +92,8 @@ def all_rows(
 ) -> PageTable:
     """Return all rows of a `table`, with a 95 % interval as one column.
 
-    Parameters
-    ----------
-    table : DataFrame
-    label, caption : str
-        As of a `PageTable`.
-    columns : sequence of str, or mapping of str to str, optional
-        The columns to show, with headings if it is a mapping. By default all that vary. Missing
-        columns are left out.
+    The `columns`, by default all that vary, have headings if they are a mapping. Missing columns
+    are left out.
     """
     names = [name for name in columns if name in table] or [
         str(name)
@@ -130,7 +110,7 @@ def all_rows(
 
 
 def whole_table(tables: Mapping[str, pd.DataFrame], name: str) -> dict[str, Any]:
-    """Prepare a section that shows all rows of the table of a `name` among `tables`."""
+    """Prepare a section with all rows of one of the `tables`."""
     return {"name": name, "table": all_rows(tables[name], _words(name))}
 
 
@@ -156,7 +136,7 @@ def pivot(
     keys : sequence of str, or mapping of str to str
         The columns that name a row, with headings if it is a mapping. Missing ones are left out.
     column, value : str
-        The columns that name and hold the numbers.
+        The columns of headings and of numbers.
     label, caption : str
         As of a `PageTable`.
     text : "short", "percent", "plain" or "text", optional
@@ -164,8 +144,8 @@ def pivot(
     names : mapping, optional
         The values of `column` in order, with headings. By default all values.
     base : str, optional
-        The value of `column` to compare with. The lowest number of each row is marked by ▾, and by
-        a star if its interval lies below the interval of `base`.
+        A value of `column`. The lowest number of each row is marked by ▾, and by a star if its
+        interval lies below the interval of `base`.
     intervals : bool, optional
         Whether 95 % intervals follow in parentheses.
     """

@@ -1,4 +1,4 @@
-"""What a page of the report is made of: sections, verdicts, and where its numbers come from."""
+"""The parts of a page of the report: sections, verdicts, and the origin of its numbers."""
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,62 +23,30 @@ COUNTS = ("readings", "holds", "fails")
 
 @dataclass(frozen=True)
 class PrivacyVerdict:
-    """What becomes of something that is claimed, or taken, to protect.
-
-    Attributes
-    ----------
-    verdict : Literal["holds", "depends on the reading", "fails"]
-        The second if it holds under one reading and fails under another.
-    says : str
-        What holds or fails, as a headline.
-    found : str
-        By how much, in a sentence or two.
-    section : str
-        The id of the section that has more.
-    instead : str, optional
-        What one would use; "" if nothing has to be, or nothing is known.
-    times : float, optional
-        The largest multiple of the claimed epsilon that is spent.
-    """
+    """A verdict on a privacy claim."""
 
     verdict: Literal["holds", "depends on the reading", "fails"]
-    says: str
-    found: str
-    section: str
-    instead: str = ""
-    times: float = 1.0
+    says: str  # the headline
+    found: str  # the size of the difference, in a sentence or two
+    section: str  # the id of the section that has more
+    instead: str = ""  # the recommended method; "" if none is needed, or known
+    times: float = 1.0  # the largest multiple of the claimed epsilon
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How many of some printed numbers, of one reading, come out; None: there is no verdict.
-
-    Attributes
-    ----------
-    what : str
-    agrees : int, optional
-    of : int
-    section : str
-    unjudged : str, optional
-        What is said instead of None.
-    """
+    """How many of some published values, of one reading, agree with ours."""
 
     what: str
-    agrees: int | None
+    agrees: int | None  # None: there is no verdict
     of: int
     section: str
-    unjudged: str = "no verdict on surrogate data"
+    unjudged: str = "no verdict on surrogate data"  # the text in place of None
 
 
 @dataclass(frozen=True)
 class Verdicts:
-    """What is said of a paper on the first page, in the paper's order, but for claims in words.
-
-    Attributes
-    ----------
-    privacy : sequence of PrivacyVerdict, optional
-    numbers : sequence of Agreement, optional
-    """
+    """The first page's verdicts on a paper, in the paper's order, without claims in words."""
 
     privacy: Sequence[PrivacyVerdict] = ()
     numbers: Sequence[Agreement] = ()
@@ -86,39 +54,23 @@ class Verdicts:
 
 @dataclass(frozen=True)
 class Page:
-    """A page of the report.
+    """A page of the report."""
 
-    Attributes
-    ----------
-    id : str
-        Its file, without ".html".
-    title : str
-        Its heading.
-    link : str
-        Its name in lists of pages.
-    sections : tuple of Section
-    verdicts : str, optional
-        A function of all tables that returns its `Verdicts`, if it has any.
-    """
-
-    id: str
-    title: str
-    link: str
+    id: str  # its file, without ".html"
+    title: str  # its heading
+    link: str  # its name in lists of pages
     sections: tuple[Section, ...]
-    verdicts: str = ""
+    verdicts: str = ""  # a function of all tables that returns its `Verdicts`, if it has any
 
     def verdicts_on(self, tables: "Mapping[str, pd.DataFrame]") -> Verdicts:
-        """Return its verdicts, as far as `tables`, by id, has tables for them."""
+        """Return its verdicts, as far as there are `tables`, by id, for them."""
         made = {name: table for name, table in tables.items() if len(table)}
         found: Verdicts = resolve(self.verdicts)(made) if self.verdicts else Verdicts()
         return found
 
 
 def agreement_of(what: str, table: "pd.DataFrame", section: str) -> Agreement:
-    """Count which printed numbers of a `table` agree, by its column ``verdict``.
-
-    `what` and `section` are as in `Agreement`.
-    """
+    """Count the published values of a `table` that agree, by its column ``verdict``."""
     verdicts = table["verdict"][table["verdict"] != "not printed"]
     surrogate = (verdicts == "surrogate").any()
     agrees = None if surrogate else int((verdicts == "agrees").sum())
@@ -126,7 +78,7 @@ def agreement_of(what: str, table: "pd.DataFrame", section: str) -> Agreement:
 
 
 def claims_tables(paper: str, decided_by: str, *readings: str) -> tuple[AnalysisTable, ...]:
-    """Return the tables of a `paper`'s sentences and of their `readings`; kept: verdicts alone.
+    """Describe the tables of a `paper`'s claims and of their `readings`; verdicts are kept.
 
     `decided_by` names the function that decides them.
     """
@@ -139,10 +91,7 @@ def claims_tables(paper: str, decided_by: str, *readings: str) -> tuple[Analysis
 
 
 def claims_section(paper: str, words: str = "") -> Section:
-    """Return the section on the claims of a `paper`, by its key.
-
-    `words` names what calls methods as readers know them.
-    """
+    """Return the section on the claims of a `paper`; `words` are its readers' names of methods."""
     return Section(
         f"{paper}_claims",
         f"What [{paper}] says in words",
@@ -155,19 +104,12 @@ def claims_section(paper: str, words: str = "") -> Section:
 
 @dataclass(frozen=True)
 class Origin:
-    """The code that makes a table or a figure.
-
-    Attributes
-    ----------
-    function : str
-        "module:name", as "reproduction.papers.multirr.example_1:example_1", or a script, as
-        "workflow/scripts/pram/results.py".
-    rule : str
-        Of the workflow, which calls it.
-    """
+    """The code that makes a table or a figure."""
 
     function: str
-    rule: str
+    """As "reproduction.papers.multirr.example_1:example_1", or a script, as
+    "workflow/scripts/pram/results.py"."""
+    rule: str  # of the workflow, which calls it
 
     @property
     def name(self) -> str:
@@ -185,12 +127,12 @@ class Origin:
 
     @property
     def line(self) -> int:
-        """The line on which it starts, looked up in the source: nothing need be imported."""
+        """The line on which it starts, from the source: its module is not imported."""
         module, colon, name = self.function.partition(":")
         if not colon:
             return 1
         lines = _lines(module)
-        # A method that a class inherits: the class says from whom.
+        # An inherited method: the line of the class, which names its base.
         return lines[name] if name in lines else lines[name.partition(".")[0]]
 
 

@@ -1,4 +1,4 @@
-"""The numbers that the papers print, with the precision at which they print them."""
+"""Read the published values of the papers, with their precision."""
 
 import csv
 import re
@@ -12,11 +12,11 @@ from deniable.errors import DataError
 
 
 def read_published(path: Path | str, value_column: str) -> pd.DataFrame:
-    """Read a table of printed numbers: a CSV file at `path` of key columns and a `value_column`.
+    """Read published values: a CSV file at `path` of key columns and a `value_column`.
 
     Columns: the keys, ``published`` (float) and ``half_unit`` (half a unit of the last printed
-    digit: .0005 for "0.310"). A `DataError` says what is amiss with the file: a column or value is
-    missing or no number, or a key occurs twice.
+    digit: .0005 for "0.310"). A `DataError` reports a missing column or value, a value that is not
+    a number, and a repeated key.
     """
     text = _read_strictly(path)
     if value_column not in text:
@@ -53,7 +53,7 @@ def read_published(path: Path | str, value_column: str) -> pd.DataFrame:
 
 
 def _read_strictly(path: Path | str) -> pd.DataFrame:
-    """Read a CSV file as text, as it stands: pandas would make do with rows of other lengths."""
+    """Read a CSV file as text; unlike pandas, refuse rows of other lengths."""
     try:
         with Path(path).open(newline="", encoding="utf-8") as stream:
             header, *rows = csv.reader(stream, strict=True)

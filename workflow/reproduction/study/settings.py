@@ -1,4 +1,4 @@
-"""What all sections of the config are built of: probabilities, lists, a study's sizes."""
+"""Models of the config's parts: probabilities, lists, a study's sizes."""
 
 from typing import Annotated, Any, Generic, Self, TypeVar
 
@@ -14,24 +14,12 @@ Grid = TypeVar("Grid", bound=Strict)
 
 
 class StudySettings(Strict, Generic[Grid]):
-    """A study: how often its cells are simulated, in which portions, and which they are.
-
-    Attributes
-    ----------
-    replicates : int, above 0
-        Of each cell.
-    block : int, above 0
-        Replicates that share a stream of random numbers.
-    chunks : int, above 0
-        Jobs that its cells are dealt out to.
-    grids : sequence of Grid
-        All combinations of each one's values are its cells.
-    """
+    """The sizes of a study, and its settings: all combinations of the values of each grid."""
 
     # With fewer than 6 runs no two of them enclose a median with 95 % confidence.
-    replicates: Annotated[int, Field(ge=6, le=10_000_000)]
-    block: Annotated[int, Field(ge=1, le=100_000)] = 250
-    chunks: Annotated[int, Field(ge=1, le=500)] = 4
+    replicates: Annotated[int, Field(ge=6, le=10_000_000)]  # of each setting
+    block: Annotated[int, Field(ge=1, le=100_000)] = 250  # replicates with one random stream
+    chunks: Annotated[int, Field(ge=1, le=500)] = 4  # jobs that share the settings
     grids: Values[Grid]
 
     @model_validator(mode="after")
