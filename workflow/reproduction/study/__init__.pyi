@@ -11,6 +11,11 @@ from .catalog import (
     StudyTable as StudyTable,
     resolve as resolve,
 )
+from .claim_files import (
+    Cells as Cells,
+    Compared as Compared,
+    read_claims as read_claims,
+)
 from .claims import (
     SENTENCE_COLUMNS as SENTENCE_COLUMNS,
     Claim as Claim,

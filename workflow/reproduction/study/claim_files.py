@@ -1,0 +1,217 @@
+"""Claims of a paper as rows of a CSV file: each sentence, and the comparison that decides it.
+
+`resources/claims/<paper>.csv` has one row per claim, in the order of the text. The columns
+``claim``, ``section``, ``printed``, ``kind``, ``test`` and ``about`` are as in
+`Claim`. A claim that compares cells states them in five more columns. Without
+them, a function with the name of the claim decides it.
+
+- ``left`` and ``right``: the cells of the two sides, or a number. Each cell of one side is compared
+  with each of the other. Terms between semicolons name cells: ``k = 3 | 5`` requires these values,
+  ``k``, ``k >= 3`` and ``k <= 5`` take the values of the table, ``k = smallest`` and
+  ``k = largest`` the ends of several. The word ``or`` stands between alternatives.
+- ``each``: the settings of a comparison, in the same terms.
+- ``rule``: "below"; "ratio below", on the log scale; "alike", within a factor of `SIMILAR`; or
+  "within" and a tolerance of our choice.
+- ``figure``: a template with the ranges ``{ratios}``, ``{left}`` and ``{right}``, or the largest
+  distance ``{apart}``. A part in brackets, as ``[k = {k}]``, names cells with their medians,
+  the first of each name.
+"""
+
+import csv
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain, product
+from pathlib import Path
+from typing import Any
+
+from deniable.errors import DataError
+
+from reproduction.study.claims import Claim, Test
+from reproduction.study.comparisons import (
+    Outcome,
+    Pair,
+    Row,
+    below,
+    equivalent,
+    exact_row,
+    listed,
+    logarithms,
+    range_of,
+    require_any,
+    within_tolerance,
+)
+
+SAID = ("claim", "section", "printed", "kind", "test", "about")
+COMPARED = ("each", "left", "right", "rule", "figure")
+Place = dict[str, Any]
+"""A cell, or what several share: values by column."""
+TERM = re.compile(r"(\w+)(?: (=|>=|<=) (.+))?")
+IN_BRACKETS = re.compile(r"\[(.+)\]")
+
+
+class Cells(dict[tuple[Any, ...], Row]):
+    """The `rows` that claims compare, by their values in `columns`.
+
+    >>> cells = Cells(("k", "epsilon"), {(k, e): exact_row(k * e) for k in (1, 2) for e in (5, 7)})
+    >>> cells.places("k = largest; epsilon <= 6 or k = 3; epsilon = 5")
+    [{'k': 2, 'epsilon': 5}, {'k': 3, 'epsilon': 5}]
+    """
+
+    def __init__(self, columns: Sequence[str], rows: Mapping[tuple[Any, ...], Row]) -> None:
+        super().__init__(rows)
+        self.columns = tuple(columns)
+
+    def at(self, place: Place) -> Row:
+        """Return the row at a `place`; a `KeyError` names a cell that is absent."""
+        return self[tuple(place[column] for column in self.columns)]
+
+    def places(self, text: str) -> list[Place]:
+        """Return the places that a `text` names in the terms of a file of claims."""
+        return list(chain.from_iterable(map(self._alternative, text.split(" or "))))
+
+    def _alternative(self, text: str) -> Iterator[Place]:
+        required: dict[str, list[Any]] = {}
+        bounds: dict[str, Callable[[Any], bool]] = {}
+        for term in filter(None, text.split(";")):
+            if not (match := TERM.fullmatch(term.strip())):
+                raise DataError(
+                    f"{term.strip()!r} names no cells; write, for instance, 'k = 3 | 5'"
+                )
+            column, relation, values = match.groups()
+            if relation == "=":
+                required[column] = [self._value(column, each.strip()) for each in values.split("|")]
+            else:
+                bounds[column] = partial(_is_within, relation, values)
+        places = (dict(zip(self.columns, key, strict=True)) for key in self)
+        found = {
+            tuple(place[column] for column in bounds): None
+            for place in places
+            if all(place[column] in values for column, values in required.items())
+            and all(is_within(place[column]) for column, is_within in bounds.items())
+        }
+        for taken in sorted(found) if bounds else [()]:
+            for values in product(*required.values()):
+                yield dict(zip((*required, *bounds), (*values, *taken), strict=True))
+
+    def _value(self, column: str, text: str) -> Any:
+        if text not in ("smallest", "largest"):
+            return _number_or_text(text)
+        values = {key[self.columns.index(column)] for key in self}
+        if len(values) < 2:
+            raise LookupError(f"a second {column.replace('_', ' ')}")
+        return min(values) if text == "smallest" else max(values)
+
+
+def _is_within(relation: str | None, bound: str, value: Any) -> bool:
+    if relation is None:
+        return True
+    return bool(value >= float(bound) if relation == ">=" else value <= float(bound))
+
+
+def _number_or_text(text: str) -> Any:
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text
+
+
+class _Range(list[float]):
+    """Numbers that a template formats as their range."""
+
+    def __format__(self, style: str) -> str:
+        return range_of(self, style or ".3g")
+
+
+def _side(cells: Cells, text: str, setting: Place) -> list[tuple[Place, Row]]:
+    """Return the cells of one side of a comparison, in a setting, with their places."""
+    if isinstance(number := _number_or_text(text), int | float):
+        return [({}, exact_row(number))]
+    places = [setting | place for place in cells.places(text)]
+    return [(place, cells.at(place)) for place in places]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A comparison of cells as a file of claims states it. A call decides the claim."""
+
+    each: str
+    left: str
+    right: str
+    rule: str
+    figure: str
+
+    def __call__(self, cells: Cells) -> Outcome:
+        """Compare `cells`. A `LookupError` names those that are absent."""
+        label = IN_BRACKETS.search(self.figure)
+        named: dict[str, float] = {}
+        pairs: list[Pair] = []
+        for setting in cells.places(self.each):
+            left, right = (_side(cells, text, setting) for text in (self.left, self.right))
+            pairs += ((first, second) for (_, first), (_, second) in product(left, right))
+            for place, row in chain(right, left):
+                if label and place:
+                    named.setdefault(label[1].format(**place), row["median"])
+        both = [(float(a["median"]), float(b["median"])) for a, b in require_any(pairs)]
+        figure = IN_BRACKETS.sub("{cells}", self.figure).format(
+            left=_Range(first for first, _ in both),
+            right=_Range(second for _, second in both),
+            ratios=_Range([first / second for first, second in both if second] or [math.nan]),
+            apart=max(abs(first - second) for first, second in both),
+            cells=listed(named),
+        )
+        return self._decided(pairs, figure)
+
+    def _decided(self, pairs: Sequence[Pair], figure: str) -> Outcome:
+        match self.rule.split():
+            case ["below"]:
+                return below(pairs, figure)
+            case ["ratio", "below"]:
+                return below([(logarithms(a), logarithms(b)) for a, b in pairs], figure)
+            case ["alike"]:
+                return equivalent(pairs, figure)
+            case ["within", tolerance]:
+                found = within_tolerance(pairs, float(tolerance), figure)
+                return replace(found, our_margin=True)
+        raise DataError(
+            f"{self.rule!r} is not a rule; write below, ratio below, alike or within"
+        )
+
+
+def read_claims(path: Path | str, *tests: Test) -> tuple[Claim, ...]:
+    """Read the claims of a paper, in the order of the text.
+
+    Parameters
+    ----------
+    path : path
+        A file in `resources/claims`.
+    *tests : functions
+        Those that decide the claims without a comparison of cells. Each has the name of its claim.
+
+    Raises
+    ------
+    DataError
+        If the columns are others, a claim has no test, or a test has no claim.
+    """
+    with Path(path).open(newline="", encoding="utf-8") as stream:
+        table = csv.DictReader(stream, strict=True)
+        if tuple(table.fieldnames or ()) != SAID + COMPARED:
+            raise DataError(f"{path}: name the columns {', '.join(SAID + COMPARED)}")
+        rows = list(table)
+    by_name = {test.__name__: test for test in tests}
+    if differing := by_name.keys() ^ {row["claim"] for row in rows if not row["rule"]}:
+        raise DataError(
+            f"{path}: give each claim a rule or a function of its name, and each function a "
+            f"claim: {', '.join(sorted(differing))}"
+        )
+
+    def claim_of(row: dict[str, Any]) -> Claim:
+        compared = [row.pop(column) for column in COMPARED]
+        decide = by_name.get(row["claim"]) or Compared(*compared)
+        return Claim(id=row.pop("claim"), decide=decide, **row)
+
+    return tuple(map(claim_of, rows))
