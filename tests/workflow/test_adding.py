@@ -63,7 +63,8 @@ for release in yaml.safe_load(open(sys.argv[1]))["releases"]:
 IN_REPORT = """
 import pandas as pd
 from reproduction.papers import PAGES
-from reproduction.papers.multirr.claims.decided import CLAIMS
+from reproduction.study.claim_files import Cells, read_claims
+from reproduction.papers.multirr.claims import TESTS
 from reproduction.report.render import environment
 from reproduction.study.pages import Origin
 
@@ -76,9 +77,11 @@ templates.globals.update(made_by={"pram_circular": origin}, pictures={})
 page = templates.get_template(f"{section.template}.html.j2").render(section.content(tables))
 assert "workflow/scripts/pram/circular.py:1" in page, page
 assert page.count("<tr") == 9, page
-(claim,) = [each for each in CLAIMS if each.id == "less_at_the_largest"]
+said = read_claims("resources/claims/multirr.csv", *TESTS)
+(claim,) = [each for each in said if each.id == "less_at_the_largest"]
 name = ("rr_independent", "relative_error_ratio", 0.1, "sigma = 0.9")
-cells = {name: {"ci_low": 3.0, "median": 4.0, "ci_high": 5.0}}
+columns = ("estimator", "measure", "sigma", "against")
+cells = Cells(columns, {name: {"ci_low": 3.0, "median": 4.0, "ci_high": 5.0}})
 print(claim.decide(cells).verdict)
 """
 
@@ -120,7 +123,7 @@ def ran(folder: Path, *arguments: str) -> str:
 def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a copy of the project's code with everything that the guide adds."""
     folder = tmp_path_factory.mktemp("changed")
-    for name in ("src", "workflow"):
+    for name in ("src", "workflow", "resources/claims"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "tests/test_architecture.py"):
         (folder / name).parent.mkdir(exist_ok=True)

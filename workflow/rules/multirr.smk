@@ -177,6 +177,7 @@ rule multirr_risk:
 
 rule multirr_claims:
     input:
+        said=plan.own("resources/claims/multirr.csv"),
         table1="results/tables/multirr_table1.csv",
         table2="results/tables/multirr_table2.csv",
         sensitivity="results/tables/multirr_sensitivity.csv",

@@ -11,8 +11,9 @@ import pandas as pd
 import pytest
 from tests.slow_variants import one_in
 
-from reproduction.papers.multirr.claims.decided import CLAIMS, claims
+from reproduction.papers.multirr.claims import TESTS, claims
 from reproduction.papers.multirr.queries.pairs import GainQueries
+from reproduction.study.claim_files import read_claims
 from reproduction.study.claims import claim_columns
 
 Tables = dict[str, pd.DataFrame]
@@ -21,6 +22,7 @@ P = (0.1, 0.3, 0.5, 0.7)
 MECHANISMS = ("joint", "kronecker")
 PROJECTIONS = ("clip", "simplex", "likelihood")
 METHODS = ("rr_independent", "rr_clusters", "rr_independent_adjustment", "rr_clusters_adjustment")
+CLAIMS = read_claims("resources/claims/multirr.csv", *TESTS)
 IDS = tuple(claim.id for claim in CLAIMS)
 COMPARISONS = {
     "gain_of_estimation": 18,
@@ -202,7 +204,7 @@ def _ends(value: float, low: float, high: float) -> dict[str, float]:
 
 
 def decided(tables: Tables) -> pd.DataFrame:
-    return claims(run_by_run(tables))
+    return claims(CLAIMS, run_by_run(tables))
 
 
 @lru_cache

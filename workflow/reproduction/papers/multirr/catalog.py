@@ -271,7 +271,7 @@ ANALYSES = (
     ),
     Analysis(
         "multirr_claims",
-        claims_tables("multirr", ".claims.decided:claims", "mechanism", "projection"),
+        claims_tables("multirr", ".claims:claims", "mechanism", "projection"),
         needs=(
             *("multirr_gain_ratios", "multirr_methods", *PRINTED_NUMBERS),
             *("multirr_attributes", "multirr_clusters"),

@@ -1,0 +1,226 @@
+"""The claims of [multirr] in words (section 6.5), compared with the tables of a run.
+
+Only interpretations with the matrix as printed count. `resources/claims/multirr.csv` has the
+claims. The functions below decide those that are more than a comparison of cells.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from itertools import pairwise, product
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from reproduction.study import (
+    UNKNOWN,
+    Cells,
+    Claim,
+    Comparison,
+    Evidence,
+    Outcome,
+    Row,
+    below,
+    below_one,
+    decide_claims,
+    listed,
+    on_average,
+    pooled,
+    range_of,
+    ratio,
+    require_any,
+    source_of,
+)
+
+SMALLER, LARGEST = (50, 100), 300
+"""The T_v of the text. A claim that names them is not about others."""
+P = (0.1, 0.3, 0.5)
+"""The p of the text at which six times the records bring more to small clusters."""
+HALF = 0.5
+
+
+def peak_at_half(cells: Cells) -> Outcome:
+    """Compare the absolute error of RR-Independent at each other coverage with that at .5."""
+    ratios = {
+        sigma: _over(cells, "absolute_error", sigma, HALF)
+        for sigma in _coverages(cells)
+        if sigma != HALF
+    }
+    top = max(require_any([*ratios]), key=lambda sigma: ratios[sigma]["median"])
+    figure = f"next highest at sigma = {top:g}: {ratios[top]['median']:.3g} of it"
+    return below_one(ratios.values(), figure)
+
+
+def falls_with_coverage(cells: Cells) -> Outcome:
+    """Compare the relative error of RR-Independent at each coverage with that at the one before."""
+    steps = pairwise(_coverages(cells))
+    found = [_over(cells, "relative_error", later, earlier) for earlier, later in steps]
+    shown = range_of((row["median"] for row in found), ".2f")
+    return below_one(found, f"over that at the coverage before: {shown}")
+
+
+def _coverages(cells: Cells) -> list[float]:
+    return sorted({sigma for _, _, sigma, _ in cells})
+
+
+def _over(cells: Cells, measure: str, first: float, second: float) -> Row:
+    """Return the ratio of the medians at two coverages, compared run by run."""
+    of = ("rr_independent", f"{measure}_ratio")
+    if (*of, first, f"sigma = {second:g}") in cells:
+        return cells[*of, first, f"sigma = {second:g}"]
+    row = cells[*of, second, f"sigma = {first:g}"]
+    if row["ci_low"] <= 0:  # nothing is known of the inverse
+        return {"median": np.nan, "ci_low": 0.0, "ci_high": np.inf}
+    return {"median": 1 / row["median"], "ci_low": 1 / row["ci_high"], "ci_high": 1 / row["ci_low"]}
+
+
+def grows_with_t_v(cells: Cells) -> Outcome:
+    """Compare T_v = 50 and 300 on Adult, on average over p."""
+    pairs = {
+        p: (cells["adult", p, SMALLER[0]], cells["adult", p, LARGEST])
+        for p in sorted({p for _, p, _ in cells})
+    }
+    shown = {f"p = {p:g}": ratio(high, low)["median"] for p, (low, high) in pairs.items()}
+    figure = f"T_v = {LARGEST} / {SMALLER[0]}: {listed(shown)}"
+    return on_average(require_any([*pairs.values()]), figure)
+
+
+def least_dependence_matters(clusters: pd.DataFrame) -> Outcome:
+    """Count the clusterings over all T_d at each T_v. Which are better is unknown here."""
+    named = clusters.groupby(["t_v", "t_d"])["cluster"].agg("; ".join)
+    different = {
+        f"T_v = {t_v}": float(part.nunique()) for t_v, part in named.groupby("t_v") if len(part) > 1
+    }
+    if not different:
+        raise LookupError("two T_d at one T_v")
+    return Outcome(
+        tuple(Comparison(-1.0) if number == 1 else UNKNOWN for number in different.values()),
+        f"clusterings over all T_d: {listed(different)}",
+    )
+
+
+def largest_clusters_not_best_at_strong_randomization(cells: Cells) -> Outcome:
+    """Compare the better of T_v = 50 and 100 with 300, on Adult6."""
+    pairs = {}
+    for p in P:
+        smaller = (cells["adult6", p, t_v] for t_v in SMALLER)
+        best = min(smaller, key=lambda row: float(row["median"]))
+        pairs[f"p = {p:g}"] = (best, cells["adult6", p, LARGEST])
+    shown = listed({name: ratio(*pair)["median"] for name, pair in pairs.items()})
+    found = below([*pairs.values()], f"{shown} (better of 50 and 100 / 300)")
+    picked = (replace(each, picked_from=len(SMALLER)) for each in found.comparisons)
+    return replace(found, comparisons=tuple(picked))
+
+
+def gain_larger_for_small_clusters(gains: Cells) -> Outcome:
+    """Compare the gains from six times the records at T_v = 50 and 100 with that at 300."""
+    pairs = [(gains[p, t_v], gains[p, LARGEST]) for p, t_v in product(P, SMALLER)]
+    shown = {
+        f"p = {p:g}, T_v = {t_v}": gains[p, t_v]["median"]
+        for p, t_v in product(P, (SMALLER[0], LARGEST))
+    }
+    return below(pairs, listed(shown))
+
+
+TESTS = (
+    peak_at_half,
+    falls_with_coverage,
+    grows_with_t_v,
+    least_dependence_matters,
+    largest_clusters_not_best_at_strong_randomization,
+    gain_larger_for_small_clusters,
+)
+
+
+VIEWS = {
+    "gains": ("p == 0.7", "estimator", "measure", "sigma", "against"),
+    "methods": ("best != 'ours'", "p", "sigma", "method", "against", "measure"),
+    "thresholds": ("p > 0", "dataset", "p", "t_v"),
+    "attributes": ("dataset == 'adult'", "p", "t_v", "attributes"),
+}
+"""Which rows of a table the claims are about, and the columns that name its cells."""
+
+
+def claims(said: Iterable[Claim], tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Decide the claims of section 6.5 from tables of a run.
+
+    Parameters
+    ----------
+    said : iterable of Claim
+        As `reproduction.study.read_claims` returns them with `TESTS`.
+    tables : mapping of str to DataFrame
+        As `evidence_tables` returns them. The estimates are in a column ``median``.
+
+    Returns
+    -------
+    DataFrame
+        One row per claim, cluster mechanism and projection, as far as these make a difference. The
+        columns are `reproduction.study.claim_columns`.
+    """
+    clusters = tables["clusters"]
+    evidence = {
+        name: _evidence(_of_one_clustering(tables[name], clusters), *view)
+        for name, view in VIEWS.items()
+    }
+    evidence["gains of records"] = [
+        replace(each, given=_gains_of_records(each.given)) for each in evidence["thresholds"]
+    ]
+    evidence["clusters"] = [Evidence(("any", "any"), source_of(clusters), clusters)]
+    return decide_claims(said, evidence, "mechanism", "projection")
+
+
+def _of_one_clustering(table: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows whose T_d forms the clusters of the smallest T_d at their T_v."""
+    if "against" in table or "t_d" not in table:
+        return table  # compared already, each at one T_d
+    named = clusters.groupby(["t_v", "t_d"])["cluster"].agg("; ".join)
+    first = named.groupby(level="t_v").transform("first")
+    same = set(named.index[named == first])
+    least = table["t_d"].min()
+    at = zip(table["t_v"], table["t_d"], strict=True)
+    return table[[t_d == least or (t_v, t_d) in same for t_v, t_d in at]]
+
+
+def _evidence(table: pd.DataFrame, which: str, *columns: str) -> list[Evidence]:
+    """Return the cells of each mechanism and projection, from the rows of `which`.
+
+    Rows that repeat one experiment, with several T_d that form the same clusters, are pooled.
+    """
+    printed = table[table["matrix"] == "printed"].query(which)
+    if "mechanism" not in printed:
+        printed = printed.assign(mechanism="any")
+    key, found = itemgetter(*columns), []
+    for settings, part in printed.groupby(["mechanism", "projection"], sort=False):
+        rows: dict[tuple[Any, ...], list[Row]] = {}
+        for row in part.to_dict("records"):
+            rows.setdefault(key(row), []).append(row)
+        cells = Cells(columns, {name: pooled(each) for name, each in rows.items()})
+        found.append(Evidence(tuple(map(str, settings)), source_of(table), cells))
+    return found
+
+
+def _gains_of_records(cells: Cells) -> Cells:
+    """Return the ratio of the median with six times the records to that of Adult, by p and T_v."""
+    ratios = {
+        (p, t_v): ratio(row, cells["adult", p, t_v])
+        for (dataset, p, t_v), row in cells.items()
+        if dataset == "adult6" and ("adult", p, t_v) in cells
+    }
+    return Cells(("p", "t_v"), ratios)
+
+
+def evidence_tables(found: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Return the tables that `claims` reads, from the tables `found` by a run.
+
+    These are ``table1``, ``table2``, ``sensitivity``, ``attributes``, ``clusters``, ``gain_ratios``
+    (Figure 2) and ``methods`` (Figure 3, at the published thresholds) of [multirr].
+    """
+    compared = pd.concat(found[name] for name in ("table1", "table2", "sensitivity"))
+    return {
+        "attributes": found["attributes"],
+        "clusters": found["clusters"],
+        "gains": found["gain_ratios"].rename(columns={"ratio": "median"}),
+        "methods": found["methods"].rename(columns={"compared": "median"}),
+        "thresholds": compared.rename(columns={"regenerated": "median"}),
+    }

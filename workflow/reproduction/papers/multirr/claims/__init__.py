@@ -1,1 +1,0 @@
-"""What [multirr] claims in words, and the tests that decide it."""
