@@ -121,7 +121,7 @@ def test_masked_numbers_have_no_tables() -> None:
     for call in (
         lambda: responses.table(["size"]),
         lambda: responses.count([]),
-        lambda: responses.portions(["size"]),
+        lambda: responses.batches(["size"]),
         responses.clusters,
     ):
         with pytest.raises(DeniableError, match=r"no categories|no columns that are randomized"):

@@ -22,7 +22,7 @@ from deniable.randomized_response import (
     synthesize,
 )
 from deniable.records import Domain, Microdata
-from deniable.responses import ProtectedRecords, Table
+from deniable.responses import Responses, Table
 from deniable.schema import MISSING, Schema, type_named
 
 Basis = Literal["clusters", "weights"]
@@ -56,7 +56,7 @@ class Stratum:
     distributions: list[Floats]
 
 
-def strata_of(protected: ProtectedRecords, tables: list[Table]) -> list[Stratum]:
+def strata_of(protected: Responses, tables: list[Table]) -> list[Stratum]:
     """Return the records of each stratum, with an estimated distribution of each cluster.
 
     The most likely distribution; through invariant matrices the proportions of the randomized
@@ -64,12 +64,12 @@ def strata_of(protected: ProtectedRecords, tables: list[Table]) -> list[Stratum]
 
     Parameters
     ----------
-    protected : ProtectedRecords
+    protected : Responses
     tables : list of Table
         One for each cluster.
     """
     read_names = {name for table in tables for name in table.reports.names}
-    read = [[p.joint(table.reports) for table in tables] for p in protected.portions(read_names)]
+    read = [[p.joint(table.reports) for table in tables] for p in protected.batches(read_names)]
     codes = [np.concatenate(column) for column in zip(*read, strict=True)]
     counted = protected.count([table.reports for table in tables])
     if not tables[0].strata:
@@ -101,7 +101,7 @@ def strata_of(protected: ProtectedRecords, tables: list[Table]) -> list[Stratum]
     return strata
 
 
-def adjusted(protected: ProtectedRecords) -> pd.DataFrame:
+def adjusted(protected: Responses) -> pd.DataFrame:
     """Return a weight for each `protected` record: weighted, they have the estimated margins.
 
     RR-Adjustment ([multirr], Algorithm 2) on the clusters with randomized values that are
@@ -165,7 +165,7 @@ def _named_warnings(stratum: str) -> Iterator[None]:
 
 
 def synthetic_records(
-    schema: Schema, protected: ProtectedRecords, records: int, seed: int, basis: Basis = "clusters"
+    schema: Schema, protected: Responses, records: int, seed: int, basis: Basis = "clusters"
 ) -> pd.DataFrame:
     """Return synthetic records with the randomized columns of a schema, in their types.
 
@@ -176,7 +176,7 @@ def synthetic_records(
     Parameters
     ----------
     schema : Schema
-    protected : ProtectedRecords
+    protected : Responses
     records : int, >= 1
     seed : int, >= 0
     basis : "clusters" or "weights"

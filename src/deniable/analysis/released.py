@@ -1,7 +1,6 @@
 """A release in one object: whatever is estimated from its public folder alone."""
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -29,7 +28,7 @@ from deniable.errors import DeniableError
 from deniable.estimation import CONFIDENCE
 from deniable.plans import Plan
 from deniable.records import Domain
-from deniable.responses import ProtectedRecords, Table
+from deniable.responses import Table
 
 Targets = Literal["population", "file", "both"]
 
@@ -77,12 +76,10 @@ class Released(AnalysesOfTables):
         """The columns of which there are estimates, with their categories."""
         return self._with_categories().schema.domain()
 
-    @cached_property
+    @property
     def records(self) -> int:
         """Number of protected records, or of clients that answered."""
-        if not isinstance(self._protected, ProtectedRecords):
-            return self._protected.records
-        return self._protected.count([self._table(self.domain.names[:1]).reports])[0].records
+        return self._protected.records
 
     def margins(
         self,
@@ -343,7 +340,8 @@ class Released(AnalysesOfTables):
 
         See `deniable.analysis.microdata.adjusted`.
         """
-        return adjusted(self._records_in_memory("weights"))
+        self._refuse_without_records("weights")
+        return adjusted(self._protected)
 
     def synthetic(
         self, records: int | None = None, seed: int = 0, *, basis: Basis = "clusters"
@@ -367,10 +365,10 @@ class Released(AnalysesOfTables):
         DeniableError
             If fewer than one record are asked for.
         """
-        protected = self._records_in_memory("synthetic records")
+        self._refuse_without_records("synthetic records")
         number = self.records if records is None else records
         schema = self._with_categories().schema
-        return synthetic_records(schema, protected, number, seed, basis)
+        return synthetic_records(schema, self._protected, number, seed, basis)
 
     def _named(self, names: Names | None) -> tuple[str, ...]:
         if names is None:
@@ -381,12 +379,11 @@ class Released(AnalysesOfTables):
         self._protected.refuse_no_categories()
         return self.plan
 
-    def _records_in_memory(self, what: str) -> ProtectedRecords:
-        if not isinstance(self._protected, ProtectedRecords):
+    def _refuse_without_records(self, what: str) -> None:
+        if not self._protected.has_randomized_records:
             raise DeniableError(
                 f"a {type(self.plan).__name__} leaves no randomized records, so there are no {what}"
             )
-        return self._protected
 
     def _asked(self, target: Targets, confidence: float, inverse: Inverse) -> list[Asked]:
         targets = TARGETS if target == "both" else (target,)

@@ -64,7 +64,7 @@ class Scores:
     ) -> Iterator[tuple[list[Codes], Floats | None]]:
         """Yield each side's codes of `protected` records, and their weights by `weight`, if any."""
         names = [name for side in self.sides for name in side.reports.names]
-        for portion in protected.portions(names, weight):
+        for portion in protected.batches(names, weight):
             yield [portion.joint(side.reports) for side in self.sides], portion.weights
 
 

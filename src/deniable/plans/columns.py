@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
@@ -73,13 +73,19 @@ class ColumnsPlan(CategoricalPlan[Protocol]):
     def responses(self, source: Any) -> "Responses":
         # A release needs neither of them.
         from deniable.pram import StratifiedProtocol  # noqa: PLC0415
-        from deniable.responses import ColumnResponses, StrataResponses  # noqa: PLC0415
+        from deniable.responses import (  # noqa: PLC0415
+            ProtectedRecords,
+            Table,
+            table_within_strata,
+        )
 
-        if not self.invariant:
-            return ColumnResponses(source, self.layout, self.protocol)
-        protocol, domain = self.protocol, self.protocol.domain
-        whole = StratifiedProtocol(domain, (), {(): protocol}, invariant=True)
-        return StrataResponses(source, self.layout, whole)
+        table_of = partial(Table.of, self.protocol)
+        if self.invariant:
+            whole = StratifiedProtocol(
+                self.protocol.domain, (), {(): self.protocol}, invariant=True
+            )
+            table_of = partial(table_within_strata, whole)
+        return ProtectedRecords(source, self.layout, table_of, self.protocol.clusters)
 
     def channels(self) -> dict[str, Channel]:
         rows = zip(self.protocol.clusters, self.protocol.channels, strict=True)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from typing import Any, ClassVar
 
@@ -19,7 +19,12 @@ from deniable.plans.fields import fields_from_json
 from deniable.pram import StratifiedProtocol, Stratum, channel_of_retention, label
 from deniable.randomized_response import Protocol, protocol_from_epsilon
 from deniable.records import Domain, Microdata
-from deniable.responses import ProtectedFormat, StrataResponses, category_columns
+from deniable.responses import (
+    ProtectedFormat,
+    ProtectedRecords,
+    category_columns,
+    table_within_strata,
+)
 from deniable.sampling import Numbers, RandomnessSource
 from deniable.schema import Schema
 
@@ -197,8 +202,9 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
     def draw(self, true: Microdata, source: RandomnessSource, records: Numbers) -> Microdata:
         return self.protocol.randomize(true, source, np.asarray(records)).reports
 
-    def responses(self, source: Any) -> StrataResponses:
-        return StrataResponses(source, self.layout, self.protocol)
+    def responses(self, source: Any) -> ProtectedRecords:
+        table_of = partial(table_within_strata, self.protocol)
+        return ProtectedRecords(source, self.layout, table_of, self.protocol.blocks)
 
     def channels(self) -> dict[str, Channel]:
         return {

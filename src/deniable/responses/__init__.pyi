@@ -18,12 +18,7 @@ from .masked import (
     with_counts as with_counts,
 )
 from .originals import compare_records as compare_records
-from .protected import (
-    ColumnResponses as ColumnResponses,
-    ProtectedRecords as ProtectedRecords,
-    StrataResponses as StrataResponses,
-    protected_file as protected_file,
-)
+from .protected import ProtectedRecords as ProtectedRecords, protected_file as protected_file
 from .strata import table_within_strata as table_within_strata
 from .tables import (
     MAX_CELLS as MAX_CELLS,

@@ -90,6 +90,9 @@ class Responses(ABC):
     Each method raises `DeniableError` if the kind of the plan has no such data.
     """
 
+    has_randomized_records: bool = False
+    """Whether there are single records, with the randomized values of each column or cluster."""
+
     @property
     @abstractmethod
     def records(self) -> int:
@@ -117,7 +120,7 @@ class Responses(ABC):
         """
 
     @abstractmethod
-    def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[ResponseBatch]:
+    def batches(self, names: Iterable[str], weight: str | None = None) -> Iterator[ResponseBatch]:
         """Yield batches of records: the columns `names`, and the column `weight`."""
 
     def clusters(self) -> "list[Table]":
@@ -138,9 +141,6 @@ class Responses(ABC):
     ) -> "pd.DataFrame | None":
         """Return statistics of masked numbers, or None if numbers are estimated from tables.
 
-        Parameters
-        ----------
-        names, quantiles, weight, target, confidence
-            As in `deniable.Released.numbers`.
+        The parameters are those of `deniable.Released.numbers`.
         """
         return None

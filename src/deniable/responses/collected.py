@@ -12,7 +12,7 @@ from deniable.channels import Channel, DenseChannel
 from deniable.errors import DataError, DeniableError, shown
 from deniable.records import Attribute, Domain
 from deniable.responses.base import Counted, ResponseBatch, Responses
-from deniable.responses.tables import Side, Table, cells_of
+from deniable.responses.tables import Side, Table, cells_of, domain_of
 from deniable.rrba import (
     FLOOR_ROUNDING,
     SEPARATOR,
@@ -81,9 +81,7 @@ class CollectedResponses(Responses):
         DeniableError
             If a name is missing, doubled or unknown, or no collected table contains all columns.
         """
-        if not names:
-            raise DeniableError("a table of no columns; name at least one")
-        domain = self._design.domain.project(names)
+        domain = domain_of(self._design.domain, names)
         ways = self._ways(domain)
         if not ways:
             size = max(map(len, self._design.tables))
@@ -124,7 +122,7 @@ class CollectedResponses(Responses):
         found = [self._counts[table.names] for table in tables]
         return [Counted(counts, file=self.records) for counts in found]
 
-    def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[ResponseBatch]:
+    def batches(self, names: Iterable[str], weight: str | None = None) -> Iterator[ResponseBatch]:
         raise DeniableError("a collection has tables and no records; request a smaller table")
 
 

@@ -49,14 +49,11 @@ def response_columns(schema: Schema, protocol: Protocol) -> tuple[ResponseColumn
     protocol : Protocol
         Clusters of the schema's randomized columns, each with its channel.
     """
-    channel_of = {
-        name: (cluster, channel)
-        for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True)
-        for name in cluster
-    }
+    cluster_of = {name: cluster for cluster in protocol.clusters for name in cluster}
     found = {}
     for name in schema.domain().names:
-        cluster, channel = channel_of[name]
+        cluster = cluster_of[name]
+        channel = protocol.channel_of(cluster)
         if len(cluster) > 1 and not reports_categories(channel):
             (attribute,) = protocol.reported_as(cluster)
             found[attribute.name] = _as_text(attribute)
@@ -91,17 +88,13 @@ class ProtectedFormat:
     ) -> None:
         self.schema, self.columns, self.passed = schema, tuple(columns), tuple(passed)
         self.as_text = schema.file.kind == "csv"
-        self.names = [
-            name
-            for column in schema.columns
-            for name in ([column.name] if column.name in self.passed else self._named(column.name))
-        ]
-
-    def _named(self, column: str) -> list[str]:
-        """Return the names of the columns that replace a `column` of the original file."""
-        return [name for name in self._values if name == column] or [
-            name for name in self._values if name.split(" x ")[0] == column
-        ]
+        self.names: list[str] = []
+        for column in schema.columns:
+            if column.name in self._values or column.name in self.passed:
+                self.names.append(column.name)
+            else:  # a cluster stands in the place of its first column
+                first = (name for name in self._values if name.split(" x ")[0] == column.name)
+                self.names += first
 
     @cached_property
     def _values(self) -> dict[str, pa.Array]:
@@ -110,8 +103,8 @@ class ProtectedFormat:
             for each in self.columns
         }
 
-    def arrays(self, reports: Microdata, passed: Mapping[str, pa.Array]) -> list[pa.Array]:
-        """Return the columns of a batch.
+    def table(self, reports: Microdata, passed: Mapping[str, pa.Array]) -> pa.Table:
+        """Return a batch as a table.
 
         Parameters
         ----------
@@ -120,16 +113,13 @@ class ProtectedFormat:
         passed : mapping of str to pyarrow.Array
             The columns that are released without randomization.
         """
-        return [
+        arrays = [
             self._passed_on(passed[name])
             if name in passed
             else _coded(self._values[name], reports.column(name))
             for name in self.names
         ]
-
-    def table(self, reports: Microdata, passed: Mapping[str, pa.Array]) -> pa.Table:
-        """Return a batch as a table; `reports` and `passed` are those of `arrays`."""
-        return pa.table(self.arrays(reports, passed), names=self.names)
+        return pa.table(arrays, names=self.names)
 
     def _passed_on(self, values: pa.Array) -> pa.Array:
         if self.as_text:

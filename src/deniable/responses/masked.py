@@ -24,6 +24,15 @@ NO_CATEGORIES = (
     "masked numbers have no categories, so there are no tables and no proportions; ask for "
     "numbers, or randomize numeric columns, with bounds and a step, by deniable.make_plan"
 )
+COLUMNS_OF_ESTIMATES = {
+    "attribute": "column",
+    "statistic": "statistic",
+    "estimate": "estimate",
+    "standard_error_file": "standard_error",
+    "ci_low_file": "ci_low",
+    "ci_high_file": "ci_high",
+}
+"""Columns of `deniable.idp.estimate_numbers`, and their names in `deniable.Released.numbers`."""
 
 
 def histogram_table(
@@ -79,16 +88,14 @@ class MaskedResponses(Responses):
     ) -> None:
         self._schema, self.mechanism, self._class_column = schema, mechanism, class_column
         self._source = open_source(source, schema.file.delimiter, schema.file.encoding)
-        self.where = self._source.where
-        self._given = source
         for name in (*mechanism.domains.names, *([class_column] if class_column else [])):
             if name not in self._source.types:
                 there = shortened(", ".join(self._source.types))
                 raise DataError(
-                    f"{self.where}: no column {name!r}, only {there}; plan and file are of "
+                    f"{self._source.where}: no column {name!r}, only {there}; plan and file are of "
                     "different releases"
                 )
-        self.counts = self._noisy_counts() if mechanism.by_histograms else None
+        self.counts = self._noisy_counts(source) if mechanism.by_histograms else None
 
     @property
     def records(self) -> int:
@@ -105,29 +112,27 @@ class MaskedResponses(Responses):
     def data(self) -> NumericMicrodata:
         """The protected records."""
         names, faults = self.mechanism.domains.names, ValidationErrors()
-        read: dict[str, list[Any]] = {name: [] for name in (*names, "")}
-        coder = None
+        read: dict[str, list[Floats]] = {name: [] for name in names}
+        labels, coder, coded = list[Any](), None, list[str]()
         if self._class_column is not None:
             column = self._schema[self._class_column]
-            coder = Coder(column, self._source.types[column.name])
-        coded = [] if self._class_column is None else [self._class_column]
+            coder, coded = Coder(column, self._source.types[column.name]), [column.name]
         for piece in self._source.pieces(coded, names, faults):
             for name in names:
-                decimal = self._schema[name].decimal
-                values = weights_of(_decoded(piece.batch.column(name)), decimal)
+                values = weights_of(_decoded(piece.batch.column(name)), self._schema[name].decimal)
                 self._refuse_outside(name, values, piece.first)
                 read[name].append(values)
             if coder is not None:
-                values = piece.batch.column(coder.column.name)
-                read[""].append(coder.codes(values, faults, piece.where, piece.first)[0])
+                texts = piece.batch.column(coder.column.name)
+                labels.append(coder.codes(texts, faults, piece.where, piece.first)[0])
         faults.raise_if_any()
         if not any(map(len, read[names[0]])):
-            raise DataError(f"{self.where}: no records, so nothing can be estimated")
+            raise DataError(f"{self._source.where}: no records, so nothing can be estimated")
         values = np.stack([np.concatenate(read[name]) for name in names], axis=1)
         if coder is None:
             return NumericMicrodata(names, values)
-        labels = np.concatenate(read[""])
-        return NumericMicrodata(names, values, coder.column.name, self.classes, labels)
+        classes = np.concatenate(labels)
+        return NumericMicrodata(names, values, coder.column.name, self.classes, classes)
 
     def _refuse_outside(self, name: str, values: Floats, first: int) -> None:
         domains = self.mechanism.domains
@@ -137,32 +142,40 @@ class MaskedResponses(Responses):
             value = values[bad[0]]
             has = "no finite number" if not np.isfinite(value) else f"{value:g}"
             raise DataError(
-                f"{self.where}: record {first + int(bad[0]) + 1:,}, column {name!r} has {has}, "
-                f"but its masked numbers lie in {domains.lower[j]:g} to {domains.upper[j]:g}; "
-                "plan and file are of different releases"
+                f"{self._source.where}: record {first + int(bad[0]) + 1:,}, column {name!r} has "
+                f"{has}, but its masked numbers lie in {domains.lower[j]:g} to "
+                f"{domains.upper[j]:g}; plan and file are of different releases"
             )
 
-    def _noisy_counts(self) -> Counts:
-        if isinstance(self._given, str | Path):
-            path = Path(self._given).with_name(f"{HISTOGRAMS}.csv")
-            if not path.is_file():
+    def _noisy_counts(self, source: Any) -> Counts:
+        """Return the noisy counts of a `source`, shape (columns, classes, bins)."""
+        shape = len(self.mechanism.domains.names), len(self.classes) or 1, self.mechanism.bins
+        if isinstance(source, str | Path):
+            path = Path(source).with_name(f"{HISTOGRAMS}.csv")
+            where, given = str(path), self._counts_of_file(path, shape)
+        else:
+            where, given = "the table", counts_in(source)
+            if given is None:
                 raise DataError(
-                    f"{path}: missing; the noisy counts that the records are drawn from belong "
-                    "next to the protected file"
+                    "the table has lost the noisy counts that its records were drawn from; keep "
+                    f"attrs[{HISTOGRAMS!r}] of the table that deniable.randomize returned"
                 )
-            kept = {"column": str, "class": str, "from": str, "to": str}
-            table = pd.read_csv(path, dtype=kept, keep_default_na=False)
-            return self._from_table(path, table)
-        counts = counts_in(self._given)
-        if counts is None:
+        counts = np.asarray(given)
+        if counts.shape != shape or not np.issubdtype(counts.dtype, np.integer):
             raise DataError(
-                "the table has lost the noisy counts that its records were drawn from; keep "
-                f"attrs[{HISTOGRAMS!r}] of the table that deniable.randomize returned"
+                f"{where}: noisy counts of the shape {counts.shape} and type {counts.dtype}; the "
+                f"plan has whole numbers of the shape {shape}"
             )
-        return self._checked("the table", counts)
+        return np.asarray(counts, dtype=np.int64)
 
-    def _from_table(self, path: Path, table: pd.DataFrame) -> Counts:
-        shape = self._shape
+    def _counts_of_file(self, path: Path, shape: tuple[int, ...]) -> Any:
+        if not path.is_file():
+            raise DataError(
+                f"{path}: missing; the noisy counts that the records are drawn from belong "
+                "next to the protected file"
+            )
+        kept = {"column": str, "class": str, "from": str, "to": str}
+        table = pd.read_csv(path, dtype=kept, keep_default_na=False)
         expected = histogram_table(self.mechanism, self.classes, np.zeros(shape, dtype=np.int64))
         same = list(table) == list(HISTOGRAM_COLUMNS) and len(table) == len(expected)
         for name in ("column", "class", "bin"):
@@ -172,20 +185,7 @@ class MaskedResponses(Responses):
                 f"{path}: other columns, classes or bins than the plan has; plan and file are of "
                 "different releases"
             )
-        return self._checked(str(path), table["count"].to_numpy().reshape(shape))
-
-    @property
-    def _shape(self) -> tuple[int, int, int]:
-        return len(self.mechanism.domains.names), len(self.classes) or 1, self.mechanism.bins
-
-    def _checked(self, where: str, given: Any) -> Counts:
-        counts = np.asarray(given)
-        if counts.shape != self._shape or not np.issubdtype(counts.dtype, np.integer):
-            raise DataError(
-                f"{where}: noisy counts of the shape {counts.shape} and type {counts.dtype}; the "
-                f"plan has whole numbers of the shape {self._shape}"
-            )
-        return np.asarray(counts, dtype=np.int64)
+        return table["count"].to_numpy().reshape(shape)
 
     def estimates(self, quantiles: Sequence[float] = QUANTILES) -> pd.DataFrame:
         """Return all estimates, with the proportion of each class in each bin of histograms.
@@ -219,12 +219,8 @@ class MaskedResponses(Responses):
         names : sequence of str, optional
             By default all columns.
         quantiles : sequence of float, in (0, 1)
-        weight : None
-            Masked numbers have no weights.
-        target : "file", optional
-            Intervals are for the records of the file.
-        confidence : float
-            Of the intervals, which have 95 %.
+        weight, target, confidence
+            Masked numbers have no weights, and 95 % intervals for the records of the file.
 
         Returns
         -------
@@ -250,25 +246,13 @@ class MaskedResponses(Responses):
                 f"ask for the target 'file', not {target!r} at {confidence:g}"
             )
         found = self.estimates(quantiles)
-        found = found[found["statistic"] != SHARE]
+        wanted = found["statistic"] != SHARE
         if names is not None:
-            found = found[found["attribute"].isin(list(names))]
-        kept = {
-            "attribute": "column",
-            "statistic": "statistic",
-            "estimate": "estimate",
-            "standard_error_file": "standard_error",
-            "ci_low_file": "ci_low",
-            "ci_high_file": "ci_high",
-            "released": "released",
-            "note": "note",
-        }
-        answer = found[list(kept)].rename(columns=kept).reset_index(drop=True)
-        about: dict[str, Any] = {"confidence": confidence, "target": target}
-        about["records"] = self.records
-        for place, (name, value) in enumerate(about.items(), start=6):
-            answer.insert(place, name, value)
-        return answer
+            wanted &= found["attribute"].isin(list(names))
+        found = found[wanted].rename(columns=COLUMNS_OF_ESTIMATES).reset_index(drop=True)
+        found = found.assign(confidence=confidence, target=target, records=self.records)
+        about = ("confidence", "target", "records", "released", "note")
+        return found[[*COLUMNS_OF_ESTIMATES.values(), *about]]
 
     def table(self, names: Sequence[str]) -> Table:
         self.refuse_no_categories()
@@ -276,7 +260,7 @@ class MaskedResponses(Responses):
     def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
         self.refuse_no_categories()
 
-    def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[ResponseBatch]:
+    def batches(self, names: Iterable[str], weight: str | None = None) -> Iterator[ResponseBatch]:
         self.refuse_no_categories()
 
     def refuse_no_categories(self) -> NoReturn:

@@ -169,7 +169,7 @@ def _weighted(
     if not all(table.returns_categories for table in protected.clusters()):
         return None
     names = original.domain.names
-    read = [batch.codes for batch in protected.portions(names)]
+    read = [batch.codes for batch in protected.batches(names)]
     columns = tuple(np.concatenate([codes[name] for codes in read]) for name in names)
     return Microdata(original.domain, columns), weights["weight"].to_numpy(float)
 

@@ -1,6 +1,6 @@
 """Protected records in a file or a table, read as codes of randomized values, batch by batch."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -11,14 +11,12 @@ import pyarrow as pa
 
 from deniable.arrays import Codes, Floats
 from deniable.errors import DataError, shown
-from deniable.randomized_response import Protocol
-from deniable.records import Domain, shortened
+from deniable.records import Attribute, Domain, shortened
 from deniable.responses.base import Counted, ResponseBatch, Responses
 from deniable.responses.columns import ProtectedFormat
 from deniable.schema import ValidationErrors, open_source, weights_of
 
 if TYPE_CHECKING:
-    from deniable.pram import StratifiedProtocol
     from deniable.responses.tables import Table
 
 KINDS = ("csv", "parquet", "arrow")
@@ -51,6 +49,10 @@ class ProtectedRecords(Responses):
     source : path or table
     layout : ProtectedFormat
         The columns that the file must have.
+    table_of : callable
+        Returns the table of some columns by their names, with its channel.
+    clusters : sequence of tuples of str
+        Names of the columns that were randomized together.
 
     Raises
     ------
@@ -58,8 +60,16 @@ class ProtectedRecords(Responses):
         If the file cannot be read, or lacks a column.
     """
 
-    def __init__(self, source: Any, layout: ProtectedFormat) -> None:
-        form, self._layout = layout.schema.file, layout
+    has_randomized_records = True
+
+    def __init__(
+        self,
+        source: Any,
+        layout: ProtectedFormat,
+        table_of: "Callable[[Sequence[str]], Table]",
+        clusters: Sequence[tuple[str, ...]],
+    ) -> None:
+        form, self._table_of, self._clusters = layout.schema.file, table_of, clusters
         self._source = open_source(source, form.delimiter, form.encoding)
         self.where, self.as_text = self._source.where, layout.as_text
         passed = [layout.schema[name] for name in layout.passed]
@@ -74,34 +84,37 @@ class ProtectedRecords(Responses):
                     "releases"
                 )
 
+    def table(self, names: Sequence[str]) -> "Table":
+        return self._table_of(names)
+
+    def clusters(self) -> "list[Table]":
+        return [self.table(names) for names in self._clusters]
+
     @cached_property
     def records(self) -> int:
         """Number of protected records."""
-        first = next(iter(self._columns))
-        return sum(portion.codes[first].size for portion in self.portions([first]))
+        first = next(iter(self._columns.values()))
+        return self.count([Domain((Attribute(first.name, first.texts),))])[0].records
 
     def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
-        """Count the randomized values of each of `tables`; the file is read once for each table.
-
-        For the `weight` see `portions`.
-        """
-        asked = {(weight, table.names): table for table in tables}
-        new = {key: table for key, table in asked.items() if key not in self._known}
+        """Count the randomized values of each of `tables`; all new ones in one pass."""
+        requested = {(weight, table.names): table for table in tables}
+        new = {key: table for key, table in requested.items() if key not in self._known}
         if new:
             self._known |= zip(new, self._count(list(new.values()), weight), strict=True)
         return [self._known[weight, table.names] for table in tables]
 
     def _count(self, tables: Sequence[Domain], weight: str | None) -> list[Counted]:
+        from deniable.estimation import WeightedCounts  # noqa: PLC0415 - loads SciPy
+
         found = [np.zeros((1 if weight is None else 3, table.size)) for table in tables]
-        for portion in self.portions({name for table in tables for name in table.names}, weight):
-            own = portion.weights
+        for batch in self.batches({name for table in tables for name in table.names}, weight):
+            own = batch.weights
             powers = [None] if own is None else [None, own, own**2]
             for sums, table in zip(found, tables, strict=True):
-                cells = portion.joint(table)
+                cells = batch.joint(table)
                 for row, power in enumerate(powers):
                     sums[row] += np.bincount(cells, power, table.size)
-        from deniable.estimation import WeightedCounts  # noqa: PLC0415
-
         tallies = [sums[0].astype(np.int64) for sums in found]
         if weight is None:
             return [Counted(tally) for tally in tallies]
@@ -110,7 +123,7 @@ class ProtectedRecords(Responses):
             for tally, sums in zip(tallies, found, strict=True)
         ]
 
-    def portions(self, names: Iterable[str], weight: str | None = None) -> Iterator[ResponseBatch]:
+    def batches(self, names: Iterable[str], weight: str | None = None) -> Iterator[ResponseBatch]:
         """Yield batches of the file with the columns `names`.
 
         With a column of weights, `weight`, records of weight 0 are left out.
@@ -118,7 +131,7 @@ class ProtectedRecords(Responses):
         Raises
         ------
         DataError
-            If a value is not among the ones that a channel reports. If a weight is negative or not
+            If a value is not among the ones that a channel returns. If a weight is negative or not
             a number, or there is no such column, or no record has a positive weight.
         """
         if weight is not None and weight not in self._decimals:
@@ -127,11 +140,8 @@ class ProtectedRecords(Responses):
                 f"{self.where}: the release has no column of weights {weight!r}; it has {there}"
             )
         wanted = [name for name in self._columns if name in set(names)]
-        known, faults, records = (
-            {name: self._codes_of(name) for name in wanted},
-            ValidationErrors(),
-            0,
-        )
+        known = {name: self._codes_of(name) for name in wanted}
+        faults, records = ValidationErrors(), 0
         for piece in self._source.pieces(wanted, [] if weight is None else [weight], faults):
             faults.raise_if_any()
             batch, first = piece.batch, piece.first
@@ -160,8 +170,7 @@ class ProtectedRecords(Responses):
             values = values.dictionary_encode()
         texts = [*self._texts_of(name, values.dictionary), None]
         table = np.array([known.get(text, -1) for text in texts])
-        indices = values.indices.fill_null(len(texts) - 1)
-        codes = table[np.asarray(indices)]
+        codes = table[np.asarray(values.indices.fill_null(len(texts) - 1))]
         if codes.size and codes.min() < 0:
             bad = int(codes.argmin())
             labels = ", ".join(str(text) for text in known)
@@ -192,51 +201,3 @@ class ProtectedRecords(Responses):
                 f"to {high:g}, so estimate without them"
             )
         return weights
-
-
-class ColumnResponses(ProtectedRecords):
-    """Records whose columns or clusters of columns went through channels.
-
-    Parameters
-    ----------
-    source : path or table
-    layout : ProtectedFormat
-    protocol : Protocol
-    """
-
-    def __init__(self, source: Any, layout: ProtectedFormat, protocol: Protocol) -> None:
-        super().__init__(source, layout)
-        self._protocol = protocol
-
-    def table(self, names: Sequence[str]) -> "Table":
-        from deniable.responses.tables import Table  # noqa: PLC0415 - of estimates alone
-
-        return Table.of(self._protocol, names)
-
-    def clusters(self) -> "list[Table]":
-        return [self.table(names) for names in self._protocol.clusters]
-
-
-class StrataResponses(ProtectedRecords):
-    """Records that were randomized within strata.
-
-    Parameters
-    ----------
-    source : path or table
-    layout : ProtectedFormat
-    protocol : StratifiedProtocol
-    """
-
-    def __init__(
-        self, source: Any, layout: ProtectedFormat, protocol: "StratifiedProtocol"
-    ) -> None:
-        super().__init__(source, layout)
-        self._protocol = protocol
-
-    def table(self, names: Sequence[str]) -> "Table":
-        from deniable.responses.strata import table_within_strata  # noqa: PLC0415
-
-        return table_within_strata(self._protocol, names)
-
-    def clusters(self) -> "list[Table]":
-        return [self.table(names) for names in self._protocol.blocks]

@@ -10,30 +10,22 @@ from deniable.arrays import Flags
 from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import DeniableError, SingularChannelError
 from deniable.pram import StratifiedProtocol, label
-from deniable.responses.tables import MAX_ENTRIES, Side, Stratum, Table
+from deniable.responses.tables import MAX_ENTRIES, Side, Stratum, Table, domain_of
 
 
 def table_within_strata(protocol: StratifiedProtocol, names: Sequence[str]) -> Table:
-    """Return the table of some columns, in their order.
+    """Return the table of some columns of a `protocol`, in the order of their `names`.
 
-    Stratum and randomized columns went through one channel over their joint cells, that of each
-    stratum for its own cells and none that leaves a stratum. Its unbiased estimates are those of
-    the strata added up.
-
-    Parameters
-    ----------
-    protocol : StratifiedProtocol
-    names : sequence of str
+    Stratum and randomized columns go through one channel over their joint cells: the channel of
+    each stratum over its own cells. Unbiased estimates are the sums over the strata.
 
     Raises
     ------
     DeniableError
-        If there is none, one twice, or one that the release has not; if the channel is too large,
-        or singular without being invariant.
+        If no name is given, or a name is given twice or is not a column of the protocol. If the
+        channel is too large, or singular without being invariant.
     """
-    if not names:
-        raise DeniableError("a table of no columns; name at least one")
-    domain = protocol.domain.project(names)  # refuses what is not there, or twice
+    domain = domain_of(protocol.domain, names)
     blocks = [block for block in protocol.blocks if set(block) & set(names)]
     randomized = [name for block in blocks for name in block]
     cells = protocol.domain.project([*protocol.strata, *randomized])

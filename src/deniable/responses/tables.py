@@ -1,4 +1,4 @@
-"""Tables of any attributes, as what went through a product of the channels of their clusters."""
+"""Tables of any columns, and the channel that leads from their cells to randomized values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,24 +13,25 @@ from deniable.randomized_response import Protocol, reports_categories
 from deniable.records import Domain
 
 MAX_CELLS = 1 << 20
-"""Cells of a table, of its reports too, that are counted at once."""
+"""Cells of a table, and its randomized values, that are counted at once."""
 MAX_SCORED = 1 << 16
-"""Cells of a table of which each report says something by itself."""
+"""Cells of a table that is estimated from scores of single records."""
 MAX_ENTRIES = 1 << 24
-"""Of a matrix that leads from the reports of a cluster to a table of some of its attributes."""
+"""Entries of a matrix from the randomized values of a cluster to a table of some of its columns."""
 LUMPED = 1e-9
-"""By how much probabilities may differ that are the same but for rounding."""
+"""Difference of probabilities that are equal but for rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """What one cluster's reports tell of some of its attributes.
+    """Columns of a table that were randomized together.
 
     Attributes
     ----------
     cells, reports : Domain
-        What `channel` leads from and to: of the attributes alone where it takes their categories to
-        theirs whatever the others are, else of the whole cluster.
+        `channel` leads from `cells` to `reports`. These are the table's own columns if a channel
+        leads from these alone to themselves; otherwise they are the whole cluster.
+    channel : Channel
     """
 
     cells: Domain
@@ -39,7 +40,7 @@ class Side:
 
     @classmethod
     def of(cls, protocol: Protocol, cluster: tuple[str, ...], names: Sequence[str]) -> "Side":
-        """Return the side of a `cluster` of the `protocol`, of its attributes among `names`."""
+        """Return the side of a `cluster` of the `protocol`, for its columns among `names`."""
         whole = cls.of_cluster(protocol, cluster)
         own = tuple(name for name in cluster if name in names)
         alone = None if own == cluster else _alone(whole.channel, whole.cells, own)
@@ -60,7 +61,7 @@ class Side:
 
 
 def _alone(channel: Channel, cluster: Domain, names: tuple[str, ...]) -> Channel | None:
-    """Return the channel from some attributes to themselves, None if there is none."""
+    """Return the channel from some columns to themselves, None if there is none."""
     factors = channel.simple_factors
     if tuple(factor.size for factor in factors) == cluster.shape and channel.square:
         return ProductChannel(tuple(factors[cluster.position(name)] for name in names))
@@ -76,7 +77,7 @@ def _alone(channel: Channel, cluster: Domain, names: tuple[str, ...]) -> Channel
 
 
 def cells_of(domain: Domain, margin: Domain) -> Positions:
-    """Return for each cell of a `domain` the cell of a `margin`, some attributes, that it is in."""
+    """Return for each cell of a `domain` its cell of a `margin`, which has some of the columns."""
     columns = np.unravel_index(np.arange(domain.size), domain.shape)
     return np.ravel_multi_index([columns[domain.position(n)] for n in margin.names], margin.shape)
 
@@ -88,7 +89,7 @@ class Stratum:
     Attributes
     ----------
     name : str
-        The categories of the stratum columns, joined by " x ".
+        The categories of the stratum columns, joined by " x "; empty for all records.
     at : slice
         Its cells, and its randomized values, among those of the table.
     channel : Channel
@@ -105,22 +106,22 @@ class Stratum:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table that can be estimated: its attributes, and what is read of which clusters for it.
+    """A table that can be estimated: its columns, and the randomized values that it depends on.
 
     Attributes
     ----------
     domain : Domain
-        The attributes of the table, in order.
+        The columns of the table, in order.
     sides : tuple of Side
-        One for each cluster of these attributes.
+        One for each cluster of these columns.
     strata : tuple of Stratum
         Empty if all records went through the same channels.
     blocks : tuple of Domain
-        With strata, the attributes of each channel of a stratum.
+        With strata, the columns of each channel of a stratum.
     invariant : bool
         Whether the proportions of the randomized values are unbiased themselves.
     whole_cluster : Table or None
-        The same table by all attributes of its only cluster, where `sides` have some of them.
+        The same table from all columns of its only cluster, if `sides` has only some of them.
     """
 
     domain: Domain
@@ -132,16 +133,14 @@ class Table:
 
     @classmethod
     def of(cls, protocol: Protocol, names: Sequence[str]) -> "Table":
-        """Return the table of some attributes of a `protocol`, in the order of their `names`.
+        """Return the table of some columns of a `protocol`, in the order of their `names`.
 
         Raises
         ------
         DeniableError
-            If there is none, one twice, or one that the release has not.
+            If no name is given, or a name is given twice or is not a column of the protocol.
         """
-        if not names:
-            raise DeniableError("a table of no columns; name at least one")
-        domain = protocol.domain.project(names)  # refuses what is not there, or twice
+        domain = domain_of(protocol.domain, names)
         clusters = dict.fromkeys(
             cluster for name in names for cluster in protocol.clusters if name in cluster
         )
@@ -153,44 +152,55 @@ class Table:
 
     @cached_property
     def cells(self) -> Domain:
-        """All attributes whose categories are told apart, side by side."""
+        """All columns of the sides, from left to right."""
         return Domain(tuple(each for side in self.sides for each in side.cells))
 
     @cached_property
     def reports(self) -> Domain:
-        """Columns of reports that are counted, side by side."""
+        """The columns of randomized values that are counted, from left to right."""
         return Domain(tuple(each for side in self.sides for each in side.reports))
 
     @property
     def channel(self) -> Channel:
-        """From `cells` to `reports`."""
+        """The channel from `cells` to `reports`."""
         channels = tuple(side.channel for side in self.sides)
         return channels[0] if len(channels) == 1 else ProductChannel(channels)
 
     @property
+    def all_records(self) -> Stratum:
+        """All records, as one stratum without a name."""
+        everything = slice(0, self.reports.size)
+        return Stratum("", everything, self.channel, np.ones(self.cells.size, dtype=bool))
+
+    @property
+    def label(self) -> str:
+        """The names of its columns, joined by " x "."""
+        return " x ".join(self.domain.names)
+
+    @property
     def one_cluster(self) -> bool:
-        """Whether its attributes were randomized together, apart from those of strata."""
+        """Whether the columns, without those of strata, were randomized together."""
         return len(self.blocks or self.sides) <= 1
 
     @property
     def whole(self) -> bool:
-        """Whether the table's cells are `cells`, in whatever order."""
+        """Whether the table's cells are `cells`, in any order."""
         return self.cells.size == self.domain.size
 
     @property
     def order(self) -> Positions:
-        """Of a `whole` table: which of `cells` each of its own is."""
+        """The position among `cells` of each cell of the table, if it is `whole`."""
         return np.argsort(cells_of(self.cells, self.domain))
 
     @property
     def functionals(self) -> Floats:
-        """Which of `cells` each of the table's own is the sum of, shape (own, cells)."""
+        """The sum of `cells` that each cell of the table is, shape (own cells, cells)."""
         sums = np.zeros((self.domain.size, self.cells.size))
         sums[cells_of(self.cells, self.domain), np.arange(self.cells.size)] = 1.0
         return sums
 
     def summed(self, proportions: Floats) -> Floats:
-        """Return the table's own cells of `proportions` of `cells`."""
+        """Return the table's own cells from `proportions` of `cells`."""
         return proportions[self.order] if self.whole else self.functionals @ proportions
 
     @property
@@ -203,21 +213,21 @@ class Table:
 
     @property
     def countable(self) -> bool:
-        """Whether its reports can be counted together, as not too many."""
+        """Whether the randomized values are few enough to count them together."""
         most = max(self.cells.size, self.reports.size)
         entries = 0 if self.whole else self.domain.size * most
         return most <= MAX_CELLS and entries <= MAX_ENTRIES
 
     @property
     def parts(self) -> tuple[Domain, ...]:
-        """Of each side its attributes among the table's own."""
-        own = (
-            [name for name in side.cells.names if name in self.domain.names] for side in self.sides
+        """The table's own columns of each side."""
+        return tuple(
+            side.cells.project([name for name in side.cells.names if name in self.domain.names])
+            for side in self.sides
         )
-        return tuple(side.cells.project(names) for side, names in zip(self.sides, own, strict=True))
 
     def parts_as_sets(self) -> list[Floats]:
-        """Return for each side which of its cells each of its part's is the sum of."""
+        """Return for each side the sets of its cells that the cells of its part are."""
         pairs = zip(self.parts, self.sides, strict=True)
         return [np.eye(part.size)[:, cells_of(side.cells, part)] for part, side in pairs]
 
@@ -229,7 +239,6 @@ class Table:
             part.size * max(side.cells.size, side.reports.size)
             for part, side in zip(self.parts, self.sides, strict=True)
         )
-        names = ", ".join(self.domain.names)
         if self.domain.size > MAX_SCORED:
             fault = f"has {self.domain.size:,} cells; at most {MAX_SCORED:,} are estimated at once"
         elif entries > MAX_ENTRIES:
@@ -239,6 +248,14 @@ class Table:
             )
         else:
             return
+        names = ", ".join(self.domain.names)
         raise DeniableError(
             f"the table of {names} {fault}. Name fewer columns, or ask a query for the cells wanted"
         )
+
+
+def domain_of(domain: Domain, names: Sequence[str]) -> Domain:
+    """Return the columns `names` of a `domain`, or raise `DeniableError` if there are none."""
+    if not names:
+        raise DeniableError("a table of no columns; name at least one")
+    return domain.project(names)  # refuses a name that is unknown or given twice
