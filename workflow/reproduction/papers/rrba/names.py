@@ -9,10 +9,6 @@ FILES = DATASETS | {
 }
 STATED_EPSILON = 0.25  # of Table 3
 PRINTED_TABLES = {"rrba_table4": "Table 4", "rrba_table5": "Table 5"}
-RELEASES = {
-    "pooled": "all blocks pooled, with a floor (our reading)",
-    "last_block": "the table of the last block, updated as printed",
-}
 EVERY = "all"  # in the place of a set of attributes: the mean over sets
 METHODS = {
     "rrba": "RRBA",

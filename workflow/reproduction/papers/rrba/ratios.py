@@ -1,4 +1,4 @@
-"""Compare methods of [rrba], and show comparisons as text."""
+"""Compare methods of [rrba], and write comparisons as text."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,10 +8,9 @@ import pandas as pd
 from deniable.display import Row, between, short
 
 from reproduction.papers.rrba import names
-from reproduction.study import span
 
 MEASURED = ("l2", "jensen_shannon")
-"""The measures that the paper prints, and the page shows at equal epsilon."""
+"""The measures of the paper and of the comparison at equal epsilon."""
 EQUAL_KEYS = ("metric", "file", "k", "epsilon")
 
 OURS = "regenerated"
@@ -20,9 +19,9 @@ FORM: dict[str, Any] = {"value": "found", "text": "text", "intervals": False}
 
 
 def named(table: pd.DataFrame, **titles: Any) -> pd.DataFrame:
-    """Return a `table` with data sets, measures and methods as a page calls them.
+    """Return a `table` with the page's names of data sets and measures.
 
-    Further `titles` are columns with their functions or mappings.
+    Further `titles` are columns with their mappings.
     """
     always: dict[str, Any] = {"dataset": names.FILES, "file": names.FILES, "metric": names.METRICS}
     return table.replace(always | titles)
@@ -34,21 +33,13 @@ def with_interval(row: Row, value: str = OURS, mark: str = "") -> str:
     return f"{short(float(row[value]))}{mark} ({interval})"
 
 
-def compared(found: Row) -> tuple[int, int, str]:
-    """Return in how many settings a method is lower, of how many, and the range of ratios.
-
-    They come from `found`, a row of a comparison.
-    """
-    return found["lower"], found["of"], span(found["ratios"])
-
-
 def ratios(
     table: pd.DataFrame, one: str, other: str, keys: Sequence[str], value: str = "mean"
 ) -> Row | None:
-    """Compare two methods' means: their `ratios`, and in how many settings `one` is below `other`.
+    """Compare two methods' means: their ``ratios``, and in how many settings `one` is ``lower``.
 
-    A setting of the `table` is one of values of the `keys`; its mean is in the column `value`.
-    None if they share no setting.
+    Settings are named by the `keys`, their means in the column `value`. Without a common setting
+    the result is None.
     """
     first, second = (
         table[table["method"] == name].set_index(list(keys))[value] for name in (one, other)

@@ -25,10 +25,8 @@ from reproduction.papers.rrba.ratios import (
     FORM,
     MEASURED,
     adapting,
-    compared,
     named,
     ratios,
-    single_answers,
     with_interval,
 )
 from reproduction.study import LOWEST, MISSING, PageTable, all_rows, from_rows, pivot, span, texts
@@ -42,7 +40,7 @@ MOSTLY, ALWAYS = 0.5, 1.0
 
 
 def overview(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` the exact ε of one answer, a view and rounds, beside the claim."""
+    """Prepare from `tables` the claimed and the exact ε of one answer, a view and rounds."""
     table = tables["rrba_epsilon"].fillna({"dataset": ""})
     table = table.assign(found=texts(table, _exact), setting=texts(table, _setting))
     general, views = table[table["dataset"] == ""], table[table["dataset"] != ""]
@@ -57,7 +55,6 @@ def overview(tables: Tables) -> dict[str, Any]:
     label = "claimed and exact ε of one answer"
     return {
         "p": p,
-        "counts": _counts(table),
         "answers": pivot(
             single.sort_values("p"), ["p", "claimed", "setting"], "cells", label, **FORM
         ),
@@ -79,28 +76,8 @@ def _setting(row: Row) -> str:
     return f"{where} {plain(row['floor'])} / m" if row["floor"] == row["floor"] else where
 
 
-def _counts(table: pd.DataFrame) -> PageTable:
-    """Count the settings in which the claim holds: for one answer, for views and rounds."""
-    single, several = single_answers(table), table[table["unit"] != "answer"]
-    rows = [
-        ("one answer", single["holds"], single["ratio"]),
-        ("views and rounds", several["holds"], several["exact"] / several["claimed"]),
-        (
-            "views and rounds, claim counted for each answer",
-            several["holds_composed"],
-            several["exact"] / several["claimed_composed"],
-        ),
-    ]
-    heads = ("claim of Theorem 4.1 for", "holds in", "of", "exact over claimed ε")
-    found = [(unit, int(holds.sum()), len(holds), span(times)) for unit, holds, times in rows]
-    return from_rows("settings in which the claim holds", heads, found)
-
-
 def _certain(uniform: pd.DataFrame) -> PageTable:
-    """Return what an answer reveals of a value if all values are equally likely.
-
-    Of those who report it a value is the true one with the probability p + (1 - p) / m.
-    """
+    """Return the probability that a response is true, p + (1 - p) / m if all values have 1 / m."""
     found = uniform[np.isfinite(uniform["exact"])].sort_values("cells")
     rows = [
         (cells, percent(1 / cells), percent(p + (1 - p) / cells))
@@ -112,7 +89,7 @@ def _certain(uniform: pd.DataFrame) -> PageTable:
 
 # -- Figures 5 and 6 -------------------------------------------------------------------------------
 
-ENDS = {
+ENDS = {  # labels of measures without a criterion
     **{"invalid": "replicates with an invalid table", "error_last": "error, last table"},
     "error_average": "error, average of the last two",
     "error_pooled": "error, pooled estimate",
@@ -126,20 +103,15 @@ CONVERGED = (
 
 
 def convergence(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` when runs converge, by criterion and block size."""
+    """Prepare from `tables` when runs converge, by criterion, and the tables without stopping."""
     both = pd.concat([tables["rrba_fig5"], tables["rrba_fig6"]], ignore_index=True)
     every = both.drop_duplicates(list(CONVERGENCE_KEYS))
     keys = ["dataset", "p", "probability", "block_size", "title"]
     called = {f"{update} {rule}": title for (update, rule), title in names.CRITERIA.items()}
     every = every.assign(title=(every["update"] + " " + every["criterion"]).map(called))
-    # One row for each cell that was followed, with its measures in columns.
+    # One row for each followed cell, with its measures in columns.
     wide = every.pivot_table(index=keys, columns="measure", values="mean").reset_index()
     parts = {title: part for title in called.values() if len(part := wide[wide["title"] == title])}
-    cells = [
-        of | {"found": _converged(own)}
-        for part in parts.values()
-        for of, own in groups_of(part, "title", "dataset", "p", "block_size")
-    ]
     ended = every[every["criterion"] == "none"].groupby(["update", "p", "measure"])["mean"].mean()
     return {
         "replicates": int(every["replicates"].max()),
@@ -148,14 +120,6 @@ def convergence(tables: Tables) -> dict[str, Any]:
             CONVERGED,
             [(title, *_criterion(part)) for title, part in parts.items()],
         ),
-        "cells": pivot(
-            named(pd.DataFrame(cells)),
-            {"title": "criterion", "dataset": "data", "p": "p"},
-            "block_size",
-            "cells that converge",
-            **FORM,
-        ),
-        "spread": _spread(parts.get(names.CRITERIA["pooled", "precise"])),
         "updates": pivot(
             ended.reset_index().replace({"update": names.UPDATES}),
             {"update": "next table", "p": "p"},
@@ -165,13 +129,6 @@ def convergence(tables: Tables) -> dict[str, Any]:
             names=ENDS,
         ),
     }
-
-
-def _converged(part: pd.DataFrame) -> str:
-    return (
-        f"{(part['converged'] >= MOSTLY).sum()} of {len(part)}, "
-        f"close {100 * part['within'].mean():.0f} %"
-    )
 
 
 def _criterion(cells: pd.DataFrame) -> tuple[Any, ...]:
@@ -188,24 +145,11 @@ def _criterion(cells: pd.DataFrame) -> tuple[Any, ...]:
     )
 
 
-def _spread(cells: pd.DataFrame | None) -> str:
-    """Return by how much answers of the precise criterion differ between block sizes.
-
-    Only where all runs converge: else means are those of runs that were cut off.
-    """
-    groups = [] if cells is None else groups_of(cells, "dataset", "p", "probability")
-    return span(
-        part["tuples"].max() / part["tuples"].min()
-        for _, part in groups
-        if len(part) > 1 and (part["converged"] >= ALWAYS).all()
-    )
-
-
 # -- equal epsilon ---------------------------------------------------------------------------------
 
 
 def equal(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` the distances at the same exact epsilon, and what adapting gains."""
+    """Prepare from `tables` the distances at the same exact ε, and the gain by adapting."""
     every = tables["rrba_equal"]
     table = every[(every["reading"] == "projected") & every["metric"].isin(MEASURED)]
 
@@ -215,7 +159,7 @@ def equal(tables: Tables) -> dict[str, Any]:
 
     base = "rrba_uniform"
     rows = [
-        (names.EQUAL_METHODS[method], *compared(found))
+        (names.EQUAL_METHODS[method], found["lower"], found["of"], span(found["ratios"]))
         for method in names.EQUAL_METHODS
         if method != base and (found := ratios(table, method, base, EQUAL_KEYS))
     ]
@@ -249,7 +193,7 @@ def consistency(tables: Tables) -> dict[str, Any]:
     shown = table.assign(
         found=texts(table, _after),
         seen=texts(table, lambda row: f"{row['views']} of {row['views_of']}-way"),
-        # What is known before the views are made consistent is the same for all methods.
+        # The columns before consistency are the same for all methods.
         **{name: table[name].map(short) for name in ("disagreement_before", "distance_before")},
         **{
             name: table[name].map(lambda part: MISSING if pd.isna(part) else percent(part))
@@ -278,7 +222,7 @@ def consistency(tables: Tables) -> dict[str, Any]:
 
 
 def _after(row: Row) -> str:
-    """Return the distance after, the interval of its change, and the disagreement that is left."""
+    """Return the distance after, the interval of its change, and the remaining disagreement."""
     left = row["disagreement_after"]
     distance = short(float(row["distance_after"]))
     change: str = "" if pd.isna(row["change"]) else f" ({between(row['ci_low'], row['ci_high'])})"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.display import SIGN, Row, Tables, between, groups_of, plain, rows_of, short, thousands
+from deniable.display import SIGN, Row, Tables, between, groups_of, plain, short, thousands
 from deniable.estimation import Z_95
 
 from reproduction.papers.rrba import names
@@ -12,32 +12,21 @@ from reproduction.papers.rrba.ratios import (
     FORM,
     MEASURED,
     OURS,
-    compared,
     named,
-    ratios,
     with_interval,
 )
-from reproduction.study import PageTable, all_rows, from_rows, pivot, span, texts
+from reproduction.study import PageTable, from_rows, pivot, span, texts
 
-EVERY = {
-    **{"metric": "measure", "file": "file", "k": "k", "method": "method", "reading": "reading"},
-    **{"epsilon_exact": "exact ε", "published": "published", OURS: "ours"},
-    **{"subsets": "sets of attributes", "range": "range over sets"},
-    **{"subsets_agreeing": "sets that agree", "said": "verdict"},
-}
 AGREEMENT = (
-    *("method", "reading", "file", "published", "agree with the mean over sets"),
+    *("method", "published", "agree with the mean over sets"),
     *("agree with some set", "below the sets", "within", "above", "ours over published"),
 )
-SETTING = {
-    **{"small_cells": "small cells", "sampled_tables": "sampled tables", "k": "k", "n": "n"},
-    "effect": "effect",
-}
+SETTING = ["small_cells", "sampled_tables", "k", "n", "effect"]
 POPULATION = {"k": "k", "margins": "marginal distributions", "pattern": "dependent", "n": "n"}
 SHOWN_RULE = "ignore"
 PERCENT = 100.0
 ERRORS = 2.0
-"""Powers differ if they do by more than so many Monte Carlo errors."""
+"""Powers differ if their difference exceeds so many Monte Carlo errors."""
 SIZE_SIGNS = {"held": " ✓", "held, conservative": " ▿", "too large": " ✗"}
 VALID = "valid"
 
@@ -50,52 +39,33 @@ def _verdict(row: Row) -> str:
 
 
 def released(tables: Tables) -> dict[str, Any]:
-    """Prepare Tables 4 and 5 from `tables`: published beside ours, and what is private there."""
-    titles = names.PRINTED_TABLES
-    both = pd.concat([tables[name].assign(table=title) for name, title in titles.items()])
-    main = both[both["main"]]
-    of_main = main.assign(reading="as compared", file="all")
+    """Prepare Tables 4 and 5 from `tables`: published beside ours, and their exact ε."""
+    main = pd.concat(
+        tables[name][tables[name]["main"]].assign(table=title)
+        for name, title in names.PRINTED_TABLES.items()
+    )
     return {
-        "agreement": _agreement(of_main, "published numbers beside ours"),
-        "readings": _agreement(both, "published numbers beside ours, by reading and file"),
-        "wins": _wins(both, main),
+        "agreement": _agreement(main),
         "privacy": _privacy(main),
-        "printed": {title: _published(part) for title, part in both.groupby("table")},
-        "figure_7": _figure_7(tables["rrba_fig7"]) if "rrba_fig7" in tables else None,
-        "replicates": int(both["replicates"].max()),
+        "printed": {title: _published(part) for title, part in main.groupby("table")},
+        "replicates": int(main["replicates"].max()),
     }
 
 
-def _agreement(table: pd.DataFrame, label: str) -> PageTable:
-    """Count how published numbers compare with ours, by method, reading and file."""
+def _agreement(table: pd.DataFrame) -> PageTable:
+    """Count how published numbers compare with ours, by method."""
     rows = []
     own = named(table[table["published"].notna()], method=names.METHODS)
-    for of, part in groups_of(own, "method", "reading", "file"):
+    for of, part in groups_of(own, "method"):
         places = [int((part["printed_is"] == at).sum()) for at in ("below", "within", "above")]
         agree = int((part["verdict"] == "agrees").sum()), int((part["subsets_agreeing"] > 0).sum())
         ratio = span(part[OURS] / part["published"])
-        rows.append((*of.values(), len(part), *agree, *places, ratio))
-    return from_rows(label, AGREEMENT, rows)
-
-
-def _wins(both: pd.DataFrame, main: pd.DataFrame) -> PageTable:
-    """Count by measure the settings in which RRBA is below Laplace noise."""
-    last = both[(both["reading"] == "last_block") & both["file"].isin(main["file"])]
-    releases = {"pooled": main, "last_block": pd.concat([last, main[main["method"] != "rrba"]])}
-    keys = ("dataset", "k", "p", "epsilon_claimed")
-    rows = [
-        (names.METHODS[other], names.RELEASES[release], names.METRICS[metric], *compared(found))
-        for other in ("laplace", "laplace_honest")
-        for release, table in releases.items()
-        for metric in MEASURED
-        if (found := ratios(table[table["metric"] == metric], "rrba", other, keys, OURS))
-    ]
-    heads = ("RRBA against", "released", "measure", "lower in", "of", "RRBA over the other")
-    return from_rows("RRBA against Laplace noise", heads, rows)
+        rows.append((of["method"], len(part), *agree, *places, ratio))
+    return from_rows("published numbers beside ours", AGREEMENT, rows)
 
 
 def _privacy(main: pd.DataFrame) -> PageTable:
-    """Return the exact ε that each method has, of one answer or of a table."""
+    """Return the exact ε of each method, of one answer or of a table."""
     rows = [
         (*of.values(), span(part["epsilon_exact"]), part["epsilon_theorem"].max())
         for of, part in groups_of(
@@ -106,45 +76,24 @@ def _privacy(main: pd.DataFrame) -> PageTable:
     return from_rows("exact ε of Tables 4 and 5", heads, rows)
 
 
-def _published(table: pd.DataFrame) -> dict[str, PageTable]:
-    """Return the published numbers of a `table` beside ours, and all its rows."""
+def _published(table: pd.DataFrame) -> PageTable:
+    """Return the published numbers of a `table` beside ours."""
 
     def beside(row: Row) -> str:
         subsets = between(row["subset_min"], row["subset_max"])
         return f"{short(row['published'])} | {short(row[OURS])}{_verdict(row)} ({subsets})"
 
-    title = table["table"].iloc[0]
-    main = table[table["main"] & table["metric"].isin(MEASURED)]
+    main = table[table["metric"].isin(MEASURED)]
     main = named(main.assign(found=texts(main, beside))).sort_values("metric", kind="stable")
-    every = table.assign(
-        range=texts(table, lambda row: between(row["subset_min"], row["subset_max"])),
-        said=texts(table, lambda row: f"{SIGN[row['verdict']]} {row['verdict']}"),
-    )
     keys = {"metric": "measure", "p": "p", "dataset": "data", "k": "k"}
-    return {
-        "shown": pivot(main, keys, "method", title, names=names.METHODS, **FORM),
-        "every": all_rows(named(every, method=names.METHODS), f"{title}, all rows", EVERY),
-    }
-
-
-def _figure_7(table: pd.DataFrame) -> PageTable:
-    """Return the means and ranges of the histograms, by k."""
-
-    def said(part: pd.DataFrame) -> str:
-        bins, first = between(part["bin_low"].min(), part["bin_high"].max()), rows_of(part[:1])[0]
-        return f"{short(first['published'])} | {short(first['mean'])} ({bins})"
-
-    keys = {"file": "data", "p": "p", "metric": "measure", "method": "method"}
-    titled = named(table, method=names.METHODS)
-    rows = [of | {"found": said(part)} for of, part in groups_of(titled, *keys, "k")]
-    return pivot(pd.DataFrame(rows), keys, "k", "Figure 7 in numbers", **FORM)
+    return pivot(main, keys, "method", table["table"].iloc[0], names=names.METHODS, **FORM)
 
 
 # -- Table 3, size and power -----------------------------------------------------------------------
 
 
 def independence(tables: Tables) -> dict[str, Any]:
-    """Prepare Table 3 beside ours, then sizes and powers at equal exact epsilon, from `tables`."""
+    """Prepare Table 3 beside ours, then sizes and powers at equal exact ε, from `tables`."""
     return table_3(tables["rrba_table3"]) | power(tables["rrba_power"])
 
 
@@ -185,32 +134,27 @@ def _rates(shown: pd.DataFrame) -> pd.DataFrame:
 
 
 def _agreements(printed: pd.DataFrame) -> dict[str, Any]:
-    """Return how many published rates agree: by setting and method, and the most in one setting."""
+    """Return how many published rates agree at best in one setting, and the fitted settings."""
     agrees = printed.assign(agrees=printed["verdict"].isin(["agrees", "fitted"]))
     counts = agrees.groupby([*SETTING, "method"], sort=False).agg(
         most=("agrees", "sum"), of=("agrees", "size"), epsilon=("epsilon_exact", "max")
     )
-    counts = counts.reset_index()
-    counts = counts.assign(found=texts(counts, lambda row: f"{row['most']} of {row['of']}"))
     best = []
-    for of, at_k in groups_of(counts.sort_values(["method", "k"]), "method", "k"):
+    for of, at_k in groups_of(counts.reset_index().sort_values(["method", "k"]), "method", "k"):
         most = int(at_k["most"].max())
         reached = f"{(at_k['most'] == most).sum()} of {len(at_k)}"
         method = names.TESTS[of["method"]]
         best.append((method, of["k"], span(at_k["epsilon"]), most, at_k["of"].max(), reached))
     heads = ("method", "k", "exact ε", "rates that agree at best", "of", "in settings")
-    titled = counts.replace({"small_cells": names.RULES})
-    label = "published rates that agree, by setting"
     fitted = printed[printed["verdict"] == "fitted"]
     return {
         "best": from_rows("published rates that agree", heads, best),
-        "agreement": pivot(titled, SETTING, "method", label, names=names.TESTS, **FORM),
-        "fitted": len(fitted.groupby([*SETTING])),
+        "fitted": len(fitted.groupby(SETTING)),
     }
 
 
 def power(table: pd.DataFrame) -> dict[str, Any]:
-    """Arrange sizes and powers, a `table`, by population; count what holds over all."""
+    """Arrange a `table` of sizes and powers by population, and count the settings."""
     rejected = table[table["measure"] == "rejected"].fillna({"size": ""})
     valid = table[table["measure"] == VALID].assign(method=VALID, size="")
     called = {n: names.TESTS[n] for n in ("channel_aware", "rrba", "mcindep", "laplace")}
