@@ -1,11 +1,10 @@
-"""Views that disagree, and what agreement costs or gains ([rrba], 4.3), with real noise.
+"""Views that disagree, before and after they are made consistent ([rrba], 4.3).
 
 A trial deals the records of a file out to the views, one view a client, and collects each table of
-a view as RRBA does. Tables of different views then give different margins for the attributes that
-they share. They are treated in three ways: each table by itself (the nearest distribution, step one
-of section 6), and all together by the l2 and the l1 program of `deniable.contingency.consistency`,
-with tables that were not observed reconstructed beside them. What comes out is held against the
-file's own proportions.
+a view as RRBA does. Tables of different views disagree on the margins that they share. They are
+treated in three ways: each table by itself (the nearest distribution, step one of section 6), and
+all together by the l2 and the l1 program of `deniable.contingency.consistency`, which reconstructs
+unobserved tables, too. The results are compared with the file's own proportions.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +35,7 @@ from reproduction.study import mean_summary
 Shown = Literal["observed", "in several", "in none"]
 PROBABILITIES = (0.3, 0.5, 0.7)
 OTHER_SIZE: Mapping[int, tuple[Shown, int]] = {2: ("in none", 3), 3: ("in several", 2)}
-"""What is reconstructed from views of k attributes: tables that no view holds, or several do."""
+"""The tables reconstructed from views of k attributes: in no view or in several, and their size."""
 METHODS: tuple[Literal["nearest", "l2", "l1"], ...] = ("nearest", "l2", "l1")
 BLOCK_SIZE = 25
 """Clients between two updates of a view's tables."""
@@ -58,22 +57,23 @@ def consistency_table(
 ) -> pd.DataFrame:
     """Return how far views disagree and tables are from the truth, before and after.
 
-    `files` by name should have few attributes: the programs have a variable an effect. The
-    ``probabilities`` are the p, ``sizes`` (of `OTHER_SIZE`) k, attributes a table of a view; of
-    ``replicates``, drawn with the `seed`, it takes 2 at least.
+    `files` by name should have few attributes: the programs have a variable for each effect.
+    `probabilities` are the p, `sizes` (of `OTHER_SIZE`) the k of the views. There are `replicates`
+    (at least 2) trials, drawn with the `seed`.
 
-    Returned is a row a setting, kind of tables and method, of `COLUMNS`.
+    There is one row of `COLUMNS` for each setting, kind of tables and method:
 
-    ``tables``: "observed", those of the views; "in several", smaller tables that several views hold
-    (before: the margin of the first that does); "in none", larger ones that no view holds, for
-    which there is no before. ``method``: "nearest" treats each table by itself; "l2" and "l1" are
-    the programs. ``closed_form``: share of trials in which the averages of margins, the closed form
-    of l2, leave no cell of the observed tables below 0, so that these need no program.
-    ``printed_feasible``: share in which the program as printed, which demands equality with all
-    views, has a solution. ``disagreement``: largest difference between margins that two of the
-    observed tables share, mean over trials. ``negative``: share of cells below 0. ``distance``: l2
-    distance from the file's proportions, mean over tables and trials; ``change`` is after less
-    before, with its 95 % interval over trials.
+    - ``tables``: "observed", the views' own; "in several", smaller tables that several views have
+      (before: the margin of the first one); "in none", larger tables, which have no before;
+    - ``method``: "nearest" treats each table by itself, "l2" and "l1" are the programs;
+    - ``closed_form``: proportion of trials in which the averages of margins, the closed form of
+      l2, leave no cell of the observed tables below 0;
+    - ``printed_feasible``: proportion of trials in which the published program, which demands
+      equality with all views, has a solution;
+    - ``disagreement``: largest difference between margins of observed tables, mean over trials;
+    - ``negative``: proportion of cells below 0;
+    - ``distance``: l2 distance from the file's proportions, mean over tables and trials;
+    - ``change``: distance after less before, with its 95 % interval over trials.
     """
     if replicates < 2:
         raise DeniableError(f"{replicates} trials give no interval; use at least 2")
@@ -92,11 +92,10 @@ def collected(
     generator: np.random.Generator,
     block_size: int = BLOCK_SIZE,
 ) -> list[NoisyTable]:
-    """Return the tables of all `views` of `data`, each from its own share of the clients.
+    """Return unbiased estimates of the tables of all `views` of `data`, each from its own clients.
 
-    The `generator` deals each true record to one view, whose clients answer in blocks of
-    `block_size`; p is the probability to ``keep``. Estimates are unbiased; the precision is the
-    number of clients.
+    The `generator` deals each record to one view. Its clients answer in blocks of `block_size`
+    with the retention probability `keep`. The precision of a table is its number of clients.
     """
     found = []
     parts = np.array_split(generator.permutation(len(data)), len(views))
@@ -146,7 +145,7 @@ def _trial(
     other: Shown,
     truth: Mapping[Combination, Floats],
 ) -> Iterator[dict[str, Any]]:
-    """Yield what one trial shows: a row a kind of tables and method."""
+    """Yield one row for each kind of tables and method."""
     before = {table.attributes: table.proportions for table in noisy}
     margins = {}
     if other == "in several":

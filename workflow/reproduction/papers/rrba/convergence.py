@@ -1,25 +1,24 @@
 """When RRBA has converged: Figures 5 and 6 of [rrba], section 5.
 
 A run sends 200 blocks of clients, drawn with replacement from a file, through one table of two
-attributes, and follows the cell of that table whose proportion is closest to the one that is asked
-for. It is then held against three criteria.
+attributes. It follows the cell with a proportion closest to the requested one. Three criteria of
+convergence are evaluated.
 
-``first`` and ``lasting`` are the printed rule: two consecutive tables differ by less than delta*,
-the width of a 95 % interval of a Bernoulli variable observed n times, n the size of a block. Either
-the first time, or for good ("and remains valid throughout the blocks"). The rule does not say that
-the estimate is close to anything. As long as tables are distributions, each block's estimate is a
-fresh one, whose error does not shrink with the number of blocks: two of them differ by less than
-2 z sd with the probability Pr(|Z| < sqrt(2) z p), whatever the block size, in block 3 as in
-block 200.
+``first`` and ``lasting`` are the published rule: two consecutive tables differ by less than delta*,
+the width of a 95 % interval of a Bernoulli variable observed n times, n the size of a block. The
+rule is met for the first time, or for good ("and remains valid throughout the blocks"). It says
+nothing about the truth. As long as tables are distributions, each block has a fresh estimate. Its
+error does not shrink with the number of blocks: two estimates differ by less than 2 z sd with the
+probability Pr(|Z| < sqrt(2) z p), for every block size, in block 3 as in block 200.
 
-``precise`` means something: the estimate pooled over all blocks so far is as precise as the
-truthful answers of 500 people would be. Its standard error, known without the truth, is at most
-sqrt(pi (1 - pi) / 500). It is reached after about 500 lambda (1 - lambda) / (p^2 pi (1 - pi))
-clients, lambda = p pi + (1 - p) q, in blocks of whatever size, and once reached it stays.
+``precise``: the estimate pooled over all blocks so far is as precise as truthful answers of 500
+people. Its standard error, known without the truth, is at most sqrt(pi (1 - pi) / 500). This takes
+about 500 lambda (1 - lambda) / (p^2 pi (1 - pi)) clients, lambda = p pi + (1 - p) q, in blocks of
+any size, and it remains so.
 
-The 500 is the size of Survey, but it was not chosen blindly: for q = pi the text's account of
-Figure 6 (which p and block sizes converge) follows from any reference between about 490 and 580,
-and from none far outside. That agreement is therefore no confirmation of the text.
+The 500 is the size of Survey, but the choice was not blind. For q = pi the text's account of Figure
+6 (which p and block sizes converge) follows from any reference between about 490 and 580, and from
+none far outside. So that agreement does not confirm the text.
 """
 
 from collections.abc import Iterator, Mapping
@@ -56,60 +55,55 @@ UPDATES: Mapping[str, Rule] = {
     "pooled": POOLED,
     "uniform": Rule("none"),
 }
-"""Rules for the next table, by the name of a cell's ``update``."""
+"""Rules for the next table, by ``update``."""
 
 CRITERIA = ("first", "lasting", "precise")
 MAX_ERROR = 1.0
-"""At which errors are cut off: a printed table can be millions away."""
+"""The limit of errors: a printed table can be millions away."""
 
 
 @dataclass(frozen=True)
 class Followed:
-    """The cell of a file that a run follows: two attributes, `combination`, a `cell` of the table.
+    """The cell of a file that a run follows."""
 
-    The ``proportions``, shape (cells,), are those of the table in the file.
-    """
-
-    combination: Combination
-    cell: int
-    proportions: Floats
+    combination: Combination  # two attributes
+    cell: int  # of their table
+    proportions: Floats  # of the table in the file, shape (cells,)
 
     @property
     def proportion(self) -> float:
-        """The cell's own."""
+        """The proportion of the cell."""
         return float(self.proportions[self.cell])
 
 
 @dataclass(frozen=True, eq=False)
 class Convergence:
-    """Simulates runs of RRBA on data sets, `files` by name, and says when they have converged.
+    """Simulates when runs of RRBA have converged.
 
-    A run has 2 ``blocks`` or more; ``reference`` are the truthful answers that the criterion
-    ``precise`` takes for its measure. A cell has ``dataset``, ``probability``, ``block_size``,
-    ``p``, ``update`` (of `UPDATES`).
+    A setting has ``dataset``, ``probability``, ``block_size``, ``p``, ``update`` (of `UPDATES`).
     """
 
-    files: Mapping[str, Microdata]
-    blocks: int = 200
-    reference: int = 500
+    files: Mapping[str, Microdata]  # by data set
+    blocks: int = 200  # of a run, at least 2
+    reference: int = 500  # the truthful answers of the criterion ``precise``
     _followed: dict[tuple[str, float], Followed] = field(
         default_factory=dict, init=False, repr=False
     )
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what names each output of a run, in every `cell`: criterion, measure.
+        """Return the criterion and the measure of each output of a run.
 
-        For each criterion
+        The measures of a criterion:
 
         - ``converged``: 1 if it was met within the blocks;
         - ``tuples``: answers until then, or all answers if it was not: a restricted mean;
-        - ``error``: of what is returned then (at the end, if never): the average of the last two
-          tables under the printed rule (section 5, step 4), the pooled estimate under
-          ``precise``; absolute, cut off at 1;
+        - ``error``: absolute error, cut off at 1, of the result then, or at the end: the average of
+          the last two tables (section 5, step 4), under ``precise`` the pooled estimate;
         - ``within``: 1 if that error is within the 95 % interval of the reference sample.
 
-        And under ``none``, without stopping: ``error_last`` of the last table, ``error_average``
-        of the last two, ``error_pooled``, and ``invalid``, 1 if any table was no distribution.
+        The measures of ``none``, without stopping: ``error_last`` of the last table,
+        ``error_average`` of the last two, ``error_pooled``, and ``invalid``, 1 if any table was
+        not a distribution.
         """
         names = [
             *product(CRITERIA, ("converged", "tuples", "error", "within")),
@@ -173,10 +167,7 @@ def _error(value: Floats, truth: float) -> Floats:
 
 
 def closest_cell(data: Microdata, probability: float) -> Followed:
-    """Return the cell, of all tables of two attributes, with a proportion closest to `probability`.
-
-    Of equally close ones the first, in the order of the attributes of `data`.
-    """
+    """Return the first cell of a table of a pair with a proportion closest to `probability`."""
     found = []
     for combination in combinations(data.domain.names, 2):
         proportions = data.counts(combination).reshape(-1) / len(data)
@@ -190,9 +181,9 @@ def closest_cell(data: Microdata, probability: float) -> Followed:
 def interval_width(estimate: npt.ArrayLike, size: int) -> Floats:
     """Return delta*, the width of the 95 % interval of a Bernoulli variable (section 5).
 
-    2 z sqrt(v (1 - v) / n) where the count v n is over 5, else that of the interval of the log
-    odds, with the count taken as at least one half. The text writes 2 z_{1 - alpha / 2 sigma}. The
-    `estimate` v may be any number, for printed tables leave [0, 1]; n is the `size` of a block.
+    With v the `estimate` and n the `size` of a block it is 2 z sqrt(v (1 - v) / n) if v n is over
+    5, else the width of the interval of the log odds, with v n at least one half. The text writes
+    2 z_{1 - alpha / 2 sigma}. Any v is allowed, as printed tables leave [0, 1].
     """
     v = np.asarray(estimate, dtype=float)
     inside = np.clip(v, 0.5 / size, 1 - 0.5 / size)

@@ -1,8 +1,8 @@
-"""What [rrba] states in numbers that no run is needed for: Theorem 4.1, and its worked cases.
+"""Exact numbers of [rrba] without simulation: Theorem 4.1 and the worked cases.
 
-The theorem claims ln(1 / (1 - p)) for the protocol, whatever the tables, however many of them a
-client answers. `claimed` is that; `claimed_composed` reads it generously, as the price of each
-single answer. Exact epsilons are those of the channels that clients use, in rational numbers.
+The theorem claims ln(1 / (1 - p)) for the protocol, for all tables and any number of answers of a
+client. This is ``claimed``; ``claimed_composed`` counts it for each answer, the generous
+interpretation. Exact epsilons are those of the clients' channels, in rational numbers.
 
 The worked cases, in fractions: the two coins of Figure 1 and section 1, Example 3.1 with Table 1,
 the lists of views of section 4, equation (4) on the example's own table, and the two-step estimate
@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.arrays import Floats
 from deniable.contingency import nearest_table_by_program, nearest_tables
 from deniable.records import Attribute, Domain, Microdata
 from deniable.rrba import (
@@ -34,8 +33,7 @@ from deniable.rrba import (
 )
 
 CELLS = (2, 4, 8, 16)
-"""Of the tables of one answer: the two coins, and binary attributes two, three and four at once."""
-
+"""Of the tables of one answer: the two coins, and two, three and four binary attributes."""
 FLOORS_OF_FIGURE_4 = (0.1,)
 CLAIM_TOLERANCE = 1e-12  # claims are formulas evaluated to nearest
 CURVE = tuple(round(0.01 * step, 2) for step in range(1, 100))
@@ -49,8 +47,7 @@ CASE_COLUMNS = ("case", "place", "quantity", "exact", "value", "printed", "verdi
 HALF = Fraction(1, 2)
 NOISY, TOTAL = (6, -2, 2, 2), 8
 GAMMAS = (0.0, 0.01, 0.5, 0.99)
-SAME = 1e-6  # as the table says in words
-"""How far a solver's table may be from the closed form."""
+SAME = 1e-6  # the distance of a solver's table from the closed form, at most, as in the table
 
 Row = dict[str, Any]
 
@@ -61,17 +58,15 @@ def epsilon_table(
     floors: Sequence[float],
     rounds: Sequence[int],
 ) -> pd.DataFrame:
-    """Return claimed and exact epsilons of answers, views and rounds.
+    """Return claimed and exact epsilons of answers, views of pairs, and rounds.
 
-    Views of the data sets, `files` by name, are those of pairs. The ``probabilities`` are the p,
-    the ``floors``, in (0, 1], of tables that are made of the data; ``rounds``: how often a client
-    answers again.
+    `files` are by data set, `probabilities` are the p, `floors`, in (0, 1], those of tables made
+    from data, `rounds` the numbers of times that a client answers. Columns are `EPSILON_COLUMNS`:
 
-    Columns are `EPSILON_COLUMNS`. ``unit``: "answer", "view", or "rounds". ``table``: "uniform"
-    (before the first block), "lowest" (any table that touches its floor), or "true" (the data's own
-    proportions, where the protocol is heading, projected on the floor; of a data set the worst
-    combination, or view). ``cells`` are those of the table, of a view those of all its tables
-    together.
+    - ``unit``: "answer", "view", or "rounds";
+    - ``table``: "uniform" (before the first block), "lowest" (with a cell at its floor), or "true"
+      (the data's proportions, projected on the floor, of the worst combination or view);
+    - ``cells`` of the table, or of all tables of a view.
     """
     rows = [row for p in probabilities for row in _single_tables(p, floors, rounds)]
     for name, data in files.items():
@@ -99,19 +94,13 @@ def _of_data(
     name: str, data: Microdata, views: Sequence[View], p: float, floors: Sequence[float]
 ) -> Iterator[Row]:
     truth = {c: data.counts(c).reshape(-1) / len(data) for view in views for c in view}
+    epsilon_of = cache(lambda values: answer_epsilon(np.frombuffer(values), p))
     # The floor 1 makes a table uniform.
     for table, floor in [("uniform", 1.0), *(("true", floor) for floor in floors)]:
         sent = {c: floored_projection(proportions, floor) for c, proportions in truth.items()}
-        # Floats find what may be the worst, rational numbers decide.
-        rough = {c: _rough_epsilon(q, p) for c, q in sent.items()}
-        sums = [sum(rough[c] for c in view) for view in views]
-        likely = [list(rough)[position] for position in _near_the_largest(list(rough.values()))]
-        likely_views = [views[position] for position in _near_the_largest(sums)]
-        twins = cache(lambda values: answer_epsilon(np.frombuffer(values), p))
-        asked = (*likely, *(c for view in likely_views for c in view))
-        of_answer = {c: twins(sent[c].tobytes()) for c in asked}
-        worst = max(likely, key=of_answer.__getitem__)
-        view = max(likely_views, key=lambda each: sum(of_answer[c] for c in each))
+        of_answer = {c: epsilon_of(q.tobytes()) for c, q in sent.items()}
+        worst = max(of_answer, key=of_answer.__getitem__)
+        view = max(views, key=lambda each: sum(of_answer[c] for c in each))
         about = {"table": table, "dataset": name, "attributes": len(worst), "rounds": 1}
         about["floor"] = floor if table == "true" else math.nan
         cells = {"cells": sent[worst].size, "answers": 1}
@@ -119,20 +108,6 @@ def _of_data(
         cells = {"cells": sum(sent[c].size for c in view), "answers": len(view)}
         exact = view_epsilon([sent[c] for c in view], p)
         yield _epsilon(p, exact, about | cells, unit="view")
-
-
-def _rough_epsilon(table: Floats, p: float) -> float:
-    """Return epsilon of an answer but for rounding: ln(1 + p / ((1 - p) q)), q the least cell."""
-    least = float(table.min())
-    if table.size == 1:
-        return 0.0
-    return math.log1p(p / ((1 - p) * least)) if least > 0 else math.inf
-
-
-def _near_the_largest(values: Sequence[float]) -> list[int]:
-    """Return the positions of the largest value, and of those that rounding may have put below."""
-    least = max(values) * (1 - 1e-9)
-    return [position for position, value in enumerate(values) if value >= least]
 
 
 def _epsilon(p: float, exact: float, about: Mapping[str, Any], **more: Any) -> Row:
@@ -148,10 +123,10 @@ def _epsilon(p: float, exact: float, about: Mapping[str, Any], **more: Any) -> R
 
 
 def figure_4_table(floors: Sequence[float] = ()) -> pd.DataFrame:
-    """Return the curve of Figure 4, epsilon over p by (6), and what is exact beside it.
+    """Return the curve of Figure 4, epsilon over p by (6), and exact curves.
 
-    Columns are ``curve`` ("claimed", "uniform", or "lowest", of tables of four cells that touch one
-    of the `floors`), ``cells``, ``floor``, ``p``, ``epsilon``.
+    Columns are ``curve`` ("claimed", "uniform", or "lowest": four cells, one at one of the
+    `floors`), ``cells``, ``floor``, ``p``, ``epsilon``.
     """
     rows: list[tuple[str, int, float, float, float]] = []
     for p in CURVE:
@@ -189,11 +164,10 @@ PRINTED_TABLE_B: Mapping[tuple[str, str], int] = {
     ("small", "high"): 4,
     ("small", "uni"): 2,
 }
-"""Table 1b, region by education. It adds to 10; the file of Table 1a has 8 records, and its counts
-are 2, 1, 3, 2. Its caption calls it T_AT."""
-
+"""Table 1b, region by education, with the sum 10. The caption calls it T_AT. The 8 records of Table
+1a have the counts 2, 1, 3, 2."""
 PRINTED_TABLE_C: Mapping[str, int] = {"big": 4, "small": 6}
-"""Table 1c. It is the margin of Table 1b as printed; that of the file is 3, 5."""
+"""Table 1c. It is the margin of the printed Table 1b; the margin of the file is 3, 5."""
 
 
 def example_records() -> Microdata:
@@ -207,24 +181,20 @@ def example_records() -> Microdata:
 
 
 def two_coins(truth: Fraction) -> Fraction:
-    """Return the chance of a "Yes" under two fair coins: p / 2 + 1 / 4 (Figure 1).
-
-    The `truth` is the proportion of true "Yes".
-    """
+    """Return the probability of "Yes" under two fair coins (Figure 1), given the true one."""
     return truth / 2 + Fraction(1, 4)
 
 
 def two_coins_estimate(reported: Fraction) -> Fraction:
-    """Return 2 (q - 1/4), the estimate from the proportion q `reported` of "Yes" (section 1)."""
+    """Return the estimate from the `reported` proportion of "Yes" (section 1)."""
     return 2 * (reported - Fraction(1, 4))
 
 
 def worked_cases() -> pd.DataFrame:
-    """Return each worked case: a row a number, of `CASE_COLUMNS`.
+    """Return the worked cases, one number a row, of `CASE_COLUMNS`.
 
-    ``place`` is in the text, ``exact`` a fraction, or a formula, ``value`` the same as a float;
-    ``printed`` is missing where the text prints none; ``verdict`` is "agrees", "differs" or "not
-    printed".
+    ``place`` is in the text, ``exact`` a fraction or a formula, ``value`` the same as a float,
+    ``printed`` the published number or NaN.
     """
     rows = [*_coins(), *_example(), *_views(), *_equation_4(), *_two_step()]
     return pd.DataFrame(rows, columns=list(CASE_COLUMNS))
@@ -238,7 +208,7 @@ def _row(
     printed: float = math.nan,
     value: float | None = None,
 ) -> tuple[Any, ...]:
-    """Return a row; the value of what is exact only in words is given beside it."""
+    """Return a row; an exact text needs its `value`."""
     number = float(exact) if value is None else value
     verdict = "not printed" if math.isnan(printed) else "agrees" if number == printed else "differs"
     return case, place, quantity, str(exact), number, float(printed), verdict
@@ -309,7 +279,7 @@ def _two_step() -> Iterator[tuple[Any, ...]]:
         program = nearest_table_by_program(list(NOISY), TOTAL, gamma)
         apart = float(np.abs(program - closed).max())
         text = f"{named}: program with gamma = {gamma:g} apart from the closed form"
-        # The digits of a solver's rounding are not the same on all machines.
+        # A solver's digits differ between machines.
         exact, number = ("below 10⁻⁶", 0.0) if apart < SAME else (f"{apart:.2g}", apart)
         yield _row(case, place, text, exact, value=number)
 
@@ -317,11 +287,9 @@ def _two_step() -> Iterator[tuple[Any, ...]]:
 def projected(noisy: Sequence[int], total: int) -> list[Fraction]:
     """Return the non-negative table of a `total` that is closest to a `noisy` one, exactly.
 
-    One number is added to all cells, and what falls below 0 is cut off: of the numbers that give
-    the n largest cells alone that total, for each n, the smallest.
+    It adds one number to all cells and cuts them off at 0. For each n there is a number that gives
+    the n largest cells alone the total. The smallest of these numbers is right.
 
-    Examples
-    --------
     >>> [str(cell) for cell in projected([6, -2, 2, 2], 8)]
     ['16/3', '0', '4/3', '4/3']
     """
@@ -333,8 +301,6 @@ def projected(noisy: Sequence[int], total: int) -> list[Fraction]:
 def independent(table: Sequence[Fraction]) -> list[Fraction]:
     """Return the expected counts of a `table` of two binary attributes under independence.
 
-    Examples
-    --------
     >>> [str(cell) for cell in independent([Fraction(1), Fraction(0), Fraction(1), Fraction(2)])]
     ['1/2', '1/2', '3/2', '3/2']
     """

@@ -4,34 +4,32 @@ All tables have k binary attributes. Their cells have the proportions
 
     pi(x) = product of margins * (1 + rho * product of s_j(x_j)),
 
-with scores s_j of mean 0 and variance 1 under the margin; over even margins they are 1 and -1. The
-effect rho is the correlation of the attributes for k = 2; for more, no attribute depends on fewer
-than all others together. The pattern ``pair`` has the product over the first two attributes alone.
+with scores s_j of mean 0 and variance 1 under the margin, 1 and -1 for even margins. The effect rho
+is the correlation of the attributes for k = 2. For larger k, fewer than k attributes are
+independent. The pattern ``pair`` has the product over the first two attributes alone.
 
 [rrba] states neither n nor the alternative of Table 3 (nor the distribution under the null): even
 margins, n and rho are assumed. It states p = .5 and epsilon = .25, taken here as the p of RRBA's
 channel and the epsilon of Laplace and MCIndep. These are not the same privacy: RRBA's exact epsilon
 is ln(1 + p m / (1 - p)), 1.609, 2.197 and 2.833 for m = 4, 8 and 16 cells.
 
-What epsilon is compared. Each is for the replacement of one record: of the channel that a client's
-report passes (local), of the released table under Laplace noise, whose sensitivity is then 2
-(central: a curator sees the true table). Equal epsilons bound the same thing, what a released table
-tells about a record; RRBA and the channel-aware test trust no curator for it.
+Each epsilon is for the replacement of one record. It belongs to the channel of a client's response
+(local), or to the released table under Laplace noise of sensitivity 2 (central: a curator sees the
+true table). Equal epsilons bound the information of a released table about a record equally. RRBA
+and the channel-aware test need no trusted curator for this.
 
 Methods: ``laplace`` (noise of scale 2 / epsilon, critical value of the chi-squared distribution),
-``laplace_true_limit`` (the statistic of the true table in place of that value, as 7.3.1 says),
-both again with ``_printed_scale`` (2 |T| / epsilon, as [rrba], 7.4, prints), ``mcindep``, ``rrba``
-(7.3 as printed, with the channel of a table that stays uniform: nothing is adapted from block to
-block) and ``channel_aware`` (`deniable.contingency.independence`). Those of one trust model test
-the same tables: differences between methods have less error than their intervals say.
+``laplace_true_limit`` (the statistic of the true table in place of that value, 7.3.1), both again
+with ``_printed_scale`` (2 |T| / epsilon, 7.4), ``mcindep``, ``rrba`` (7.3, with the channel of a
+table that stays uniform) and ``channel_aware`` (`deniable.contingency.independence`). Methods of
+one trust model test the same tables, so their differences have less error than their intervals.
 
-Sizes are decided one look after another. After so many trials, twice and four times as many and so
-on, up to the most that are allowed, the interval of Clopper and Pearson with the confidence
-1 - .05 / looks says of each method whether its size is at most .06 (*held*; *held, conservative* if
-it is below .04), or above (*too large*). Once all methods are decided no further trials are drawn;
-what the last look leaves open is *undecided*. The intervals of all looks hold together with
-probability .95 at least (Bonferroni), so that whenever one stops, a wrong decision on a size has a
-probability of at most .05.
+Sizes are decided in looks, each at twice the trials of the look before, up to a limit. At each look
+the interval of Clopper and Pearson with the confidence 1 - .05 / looks decides whether a size is at
+most .06 (*held*; *held, conservative* if it is below .04) or above (*too large*). No further trials
+are drawn once all methods are decided. After the last look the rest is *undecided*. The intervals
+of all looks hold together with a probability of at least .95 (Bonferroni). So a decision on a size
+is wrong with a probability of at most .05, whenever the trials stop.
 """
 
 import math
@@ -63,7 +61,7 @@ from reproduction.study import Cell
 STATED_KEEP = 0.5  # [rrba], Table 3
 LEVEL = 0.05
 HYPOTHESES = ("H0", "H1")
-"""Independence is true, it is false. Not "null", which readers of CSV files take for nothing."""
+"""Independence is true, it is false. Readers of CSV files take "null" for a missing value."""
 METHODS = ("laplace", "mcindep", "rrba", "channel_aware")
 PRINTED_SCALE, TRUE_LIMIT = "laplace_printed_scale", "laplace_true_limit"
 TABLE_3_METHODS = (*METHODS, PRINTED_SCALE, TRUE_LIMIT, f"{TRUE_LIMIT}_printed_scale")
@@ -78,12 +76,10 @@ MAX_HELD, CONSERVATIVE, WRONGLY = 0.06, 0.04, 0.05
 
 
 def proportions(k: int, margins: str, effect: float, pattern: str = "all") -> Floats:
-    """Return the cells of a table of `k`, 2 to 4, attributes, see the module; `effect` is rho.
+    """Return the cells pi(x) of a table of `k`, 2 to 4, attributes with an `effect` rho.
 
     `margins` are "uniform" or "skewed", the `pattern` is "all" or "pair".
 
-    Examples
-    --------
     >>> proportions(2, "uniform", 0.2)
     array([0.3, 0.2, 0.2, 0.3])
     """
@@ -108,12 +104,8 @@ def proportions(k: int, margins: str, effect: float, pattern: str = "all") -> Fl
 
 
 def keep_for(epsilon: float, cells: int) -> float:
-    """Return the p at which a uniform table of so many `cells` has this exact `epsilon`.
+    """Return the p at which a uniform table of m `cells` has epsilon = ln(1 + p m / (1 - p)).
 
-    The inverse of epsilon = ln(1 + p m / (1 - p)).
-
-    Examples
-    --------
     >>> round(keep_for(math.log(5), 4), 12)
     0.5
     """
@@ -125,12 +117,12 @@ def keep_for(epsilon: float, cells: int) -> float:
 class Table3:
     """Simulates Table 3 of [rrba]: each method under the null and under the alternative.
 
-    A trial is 100 for a rejected null, else 0: means are per cent. A cell has k, n, effect,
+    A trial is 100 for a rejected null, else 0: means are per cent. A setting has k, n, effect,
     sampled_tables (l), small_cells (of `deniable.contingency.SmallCells`).
     """
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what names each output in a `cell`: hypothesis, method, epsilon_exact."""
+        """Return the names of each output in a `cell`."""
         releases = self._releases(cell)
         return [
             {"hypothesis": hypothesis, "method": method, "epsilon_exact": releases[method].epsilon}
@@ -159,16 +151,9 @@ class Table3:
 class IndependencePower:
     """Simulates how often each method rejects independence, all at one exact epsilon.
 
-    A trial is 100 for a rejected null, else 0: means are per cent, the size where the effect is 0.
-    A cell has k, margins ("uniform" or "skewed"), pattern ("all" or "pair"), n, effect, epsilon,
-    sampled_tables, small_cells. Sizes are simulated until they are decided.
-
-    Parameters
-    ----------
-    replicates : int
-        Trials up to the first look at a size.
-    most_replicates : int, optional
-        Trials of a size at most; by default, and below twice `replicates`, there is one look.
+    Trials are as in `Table3`. A setting has k, margins, pattern, n, effect, epsilon,
+    sampled_tables, small_cells. With the effect 0, the first look at the sizes is after
+    `replicates` trials, the last one after at most `most_replicates`.
     """
 
     def __init__(self, replicates: int = 1, most_replicates: int | None = None) -> None:
@@ -177,7 +162,7 @@ class IndependencePower:
             self.looks.append(2 * self.looks[-1])
 
     def wanted(self, cell: Cell, values: Floats) -> int:
-        """Return how many trials a `cell` is to have, given first `values`, (trials, outputs)."""
+        """Return how many trials a `cell` needs, given first `values`, (trials, outputs)."""
         later = [look for look in self.looks if look > len(values)]
         if cell["effect"] or not later:
             return len(values)
@@ -186,7 +171,7 @@ class IndependencePower:
         return later[0] if UNDECIDED in sizes else len(values)
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what names each output in a `cell`: method, epsilon_exact, measure, looks.
+        """Return the names of each output in a `cell`.
 
         - ``rejected``: whether the method rejects;
         - ``valid`` (channel-aware): whether its rule of validity holds;
@@ -220,7 +205,7 @@ _Releases = dict[str, LaplaceRelease | RandomizedRelease]
 
 
 def _releases_at(cells: int, keep: float, epsilon: float) -> _Releases:
-    """Return what each method releases: RRBA's reports with this p, or noise of this epsilon."""
+    """Return the release of each method: RRBA's responses with a p, or noise of an epsilon."""
     central = LaplaceRelease(2 / epsilon)
     local = RandomizedRelease(KeepOrReplace.uniform(cells, keep))
     return {"laplace": central, "mcindep": central, "rrba": local, "channel_aware": local}
@@ -229,7 +214,7 @@ def _releases_at(cells: int, keep: float, epsilon: float) -> _Releases:
 def _decisions(
     true: Counts, releases: _Releases, cell: Cell, generator: np.random.Generator
 ) -> dict[str, Flags]:
-    """Return which trials each method rejects, and where the channel-aware test's rule holds."""
+    """Return the trials that each method rejects, and those with a valid channel-aware test."""
     records, model = cell["n"], LogLinearModel.independence((2,) * cell["k"])
     central, local = releases["mcindep"], releases["rrba"]
     assert isinstance(local, RandomizedRelease)
@@ -262,10 +247,9 @@ def _decisions(
 
 
 def counted(results: pd.DataFrame) -> pd.DataFrame:
-    """Add the number rejected and the trials to `results` in per cent, with exact intervals.
+    """Add ``rejected`` and ``trials`` to `results` in per cent, and exact intervals.
 
-    Student's interval, which summaries have, says nothing where all trials agree; Clopper and
-    Pearson's takes its place. ``rejected`` and ``trials`` stand in front of ``regenerated``.
+    Student's intervals, those of summaries, have no width if all trials agree.
     """
     trials = results["replicates"].to_numpy(dtype=int)
     rejected = np.rint(results["regenerated"].to_numpy() * trials / PERCENT).astype(int)
@@ -278,10 +262,7 @@ def counted(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def judged(results: pd.DataFrame) -> pd.DataFrame:
-    """Add to `results`, beside what `counted` adds, whether sizes are held: `SIZES`.
-
-    ``size`` is empty for what is no size.
-    """
+    """Add ``size``, one of `SIZES`, to `counted` `results`; it is empty for other measures."""
     table = counted(results)
     is_size = (table["measure"] == "rejected") & (table["effect"] == 0)
     found = decided_sizes(table["rejected"], table["trials"], table["looks"])
@@ -291,12 +272,10 @@ def judged(results: pd.DataFrame) -> pd.DataFrame:
 def decided_sizes(
     rejected: npt.ArrayLike, trials: npt.ArrayLike, looks: npt.ArrayLike
 ) -> npt.NDArray[np.str_]:
-    """Return what is decided of sizes, `SIZES`: see the module; all shapes broadcast.
+    """Return the decisions on sizes, of `SIZES`, given `rejected` of `trials`; shapes broadcast.
 
-    Of the `trials` of each so many are `rejected`; it is looked at `looks` times at most.
+    Each size has at most so many `looks`.
 
-    Examples
-    --------
     >>> decided_sizes([35, 70, 410, 100], [500, 2000, 8000, 1000], 5).tolist()
     ['undecided', 'held', 'held', 'too large']
     """

@@ -1,22 +1,22 @@
-"""How far released tables are from the true ones: Tables 4 and 5 of [rrba] and what they lack.
+"""Distances of released tables from the true ones: Tables 4 and 5 of [rrba], and at equal epsilon.
 
 A trial releases the table of k attributes of a file of n = 8,000 records and measures its distance
-from the true table, `deniable.estimation.metrics`. The text does not say which k attributes. A run
-takes all sets of k attributes, or so many of them drawn with a recorded seed where there are more;
-its results are the mean over the sets and the mean of each.
+from the true table, `deniable.estimation.metrics`. The text does not name the k attributes. A run
+takes all sets of k attributes, or a limited number drawn with a recorded seed. Its results are the
+mean over the sets and the mean of each.
 
-What is measured is named by ``reading``:
+The ``reading`` names the measured table:
 
-- ``noisy``: the table as it is released, cells below 0 included. What l2 is taken from in the text,
-  as far as we know; no Jensen-Shannon distance exists there.
-- ``projected``: the closest table of counts with n records, step one of section 6. The printed
-  Jensen-Shannon distances need it, or something like it.
-- ``last_block`` (RRBA): the protocol to the letter. The table that (4) makes of the last block
-  alone, projected; ``noisy`` and ``projected`` pool all blocks, without bias.
+- ``noisy``: the released table with its cells below 0, probably the text's for l2. It has no
+  Jensen-Shannon distance.
+- ``projected``: the closest table of counts with n records, step one of section 6. The published
+  Jensen-Shannon distances need this table or a similar one.
+- ``last_block`` (RRBA): the published protocol. Its table comes by (4) from the last block alone
+  and is projected. ``noisy`` and ``projected`` pool all blocks, without bias.
 
-The epsilons are those of one answer about one table. RRBA's is local: of what a client reports.
-That of Laplace noise is central: a curator sees the true table. Both are for the replacement of a
-record, under which counts have the sensitivity 2: noise of scale b has epsilon 2 / b exactly.
+The epsilons are those of one answer about one table. RRBA's is local: of a client's response. The
+epsilon of Laplace noise is central: a curator sees the true table. Both are for the replacement of
+a record. Counts then have the sensitivity 2, and noise of scale b has epsilon 2 / b exactly.
 """
 
 import math
@@ -65,8 +65,7 @@ FIGURE_7_METRICS = ("l2", "jensen_shannon")
 FIGURE_7_PANELS = (("survey_8000", 0.4), ("survey_8000", 0.5), ("alarm_8000", 0.5))
 """The files and p of Figure 7."""
 BINS = 48
-"""Of a panel of Figure 7, equally wide on the logarithmic scale: Laplace noise of the printed scale
-is many times as large as the rest."""
+"""Of a panel of Figure 7, equally wide on the logarithmic scale."""
 MEASURES = {
     "l2": l2_distances,
     "squared_error": squared_errors,
@@ -85,7 +84,7 @@ ADAPTED = {
     "rrba_half_floor": Rule("pooled", "projected", 0.5),
     "rrba_uniform": Rule("none"),
 }
-"""How RRBA makes its tables, by method."""
+"""The rules by which RRBA makes its tables, by method."""
 AT_ONCE = 3_000_000
 """Counts that are simulated at once."""
 
@@ -94,25 +93,21 @@ Released = Iterator[tuple[str, tuple[str, ...], Floats]]
 
 
 class _Method(NamedTuple):
-    """A way to release a table, the readings of it (keys of `METRICS`), and whom it trusts.
-
-    The last is "local"; "central" where a curator sees the true table; "oracle" where the p takes
-    knowing the true table.
-    """
+    """A way to release a table."""
 
     name: str
-    readings: tuple[str, ...]
-    trust: str
+    readings: tuple[str, ...]  # keys of `METRICS`
+    trust: str  # "local"; "central": a curator sees the true table; "oracle": p depends on it
 
 
 @dataclass(frozen=True, eq=False)
 class _Simulation:
-    """What the two studies share: files by name, their true tables, measures and their names."""
+    """The common part of the two studies."""
 
-    files: Mapping[str, Microdata]
-    subsets: int = 40
+    files: Mapping[str, Microdata]  # by name
+    subsets: int = 40  # sets of k attributes, at most (`drawn_sets`)
     subset_seed: int = 2024
-    block_size: int = 250
+    block_size: int = 250  # B
     _true: dict[tuple[str, int], dict[Combination, Counts]] = field(
         default_factory=dict, init=False, repr=False
     )
@@ -124,15 +119,14 @@ class _Simulation:
         raise NotImplementedError
 
     def released(self, cell: Cell, true: Counts, generator: np.random.Generator) -> Released:
-        """Yield what a `cell` releases, by the `generator`, of `true` tables, axes run, cell."""
+        """Yield the releases in a `cell` of `true` tables, axes run, cell."""
         raise NotImplementedError
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what names each output of a trial.
+        """Return the names of each output of a trial.
 
-        ``metric``, ``method``, ``reading``, ``trust``, ``subset`` (attributes joined by "+", or
-        "all" for the mean over the sets), ``cells`` of the table (the largest for "all"), and
-        ``epsilon_exact`` (the largest for "all").
+        A ``subset`` is the attributes joined by "+", or "all" for the mean over the sets, with the
+        largest ``cells`` and ``epsilon_exact`` of the sets.
         """
         cells = {"+".join(s): t.size for s, t in self.true_tables(cell["file"], cell["k"]).items()}
         rows = []
@@ -163,7 +157,7 @@ class _Simulation:
                     shown = noisy if reading == "noisy" else nearest
                     values = MEASURES[metric](shown, tables).reshape(len(places), replicates)
                     found[method, reading, metric][:, places] = values.T
-        # Of each measure the mean over sets stands in front of the sets.
+        # For each measure the mean over sets, then the sets.
         return np.hstack(
             [each for v in found.values() for each in (v.mean(axis=1, keepdims=True), v)]
         )
@@ -203,11 +197,9 @@ class _Simulation:
 class PrintedTables(_Simulation):
     """Simulates Tables 4 and 5: RRBA, and Laplace noise at the printed and the honest scale.
 
-    Of `files` by name those sets of attributes are released that `drawn_sets` gives, at most
-    `subsets`, with `subset_seed`; `block_size` is B. The printed scale is 2 |T| / epsilon, the
-    honest one 2 / epsilon. A cell has ``file``, ``k``, ``p`` (of RRBA) and ``epsilon_claimed`` (of
-    Laplace noise, printed beside p as if both were one privacy). RRBA's exact epsilon is what its
-    floor guarantees for the pooled rule; the printed rule has no floor, and no bound.
+    The printed scale is 2 |T| / epsilon, the honest one 2 / epsilon. A setting has ``file``, ``k``,
+    ``p`` (of RRBA) and ``epsilon_claimed`` (of Laplace noise). RRBA's exact epsilon is the bound of
+    its floor for the pooled rule. The published rule has no floor and no bound.
     """
 
     methods = (
@@ -234,22 +226,20 @@ class PrintedTables(_Simulation):
 
 @dataclass(frozen=True, eq=False)
 class EqualEpsilon(_Simulation):
-    """Simulates releases that all have the same exact epsilon for one answer.
+    """Simulates releases with the same exact epsilon of one answer.
 
-    A cell has ``file``, ``k``, ``epsilon``. The p of each method and table is the largest that
-    epsilon allows. `files`, `subsets`, `subset_seed`, `block_size`: as in `PrintedTables`.
+    A setting has ``file``, ``k``, ``epsilon``. The p of each method and table is the largest that
+    epsilon allows.
 
     - ``rrba``: adapted to the data, every cell of its tables at least .1 / m;
     - ``rrba_half_floor``: at least .5 / m;
-    - ``rrba_at_truth``: floor .1 again, but with the p for which epsilon holds of the table where
-      the protocol is heading, the true one with its floor, and of the uniform one at its start. The
-      best case of adapting: no guarantee, as it takes knowing the true table, and tables on the way
-      may have smaller cells;
+    - ``rrba_at_truth``: floor .1, with the p that epsilon allows for the true table with its floor
+      and for the uniform one. This is the best case of adapting without a guarantee: p depends on
+      the true table, and tables on the way may have smaller cells;
     - ``rrba_uniform``: the table stays uniform;
-    - ``randomized_response``: generalized randomized response. The same channel as rrba_uniform,
-      written and drawn another way;
-    - ``projective_geometry``, ``hadamard``, ``unary_encoding``: protocols with other reports than
-      cells, that know nothing of the table either;
+    - ``randomized_response``: the same channel as rrba_uniform, written and drawn another way;
+    - ``projective_geometry``, ``hadamard``, ``unary_encoding``: protocols with other responses than
+      cells, which do not use the table either;
     - ``laplace_honest``: needs a trusted curator.
     """
 
@@ -275,7 +265,7 @@ class EqualEpsilon(_Simulation):
         yield "randomized_response", BOTH, records * channel.estimate(reports)
         yield "rrba_at_truth", BOTH, records * self._at_truth(true, blocks, epsilon, generator)
         yield "laplace_honest", BOTH, _laplace(true, 2 / epsilon, generator)
-        # On a stream of their own: the others are as they were before there were protocols.
+        # On a stream of their own, so that the other methods have the same draws without them.
         for name, table in by_protocols(true, epsilon, generator.spawn(1)[0]):
             yield name, BOTH, records * table
 
@@ -288,7 +278,7 @@ class EqualEpsilon(_Simulation):
         smallest = sent.min(axis=1)
         for least in np.unique(smallest):
             runs = smallest == least
-            # With 2 cells and the floor 2 q the closed form of floors is that of a smallest cell q.
+            # A floor of 2 q with 2 cells has the closed form of a smallest cell q.
             keep = keep_for_epsilon(2, epsilon, float(2 * least))
             estimates[runs] = collect(blocks[runs], keep, generator, POOLED).estimate()
         return estimates
@@ -303,10 +293,7 @@ def _laplace(true: Counts, scale: float, generator: np.random.Generator) -> Floa
 def drawn_sets(
     names: Sequence[str], k: int, most: int = 40, seed: int = 2024
 ) -> tuple[Combination, ...]:
-    """Return all sets of `k` of the `names` if they are no more than `most`, else so many.
-
-    These are drawn with the `seed`, without replacement; all are in the order of the attributes.
-    """
+    """Return all sets of `k` of the `names`, or `most` of them, drawn with the `seed`, in order."""
     if not 1 <= k <= len(names):
         raise DeniableError(
             f"sets of {k} attributes cannot be taken from {len(names)}; k must be 1 to {len(names)}"
@@ -319,7 +306,7 @@ def drawn_sets(
 
 
 def figure_7_cells(cells: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return those of the `cells` of Tables 4 and 5 that Figure 7 shows."""
+    """Return the `cells` of Tables 4 and 5 that Figure 7 shows."""
     return [cell for cell in cells if (cell["file"], cell["p"]) in FIGURE_7_PANELS]
 
 
@@ -331,11 +318,9 @@ def figure_7_table(
 ) -> pd.DataFrame:
     """Return the histograms of Figure 7: distances over trials and sets of attributes.
 
-    With the name, the seed and the sizes of the study as `runs` (``study``, which names the random
-    streams, ``root_seed``, ``replicates`` and ``block``, as in `reproduction.study.replicate`) they
-    are of the very trials whose means are in Tables 4 and 5. `cells` are as the `simulator` takes
-    them; what is `published`, as in `printed_table`, are the averages of Tables 4 and 5, to be
-    drawn beside the histograms. Columns are `FIGURE_7_COLUMNS`; bins without a trial are left out.
+    `runs` are arguments of `reproduction.study.replicate`. With the study's own, the trials are
+    those of Tables 4 and 5. The `published` averages are as in `printed_table`. Columns are
+    `FIGURE_7_COLUMNS`; bins without a trial are left out.
     """
     rows: list[dict[str, Any]] = []
     for cell in cells:
@@ -357,9 +342,9 @@ def figure_7_table(
 
 
 def _histograms(by_method: Mapping[str, Floats]) -> list[dict[str, Any]]:
-    """Return the bins that hold a distance, by method; of each a column a set of attributes."""
+    """Return the bins with a distance, by method; distances have a column for each set."""
     everything = np.concatenate([values.reshape(-1) for values in by_method.values()])
-    # A distance of 0 has no logarithm: it goes into the first bin.
+    # A distance of 0 has no logarithm and belongs to the first bin.
     low, high = everything[everything > 0].min() / 1.01, everything.max() * 1.01
     edges = np.geomspace(low, high, BINS + 1)
     rows = []
