@@ -81,6 +81,7 @@ rule rrba_fig7:
 
 rule rrba_claims:
     input:
+        said=plan.own("resources/claims/rrba.csv"),
         table3="results/tables/rrba_table3.csv",
         table4="results/tables/rrba_table4.csv",
         table5="results/tables/rrba_table5.csv",

@@ -2,12 +2,14 @@
 
 from deniable.files import read_table, write_table
 
-from reproduction.papers.rrba.claims.decided import CLAIMS, evidence_of
+from reproduction.papers.rrba.claims.decided import TESTS, evidence_of
 from reproduction.pipeline import job
-from reproduction.study import by_sentence, decide_claims
+from reproduction.study import by_sentence, decide_claims, read_claims
 
 with job(snakemake):
-    tables = {f"rrba_{name}": read_table(file) for name, file in snakemake.input.items()}
-    readings = decide_claims(CLAIMS, evidence_of(tables), "reading")
+    names = ("table3", "table4", "table5", "equal", "fig5", "fig6", "power")
+    tables = {f"rrba_{name}": read_table(snakemake.input[name]) for name in names}
+    claims = read_claims(snakemake.input.said, *TESTS)
+    readings = decide_claims(claims, evidence_of(claims, tables), "reading")
     write_table(snakemake.output.claims, by_sentence(readings))
     write_table(snakemake.output.claim_readings, readings)

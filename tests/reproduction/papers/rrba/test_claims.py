@@ -6,11 +6,12 @@ import pandas as pd
 import pytest
 from tests.reproduction.papers.rrba.claim_tables import Tables, holding, scaled
 
-from reproduction.papers.rrba.claims.decided import CLAIMS, evidence_of
+from reproduction.papers.rrba.claims.decided import TESTS, evidence_of
 from reproduction.papers.rrba.claims.tables import accuracies
-from reproduction.study import SENTENCE_COLUMNS, by_sentence, decide_claims
+from reproduction.study import SENTENCE_COLUMNS, by_sentence, decide_claims, read_claims
 from reproduction.study.claims import claim_columns
 
+CLAIMS = read_claims("resources/claims/rrba.csv", *TESTS)
 # What exact values say, whatever the tables.
 EXACT = {
     ("two_coins_estimate", "expected reports"): "holds",
@@ -38,7 +39,7 @@ def sentences(readings: pd.DataFrame) -> dict[str, str]:
 def claims(tables: Tables, *names: str) -> pd.DataFrame:
     """Return the readings of some claims, or of all."""
     chosen = [each for each in CLAIMS if each.id in names] if names else CLAIMS
-    return decide_claims(chosen, evidence_of(tables), "reading")
+    return decide_claims(chosen, evidence_of(CLAIMS, tables), "reading")
 
 
 def verdicts(found: pd.DataFrame) -> dict[tuple[str, str], str]:
@@ -55,7 +56,7 @@ def decided(tables: Tables, name: str) -> dict[str, str]:
 
 
 def test_every_claim_has_a_row_in_the_order_of_the_text() -> None:
-    readings = decide_claims(CLAIMS, evidence_of(holding()), "reading")
+    readings = decide_claims(CLAIMS, evidence_of(CLAIMS, holding()), "reading")
     rows = by_sentence(readings)
     assert tuple(readings.columns) == claim_columns("reading")
     assert tuple(rows.columns) == SENTENCE_COLUMNS

@@ -18,7 +18,7 @@ from reproduction.papers.rrba.exact import (
     independent,
     projected,
     two_coins,
-    two_coins_estimate,
+    estimate_from_two_coins,
     worked_cases,
 )
 
@@ -44,7 +44,7 @@ def test_the_running_example_has_five_views_of_three_pairs() -> None:
 
 @pytest.mark.parametrize("truth", [Fraction(0), Fraction(1, 3), Fraction(7, 10), Fraction(1)])
 def test_two_coins_are_unbiased(truth: Fraction) -> None:
-    assert two_coins_estimate(two_coins(truth)) == truth
+    assert estimate_from_two_coins(two_coins(truth)) == truth
     # Right 75 % of the time: when the first coin is heads, and half of the other times.
     assert Fraction(1, 2) + Fraction(1, 4) == Fraction(3, 4)
 

@@ -185,7 +185,7 @@ def two_coins(truth: Fraction) -> Fraction:
     return truth / 2 + Fraction(1, 4)
 
 
-def two_coins_estimate(reported: Fraction) -> Fraction:
+def estimate_from_two_coins(reported: Fraction) -> Fraction:
     """Return the estimate from the `reported` proportion of "Yes" (section 1)."""
     return 2 * (reported - Fraction(1, 4))
 
@@ -219,7 +219,7 @@ def _coins() -> Iterator[tuple[Any, ...]]:
     for truth in (Fraction(0), Fraction(1, 5), HALF, Fraction(1)):
         reported = two_coins(truth)
         text = f"estimate where {truth} say Yes truly and {reported} are reported"
-        yield _row(case, place, text, two_coins_estimate(reported), float(truth))
+        yield _row(case, place, text, estimate_from_two_coins(reported), float(truth))
     right = HALF + HALF * HALF
     yield _row(case, place, "chance of a correct response", right, 0.75)
     yield _row(case, place, "exp of the exact epsilon", right / (1 - right), 3.0)

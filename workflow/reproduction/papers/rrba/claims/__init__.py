@@ -1,1 +1,1 @@
-"""What [rrba] claims in words, and the tests that decide it."""
+"""Tests of the claims of [rrba]; their sentences are in resources/claims/rrba.csv."""

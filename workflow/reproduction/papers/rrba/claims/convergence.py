@@ -1,17 +1,17 @@
-"""What [rrba] says of convergence, in section 7.2, held against Figures 5 and 6.
+"""Claims of convergence ([rrba], 7.2), compared with Figures 5 and 6.
 
 The text leaves two things open. A run has converged when two consecutive tables are close: for the
-first time (section 5, step 3), or for good (7.1). And (4) makes tables that are no distributions:
-they stay as printed, or are projected. The criterion of precision, which is ours, decides nothing.
+first time (section 5, step 3), or for good (7.1). And the tables of (4), which are not
+distributions, stay as printed, or are projected. The criterion ``precise``, which is ours, decides
+nothing.
 
-A mean of answers until convergence that includes runs cut off at the end is a lower bound, and so
-is one close to the end: what is for good then was so because the run ended. It is compared only
-with what is smaller anyway. Whether a run converges is asked of its 200 blocks, as in the text.
+A mean time of convergence that includes runs cut off at the end is a lower bound. So is a mean
+close to the end, as convergence for good then rests on the end. Bounds are compared only with
+smaller times. Convergence within the 200 blocks counts, as in the text.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
-from functools import partial
 from itertools import combinations, pairwise, product
 from typing import Any
 
@@ -24,7 +24,6 @@ from deniable.estimation import clopper_pearson
 from reproduction.papers.rrba.claims.tables import paired, rows_of, undecided_where
 from reproduction.study import (
     UNKNOWN,
-    Claims,
     Comparison,
     Evidence,
     Outcome,
@@ -60,15 +59,9 @@ HIGHER = (0.356, 0.446)
 LARGE_BLOCKS = (150, 250)
 SMALL_BLOCKS = (18, 50)
 
-CLAIMS = Claims()
-figure_5, figure_6 = (
-    partial(CLAIMS.claim, section="7.2, Figures 5 and 6", about=about)
-    for about in ("rrba_fig5", "rrba_fig6")
-)
-
 
 def evidence_on_convergence(fig5: pd.DataFrame, fig6: pd.DataFrame) -> dict[str, list[Evidence]]:
-    """Return what the claims are about, by reading: `fig5`, the cells mentioned of `fig6`, both."""
+    """Return evidence by reading: `fig5`, `fig6` with the cells that the text mentions, both."""
     fig6 = fig6[_among(fig6["probability"], MENTIONED)]
     same = fig5["dataset"].isin(set(fig6["dataset"])) & _among(fig5["probability"], MENTIONED)
     both = pd.concat([fig6.assign(figure="rrba_fig6"), fig5[same].assign(figure="rrba_fig5")])
@@ -89,12 +82,7 @@ def evidence_on_convergence(fig5: pd.DataFrame, fig6: pd.DataFrame) -> dict[str,
 # -- Figure 5: how soon ----------------------------------------------------------------------------
 
 
-@figure_5(
-    "The behaviour of convergence is similar in all three data sets.",
-    "mean answers of any two data sets within a factor of 1.2, each cell, block size, p",
-    kind="equality",
-)
-def _alike_in_all_data(table: pd.DataFrame) -> Outcome:
+def alike_in_all_data(table: pd.DataFrame) -> Outcome:
     times = _times(table)
     pairs = [
         pair
@@ -111,12 +99,7 @@ def _alike_in_all_data(table: pd.DataFrame) -> Outcome:
     return _told(pairs, *undecided_where(unknown, pairs, outcome))
 
 
-@figure_5(
-    "A smaller block size allows earlier convergence, for low and high probabilities.",
-    "mean answers at each block size below those at the next larger one",
-    kind="order",
-)
-def _small_blocks_early(table: pd.DataFrame) -> Outcome:
+def small_blocks_early(table: pd.DataFrame) -> Outcome:
     times = _times(table)
     pairs = [
         pair
@@ -128,7 +111,7 @@ def _small_blocks_early(table: pd.DataFrame) -> Outcome:
 
 
 def _times(table: pd.DataFrame) -> pd.DataFrame:
-    """Return mean answers until convergence, and whether the end of the run bounds them."""
+    """Return mean answers until convergence, and whether they are lower bounds."""
     both = _with_converged(table, "tuples")
     late = both["mean"] >= LATE * BLOCKS * both["block_size"]
     return both.assign(cut_off=(both["mean_converged"] < 1) | late)
@@ -144,12 +127,7 @@ def _told(pairs: Sequence[Pair], outcome: Outcome, unknown: int) -> Outcome:
     return replace(outcome, figure=outcome.figure + said)
 
 
-@figure_5(
-    "A block size equal to the dimension of the table is sufficient.",
-    "smallest block size: 95 % of runs or more end within the 95 % interval of 500 true answers "
-    "around the truth; runs that were cut off may have ended anywhere",
-)
-def _blocks_of_table_size_suffice(table: pd.DataFrame) -> Outcome:
+def blocks_of_table_size_suffice(table: pd.DataFrame) -> Outcome:
     smallest = table["block_size"].min()
     shown = table[table["block_size"] == smallest]
     both = _with_converged(shown, "within")
@@ -175,71 +153,33 @@ def _enough(least: Row, most: Row) -> Comparison:
 # -- Figure 6: what converges ----------------------------------------------------------------------
 
 
-@figure_6(
-    "At p = .009, .048, .095 nothing converges at the given block sizes.",
-    "share of converged runs below one half, each cell and block size",
-)
-def _none_at_small_p(table: pd.DataFrame) -> Outcome:
+def none_at_small_p(table: pd.DataFrame) -> Outcome:
     rows = _converged(table[_among(table["p"], SMALL_P)])
     figure = f"share of converged runs: {range_of(row['median'] for row in rows)}"
     return below([(row, exact_row(HALF)) for row in rows], figure)
 
 
 def _as_said(
-    table: pd.DataFrame, p: float, converging: Sequence[float], blocks: Sequence[int]
-) -> Outcome:
-    """Test that at this p and these blocks these cells converge in large ones, and nothing else."""
-    shown = table[_among(table["p"], (p,)) & table["block_size"].isin(blocks)]
-    expected = shown["block_size"].isin(LARGE_BLOCKS) & _among(shown["probability"], converging)
-    pairs: list[Pair] = []
-    wrong = []
-    for row in _converged(shown.assign(expected=expected)):
-        pairs.append((exact_row(HALF), row) if row["expected"] else (row, exact_row(HALF)))
-        if (row["median"] > HALF) != row["expected"]:
-            wrong.append(f"{row['probability']:g} with blocks of {row['block_size']}")
-    return below(pairs, f"otherwise: {'; '.join(wrong) or 'none'}")
+    name: str, p: float, converging: Sequence[float], blocks: Sequence[int]
+) -> Callable[[pd.DataFrame], Outcome]:
+    """Test, for one p and some blocks, that only certain cells converge, and in large blocks."""
+
+    def decide(table: pd.DataFrame) -> Outcome:
+        shown = table[_among(table["p"], (p,)) & table["block_size"].isin(blocks)]
+        expected = shown["block_size"].isin(LARGE_BLOCKS) & _among(shown["probability"], converging)
+        pairs: list[Pair] = []
+        wrong = []
+        for row in _converged(shown.assign(expected=expected)):
+            pairs.append((exact_row(HALF), row) if row["expected"] else (row, exact_row(HALF)))
+            if (row["median"] > HALF) != row["expected"]:
+                wrong.append(f"{row['probability']:g} with blocks of {row['block_size']}")
+        return below(pairs, f"otherwise: {'; '.join(wrong) or 'none'}")
+
+    decide.__name__ = name
+    return decide
 
 
-ABOVE = "share of converged runs above one half"
-for _name, _printed, _compared, _p, _converging, _blocks in (
-    (
-        "some_at_0.139",
-        "At p = .139 the higher probabilities (.356, .446) converge with blocks of 150 and 250.",
-        f"{ABOVE} there; below for .072 and .116, and for 18 and 50",
-        *(0.139, HIGHER, LARGE_BLOCKS + SMALL_BLOCKS),
-    ),
-    (
-        "large_blocks_at_0.221",
-        "At p = .221 all probabilities converge with blocks of 150 and 250.",
-        ABOVE,
-        *(0.221, MENTIONED, LARGE_BLOCKS),
-    ),
-    (
-        "small_blocks_at_0.221",
-        "There is no convergence for the probabilities with blocks of 18 and 50.",
-        "p = .221: share of converged runs below one half",
-        *(0.221, (), SMALL_BLOCKS),
-    ),
-    (
-        "same_at_0.295",
-        "A similar behaviour is observed at p = .295.",
-        f"{ABOVE} with blocks of 150 and 250, below with 18 and 50",
-        *(0.295, MENTIONED, LARGE_BLOCKS + SMALL_BLOCKS),
-    ),
-):
-    _test = partial(_as_said, p=_p, converging=_converging, blocks=_blocks)
-    figure_6(_printed, _compared, name=_name)(_test)
-
-
-@figure_6(
-    "A smaller p needs larger blocks; at a higher one there is convergence at smaller blocks, as "
-    "Figure 5 shows.",
-    "each cell, p of Figure 6 and of Figure 5: a block size at which more than half of the runs "
-    "converge in Figure 5 and fewer in Figure 6",
-    kind="order",
-    about="both",
-)
-def _smaller_p_larger_blocks(table: pd.DataFrame) -> Outcome:
+def smaller_p_larger_blocks(table: pd.DataFrame) -> Outcome:
     runs: dict[tuple[Any, ...], dict[int, Row]] = {}
     for row in _converged(table):
         runs.setdefault((row["figure"], row["probability"], row["p"]), {})[row["block_size"]] = row
@@ -277,6 +217,19 @@ def _crossing(fewer: Mapping[int, Row], more: Mapping[int, Row], sizes: Set[int]
     )
     clearest = min((each for each in found if each), key=lambda each: each.p_value(1))
     return replace(clearest, picked_from=len(sizes))
+
+
+TESTS = (
+    alike_in_all_data,
+    small_blocks_early,
+    blocks_of_table_size_suffice,
+    none_at_small_p,
+    _as_said("some_at_0.139", 0.139, HIGHER, LARGE_BLOCKS + SMALL_BLOCKS),
+    _as_said("large_blocks_at_0.221", 0.221, MENTIONED, LARGE_BLOCKS),
+    _as_said("small_blocks_at_0.221", 0.221, (), SMALL_BLOCKS),
+    _as_said("same_at_0.295", 0.295, MENTIONED, LARGE_BLOCKS + SMALL_BLOCKS),
+    smaller_p_larger_blocks,
+)
 
 
 # -- runs ------------------------------------------------------------------------------------------

@@ -1,11 +1,10 @@
-"""What [rrba] says of tests and of distances, in 7.3 and 7.4, held against Tables 3, 4 and 5.
+"""Claims of tests and of distances ([rrba], 7.3 and 7.4), compared with Tables 3, 4 and 5.
 
-And what becomes of it at equal exact epsilon.
-
-Table 3 states neither n nor the alternative. Where both rates of RRBA agree they were fitted, so
-that such a setting may contradict a claim on RRBA, but supports none. Tables 4 and 5 may be of the
-table that (4) makes of the last block, as printed, or of all blocks pooled, with a floor: the text
-has both a table that is updated with each block, and one that is released at the end.
+Table 3 states neither n nor the alternative. If both rates of RRBA agree they were fitted: such a
+setting can contradict a claim on RRBA, but it cannot support one. The text has both a table that is
+updated with each block, and one that is released at the end. So Tables 4 and 5 may be of the last
+block, as printed, or of all blocks pooled, with a floor. Tests take means for medians. Methods of
+one trial share their true tables, which makes tests between them conservative.
 """
 
 import math
@@ -23,7 +22,6 @@ from reproduction.papers.rrba.independence import HYPOTHESES, LEVEL, PERCENT
 from reproduction.papers.rrba.names import RULES
 from reproduction.study import (
     UNKNOWN,
-    Claims,
     Comparison,
     Decide,
     Evidence,
@@ -38,14 +36,14 @@ from reproduction.study import (
 )
 
 Readings = Iterator[tuple[str, Decide]]
-"""How a claim may be read, and what decides it then."""
+"""The readings of a claim, and the function that decides each."""
 SETTING = ("k", "n", "effect", "margins", "pattern", "epsilon", "sampled_tables")
-"""What may name a setting, k first."""
+"""The columns that may name a setting, k first."""
 SPARSE = 30
 """Records a cell of a sparse table, at most: six times the least count of the text, 5."""
 GUESSING, CERTAIN = 50.0, 100.0
-"""Per cent right, half of the trials a null, of a test that does not look at its table; and of one
-that never errs. A robust test is nearer to the second: our margin."""
+"""Per cent right, half of the trials a null, of a test that ignores its table, and of one without
+errors. A robust test is nearer to the second: our margin."""
 SCALES = {"honest": "laplace_true_limit", "printed": "laplace_true_limit_printed_scale"}
 """The text's own procedure (7.3.1), by the scale of its noise."""
 MAX_NAMED = 6
@@ -60,16 +58,9 @@ RELEASED = {
 }
 """The ``reading`` of RRBA's tables; of Laplace noise it is that of all blocks."""
 
-CLAIMS = Claims()
-tests = partial(CLAIMS.claim, section="7.3, Table 3", about="tests")
-distances = partial(CLAIMS.claim, section="7.4, Tables 4 and 5", about="distances")
-
 
 def rows_of(table: pd.DataFrame, **where: Any) -> list[dict[Any, Any]]:
-    """Return rows of a `table` with the values `where`, for `reproduction.study.comparisons`.
-
-    The mean stands under ``median``, whatever the table calls it.
-    """
+    """Return rows of a `table` with the values `where`, their mean in a column ``median``."""
     for column, value in where.items():
         table = table[table[column] == value]
     value = "mean" if "mean" in table else "regenerated"
@@ -79,15 +70,12 @@ def rows_of(table: pd.DataFrame, **where: Any) -> list[dict[Any, Any]]:
 def paired(
     table: pd.DataFrame, keys: Sequence[str], column: str, first: Any, second: Any
 ) -> list[Pair]:
-    """Return pairs of rows of a `table`: `first` and `second` in a `column`, alike in the `keys`.
-
-    `LookupError` if there are none.
-    """
+    """Return pairs of rows of a `table`, `first` and `second` in a `column`, with equal `keys`."""
     return _matched(table[table[column] == first], table[table[column] == second], keys)
 
 
 def _matched(firsts: pd.DataFrame, seconds: pd.DataFrame, keys: Sequence[str]) -> list[Pair]:
-    """Return pairs of rows of two tables that agree in the keys; `LookupError` if none."""
+    """Return pairs of rows of two tables with equal keys; without any, raise a `LookupError`."""
     key_of = itemgetter(*keys)
     by_key = {key_of(row): row for row in rows_of(seconds)}
     found: list[Pair] = [
@@ -101,7 +89,7 @@ def _matched(firsts: pd.DataFrame, seconds: pd.DataFrame, keys: Sequence[str]) -
 def undecided_where(
     unknown: Callable[[Row, Row, Comparison], bool], pairs: Sequence[Pair], outcome: Outcome
 ) -> tuple[Outcome, int]:
-    """Return the `outcome` of `pairs` without what is `unknown` of some, and how many those are."""
+    """Return the `outcome` of `pairs` without `unknown` ones, and the number of these."""
     found = [unknown(*pair, each) for pair, each in zip(pairs, outcome.comparisons, strict=True)]
     kept = (
         UNKNOWN if lost else each for lost, each in zip(found, outcome.comparisons, strict=True)
@@ -114,15 +102,15 @@ def undecided_where(
 
 @dataclass(frozen=True, eq=False)
 class _Tests:
-    """Accuracies (`accuracies`), those whom RRBA is held against, and the rates behind them."""
+    """Evidence on tests."""
 
-    right: pd.DataFrame
-    others: tuple[str, ...]
-    rates: pd.DataFrame
+    right: pd.DataFrame  # as `accuracies` returns them
+    others: tuple[str, ...]  # the methods that RRBA is compared with
+    rates: pd.DataFrame  # of rejections
 
 
 def evidence_on_tests(table_3: pd.DataFrame, power: pd.DataFrame) -> dict[str, list[Evidence]]:
-    """Return what claims on tests are about: `table_3` by reading, `power` at equal epsilon."""
+    """Return evidence on tests: `table_3` by reading, `power` at equal epsilon."""
     printed = []
     for (rule, small), (scale, laplace) in product(RULES.items(), SCALES.items()):
         part = table_3[table_3["small_cells"] == rule]
@@ -142,11 +130,10 @@ def _halves(table: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def accuracies(null: pd.DataFrame, alternative: pd.DataFrame) -> pd.DataFrame:
-    """Return the share of right decisions, half of the trials a null, in per cent.
+    """Return the proportion of right decisions, half of the trials a null, in per cent.
 
-    Errors of the two halves, under the `null` and the `alternative`, add as those of independent
-    means. The columns are those that name setting and method, ``mean``, ``ci_low``, ``ci_high``,
-    and ``fitted``: whether both rates of RRBA have that verdict.
+    The halves, `null` and `alternative`, count as independent. The columns are those of setting and
+    method, ``mean``, ``ci_low``, ``ci_high``, and ``fitted``: whether both rates of RRBA are.
     """
     keys = [name for name in (*SETTING, "method") if name in null and name in alternative]
     both = null.merge(alternative, on=keys, suffixes=HYPOTHESES)
@@ -176,7 +163,7 @@ def _of_others(given: _Tests) -> list[Pair]:
 
 
 def _unless_fitted(pairs: Sequence[Pair], figure: str) -> Outcome:
-    """Test that in each pair the first is below the second, where that was not brought about."""
+    """Test that in each pair the first is below the second; fitted settings support nothing."""
 
     def unknown(_: Row, ours: Row, found: Comparison) -> bool:
         return bool(ours["fitted"] and found.difference > 0)
@@ -186,24 +173,13 @@ def _unless_fitted(pairs: Sequence[Pair], figure: str) -> Outcome:
     return replace(outcome, figure=figure + said)
 
 
-@tests(
-    "The accuracies of 96.5, 94 and 93.5 % are better than those of Laplace noise and MCIndep.",
-    "accuracy (half of the trials a null) above both, each k, n, effect; Laplace noise as in "
-    "7.3.1, at equal epsilon with the limit of the chi-squared distribution",
-)
-def _better_than_laplace_and_mcindep(given: _Tests) -> Outcome:
+def better_than_laplace_and_mcindep(given: _Tests) -> Outcome:
     pairs = _of_others(given)
     gains = [ours["median"] - theirs["median"] for theirs, ours in pairs]
     return _unless_fitted(pairs, f"accuracy above by {range_of(gains)} points")
 
 
-@tests(
-    "As the number of values increases, the protocol is more robust than the others and succeeds "
-    "in the tests a higher number of times.",
-    "accuracy lost between the smallest and the largest k below the others' loss, and accuracy at "
-    "the largest above theirs, each n and effect",
-)
-def _robust_as_values_grow(given: _Tests) -> Outcome:
+def robust_as_values_grow(given: _Tests) -> Outcome:
     losses, largest = [], []
     right, others = given.right, given.others
     for _, part in right.groupby(_setting(right)[1:], sort=False):
@@ -228,13 +204,7 @@ def _lost(rows: Sequence[Row]) -> Row:
     return {"median": value, "ci_low": value - reach, "ci_high": value + reach}
 
 
-@tests(
-    "RRBA is robust even in sparse data, where cells often have very low or zero counts.",
-    f"at most {SPARSE} records a cell: right in more than 75 % of trials, and more often than the "
-    "others",
-    about="table 3",
-)
-def _robust_in_sparse_data(given: _Tests) -> Outcome:
+def robust_in_sparse_data(given: _Tests) -> Outcome:
     sparse = _sparse(given.right)
     ours = rows_of(sparse, method="rrba")
     margin = (CERTAIN - GUESSING) / 2
@@ -242,18 +212,13 @@ def _robust_in_sparse_data(given: _Tests) -> Outcome:
     pairs += _of_others(replace(given, right=sparse))
     figure = f"right in {range_of(row['median'] for row in ours)} % of trials"
     outcome = _unless_fitted(pairs, figure)
-    # With a larger margin the claim is less so.
+    # A larger margin makes the differences smaller.
     own = (replace(each, margin=-margin) for each in outcome.comparisons[: len(ours)])
     comparisons = (*own, *outcome.comparisons[len(ours) :])
     return replace(outcome, comparisons=comparisons, our_margin=True)
 
 
-@tests(
-    "Laplace noise and MCIndep do not produce valid results in these extreme situations.",
-    f"at most {SPARSE} records a cell: a true null rejected in more than 5 % of trials",
-    about="table 3",
-)
-def _others_invalid_in_sparse_data(given: _Tests) -> Outcome:
+def others_invalid_in_sparse_data(given: _Tests) -> Outcome:
     null, _ = _halves(_sparse(given.rates))
     rows = [row for other in given.others for row in rows_of(null, method=other)]
     figure = f"true nulls rejected in {range_of(row['median'] for row in rows)} % of trials"
@@ -270,43 +235,27 @@ def _sparse(table: pd.DataFrame) -> pd.DataFrame:
 # -- 7.4: distances --------------------------------------------------------------------------------
 
 
-@distances(
-    "RRBA has the lowest mean l2 on Survey and Child (Tables 4 and 5 are of Survey and Alarm).",
-    "mean l2 below that of Laplace noise: each file, k, p",
-)
-def _lowest_l2_survey_child(table: pd.DataFrame) -> Readings:
+def lowest_l2_survey_child(table: pd.DataFrame) -> Readings:
     for other in ("child", "alarm"):
         part = table[table["dataset"].isin(["survey", other])]
         for reading, decide in _below_laplace(part, "l2"):
             yield f"Survey and {other.capitalize()}, {reading}", decide
 
 
-@distances(
-    "It has the lowest distance on tables of higher dimension, with epsilon = .35 and p = .4.",
-    "mean l2 below that of Laplace noise at p = .4, k = 3, 4, each file",
-)
-def _wins_in_high_dimensions(table: pd.DataFrame) -> Readings:
+def wins_in_high_dimensions(table: pd.DataFrame) -> Readings:
     return _below_laplace(table[(table["p"] == 0.4) & (table["k"] >= 3)], "l2")
 
 
-@distances(
-    "With epsilon = .5 and p = .5 it wins on all contingency tables.",
-    "mean l2 below that of Laplace noise at p = .5, each file and k",
-)
-def _wins_everywhere_at_half(table: pd.DataFrame) -> Readings:
+def wins_everywhere_at_half(table: pd.DataFrame) -> Readings:
     return _below_laplace(table[table["p"] == 0.5], "l2")
 
 
-@distances(
-    "It has a lower Jensen-Shannon distance than Laplace noise.",
-    "mean of projected tables below, each file, k, p",
-)
-def _lower_jensen_shannon(table: pd.DataFrame) -> Readings:
+def lower_jensen_shannon(table: pd.DataFrame) -> Readings:
     return _below_laplace(table, "jensen_shannon")
 
 
 def _below_laplace(table: pd.DataFrame, *metrics: str) -> Readings:
-    """Yield whether RRBA is below Laplace noise of the printed scale, by what it releases."""
+    """Yield the test that RRBA is below Laplace noise of the printed scale, by RRBA's table."""
     for release, readings in RELEASED.items():
         yield release, partial(_below, table, {metric: readings[metric] for metric in metrics})
 
@@ -328,13 +277,7 @@ def _below(table: pd.DataFrame, readings: Mapping[str, str]) -> Outcome:
     return below(pairs, f"RRBA over Laplace: {ratios_of(pairs)}; not below: {cells}")
 
 
-@distances(
-    "RRBA wins over Laplace noise while it ensures epsilon-differential privacy.",
-    "l2 and Jensen-Shannon below, each file and k: as in Tables 4 and 5, or at equal exact epsilon "
-    "and the honest scale",
-    about="distances and equal",
-)
-def _wins_over_laplace(given: tuple[pd.DataFrame, pd.DataFrame]) -> Readings:
+def wins_over_laplace(given: tuple[pd.DataFrame, pd.DataFrame]) -> Readings:
     printed, equal = given
     for reading, decide in _below_laplace(printed, "l2", "jensen_shannon"):
         yield f"p and epsilon as printed, {reading}", decide
@@ -343,10 +286,7 @@ def _wins_over_laplace(given: tuple[pd.DataFrame, pd.DataFrame]) -> Readings:
 
 
 def at_equal_epsilon(table: pd.DataFrame, other: str) -> Readings:
-    """Yield for each way to keep cells from 0 whether RRBA is below `other`.
-
-    The `table` is ``rrba_equal``: at equal exact epsilon.
-    """
+    """Yield for each floor the test that RRBA is below `other`, in the `table` ``rrba_equal``."""
     measured = table["metric"].isin(["l2", "jensen_shannon"])
     shown = table[(table["reading"] == "projected") & measured]
     for reading, method in VARIANTS:
@@ -356,3 +296,16 @@ def at_equal_epsilon(table: pd.DataFrame, other: str) -> Readings:
 def _against(table: pd.DataFrame, method: str, other: str) -> Outcome:
     pairs = paired(table, ["metric", "file", "k", "epsilon"], "method", method, other)
     return below(pairs, f"over {other}: {ratios_of(pairs)}")
+
+
+TESTS = (
+    better_than_laplace_and_mcindep,
+    robust_as_values_grow,
+    robust_in_sparse_data,
+    others_invalid_in_sparse_data,
+    lowest_l2_survey_child,
+    wins_in_high_dimensions,
+    wins_everywhere_at_half,
+    lower_jensen_shannon,
+    wins_over_laplace,
+)
