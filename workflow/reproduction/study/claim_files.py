@@ -177,9 +177,7 @@ class Compared:
             case ["within", tolerance]:
                 found = within_tolerance(pairs, float(tolerance), figure)
                 return replace(found, our_margin=True)
-        raise DataError(
-            f"{self.rule!r} is not a rule; write below, ratio below, alike or within"
-        )
+        raise DataError(f"{self.rule!r} is not a rule; write below, ratio below, alike or within")
 
 
 def read_claims(path: Path | str, *tests: Test) -> tuple[Claim, ...]:

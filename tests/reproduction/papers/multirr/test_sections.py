@@ -17,7 +17,6 @@ from reproduction.papers.multirr.sections import (
     about,
     adjustment,
     attributes,
-    figure_1,
 )
 from reproduction.papers.multirr.verdicts import in_words, printed_table
 
@@ -45,12 +44,6 @@ def test_nothing_that_a_config_can_ask_for_lacks_a_name() -> None:
 
 
 # -- figures ---------------------------------------------------------------------------------------
-
-
-def test_figure_1_is_shown_at_powers_of_ten() -> None:
-    table = pd.DataFrame({"categories": [1, 7, 10, 48, 100], "root_b": [1.0, 2.0, 3.0, 4.0, 5.0]})
-    rows = figure_1({"multirr_fig1": table})["heights"].rows
-    assert rows == (("1", "1"), ("10", "3"), ("100", "5"))
 
 
 def test_clusters_of_one_attribute_are_shown_once() -> None:

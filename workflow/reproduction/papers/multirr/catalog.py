@@ -142,132 +142,117 @@ TABLES = (
     ),
 )
 
-PRINTED_NUMBERS = (*PRINTED_TABLES, "multirr_sensitivity")  # beside simulated ones
+PRINTED_NUMBERS = (*PRINTED_TABLES, "multirr_sensitivity")  # next to simulated ones
 AGREEMENT = ("agrees", "differs", "median_ratio", "typical_factor", "rank_correlation")
 FIT = ("statistic", "p_value")
 READING = (*CLUSTER_QUERY_KEYS[:4], VARIATION)
-AUDIT = "deniable.randomized_response.audit"
+AUDIT = "deniable.randomized_response"
+
+
+def _table(name: str, made_by: str, keys: tuple[str, ...], *by_chance: str) -> AnalysisTable:
+    return AnalysisTable(f"multirr_{name}", made_by, Columns(keys, by_chance=by_chance))
+
+
 of_adult = partial(Analysis, data=("adult",))
+with_thresholds = partial(of_adult, settings=("studies.multirr_tables",))
 ANALYSES = (
     Analysis(
         "multirr_agreement",
         (
-            AnalysisTable(
-                "multirr_agreement",
-                "reproduction.study.engine:agreement",
-                Columns(READING, by_chance=AGREEMENT + FIT),
-            ),
-            AnalysisTable(
-                "multirr_misfit",
-                ".verdicts:misfit",
-                Columns((*READING, "p", "t_v"), by_chance=("ratio",)),
-            ),
+            _table("agreement", "reproduction.study.engine:agreement", READING, *AGREEMENT, *FIT),
+            _table("misfit", ".verdicts:misfit", (*READING, "p", "t_v"), "ratio"),
         ),
         needs=(*PRINTED_NUMBERS, "multirr_exploration"),
         takes_what_is_there=True,
     ),
-    of_adult(
+    with_thresholds(
         "multirr_dependences",
         (
-            AnalysisTable("multirr_clusters", f"{AUDIT}:clusters_table", ("t_v", "t_d", "cluster")),
-            AnalysisTable(
-                "multirr_dependences",
-                "deniable.randomized_response.dependence:dependences",
+            _table("clusters", f"{AUDIT}.audit:clusters_table", ("t_v", "t_d", "cluster")),
+            _table(
+                "dependences",
+                f"{AUDIT}.dependence:dependences",
                 ("attribute_1", "attribute_2", "measure"),
             ),
         ),
-        settings=("studies.multirr_tables",),
     ),
     Analysis(
         "multirr_threshold_trend",
         (
-            AnalysisTable(
-                "multirr_threshold_trend",
+            _table(
+                "threshold_trend",
                 ".verdicts:threshold_trend",
-                Columns(
-                    ("dataset", "mechanism", "p", "t_v"), by_chance=(*FIT, "p_value_without_worst")
-                ),
+                ("dataset", "mechanism", "p", "t_v"),
+                *(*FIT, "p_value_without_worst"),
             ),
         ),
         needs=(*PRINTED_TABLES, "multirr_clusters"),
         takes_what_is_there=True,
     ),
-    of_adult(
+    with_thresholds(
         "multirr_error_bounds",
-        tuple(
-            AnalysisTable(f"multirr_{name}", f".error_analysis:{made_by}", keys)
-            for name, made_by, keys in (
-                ("fig1", "figure_1", ("categories",)),
-                ("accuracy", "accuracy_table", ("records", "attributes")),
-                ("propagation", "propagation_table", ("attribute", "reading", "p")),
-                ("order", "expected_dependence_order", ("measure", "reading", "p")),
-            )
+        (
+            _table("fig1", ".error_analysis:figure_1", ("categories",)),
+            _table("accuracy", ".error_analysis:accuracy_table", ("records", "attributes")),
+            _table(
+                "propagation", ".error_analysis:propagation_table", ("attribute", "reading", "p")
+            ),
+            _table(
+                "order", ".error_analysis:expected_dependence_order", ("measure", "reading", "p")
+            ),
         ),
-        settings=("studies.multirr_tables",),
     ),
     Analysis(
         "multirr_example1",
-        (
-            AnalysisTable(
-                "multirr_example1",
-                ".example_1:example_1",
-                Columns(("sweep", "adjusted"), by_chance=("note",)),
-            ),
-        ),
-    ),
-    Analysis(
-        "multirr_secure_sum",
-        (
-            AnalysisTable(
-                "multirr_secure_sum",
-                ".secure_sum:trials",
-                Columns(("pair", "parties"), by_chance=("cramers_v_from_sum", "cramers_v_direct")),
-            ),
-            AnalysisTable(
-                "multirr_secure_sum_faults",
-                ".secure_sum:fault_trials",
-                Columns(("fault",), by_chance=("remedy_or_limit",)),
-            ),
-            AnalysisTable(
-                "multirr_secure_assessment",
-                ".dependences:secure_assessments",
-                Columns(("method", "matrix", "p"), by_chance=("clusters", "clusters_direct")),
-            ),
-            AnalysisTable(
-                "multirr_linkage",
-                ".secure_sum:linkage_example",
-                Columns(
-                    ("attribute", "category"),
-                    by_chance=("share_of_samples", "share_of_parties_exposed"),
-                ),
-            ),
-        ),
-        data=("adult",),
-        settings=("analyses.multirr_secure_sum",),
+        (_table("example1", ".example_1:example_1", ("sweep", "adjusted"), "note"),),
     ),
     of_adult(
+        "multirr_secure_sum",
+        (
+            _table(
+                "secure_sum",
+                ".secure_sum:trials",
+                ("pair", "parties"),
+                *("cramers_v_from_sum", "cramers_v_direct"),
+            ),
+            _table("secure_sum_faults", ".secure_sum:fault_trials", ("fault",), "remedy_or_limit"),
+            _table(
+                "secure_assessment",
+                ".dependences:secure_assessments",
+                ("method", "matrix", "p"),
+                *("clusters", "clusters_direct"),
+            ),
+            _table(
+                "linkage",
+                ".secure_sum:linkage_example",
+                ("attribute", "category"),
+                *("share_of_samples", "share_of_parties_exposed"),
+            ),
+        ),
+        settings=("analyses.multirr_secure_sum",),
+    ),
+    with_thresholds(
         "multirr_risk",
         (
             AnalysisTable(
                 "multirr_audit",
-                f"{AUDIT}:audit_multirr",
+                f"{AUDIT}.audit:audit_multirr",
                 Columns(("mechanism", "matrix", "p", "t_v", "unit", "of"), verdict="holds"),
                 audited=("multirr",),
             ),
-            AnalysisTable(
-                "multirr_risk",
-                "deniable.randomized_response.assessment_audit:risk_table",
+            _table(
+                "risk",
+                f"{AUDIT}.assessment_audit:risk_table",
                 ("matrix", "p", "mechanism", "t_v", "assessment"),
             ),
             AnalysisTable(
                 "multirr_waiver",
-                "deniable.randomized_response.waiver:waiver_table",
+                f"{AUDIT}.waiver:waiver_table",
                 Columns(("matrix", "p", "releases", "parties"), by_chance=("trust",)),
                 audited=("waiver",),
             ),
         ),
         needs=("multirr_dependences",),
-        settings=("studies.multirr_tables",),
     ),
     Analysis(
         "multirr_claims",
@@ -279,12 +264,15 @@ ANALYSES = (
     ),
 )
 FIGURES = (
-    *(
-        Figure(f"multirr_fig{number}", f".figures.analyses:figure_{number}", shows)
-        for number, shows in (
-            (1, "Figure 1: the factor √B of simultaneous errors over the number of categories"),
-            (2, "Figure 2: absolute and relative errors of count queries over their coverage"),
-        )
+    Figure(
+        "multirr_fig1",
+        ".figures.analyses:figure_1",
+        "Figure 1: the factor √B of simultaneous errors over the number of categories",
+    ),
+    Figure(
+        "multirr_fig2",
+        ".figures.analyses:figure_2",
+        "Figure 2: absolute and relative errors of count queries over their coverage",
     ),
     Figure(
         "multirr_fig3",
@@ -333,13 +321,16 @@ FIGURES = (
 
 
 def _section(name: str, title: str, link: str, table: str = "", of: str = "sections") -> Section:
-    """Return a section that is left out without the table of its name, or another's."""
+    """Return a section that is left out without the table of its name, or without another's."""
     return Section(name, title, link, f".{of}:{name}", needs=(f"multirr_{table or name}",))
 
 
 SECTIONS = (
     Section(
-        "multirr_fig1", "Figure 1: the price of many categories", "Figure 1", ".sections:figure_1"
+        "multirr_fig1",
+        "Figure 1: the price of many categories",
+        "Figure 1",
+        template="multirr/figure_1",
     ),
     Section("multirr_fig2", "Figure 2: what estimation gains", "Figure 2", ".sections:figure_2"),
     Section("multirr_fig3", "Figure 3: the four methods", "Figure 3", ".sections:figure_3"),
@@ -353,13 +344,8 @@ SECTIONS = (
     _section("readings", "Other readings and projections", "Readings", "agreement", "verdicts"),
     _section("clusters", "Clusters of attributes", "Clusters", of="verdicts"),
     claims_section("multirr", "reproduction.papers.multirr.verdicts:in_words"),
-    *(
-        _section(*each)
-        for each in (
-            ("bounds", "Error bounds, and what randomization does to errors", "Bounds", "accuracy"),
-            ("adjustment", "RR-Adjustment: weighting reports", "RR-Adjustment", "example1"),
-        )
-    ),
+    _section("bounds", "Error bounds, and what randomization does to errors", "Bounds", "accuracy"),
+    _section("adjustment", "RR-Adjustment: weighting reports", "RR-Adjustment", "example1"),
     _section(
         "assessment", "Dependences without a trusted party", "Without a trusted party", "secure_sum"
     ),

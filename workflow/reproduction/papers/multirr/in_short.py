@@ -1,4 +1,4 @@
-"""What the report's first page says of [multirr]."""
+"""Sum up [multirr] for the report's first page."""
 
 from collections.abc import Iterator
 
@@ -19,17 +19,20 @@ MECHANISMS = {
 
 
 def in_short(tables: Tables) -> Verdicts:
-    """Return what becomes of equal risk and the waiver in `tables`, how many numbers agree."""
+    """Return verdicts on equal risk, the waiver and stated ε in `tables`, and counts of numbers."""
+    privacy = {
+        "multirr_risk": _equal_risk,
+        "multirr_waiver": _waiver,
+        "multirr_audit": _stated,
+    }
     return Verdicts(
-        privacy=[*_equal_risk(tables), *_waiver(tables), *_stated(tables)],
+        privacy=[verdict(tables) for name, verdict in privacy.items() if name in tables],
         numbers=[*_numbers(tables)],
     )
 
 
-def _equal_risk(tables: Tables) -> Iterator[PrivacyVerdict]:
-    """Yield what "equal risk" comes to for one attribute, with the matrix as printed."""
-    if "multirr_risk" not in tables:
-        return
+def _equal_risk(tables: Tables) -> PrivacyVerdict:
+    """Compare the ε of one attribute with "equal risk", for the matrix as printed."""
     table = first_of(tables["multirr_risk"], "matrix")
     released = table[(table["assessment"] == "none") & table["t_v"].notna()]
     found, equal, times = [], [], 1.0
@@ -49,7 +52,7 @@ def _equal_risk(tables: Tables) -> Iterator[PrivacyVerdict]:
             )
     fails = len(equal) < released["mechanism"].nunique()
     records = "True" if released["equal_risk_record"].all() else "Not always true"
-    yield PrivacyVerdict(
+    return PrivacyVerdict(
         "fails" if fails else "holds",
         f"“Equal risk” is {'false' if fails else 'true'} of an attribute",
         f"{records} of whole records. Of one attribute, somebody who knows all others of a person "
@@ -76,17 +79,14 @@ def _risks_covered(table: pd.DataFrame, released: pd.DataFrame) -> str:
 
 
 def _values(name: str, column: pd.Series) -> str:
-    """Return the values of a `column` as words, after its `name`."""
     return f"{name} = {joined(f'{value:g}' for value in sorted(column.unique()))}"
 
 
-def _waiver(tables: Tables) -> Iterator[PrivacyVerdict]:
-    """Yield what becomes of section 4.3's waiver of sequential composition."""
-    if "multirr_waiver" not in tables:
-        return
+def _waiver(tables: Tables) -> PrivacyVerdict:
+    """Compare the ε of several releases with section 4.3's waiver of sequential composition."""
     table = tables["multirr_waiver"]
     times = float((table["exact_epsilon"] / table["claimed_epsilon"]).max())
-    kept = int(table["holds"].sum())
+    kept, releases = int(table["holds"].sum()), int(table["releases"].max())
     instead = "Add up the ε of all releases."
     if "multirr_risk" in tables:
         risk = tables["multirr_risk"]
@@ -95,25 +95,23 @@ def _waiver(tables: Tables) -> Iterator[PrivacyVerdict]:
             " With dependences assessed in the ways that the paper offers, risk is then equal in "
             f"{int(equal.sum())} of {len(equal)} settings."
         )
-    yield PrivacyVerdict(
+    return PrivacyVerdict(
         "holds" if kept == len(table) else "fails",
         f"“As if released only once” (4.3) is {'true' if kept == len(table) else 'false'}",
-        f"Secure sums of {int(table['releases'].max())} randomized releases keep the ε of one in "
-        f"{kept} of {len(table)} cases, from {table['parties'].min()} to "
-        f"{table['parties'].max():,} parties; they spend up to {short(times)} times as much. These "
-        f"cases have one binary attribute in {int(table['releases'].max())} pairs, matrix "
-        f"{joined(table['matrix'].unique())} and {_values('p', table['p'])}. Larger files are not "
-        "covered: of d attributes, 4.3 releases each one d − 1 times.",
+        f"Secure sums of {releases} randomized releases keep the ε of one in {kept} of "
+        f"{len(table)} cases, from {table['parties'].min()} to {table['parties'].max():,} parties; "
+        f"they spend up to {short(times)} times as much. These cases have one binary attribute in "
+        f"{releases} pairs, matrix {joined(table['matrix'].unique())} and "
+        f"{_values('p', table['p'])}. Larger files are not covered: of d attributes, 4.3 releases "
+        "each one d − 1 times.",
         "waiver",
         instead,
         times,
     )
 
 
-def _stated(tables: Tables) -> Iterator[PrivacyVerdict]:
-    """Yield whether the exact ε exceeds what is stated of records, clusters, attributes alone."""
-    if "multirr_audit" not in tables:
-        return
+def _stated(tables: Tables) -> PrivacyVerdict:
+    """Compare the exact with the stated ε of records, clusters and attributes by themselves."""
     audited = tables["multirr_audit"]
     own = audited[
         audited["mechanism"].str.startswith("rr_") & (audited["unit"] != ATTRIBUTE_IN_CLUSTER)
@@ -123,7 +121,7 @@ def _stated(tables: Tables) -> Iterator[PrivacyVerdict]:
         for name, words in MECHANISMS.items()
         if len(part := own[own["mechanism"] == name])
     ]
-    yield PrivacyVerdict(
+    return PrivacyVerdict(
         "holds" if own["holds"].all() else "fails",
         f"Stated ε of whole records {'are' if own['holds'].all() else 'are not all'} kept to",
         "Not exceeded by the exact ε of a record, a cluster or an attribute by itself: "

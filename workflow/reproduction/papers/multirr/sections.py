@@ -1,24 +1,24 @@
 """Prepare the tables of the report's sections on [multirr] from the tables of a run."""
 
 import math
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
 from deniable.display import Tables, first_of, groups_of, rows_of
 
-from reproduction.papers.multirr.names import ASSESSMENTS, ESTIMATORS, METHODS
+from reproduction.papers.multirr.names import ESTIMATORS, METHODS
 from reproduction.study import PageTable, all_rows, pivot
 
 BASE = "rr_independent"
 MARKS = "▾ lowest; * its interval lies below the interval of RR-Independent."
 PANEL = {"mechanism": "clusters", "p": "p", "t_v": "T_v", "t_d": "T_d"}
-WITH_BEST = PANEL | {"best": "best thresholds of"}
-BY_SIGMA = {"sigma": "σ"}
+against_base = partial(pivot, base=BASE, caption=MARKS)
 
 
 def about(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` the glossary's example: an attribute under each interpretation."""
+    """Prepare the glossary's example from `tables`: an attribute under each interpretation."""
     if not {"multirr_propagation", "multirr_audit"} <= set(tables):
         return {"example": None}
     table, audited = tables["multirr_propagation"], tables["multirr_audit"]
@@ -28,7 +28,7 @@ def about(tables: Tables) -> dict[str, Any]:
     name = str((several if len(several) else sizes).idxmin())
     beside = str(sizes.drop(name).idxmin())
     p, r = float(alone["p"].max()), int(sizes[name])
-    audited = audited[(audited["mechanism"] == "rr_independent") & (audited["of"] == name)]
+    audited = audited[(audited["mechanism"] == BASE) & (audited["of"] == name)]
     epsilon = audited[audited["p"] == p].set_index("matrix")["exact_epsilon"]
     readings = []
     for row in rows_of(alone[(alone["attribute"] == name) & (alone["p"] == p)]):
@@ -42,75 +42,73 @@ def about(tables: Tables) -> dict[str, Any]:
     }
 
 
-# -- Figures 1 to 3 --------------------------------------------------------------------------------
-
-
-def figure_1(tables: Tables) -> dict[str, PageTable]:
-    """Prepare from `tables` the curve of Figure 1 at powers of ten."""
-    table = tables["multirr_fig1"]
-    powers = table["categories"].astype(str).str.strip("0") == "1"
-    heads = {"categories": "categories", "root_b": "√B"}
-    return {"heights": all_rows(table[powers], "the curve in numbers", heads)}
+# -- Figures 2 and 3 -------------------------------------------------------------------------------
 
 
 def figure_2(tables: Tables) -> dict[str, PageTable]:
-    """Prepare from `tables` the medians of Figure 2, of absolute and of relative errors."""
+    """Prepare the medians of Figure 2 from `tables`, of absolute and of relative errors."""
     table = first_of(tables["multirr_fig2"], "matrix", "p")
     forms = (("absolute_error", "short", "records"), ("relative_error", "percent", "of the count"))
     return {
-        measure: pivot(
+        measure: against_base(
             table[table["measure"] == measure],
-            BY_SIGMA,
+            ("sigma",),
             "estimator",
             f"median {measure.replace('_', ' ')}s, {unit}",
             text=text,
             names=ESTIMATORS,
-            base=BASE,
-            caption=MARKS,
         )
         for measure, text, unit in forms
     }
 
 
-def figure_3(tables: Tables) -> dict[str, Any]:
-    """Prepare Figure 3 from `tables`, at the paper's best thresholds and at ours."""
+def figure_3(tables: Tables) -> dict[str, PageTable]:
+    """Prepare Figure 3 at the smallest coverage from `tables`, at all best thresholds."""
     table = first_of(tables["multirr_fig3"], "matrix").sort_values(["mechanism", "p"])
-    lowest = table[table["sigma"] == table["sigma"].min()]
-    label = "median relative errors at the smallest coverage"
-    found = {
-        "lowest": _of_methods(lowest, WITH_BEST, label, intervals=False),
-        "every": _of_methods(table, WITH_BEST | BY_SIGMA, "the four methods at all coverages"),
+    return {
+        "lowest": against_base(
+            table[table["sigma"] == table["sigma"].min()],
+            PANEL | {"best": "best thresholds of"},
+            "method",
+            "median relative errors at the smallest coverage",
+            text="percent",
+            names=METHODS,
+            intervals=False,
+        )
     }
-    if "multirr_projections" in tables:
-        other = first_of(tables["multirr_projections"], "matrix")
-        other = other[other["sigma"] == other["sigma"].min()]
-        keys = {"projection": "projection"} | WITH_BEST
-        found["projections"] = _of_methods(other, keys, "the smallest coverage by projection")
-    return found
-
-
-def _of_methods(
-    table: pd.DataFrame, keys: dict[str, str], label: str, intervals: bool = True
-) -> PageTable:
-    form: dict[str, Any] = {"text": "percent", "names": METHODS, "base": BASE, "caption": MARKS}
-    return pivot(table, keys, "method", label, intervals=intervals, **form)
 
 
 def attributes(tables: Tables) -> dict[str, PageTable]:
-    """Prepare from `tables` the errors of queries by the number of their attributes."""
+    """Prepare the errors of queries by the number of their attributes from `tables`."""
     table = first_of(tables["multirr_attributes"], "dataset", "matrix", "projection", "t_d")
-    # Clusters of one attribute are RR-Independent, whatever the mechanism is called.
+    # Clusters of one attribute are RR-Independent under every mechanism.
     single = table["t_v"] == 1
     table = table[~single | (table["mechanism"] == table.loc[single, "mechanism"].min())]
     clusters = "RR-Clusters, " + table["mechanism"]
     table = table.assign(protocol=clusters.mask(table["t_v"] == 1, METHODS[BASE]))
-    keys = {"p": "p", "protocol": "protocol", "t_v": "T_v"}
     label = "median relative errors by number of attributes"
+    keys = ("p", "protocol", "t_v")
     return {"errors": pivot(table.sort_values("p"), keys, "attributes", label, text="percent")}
 
 
 # -- error bounds (2.3, 3.3) and the order of dependences (4.1) ------------------------------------
 
+BOUNDS = {
+    **{"records": "records", "attributes": "attributes", "added": "with", "cells": "cells"},
+    "records_a_cell": "records per cell",
+    "relative_error_independent": "bound of RR-Independent",
+    "relative_error_joint": "bound of RR-Joint",
+    "records_needed_joint": "records that RR-Joint needs for the bound of RR-Independent",
+}
+FACTORS = {
+    **{"reading": "matrix", "p": "p", "propagation_factor": "attribute by attribute"},
+    "propagation_factor_joint": "one matrix",
+}
+ORDER = {
+    **{"measure": "measure", "reading": "matrix", "p": "p", "order_kept": "order kept"},
+    **{"rank_correlation": "rank correlation", "largest_reported": "largest that is left"},
+    "strongest_kept": "of the strongest pair",
+}
 MEASURES = {
     "cramers_v": "Cramér's V",
     "absolute_correlation": "|correlation| of codes",
@@ -118,40 +116,16 @@ MEASURES = {
 }
 
 
-def bounds(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` the error bounds, propagation factors and the order of dependences."""
-    heads = {
-        **{"records": "records", "attributes": "attributes", "added": "with", "cells": "cells"},
-        "records_a_cell": "records per cell",
-        "relative_error_independent": "bound of RR-Independent",
-        "relative_error_joint": "bound of RR-Joint",
-        "records_needed_joint": "records that RR-Joint needs for the bound of RR-Independent",
-    }
-    found = {"bounds": all_rows(tables["multirr_accuracy"], "error bounds", heads)}
+def bounds(tables: Tables) -> dict[str, PageTable]:
+    """Prepare error bounds, propagation factors and the order of dependences from `tables`."""
+    found = {"bounds": all_rows(tables["multirr_accuracy"], "error bounds", BOUNDS)}
     if "multirr_propagation" in tables:
         table = tables["multirr_propagation"]
-        whole, form = table[table["attribute"] == "all"], {"reading": "matrix", "p": "p"}
-        heads = form | {
-            "propagation_factor": "attribute by attribute",
-            "propagation_factor_joint": "one matrix",
-        }
-        found["records"] = all_rows(whole, "propagation factors of a whole record", heads)
-        found["attributes"] = pivot(
-            table[table["attribute"] != "all"],
-            {"attribute": "attribute", "cells": "categories", "reading": "matrix"},
-            "p",
-            "propagation factors by attribute",
-            value="propagation_factor",
-        )
+        whole, label = table[table["attribute"] == "all"], "propagation factors of a whole record"
+        found["records"] = all_rows(whole, label, FACTORS)
     if "multirr_order" in tables:
         table = tables["multirr_order"].replace({"measure": MEASURES})
-        heads = {"measure": "measure", "reading": "matrix", "p": "p", "order_kept": "order kept"}
-        heads |= {
-            "rank_correlation": "rank correlation",
-            "largest_reported": "largest that is left",
-        }
-        heads |= {"strongest_kept": "of the strongest pair"}
-        found["order"] = all_rows(table, "the order of dependences that is kept", heads)
+        found["order"] = all_rows(table, "the order of dependences that is kept", ORDER)
     return found
 
 
@@ -159,13 +133,16 @@ def bounds(tables: Tables) -> dict[str, Any]:
 
 LETTERS = {"lambda_1": "λ₁", "lambda_2": "λ₂", "pi-hat^1": "π̂¹", "pi-hat^2": "π̂²"}
 """The paper's names in Example 1, as the paper sets them."""
-
-STEPS_SHOWN = 2  # sweeps of Example 1; the later ones change little
-LATER_STEPS = 10
+STEPS_SHOWN, LATER_STEPS = 2, 10
+"""The first sweeps of Example 1 are shown step by step, then every tenth one."""
+LATER = {
+    **{"sweep": "sweep t", "share": "proportion of responses 5–6"},
+    **{"sweep_times_share": "t × proportion", "gap_value": "farthest from 1/2"},
+}
 
 
 def adjustment(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` the steps of Example 1, and the work of RR-Adjustment in Figure 3."""
+    """Prepare the steps of Example 1 and the work of RR-Adjustment in Figure 3 from `tables`."""
     table = tables["multirr_example1"].fillna({"published": "", "regenerated": "", "note": ""})
     for plain, letter in LETTERS.items():
         for column in ("published", "regenerated", "note"):
@@ -175,12 +152,10 @@ def adjustment(tables: Tables) -> dict[str, Any]:
     first = steps["sweep"] <= STEPS_SHOWN
     apart = (steps["sweep"] % LATER_STEPS == 0) | (steps["sweep"] == last)
     later = steps[~first & apart & (steps["adjusted"] == "2")]
-    heads = {"sweep": "sweep t", "share": "proportion of responses 5–6"}
-    heads |= {"sweep_times_share": "t × proportion", "gap_value": "farthest from 1/2"}
     found: dict[str, Any] = {
         "steps": rows_of(steps[first]),
         "ends": rows_of(table[table["sweep"].isna()]),
-        "later": all_rows(later, "later sweeps", heads) if len(later) else None,
+        "later": all_rows(later, "later sweeps", LATER) if len(later) else None,
     }
     if "multirr_adjustment" in tables:
         work = tables["multirr_adjustment"].replace({"method": METHODS})
@@ -209,18 +184,13 @@ LINKED = {
 }
 
 
-def assessment(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` the accuracy, cost and leaks of ways to assess dependences."""
+def assessment(tables: Tables) -> dict[str, PageTable]:
+    """Prepare the cost and the leaks of ways to assess dependences from `tables`."""
     sums = tables["multirr_secure_sum"]
-    every = sums["pair"].str.startswith("all ")
-    few = sums[every | (sums["parties"] == sums["parties"].max())]
-    found = {
-        "sums": all_rows(few, "messages of the secure sum", SUMS),
-        "pairs": all_rows(sums[~every], "messages of the secure sum by pair", SUMS),
-    }
+    few = sums["pair"].str.startswith("all ") | (sums["parties"] == sums["parties"].max())
+    found = {"sums": all_rows(sums[few], "messages of the secure sum", SUMS)}
     if "multirr_risk" in tables:
-        table = first_of(tables["multirr_risk"], "matrix")
-        table = table.drop_duplicates(["p", "assessment"])
+        table = first_of(tables["multirr_risk"], "matrix").drop_duplicates(["p", "assessment"])
         found["costs"] = pivot(
             table[table["assessment"] != "none"].sort_values("p"),
             {"p": "p", "release_epsilon": "release alone"},
@@ -228,15 +198,12 @@ def assessment(tables: Tables) -> dict[str, Any]:
             "ε of a whole record for assessing dependences",
             value="assessment_epsilon",
         )
-    if "multirr_assessment" in tables:
-        table = tables["multirr_assessment"].replace({"method": ASSESSMENTS})
-        label = "ranks and clusters kept: all means"
-        found["quality"] = all_rows(table.drop(columns="data_source"), label)
-    if "multirr_secure_sum_faults" in tables:
-        found["faults"] = all_rows(tables["multirr_secure_sum_faults"], "faults staged", FAULTS)
-    if "multirr_linkage" in tables:
-        table = tables["multirr_linkage"]
-        found["linked"] = all_rows(table, "records that exact tables rebuild", LINKED)
+    for part, table_id, label, heads in (
+        ("faults", "multirr_secure_sum_faults", "faults staged", FAULTS),
+        ("linked", "multirr_linkage", "records that exact tables rebuild", LINKED),
+    ):
+        if table_id in tables:
+            found[part] = all_rows(tables[table_id], label, heads)
     return found
 
 
@@ -244,33 +211,32 @@ def assessment(tables: Tables) -> dict[str, Any]:
 
 
 def pairs(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` the errors of estimators of a pair, by p and coverage."""
+    """Prepare the errors of estimators of a pair at the smallest coverage from `tables`."""
     table = first_of(tables["multirr_pairs"], "matrix")
     table = table[table["measure"] == "relative_error"].sort_values(["p", "sigma"])
-    keys = {"p": "p", "record_epsilon": "ε of a record"} | BY_SIGMA
-    form: dict[str, Any] = {"text": "percent", "names": ESTIMATORS, "base": BASE, "caption": MARKS}
-    lowest = table[table["sigma"] == table["sigma"].min()]
-    label = "estimators of a pair at the smallest coverage"
-    every = "estimators of a pair at all coverages"
     return {
         "estimators": {k: v for k, v in ESTIMATORS.items() if k in set(table["estimator"])},
-        "lowest": pivot(lowest, keys, "estimator", label, intervals=False, **form),
-        "every": pivot(table, keys, "estimator", every, **form),
+        "lowest": against_base(
+            table[table["sigma"] == table["sigma"].min()],
+            ("p", "record_epsilon", "sigma"),
+            "estimator",
+            "estimators of a pair at the smallest coverage",
+            text="percent",
+            names=ESTIMATORS,
+            intervals=False,
+        ),
     }
 
 
 def sweep(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` the sweep: the best thresholds at each p and number of records."""
+    """Prepare the best thresholds of the sweep at each p and number of records from `tables`."""
     drawn = ("matrix", "mechanism", "projection")
     table = first_of(tables["multirr_sweep"], *drawn).sort_values(["records", "p", "t_d", "t_v"])
     groups = groups_of(table, "records", "p")
     best = [part.loc[[part["median_relative_error"].idxmin()]] for _, part in groups]
-    heads = {
-        **{"records": "records", "p": "p", "t_v": "T_v", "t_d": "T_d"},
-        "median_relative_error": "least median relative error",
-    }
-    label = "the best thresholds by records and p"
+    heads = {"records": "records", "p": "p", "t_v": "T_v", "t_d": "T_d"}
+    heads |= {"median_relative_error": "least median relative error"}
     return {
-        "best": all_rows(pd.concat(best), label, heads),
+        "best": all_rows(pd.concat(best), "the best thresholds by records and p", heads),
         **{name: table[name].iloc[0] for name in drawn},
     }

@@ -1,4 +1,4 @@
-"""What of [multirr] comes out again: printed numbers, and clusters; as the page shows it."""
+"""Compare the published numbers of [multirr] with ours, and show them with the clusters."""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
@@ -22,7 +22,7 @@ TREND_COLUMNS = (
     *("statistic", "degrees_of_freedom", "p_value", "p_value_without_worst"),
 )
 READING = (*CLUSTER_QUERY_KEYS[:4], VARIATION)
-AS_READ = "none"  # of a reading without variation
+AS_READ = "none"  # the variation of an interpretation that has none
 
 
 def with_variations(results: pd.DataFrame) -> pd.DataFrame:
@@ -40,11 +40,12 @@ def agreement_by_reading(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def joint_fit(results: pd.DataFrame) -> pd.DataFrame:
-    """Test for each reading in `results` that all printed numbers are medians of its experiment.
+    """Test for each interpretation in `results` that all published numbers are its medians.
 
-    The statistic sums the squared differences to ours in units of their standard errors: that of
-    our median, and that of a printed one over `PRINTED_RUNS` runs, taken as ours scaled. By the
-    normal approximation it is chi-squared, a degree of freedom a cell, if the reading is right.
+    The statistic sums the squared differences to ours in units of their standard errors. These are
+    the error of our median, and the error of a published one over `PRINTED_RUNS` replicates, which
+    is ours scaled. By the normal approximation the statistic is chi-squared, with one degree of
+    freedom per number, if the interpretation is right.
     """
     printed = results.dropna(subset=["published"])
     scores = ((printed["published"] - printed["regenerated"]) / _errors(np.asarray, printed)) ** 2
@@ -55,9 +56,9 @@ def joint_fit(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def misfit(results: pd.DataFrame) -> pd.DataFrame:
-    """Say how far readings in `results` miss printed numbers: geometric mean ratios, by p and T_v.
+    """Return geometric mean ratios of ours to published numbers in `results`, by p and T_v.
 
-    Of what is spent at several T_d, it is the most.
+    The epsilons are the largest ones over several T_d.
     """
     printed = results.dropna(subset=["published"])
     logs = np.log(printed["regenerated"] / printed["published"])
@@ -78,25 +79,32 @@ def misfit(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def _errors(scale: Callable[[Any], Any], printed: pd.DataFrame) -> "pd.Series[float]":
-    """Return the standard errors of the differences of ours to printed values, on a scale."""
+    """Return the standard errors of the differences of ours to published values, on a scale."""
     width = pd.Series(scale(printed["ci_high"]) - scale(printed["ci_low"]), printed.index)
     found: pd.Series[float] = width / (2 * Z_95) * widening(printed["replicates"], PRINTED_RUNS)
     return found
 
 
 def threshold_trend(results: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFrame:
-    """Test, for each p and T_v, that the printed values over T_d have one median ([multirr], 6.5).
+    """Test for each p and T_v that the published values over T_d have one median ([multirr], 6.5).
 
-    Where all T_d form the same clusters, as .1, .2 and .3 do on Adult, cells of one p and T_v
-    repeat one experiment, and whatever trend they show is sampling error; only such T_v are tested.
-    The error of a printed median is taken from our interval for the same cells, scaled to the
-    paper's replicate count and, as relative errors spread in proportion to their level, to the
-    level of the printed value. `results` are rows of Tables 1 and 2, `clusters` as
-    `deniable.randomized_response.audit.clusters_table` returns them.
+    Only T_v with the same clusters at all T_d are tested: there the settings repeat one experiment,
+    and every trend is sampling error. The error of a published median is that of our interval for
+    the same setting, scaled to the paper's number of replicates and to the level of the published
+    value, because relative errors spread in proportion to their level.
 
-    ``mechanism`` is that whose error is used, ``clusterings`` says how many the T_d give: 1. Rows
-    with ``p`` and ``t_v`` empty are for a data set and mechanism: the sum over all, and
-    ``p_value_without_worst``, that of the sum without the test of the largest statistic.
+    Parameters
+    ----------
+    results : DataFrame
+        Rows of Tables 1 and 2.
+    clusters : DataFrame
+        As `deniable.randomized_response.audit.clusters_table` returns them.
+
+    Returns
+    -------
+    DataFrame
+        The error is that of the ``mechanism``. Rows without ``p`` and ``t_v`` sum all tests of a
+        data set and mechanism; ``p_value_without_worst`` leaves out the largest statistic.
     """
     names = clusters.groupby(["t_v", "t_d"])["cluster"].agg("; ".join)
     clusterings: dict[Any, int] = names.groupby("t_v").nunique().to_dict()
@@ -109,7 +117,7 @@ def threshold_trend(results: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFra
             | {name: cells[name].max() for name in EPSILON_COLUMNS[1:] if name in cells}
             | _one_median(cells)
             for (p, t_v), cells in table.groupby(["p", "t_v"])
-            if clusterings[t_v] == 1  # otherwise the cells are different experiments
+            if clusterings[t_v] == 1
         ]
         if tests:
             whole = which | {"p": None, "t_v": None, "clusterings": 1} | _range(table["published"])
@@ -139,37 +147,34 @@ def _sum_of(tests: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def _chi_square(statistic: float, freedom: int) -> dict[str, float]:
-    return {
-        "statistic": statistic,
-        "degrees_of_freedom": freedom,
-        "p_value": float(scipy.special.chdtrc(freedom, statistic)) if freedom else 1.0,
-    }
+    p_value = float(scipy.special.chdtrc(freedom, statistic)) if freedom else 1.0
+    return {"statistic": statistic, "degrees_of_freedom": freedom, "p_value": p_value}
 
 
 # -- printed numbers on the page -------------------------------------------------------------------
 
 
 def printed_table(tables: Tables, name: str) -> dict[str, Any]:
-    """Arrange the table `name` of `tables` as the paper does: a row a p and T_d, columns by T_v."""
+    """Arrange one of the `tables` as the paper does: one row per p and T_d, columns by T_v."""
     table = tables[name]
     cells = by(table, "p", "t_d", "t_v", "mechanism")
-    sizes = sorted(table["t_v"].unique())
+    p, t_d, sizes = (sorted(table[column].unique()) for column in ("p", "t_d", "t_v"))
     mechanisms = list(dict.fromkeys(table["mechanism"]))
     rows = [
         {
-            "p": p,
-            "t_d": t_d,
-            "first": t_d == table["t_d"].min(),
-            "cells": [[cells.get((p, t_d, t_v, m)) for m in mechanisms] for t_v in sizes],
+            "p": of[0],
+            "t_d": of[1],
+            "first": of[1] == t_d[0],
+            "cells": [[cells.get((*of, t_v, m)) for m in mechanisms] for t_v in sizes],
         }
-        for p, t_d in product(sorted(table["p"].unique()), sorted(table["t_d"].unique()))
+        for of in product(p, t_d)
     ]
     found = {"sizes": sizes, "mechanisms": mechanisms, "rows": rows}
     return found | {"name": name, "keys": CLUSTER_QUERY_KEYS}
 
 
 def readings(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` what agrees as printed, and under other readings and projections."""
+    """Prepare the numbers that agree from `tables`: as printed, and under other interpretations."""
     found = tables["multirr_agreement"]
     missed = tables.get("multirr_misfit", found.iloc[:0])
     printed = is_as_printed(found)
@@ -187,7 +192,7 @@ def is_as_printed(agreement: pd.DataFrame) -> "pd.Series[bool]":
 
 
 def clusters(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` Algorithm 1's clusters and the trend that the text reads over T_d."""
+    """Prepare Algorithm 1's clusters from `tables`, and the trend over T_d that the text states."""
     trend = tables.get("multirr_threshold_trend", pd.DataFrame())
     if len(trend):
         trend = trend[trend["mechanism"] == trend["mechanism"].iloc[-1]]
@@ -202,7 +207,7 @@ def clusters(tables: Tables) -> dict[str, Any]:
 
 
 def in_words(figure: str) -> str:
-    """Return a text on a claim, `figure`, with the methods' names as a reader knows them.
+    """Return a `figure`, the text on a claim, with the methods' names on the page.
 
     >>> in_words("rr_clusters_adjustment: 0.2, sigma = .1, T_v = 50")
     'RR-Clusters + Adjustment: 0.2, σ = .1, T_v = 50'
