@@ -7,21 +7,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Codes, Counts, Flags, Floats
+from deniable.arrays import Codes, Flags, Floats
 from deniable.channels.asked import numbers_in
 from deniable.channels.base import MAX_TUNED, Channel
 from deniable.channels.exact import ROW_SUM_TOLERANCE, exact_sum, largest_column_ratio
 from deniable.channels.maps import MAX_DENSE, distribution
 from deniable.errors import ChannelError
-from deniable.records import refuse_foreign_codes
-from deniable.sampling import (
-    Categories,
-    KeyedColumn,
-    Outcomes,
-    RandomSource,
-    multinomial,
-    refuse_no_source,
-)
+from deniable.sampling import Categories, KeyedColumn, Outcomes, RandomSource
 
 MAX_CONDITION = 1e12
 MAX_REFINED = 128
@@ -144,11 +136,7 @@ class DenseChannel(Channel):
             return self
         return DenseChannel(self.entries, np.asarray(proportions, dtype=float))
 
-    def randomize(self, codes: Codes, source: RandomSource) -> Codes:
-        """Report `codes` by inverse sampling from `source`; see `Channel.randomize`."""
-        refuse_no_source(source)
-        true = np.asarray(codes)
-        refuse_foreign_codes(true, self.size, "the codes to randomize")
+    def _drawn(self, true: Codes, source: RandomSource) -> Codes:
         reports = np.empty(true.size, dtype=self._report_type(true))
         # NumPy sorts 16-bit numbers by radix, ten times as fast.
         narrow = true.astype(np.uint16) if self.size <= 2**16 else true
@@ -159,28 +147,13 @@ class DenseChannel(Channel):
                 reports[records] = self._row(category).draw(source, records.size)
         return reports.reshape(true.shape)
 
-    def randomize_keyed(self, codes: Codes, column: KeyedColumn) -> Codes:
-        true = np.asarray(codes)
-        refuse_foreign_codes(true, self.size, "the codes to randomize")
+    def _drawn_keyed(self, true: Codes, column: KeyedColumn) -> Codes:
         return Outcomes(self.entries, self._row).draw(column, true).astype(self._report_type(true))
 
     def _row(self, category: int) -> Categories:
         if category not in self._rows:
             self._rows[category] = Categories.of(self.entries[category].tolist())
         return self._rows[category]
-
-    def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
-        """Draw the reports of `counts` by `generator`, one multinomial a row.
-
-        See `Channel.randomize_counts`.
-        """
-        refuse_no_source(generator, of_counts=True)
-        true = self._whole_counts(counts)
-        reports = np.zeros((*true.shape[:-1], self.reports), dtype=np.int64)
-        for category, row in enumerate(self.entries):
-            if np.any(true[..., category]):
-                reports += multinomial(generator, true[..., category], row)
-        return reports
 
     def reported(self, proportions: npt.ArrayLike) -> Floats:
         return np.asarray(self._fitting(proportions, "proportions") @ self.entries)

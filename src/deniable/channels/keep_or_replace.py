@@ -14,7 +14,6 @@ from deniable.channels.base import Channel
 from deniable.channels.exact import ROW_SUM_TOLERANCE, exact_ratio
 from deniable.channels.maps import SINGULAR_WEIGHT, refuse_other_than_whole
 from deniable.errors import ChannelError
-from deniable.records import refuse_foreign_codes
 from deniable.sampling import (
     Categories,
     KeyedColumn,
@@ -22,7 +21,6 @@ from deniable.sampling import (
     RandomSource,
     events,
     multinomial,
-    refuse_no_source,
     whole_weights,
 )
 
@@ -145,14 +143,7 @@ class KeepOrReplace(Channel):
         """Whether a is zero up to rounding: reports then say nothing of the truth."""
         return abs(self.diagonal_weight) < SINGULAR_WEIGHT
 
-    def randomize(self, codes: Codes, source: RandomSource) -> Codes:
-        """Report each record's category, one of `codes`, by `source`; see `Channel.randomize`.
-
-        Probabilities are exact; what replaces is drawn only where it is needed.
-        """
-        refuse_no_source(source)
-        true = np.asarray(codes)
-        refuse_foreign_codes(true, self.size, "the codes to randomize")
+    def _drawn(self, true: Codes, source: RandomSource) -> Codes:
         reports = true.copy(order="C")
         flat = reports.reshape(-1)
         step = self._replace_chunk if self.diagonal_weight >= 0 else self._avoid_chunk
@@ -180,9 +171,7 @@ class KeepOrReplace(Channel):
             chunk[open_records[accepted]] = proposals[accepted]
             open_records = open_records[~accepted]
 
-    def randomize_keyed(self, codes: Codes, column: KeyedColumn) -> Codes:
-        true = np.asarray(codes)
-        refuse_foreign_codes(true, self.size, "the codes to randomize")
+    def _drawn_keyed(self, true: Codes, column: KeyedColumn) -> Codes:
         if self.diagonal_weight < 0:
             return self._by_row.draw(column, true).astype(true.dtype)
         drawn = self._kept_or_replaced.draw(column)
@@ -246,35 +235,20 @@ class KeepOrReplace(Channel):
         total = self.replacement.sum()
         return self.replacement * ((1 - self.diagonal_weight) / total if total else 0.0)
 
-    def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
-        """Draw the reports of `counts` by `generator`; see `Channel.randomize_counts`.
-
-        With a >= 0, one binomial a category and one multinomial for all that are replaced.
-        """
-        refuse_no_source(generator, of_counts=True)
-        true = self._whole_counts(counts)
-        a, b = self.diagonal_weight, self._b
-        if a < 0:
-            return self._randomize_counts_by_row(true, generator)
-        kept = generator.binomial(true, a)
+    def _drawn_counts(self, true: Counts, generator: np.random.Generator) -> Counts:
+        if self.diagonal_weight < 0:
+            return super()._drawn_counts(true, generator)
+        kept = generator.binomial(true, self.diagonal_weight)
         replaced = true.sum(axis=-1) - kept.sum(axis=-1)
-        return np.asarray(kept + multinomial(generator, replaced, b) if np.any(replaced) else kept)
-
-    def _randomize_counts_by_row(self, true: Counts, generator: np.random.Generator) -> Counts:
-        reports = np.zeros_like(true)
-        for category in range(self.size):
-            row = self._b.copy()
-            row[category] = max(row[category] + self.diagonal_weight, 0.0)
-            reports += multinomial(generator, true[..., category], row)
-        return reports
+        if not np.any(replaced):
+            return np.asarray(kept)
+        return np.asarray(kept + multinomial(generator, replaced, self._b))
 
     def reported(self, proportions: npt.ArrayLike) -> Floats:
-        """Return the distribution of reports, a x + b sum(x), of `proportions` x."""
         x = self._fitting(proportions, "proportions")
         return np.asarray(self.diagonal_weight * x + self._b * x.sum(axis=-1, keepdims=True))
 
     def expected(self, values: npt.ArrayLike) -> Floats:
-        """Return the expectation of `values` x(report) for each true category, a x + b . x."""
         x = self._fitting(values, "values")
         return np.asarray(self.diagonal_weight * x + (x @ self._b)[..., None])
 

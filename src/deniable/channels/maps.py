@@ -12,7 +12,16 @@ import numpy.typing as npt
 from deniable.arrays import Codes, Counts, Floats
 from deniable.channels.exact import ROW_SUM_TOLERANCE
 from deniable.errors import ChannelError, SingularChannelError, shown
-from deniable.sampling import KeyedColumn, KeyedDraws, Numbers, RandomnessSource, RandomSource
+from deniable.records import refuse_foreign_codes
+from deniable.sampling import (
+    KeyedColumn,
+    KeyedDraws,
+    Numbers,
+    RandomnessSource,
+    RandomSource,
+    multinomial,
+    refuse_no_source,
+)
 
 SINGULAR_WEIGHT = 1e-12
 MAX_DENSE = 4096
@@ -40,16 +49,20 @@ class LinearMaps(ABC):
     def singular(self) -> bool:
         """Whether nothing, or too little to be told from rounding, can be estimated through it."""
 
-    @abstractmethod
     def randomize(self, codes: Codes, source: RandomSource) -> Codes:
         """Report each record's category through the channel.
 
         The `codes` are integers in 0 .. size - 1, and the reports, in 0 .. reports - 1, of the same
         shape and of the same type, or of a larger one if that cannot hold them. The `source` is a
-        `numpy.random.Generator` or a `SystemSource`.
+        `numpy.random.Generator` or a `SystemRandomSource`.
         """
+        refuse_no_source(source)
+        return self._drawn(self._fitting_codes(codes), source)
 
     @abstractmethod
+    def _drawn(self, true: Codes, source: RandomSource) -> Codes:
+        """Return the reports of codes that fit, as `randomize`."""
+
     def randomize_keyed(self, codes: Codes, column: KeyedColumn) -> Codes:
         """Report each record's category as its key and its number have it, whatever runs this.
 
@@ -60,6 +73,11 @@ class LinearMaps(ABC):
         codes : one true category a record of the column, shape (records,)
         column : what the reports of these records are drawn from
         """
+        return self._drawn_keyed(self._fitting_codes(codes), column)
+
+    @abstractmethod
+    def _drawn_keyed(self, true: Codes, column: KeyedColumn) -> Codes:
+        """Return the reports of codes that fit, as `randomize_keyed`."""
 
     def report(
         self,
@@ -78,7 +96,6 @@ class LinearMaps(ABC):
         numbers = len(codes) if records is None else records
         return self.randomize_keyed(codes, chance.column(names, numbers))
 
-    @abstractmethod
     def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
         """Draw the counts of reports from true counts, as if every record had been randomized.
 
@@ -86,6 +103,16 @@ class LinearMaps(ABC):
         on its own by `generator`, and the reports are int64 of shape (..., reports) and of the same
         totals.
         """
+        refuse_no_source(generator, of_counts=True)
+        return self._drawn_counts(self._whole_counts(counts), generator)
+
+    def _drawn_counts(self, true: Counts, generator: np.random.Generator) -> Counts:
+        """Return the counts of reports of whole counts that fit: one multinomial for each row."""
+        reports = np.zeros((*true.shape[:-1], self.reports), dtype=np.int64)
+        for category, row in enumerate(self.matrix()):
+            if np.any(true[..., category]):
+                reports += multinomial(generator, true[..., category], row)
+        return reports
 
     @abstractmethod
     def reported(self, proportions: npt.ArrayLike) -> Floats:
@@ -209,6 +236,11 @@ class LinearMaps(ABC):
         if not totals.all():
             raise ChannelError("counts are all zero: there is nothing to estimate from")
         return values / totals, totals if values.ndim > 1 else totals[0]
+
+    def _fitting_codes(self, codes: Codes) -> Codes:
+        true = np.asarray(codes)
+        refuse_foreign_codes(true, self.size, "the codes to randomize")
+        return true
 
     def _whole_counts(self, counts: npt.ArrayLike) -> Counts:
         values = np.asarray(counts)

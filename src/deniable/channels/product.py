@@ -14,8 +14,8 @@ from deniable.arrays import Codes, Counts, Floats
 from deniable.channels.base import Channel
 from deniable.channels.exact import product_of_ratios
 from deniable.errors import ChannelError, shown
-from deniable.records import MAX_RAVELLED_DOMAIN, refuse_foreign_codes
-from deniable.sampling import KeyedColumn, RandomSource, refuse_no_source
+from deniable.records import MAX_RAVELLED_DOMAIN
+from deniable.sampling import KeyedColumn, RandomSource
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -93,48 +93,32 @@ class ProductChannel(Channel):
             for factor, column in zip(self.factors, columns, strict=True)
         )
 
-    def randomize(self, codes: Codes, source: RandomSource) -> Codes:
-        """Randomize records kept as `codes` of joint cells by `source`; see `Channel.randomize`."""
-        refuse_no_source(source)
-        joint = self._joint_codes(codes)
-        reports = self.randomize_columns(np.unravel_index(joint, self.shape), source)
-        return np.ravel_multi_index(reports, self.report_shape).astype(self._report_type(joint))
+    def _drawn(self, true: Codes, source: RandomSource) -> Codes:
+        reports = self.randomize_columns(np.unravel_index(true, self.shape), source)
+        return np.ravel_multi_index(reports, self.report_shape).astype(self._report_type(true))
 
-    def randomize_keyed(self, codes: Codes, column: KeyedColumn) -> Codes:
-        """Randomize records kept as `codes` of joint cells, each attribute by words of its own.
-
-        The words are those of the `column`'s factors; see `Channel.randomize_keyed`.
-        """
-        joint = self._joint_codes(codes)
+    def _drawn_keyed(self, true: Codes, column: KeyedColumn) -> Codes:
         reports = tuple(
             factor.randomize_keyed(own, column.factor(position))
             for position, (factor, own) in enumerate(
-                zip(self.factors, np.unravel_index(joint, self.shape), strict=True)
+                zip(self.factors, np.unravel_index(true, self.shape), strict=True)
             )
         )
-        return np.ravel_multi_index(reports, self.report_shape).astype(self._report_type(joint))
+        return np.ravel_multi_index(reports, self.report_shape).astype(self._report_type(true))
 
-    def _joint_codes(self, codes: Codes) -> Codes:
-        joint = np.asarray(codes)
-        refuse_foreign_codes(joint, self.size, "the codes to randomize")
+    def _fitting_codes(self, codes: Codes) -> Codes:
+        true = super()._fitting_codes(codes)
         if max(self.size, self.reports) > MAX_RAVELLED_DOMAIN:
             raise ChannelError(
                 f"{max(self.size, self.reports):.3g} joint cells are too many for 64-bit codes; "
                 "randomize the attributes with randomize_columns"
             )
-        return joint
+        return true
 
-    def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
-        """Draw the reports of `counts` by `generator`, axis by axis.
-
-        See `Channel.randomize_counts`. Exact: attributes are randomized independently, so each
-        table cell's records may pass through one attribute's channel after the other.
-        """
-        refuse_no_source(generator, of_counts=True)
+    def _drawn_counts(self, true: Counts, generator: np.random.Generator) -> Counts:
+        # Attributes are randomized independently: records may pass one channel after the other.
         return self._along_axes(
-            lambda factor, values: factor.randomize_counts(values, generator),
-            self._whole_counts(counts),
-            self.shape,
+            lambda factor, values: factor.randomize_counts(values, generator), true, self.shape
         )
 
     def reported(self, proportions: npt.ArrayLike) -> Floats:

@@ -16,16 +16,7 @@ from deniable.channels.exact import exact_ratio
 from deniable.channels.maps import refuse_other_than_whole
 from deniable.channels.protocols import probability_of_epsilon
 from deniable.errors import ChannelError
-from deniable.records import refuse_foreign_codes
-from deniable.sampling import (
-    Categories,
-    KeyedColumn,
-    Outcomes,
-    RandomSource,
-    events,
-    multinomial,
-    refuse_no_source,
-)
+from deniable.sampling import Categories, KeyedColumn, Outcomes, RandomSource, events, multinomial
 
 SMALL_EPSILON = 1e-4  # below, the series of the rule for the width; the error is below 1e-8
 
@@ -129,10 +120,7 @@ class SquareWave(Channel):
         """Whether the matrix has a condition beyond 1e12."""
         return self._dense.singular
 
-    def randomize(self, codes: Codes, source: RandomSource) -> Codes:
-        refuse_no_source(source)
-        true = np.asarray(codes)
-        refuse_foreign_codes(true, self.cells, "the codes to randomize")
+    def _drawn(self, true: Codes, source: RandomSource) -> Codes:
         flat = true.reshape(-1).astype(np.int64)
         outcomes = np.empty(flat.size, dtype=np.int64)
         within = events(source, self.inside, flat.size)
@@ -141,9 +129,7 @@ class SquareWave(Channel):
         outcomes[~within] = source.integers(self.window, self.reports, flat.size - number)
         return self._placed(flat, outcomes).astype(self._report_type(true)).reshape(true.shape)
 
-    def randomize_keyed(self, codes: Codes, column: KeyedColumn) -> Codes:
-        true = np.asarray(codes)
-        refuse_foreign_codes(true, self.cells, "the codes to randomize")
+    def _drawn_keyed(self, true: Codes, column: KeyedColumn) -> Codes:
         outcomes = self._outcomes.draw(column).astype(np.int64)
         return self._placed(true.astype(np.int64), outcomes).astype(self._report_type(true))
 
@@ -162,13 +148,8 @@ class SquareWave(Channel):
         exact = [high] * self.window + [low] * (self.cells - 1)
         return Outcomes(np.array([exact], dtype=float), lambda _: Categories.of(exact))
 
-    def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
-        """Draw the reports of `counts` by `generator`; see `Channel.randomize_counts`.
-
-        Some records report any cell alike, the others within their windows.
-        """
-        refuse_no_source(generator, of_counts=True)
-        true = self._whole_counts(counts)
+    def _drawn_counts(self, true: Counts, generator: np.random.Generator) -> Counts:
+        # Some records report any cell alike, the others a cell of their windows.
         anywhere = generator.binomial(true, min(self._low * self.reports, 1.0))
         reports = multinomial(generator, anywhere.sum(axis=-1), np.ones(self.reports))
         near = true - anywhere

@@ -13,8 +13,7 @@ from deniable.channels.asked import closest_within, refuse_no_number
 from deniable.channels.exact import exact_ratio
 from deniable.channels.protocols.pure import CHUNK_RECORDS, PureProtocol
 from deniable.errors import ChannelError
-from deniable.records import refuse_foreign_codes
-from deniable.sampling import KeyedColumn, Levels, RandomSource, multinomial, refuse_no_source
+from deniable.sampling import KeyedColumn, Levels, RandomSource, multinomial
 
 
 class TwoLevelChannel(PureProtocol):
@@ -105,16 +104,11 @@ class TwoLevelChannel(PureProtocol):
         return matrix
 
     def reported(self, proportions: npt.ArrayLike) -> Floats:
-        """Return the distribution of reports, low + (high - low) sums over their categories.
-
-        From `proportions` of shape (..., size) to (..., reports).
-        """
         x = self._fitting(proportions, "proportions")
         raised = float(self.high - self.low) * self.point_sums(x)
         return np.asarray(raised + float(self.low) * x.sum(axis=-1, keepdims=True))
 
     def expected(self, values: npt.ArrayLike) -> Floats:
-        """Return the expectation of `values`(report) for each true category."""
         x = self._fitting_reports(values, "values")
         raised = float(self.high - self.low) * self.membership_sums(x)
         return np.asarray(raised + float(self.low) * x.sum(axis=-1, keepdims=True))
@@ -123,23 +117,14 @@ class TwoLevelChannel(PureProtocol):
     def _levels(self) -> Levels:
         return Levels(self.probability, self.members, self.reports - self.members)
 
-    def randomize(self, codes: Codes, source: RandomSource) -> Codes:
-        """Report `codes` by `source`; see `Channel.randomize`. Probabilities are exact."""
-        refuse_no_source(source)
-        return self._placed(np.asarray(codes), lambda part: self._levels.draw(source, _len(part)))
+    def _drawn(self, true: Codes, source: RandomSource) -> Codes:
+        return self._placed(true, lambda part: self._levels.draw(source, part.stop - part.start))
 
-    def randomize_keyed(self, codes: Codes, column: KeyedColumn) -> Codes:
-        """Report each record's category by its key: `deniable.sampling.levels` has the layout.
-
-        The `codes` and the `column` are those of `Channel.randomize_keyed`. The index that is drawn
-        there is turned into a report by `place`.
-        """
-        return self._placed(
-            np.asarray(codes), lambda part: self._levels.draw_keyed(column.chosen(part))
-        )
+    def _drawn_keyed(self, true: Codes, column: KeyedColumn) -> Codes:
+        return self._placed(true, lambda part: self._levels.draw_keyed(column.chosen(part)))
 
     def _placed(self, true: Codes, indexes: Callable[[slice], Counts]) -> Codes:
-        refuse_foreign_codes(true, self.size, "the codes to randomize")
+        """Turn the index that is drawn for each record into a report."""
         reports = np.empty(true.size, dtype=self._report_type(true))
         flat = true.reshape(-1)
         for start in range(0, flat.size, CHUNK_RECORDS):
@@ -147,15 +132,8 @@ class TwoLevelChannel(PureProtocol):
             reports[part] = self.place(flat[part].astype(np.int64), indexes(part))
         return reports.reshape(true.shape)
 
-    def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
-        """Draw the reports of `counts` by `generator`; see `Channel.randomize_counts`.
-
-        Record by record, or, if there are more records than entries of the matrix, by a binomial
-        and two multinomials for each category.
-        """
-        refuse_no_source(generator, of_counts=True)
+    def _drawn_counts(self, true: Counts, generator: np.random.Generator) -> Counts:
         self.refuse_large_tally()
-        true = self._whole_counts(counts)
         tables = true.reshape(-1, self.size)
         if tables.sum() < tables.size * self.reports:
             reports = self._counts_by_record(tables, generator)
@@ -183,10 +161,6 @@ class TwoLevelChannel(PureProtocol):
             for total, own in zip((hit, tables[:, category] - hit), sets, strict=True):
                 reports[:, own] += multinomial(generator, total, np.full(own.size, 1 / own.size))
         return reports
-
-
-def _len(part: slice) -> int:
-    return int(part.stop - part.start)
 
 
 def probability_of_epsilon(epsilon: float, reports: int, members: int) -> float:

@@ -11,15 +11,7 @@ from deniable.channels.asked import closest_within, refuse_epsilon, refuse_no_nu
 from deniable.channels.exact import exact_ratio
 from deniable.channels.protocols.pure import CHUNK_RECORDS, PureProtocol, refuse_few_categories
 from deniable.errors import ChannelError
-from deniable.records import refuse_foreign_codes
-from deniable.sampling import (
-    KeyedColumn,
-    RandomSource,
-    events,
-    keyed_events,
-    multinomial,
-    refuse_no_source,
-)
+from deniable.sampling import KeyedColumn, RandomSource, events, keyed_events
 
 MAX_CATEGORIES = 62
 MAX_ENUMERATED = 2**20
@@ -115,11 +107,7 @@ class UnaryEncoding(PureProtocol):
         odds, others = p / (1 - p), q / (1 - q)
         return exact_ratio(max(odds, others), min(odds, others))
 
-    def randomize(self, codes: Codes, source: RandomSource) -> Codes:
-        """Report `codes`, bit by bit, by `source`; see `Channel.randomize`."""
-        refuse_no_source(source)
-        true = np.asarray(codes)
-        refuse_foreign_codes(true, self.size, "the codes to randomize")
+    def _drawn(self, true: Codes, source: RandomSource) -> Codes:
         flat, reports = true.reshape(-1), np.zeros(true.size, dtype=np.int64)
         for start in range(0, flat.size, CHUNK_RECORDS):
             part = flat[start : start + CHUNK_RECORDS]
@@ -130,13 +118,7 @@ class UnaryEncoding(PureProtocol):
                 reports[start : start + CHUNK_RECORDS] |= bits.astype(np.int64) << category
         return reports.astype(self._report_type(true)).reshape(true.shape)
 
-    def randomize_keyed(self, codes: Codes, column: KeyedColumn) -> Codes:
-        """Report each of `codes` by its record's key; see `Channel.randomize_keyed`.
-
-        Bit u is that of `deniable.sampling.keyed_events` for factor u of the `column`.
-        """
-        true = np.asarray(codes)
-        refuse_foreign_codes(true, self.size, "the codes to randomize")
+    def _drawn_keyed(self, true: Codes, column: KeyedColumn) -> Codes:
         reports = np.zeros(true.size, dtype=np.int64)
         for category in range(self.size):
             factor = column.factor(category)
@@ -145,19 +127,6 @@ class UnaryEncoding(PureProtocol):
             bits[at] = keyed_events(factor.chosen(at), self.own)
             reports |= bits.astype(np.int64) << category
         return reports.astype(self._report_type(true))
-
-    def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
-        """Draw the reports of `counts` by `generator`, one multinomial a row.
-
-        See `Channel.randomize_counts`.
-        """
-        refuse_no_source(generator, of_counts=True)
-        true = self._whole_counts(counts)
-        reports = np.zeros((*true.shape[:-1], self.reports), dtype=np.int64)
-        for category, row in enumerate(self.matrix()):
-            if np.any(true[..., category]):
-                reports += multinomial(generator, true[..., category], row)
-        return reports
 
     def reported(self, proportions: npt.ArrayLike) -> Floats:
         x = self._fitting(proportions, "proportions")
