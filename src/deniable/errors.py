@@ -86,10 +86,7 @@ class MissingExtraError(DeniableError, ImportError):
 def from_extras() -> Iterator[None]:
     """Let an import in this block name the extra of `EXTRAS` whose package it does not find.
 
-    Raises
-    ------
-    MissingExtraError
-        If the package is not installed.
+    Raises `MissingExtraError` if the package is not installed.
     """
     try:
         yield

@@ -37,10 +37,7 @@ _TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}")
 def kept_private(folder: Path | str) -> Path:
     """Make a `folder`, if it is not there, that its owner alone may look into, and return it.
 
-    Raises
-    ------
-    OSError
-        If it is another user's, who alone can close it.
+    Raises `OSError` if it is another user's, who alone can close it.
     """
     private = Path(folder)
     private.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
@@ -57,12 +54,8 @@ def written_whole(
 
     When the block raises, the temporary file is removed and `path` is as it was. What is `private`
     is its owner's alone, and so is then its folder, whatever the umask; what is `closed` is its
-    owner's in a folder that is not.
-
-    Raises
-    ------
-    DeniableError
-        If `path` is a device or a pipe, such as /dev/null, which the rename would replace.
+    owner's in a folder that is not. Raises `DeniableError` if `path` is a device or a pipe, such as
+    /dev/null, which the rename would replace.
     """
     target = Path(path)
     if target.exists() and not (target.is_file() or target.is_dir()):
@@ -260,12 +253,8 @@ def read_json(path: Path | str) -> Any:
 def read_fitted(path: Path | str, from_json: Callable[[Any], Fitted]) -> Fitted:
     """Read the file of fitted parameters at `path` as what they are of, rebuilt from JSON values.
 
-    What `from_json` refuses in words of its own it must raise as `DeniableError`.
-
-    Raises
-    ------
-    DataError
-        Naming the file and what is wrong with it.
+    What `from_json` refuses in words of its own it must raise as `DeniableError`. Raises
+    `DataError`, naming the file and what is wrong with it.
     """
     try:
         return from_json(read_json(path))

@@ -20,12 +20,8 @@ NUMBERS = ("int", "float", "timestamp")
 def text_of(path: Path | str, most: int | None = None) -> str:
     """Return the text of the file at `path`, in UTF-8 with or without a byte order mark.
 
-    It may have `most` bytes; None is no limit.
-
-    Raises
-    ------
-    DataError
-        If it cannot be read, has more bytes than may be, or is no such text.
+    It may have `most` bytes; None is no limit. Raises `DataError` if it cannot be read, has more
+    bytes than may be, or is no such text.
     """
     try:
         with Path(path).open("rb") as stream:
@@ -119,11 +115,8 @@ def refuse_too_deep(text: str) -> None:
 def read_given_json(path: Path | str, most: int = 100 * MAX_BYTES) -> Any:
     """Read a JSON file that a user gives, at `path`, of `most` bytes at most.
 
-    Raises
-    ------
-    DataError
-        If it cannot be read, is no strict JSON (NaN, a key given twice), has a number of over
-        1,000 digits or beyond what a float holds, or more than 50 levels.
+    Raises `DataError` if it cannot be read, is no strict JSON (NaN, a key given twice), has a
+    number of over 1,000 digits or beyond what a float holds, or more than 50 levels.
     """
     text = text_of(path, most)
 

@@ -70,11 +70,9 @@ def _repeated_in(root: yaml.Node | None) -> Iterator[str]:
 def read_yaml(path: Path | str) -> Any:
     """Read the values of the YAML file at `path`, of at most 4 MB and 50 levels.
 
-    Raises
-    ------
-    DataError
-        If it cannot be read, is no YAML, repeats itself by aliases without end or too often, has a
-        number of over 1,000 digits, or gives a key of a mapping twice: file, line and remedy.
+    Raises `DataError` if it cannot be read, is no YAML, repeats itself by aliases without end or
+    too often, has a number of over 1,000 digits, or gives a key of a mapping twice: file, line and
+    remedy.
     """
     return yaml_values(text_of(path, MAX_BYTES), str(path))
 

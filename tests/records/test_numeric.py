@@ -136,10 +136,10 @@ def test_files_are_whole_bytes_alike_and_marked(tmp_path: Path) -> None:
     assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
     assert read_numeric_parquet(tmp_path / "one.parquet").marks == {"data_source": "original"}
     assert stat.S_IMODE((tmp_path / "one.parquet").stat().st_mode) & 0o600 == 0o600
-    small().write_csv(tmp_path / "d.csv", {"rehearsal": "drawn from a seed"})
+    small().write_csv(tmp_path / "d.csv")
     assert (tmp_path / "d.csv").read_text().splitlines()[:2] == [
-        '"age","hours","sex","rehearsal"',
-        '17.5,40,"m","drawn from a seed"',
+        '"age","hours","sex"',
+        '17.5,40,"m"',
     ]
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "d.csv",

@@ -77,11 +77,10 @@ from .protocols import (
     LocalHashing as LocalHashing,
     ProjectiveGeometry as ProjectiveGeometry,
     ProtocolCandidate as ProtocolCandidate,
-    ProtocolChoice as ProtocolChoice,
-    ProtocolKind as ProtocolKind,
     PureProtocol as PureProtocol,
     SubsetSelection as SubsetSelection,
     TwoLevelChannel as TwoLevelChannel,
     UnaryEncoding as UnaryEncoding,
     best_protocol as best_protocol,
+    protocol_candidates as protocol_candidates,
 )

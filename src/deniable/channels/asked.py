@@ -1,4 +1,4 @@
-"""Probabilities for an epsilon that is asked for: met as closely as floats can, never exceeded."""
+"""Probabilities for a target epsilon: as close as floats allow, and never above it."""
 
 import math
 from collections.abc import Callable
@@ -40,7 +40,7 @@ def refuse_no_number(name: str, value: object) -> None:
 
 
 def numbers_in(name: str, values: object) -> Floats:
-    """Return a copy of `values`, those of `name`; raise `ChannelError` where one is no number."""
+    """Return a copy of `values`, called `name`; raise `ChannelError` unless they are numbers."""
     try:
         return np.array(values, dtype=float) + 0.0  # no negative zero
     except (TypeError, ValueError, OverflowError) as error:
@@ -58,7 +58,7 @@ def refuse_epsilon(epsilon: float) -> None:
 
 
 def refuse_bad_budget(epsilon: float) -> None:
-    """Raise `DeniableError` unless `epsilon`, which may be shared, is a finite number above 0."""
+    """Raise `DeniableError` unless `epsilon`, a budget, is a finite number above 0."""
     if not 0 < epsilon < math.inf:
         raise DeniableError(f"epsilon is {epsilon}; it must be a finite number above 0")
 
@@ -66,22 +66,19 @@ def refuse_bad_budget(epsilon: float) -> None:
 def closest_within(
     epsilon: float, first: float, parity: Callable[[float], Fraction], growing: bool = True
 ) -> float:
-    """Return the probability whose exact epsilon is the largest of those not above `epsilon`.
+    """Return the probability with the largest exact epsilon that is not above `epsilon`.
+
+    Raises `ChannelError` if epsilon is not in (0, 30], or too small for floats.
 
     Parameters
     ----------
     epsilon : float, in (0, 30]
     first : float
-        About the probability, to within some rounding: the search goes on from it, float by float.
+        The probability to within rounding: the search continues from it, float by float.
     parity : function
-        The exact parity of a probability; below 1 where a report tells the less likely truth.
+        The exact parity of a probability; below 1 if the true value is the less likely one.
     growing : bool
         Whether the parity grows with the probability, or falls.
-
-    Raises
-    ------
-    ChannelError
-        If epsilon is not in (0, 30], or so small that floats are too coarse for it.
     """
     refuse_epsilon(epsilon)
 
@@ -105,12 +102,8 @@ def closest_within(
 def channel_within(epsilon: float, of_target: Callable[[float], _OfEpsilon]) -> _OfEpsilon:
     """Return the channel of a target at which its exact epsilon is not above `epsilon`.
 
-    Parameters
-    ----------
-    epsilon : float, in (0, 30]
-    of_target : callable
-        Returns the channel of a target, which rounding may exceed. It is called with `epsilon`, and
-        then with slightly smaller targets.
+    `of_target` returns the channel of a target. It is called with `epsilon`, in (0, 30], and then
+    with slightly smaller targets until rounding does not exceed it.
     """
     target, step = epsilon, CLOSER
     while True:

@@ -1,4 +1,4 @@
-"""What every channel can do, from a handful of linear maps that each kind supplies."""
+"""Channels: privacy, posterior probabilities, estimates and their errors, from linear maps."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -47,24 +47,24 @@ class Channel(LinearMaps):
     """A channel: privacy, posteriors, estimates and their errors from its linear maps.
 
     A kind of channel supplies draws, five linear maps (`reported`, `expected`, `solve`,
-    `solve_transposed`, `second_moments`), its matrix, exact columns and exact parity; all else
-    follows, unless a kind has a closed form and says so by a method of the same name.
+    `solve_transposed`, `second_moments`), its matrix, exact columns and exact parity. The rest
+    follows. Kinds with a closed form override the method.
     """
 
     def of_least_variance(self, proportions: npt.ArrayLike) -> "Channel":
-        """Return this channel with the left inverse of least variance at true proportions.
+        """Return this channel with the left inverse of least variance at true `proportions`.
 
-        Itself if it is square, which leaves no choice, or singular, or if its matrix has more than
-        2 ** 18 entries: its kind's own inverse then stays. A product has one for each attribute,
-        by their margins. The `proportions` are those of `covariance`, all positive.
+        They are positive, of shape (size,). Square and singular channels, and those of more than 2
+        ** 18 entries, are returned unchanged. A product has one inverse for each attribute, by its
+        marginal distribution.
         """
         return self
 
     def _fitted(self, frequencies: Floats, records: Floats, inverse: Inverse) -> "Channel":
         """Return the channel to estimate one table with: for "least" at its own first estimate.
 
-        The estimate is taken where it is a distribution, with one record more, of any category, so
-        that every report can occur.
+        The estimate is evened out by one record more of any category, so that every value can
+        occur.
         """
         _refuse_unknown("inverse", inverse, INVERSES)
         if inverse == "own" or self.square:
@@ -74,9 +74,9 @@ class Channel(LinearMaps):
         return self.of_least_variance(evened / evened.sum())
 
     def fitted_to(self, reported_counts: npt.ArrayLike, inverse: Inverse = "least") -> "Channel":
-        """Return this channel with, as its own, the inverse that one table is estimated by.
+        """Return this channel with the inverse that estimates one table as its own.
 
-        The `reported_counts` are those of `estimate`, of shape (reports,), and so is `inverse`.
+        The `reported_counts`, shape (reports,), and the `inverse` are as in `estimate`.
         """
         self.refuse_singular()
         frequencies, records = self.frequencies(reported_counts)
@@ -86,18 +86,18 @@ class Channel(LinearMaps):
 
     @property
     def simple_factors(self) -> tuple["Channel", ...]:
-        """The channels whose product this is, none of them a product; itself, if it is none."""
+        """The factors of a product, none of them a product; otherwise the channel itself."""
         return (self,)
 
     @property
     def weight_and_replacement(self) -> tuple[float, Floats] | None:
-        """The a and b of P = a I + 1 b' (see `KeepOrReplace`); None if kept in another form."""
+        """The a and b of P = a I + 1 b' (see `KeepOrReplace`); None for other kinds."""
         return None
 
     def without_unreported(self) -> tuple["Channel", Flags]:
         """Return the channel of the categories that can be reported, and which these are.
 
-        For matrices that report a category iff some record has it, as invariant ones do.
+        For matrices that report a category only if some record has it, such as invariant ones.
         """
         return self, np.ones(self.size, dtype=bool)
 
@@ -105,33 +105,33 @@ class Channel(LinearMaps):
     def parity(self) -> float:
         """Largest ratio within a column, rounded up: the parity of [pram], (3.6), in [1, inf].
 
-        0/0 counts as 1 (a report that nobody can give), a/0 as infinite.
+        0/0 counts as 1 (a value that is impossible), a/0 as infinite.
         """
         return rounded_up(self.exact_parity)
 
     @property
     def epsilon(self) -> float:
-        """Exact epsilon of one report, ln(parity), rounded up ([multirr], (4)).
+        """Exact epsilon of one randomized value, ln(parity), rounded up ([multirr], (4)).
 
-        For any two true categories and any report the probabilities differ by at most a factor
-        exp(epsilon), and for some by that factor. Computed in rational numbers from the
-        probabilities that are drawn, never to nearest: the claim is not below the truth.
+        For any two true categories and any value the probabilities differ by at most a factor
+        exp(epsilon), and for some by that factor. It is computed in rational numbers from the
+        probabilities that are drawn.
         """
         return log_rounded_up(self.exact_parity)
 
     def parity_of_attribute(self, shape: tuple[int, ...], position: int) -> Fraction | None:
         """Return the exact parity among cells that differ in one attribute; None if infinite.
 
-        The channel's categories are the cells of attributes with `shape` categories; the one at
+        The categories are the cells of attributes with `shape` categories. The attribute at
         `position` changes.
         """
         return self.exact_parity
 
     def posterior(self, prior: npt.ArrayLike) -> Floats:
-        """Return Q[v, u] = Pr(true u | report v) under a `prior` ([pram], (3.1)).
+        """Return Q[v, u] = Pr(true u | randomized value v) under a `prior` ([pram], (3.1)).
 
-        The prior is a distribution over the categories, shape (size,); Q has the shape
-        (reports, size). Rows of reports that cannot occur under the prior are NaN.
+        The prior is a distribution over the categories, shape (size,). Q has the shape (reports,
+        size). Rows of values that cannot occur under the prior are NaN.
         """
         weights = distribution(self._fitting(prior, "the prior"), "the prior")
         joint = (self.matrix() * weights[:, None]).T
@@ -142,11 +142,10 @@ class Channel(LinearMaps):
     def estimate(self, reported_counts: npt.ArrayLike, inverse: Inverse = "least") -> Floats:
         """Return the unbiased estimate of the true proportions ([multirr], (2)).
 
-        Nearly unbiased by the inverse of least variance, if there is a choice; see `Inverse`. It
-        sums to 1, except by the own inverses of protocols that say otherwise, but may leave
-        [0, 1]: projections onto the simplex have their own names, in `deniable.estimation.simplex`.
-        The `reported_counts` are non-negative numbers of shape (..., reports); the `inverse` is
-        "least" or "own".
+        With the inverse of least variance it is nearly unbiased; see `Inverse`. It sums to 1,
+        except with the own inverses of protocols that say otherwise, but may leave [0, 1]:
+        `deniable.estimation.simplex` has projections. The `reported_counts` are non-negative
+        numbers of shape (..., reports). The `inverse` is "least" or "own".
 
         Raises
         ------
@@ -173,7 +172,7 @@ class Channel(LinearMaps):
         records: Floats,
         answer: Callable[[Floats, Floats], Floats],
     ) -> Floats:
-        """Return as many answers of each table of a batch, which have inverses of their own."""
+        """Return the answers of `width` numbers for each table of a batch, with its own inverse."""
         tables, totals = frequencies.reshape(-1, self.reports), records.reshape(-1)
         answers = [answer(f, totals[table]) for table, f in enumerate(tables)]
         return np.array(answers).reshape(*frequencies.shape[:-1], width)
@@ -187,13 +186,12 @@ class Channel(LinearMaps):
     ) -> Floats:
         """Return the true covariance matrix of the estimate, for known true proportions.
 
-        With D for the left inverse; a square channel's is P^-1. For "least" it is that of these
-        proportions, towards which the estimated one's tends as records grow.
+        With D the left inverse. For "least" it is the inverse at these proportions.
 
         Parameters
         ----------
         proportions : shape (size,), non-negative, sum 1
-            For "least" one of 0 counts as 1e-9, that all reports tell something.
+            For "least" a proportion of 0 counts as 1e-9, so that every value has a weight.
         records : >= 1
         target : "population" or "file"
             ``population``: D' (diag(lambda) - lambda lambda') D / n ([pram], (1.3)).
@@ -219,14 +217,14 @@ class Channel(LinearMaps):
         functionals: npt.ArrayLike | None = None,
         inverse: Inverse = "least",
     ) -> Floats:
-        """Return the estimate of the covariance of the estimate, unbiased for a fixed inverse.
+        """Return the estimated covariance of the estimate, unbiased for a fixed inverse.
 
         Parameters
         ----------
-        reported_counts : shape (reports,), of at least 2 records for the target "population"
+        reported_counts : shape (reports,), at least 2 records for the target "population"
         target : "population" or "file"
         functionals : shape (functionals, size), optional
-            Weights w of linear functionals w . pi: their covariance is returned instead, without
+            Weights w of linear functionals w . pi. Their covariance is returned instead, without
             any matrix of the channel's size.
         inverse : "least" or "own"
         """
@@ -252,16 +250,10 @@ class Channel(LinearMaps):
     ) -> Floats:
         """Return the standard error of each estimated proportion.
 
-        The square roots of the diagonal of `estimated_covariance`, without forming it. A variance
-        estimated below zero, by more than rounding, gives NaN: there is then no interval.
-
-        Parameters
-        ----------
-        reported_counts : shape (..., reports), of at least 2 records for the target "population"
-        target : "population" or "file"
-        functionals : shape (functionals, size), optional
-            Weights w of linear functionals w . pi, whose standard errors are returned instead.
-        inverse : "least" or "own"
+        These are the square roots of the diagonal of `estimated_covariance`, which is not formed. A
+        variance that is estimated below zero, by more than rounding, gives NaN. The
+        `reported_counts` have the shape (..., reports). The `target`, `functionals` and `inverse`
+        are as in `estimated_covariance`.
         """
         self.refuse_singular()
         frequencies, records = self._sample(reported_counts, target)
@@ -277,10 +269,9 @@ class Channel(LinearMaps):
         )
 
     def functional_weights(self, functionals: npt.ArrayLike | None = None) -> Floats:
-        """Return the weights of linear `functionals`, a row each, once they fit the channel.
+        """Return the weights of linear `functionals`, one row each, after checking that they fit.
 
-        Of shape (functionals, size), or (size,) for one. By default those of the proportions
-        themselves, the rows of the identity matrix.
+        Of shape (functionals, size), or (size,) for one. The default is the identity matrix.
         """
         if functionals is None:
             if self.size > MAX_DENSE:
@@ -312,7 +303,7 @@ class Channel(LinearMaps):
 def _errors_of(
     channel: Channel, frequencies: Floats, records: Floats, target: Target, weights: Floats | None
 ) -> Floats:
-    """Return standard errors by the channel's own inverse; see `standard_errors`."""
+    """Return standard errors with the channel's own inverse; see `standard_errors`."""
     estimate = channel.solve_transposed(frequencies)
     if weights is None:
         values, squares = estimate, estimate
@@ -338,7 +329,7 @@ def _refuse_unknown(what: str, given: str, known: tuple[str, ...]) -> None:
 
 
 def _positive(truth: Floats) -> Floats:
-    """Return proportions that are all positive: where one is 0, nearly the same ones."""
+    """Return proportions that are all positive: a 0 becomes about 1e-9."""
     if truth.all():
         return truth
     return np.asarray((truth + NEARLY_NONE) / (truth + NEARLY_NONE).sum())

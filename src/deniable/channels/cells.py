@@ -1,4 +1,4 @@
-"""The small CSV files that people write by hand, cell by cell, and what may be wrong in them."""
+"""Cells of the small CSV files that people write by hand, and messages about errors in them."""
 
 import csv
 import io
@@ -29,10 +29,7 @@ Value = TypeVar("Value", int, float)
 
 @dataclass(frozen=True)
 class Row:
-    """A `line` of a `file`, by its number, as `cells` without white space around them.
-
-    What it is about is its `name`.
-    """
+    """A `line` of a `file`, by number, its `cells` without white space around, and its `name`."""
 
     file: Path
     line: int
@@ -44,7 +41,7 @@ class Row:
 
 
 def rows_of(file: Path) -> list[Row]:
-    """Return the lines of a `file` that are not empty, cells without white space around them."""
+    """Return the lines of a `file` that are not empty, without white space around cells."""
     reader = csv.reader(io.StringIO(text_of(file), newline=""), strict=True)
     rows = []
     try:
@@ -67,7 +64,7 @@ def rows_of(file: Path) -> list[Row]:
 def refuse_bad_columns(file: Path, header: Row, rows: list[Row]) -> None:
     """Raise `DataError` unless the `header` of a `file` names categories, each once.
 
-    A header without a first cell is told by its `rows`, which all have a cell more.
+    If all `rows` have one more cell, the header lacks its first cell.
     """
     categories = header.cells[1:]
     if rows and all(len(row.cells) == len(header.cells) + 1 for row in rows):
@@ -106,8 +103,8 @@ def rows_in_order(
 ) -> list[Row]:
     """Return the `rows` in the order of the `categories`, which cell number `at` names.
 
-    Each has as many cells as the `header`. In messages the categories are those of `where`, and
-    `if_none_is_known` is added where none of the rows has one of these.
+    Each has as many cells as the `header`. Messages say `where` the categories are from, and add
+    `if_none_is_known` if no row has any of them.
     """
     found: dict[str, Row] = {}
     for row in rows:
@@ -137,7 +134,7 @@ def rows_in_order(
 
 
 def refuse_other_sums(rows: Sequence[Row], matrix: Floats) -> None:
-    """Raise `DataError` unless the `rows`, whose numbers are the `matrix`, sum to 1 each."""
+    """Raise `DataError` unless each of the `rows`, with the numbers of the `matrix`, sums to 1."""
     sums = [math.fsum(row) for row in matrix]
     wrong = [number for number, total in enumerate(sums) if abs(total - 1) > ROW_SUM_TOLERANCE]
     if not wrong:
@@ -152,7 +149,7 @@ def refuse_other_sums(rows: Sequence[Row], matrix: Floats) -> None:
 
 
 def remedy_for_sum(total: float) -> str:
-    """Return what to do about probabilities whose sum is `total`."""
+    """Return the remedy for probabilities with the sum `total`."""
     if abs(total - 100) < 0.5:
         return "these look like percentages: divide them by 100"
     if abs(total - 1) < 0.01:
@@ -169,8 +166,8 @@ def column_of(
 ) -> list[Value]:
     """Return the values of the column `name` of a `file`, in the order of the `categories`.
 
-    These have their names in the column ``category``, or in the `other` one if there is none such.
-    A cell is read by `parse`, from its row, the column's name and its text.
+    The column ``category`` has their names, or the `other` one if there is none. `parse` reads a
+    cell from its row, the column's name and its text.
     """
     header, *rows = rows_of(file)
     key = other if other in header.cells and "category" not in header.cells else "category"
@@ -187,7 +184,7 @@ def column_of(
 
 
 def numbers_of(row: Row, columns: Sequence[str]) -> list[float]:
-    """Return the numbers of a `row` of a matrix, not negative, one for each of the `columns`."""
+    """Return the non-negative numbers of a `row` of a matrix, one for each of the `columns`."""
     cells = row.cells[1:]
     joined = ",".join(cells)
     if DECIMALS.fullmatch(joined) and joined.count(",") == len(cells) - 1:  # all of them at once
@@ -198,7 +195,7 @@ def numbers_of(row: Row, columns: Sequence[str]) -> list[float]:
 
 
 def one_number(row: Row, column: str, text: str) -> float:
-    """Return the number, not negative, that is the `text` of a `row` in a `column`."""
+    """Return the non-negative number that is the `text` of a `row` in a `column`."""
     if DECIMAL.fullmatch(text):
         value = float(text)
     elif FRACTION.fullmatch(text) and int(text.partition("/")[2]):
@@ -221,7 +218,7 @@ def whole_number(row: Row, column: str, text: str) -> int:
 
 
 def _fault(text: str) -> tuple[str, str]:
-    """Return what is wrong with a text that is no number, and the remedy."""
+    """Return the problem of a text that is not a number, and the remedy."""
     if not text:
         return "which is no number", "write 0 for what cannot happen"
     percentage = text.removesuffix("%").strip()

@@ -23,29 +23,22 @@ twice the rows."""
 
 @dataclass(frozen=True, eq=False)
 class DenseChannel(Channel):
-    """A channel with the matrix given, shape (size, reports): P[u, v] = Pr(report v | true u).
+    """A channel with the matrix given, shape (size, reports): P[u, v] = Pr(value v | true u).
 
-    Epsilon-differentially private for one report with epsilon = max over columns of
-    ln(largest / smallest entry), from [multirr], (4); infinite where an entry is zero and another
-    of its column is not.
+    One randomized value has epsilon = max over columns of ln(largest / smallest entry), from
+    [multirr], (4). It is infinite if only some entries of a column are zero. Rows that sum to 1
+    only within rounding are drawn in their exact proportions, and epsilon belongs to these.
 
-    Rows that sum to 1 only within rounding are taken in their exact proportions: these are drawn,
-    and epsilon is that of these.
-
-    With more reports than categories its own left inverse is that of least variance where the true
-    proportions are `reference`, by default all alike; see `Inverse`.
+    With more values than categories its own left inverse has the least variance if the true
+    proportions are `reference`, by default all equal; see `Inverse`. Raises `ChannelError` if the
+    matrix is empty, has an entry that is negative or not finite, a row that does not sum to 1
+    within 1e-9, or over 4,096 ** 2 entries; or if the reference does not fit it.
 
     Parameters
     ----------
     entries : array, shape (size, reports)
     reference : array, shape (size,), optional
-        A distribution under which every report that some category gives has a chance.
-
-    Raises
-    ------
-    ChannelError
-        If the matrix is empty, has an entry that is negative or not finite, a row that does not sum
-        to 1 within 1e-9, or over 4,096 ** 2 entries; or if the reference does not fit it.
+        A distribution under which every column with a positive entry has a positive probability.
 
     Examples
     --------
@@ -105,7 +98,7 @@ class DenseChannel(Channel):
 
     @cached_property
     def singular(self) -> bool:
-        """Whether there are fewer reports than categories, or the condition is beyond 1e12."""
+        """Whether there are fewer values than categories, or the condition is beyond 1e12."""
         return self.reports < self.size or bool(np.linalg.cond(self.entries) > MAX_CONDITION)
 
     @cached_property
@@ -121,9 +114,9 @@ class DenseChannel(Channel):
         return np.asarray(refined, dtype=float)
 
     def _left_inverse(self) -> Floats:
-        """Return D = L^-1 P' (P L^-1 P')^-1, with L the distribution of reports at the reference.
+        """Return D = L^-1 P' (P L^-1 P')^-1, with L the distribution of values at the reference.
 
-        By orthogonal factors of L^-1/2 P', whose condition is not squared.
+        By orthogonal factors of L^-1/2 P': this does not square the condition.
         """
         even = np.full(self.size, 1 / self.size)
         roots = np.sqrt(self.reported(even if self.reference is None else self.reference))

@@ -1,12 +1,12 @@
 """Channels as JSON values with exact parameters: fractions, and whole-number weights.
 
 A probability is a fraction as text, such as "3/8". Probabilities of several outcomes are whole
-numbers over one stated denominator: ``{"denominator": 8, "weights": [3, 5]}``. Each fraction is
-exactly the float that the channel has, so that a channel that is read back has the same bits.
+numbers over one stated denominator: ``{"denominator": 8, "weights": [3, 5]}``. Each is exactly the
+float of the channel, so reading gives the same bits.
 
-Rows of a matrix, and the weights of what replaces a category, are taken in their exact proportions:
-they are divided by their sum. A category of "keep-or-replace" is never reported truthfully if its
-weight and the negative ``diagonal_weight`` add up to 0.
+Rows of a matrix, and replacement weights, are taken in their exact proportions: divided by their
+sum. A category of "keep-or-replace" is never kept if its weight and the negative
+``diagonal_weight`` add up to 0.
 """
 
 import operator
@@ -38,12 +38,9 @@ def fraction_to_json(value: float) -> str:
 
 
 def fraction_from_json(text: Any) -> float:
-    """Return the float of a fraction, as `fraction_to_json` returns its `text`.
+    """Return the float of a fraction, `text`, that `fraction_to_json` returned.
 
-    Raises
-    ------
-    ChannelError
-        If it is not a fraction, or not exactly a float.
+    Raises `ChannelError` if it is not a fraction, or not exactly a float.
     """
     if not isinstance(text, str):
         raise ChannelError(f'{shown(text)} is not a fraction in quotes, such as "3/8"; {EDITED}')
@@ -85,10 +82,7 @@ def weights_to_json(values: Floats) -> dict[str, Any]:
 def weights_from_json(value: Any) -> Floats:
     """Return the floats of a `value` that `weights_to_json` returned.
 
-    Raises
-    ------
-    ChannelError
-        If there are other values than whole numbers, or a quotient is not exactly a float.
+    Raises `ChannelError` if a number is not whole, or a quotient is not exactly a float.
     """
     try:
         denominator, weights = operator.index(value["denominator"]), value["weights"]
@@ -165,12 +159,9 @@ def channel_to_json(channel: Channel) -> dict[str, Any]:
 
 
 def channel_from_json(value: Mapping[str, Any]) -> Channel:
-    """Rebuild a channel from `value`, as `channel_to_json` returned it, also read from JSON.
+    """Rebuild a channel from a `value` of `channel_to_json`, also after it was stored as JSON.
 
-    Raises
-    ------
-    ChannelError
-        If the kind is unknown, a parameter is missing, or the numbers are not a channel.
+    Raises `ChannelError` if the kind is unknown, a parameter is missing, or a number is invalid.
     """
     try:
         match value["kind"]:

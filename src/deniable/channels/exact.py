@@ -1,4 +1,4 @@
-"""Probabilities as rational numbers: as users write them, their ratios, logarithms rounded up."""
+"""Probabilities as rational numbers: conversion, ratios, and logarithms rounded up."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -32,7 +32,7 @@ def as_written(value: Number | str) -> Fraction:
 
 
 def proportion(value: Number, name: str) -> Fraction:
-    """Return a `value` that must be in (0, 1) as a fraction; messages call it `name`."""
+    """Return a `value` as a fraction; raise `DeniableError`, with its `name`, if not in (0, 1)."""
     exact = as_written(value)
     if not 0 < exact < 1:
         raise DeniableError(f"{name} is {value}; it must be in (0, 1)")
@@ -48,9 +48,9 @@ def thresholds(rho_1: Number, rho_2: Number) -> tuple[Fraction, Fraction]:
 
 
 def exact_distribution(size: int, prior: Prior) -> tuple[Fraction, ...]:
-    """Return a `prior` over `size` categories as fractions of sum 1, in the proportions given.
+    """Return a `prior` over `size` categories as fractions of sum 1.
 
-    As it is given, its sum is 1 within 1e-9 and no entry is negative; else `ChannelError`.
+    Raises `ChannelError` if an entry is negative or the given sum is not 1 within 1e-9.
     """
     values = [as_written(value) for value in np.asarray(prior, dtype=object).ravel()]
     total = sum(values, Fraction())
@@ -72,7 +72,7 @@ def exact_ratio(larger: float | Fraction, smaller: float | Fraction) -> Fraction
 
 
 def product_of_ratios(ratios: Iterable[Fraction | None]) -> Fraction | None:
-    """Return the product of `ratios`; None if one of them is, for infinite."""
+    """Return the product of `ratios`; None if one of them is None, for infinite."""
     product = Fraction(1)
     for ratio in ratios:
         if ratio is None:
@@ -101,7 +101,7 @@ def rounded_down(exact: Fraction) -> float:
 def log_rounded_up(ratio: Fraction | None) -> float:
     """Return a float not below ln(`ratio`), at most one step above it, for a ratio >= 1.
 
-    Infinite for None, which stands for an infinite ratio.
+    Infinite for None, an infinite ratio.
     """
     if ratio is None:
         return math.inf
@@ -115,10 +115,9 @@ def log_rounded_up(ratio: Fraction | None) -> float:
 
 
 def largest_column_ratio(matrix: Floats) -> Fraction | None:
-    """Return max over columns of (largest entry / smallest entry), exactly; None if infinite.
+    """Return max over columns of (largest / smallest entry) of a `matrix`; None if infinite.
 
-    Rows of the `matrix` are taken in their exact proportions: each entry is divided by its row's
-    exact sum.
+    Exactly: each entry is divided by the exact sum of its row.
     """
     sums = matrix.sum(axis=1, keepdims=True)
     larger, smaller = (matrix / sums).max(axis=0), (matrix / sums).min(axis=0)

@@ -1,12 +1,11 @@
-"""Channels, priors and counts as the small CSV files that people write by hand.
+"""Channels, priors and counts as small CSV files that people write by hand.
 
-A matrix file has the categories as its header and as its first column, a row for each true
-category; the cell where the two meet is free. Rows are matched by name, so their order is free;
-that of the matrix file's header is the order of the categories. If that first cell has the word
-"report", the columns may have names of their own, and be more or fewer than the rows: categories
-then have the order of the rows. Priors have the columns ``category,probability``, counts
-``category,count`` or ``report,count``, rows matched by name. Numbers are decimals with a point, or
-fractions such as 1/3. Every fault is one message that names file, row, column, value and remedy.
+A matrix file has a header of categories and one row for each true category, with its name in the
+first cell. Rows are matched by name. Categories have the order of the header. If the first cell of
+the header has the word "report", columns may have other names than rows, and be more or fewer.
+Categories then have the order of the rows. Priors have the columns ``category,probability``, counts
+``category,count`` or ``report,count``. Numbers are decimals with a point, or fractions such as 1/3.
+Every error message names file, row, column, value and remedy.
 """
 
 import csv
@@ -45,10 +44,10 @@ OF_REPORTS = re.compile(r"\breports?\b", re.IGNORECASE)
 
 @dataclass(frozen=True, eq=False)
 class NamedChannel:
-    """A channel with the names of its categories and reports, in the order of their codes.
+    """A channel with names of its categories and randomized values, in the order of codes.
 
-    The `categories` name the rows of the `channel`'s matrix, `reports` its columns: these are named
-    as the categories, if no names are given.
+    The `categories` name the rows of the `channel`'s matrix, `reports` its columns, by default as
+    the categories.
     """
 
     categories: tuple[str, ...]
@@ -60,14 +59,12 @@ class NamedChannel:
 
 
 def read_channel(path: Path | str) -> NamedChannel:
-    """Read the matrix file at `path`: a row for each true category, a column for each report.
+    """Read the matrix file at `path`: a row for each true category, a column for each value.
 
-    Rows that sum to 1 within 1e-9 are taken in their exact proportions. Where the header begins
-    with a cell that has the word "report", columns have names of their own, if these are not the
-    rows' too, and there may be more or fewer of them than rows. Raises `DataError` if the
-    file cannot be read; has rows and columns with different categories without that word; has a
-    category or a report twice, a value that is missing, no number or negative, or a row that does
-    not sum to 1.
+    Rows that sum to 1 within 1e-9 are taken in their exact proportions. Raises `DataError` if the
+    file cannot be read, if rows and columns differ without the word "report" in the header, if a
+    name is there twice, if a value is missing, negative or not a number, or if a row does not sum
+    to 1.
     """
     file = Path(path)
     header, *rows = rows_of(file)
@@ -98,20 +95,20 @@ def write_channel(
     Parameters
     ----------
     path : Path or str
-    channel : Channel, of at most 4,096 categories and as many reports
+    channel : Channel, of at most 4,096 categories and as many values
     categories : sequence of str
         In the order of their codes.
     reports : sequence of str, optional
-        In the order of their codes; by default those of a square channel are the categories, those
-        of another are numbered from 1.
+        In the order of their codes. By default the categories of a square channel, else numbers
+        from 1.
 
     Raises
     ------
     DataError
-        If there is not one category for each row and one report for each column, or a name could
-        not be read again: it is empty, there twice, or has white space around it.
+        If the numbers of names do not fit, or a name is empty, there twice, or has white space
+        around it.
     ChannelError
-        If the channel has more categories or reports.
+        If the channel has more categories or values.
     """
     names = list(categories)
     if reports is not None:
@@ -150,10 +147,9 @@ def _refuse_bad_names(path: Path | str, names: list[str], wanted: int, one: str,
 def read_prior(path: Path | str, categories: Sequence[str]) -> Floats:
     """Read a distribution over `categories`, in their order, from ``category,probability``.
 
-    These are the columns of the CSV file at `path`; the array has the shape (categories,).
-    Raises `DataError` if the file cannot be read, lacks a column or a category, has an unknown one
-    or one twice, or a value that is no probability; or if the probabilities do not sum to 1 within
-    1e-9.
+    The CSV file is at `path`; the array has the shape (categories,). Raises `DataError` if the file
+    cannot be read, lacks a column or a category, has an unknown one or one twice, or if the values
+    are not probabilities of sum 1 within 1e-9.
     """
     file = Path(path)
     values = np.array(column_of(file, "probability", categories, one_number))
@@ -167,12 +163,10 @@ def read_prior(path: Path | str, categories: Sequence[str]) -> Floats:
 
 
 def read_counts(path: Path | str, categories: Sequence[str]) -> Counts:
-    """Read numbers of reports, in the order of their names, from ``category,count``.
+    """Read counts, in the order of the `categories`, from ``category,count`` or ``report,count``.
 
-    These are the columns of the CSV file at `path`, and `categories` the names. The first of these
-    columns may be called ``report`` instead: of a channel that has reports of its own, their names
-    are those to give. Raises `DataError` as `read_prior`, if a count is no whole number, and if all
-    are 0.
+    The CSV file is at `path`. With ``report`` the names are the channel's randomized values. Raises
+    `DataError` as `read_prior`, if a count is not a whole number, and if all are 0.
     """
     file = Path(path)
     values = column_of(file, "count", categories, whole_number, "report")

@@ -1,12 +1,12 @@
-"""Invariant PRAM: matrices that leave the shares of a file's true categories as they are.
+"""Invariant PRAM: matrices that keep the proportions of a file's true categories.
 
-[pram], section 2, with rows for columns: R is invariant for the proportions pi0 of a file when R'
-pi0 = pi0, (2.1). Reports' own shares S / n are then unbiased, (2.3). But a matrix that is made from
-the file is random, and (1.3) is not the variance of S / n: (2.4), (2.5) and the bound (2.6) are.
+[pram], section 2, with rows for columns: R is invariant for the proportions pi0 of a file if R' pi0
+= pi0, (2.1). The proportions S / n of the protected file are then unbiased, (2.3). But a matrix
+that is made from the file is random, so (1.3) is not the variance of S / n. (2.4), (2.5) and the
+bound (2.6) apply.
 
-The epsilon of an invariant matrix is conditional on the matrix. It says what a report tells of its
-record to somebody for whom the matrix is given, and nothing of what the matrix tells
-(`disclosed_proportions`), nor of what all reports together tell through it
+The epsilon of an invariant matrix is conditional on the matrix. It covers neither what the matrix
+reveals (`disclosed_proportions`) nor what all values together reveal through it
 (`deniable.pram.matrices.whole_file_epsilon`).
 """
 
@@ -29,22 +29,21 @@ MAX_FIRST_EPSILON = 700.0  # of the first of two steps; beyond, exp(-epsilon) is
 def two_step(channel: Channel, proportions: npt.ArrayLike) -> DenseChannel:
     """Return the invariant matrix that two steps make of any `channel` P (Gouweleeuw et al.).
 
-    A report v of the first step, by P, is reported through Bayes' matrix,
-    Q[v, w] = P[w, v] pi_w / lambda_v with lambda = P' pi. R = P Q is invariant for pi exactly. It
-    is reversible, pi_u R[u, w] = pi_w R[w, u], and none of its eigenvalues is negative.
+    A value v of the first step, by P, is randomized again by Bayes' matrix, Q[v, w] = P[w, v] pi_w
+    / lambda_v with lambda = P' pi. R = P Q is invariant for pi exactly. It is reversible, pi_u R[u,
+    w] = pi_w R[w, u], and has no negative eigenvalue.
 
-    - Epsilon: that of R is at most that of P, for the second step sees no true category. R[u, w]
-      is the mean of Q[v, w] with weights P[u, v], and those of two rows differ by a factor of at
+    - Epsilon: at most the epsilon of P, since the second step sees no true category. R[u, w] is the
+      mean of Q[v, w] with weights P[u, v], and the weights of two rows differ by a factor of at
       most exp(epsilon).
-    - Zeros: R[u, w] > 0 iff some v can be reported from both u and w, and w has records
-      (pi_w > 0) or that v is reported by no category that has. So a transition stays impossible
-      where two categories never share a report; a zero of P alone need not stay one. A category
-      without records is reported by none that has any.
-    - A v that only categories without records can report (lambda_v = 0) has no Bayes' row under
-      pi. It gets that of equal shares of those categories: the limit as each is given a small one.
+    - Zeros: R[u, w] > 0 iff some v can be drawn from both u and w, and w has records (pi_w > 0) or
+      no category with records gives v. So a zero of P alone need not stay one. A category without
+      records is drawn from none that has any.
+    - A v that only categories without records give (lambda_v = 0) has no Bayes' row under pi. It
+      gets the row of equal proportions of those categories: the limit as each gets a small one.
 
-    P is of any kind, of up to 4,096 categories, and may be singular; pi are `proportions` of these,
-    not negative and of sum 1. Else a `ChannelError` is raised.
+    P has up to 4,096 categories and may be singular. The `proportions` pi are not negative and sum
+    to 1. Otherwise a `ChannelError` is raised.
 
     Examples
     --------
@@ -65,20 +64,18 @@ def two_step(channel: Channel, proportions: npt.ArrayLike) -> DenseChannel:
 
 
 def two_step_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> DenseChannel:
-    """Return the two-step matrix, from generalized randomized response, of a wanted epsilon.
+    """Return the two-step matrix, from generalized randomized response, of a target epsilon.
 
-    With P proportional to t off the diagonal and to 1 on it, a = 1 - t and
-    lambda_v = a pi_v + t, the largest ratio in column w of R is that of row w to the row m of the
-    largest other share, and exceeds 1 by
+    With P proportional to t off the diagonal and to 1 on it, a = 1 - t and lambda_v = a pi_v + t,
+    the largest ratio in column w of R is between row w and the row m of the largest other
+    proportion. It exceeds 1 by
 
         a^2 (pi_m + t (1 - pi_w)) / (lambda_w lambda_m (S + a t (1 / lambda_w + 1 / lambda_m)))
 
-    with S the sum of t^2 / lambda_v. The root in t is found from this, then held against the exact
-    epsilon of the matrix: at most `epsilon`, less by rounding alone (but 0 if a single category
-    has records: nothing is then to be told).
-
-    The `proportions` are not negative and sum to 1, epsilon is above 0 and at most 30; else a
-    `ChannelError` is raised.
+    with S the sum of t^2 / lambda_v. The root in t is found from this, then compared with the exact
+    epsilon of the matrix. The result is at most `epsilon`, in (0, 30], less by rounding alone (but
+    0 if a single category has records). Raises `ChannelError` if epsilon is out of range, or the
+    `proportions` are negative or do not sum to 1.
     """
     pi = distribution(proportions)
     refuse_epsilon(epsilon)
@@ -110,7 +107,7 @@ def _generalized(size: int, epsilon: float) -> DenseChannel:
 def _largest_excess(pi: Floats, other: Positions, first_epsilon: float) -> float:
     """Return exp(epsilon) - 1 of the two-step matrix of generalized randomized response.
 
-    `other` says of each category which other one has the largest share.
+    `other` is, for each category, the other one with the largest proportion.
     """
     a, t = -math.expm1(-first_epsilon), math.exp(-first_epsilon)
     lambdas = a * pi + t
@@ -120,10 +117,10 @@ def _largest_excess(pi: Floats, other: Positions, first_epsilon: float) -> float
 
 
 def resampling(proportions: npt.ArrayLike) -> KeepOrReplace:
-    """Return the matrix all of whose rows are the `proportions`: every report is drawn from them.
+    """Return the matrix with the `proportions` as each row: values are drawn from them.
 
-    Invariant, of epsilon 0, and the one that attains the bound (2.6). Raises `ChannelError` unless
-    the proportions are not negative and sum to 1.
+    Invariant, of epsilon 0. It attains the bound (2.6). Raises `ChannelError` unless the
+    proportions are not negative and sum to 1.
     """
     return KeepOrReplace(0.0, distribution(proportions))
 
@@ -131,11 +128,10 @@ def resampling(proportions: npt.ArrayLike) -> KeepOrReplace:
 def lazy(channel: Channel, theta: float) -> Channel:
     """Return theta I + (1 - theta) R: each record is kept with probability theta, else through R.
 
-    Invariant for whatever the `channel` R is invariant for. `theta`, in [0, 1], raises each
-    diagonal entry, to theta + (1 - theta) R[v, v], and so the epsilon of an R whose diagonal is
-    largest in each column. A category that R never reports, having no records, is then told by its
-    own reports: epsilon becomes infinite. A product becomes dense, since all attributes are kept
-    together.
+    It is invariant for the same proportions as the `channel` R. `theta`, in [0, 1], raises each
+    diagonal entry to theta + (1 - theta) R[v, v], and so the epsilon of an R with the largest
+    entries on its diagonal. If R never gives a category, which has no records, epsilon becomes
+    infinite. A product becomes dense, since all attributes are kept together.
     """
     if not 0 <= theta <= 1:
         raise ChannelError(f"theta is {theta}, a probability to keep; it must be in [0, 1]")
@@ -146,12 +142,11 @@ def lazy(channel: Channel, theta: float) -> Channel:
 
 
 def lazy_resampling_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> KeepOrReplace:
-    """Return theta I + (1 - theta) 1 pi' of a wanted epsilon, ln(1 + theta / ((1 - theta) min pi)).
+    """Return theta I + (1 - theta) 1 pi' of a target epsilon, ln(1 + theta / ((1 - theta) min pi)).
 
-    Its exact epsilon is at most the one wanted, less by the rounding of theta alone.
-
-    The `proportions` pi are positive and sum to 1 (a category of proportion 0 would be told by its
-    own reports), `epsilon` is above 0 and at most 30; else a `ChannelError` is raised.
+    Its exact epsilon is at most `epsilon`, in (0, 30], less by the rounding of theta alone. The
+    `proportions` pi are positive and sum to 1, since a category of proportion 0 would reveal
+    itself. Otherwise a `ChannelError` is raised.
     """
     pi = distribution(proportions)
     refuse_epsilon(epsilon)
@@ -168,10 +163,7 @@ def lazy_resampling_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> 
 
 
 def invariance_gap(channel: Channel, proportions: npt.ArrayLike) -> float:
-    """Return the largest change of a share that a `channel` makes, max |P' pi - pi|.
-
-    The `proportions` pi are one a category, of sum 1.
-    """
+    """Return max |P' pi - pi| of a `channel` P at `proportions` pi, shape (size,), of sum 1."""
     shares = distribution(proportions)
     return float(np.max(np.abs(channel.reported(shares) - shares)))
 
@@ -179,17 +171,16 @@ def invariance_gap(channel: Channel, proportions: npt.ArrayLike) -> float:
 def disclosed_proportions(channel: Channel) -> Floats:
     """Return the true proportions of the file, from a published invariant `channel` alone.
 
-    They are the matrix's stationary distribution, which is unique when all categories that are
-    ever reported can reach each other. So whoever publishes an invariant matrix publishes the true
-    margin, exactly: no report is needed, and two files that differ in one record have matrices
-    that tell them apart with certainty. The matrix's own epsilon is conditional on the matrix and
-    does not cover this; [pram] (section 2) has owners keep the matrix to themselves, and then
-    users can estimate no variance.
+    They are the matrix's stationary distribution, which is unique if all categories that occur can
+    reach each other. So a published invariant matrix publishes the true marginal distribution
+    exactly, and two files that differ in one record have matrices that distinguish them with
+    certainty. The matrix's own epsilon is conditional on the matrix and does not cover this. [pram]
+    (section 2) has owners keep the matrix, and then users can estimate no variance.
 
     Each proportion has a relative error near rounding, by elimination without subtractions
     (Grassmann, Taksar and Heyman), rare categories too. Raises `ChannelError` if the matrix has
-    several stationary distributions: the categories fall into groups that do not report each other,
-    and it discloses the proportions within groups only; or if it has over 4,096 categories.
+    several stationary distributions, because groups of categories do not reach each other; or if it
+    has over 4,096 categories.
     """
     P = channel.matrix()
     groups, group_of = scipy.sparse.csgraph.connected_components(P > 0, connection="strong")
@@ -221,9 +212,8 @@ def conditional_covariance(channel: Channel, counts: npt.ArrayLike) -> Floats:
     """Return the covariance of S / n given the file and the matrix ([pram], (2.4)).
 
     (diag(P' pi0) - P' diag(pi0) P) / n with pi0 = T / n, from the true `counts` T, shape (size,).
-    The owner can compute it. For an invariant matrix it is an unbiased estimate of the inflation,
-    the last term of (2.5). The `channel` is any of up to 4,096 categories, also one that is not
-    invariant.
+    For an invariant matrix it is an unbiased estimate of the inflation, the last term of (2.5). The
+    `channel` has up to 4,096 categories and need not be invariant.
     """
     true = whole_counts(counts)
     records = true.sum()
@@ -233,7 +223,7 @@ def conditional_covariance(channel: Channel, counts: npt.ArrayLike) -> Floats:
 
 
 def sampling_covariance(proportions: npt.ArrayLike, records: int) -> Floats:
-    """Return (diag(pi) - pi pi') / n, the covariance of the true shares of a sample.
+    """Return (diag(pi) - pi pi') / n, the covariance of the true proportions of a sample.
 
     The `proportions` pi, shape (size,), are the population's, and n the `records` of the sample.
     """
@@ -245,14 +235,14 @@ def sampling_covariance(proportions: npt.ArrayLike, records: int) -> Floats:
 def covariance_bound(proportions: npt.ArrayLike, records: int) -> Floats:
     """Return (2 - 1/n) (diag(pi) - pi pi') / n, which no invariant PRAM exceeds ([pram], (2.6)).
 
-    Here pi, shape (size,), are the `proportions` of the population, and n, the `records`, >= 1.
-    The bound minus the covariance is non-negative definite. `resampling` attains it.
+    Here pi, shape (size,), are the `proportions` of the population, and n, the `records`, >= 1. The
+    bound minus the covariance is non-negative definite. `resampling` attains it.
     """
     return sampling_covariance(proportions, records) * (2 - 1 / records)
 
 
 def whole_counts(counts: npt.ArrayLike) -> Counts:
-    """Return the true `counts` of a file, shape (size,), as integers; refuse what are none."""
+    """Return true `counts`, shape (size,), as integers; raise `ChannelError` otherwise."""
     values = np.asarray(counts)
     if values.ndim != 1 or not np.all(values == np.floor(values)) or np.any(values < 0):
         raise ChannelError("the true counts must be one table of whole numbers, none negative")

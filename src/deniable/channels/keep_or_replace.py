@@ -31,16 +31,16 @@ CHUNK_RECORDS = 1 << 16  # draws and codes of a chunk stay in the processor's ca
 class KeepOrReplace(Channel):
     """P = a I + 1 b': keep the true category with probability a, else draw from b / (1 - a).
 
-    Randomized response, generalized randomized response and the channel of RRBA are of this form.
-    The diagonal weight a may be negative as long as no entry of P is: then nothing is "kept", the
-    true category is only reported less often than another.
+    Randomized response, generalized randomized response and the channel of RRBA have this form. The
+    diagonal weight a may be negative as long as no entry of P is. Then nothing is "kept", and the
+    true category is only less likely than another.
 
-    The channel is epsilon-differentially private for one report with
-    epsilon = max over v of |ln((a + b_v) / b_v)|, from [multirr], (4).
+    One randomized value has epsilon = max over v of |ln((a + b_v) / b_v)|, from [multirr], (4).
 
-    Floats seldom make rows that sum to exactly 1. The channel is defined by what is drawn: keep
-    with exactly the probability a (the float), else replace with probabilities exactly proportional
-    to the floats b. Epsilon and parity are those of this matrix, in rational numbers.
+    Floats seldom make rows of sum 1 exactly. The channel keeps with exactly the probability a (the
+    float), else replaces with probabilities exactly proportional to the floats b. Epsilon and
+    parity belong to this matrix, in rational numbers. Raises `ChannelError` if a row does not sum
+    to 1 or an entry is negative.
 
     Parameters
     ----------
@@ -48,11 +48,6 @@ class KeepOrReplace(Channel):
         a, in [-1, 1].
     replacement : array, shape (size,)
         b >= 0, with a + sum(b) = 1 and a + b >= 0.
-
-    Raises
-    ------
-    ChannelError
-        If a row does not sum to 1 or an entry is negative.
 
     Examples
     --------
@@ -90,7 +85,7 @@ class KeepOrReplace(Channel):
 
     @classmethod
     def uniform(cls, size: int, keep: float) -> "KeepOrReplace":
-        """Keep with probability `keep` in [0, 1], else report any of `size` categories alike."""
+        """Keep with probability `keep` in [0, 1], else draw one of `size` categories uniformly."""
         refuse_other_than_whole("the number of categories", size, 1)
         refuse_no_number("the probability to keep", keep)
         if not 0 <= keep <= 1:
@@ -99,17 +94,12 @@ class KeepOrReplace(Channel):
 
     @classmethod
     def of_epsilon(cls, size: int, epsilon: float) -> "KeepOrReplace":
-        """Return generalized randomized response of an epsilon: every other category is as likely.
+        """Return generalized randomized response of an epsilon: all other categories equally likely.
 
-        P[u, u] = exp(epsilon) / (exp(epsilon) + size - 1), the largest diagonal that any matrix of
-        this epsilon can have throughout ([pram], (3.6)). The exact epsilon is at most `epsilon`,
-        which is above 0 and at most 30, and short of it by rounding alone. One category is reported
-        as it is; `size` is the number of categories, at least 1.
-
-        Raises
-        ------
-        ChannelError
-            If there is no category, or epsilon is not in (0, 30].
+        P[u, u] = exp(epsilon) / (exp(epsilon) + size - 1), the largest common diagonal that a
+        matrix of this epsilon can have ([pram], (3.6)). The exact epsilon is at most `epsilon`, in
+        (0, 30], and below it by rounding alone. One category (`size` 1) is kept. Raises
+        `ChannelError` if there is no category, or epsilon is not in (0, 30].
         """
         refuse_other_than_whole("the number of categories", size, 1)
         refuse_epsilon(epsilon)
@@ -126,8 +116,8 @@ class KeepOrReplace(Channel):
     def from_entries(cls, size: int, diagonal: float, elsewhere: float) -> "KeepOrReplace":
         """Build the channel of `size` categories from two entries of its matrix.
 
-        The probability `diagonal` of the true category, and `elsewhere` of any one other:
-        diagonal + (size - 1) * elsewhere is 1.
+        `diagonal` belongs to the true category and `elsewhere` to each other one: diagonal + (size
+        - 1) * elsewhere is 1.
         """
         refuse_other_than_whole("the number of categories", size, 1)
         refuse_no_number("the diagonal entry", diagonal)
@@ -140,7 +130,7 @@ class KeepOrReplace(Channel):
 
     @property
     def singular(self) -> bool:
-        """Whether a is zero up to rounding: reports then say nothing of the truth."""
+        """Whether a is zero up to rounding: randomized values then reveal nothing."""
         return abs(self.diagonal_weight) < SINGULAR_WEIGHT
 
     def _drawn(self, true: Codes, source: RandomSource) -> Codes:
@@ -182,7 +172,7 @@ class KeepOrReplace(Channel):
 
     @cached_property
     def _kept_or_replaced(self) -> Outcomes:
-        """What a record is replaced by, or, as one outcome more, that it is kept: for a >= 0."""
+        """The replacement of a record, or as one more outcome "kept": for a >= 0."""
         a, total = self.diagonal_weight, sum(self._weights)
         replaced = [(1 - a) * (weight / (total or 1)) for weight in self._weights]
         return Outcomes(
@@ -212,7 +202,7 @@ class KeepOrReplace(Channel):
 
     @cached_property
     def _replacement_categories(self) -> Categories | None:
-        """What replaces; None if all categories do alike."""
+        """The distribution of replacements; None if it is uniform."""
         alike = np.all(self.replacement == self.replacement[0])
         return None if alike else Categories.of(self.replacement.tolist())
 
@@ -277,7 +267,6 @@ class KeepOrReplace(Channel):
 
     @property
     def weight_and_replacement(self) -> tuple[float, Floats]:
-        """The a and b that it was built from."""
         return self.diagonal_weight, self.replacement
 
     def exact_column(self, report: int) -> list[Fraction]:
@@ -286,7 +275,6 @@ class KeepOrReplace(Channel):
 
     @property
     def exact_parity(self) -> Fraction | None:
-        """The parity as a fraction; any two categories are told apart equally well."""
         # The ratio falls as b grows, whatever the sign of a: the smallest b decides.
         diagonal, elsewhere = self.exact_entries(int(self.replacement.argmin()))
         if self.size == 1:

@@ -16,12 +16,12 @@ from deniable.channels.protocols import (
 
 @dataclass(frozen=True)
 class Maker:
-    """A kind of channels that follow from the number of cells and the exact epsilon alone.
+    """A kind of channels that need only the number of cells and the exact epsilon.
 
     Attributes
     ----------
     of_epsilon : callable
-        Returns the channel of a number of cells and an epsilon, which the exact one never exceeds.
+        Returns the channel of a number of cells and an epsilon; the exact one is never larger.
     on_grid : bool
         Whether cells are the points of one number, in order.
     max_cells : int, optional

@@ -1,4 +1,4 @@
-"""What a kind of channel supplies: draws, a few linear maps, exact columns; and its shapes."""
+"""The interface of a channel kind: draws, a few linear maps, exact columns, and shapes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -28,10 +28,11 @@ MAX_DENSE = 4096
 
 
 class LinearMaps(ABC):
-    """A row-stochastic matrix, P[u, v] = Pr(report v | true u), of shape (size, reports).
+    """A row-stochastic matrix, P[u, v] = Pr(randomized value v | true u), of shape (size, reports).
 
-    There may be as many reports as categories, and then they mean the same, or more, or fewer.
-    Vectors may have leading batch axes: the last axis is that of the categories, or of the reports.
+    There may be more or fewer randomized values (reports) than categories. If there are as many,
+    they mean the same. Vectors may have leading batch axes: the last axis has the categories, or
+    the randomized values.
     """
 
     @property
@@ -41,43 +42,39 @@ class LinearMaps(ABC):
 
     @property
     def reports(self) -> int:
-        """Number of reports, m: that of the categories, if a kind does not say otherwise."""
+        """Number of randomized values, m: by default as many as categories."""
         return self.size
 
     @property
     @abstractmethod
     def singular(self) -> bool:
-        """Whether nothing, or too little to be told from rounding, can be estimated through it."""
+        """Whether estimates through the channel are impossible, or would be rounding errors."""
 
     def randomize(self, codes: Codes, source: RandomSource) -> Codes:
-        """Report each record's category through the channel.
+        """Randomize the category of each record.
 
-        The `codes` are integers in 0 .. size - 1, and the reports, in 0 .. reports - 1, of the same
-        shape and of the same type, or of a larger one if that cannot hold them. The `source` is a
-        `numpy.random.Generator` or a `SystemRandomSource`.
+        The `codes` are integers in 0 .. size - 1. The randomized values, in 0 .. reports - 1, have
+        the same shape and the same type, or a larger type if that cannot hold them. The `source` is
+        a `numpy.random.Generator` or a `SystemRandomSource`.
         """
         refuse_no_source(source)
         return self._drawn(self._fitting_codes(codes), source)
 
     @abstractmethod
     def _drawn(self, true: Codes, source: RandomSource) -> Codes:
-        """Return the reports of codes that fit, as `randomize`."""
+        """Return the randomized values of checked codes; see `randomize`."""
 
     def randomize_keyed(self, codes: Codes, column: KeyedColumn) -> Codes:
-        """Report each record's category as its key and its number have it, whatever runs this.
+        """Randomize the category of each record by its key and number, with exact probabilities.
 
-        Exactly with the probabilities of the matrix, as `randomize`. Releases are drawn so.
-
-        Parameters
-        ----------
-        codes : one true category a record of the column, shape (records,)
-        column : what the reports of these records are drawn from
+        The `codes` are one true category for each record of the `column`, which holds the key and
+        the numbers of the records. The result is the same on every machine.
         """
         return self._drawn_keyed(self._fitting_codes(codes), column)
 
     @abstractmethod
     def _drawn_keyed(self, true: Codes, column: KeyedColumn) -> Codes:
-        """Return the reports of codes that fit, as `randomize_keyed`."""
+        """Return the randomized values of checked codes; see `randomize_keyed`."""
 
     def report(
         self,
@@ -86,10 +83,10 @@ class LinearMaps(ABC):
         names: Sequence[str],
         records: Numbers | None = None,
     ) -> Codes:
-        """Report each record's category, one of `codes`, by a key or from a source (`chance`).
+        """Randomize `codes`, one for each record, by a key or from a source (`chance`).
 
-        The `names` are the attributes'; `records`, by default the first, are numbers in the whole
-        file, from 0.
+        The `names` are the names of the attributes. The `records` are numbers in the whole file,
+        from 0, by default the first ones.
         """
         if not isinstance(chance, KeyedDraws):
             return self.randomize(codes, chance)
@@ -97,17 +94,17 @@ class LinearMaps(ABC):
         return self.randomize_keyed(codes, chance.column(names, numbers))
 
     def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
-        """Draw the counts of reports from true counts, as if every record had been randomized.
+        """Draw counts of randomized values from true counts, as if every record were randomized.
 
-        The `counts` are non-negative integers of shape (..., size), each table of a batch is drawn
-        on its own by `generator`, and the reports are int64 of shape (..., reports) and of the same
+        The `counts` are non-negative integers of shape (..., size). Each table of a batch is drawn
+        on its own by `generator`. The result is int64, of shape (..., reports) and with the same
         totals.
         """
         refuse_no_source(generator, of_counts=True)
         return self._drawn_counts(self._whole_counts(counts), generator)
 
     def _drawn_counts(self, true: Counts, generator: np.random.Generator) -> Counts:
-        """Return the counts of reports of whole counts that fit: one multinomial for each row."""
+        """Draw from checked counts: by default one multinomial for each row of the matrix."""
         reports = np.zeros((*true.shape[:-1], self.reports), dtype=np.int64)
         for category, row in enumerate(self.matrix()):
             if np.any(true[..., category]):
@@ -116,14 +113,14 @@ class LinearMaps(ABC):
 
     @abstractmethod
     def reported(self, proportions: npt.ArrayLike) -> Floats:
-        """Return P' x, the distribution of reports when x is that of the true categories.
+        """Return P' x, the distribution of randomized values if x is the true distribution.
 
         From `proportions` x of shape (..., size) to (..., reports).
         """
 
     @abstractmethod
     def expected(self, values: npt.ArrayLike) -> Floats:
-        """Return P x, the expectation of x(report) for each true category.
+        """Return P x, the expectation of x(randomized value) for each true category.
 
         From `values` x of shape (..., reports) to (..., size).
         """
@@ -135,12 +132,12 @@ class LinearMaps(ABC):
     def solve_transposed(self, reported: Floats) -> Floats:
         """Return D' `reported`: the x with P' x = reported, if there is one.
 
-        From shares of reports, shape (..., reports), to (..., size).
+        From shares of randomized values, shape (..., reports), to (..., size).
         """
 
     @abstractmethod
     def solve(self, weights: Floats) -> Floats:
-        """Return D `weights`, a g with P g = weights: g(report) is unbiased for weights(true).
+        """Return D `weights`: a g with P g = weights, so that g(randomized value) is unbiased.
 
         From weights of categories, shape (..., size), to (..., reports).
         """
@@ -149,7 +146,7 @@ class LinearMaps(ABC):
     def second_moments(self, reported: Floats) -> Floats:
         """Return for each category u the sum over v of `reported`[v] * D[v, u] ** 2.
 
-        From shares of reports, shape (..., reports), to (..., size).
+        From shares of randomized values, shape (..., reports), to (..., size).
         """
 
     def third_moments(self, reported: Floats) -> Floats:
@@ -168,9 +165,9 @@ class LinearMaps(ABC):
 
     @abstractmethod
     def exact_column(self, report: int) -> list[Fraction]:
-        """Return Pr(`report` | true category) for each true category, as it is drawn.
+        """Return Pr(`report` | true category) for each true category, exactly as it is drawn.
 
-        The report is one of 0 .. reports - 1; there are as many fractions as categories.
+        The report is a randomized value, 0 .. reports - 1.
         """
 
     @abstractmethod
@@ -179,17 +176,17 @@ class LinearMaps(ABC):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Number of categories of each attribute, (size,) unless they are randomized apart."""
+        """Number of categories of each attribute, (size,) unless they are randomized separately."""
         return (self.size,)
 
     @property
     def report_shape(self) -> tuple[int, ...]:
-        """Number of reports of each attribute, (reports,) unless they are randomized apart."""
+        """Number of randomized values of each attribute, (reports,) for a single one."""
         return (self.reports,)
 
     @cached_property
     def square(self) -> bool:
-        """Whether each attribute has as many reports as categories."""
+        """Whether each attribute has as many randomized values as categories."""
         return self.shape == self.report_shape
 
     @property
@@ -198,10 +195,7 @@ class LinearMaps(ABC):
         return self.square
 
     def matrix(self) -> Floats:
-        """Return P as a dense array of shape (size, reports); refuse more than 4,096 ** 2 entries.
-
-        Raises `ChannelError` then.
-        """
+        """Return P, shape (size, reports); raise `ChannelError` beyond 4,096 ** 2 entries."""
         if self.size * self.reports > MAX_DENSE**2:
             raise ChannelError(
                 f"a dense matrix of {self.size:,} categories by {self.reports:,} reports is not "
@@ -211,7 +205,7 @@ class LinearMaps(ABC):
         return self._fill_matrix()
 
     def refuse_singular(self) -> None:
-        """Raise `SingularChannelError` if nothing can be estimated through the channel."""
+        """Raise `SingularChannelError` if the channel allows no estimates."""
         if self.singular:
             if self.reports < self.size:
                 raise SingularChannelError(
@@ -225,7 +219,7 @@ class LinearMaps(ABC):
             )
 
     def frequencies(self, counts: npt.ArrayLike) -> tuple[Floats, Floats]:
-        """Return `counts` as shares of their sums, and the sums; refuse what are no counts.
+        """Return `counts` as shares of their sums, and the sums; refuse other things than counts.
 
         Counts and shares have the shape (..., reports), sums (..., 1), or () for a single table.
         """
@@ -255,13 +249,13 @@ class LinearMaps(ABC):
         return values.astype(np.int64, copy=False)
 
     def _fitting(self, values: npt.ArrayLike, what: str) -> Floats:
-        """Return values as floats; refuse those that are not one a category on the last axis."""
+        """Return values as floats; refuse them unless the last axis has the categories."""
         found = np.asarray(values, dtype=float)
         self._refuse_misfit(found, what)
         return found
 
     def _fitting_reports(self, values: npt.ArrayLike, what: str) -> Floats:
-        """Return values as floats; refuse those that are not one a report on the last axis."""
+        """Return values as floats; refuse them unless the last axis has the randomized values."""
         found = np.asarray(values, dtype=float)
         if found.ndim == 0 or found.shape[-1] != self.reports:
             if self.reports == self.size:
@@ -280,7 +274,7 @@ class LinearMaps(ABC):
             )
 
     def _report_type(self, codes: Codes) -> np.dtype:
-        """Return the type of reports of such codes: theirs, if it holds every report."""
+        """Return the type of randomized values: the type of the codes if it holds them all."""
         last = self.reports - 1
         if self.square or last <= np.iinfo(codes.dtype).max:
             return codes.dtype
@@ -289,7 +283,7 @@ class LinearMaps(ABC):
 
 
 def distribution(values: npt.ArrayLike, what: str = "the proportions") -> Floats:
-    """Return `values` as floats; refuse them, as `what` they are, if not one distribution.
+    """Return `values` as floats; raise `ChannelError`, naming `what`, unless a distribution.
 
     A distribution has the shape (size,), no entry below 0, and the sum 1 within 1e-9.
     """
@@ -301,13 +295,13 @@ def distribution(values: npt.ArrayLike, what: str = "the proportions") -> Floats
 
 
 def refuse_no_records(records: int) -> None:
-    """Raise `ChannelError` unless there is at least one of so many `records`."""
+    """Raise `ChannelError` unless `records`, their number, is at least 1."""
     if records < 1:
         raise ChannelError(f"records must be at least 1, not {records}")
 
 
 def refuse_other_than_whole(name: str, value: Any, least: int, most: int = 2**53) -> None:
-    """Raise `ChannelError` unless the `value` of `name` is a whole one in `least` .. `most` - 1."""
+    """Raise `ChannelError` unless the `value` of `name` is whole, in `least` .. `most` - 1."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or not least <= value < most:
         raise ChannelError(

@@ -1,4 +1,4 @@
-"""Products of channels: attributes randomized independently of each other."""
+"""Products of channels: attributes that are randomized independently."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -22,15 +22,15 @@ Number = TypeVar("Number", bound=np.generic)
 
 @dataclass(frozen=True, eq=False)
 class ProductChannel(Channel):
-    """The Kronecker product of channels, one an attribute, never formed as one matrix.
+    """The Kronecker product of channels, one for each attribute, never formed as one matrix.
 
-    The `factors` are these channels, one or more, in the order of the attributes. Cells are
-    numbered as `Domain.ravel` numbers them: the last attribute runs fastest. Draws and inverses go
-    along one axis of the table at a time; where attributes have other reports than categories,
-    tables of reports have the axes of `report_shape`.
+    The `factors` are one or more channels in the order of the attributes. Cells are numbered as by
+    `Domain.ravel`: the last attribute runs fastest. Draws and inverses act on one axis of the table
+    at a time. Tables of randomized values have the axes of `report_shape`.
 
     The parity of the product is the product of the parities, its epsilon their sum: independent
-    reports of one record compose exactly (the worst pair of records is worst on every attribute).
+    values of one record compose exactly, because the worst pair of records is worst on every
+    attribute.
 
     Examples
     --------
@@ -62,7 +62,6 @@ class ProductChannel(Channel):
 
     @property
     def simple_factors(self) -> tuple[Channel, ...]:
-        """The factors, and the factors of those that are products."""
         return tuple(inner for factor in self.factors for inner in factor.simple_factors)
 
     @cached_property
@@ -75,17 +74,16 @@ class ProductChannel(Channel):
 
     @cached_property
     def singular(self) -> bool:
-        """Whether a factor is singular."""
         return any(factor.singular for factor in self.factors)
 
     def margin(self, positions: Sequence[int]) -> "ProductChannel":
-        """Return the channel of the attributes at `positions`: margins pass through it alone."""
+        """Return the channel of the attributes at `positions`, for their marginal table."""
         return ProductChannel(tuple(self.factors[position] for position in positions))
 
     def randomize_columns(
         self, columns: Sequence[Codes], source: RandomSource
     ) -> tuple[Codes, ...]:
-        """Randomize records kept as `columns` of codes, one an attribute, by `source`."""
+        """Randomize `columns` of codes, one for each attribute, by `source`."""
         if len(columns) != len(self.factors):
             raise ChannelError(f"{len(self.factors)} channels, but {len(columns)} columns of codes")
         return tuple(
@@ -186,14 +184,9 @@ class ProductChannel(Channel):
 
     @property
     def exact_parity(self) -> Fraction | None:
-        """The product of the parities, None if one is infinite."""
         return product_of_ratios(factor.exact_parity for factor in self.factors)
 
     def parity_of_attribute(self, shape: tuple[int, ...], position: int) -> Fraction | None:
-        """Return the parity of the own channel of the attribute at `position`.
-
-        The `shape` is that of the product; see `Channel.parity_of_attribute`.
-        """
         return self.factors[position].exact_parity
 
     def _fill_matrix(self) -> Floats:

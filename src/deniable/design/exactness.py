@@ -52,12 +52,7 @@ def exact_matrix(P: Floats, proportions: Floats, requirements: Requirements) -> 
     """Return a matrix near a solver's, which meets the requirements to some 1e-7, that does.
 
     The solver's is `P`, of shape (size, size); `requirements` are at the `proportions`, of shape
-    (size,).
-
-    Raises
-    ------
-    DeniableError
-        If no matrix near it meets them to 1e-9.
+    (size,). Raises `DeniableError` if no matrix near it meets them to 1e-9.
     """
     best: Exact | None = None
     wanted = polytope(proportions, requirements)
@@ -88,6 +83,7 @@ def exact_reports(P: Floats, proportions: Floats, requirements: Requirements) ->
 
     Nothing but epsilon is required. Each column keeps its shape, its entries on the floor and the
     ceiling exactly the ratio apart; the amounts of all change as little as makes rows sum to 1.
+    Raises `DeniableError` if no channel near it meets the epsilon.
 
     Parameters
     ----------
@@ -96,11 +92,6 @@ def exact_reports(P: Floats, proportions: Floats, requirements: Requirements) ->
     proportions : array, shape (size,)
     requirements : Requirements
         Of an epsilon, and nothing else.
-
-    Raises
-    ------
-    DeniableError
-        If no channel near it meets the epsilon.
     """
     ratio = math.exp(requirements.epsilon or 0.0)
     lows = P.min(axis=0)

@@ -19,7 +19,7 @@ from deniable.channels import (
     KeepOrReplace,
     SquareWave,
     SquareWaveOrMissing,
-    best_protocol,
+    protocol_candidates,
     two_step_with_epsilon,
 )
 from deniable.errors import DeniableError, MissingExtraError, refuse_unknown
@@ -118,7 +118,7 @@ def _candidates(block: Block, epsilon: float, designs: bool) -> Iterator[tuple[s
     if not _fault(block, "square-wave"):
         yield "square-wave", _made(block, epsilon, "square-wave")
         return  # a number stays one, and its distribution is estimated best by smoothed EM
-    for each in best_protocol(block.part.size, epsilon).candidates:
+    for each in protocol_candidates(block.part.size, epsilon):
         if each.kind != "generalized-rr":
             yield each.kind, each.channel
     if designs and block.part.size <= MAX_DESIGNED_CELLS:

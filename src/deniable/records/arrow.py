@@ -7,7 +7,7 @@ import csv
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -54,12 +54,8 @@ class ArrowRecords(ABC):
         with written_whole(path, private=private) as temporary:
             pq.write_table(self.to_arrow(), temporary, compression="zstd")
 
-    def write_csv(self, path: Path | str, notes: Mapping[str, str] | None = None) -> None:
-        """Write the records to `path` as CSV: a header, categories as text, numbers that read back.
-
-        `notes` are further columns by name, the same text in every record: a CSV file has no other
-        place for marks.
-        """
+    def write_csv(self, path: Path | str) -> None:
+        """Write the records to `path` as CSV: a header, categories as text, exact numbers."""
         from pyarrow import csv as arrow_csv  # noqa: PLC0415 - seldom needed, slow to import
 
         table = self.to_arrow()
@@ -67,8 +63,6 @@ class ArrowRecords(ABC):
             if pa.types.is_dictionary(column.type):
                 text = table.column(position).cast(pa.string())
                 table = table.set_column(position, column.name, text)
-        for name, note in (notes or {}).items():
-            table = table.append_column(name, pa.array([note] * table.num_rows))
         with written_whole(path) as temporary:
             arrow_csv.write_csv(table, temporary)
 
@@ -76,10 +70,7 @@ class ArrowRecords(ABC):
 def column_of(frame: "pd.DataFrame", name: str, kind: pa.DataType) -> pa.Array:
     """Return the column `name` of a `frame` as an Arrow array of a `kind`; None is what is missing.
 
-    Raises
-    ------
-    DataError
-        If there is no such column, or it has values of another kind.
+    Raises `DataError` if there is no such column, or it has values of another kind.
     """
     if name not in frame.columns:
         there = shortened(", ".join(map(str, frame.columns)))
@@ -101,17 +92,14 @@ def read_described(
 ) -> tuple[pa.Table, About]:
     """Read the table at `path` that `write_parquet` wrote, and what its metadata say under a `key`.
 
+    Raises `DataError` if the file is absent, no Parquet, or has no such metadata.
+
     Parameters
     ----------
     parse : callable
         From JSON values; raises KeyError, TypeError or ValueError for others than were written.
     what, unsaid : str
         For messages: what the metadata must describe, and the fault and remedy where they do not.
-
-    Raises
-    ------
-    DataError
-        If the file is absent, no Parquet, or has no such metadata.
     """
     try:
         # Not `pq.read_table`, which loads what reads folders of files first.
@@ -208,10 +196,7 @@ def text_columns(
 def text_column(path: Path | str, table: pa.Table, name: str) -> pa.Array:
     """Return the column `name` of the `table` at `path` as text.
 
-    Raises
-    ------
-    DataError
-        If its values are none, such as lists.
+    Raises `DataError` if its values are none, such as lists.
     """
     column = table.column(name)
     try:

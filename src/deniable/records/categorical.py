@@ -29,6 +29,9 @@ CHUNK_RECORDS = 1 << 20
 class Microdata(arrow.ArrowRecords):
     """Records over a domain, one column of integer codes an attribute.
 
+    Raises `DataError` if columns and attributes do not match, differ in length, or hold foreign
+    codes.
+
     Parameters
     ----------
     domain : Domain
@@ -38,11 +41,6 @@ class Microdata(arrow.ArrowRecords):
         that holds them.
     marks : mapping of str to str
         What travels with the file: its source, and that it is a rehearsal if it is one.
-
-    Raises
-    ------
-    DataError
-        If columns and attributes do not match, differ in length, or hold foreign codes.
 
     Examples
     --------
@@ -76,6 +74,8 @@ class Microdata(arrow.ArrowRecords):
     def of_frame(cls, frame: "pd.DataFrame", domain: Domain | None = None) -> "Microdata":
         """Return the records of a DataFrame, whose values are the names of categories.
 
+        Raises `DataError` if a column is absent, or a value is missing or no category.
+
         Parameters
         ----------
         frame : DataFrame
@@ -83,11 +83,6 @@ class Microdata(arrow.ArrowRecords):
         domain : Domain, optional
             The attributes to take. By default all columns, each with the values that occur, as text
             in order: such a domain tells of the records.
-
-        Raises
-        ------
-        DataError
-            If a column is absent, or a value is missing or no category.
 
         Examples
         --------
@@ -125,12 +120,8 @@ class Microdata(arrow.ArrowRecords):
         """Return the contingency table of the attributes `names` (all by default).
 
         One pass over the records, in chunks, so that no joint code of the whole file is held. The
-        array of int64 has the shape of the projected domain.
-
-        Raises
-        ------
-        DataError
-            If the table would have more than 200 million cells.
+        array of int64 has the shape of the projected domain. Raises `DataError` if the table would
+        have more than 200 million cells.
         """
         data = self if names is None else self.project(names)
         if data.domain.size > MAX_COUNTED_DOMAIN:
@@ -173,11 +164,9 @@ def domain_from_json(attributes: Sequence[Mapping[str, Any]]) -> Domain:
 def encode(values: pa.Array, attribute: Attribute, where: str, first_record: int = 1) -> Codes:
     """Turn text into the codes of `attribute`, shape (records,).
 
-    Raises
-    ------
-    DataError
-        Naming `where`, the record (the first of the `values` is number `first_record`), the column,
-        the value and the remedy, for the first value that is missing or that is no category.
+    Raises `DataError`, naming `where`, the record (the first of the `values` is number
+    `first_record`), the column, the value and the remedy, for the first value that is missing or
+    that is no category.
     """
     import pyarrow.compute as pc  # noqa: PLC0415 - seldom needed, slow to import
 
@@ -291,10 +280,8 @@ def _intervals(
 def read_parquet(path: Path | str) -> Microdata:
     """Read microdata that `Microdata.write_parquet` wrote to the file at `path`.
 
-    Raises
-    ------
-    DataError
-        If the file is absent, is no Parquet, does not say what its domain is, or lacks a column.
+    Raises `DataError` if the file is absent, is no Parquet, does not say what its domain is, or
+    lacks a column.
     """
     table, (domain, marks) = arrow.read_described(
         path,

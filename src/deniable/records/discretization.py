@@ -7,23 +7,22 @@ tell something of the records that no epsilon counts; nothing here computes edge
 """
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Codes, Floats
+from deniable.arrays import Codes
 from deniable.errors import DataError, DeniableError
 from deniable.records.domain import Attribute
-
-MAX_INTERVALS = 100_000
 
 
 @dataclass(frozen=True)
 class Discretization:
     """Right-open intervals that a numeric attribute falls into.
+
+    Raises `DeniableError` if edges are not finite or do not increase, or make no interval.
 
     Parameters
     ----------
@@ -33,18 +32,11 @@ class Discretization:
         Strictly increasing; a value that equals an edge belongs to the interval above it.
     open_below, open_above : bool
         Whether a further interval takes all values below the first edge, or from the last one on.
-    labels : tuple of str, optional
-        Names of the categories; the intervals themselves by default.
 
     Attributes
     ----------
     attribute : Attribute
         The ordinal attribute whose categories are the intervals.
-
-    Raises
-    ------
-    DeniableError
-        If edges are not finite or do not increase, or make no interval.
 
     Examples
     --------
@@ -59,13 +51,11 @@ class Discretization:
     edges: tuple[float, ...]
     open_below: bool = False
     open_above: bool = False
-    labels: tuple[str, ...] = ()
     attribute: Attribute = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         edges = tuple(float(edge) + 0.0 for edge in self.edges)  # + 0.0: no edge "-0"
         object.__setattr__(self, "edges", edges)
-        object.__setattr__(self, "labels", tuple(self.labels))
         if not np.all(np.isfinite(edges)):
             raise DeniableError(
                 f"attribute {self.name!r} has the edges {edges}; edges are finite numbers, for an "
@@ -82,12 +72,7 @@ class Discretization:
                     f"attribute {self.name!r} has the edge {_plain(upper)} after {_plain(lower)}; "
                     "edges must increase"
                 )
-        if self.labels and len(self.labels) != len(self._bounds):
-            raise DeniableError(
-                f"attribute {self.name!r} has {len(self._bounds)} intervals, but "
-                f"{len(self.labels)} labels; give one each, or none"
-            )
-        categories = self.labels or tuple(
+        categories = tuple(
             f"{'(' if low == -np.inf else '['}{_plain(low)}, {_plain(high)})"
             for low, high in self._bounds
         )
@@ -99,27 +84,11 @@ class Discretization:
         high = [np.inf] if self.open_above else []
         return list(pairwise([*low, *self.edges, *high]))
 
-    @property
-    def representatives(self) -> Floats:
-        """A value for each interval, to go back to numbers: its middle.
-
-        An interval with an open end has none; it is represented by its one edge.
-        """
-        return np.array(
-            [
-                high if low == -np.inf else low if high == np.inf else low + (high - low) / 2
-                for low, high in self._bounds
-            ]
-        )
-
     def codes(self, values: npt.ArrayLike) -> Codes:
         """Return the code of the interval that each of `values` falls into, shape (records,).
 
-        Raises
-        ------
-        DataError
-            Naming attribute, record (from 1), value and remedy, for the first value that is
-            missing, infinite or in no interval.
+        Raises `DataError`, naming attribute, record (from 1), value and remedy, for the first value
+        that is missing, infinite or in no interval.
         """
         numbers = np.asarray(values)
         if numbers.ndim != 1 or numbers.dtype.kind not in "iuf":
@@ -156,65 +125,6 @@ class Discretization:
                 f"value, extend the edges, or set {side}"
             )
         return record, problem
-
-    @classmethod
-    def equal_width(cls, name: str, low: float, high: float, intervals: int) -> "Discretization":
-        """Return `intervals` intervals of one width that fill [low, high) for the attribute `name`.
-
-        `low` and `high` are public bounds, not the smallest and largest value of the records.
-
-        Examples
-        --------
-        >>> Discretization.equal_width("share", 0, 0.3, 3).attribute.categories
-        ('[0, 0.1)', '[0.1, 0.2)', '[0.2, 0.3)')
-        """
-        start, end = _exact(name, low), _exact(name, high)
-        _refuse_many(name, intervals)
-        if start >= end:
-            raise DeniableError(f"attribute {name!r}: low {low} must be below high {high}")
-        width = (end - start) / intervals
-        return cls(name, tuple(float(start + k * width) for k in range(intervals + 1)))
-
-    @classmethod
-    def rounding(cls, name: str, low: float, high: float, unit: float) -> "Discretization":
-        """Round the attribute `name` to `low`, low + `unit`, ..., `high`; halves go up.
-
-        The categories are named by the rounded values, which are also their representatives.
-        Values are taken from low - unit / 2 to below high + unit / 2.
-
-        Examples
-        --------
-        >>> hours = Discretization.rounding("hours", 10, 40, unit=10)
-        >>> hours.attribute.categories, hours.codes([5, 14, 15, 44])
-        (('10', '20', '30', '40'), array([0, 0, 1, 3], dtype=uint8))
-        """
-        start, end, step = _exact(name, low), _exact(name, high), _exact(name, unit)
-        if step <= 0 or end < start or (end - start) % step:
-            raise DeniableError(
-                f"attribute {name!r}: from {low} to {high} are no whole steps of {unit}; give a "
-                "positive unit and a range that is a multiple of it"
-            )
-        steps = int((end - start) / step) + 1
-        _refuse_many(name, steps)
-        edges = tuple(float(start + (k - Fraction(1, 2)) * step) for k in range(steps + 1))
-        return cls(name, edges, labels=tuple(_plain(float(start + k * step)) for k in range(steps)))
-
-
-def _exact(name: str, number: float) -> Fraction:
-    """Return a number as it is written in decimals, so that 3 * 0.1 is the edge 0.3."""
-    try:
-        return Fraction(str(number))
-    except ValueError:
-        raise DeniableError(
-            f"attribute {name!r}: {number!r} bounds no interval; give a finite number"
-        ) from None
-
-
-def _refuse_many(name: str, intervals: int) -> None:
-    if not 1 <= intervals <= MAX_INTERVALS:
-        raise DeniableError(
-            f"attribute {name!r} would have {intervals} intervals; give 1 to {MAX_INTERVALS:,}"
-        )
 
 
 def _plain(number: float) -> str:

@@ -68,10 +68,7 @@ class Attribute:
     def code_of(self, category: str) -> int:
         """Return the code of `category`.
 
-        Raises
-        ------
-        DataError
-            If the attribute has no such category.
+        Raises `DataError` if the attribute has no such category.
         """
         if category not in self.categories:
             raise DataError(
@@ -127,10 +124,7 @@ class Domain:
     def position(self, name: str) -> int:
         """Return the position of the attribute `name`, from 0.
 
-        Raises
-        ------
-        DataError
-            If the domain has no such attribute.
+        Raises `DataError` if the domain has no such attribute.
         """
         if name not in self.names:
             raise DataError(
@@ -155,13 +149,9 @@ class Domain:
     def ravel(self, columns: Sequence[Codes]) -> npt.NDArray[np.int64]:
         """Turn `columns` of codes, one an attribute, into codes of the joint cells (row-major).
 
-        Columns are of one shape, mostly (records,), and so is what is returned.
-
-        Raises
-        ------
-        DeniableError
-            If the number of columns is not that of the attributes, they differ in length, a code
-            lies outside its attribute, or the cells are too many for 64-bit codes.
+        Columns are of one shape, mostly (records,), and so is what is returned. Raises
+        `DeniableError` if the number of columns is not that of the attributes, they differ in
+        length, a code lies outside its attribute, or the cells are too many for 64-bit codes.
         """
         if len(columns) != len(self):
             raise DeniableError(f"{len(self)} attributes, but {len(columns)} columns of codes")

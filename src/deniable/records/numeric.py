@@ -37,6 +37,9 @@ MAX_CLASSES = 127
 class NumericMicrodata(ArrowRecords):
     """Records of finite numbers, and a class of each that is kept apart from them.
 
+    Raises `DataError` if shapes do not match, a name is empty or given twice, a value is no finite
+    number or a label is no code of a class.
+
     Parameters
     ----------
     names : tuple of str
@@ -50,12 +53,6 @@ class NumericMicrodata(ArrowRecords):
         The code of each record's class, 0 .. number of classes - 1; of shape (0,) without classes.
     marks : mapping of str to str
         What travels with the file: its source, and that it is a rehearsal if it is one.
-
-    Raises
-    ------
-    DataError
-        If shapes do not match, a name is empty or given twice, a value is no finite number or a
-        label is no code of a class.
 
     Examples
     --------
@@ -84,16 +81,14 @@ class NumericMicrodata(ArrowRecords):
     def of_frame(cls, frame: "pd.DataFrame", class_name: str = "") -> "NumericMicrodata":
         """Return the records of a DataFrame of numbers.
 
+        Raises `DataError` if a column has values that are no finite numbers, or there is no such
+        class.
+
         Parameters
         ----------
         frame : DataFrame
         class_name : str, optional
             The column that holds classes; all others are numbers.
-
-        Raises
-        ------
-        DataError
-            If a column has values that are no finite numbers, or there is no such class.
 
         Examples
         --------
@@ -117,10 +112,7 @@ class NumericMicrodata(ArrowRecords):
     def position(self, name: str) -> int:
         """Return the position of the attribute `name` among the numeric ones, from 0.
 
-        Raises
-        ------
-        DataError
-            If there is no attribute of that name.
+        Raises `DataError` if there is no attribute of that name.
         """
         if name not in self.names:
             raise DataError(
@@ -160,12 +152,8 @@ class NumericMicrodata(ArrowRecords):
         """Return the first 66 % of the records, to train on, and the others, to test on.
 
         The number of the first is rounded to the nearest whole one (713 of Census, 3,233 of Wine;
-        [idp], section 4.2).
-
-        Raises
-        ------
-        DataError
-            If this leaves no record to train or none to test on.
+        [idp], section 4.2). Raises `DataError` if this leaves no record to train or none to test
+        on.
         """
         first = round(TRAINING_SHARE * len(self))
         if not 0 < first < len(self):
@@ -255,11 +243,8 @@ def _class_codes(
 def read_numeric_parquet(path: Path | str) -> NumericMicrodata:
     """Read the numeric microdata at `path` that `NumericMicrodata.write_parquet` wrote.
 
-    Raises
-    ------
-    DataError
-        If the file is absent, is no Parquet, does not say what its attributes are, lacks a
-        column, or holds a value that is no finite number or a class that is not in its list.
+    Raises `DataError` if the file is absent, is no Parquet, does not say what its attributes are,
+    lacks a column, or holds a value that is no finite number or a class that is not in its list.
     """
     what = "numeric attributes"
     unsaid = "does not say which attributes are numeric; give the file of a numeric data set"
@@ -300,10 +285,7 @@ def _labels(path: Path | str, of_class: Attribute, table: pa.Table) -> ClassCode
 def read_true_records(path: Path | str) -> Microdata | NumericMicrodata:
     """Read prepared records, whichever kind the Parquet file at `path` says they are.
 
-    Raises
-    ------
-    DataError
-        If the file is absent, damaged, or describes no records.
+    Raises `DataError` if the file is absent, damaged, or describes no records.
     """
     try:
         metadata = pq.read_schema(path).metadata or {}

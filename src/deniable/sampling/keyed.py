@@ -75,17 +75,14 @@ def framed(parts: Iterable[bytes]) -> Iterator[bytes]:
 class KeyedDraws:
     """What all randomness of a release comes from.
 
+    Raises `DeniableError` if the key is not of that length.
+
     Parameters
     ----------
     key : bytes
         32 of them. They are in no representation of this object.
     plan : bytes
         Digest of the plan: of whatever else decides what is drawn.
-
-    Raises
-    ------
-    DeniableError
-        If the key is not of that length.
     """
 
     key: bytes = field(repr=False)

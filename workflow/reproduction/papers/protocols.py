@@ -60,7 +60,7 @@ def protocols(tables: Tables) -> dict[str, Any]:
                 "epsilon": epsilon,
                 "drawn": min(channel.epsilon for channel in channels.values()),
                 "variances": {name: _variance(each, size) for name, each in channels.items()},
-                "chosen": best_protocol(size, epsilon).chosen.name,
+                "chosen": best_protocol(size, epsilon).name,
             }
         )
     return {"names": tuple(PROTOCOLS), "rows": rows}

@@ -24,6 +24,8 @@ def laplace_channel(cells: int, epsilon: float, beyond: int = 0) -> DenseChannel
     SOURCE: Ghosh, Roughgarden, Sundararajan (2009), "Universally utility-maximizing privacy
     mechanisms", the (truncated) geometric mechanism.
 
+    Raises `ChannelError` if a parameter is out of range.
+
     Parameters
     ----------
     cells : int, >= 2
@@ -32,11 +34,6 @@ def laplace_channel(cells: int, epsilon: float, beyond: int = 0) -> DenseChannel
         Not exceeded by the exact one, that of the matrix that is drawn.
     beyond : int, >= 0
         By how many cells the grid of the reports goes on at either end: there are k + 2 beyond.
-
-    Raises
-    ------
-    ChannelError
-        If a parameter is none of these.
 
     Examples
     --------

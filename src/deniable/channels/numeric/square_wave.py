@@ -38,7 +38,8 @@ class SquareWave(Channel):
     is that of `inside` as the very float, in rational numbers.
 
     Its own left inverse is that of least variance where all cells are alike. It is computed from
-    the matrix, so that grids of more than some 4,096 cells only draw and report.
+    the matrix, so that grids of more than some 4,096 cells only draw and report. Raises
+    `ChannelError` if a parameter is out of range.
 
     Parameters
     ----------
@@ -47,11 +48,6 @@ class SquareWave(Channel):
         b, in cells.
     inside : float
         At most 1, and not below (2b + 1) / (k + 2b), which tells nothing.
-
-    Raises
-    ------
-    ChannelError
-        If a parameter is none of these.
 
     Examples
     --------
@@ -84,17 +80,15 @@ class SquareWave(Channel):
     def of_epsilon(cls, cells: int, epsilon: float, half_width: int | None = None) -> "SquareWave":
         """Return the channel whose exact epsilon is the largest not above the one asked for.
 
+        Raises `ChannelError` if a parameter is out of range, or floats do not reach so small an
+        epsilon.
+
         Parameters
         ----------
         cells : int, >= 2
         epsilon : float, in (0, 30]
         half_width : int, >= 0, optional
             By default that of `window_half_width`.
-
-        Raises
-        ------
-        ChannelError
-            If a parameter is none of these, or floats do not reach so small an epsilon.
         """
         refuse_epsilon(epsilon)
         refuse_other_than_whole("cells", cells, 1)

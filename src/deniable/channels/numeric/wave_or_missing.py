@@ -18,7 +18,8 @@ class SquareWaveOrMissing(DenseChannel):
     The categories are the k cells of a grid in order, and last "missing"; the reports those of
     `SquareWave`, k + 2b, and last "missing". A number is reported as missing with one probability,
     else through the wave; what is missing is reported so with another one, else as any cell of the
-    wider grid alike. Epsilon is that of the matrix of the weights.
+    wider grid alike. Epsilon is that of the matrix of the weights. Raises `ChannelError` if a
+    parameter is none of these, or the weights are not a channel.
 
     Parameters
     ----------
@@ -30,11 +31,6 @@ class SquareWaveOrMissing(DenseChannel):
         The different entries of the matrix: of a number, for each report in its window, for each
         other number, and for "missing"; of a missing value, for each number, and for "missing".
         Rows are taken in their exact proportions.
-
-    Raises
-    ------
-    ChannelError
-        If a parameter is none of these, or the weights are not a channel.
 
     Examples
     --------
@@ -71,6 +67,8 @@ class SquareWaveOrMissing(DenseChannel):
     ) -> "SquareWaveOrMissing":
         """Return the channel of a square wave and two coins.
 
+        Raises `ChannelError` if a parameter is out of range.
+
         Parameters
         ----------
         cells, half_width : int
@@ -79,11 +77,6 @@ class SquareWaveOrMissing(DenseChannel):
             As of `SquareWave`.
         kept_missing, made_missing : float, in [0, 1]
             The probabilities that a missing value, and a number, is reported as missing.
-
-        Raises
-        ------
-        ChannelError
-            If a parameter is none of these.
 
         Examples
         --------
@@ -108,18 +101,14 @@ class SquareWaveOrMissing(DenseChannel):
         what is outside; so numbers, once reported as such, are told apart as well as without
         missing values. Of coins with kept_missing = E made_missing it is the one that says least
         often "missing" of a number. The most probable report of a number is r times as probable as
-        on average, so that from (1 - made) r <= E (1 - E made) follows
-        made_missing = (E - r) / (E^2 - r).
+        on average, so that from (1 - made) r <= E (1 - E made) follows made_missing = (E - r) /
+        (E^2 - r). Raises `ChannelError` if a parameter is out of range, or floats do not reach so
+        small an epsilon.
 
         Parameters
         ----------
         cells : int, >= 2
         epsilon : float, in (0, 30]
-
-        Raises
-        ------
-        ChannelError
-            If a parameter is none of these, or floats do not reach so small an epsilon.
         """
         refuse_epsilon(epsilon)
         refuse_other_than_whole("cells", cells, 2)

@@ -1,8 +1,7 @@
 from .choosing import (
     ProtocolCandidate as ProtocolCandidate,
-    ProtocolChoice as ProtocolChoice,
-    ProtocolKind as ProtocolKind,
     best_protocol as best_protocol,
+    protocol_candidates as protocol_candidates,
 )
 from .hadamard import HadamardResponse as HadamardResponse
 from .local_hashing import LocalHashing as LocalHashing

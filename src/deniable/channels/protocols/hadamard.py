@@ -26,16 +26,13 @@ class HadamardResponse(TwoLevelChannel):
 
     SOURCE: Acharya, Sun and Zhang 2019, [hadamard_response], for high privacy.
 
+    Raises `ChannelError` if there are fewer categories, or the probability is none.
+
     Parameters
     ----------
     categories : int, at least 2
     probability : float, in [0, 1]
         That the report supports the true category.
-
-    Raises
-    ------
-    ChannelError
-        If there are fewer categories, or the probability is none.
 
     Examples
     --------

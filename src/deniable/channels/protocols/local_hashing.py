@@ -35,6 +35,8 @@ class LocalHashing(TwoLevelChannel):
     SOURCE: Wang, Blocki, Li and Jha 2017, [local_hashing] (optimized local hashing), with
     functions that are independent in pairs for random ones.
 
+    Raises `ChannelError` if a parameter is out of range.
+
     Parameters
     ----------
     categories : int, at least 2
@@ -42,11 +44,6 @@ class LocalHashing(TwoLevelChannel):
         g, a prime, with g ** (t + 1) below 2 ** 63.
     probability : float, in [0, 1]
         That the value reported is the hash of the true category.
-
-    Raises
-    ------
-    ChannelError
-        If a parameter is out of range.
 
     Examples
     --------

@@ -35,6 +35,8 @@ class ProjectiveGeometry(TwoLevelChannel):
     SOURCE: Feldman, Nelson, Nguyen and Talwar 2022, [projective_geometry]; sums over all sets
     by a recursion of ours (`membership_sums`).
 
+    Raises `ChannelError` if a parameter is out of range.
+
     Parameters
     ----------
     categories : int, at least 2
@@ -42,11 +44,6 @@ class ProjectiveGeometry(TwoLevelChannel):
         q, a prime, with at most 2 ** 27 points.
     probability : float, in [0, 1]
         That the report supports the true category.
-
-    Raises
-    ------
-    ChannelError
-        If a parameter is out of range.
 
     Examples
     --------

@@ -117,11 +117,7 @@ class PureProtocol(Channel):
 
         What `estimate_from_supports` needs; the records of several files add up. Where there may be
         more reports than counters, as those of subsets of 40 categories, this needs none a report.
-
-        Raises
-        ------
-        DataError
-            If there is a code that is no report's.
+        Raises `DataError` if there is a code that is no report's.
         """
         reported = np.asarray(reports).reshape(-1)
         refuse_foreign_codes(reported, self.reports, "the reports")

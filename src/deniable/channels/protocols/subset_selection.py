@@ -32,6 +32,8 @@ class SubsetSelection(TwoLevelChannel):
 
     SOURCE: Ye and Barg 2018, [subset_selection].
 
+    Raises `ChannelError` if a parameter is out of range.
+
     Parameters
     ----------
     categories : int, at least 2
@@ -39,11 +41,6 @@ class SubsetSelection(TwoLevelChannel):
         d, from 1 to categories - 1, with C(categories, d) below 2 ** 63.
     probability : float, in [0, 1]
         That the subset contains the true category.
-
-    Raises
-    ------
-    ChannelError
-        If a parameter is out of range.
 
     Examples
     --------

@@ -29,16 +29,13 @@ class UnaryEncoding(PureProtocol):
 
     SOURCE: Wang, Blocki, Li and Jha 2017, [local_hashing] (optimized unary encoding).
 
+    Raises `ChannelError` if a parameter is out of range.
+
     Parameters
     ----------
     categories : int, from 2 to 62
     own, others : float, in (0, 1)
         The probability p of a bit 1 for the true category, and q for any other.
-
-    Raises
-    ------
-    ChannelError
-        If a parameter is out of range.
 
     Examples
     --------

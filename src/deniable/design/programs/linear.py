@@ -90,13 +90,8 @@ class Constraints:
     ) -> Solution | None:
         """Minimise `objective` @ x over `low` <= x <= `high`, by default 0 and no limit.
 
-        All three are of shape (variables,).
-        Returns None if no x fits.
-
-        Raises
-        ------
-        DeniableError
-            If the solver gives up.
+        All three are of shape (variables,). Returns None if no x fits. Raises `DeniableError` if
+        the solver gives up.
         """
         lowest = np.zeros(objective.size) if low is None else low
         highest = np.full(objective.size, np.inf) if high is None else high

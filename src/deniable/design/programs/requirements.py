@@ -26,6 +26,9 @@ Floors = float | Sequence[float] | Mapping[int, float]
 class Cost:
     """What reporting v costs where u is true, and how much of it may be expected.
 
+    Raises `DeniableError` if not exactly one of matrix and power is given, or a number is out of
+    range.
+
     Parameters
     ----------
     matrix : array, shape (size, size), optional
@@ -35,11 +38,6 @@ class Cost:
     at_most : float, optional
         The largest expected cost of a record, under the proportions that a channel is designed
         for: a requirement. Without it the costs only serve the loss "distance".
-
-    Raises
-    ------
-    DeniableError
-        If not exactly one of matrix and power is given, or a number is out of range.
     """
 
     matrix: Sequence[Sequence[float]] | Floats | None = None
@@ -85,6 +83,9 @@ class Cost:
 class Requirements:
     """What a channel must satisfy; categories are numbered from 0.
 
+    Raises `DeniableError` if a number is out of range. Whether categories exist is seen when they
+    are known, by `deniable.design.design`.
+
     Parameters
     ----------
     epsilon : float in [0, 30], optional
@@ -104,12 +105,6 @@ class Requirements:
         Costs of transitions, and how much of them may be expected.
     categories : sequence of str, optional
         Names of the categories, for messages.
-
-    Raises
-    ------
-    DeniableError
-        If a number is out of range. Whether categories exist is seen when they are known, by
-        `deniable.design.design`.
     """
 
     epsilon: float | None = None
@@ -322,12 +317,8 @@ def polytope(proportions: Floats, requirements: Requirements) -> Polytope:
     """Return the polytope of the channels that meet the `requirements`.
 
     The `proportions`, shape (size,), are what an invariant matrix leaves as they are, and what
-    costs are expected under.
-
-    Raises
-    ------
-    DeniableError
-        If the requirements name categories that do not exist, or costs of another size.
+    costs are expected under. Raises `DeniableError` if the requirements name categories that do not
+    exist, or costs of another size.
     """
     epsilon = requirements.epsilon
     ratio = math.inf if epsilon is None else math.exp(epsilon)
