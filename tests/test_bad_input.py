@@ -196,7 +196,7 @@ def a_plan() -> dict[str, Any]:
     schema = schema_from_dict(SCHEMA)
     channels = (KeepOrReplace.of_epsilon(2, 1.0), SubsetSelection.of_epsilon(6, 1.0))
     protocol = Protocol(schema.domain(), (("sex",), ("age",)), channels)
-    stated: dict[str, Any] = plan_to_json(ColumnsPlan(schema, protocol, 2.0, ("even", "even")))
+    stated: dict[str, Any] = plan_to_json(ColumnsPlan(schema, 2.0, protocol, ("even", "even")))
     return stated
 
 

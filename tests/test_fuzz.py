@@ -211,7 +211,7 @@ def a_plan() -> ColumnsPlan:
         (("sex", "grade"), ("age",)),
         (both, SubsetSelection.of_epsilon(6, 1.0)),
     )
-    return ColumnsPlan(schema, protocol, 2.0, ("even", "even"))
+    return ColumnsPlan(schema, 2.0, protocol, ("even", "even"))
 
 
 def in_a_file(folder: Path, *readers: Callable[[Path], Any]) -> Callable[[bytes], None]:
@@ -264,7 +264,7 @@ def test_plans_of_other_channels() -> None:
     channel = ProjectiveGeometry.of_epsilon(6, 1.0)
     rest = ProductChannel((KeepOrReplace.of_epsilon(2, 0.5), KeepOrReplace.of_epsilon(3, 0.5)))
     protocol = Protocol(schema.domain(), (("sex", "grade"), ("age",)), (rest, channel))
-    whole = plan_to_json(ColumnsPlan(schema, protocol, 2.0, ("even", "even")))
+    whole = plan_to_json(ColumnsPlan(schema, 2.0, protocol, ("even", "even")))
     assert plan_from_json(whole).epsilon <= 2
     first, place = whole["columns"]["clusters"]
     fuzz(

@@ -17,7 +17,7 @@ import deniable
 from deniable import channels
 from deniable.channels import Channel
 from deniable.errors import DeniableError
-from deniable.idp.audit import ALL, RECOMPUTED_SCALE
+from deniable.idp.audit import ALL, RECOMPUTED_SCALE, audit_numbers
 from deniable.plans import (
     AUDIT_COLUMNS,
     MECHANISMS,
@@ -315,7 +315,7 @@ def test_masking_says_which_epsilon_holds_and_of_what() -> None:
     for name, make in NUMBERS_OUT.items():
         plan = make()
         batches = RecordsFile.open(taken(plan), plan.schema).portions()
-        audit = plan.audit_on_records(plan.original_records(batches))
+        audit = audit_numbers(plan.mechanism, plan.original_records(batches), "")
         whole = audit[(audit["unit"] == "record") & (audit["attribute"] == ALL)]
         as_it_runs = whole[whole["reading"] == RECOMPUTED_SCALE]
         assert plan.target == EPSILON
@@ -353,10 +353,11 @@ def test_any_protocol_within_strata_is_a_plan() -> None:
     own = Protocol(inner, (("sex",), ("smokes",)), channels)
     strata = DOMAIN["region"].categories
     protocol = StratifiedProtocol(DOMAIN, ("region",), {(each,): own for each in strata})
+    by_data: dict[str, Any] = {"chosen_from": "the data, by a curator"}
     with pytest.raises(DeniableError, match="chosen_by_data"):
-        deniable.StrataPlan(SCHEMA, protocol, 9.0, ("", ""), "the data, by a curator")
+        deniable.StrataPlan(SCHEMA, 9.0, protocol, ("", ""), **by_data)
     accept = ("chosen_by_data",)
-    plan = deniable.StrataPlan(SCHEMA, protocol, 9.0, ("", ""), "the data, by a curator", accept)
+    plan = deniable.StrataPlan(SCHEMA, 9.0, protocol, ("", ""), accept=accept, **by_data)
     assert plan.epsilon == own.epsilon
     reports = deniable.randomize(FRAME[NAMES], plan, np.random.default_rng(4))
     assert (reports["region"] == FRAME["region"]).all()

@@ -55,7 +55,7 @@ def survey_plan(kind: str = "csv", channels: tuple[Channel, ...] | None = None) 
     protocol = Protocol(schema.domain(), CLUSTERS, channels or survey_channels())
     why = ("stated",) * len(CLUSTERS)
     asked = protocol.epsilon
-    return ColumnsPlan(schema, protocol, asked, why, accept=("weights_released",))
+    return ColumnsPlan(schema, asked, protocol, why, accept=("weights_released",))
 
 
 def survey_truth(records: int, seed: int) -> tuple[Microdata, np.ndarray]:

@@ -153,7 +153,9 @@ def test_singular_invariant_matrices_give_the_proportions_of_their_randomized_va
     protocols = {(each,): own for each in DOMAIN["c"].categories}
     protocol = StratifiedProtocol(domain, ("c",), protocols, True)
     origin, accept = "the data, by a curator", ("chosen_by_data",)
-    plan = StrataPlan(schema_of(domain), protocol, 100.0, ("stated",) * 2, origin, accept)
+    plan = StrataPlan(
+        schema_of(domain), 100.0, protocol, ("stated",) * 2, chosen_from=origin, accept=accept
+    )
     data = frame_of(some_records(400).project(["a", "b", "c"]))
     found = Released(randomize(data, plan, np.random.default_rng(1)), plan).two_step()
     # Pairs of two matrices have no unbiased proportions; each pair with the stratum has.

@@ -330,7 +330,7 @@ def test_intervals_of_a_deviation_cover_through_weak_channels(channel: Any) -> N
     about = {"format": "deniable-schema", "version": 1, "population": "p"}
     schema = schema_from_dict(about | {"file": {"kind": "arrow"}, "columns": [grid]})
     weak = channel.of_epsilon(41, 1.0) if channel is HadamardResponse else channel(41, 1.0)
-    plan = ColumnsPlan(schema, Protocol(schema.domain(), (("age",),), (weak,)), 1.01, ("",))
+    plan = ColumnsPlan(schema, 1.01, Protocol(schema.domain(), (("age",),), (weak,)), ("",))
     covered, outside = 0, 0
     for run in range(200):
         generator = np.random.default_rng(run)

@@ -36,7 +36,7 @@ def plan_of(columns: Sequence[dict[str, Any]], *channels: Channel) -> ColumnsPla
     domain = schema.domain()
     protocol = Protocol(domain, tuple((name,) for name in domain.names), channels)
     why = ("stated",) * len(channels)
-    return ColumnsPlan(schema, protocol, protocol.epsilon, why, accept=("weights_released",))
+    return ColumnsPlan(schema, protocol.epsilon, protocol, why, accept=("weights_released",))
 
 
 def small(weights: Sequence[object], a: str = "yyn", b: str = "yny", n: str = "yyn") -> Released:

@@ -8,7 +8,7 @@ import pytest
 
 from deniable.channels import KeepOrReplace, ProductChannel, SquareWave, SubsetSelection
 from deniable.errors import DeniableError
-from deniable.plans.blocks import AskedTable, Block, blocks_of
+from deniable.plans.blocks import Block, ExpectedTable, blocks_of
 from deniable.records import Attribute, Domain
 
 SEX = Attribute("sex", ("F", "M"))
@@ -33,7 +33,7 @@ def test_the_error_of_a_yes_or_no_is_that_by_hand() -> None:
 def test_the_error_of_a_pair_is_that_of_the_product_of_channels() -> None:
     blocks = [block(SEX, prior=SHARES["sex"]), block(GRADE, prior=SHARES["grade"])]
     channels = [KeepOrReplace.of_epsilon(2, 0.7), SubsetSelection(3, 2, 0.8)]
-    table = AskedTable.of(blocks, ["grade", "sex"])
+    table = ExpectedTable.of(blocks, ["grade", "sex"])
     moments = {
         part: blocks[part[0]].second_moments(channels[part[0]], part[1]) for part in table.parts
     }
@@ -46,7 +46,7 @@ def test_the_error_of_a_pair_is_that_of_the_product_of_channels() -> None:
 def test_a_margin_of_a_cluster_sums_its_cells() -> None:
     prior = np.array([0.1, 0.2, 0.1, 0.1, 0.3, 0.2])
     cluster, channel = block(SEX, GRADE, prior=prior), KeepOrReplace.of_epsilon(6, 1.5)
-    table = AskedTable.of([cluster], ["grade"])
+    table = ExpectedTable.of([cluster], ["grade"])
     found = table.excess({(0, ("grade",)): cluster.second_moments(channel, ("grade",))})
     weights = np.kron(np.ones((1, 2)), np.eye(3))
     covariance = weights @ channel.covariance(prior, 1, "file") @ weights.T

@@ -16,11 +16,10 @@ from scipy import stats
 from tests.rrba.collected_records import DOMAIN, some_records
 
 from deniable import CollectedPlan, randomize
-from deniable.datasets.networks import drawn_file, exact_margin, from_resources
+from deniable.datasets.networks import drawn_file, from_resources
 from deniable.errors import DataError, DeniableError
 from deniable.plans.auditing import AUDIT_COLUMNS
 from deniable.plans.collected import audit
-from deniable.plans.collected.comparison import depends, population_dependence
 from deniable.plans.collected.settings import CollectedSettings
 from deniable.plans.document import plan_from_json, plan_to_json, read_plan, verify_plan, write_plan
 from deniable.plans.interface import Part
@@ -134,7 +133,7 @@ def test_a_requested_epsilon_is_met(epsilon: float, floor: float | None) -> None
 
 def test_a_target_below_the_exact_epsilon_is_refused() -> None:
     with pytest.raises(DeniableError, match="above the requested"):
-        CollectedPlan(SCHEMA, HALF.design, 1.0)
+        CollectedPlan(SCHEMA, 1.0, HALF.design)
 
 
 # -- the answers -----------------------------------------------------------------------------------
@@ -152,10 +151,10 @@ def test_keyed_draws_repeat_and_other_plans_draw_other_answers() -> None:
 
 
 def test_a_public_part_of_the_respondents_answers() -> None:
-    plan = CollectedPlan(SCHEMA, HALF.design, HALF.target, part=Part(2, 1, "spring"))
+    plan = CollectedPlan(SCHEMA, HALF.target, HALF.design, part=Part(2, 1, "spring"))
     answers = answers_of(plan, 601)
     assert plan.responses(answers).records == 300
-    other = CollectedPlan(SCHEMA, HALF.design, HALF.target, part=Part(2, 2, "spring"))
+    other = CollectedPlan(SCHEMA, HALF.target, HALF.design, part=Part(2, 2, "spring"))
     assert other.responses(answers_of(other, 601)).records == 301
 
 
@@ -280,19 +279,6 @@ def test_a_test_release_is_compared_with_the_original_data() -> None:
         v = math.sqrt(pearson.statistic / len(data) / smaller)
         assert row["original_cramers_v"] == pytest.approx(v, rel=1e-6)
         assert 0 <= row["covered"] <= 1
-    network = from_resources("survey", NETWORKS)
-    dependent = population_dependence(plan.design, lambda names: exact_margin(network, names))
-    # Age and sex of the network have no common ancestor; residence decides on travel.
-    by_names = {frozenset(str(name).split(" x ")): found for name, found in dependent.items()}
-    assert not by_names[frozenset("AS")]
-    assert by_names[frozenset("OR")] or by_names[frozenset("ER")]
-
-
-def test_dependence_of_exact_distributions() -> None:
-    assert not depends(np.outer([0.2, 0.8], [0.5, 0.3, 0.2]))
-    assert depends(np.array([[0.25, 0.25], [0.2, 0.3]]))
-    network = from_resources("survey", NETWORKS)
-    assert depends(exact_margin(network, ("A", "E")))
 
 
 def test_attributes_of_one_category_are_no_obstacle() -> None:

@@ -155,7 +155,7 @@ def test_a_channel_that_understates_its_own_epsilon_does_not_hold(
     plan = read_plan(written)
     assert isinstance(plan, ColumnsPlan)
     monkeypatch.setattr(KeepOrReplace, "exact_parity", property(lambda channel: 1))
-    wrong = ColumnsPlan(plan.schema, plan.protocol, plan.target, plan.why)
+    wrong = ColumnsPlan(plan.schema, plan.target, plan.protocol, plan.why)
     table = wrong.audit()
     failing = table.loc[~table["holds"], "of"].tolist()
     assert "sex x region" in failing

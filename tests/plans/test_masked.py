@@ -22,6 +22,7 @@ from tests.plans.masked_plans import (
 
 from deniable.errors import DataError, DeniableError
 from deniable.idp import MEAN
+from deniable.idp.audit import audit_numbers
 from deniable.plans import (
     AUDIT_COLUMNS,
     MaskedPlan,
@@ -194,7 +195,7 @@ def test_the_audit_has_a_row_per_claim(method: str, factor: float | None) -> Non
 def test_the_audit_on_records_is_the_one_of_the_mechanism(method: str) -> None:
     plan = plan_by(method)
     records = plan.original_records(records_of(plan).portions())
-    table = plan.audit_on_records(records, "small")
+    table = audit_numbers(plan.mechanism, records, "small")
     assert set(table["dataset"]) == {"small"}
     found = table.loc[table["unit"] == "record", "exact_or_lower_bound"].max()
     assert (found <= 1.0) == (method in WITH_EPSILON)

@@ -7,7 +7,7 @@ import pytest
 
 from deniable.channels import Channel, KeepOrReplace, ProductChannel, SubsetSelection
 from deniable.estimation import Reduced, unbiased_pair_part
-from deniable.plans.blocks import AskedTable, Block
+from deniable.plans.blocks import Block, ExpectedTable
 from deniable.randomized_response import Protocol
 from deniable.records import Attribute, Domain, Microdata
 
@@ -34,7 +34,7 @@ def blocks() -> list[Block]:
 def added_variance(names: tuple[str, ...]) -> float:
     """Return n times the mean variance that randomization adds at uniform proportions."""
     own, channels = blocks(), list(CHANNELS.values())
-    table = AskedTable.of(own, names)
+    table = ExpectedTable.of(own, names)
     return table.excess(
         {part: own[part[0]].second_moments(channels[part[0]], part[1]) for part in table.parts}
     )

@@ -57,7 +57,7 @@ def plan_of(order: Any = "permuted", accept: tuple[str, ...] = ()) -> ColumnsPla
         SquareWave.of_epsilon(21, 1.0),
     )
     protocol = Protocol(schema.domain(), (("sex",), ("region",), ("age",)), channels)
-    return ColumnsPlan(schema, protocol, 2.6, ("", "", ""), order=order, accept=accept)
+    return ColumnsPlan(schema, 2.6, protocol, ("", "", ""), order=order, accept=accept)
 
 
 @pytest.mark.parametrize("order", ["permuted", "as_in_file"])
@@ -149,7 +149,7 @@ def test_the_same_records_are_seen_to_be_so_in_another_format(tmp_path: Path) ->
     file, ledger = file_of(tmp_path), Ledger(tmp_path / "ledger")
     protect(file, plan_of(), tmp_path / "first")
     other = schema_from_dict(plan_of().schema.to_json() | {"population": "others"})
-    plan = ColumnsPlan(other, plan_of().protocol, 2.6, ("", "", ""))
+    plan = ColumnsPlan(other, 2.6, plan_of().protocol, ("", "", ""))
     with pytest.warns(UserWarning, match="about 100 % of the records were in release 'first'"):
         protect(pq.read_table(file), plan, tmp_path / "second")
     assert ledger.populations() == ("others", "people")

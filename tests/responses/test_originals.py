@@ -43,7 +43,7 @@ def plan(kind: str) -> Plan:
     channels = tuple(pram_matrix(each / RECORDS, "two_step", epsilon=1.5) for each in counts)
     protocol = Protocol(domain, tuple((name,) for name in domain.names), channels)
     why = ("stated",) * len(channels)
-    return ColumnsPlan(schema(), protocol, protocol.epsilon, why, invariant=True, **how)
+    return ColumnsPlan(schema(), protocol.epsilon, protocol, why, invariant=True, **how)
 
 
 def compared(plan: Plan) -> pd.DataFrame:
@@ -99,6 +99,6 @@ def test_distances_are_those_of_the_files() -> None:
 def test_a_part_is_compared_with_its_own_records() -> None:
     whole = plan("subsets")
     part = Part(of=2, take=1, seed="half")
-    half = ColumnsPlan(whole.schema, whole.protocol, whole.target, whole.why, part=part)
+    half = ColumnsPlan(whole.schema, whole.target, whole.protocol, whole.why, part=part)
     original = half.original_records(RecordsFile.open(frame(), half.schema).portions())
     assert len(original) == RECORDS // 2

@@ -3,10 +3,7 @@ from .auditing import (
     AUDIT_COLUMNS as AUDIT_COLUMNS,
     audit_row as audit_row,
 )
-from .categorical import (
-    UNIT as UNIT,
-    CategoricalPlan as CategoricalPlan,
-)
+from .categorical import CategoricalPlan as CategoricalPlan
 from .choosing import (
     BEST as BEST,
     MECHANISMS as MECHANISMS,
@@ -26,9 +23,9 @@ from .document import (
     write_plan as write_plan,
 )
 from .interface import (
+    UNIT as UNIT,
     Guarantee as Guarantee,
     Order as Order,
-    Origin as Origin,
     Part as Part,
     Plan as Plan,
     Watch as Watch,
@@ -37,7 +34,9 @@ from .interface import (
 from .kinds import (
     KINDS as KINDS,
     plan_class as plan_class,
+    plan_from_settings as plan_from_settings,
     settings_class as settings_class,
+    settings_from as settings_from,
 )
 from .making import (
     make_plan as make_plan,
@@ -46,6 +45,7 @@ from .making import (
 from .masked import MaskedPlan as MaskedPlan
 from .risks import (
     RISKS as RISKS,
+    Origin as Origin,
     refuse_unaccepted as refuse_unaccepted,
     released_columns as released_columns,
     schema_risks as schema_risks,
@@ -55,12 +55,11 @@ from .settings import (
     DesignedMatrix as DesignedMatrix,
     EpsilonMatrix as EpsilonMatrix,
     FileMatrix as FileMatrix,
-    PlanSettings as PlanSettings,
+    PlanInputs as PlanInputs,
+    PlanOptions as PlanOptions,
     PramMatrix as PramMatrix,
     RetentionMatrix as RetentionMatrix,
     StrataSettings as StrataSettings,
     TwoStepMatrix as TwoStepMatrix,
-    plan_from_settings as plan_from_settings,
-    settings_from as settings_from,
 )
 from .strata import StrataPlan as StrataPlan

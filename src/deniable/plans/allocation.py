@@ -10,7 +10,7 @@ import scipy
 from deniable.arrays import Floats
 from deniable.channels import MAX_EPSILON, rounded_down
 from deniable.errors import DeniableError, refuse_unknown
-from deniable.plans.blocks import AskedTable, Block
+from deniable.plans.blocks import Block, ExpectedTable
 from deniable.plans.choosing import choose
 from deniable.privacy import Allocation, allocate, allocate_by_size
 
@@ -91,7 +91,7 @@ def _least(
 ) -> Floats:
     """Return shares, as parts of 1, of the least error of the tables."""
     blocks = [block for block, _ in chosen]
-    asked = [AskedTable.of(blocks, table) for table in tables]
+    asked = [ExpectedTable.of(blocks, table) for table in tables]
     curves = {
         part: _curve(*chosen[part[0]], part[1], epsilon, len(blocks))
         for part in dict.fromkeys(part for table in asked for part in table.parts)

@@ -1,4 +1,4 @@
-"""The audit of plans: stated epsilons against epsilons that are computed independently."""
+"""The audit of plans: compare stated epsilons with independently computed ones."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,6 @@ MAX_CELLS_BY_ENTRY = 2**16
 MAX_DENSE = 1 << 24
 """Entries of a matrix up to which its floats are audited too."""
 EVERY_ENTRY, CLOSED_FORM = "every entry", "closed form of the channel"
-RECORD, TARGET = "record", "record, target"
 AUDIT_COLUMNS = (
     "unit",
     "of",
@@ -39,27 +38,6 @@ AUDIT_COLUMNS = (
     "shown_by",
     "holds",
 )
-
-
-@dataclass(frozen=True)
-class Claims:
-    """The stated epsilons of a plan.
-
-    Attributes
-    ----------
-    target : float
-        The requested epsilon of a record.
-    record : float
-    by_attribute : mapping of str to float
-        By the column that changes alone.
-    released : sequence of str
-        Columns that are released unchanged: no finite epsilon holds for them.
-    """
-
-    target: float
-    record: float
-    by_attribute: Mapping[str, float]
-    released: Sequence[str] = ()
 
 
 def audit_row(
@@ -85,8 +63,48 @@ def audit_row(
     return dict(zip(AUDIT_COLUMNS, values, strict=True))
 
 
-def audit_protocols(protocols: "Mapping[Stratum, Protocol]", claims: Claims) -> pd.DataFrame:
-    """Audit the epsilons of a plan whose strata have these `protocols`.
+@dataclass(frozen=True)
+class Ratios:
+    """The largest ratio of probabilities of some randomized values.
+
+    Attributes
+    ----------
+    ratio : Fraction or None
+        Exact; None if a probability is 0.
+    shipped : float
+        The logarithm of the largest ratio of the floats in use.
+    shown_by : str
+        The method that computed the ratio.
+    """
+
+    ratio: Fraction | None
+    shipped: float
+    shown_by: str
+
+    @cached_property
+    def exact(self) -> float:
+        """The exact epsilon, rounded up."""
+        return epsilon_of_ratio(self.ratio)
+
+    def composed(self, other: "Ratios") -> "Ratios":
+        """Return the largest ratio of these and `other`, independent values together."""
+        ways = dict.fromkeys([*self.shown_by.split(" and "), *other.shown_by.split(" and ")])
+        ratio = product_of_ratios([self.ratio, other.ratio])
+        return Ratios(ratio, self.shipped + other.shipped, " and ".join(ways))
+
+    def row(self, unit: str, of: str, claimed: float) -> dict[str, object]:
+        """Return the row of a claim; `unit`, `of` and `claimed` as in `audit_row`."""
+        return audit_row(unit, of, claimed, self.exact, self.shipped, self.shown_by)
+
+
+def audit_protocols(
+    protocols: "Mapping[Stratum, Protocol]",
+    target: float,
+    record: float,
+    by_attribute: Mapping[str, float],
+    released: Sequence[str] = (),
+) -> pd.DataFrame:
+    """Audit the stated epsilons of a plan with these `protocols`.
 
     Ratios of probabilities are taken over all entries of a channel's columns, in fractions, without
     the channel's own epsilon; for a matrix of over 65,536 entries by the closed form of its kind.
@@ -97,7 +115,12 @@ def audit_protocols(protocols: "Mapping[Stratum, Protocol]", claims: Claims) -> 
     ----------
     protocols : mapping of stratum to Protocol
         All with the same clusters; without strata the only key is ().
-    claims : Claims
+    target, record : float
+        The requested and the stated epsilon of a record.
+    by_attribute : mapping of str to float
+        The stated epsilon of a change of one column alone.
+    released : sequence of str
+        Columns that are released unchanged: no finite epsilon holds for them.
 
     Returns
     -------
@@ -106,9 +129,9 @@ def audit_protocols(protocols: "Mapping[Stratum, Protocol]", claims: Claims) -> 
         change of one column), "record" or "record, target" (the requested epsilon).
     """
     rows: list[dict[str, object]] = []
-    worst: dict[str | None, _Ratios] = {}
+    worst: dict[str | None, Ratios] = {}
     for stratum, protocol in protocols.items():
-        found: dict[str | None, _Ratios] = {}
+        found: dict[str | None, Ratios] = {}
         for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True):
             shape = protocol.domain.project(cluster).shape
             of = " x ".join(cluster) + (f" in {' x '.join(stratum)}" if stratum else "")
@@ -119,41 +142,22 @@ def audit_protocols(protocols: "Mapping[Stratum, Protocol]", claims: Claims) -> 
         for changed, own in found.items():
             worst[changed] = max(worst.get(changed, own), own, key=lambda each: each.exact)
     rows += [
-        worst[name].row("attribute", name, claimed) for name, claimed in claims.by_attribute.items()
+        worst[name].row("attribute", name, claimed)
+        for name, claimed in by_attribute.items()
+        if name not in released
     ]
     rows += [
         audit_row("attribute", name, math.inf, math.inf, math.inf, "released unchanged")
-        for name in claims.released
+        for name in released
     ]
-    rows.append(worst[None].row(RECORD, "all attributes", claims.record))
-    rows.append(worst[None].row(TARGET, "all attributes", claims.target))
+    rows.append(worst[None].row("record", "all attributes", record))
+    rows.append(worst[None].row("record, target", "all attributes", target))
     return pd.DataFrame(rows, columns=list(AUDIT_COLUMNS))
-
-
-@dataclass(frozen=True)
-class _Ratios:
-    """The largest ratio of probabilities, exactly and by floats."""
-
-    ratio: Fraction | None
-    shipped: float
-    shown_by: str
-
-    @cached_property
-    def exact(self) -> float:
-        return epsilon_of_ratio(self.ratio)
-
-    def composed(self, other: "_Ratios") -> "_Ratios":
-        ways = dict.fromkeys([*self.shown_by.split(" and "), *other.shown_by.split(" and ")])
-        ratio = product_of_ratios([self.ratio, other.ratio])
-        return _Ratios(ratio, self.shipped + other.shipped, " and ".join(ways))
-
-    def row(self, unit: str, of: str, claimed: float) -> dict[str, object]:
-        return audit_row(unit, of, claimed, self.exact, self.shipped, self.shown_by)
 
 
 def _ratios(
     cluster: tuple[str, ...], channel: Channel, shape: tuple[int, ...]
-) -> Iterator[tuple[str | None, _Ratios]]:
+) -> Iterator[tuple[str | None, Ratios]]:
     """Yield the ratios of a change of all columns of a cluster (None), and of each one alone."""
     entries = channel.size * channel.reports
     weights = whole_weights(channel) if entries <= MAX_CELLS_BY_ENTRY else None
@@ -168,4 +172,4 @@ def _ratios(
         else:
             ratio = channel.parity_of_attribute(shape, position)
         shipped = epsilon_of_ratio(ratio) if matrix is None else column_epsilon(matrix, classes)
-        yield changed, _Ratios(ratio, shipped, way)
+        yield changed, Ratios(ratio, shipped, way)

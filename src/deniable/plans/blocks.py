@@ -1,4 +1,7 @@
-"""What goes through one channel, and how far off estimates from its reports are expected to be."""
+"""Columns that share one channel, and the expected error of estimates from their randomized values.
+
+The estimates are proportions: of a category, or for a number of all values at or below a point.
+"""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -9,13 +12,13 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.channels import Channel
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, refuse_unknown
 from deniable.records import Attribute, Domain
 
 MAX_CLUSTER = 4096
 """Cells of a cluster: one dense matrix."""
 MAX_THRESHOLDS = 100
-NEARLY_NONE = 1e-9  # as a share of nobody counts, so that each report tells of somebody
+NEARLY_NONE = 1e-9  # proportion of an empty cell, so that each randomized value is informative
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,13 +29,13 @@ class Block:
     ----------
     part : Domain
     points : mapping of str to int
-        How many points the grids of the numeric ones have.
+        Number of points of the grid of each numeric attribute.
     prior : array, shape (cells,)
-        The distribution that errors are expected at.
+        The distribution at which errors are expected.
     categories_only : bool
-        Whether reports must be categories, so that columns and types stay as they are.
+        Whether randomized values must be categories, so that columns and types stay the same.
     beyond : bool
-        Whether a number can all the same be reported beyond the bounds of its grid.
+        Whether a number can be reported beyond the bounds of its grid nevertheless.
     """
 
     part: Domain
@@ -48,44 +51,53 @@ class Block:
 
     @property
     def label(self) -> str:
-        """Names of the attributes, as tables have them."""
+        """Names of the attributes, as in tables."""
         return " x ".join(self.names)
 
     @property
     def on_a_grid(self) -> bool:
-        """Whether it is one number, never missing, so that noise can be added to it."""
+        """Whether the block is one number, never missing, so that noise can be added to it."""
         return self.number and self.part.size == self.points[self.names[0]]
 
     @property
     def number(self) -> bool:
-        """Whether it is one number, which may be missing."""
+        """Whether the block is one number, which may be missing."""
         return self.names == (*self.points,)
 
     @cached_property
     def fitting_prior(self) -> Floats:
-        """The prior, with nearly nobody where there is nobody."""
+        """The prior, with a tiny proportion in empty cells."""
         return np.asarray((self.prior + NEARLY_NONE) / (self.prior + NEARLY_NONE).sum())
 
-    def shares(self, names: Sequence[str]) -> Floats:
-        """Return the shares that a table of attributes, `names`, is made of, shape (cells, shares).
+    def _shares_of(self, attribute: Attribute) -> Floats:
+        """Return which proportions of an attribute contain each category, 0 or 1."""
+        if attribute.name not in self.points:
+            return np.eye(attribute.size)
+        points = self.points[attribute.name]
+        number = min(points - 1, MAX_THRESHOLDS)
+        thresholds = np.arange(1, number + 1) * points // (number + 1) - 1
+        cells = np.arange(attribute.size)
+        missing = cells >= points
+        weights = (cells[:, None] <= thresholds) & ~missing[:, None]
+        return np.column_stack([weights, *[missing] * bool(missing.any())]).astype(float)
 
-        A column has 1 for the cells that the share is of. Of a category it is its share; of a
-        number the share of all at or below a point, for at most `MAX_THRESHOLDS` points.
+    def shares(self, names: Sequence[str]) -> Floats:
+        """Return the proportions in a table of attributes, `names`, shape (cells, proportions).
+
+        A column has 1 in the cells that the proportion contains. The proportions of a number are
+        those at or below a point, for at most `MAX_THRESHOLDS` evenly spaced points, and of the
+        missing values.
         """
         weights = (
-            np.ones((each.size, 1))
-            if each.name not in names
-            else _grid_shares(each, self.points[each.name])
-            if each.name in self.points
-            else np.eye(each.size)
+            self._shares_of(each) if each.name in names else np.ones((each.size, 1))
             for each in self.part
         )
         return reduce(_kron, weights)
 
     def second_moments(self, channel: Channel, names: Sequence[str]) -> float:
-        """Return the sum over `shares` of `names` of the second moments of one report's estimates.
+        """Return the sum over `shares` of `names` of second moments of one record's estimates.
 
-        Raises `DeniableError` if nothing can be estimated through the `channel`.
+        Raises `DeniableError` if the `channel` is singular.
         """
         channel.refuse_singular()
         fitted = channel.of_least_variance(self.fitting_prior)
@@ -96,27 +108,25 @@ class Block:
         return float((scores**2).sum(axis=0) @ reported)
 
     def error(self, channel: Channel) -> float:
-        """Return n times the mean variance of estimated shares that a `channel` adds.
+        """Return n times the mean variance that a `channel` adds to estimated proportions.
 
-        Estimates are those of the inverse of least variance; see `deniable.channels.Inverse`.
+        Estimates use the inverse of least variance; see `deniable.channels.Inverse`.
         """
-        table = AskedTable.of([self], self.names)
+        table = ExpectedTable.of([self], self.names)
         return table.excess({(0, self.names): self.second_moments(channel, self.names)})
 
     def number_of_shares(self, names: Sequence[str]) -> int:
-        """Return how many `shares` of a table of attributes, `names`, are this block's."""
-        asked = (each for each in self.part if each.name in names)
+        """Return the number of `shares` of a table of attributes, `names`."""
+        own = (each for each in self.part if each.name in names)
         return math.prod(
-            _grid_shares(each, self.points[each.name]).shape[1]
-            if each.name in self.points
-            else each.size
-            for each in asked
+            self._shares_of(each).shape[1] if each.name in self.points else each.size
+            for each in own
         )
 
     def held(self, names: Sequence[str]) -> float:
-        """Return in how many of the `shares` of `names` somebody is, on average."""
+        """Return the mean number of the `shares` of `names` that contain a record."""
         each_in = (
-            _grid_shares(each, self.points[each.name]).sum(axis=1)
+            self._shares_of(each).sum(axis=1)
             if each.name in names and each.name in self.points
             else np.ones(each.size)
             for each in self.part
@@ -125,21 +135,22 @@ class Block:
 
 
 Part = tuple[int, tuple[str, ...]]
-"""The number of a block, and which of its attributes a table has."""
+"""The number of a block, and the attributes of the block that are in a table."""
 
 
-@dataclass(frozen=True)
-class AskedTable:
-    """A table that will be estimated, in parts of it that are blocks' own.
+@dataclass(frozen=True, eq=False)
+class ExpectedTable:
+    """A table of attributes of several blocks, for its expected error.
 
     Parameters
     ----------
     names : tuple of str
-    parts : tuple of pairs of a block's number and names
+    parts : tuple of (int, tuple of str)
+        The number of each block in the table, and its attributes that are in the table.
     held : float
-        In how many of its shares somebody is, on average.
+        The mean number of the table's proportions that contain a record.
     shares : int
-        How many it is made of; see `Block.shares`.
+        Number of proportions; see `Block.shares`.
     """
 
     names: tuple[str, ...]
@@ -148,7 +159,7 @@ class AskedTable:
     shares: int
 
     @classmethod
-    def of(cls, blocks: Sequence[Block], names: Sequence[str]) -> "AskedTable":
+    def of(cls, blocks: Sequence[Block], names: Sequence[str]) -> "ExpectedTable":
         """Return the table of some attributes, `names`, of the `blocks`."""
         own = [tuple(name for name in block.names if name in names) for block in blocks]
         parts = tuple((number, part) for number, part in enumerate(own) if part)
@@ -160,14 +171,38 @@ class AskedTable:
         )
 
     def excess(self, moments: Mapping[Part, float]) -> float:
-        """Return n times the mean variance that randomization adds to the table's shares.
+        """Return n times the mean variance that randomization adds to the table's proportions.
 
         Closed form, from the `Block.second_moments` of its parts (`moments`): the mean of the
-        diagonal of D' diag(lambda) D - diag(pi), with D that of the product of the blocks'
-        channels. Within a block the distribution is the one given; blocks are taken as independent
-        of each other.
+        diagonal of D' diag(lambda) D - diag(pi). D is the inverse of the product of the blocks'
+        channels. Blocks count as independent of each other.
         """
         return max(math.prod(moments[part] for part in self.parts) - self.held, 0.0) / self.shares
+
+
+def refuse_unknown_columns(known: Sequence[str], lists: Sequence[Sequence[str]]) -> None:
+    """Raise `DeniableError` for a name in `lists` that is not `known`, or twice in one list."""
+    for names in lists:
+        for name in names:
+            refuse_unknown("column to randomize", name, known)
+        if len(set(names)) < len(names):
+            raise DeniableError(f"{', '.join(names)} names a column twice; name it once")
+
+
+def group_columns(groups: Sequence[Sequence[str]], domain: Domain) -> tuple[tuple[str, ...], ...]:
+    """Return the `groups` of columns, and all other columns alone, in the order of a `domain`.
+
+    Raises `DeniableError` if a name is unknown, or in two groups.
+    """
+    group_of: dict[str, tuple[str, ...]] = {}
+    for group in groups:
+        refuse_unknown_columns(domain.names, [group])
+        names = tuple(sorted(group, key=domain.position))
+        for name in names:
+            if name in group_of:
+                raise DeniableError(f"{name!r} is in two clusters; allowed: in one at most")
+            group_of[name] = names
+    return tuple(dict.fromkeys(group_of.get(name, (name,)) for name in domain.names))
 
 
 def blocks_of(
@@ -178,48 +213,37 @@ def blocks_of(
     priors: Mapping[str, Floats],
     beyond: Callable[[str], bool] = lambda _: True,
 ) -> tuple[Block, ...]:
-    """Return the blocks, clusters and all other attributes by themselves, in the file's order.
+    """Return the blocks, clusters and all other attributes alone, in the order of the file.
 
     Parameters
     ----------
     domain : Domain
     points : mapping of str to int
-        How many points the grids of the numeric attributes have.
-    clusters : sequence of sequences of names
+        Number of points of the grid of each numeric attribute.
+    clusters : sequence of sequences of str
     categories_only, beyond : callable
-        What `Block` says of a block's names, and of each number's name.
+        The options of `Block`: of the names of a block, and of the name of a number.
     priors : mapping of str to array
-        By attribute; those that are not there are uniform.
+        Distributions by attribute; by default uniform.
 
     Raises
     ------
     DeniableError
         If an attribute is unknown or in two clusters, a cluster has over `MAX_CLUSTER` cells,
-        or a prior does not fit.
+        or a prior has another number of categories.
     """
-    own: dict[str, tuple[str, ...]] = {}
-    for cluster in clusters:
-        names = tuple(sorted(dict.fromkeys(cluster), key=domain.position))
-        for name in names:
-            if name in own:
-                raise DeniableError(f"{name!r} is in two clusters; allowed: in one at most")
-            own[name] = names
-        if domain.project(names).size > MAX_CLUSTER:
+    blocks = []
+    for names in group_columns(clusters, domain):
+        part = domain.project(names)
+        if len(names) > 1 and part.size > MAX_CLUSTER:
             raise DeniableError(
-                f"the cluster {' x '.join(names)} has {domain.project(names).size:,} cells; "
-                f"allowed: {MAX_CLUSTER:,}"
+                f"the cluster {' x '.join(names)} has {part.size:,} cells; allowed: {MAX_CLUSTER:,}"
             )
-    parts = dict.fromkeys(own.get(name, (name,)) for name in domain.names)
-    return tuple(
-        Block(
-            part := domain.project(names),
-            {name: points[name] for name in names if name in points},
-            reduce(_kron, [_prior(each, priors) for each in part]),
-            categories_only(names),
-            all(beyond(name) for name in names if name in points),
-        )
-        for names in parts
-    )
+        numbers = {name: points[name] for name in names if name in points}
+        prior = reduce(_kron, [_prior(each, priors) for each in part])
+        only, all_beyond = categories_only(names), all(map(beyond, numbers))
+        blocks.append(Block(part, numbers, prior, only, all_beyond))
+    return tuple(blocks)
 
 
 def _prior(attribute: Attribute, priors: Mapping[str, Floats]) -> Floats:
@@ -232,18 +256,6 @@ def _prior(attribute: Attribute, priors: Mapping[str, Floats]) -> Floats:
             f"each of its {attribute.size} categories"
         )
     return given
-
-
-def _grid_shares(attribute: Attribute, points: int) -> Floats:
-    """Return who is at or below points, at most `MAX_THRESHOLDS` evenly spaced; or is missing."""
-    number = min(points - 1, MAX_THRESHOLDS)
-    thresholds = np.arange(1, number + 1) * points // (number + 1) - 1
-    cells = np.arange(attribute.size)
-    weights = cells[:, None] <= thresholds
-    missing = cells >= points
-    return np.column_stack([weights & ~missing[:, None], *[missing] * bool(missing.any())]).astype(
-        float
-    )
 
 
 def _kron(left: Floats, right: Floats) -> Floats:

@@ -1,32 +1,29 @@
 """Plans that randomize columns of categories or of numbers on a grid, record by record."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Generic, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
-from deniable import __version__
-from deniable.errors import DeniableError, refuse_unknown
-from deniable.plans.interface import Guarantee, Order, Origin, Part, Plan, Watch
-from deniable.plans.risks import refuse_unaccepted, released_columns, schema_risks
+from deniable.channels import Channel, channel_from_json, channel_to_json
+from deniable.errors import DeniableError
+from deniable.plans.auditing import audit_protocols
+from deniable.plans.fields import epsilon_to_json
+from deniable.plans.interface import Part, Plan, Watch
 from deniable.randomized_response import Protocol, as_reports
-from deniable.records import Microdata
+from deniable.records import Domain, Microdata
 from deniable.responses import ProtectedFormat
 from deniable.sampling import Numbers, RandomnessSource
-from deniable.schema import RecordBatch, Schema
+from deniable.schema import RecordBatch
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from deniable.pram import StratifiedProtocol, Stratum
-    from deniable.responses import Responses
 
-UNIT = "the whole record of one respondent"
-GIVEN_MATRICES = "The matrices are given; their choice by the original records is not counted."
 INVARIANT_RISK = (
     "the matrices were computed from the original frequencies and disclose them: the frequencies "
     "of a block in a stratum are the stationary distribution of its matrix, so they are published "
@@ -38,97 +35,72 @@ OfProtocol = TypeVar("OfProtocol", "Protocol", "StratifiedProtocol")
 
 @dataclass(frozen=True, eq=False)
 class CategoricalPlan(Plan, Generic[OfProtocol]):
-    """A plan whose columns go through the channels of a protocol.
+    """A plan that sends columns through the channels of a protocol.
 
     Parameters
     ----------
-    schema : Schema
+    schema, target, chosen_from, accept, order, part, made_by
+        As in `deniable.plans.Plan`.
     protocol : Protocol or StratifiedProtocol
         Channels of the schema's randomized columns, alone or in clusters.
-    target : float
-        The requested epsilon of a record.
     why : tuple of str
         The reason for the channel of each cluster.
-    chosen_from : str
-        The information by which channels were chosen.
-    accept : tuple of str
-        Names of accepted risks (`deniable.plans.RISKS`).
-    order : str
-        Whether protected records have a random order or the order of the file.
-    made_by : str
-        Program and version.
-    part : Part, optional
-        The part of the respondents that answers; by default all.
 
     Raises
     ------
     DeniableError
-        If the protocol has other columns than the schema, its exact epsilon is above the requested
-        one, or a risk is not accepted.
+        If the protocol has other columns than the schema, its exact epsilon is above the target, or
+        a risk is not accepted.
     """
 
-    schema: Schema
     protocol: OfProtocol
-    target: float
     why: tuple[str, ...]
-    chosen_from: Origin = "no data"
-    accept: tuple[str, ...] = ()
-    order: Order = "permuted"
-    made_by: str = f"deniable {__version__}"
-    part: Part | None = None
 
     def __post_init__(self) -> None:
-        refuse_unknown("origin of channels", self.chosen_from, get_args(Origin))
-        refuse_unknown("order", self.order, get_args(Order))
         if self.protocol.domain != self.schema.domain():
             raise DeniableError("the plan's channels are for other columns than its schema has")
         if len(self.why) != len(self.blocks):
             raise DeniableError("a plan gives a reason for the channel of each cluster")
-        if self.epsilon > self.target:
-            raise DeniableError(
-                f"the plan's exact epsilon is {self.epsilon!r}, above the requested {self.target!r}"
-            )
-        refuse_unaccepted(self.risks, self.accept, self.schema)
-
-    @property
-    @abstractmethod
-    def blocks(self) -> tuple[tuple[str, ...], ...]:
-        """Columns that share a channel, in the order of the protocol."""
+        self.refuse_above_target()
+        super().__post_init__()
 
     @property
     @abstractmethod
     def protocols(self) -> "Mapping[Stratum, Protocol]":
-        """The protocol of each stratum; without strata the only key is ()."""
+        """The protocol of each stratum, all with the same clusters; without strata, of ()."""
 
     @property
     @abstractmethod
     def invariant(self) -> bool:
         """Whether the channels leave the frequencies of the original records as they are."""
 
+    @property
+    def strata(self) -> tuple[str, ...]:
+        """The stratum columns, which are released unchanged."""
+        return ()
+
+    @property
+    def blocks(self) -> tuple[tuple[str, ...], ...]:
+        """Columns that share a channel, in the order of the protocol."""
+        return next(iter(self.protocols.values())).clusters
+
     @cached_property
     def epsilon(self) -> float:
         return self.protocol.epsilon
 
     @property
-    def guarantees(self) -> tuple[Guarantee, ...]:
-        by_data = self.chosen_from == "the data, by a curator"
-        return (Guarantee(self.epsilon, self.unit, (GIVEN_MATRICES,) if by_data else ()),)
+    def risks(self) -> dict[str, str]:
+        return super().risks | ({"chosen_by_data": INVARIANT_RISK} if self.invariant else {})
 
-    @cached_property
-    def risks(self) -> Mapping[str, str]:
-        found = schema_risks(self.schema, self.chosen_from, self.accept)
-        return found | ({"chosen_by_data": INVARIANT_RISK} if self.invariant else {})
+    def epsilon_by_changed_attribute(self) -> dict[str, float]:
+        return self.protocol.epsilon_by_changed_attribute()
 
-    @property
-    def not_covered(self) -> tuple[str, ...]:
-        drafted = ", ".join(self.schema.drafted)
-        return tuple(
-            f"{why} ({drafted})" if name == "drafted" else why for name, why in self.risks.items()
-        )
-
-    @property
-    def passed(self) -> tuple[str, ...]:
-        return released_columns(self.schema, self.accept)
+    def channels(self) -> dict[str, Channel]:
+        return {
+            " x ".join(cluster) + (f" in {' x '.join(stratum)}" if stratum else ""): channel
+            for stratum, own in self.protocols.items()
+            for cluster, channel in zip(own.clusters, own.channels, strict=True)
+        }
 
     def mechanisms(self) -> tuple[tuple[str, float, str], ...]:
         worst = [
@@ -138,9 +110,7 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
         names = [" x ".join(block) for block in self.blocks]
         return tuple(zip(names, worst, self.why, strict=True))
 
-    def matrices(self) -> "pd.DataFrame":
-        import pandas as pd  # noqa: PLC0415
-
+    def matrices(self) -> pd.DataFrame:
         tables = []
         for stratum, protocol in self.protocols.items():
             for block, channel in zip(protocol.clusters, protocol.channels, strict=True):
@@ -170,7 +140,7 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
         ----------
         true : Microdata
             The original records.
-        source : Generator, SystemSource or KeyedDraws
+        source : Generator, SystemRandomSource or KeyedDraws
         records : range or array of int
             Their record numbers in the whole file, counted from 0.
         """
@@ -187,28 +157,9 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
                 watch(true, drawn, passed)
             yield self.layout.table(drawn, passed)
 
-    def compare_with_original(
-        self,
-        protected: "Responses",
-        original: Microdata,
-        estimates: "Mapping[str, pd.DataFrame]",
-        generator: np.random.Generator,
-    ) -> "pd.DataFrame":
-        """Compare a test release with the original records.
-
-        See `deniable.responses.compare_records`, also for the parameters.
-
-        Parameters
-        ----------
-        protected : Responses
-        original : Microdata
-            By `original_records`.
-        estimates : mapping of str to DataFrame
-        generator : Generator
-        """
-        from deniable.responses import compare_records  # noqa: PLC0415 - loads SciPy
-
-        return compare_records(protected, original, estimates, generator)
+    def audit(self) -> pd.DataFrame:
+        by_attribute = self.epsilon_by_changed_attribute()
+        return audit_protocols(self.protocols, self.target, self.epsilon, by_attribute, self.strata)
 
 
 def answering_batches(
@@ -218,10 +169,10 @@ def answering_batches(
 
     Parameters
     ----------
-    batches : iterable of Portion
+    batches : iterable of RecordBatch
     part : Part or None
-        None for all respondents. The batches of a part are held in memory: the number of all
-        records decides which of them answer.
+        None for all respondents. The batches of a part are held in memory, because the number of
+        all records decides which respondents answer.
     """
     if part is None:
         for batch in batches:
@@ -236,3 +187,26 @@ def answering_batches(
             codes = {name: each[own] for name, each in batch.codes.items()}
             passed = {name: each.filter(pa.array(own)) for name, each in batch.passed.items()}
             yield RecordBatch(batch.first, codes, passed), batch.first + np.flatnonzero(own)
+
+
+def clusters_to_json(protocol: Protocol, why: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the clusters of a `protocol`, with their channels and the reasons, `why`."""
+    rows = zip(protocol.clusters, protocol.channels, why, strict=True)
+    return [
+        {
+            "attributes": list(names),
+            "epsilon": epsilon_to_json(channel.epsilon),
+            "why": reason,
+            "channel": channel_to_json(channel),
+        }
+        for names, channel, reason in rows
+    ]
+
+
+def clusters_from_json(
+    values: Sequence[Mapping[str, Any]], domain: Domain
+) -> tuple[Protocol, tuple[str, ...]]:
+    """Rebuild a protocol over a `domain`, and the reasons, from `values` of `clusters_to_json`."""
+    clusters = tuple(tuple(each["attributes"]) for each in values)
+    channels = tuple(channel_from_json(each["channel"]) for each in values)
+    return Protocol(domain, clusters, channels), tuple(str(each["why"]) for each in values)

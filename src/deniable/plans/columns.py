@@ -1,18 +1,13 @@
 """Plans that send columns, or clusters of columns, through channels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import pandas as pd
-
-from deniable.channels import Channel, channel_from_json, channel_to_json
-from deniable.plans.auditing import Claims, audit_protocols
-from deniable.plans.categorical import UNIT, CategoricalPlan
-from deniable.plans.fields import epsilon_to_json, fields_from_json
+from deniable.plans.categorical import CategoricalPlan, clusters_from_json, clusters_to_json
 from deniable.randomized_response import Protocol
-from deniable.records import Domain, Microdata
+from deniable.records import Microdata
 from deniable.responses import ProtectedFormat, response_columns
 from deniable.sampling import Numbers, RandomnessSource
 
@@ -27,7 +22,7 @@ class ColumnsPlan(CategoricalPlan[Protocol]):
 
     Parameters
     ----------
-    schema, protocol, target, why, chosen_from, accept, order, made_by, part
+    schema, target, protocol, why, chosen_from, accept, order, part, made_by
         As in `deniable.plans.CategoricalPlan`.
     invariant : bool
         Whether the channels leave the frequencies of the original records as they are ([pram],
@@ -44,23 +39,12 @@ class ColumnsPlan(CategoricalPlan[Protocol]):
             self.protocol.refuse_other_reports()
 
     @property
-    def unit(self) -> str:
-        return UNIT
-
-    @property
     def record_protocol(self) -> Protocol:
         return self.protocol
 
     @property
-    def blocks(self) -> tuple[tuple[str, ...], ...]:
-        return self.protocol.clusters
-
-    @property
     def protocols(self) -> "Mapping[Stratum, Protocol]":
         return {(): self.protocol}
-
-    def epsilon_by_changed_attribute(self) -> dict[str, float]:
-        return self.protocol.epsilon_by_changed_attribute()
 
     @cached_property
     def layout(self) -> ProtectedFormat:
@@ -71,7 +55,7 @@ class ColumnsPlan(CategoricalPlan[Protocol]):
         return self.protocol.randomize(true, source, records)
 
     def responses(self, source: Any) -> "Responses":
-        # A release needs neither of them.
+        # A release needs none of them.
         from deniable.pram import StratifiedProtocol  # noqa: PLC0415
         from deniable.responses import (  # noqa: PLC0415
             ProtectedRecords,
@@ -81,48 +65,14 @@ class ColumnsPlan(CategoricalPlan[Protocol]):
 
         table_of = partial(Table.of, self.protocol)
         if self.invariant:
-            whole = StratifiedProtocol(
-                self.protocol.domain, (), {(): self.protocol}, invariant=True
-            )
+            whole = StratifiedProtocol(self.protocol.domain, (), self.protocols, invariant=True)
             table_of = partial(table_within_strata, whole)
-        return ProtectedRecords(source, self.layout, table_of, self.protocol.clusters)
-
-    def channels(self) -> dict[str, Channel]:
-        rows = zip(self.protocol.clusters, self.protocol.channels, strict=True)
-        return {" x ".join(cluster): channel for cluster, channel in rows}
-
-    def audit(self) -> pd.DataFrame:
-        claims = Claims(self.target, self.epsilon, self.epsilon_by_changed_attribute())
-        return audit_protocols(self.protocols, claims)
+        return ProtectedRecords(source, self.layout, table_of, self.blocks)
 
     def to_json(self) -> dict[str, Any]:
         return {"invariant": self.invariant, "clusters": clusters_to_json(self.protocol, self.why)}
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "ColumnsPlan":
-        fields, own = fields_from_json(values), values[cls.kind]
+    def from_json(cls, own: Mapping[str, Any], fields: Mapping[str, Any]) -> "ColumnsPlan":
         protocol, why = clusters_from_json(own["clusters"], fields["schema"].domain())
         return cls(protocol=protocol, why=why, invariant=own["invariant"], **fields)
-
-
-def clusters_to_json(protocol: Protocol, why: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the clusters of a `protocol`, with their channels and the reasons, `why`."""
-    rows = zip(protocol.clusters, protocol.channels, why, strict=True)
-    return [
-        {
-            "attributes": list(names),
-            "epsilon": epsilon_to_json(channel.epsilon),
-            "why": reason,
-            "channel": channel_to_json(channel),
-        }
-        for names, channel, reason in rows
-    ]
-
-
-def clusters_from_json(
-    values: Sequence[Mapping[str, Any]], domain: Domain
-) -> tuple[Protocol, tuple[str, ...]]:
-    """Rebuild a protocol over a `domain`, and the reasons, from `values` of `clusters_to_json`."""
-    clusters = tuple(tuple(each["attributes"]) for each in values)
-    channels = tuple(channel_from_json(each["channel"]) for each in values)
-    return Protocol(domain, clusters, channels), tuple(str(each["why"]) for each in values)

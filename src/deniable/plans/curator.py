@@ -1,9 +1,10 @@
-"""What a curator may choose by the true records: clusters; no epsilon covers such a choice."""
+"""Clusters of columns that depend on each other; no epsilon covers a choice by original records."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from deniable.arrays import Counts
@@ -25,16 +26,16 @@ def clusters_from(
     ordinal: Sequence[str] = (),
     domain: Domain | None = None,
 ) -> tuple[tuple[str, ...], ...]:
-    """Return the columns that depend on each other, as [multirr] clusters them (Algorithm 1).
+    """Return the clusters of several columns of the original records ([multirr], Algorithm 1).
 
     Parameters
     ----------
     data : RecordsFile
-        The true records, of whose randomized columns all pairs are counted in one pass.
+        The original records. One pass counts all pairs of columns.
     largest_cells : int
-        T_v: joint cells of a cluster at most, 2 to 4,096.
+        T_v: the largest number of joint cells of a cluster, 2 to 4,096.
     least_dependence : float, in [0, 1]
-        T_d: what depends less is not put together.
+        T_d: the smallest dependence of columns that are merged.
     ordinal : sequence of str, optional
         Columns whose dependence is measured by Pearson's correlation, besides the ordered ones.
     domain : Domain, optional
@@ -43,7 +44,7 @@ def clusters_from(
     Raises
     ------
     DeniableError
-        If a threshold is none of these.
+        If a threshold is out of range.
     """
     if not 2 <= largest_cells <= MAX_CLUSTER:
         raise DeniableError(
@@ -52,23 +53,33 @@ def clusters_from(
     if not 0 <= least_dependence <= 1:
         raise DeniableError(f"T_d is {least_dependence}; dependences are in [0, 1]")
     domain = data.schema.domain() if domain is None else domain
-    fitting = [
-        pair for pair in combinations(domain, 2) if pair[0].size * pair[1].size <= largest_cells
-    ]
     tables: dict[tuple[str, str], Counts] = {
         (first.name, second.name): np.zeros((first.size, second.size), dtype=np.int64)
-        for first, second in fitting
+        for first, second in combinations(domain, 2)
+        if first.size * second.size <= largest_cells
     }
-    for portion in data.portions():
+    for batch in data.portions():
         for (first, second), table in tables.items():
-            rows, width = table.shape
-            cells = portion.codes[first].astype(np.int64) * width + portion.codes[second]
-            counted = np.bincount(cells, minlength=rows * width)
-            np.add(table, counted.reshape(rows, width), out=table)
+            cells = batch.codes[first].astype(np.int64) * table.shape[1] + batch.codes[second]
+            table[...] += np.bincount(cells, minlength=table.size).reshape(table.shape)
+    return clusters_from_tables(domain, tables, largest_cells, least_dependence, ordinal)
+
+
+def clusters_from_tables(
+    domain: Domain,
+    tables: Mapping[tuple[str, str], npt.ArrayLike],
+    largest_cells: int,
+    least_dependence: float,
+    ordinal: Sequence[str],
+) -> tuple[tuple[str, ...], ...]:
+    """Return the clusters of several columns of a `domain`, by two-way `tables`.
+
+    Pairs without a table are not merged. `largest_cells`, `least_dependence` and `ordinal` are as
+    in `clusters_from`.
+    """
     measures = pair_measures(domain, ordinal)
-    fit = {pair: measure for pair, measure in measures.items() if pair in tables}
-    found = dependences_from_tables(tables, fit).set_index(["attribute_1", "attribute_2"])
-    # Pairs that are too large together are in no cluster, whatever they depend on.
+    with_table = {pair: measure for pair, measure in measures.items() if pair in tables}
+    found = dependences_from_tables(tables, with_table).set_index(["attribute_1", "attribute_2"])
     found = found.reindex(pd.MultiIndex.from_tuples(measures, names=found.index.names))
     every = found.fillna({"dependence": 0.0}).reset_index()
     clusters = cluster_attributes(domain, every, largest_cells, least_dependence)

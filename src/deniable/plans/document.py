@@ -1,6 +1,7 @@
 """Plans as JSON documents: written, read, and verified."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -8,31 +9,53 @@ import pandas as pd
 
 from deniable.errors import DataError, DeniableError, shown
 from deniable.files import write_json
-from deniable.plans.fields import fields_to_json
-from deniable.plans.interface import Plan
+from deniable.plans.fields import epsilon_to_json
+from deniable.plans.interface import Part, Plan
 from deniable.plans.kinds import plan_class
+from deniable.schema import schema_from_dict
 from deniable.texts import read_given_json
 
 FORMAT, VERSION = "deniable-plan", 2
 RELEASE = "release"
 """The block of a release in its public plan.json; no part of the plan."""
-FAULTS = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, IndexError)
+DAMAGES = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, IndexError)
 
 
 def plan_to_json(plan: Plan) -> dict[str, Any]:
     """Return the JSON document of a `plan`, as plain values."""
+    by_attribute = plan.epsilon_by_changed_attribute()
     return {
         "format": FORMAT,
         "version": VERSION,
         "kind": plan.kind,
-        **fields_to_json(plan),
+        "made_by": plan.made_by,
+        "part": None if plan.part is None else asdict(plan.part),
+        "unit": plan.unit,
+        "epsilon": {
+            "target": epsilon_to_json(plan.target),
+            "record": epsilon_to_json(plan.epsilon),
+            "by_changed_attribute": {n: epsilon_to_json(e) for n, e in by_attribute.items()},
+        },
+        "guarantees": [
+            {
+                "epsilon": epsilon_to_json(each.epsilon),
+                "unit": each.unit,
+                "conditions": list(each.conditions),
+            }
+            for each in plan.guarantees
+        ],
+        "chosen_from": plan.chosen_from,
+        "accept": list(plan.accept),
+        "risks": dict(plan.risks),
+        "not_covered": list(plan.not_covered),
+        "order": plan.order,
         plan.kind: plan.to_json(),
         "schema": plan.schema.to_json(),
     }
 
 
 def plan_from_json(values: Any, where: str = "the plan") -> Plan:
-    """Rebuild a plan from its JSON document and compare it with everything that this states.
+    """Rebuild a plan from its JSON document, and compare the plan with all statements in it.
 
     Parameters
     ----------
@@ -58,22 +81,31 @@ def plan_from_json(values: Any, where: str = "the plan") -> Plan:
         )
     given = {name: value for name, value in values.items() if name != RELEASE}
     try:
-        plan = plan_class(given.get("kind")).from_json(given)
+        kind = plan_class(given.get("kind"))
+        part = given["part"]
+        fields = {
+            "schema": schema_from_dict(given["schema"], "schema"),
+            "target": float(given["epsilon"]["target"]),
+            "chosen_from": given["chosen_from"],
+            "accept": tuple(given["accept"]),
+            "order": given["order"],
+            "part": None if part is None else Part(part["of"], part["take"], part["seed"]),
+            "made_by": str(given["made_by"]),
+        }
+        plan = kind.from_json(given[kind.kind], fields)
         stated = plan_to_json(plan)
-    except DataError as error:
-        raise DataError(f"{where}: {error}") from None
-    except FAULTS as error:
-        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise DataError(f"{where}: damaged or edited ({reason}); make the plan again") from None
     except DeniableError as error:
         raise DataError(f"{where}: {error}") from None
+    except DAMAGES as error:
+        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise DataError(f"{where}: damaged or edited ({reason}); make the plan again") from None
     for difference in _differences(stated, given, ""):
         raise DataError(f"{where}: {difference}; make the plan again")
     return plan
 
 
 def _differences(stated: Any, given: Any, place: str) -> Iterator[str]:
-    """Yield each difference between a rebuilt plan and the document that is read."""
+    """Yield each difference between a rebuilt plan and the document."""
     if isinstance(stated, dict) and isinstance(given, dict):
         for name in (*stated, *given):
             at = f"{place}.{name}".strip(".")
@@ -94,13 +126,7 @@ def _differences(stated: Any, given: Any, place: str) -> Iterator[str]:
 
 
 def read_plan(path: Path | str) -> Plan:
-    """Read the plan at a `path`, and compare it with everything that it states.
-
-    Raises
-    ------
-    DataError
-        As `plan_from_json`, or if the file cannot be read.
-    """
+    """Read the plan at a `path`; errors as in `plan_from_json`."""
     return plan_from_json(read_given_json(path), str(path))
 
 
@@ -110,11 +136,5 @@ def write_plan(path: Path | str, plan: Plan) -> None:
 
 
 def verify_plan(path: Path | str) -> pd.DataFrame:
-    """Compute the epsilons of the plan at a `path` independently; see `Plan.audit`.
-
-    Raises
-    ------
-    DataError
-        As `read_plan`.
-    """
+    """Compute the epsilons of the plan at a `path` independently; see `Plan.audit`."""
     return read_plan(path).audit()

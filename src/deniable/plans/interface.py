@@ -1,16 +1,24 @@
-"""The interface of all plans: what a release does to each column, and its exact epsilon."""
+"""The interface of all plans."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
 
+from deniable import __version__
 from deniable.arrays import Positions
-from deniable.errors import DeniableError, shown
+from deniable.errors import DeniableError, refuse_unknown, shown
+from deniable.plans.risks import (
+    BY_CURATOR,
+    Origin,
+    refuse_unaccepted,
+    released_columns,
+    schema_risks,
+)
 from deniable.records import Microdata
 from deniable.sampling import KeyedDraws, RandomnessSource, SystemRandomSource, refuse_no_source
 from deniable.schema import RecordBatch, RecordsFile, Schema
@@ -24,17 +32,18 @@ if TYPE_CHECKING:
     from deniable.responses import Responses
 
 Order = Literal["permuted", "as_in_file"]
-Origin = Literal["no data", "a public prior", "randomized answers", "the data, by a curator"]
 Watch = Callable[[Microdata, Microdata, Mapping[str, pa.Array]], None]
 """Receives the original and the randomized values of a batch, and the columns released as is."""
+UNIT = "the whole record of one respondent"
+GIVEN_MATRICES = "The matrices are given; their choice by the original records is not counted."
 
 
 @dataclass(frozen=True)
 class Part:
     """A public part of the respondents.
 
-    Respondents are put into an order that follows from the seed. The order is cut into `of` parts
-    of sizes that differ by at most one, and part number `take` answers.
+    A public seed puts the respondents into an order. The order is cut into `of` parts of sizes that
+    differ by at most one. Part number `take` answers.
 
     Parameters
     ----------
@@ -67,12 +76,7 @@ class Part:
         """Return the positions, ascending from 0, of the respondents that answer.
 
         Respondents are ordered by the SHA-256 of the seed, a colon and their record number,
-        counted from 1.
-
-        Parameters
-        ----------
-        records : int
-            Number of all records of the file.
+        counted from 1. The file has so many `records`.
         """
         keys = [
             sha256(f"{self.seed}:{number}".encode()).digest() for number in range(1, records + 1)
@@ -100,30 +104,35 @@ class Guarantee:
     conditions: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, eq=False)
 class Plan(ABC):
-    """What a release does to each column of a file, with its exact epsilon.
+    """The mechanism of each column of a file, with its exact epsilon.
 
-    Attributes
+    Parameters
     ----------
-    kind : str
-        The name of the kind in documents and configs.
     schema : Schema
         Columns, population and format of the file.
     target : float
-        The requested epsilon.
-    accept : tuple of str
-        Names of accepted risks.
-    order : "permuted" or "as_in_file"
-        Order of the protected records.
-    part : Part or None
-        The part of the respondents that answers; None for all of them.
+        The requested epsilon of a record.
     chosen_from : str
         The information by which mechanisms were chosen.
+    accept : tuple of str
+        Names of accepted risks (`deniable.plans.RISKS`).
+    order : "permuted" or "as_in_file"
+        Order of the protected records.
+    part : Part, optional
+        The part of the respondents that answers; by default all.
     made_by : str
         Program and version.
+
+    Raises
+    ------
+    DeniableError
+        If an argument is out of range, or a risk is not accepted.
     """
 
     kind: ClassVar[str]
+    """The name of the kind in documents and configs."""
     protected_name: ClassVar[str] = "protected"
     """Stem of the name of the protected file."""
     of_records: ClassVar[bool] = True
@@ -131,11 +140,24 @@ class Plan(ABC):
 
     schema: Schema
     target: float
-    accept: tuple[str, ...]
-    order: Order
-    part: Part | None
-    chosen_from: Origin
-    made_by: str
+    _: KW_ONLY
+    chosen_from: Origin = "no data"
+    accept: tuple[str, ...] = ()
+    order: Order = "permuted"
+    part: Part | None = None
+    made_by: str = f"deniable {__version__}"
+
+    def __post_init__(self) -> None:
+        refuse_unknown("origin of mechanisms", self.chosen_from, get_args(Origin))
+        refuse_unknown("order", self.order, get_args(Order))
+        refuse_unaccepted(self.risks, self.accept, self.schema)
+
+    def refuse_above_target(self) -> None:
+        """Raise `DeniableError` if the exact epsilon is above the requested one."""
+        if self.epsilon > self.target:
+            raise DeniableError(
+                f"the plan's exact epsilon is {self.epsilon!r}, above the requested {self.target!r}"
+            )
 
     @property
     @abstractmethod
@@ -143,29 +165,33 @@ class Plan(ABC):
         """Exact epsilon of `unit`, rounded up; infinite if no finite epsilon is proved."""
 
     @property
-    @abstractmethod
     def unit(self) -> str:
         """The unit of privacy of `epsilon`."""
+        return UNIT
 
     @property
-    @abstractmethod
     def guarantees(self) -> tuple[Guarantee, ...]:
         """All guarantees; the first one states `epsilon`."""
+        conditions = (GIVEN_MATRICES,) if self.chosen_from == BY_CURATOR else ()
+        return (Guarantee(self.epsilon, self.unit, conditions),)
 
     @property
-    @abstractmethod
+    def risks(self) -> dict[str, str]:
+        """Risks of the plan by name, each with its reason; all must be accepted."""
+        return schema_risks(self.schema, self.chosen_from, self.accept)
+
+    @property
     def not_covered(self) -> tuple[str, ...]:
         """Disclosures that no epsilon counts, as sentences."""
+        drafted = ", ".join(self.schema.drafted)
+        return tuple(
+            f"{why} ({drafted})" if name == "drafted" else why for name, why in self.risks.items()
+        )
 
     @property
-    @abstractmethod
-    def risks(self) -> Mapping[str, str]:
-        """Risks of the plan by name, each with its reason; all must be accepted."""
-
-    @property
-    @abstractmethod
     def passed(self) -> tuple[str, ...]:
         """Names of the columns that are released without randomization."""
+        return released_columns(self.schema, self.accept)
 
     @property
     def record_protocol(self) -> "Protocol | None":
@@ -180,12 +206,12 @@ class Plan(ABC):
 
         Parameters
         ----------
-        batches : iterable of Portion
+        batches : iterable of RecordBatch
             The records, in the order of the file.
-        source : Generator, SystemSource or KeyedDraws
+        source : Generator, SystemRandomSource or KeyedDraws
             Source of random numbers.
         watch : callable, optional
-            Receives each batch; for the data owner's risk measures.
+            Receives each batch, for the data owner's risk measures.
         """
 
     @property
@@ -208,10 +234,7 @@ class Plan(ABC):
     def public_tables(self, protected: pa.Table) -> Mapping[str, "pd.DataFrame"]:
         """Return further public tables of a release, by file name without the ending .csv.
 
-        Parameters
-        ----------
-        protected : pyarrow.Table
-            One of the tables that `randomize` yields.
+        The table `protected` is one that `randomize` yields.
         """
         return {}
 
@@ -230,7 +253,6 @@ class Plan(ABC):
             return records
         return records.take(np.asarray(self.part.positions(len(records))))
 
-    @abstractmethod
     def compare_with_original(
         self,
         protected: Any,
@@ -240,6 +262,8 @@ class Plan(ABC):
     ) -> "pd.DataFrame":
         """Compare a test release with the original records.
 
+        By default as in `deniable.responses.compare_records`.
+
         Parameters
         ----------
         protected : Responses
@@ -247,10 +271,13 @@ class Plan(ABC):
         original : Any
             By `original_records`.
         estimates : mapping of str to DataFrame
-            Tables of the release by name, those that exist.
+            Tables of the release by name; some may be missing.
         generator : Generator
-            Draws the release again, if that is part of the comparison.
+            Draws the release again, if the comparison does that.
         """
+        from deniable.responses import compare_records  # noqa: PLC0415 - loads SciPy
+
+        return compare_records(protected, original, estimates, generator)
 
     @abstractmethod
     def audit(self) -> "pd.DataFrame":
@@ -289,15 +316,15 @@ class Plan(ABC):
 
     @classmethod
     @abstractmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "Plan":
-        """Rebuild a plan from the whole JSON document `values`."""
+    def from_json(cls, own: Mapping[str, Any], fields: Mapping[str, Any]) -> "Plan":
+        """Rebuild a plan from its `own` fields of `to_json` and the `fields` of `Plan`."""
 
 
 def randomize(records: Any, plan: Plan, source: RandomnessSource | None = None) -> "pd.DataFrame":
     """Return the protected records of a plan, in memory.
 
-    Use it for simulations and for your own methods. No ledger counts the epsilon, and rows have the
-    order of the records, so that the respondent of each row is known. `deniable.protect` makes a
+    Use it for simulations and for your own methods. No ledger counts the epsilon. The rows have the
+    order of the records, so the respondent of each row is known. `deniable.protect` makes a
     release.
 
     Parameters
@@ -306,8 +333,8 @@ def randomize(records: Any, plan: Plan, source: RandomnessSource | None = None) 
         The file that the plan's schema describes, or the same as a table.
     plan : Plan
         Of any kind.
-    source : Generator, SystemSource or KeyedDraws, optional
-        Source of random numbers; by default the operating system, whose draws cannot be repeated.
+    source : Generator, SystemRandomSource or KeyedDraws, optional
+        Source of random numbers; by default the operating system, which cannot repeat its draws.
 
     Returns
     -------
@@ -318,7 +345,7 @@ def randomize(records: Any, plan: Plan, source: RandomnessSource | None = None) 
     Raises
     ------
     DataError
-        If the records are not as the schema says.
+        If the records contradict the schema.
     DeniableError
         If `plan` is not a plan, or `source` is not a source of random numbers, such as a seed.
     """

@@ -1,28 +1,35 @@
-"""The registry of the kinds of plans: the class of each kind, and the model of its settings.
+"""The registry of the kinds of plans, and plans from the settings of a config.
 
 A class is imported when a plan of its kind is read, and its settings when a config has one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pydantic import ValidationError
+
 from deniable.errors import DeniableError, shown
-from deniable.validation import Strict
+from deniable.validation import fault_lines, message
 
 if TYPE_CHECKING:  # a config is checked without a computation
     from deniable.plans.interface import Plan
+    from deniable.plans.settings import PlanOptions
+    from deniable.responses import Responses
+    from deniable.schema import RecordsFile, Schema
+
+MANUAL = "config/README.md has all options"
 
 
 class PlanKind(NamedTuple):
-    """The places of the classes of a kind.
+    """The places of the classes of a kind, each as "module:class".
 
     Attributes
     ----------
     plan : str
-        The class of its plans, as "module:class".
+        The class of its plans.
     settings : str
-        The model of their settings, a `deniable.plans.settings.PlanSettings`.
+        The model of their settings, a subclass of `deniable.plans.settings.PlanOptions`.
     """
 
     plan: str
@@ -51,27 +58,55 @@ KINDS: Mapping[str, PlanKind] = {
 
 
 def plan_class(kind: Any) -> "type[Plan]":
-    """Return the class of the plans of a `kind`.
-
-    Raises
-    ------
-    DeniableError
-        If there is no such kind.
-    """
+    """Return the class of the plans of a `kind`; raise `DeniableError` if there is none."""
     found: type[Plan] = _resolved(_known(kind).plan)
     return found
 
 
-def settings_class(kind: Any) -> type[Strict]:
-    """Return the model of the settings of a `kind`.
+def settings_class(kind: Any) -> "type[PlanOptions]":
+    """Return the model of the settings of a `kind`; raise `DeniableError` if there is none."""
+    found: type[PlanOptions] = _resolved(_known(kind).settings)
+    return found
+
+
+def settings_from(values: Mapping[str, Any], where: str = "plan") -> "PlanOptions":
+    """Return the settings of a plan.
+
+    Parameters
+    ----------
+    values : dict
+        Plain values, with the ``kind`` of the plan.
+    where : str
+        The place that messages begin with.
 
     Raises
     ------
     DeniableError
-        If there is no such kind.
+        If the kind is unknown, or with one line for each wrong option.
     """
-    found: type[Strict] = _resolved(_known(kind).settings)
-    return found
+    kind = values.get("kind")
+    if not isinstance(kind, str):
+        raise DeniableError(f"{where}: the kind is missing; allowed: {', '.join(KINDS)}")
+    model = settings_class(kind)
+    try:
+        return model.model_validate(dict(values))
+    except ValidationError as error:
+        raise DeniableError(message(where, fault_lines(error, model, where), MANUAL)) from None
+
+
+def plan_from_settings(
+    values: Mapping[str, Any],
+    schema: "Schema",
+    data: "RecordsFile | None" = None,
+    released: "Mapping[str, Responses] | None" = None,
+    accept: Sequence[str] = (),
+) -> "Plan":
+    """Return the plan of a config's settings.
+
+    `values` are the mapping ``plan`` of a release. `schema`, `data`, `released` and `accept`, and
+    the errors, are as in `PlanOptions.make`; a wrong option is an error too.
+    """
+    return settings_from(values).make(schema, data, released, accept)
 
 
 def _known(kind: Any) -> PlanKind:

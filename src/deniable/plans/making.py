@@ -10,11 +10,12 @@ from deniable.arrays import Floats
 from deniable.channels import refuse_bad_budget
 from deniable.errors import DeniableError, refuse_unknown, shown
 from deniable.plans.allocation import Split, allocate_to_blocks
-from deniable.plans.blocks import Block, blocks_of
+from deniable.plans.blocks import Block, blocks_of, refuse_unknown_columns
 from deniable.plans.choosing import BEST, INVARIANT, MECHANISMS, Choice, choose
 from deniable.plans.columns import ColumnsPlan
 from deniable.plans.curator import clusters_from
-from deniable.plans.interface import Order, Origin
+from deniable.plans.interface import Order
+from deniable.plans.risks import BY_CURATOR, Origin
 from deniable.randomized_response import Protocol
 from deniable.responses import holds_wider_points
 from deniable.schema import RecordsFile, Schema, schema_from_dict
@@ -90,14 +91,19 @@ def make_plan(
             )
         clusters = clusters_from(data, *clusters_from_data)
     blocks = planned_blocks(schema, clusters, responses, prior or {})
-    refuse_unknown_columns(schema, [*tables, tuple(prior or {})])
+    refuse_unknown_columns(schema.domain().names, [*tables, tuple(prior or {})])
     origin: Origin = "a public prior" if prior else "no data"
     if data is not None:
-        origin = "the data, by a curator"
+        origin = BY_CURATOR
         blocks = with_distributions(blocks, data)[0]
     kinds = _kinds(blocks, mechanism, mechanisms or {})
     if INVARIANT in kinds:
-        _refuse_invariant(schema, data)
+        refuse_weights(schema, f"mechanism {INVARIANT}")
+        if data is None:
+            raise DeniableError(
+                "invariant matrices are made from the records: give --data and --accept "
+                "chosen_by_data"
+            )
     named = [any(name in (mechanisms or {}) for name in block.names) for block in blocks]
     shares = allocate_to_blocks(blocks, kinds, epsilon, split, [tuple(table) for table in tables])
     choices = [
@@ -106,8 +112,8 @@ def make_plan(
     ]
     return ColumnsPlan(
         schema=schema,
-        protocol=protocol_of(schema, blocks, choices),
         target=float(epsilon),
+        protocol=protocol_of(schema, blocks, choices),
         why=tuple(choice.why for choice in choices),
         chosen_from=origin,
         accept=tuple(dict.fromkeys(accept)),
@@ -161,7 +167,9 @@ def plan_from_protocol(
     about = {"format": "deniable-schema", "version": 1, "population": population}
     schema = schema_from_dict(about | {"file": {"kind": "arrow"}, "columns": columns})
     why = ("stated",) * len(protocol.clusters)
-    return ColumnsPlan(schema, protocol, protocol.epsilon, why, chosen_from, tuple(accept))
+    return ColumnsPlan(
+        schema, protocol.epsilon, protocol, why, chosen_from=chosen_from, accept=tuple(accept)
+    )
 
 
 def planned_blocks(
@@ -174,7 +182,6 @@ def planned_blocks(
 
     The `schema`, `clusters`, `responses` and `prior` are those of `make_plan`.
     """
-    refuse_unknown_columns(schema, clusters)
     points = {each.name: len(each.points) for each in schema.randomized if each.kind == "numeric"}
 
     def categories_only(names: tuple[str, ...]) -> bool:
@@ -191,19 +198,6 @@ def protocol_of(schema: Schema, blocks: Sequence[Block], choices: Sequence[Choic
     """Return the protocol of the `blocks` of a `schema`, with the channels of their `choices`."""
     channels = tuple(choice.channel for choice in choices)
     return Protocol(schema.domain(), tuple(block.names for block in blocks), channels)
-
-
-def refuse_unknown_columns(schema: Schema, lists: Sequence[Sequence[str]]) -> None:
-    """Raise `DeniableError` for a name in `lists` that is there twice in one of them.
-
-    Or that is none of the columns that the `schema` randomizes.
-    """
-    known = [column.name for column in schema.randomized]
-    for names in lists:
-        for name in names:
-            refuse_unknown("column to randomize", name, known)
-        if len(set(names)) < len(names):
-            raise DeniableError(f"{', '.join(names)} names a column twice; name it once")
 
 
 def with_distributions(blocks: Sequence[Block], data: RecordsFile) -> tuple[tuple[Block, ...], int]:
@@ -223,18 +217,14 @@ def with_distributions(blocks: Sequence[Block], data: RecordsFile) -> tuple[tupl
     return tuple(replace(block, prior=count / records) for block, count in pairs), records
 
 
-def _refuse_invariant(schema: Schema, data: RecordsFile | None) -> None:
-    """Raise `DeniableError` if no invariant matrix can be made for the records of a `schema`."""
+def refuse_weights(schema: Schema, mechanism: str) -> None:
+    """Raise `DeniableError` if the `schema` has a weight, which a `mechanism` does not use."""
     weights = [column.name for column in schema.columns if column.kind == "weight"]
     if weights:
         raise DeniableError(
-            f"mechanism {INVARIANT}: column {shown(weights[0])} is a weight, but invariant "
-            "matrices keep unweighted frequencies only. Declare the column as left_out or choose "
+            f"{mechanism}: column {shown(weights[0])} is a weight, but matrices from the original "
+            "records use unweighted frequencies only. Declare the column as left_out or choose "
             "another mechanism"
-        )
-    if data is None:
-        raise DeniableError(
-            "invariant matrices are made from the records: give --data and --accept chosen_by_data"
         )
 
 

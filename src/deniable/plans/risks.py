@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Literal
 
 from deniable.errors import DeniableError
-from deniable.plans.interface import Origin
 from deniable.records import shortened
 from deniable.schema import Schema
 
+Origin = Literal["no data", "a public prior", "randomized answers", "the data, by a curator"]
+"""The information by which a plan was chosen."""
+BY_CURATOR: Origin = "the data, by a curator"
 RISKS: Mapping[str, str] = MappingProxyType(
     {
         "drafted": "categories or bounds were drafted from the records; no epsilon covers this",
@@ -26,13 +29,6 @@ RISKS: Mapping[str, str] = MappingProxyType(
     }
 )
 """All risks that a plan can have, by name, with their reasons."""
-SCHEMA_RISKS = (
-    "drafted",
-    "chosen_by_data",
-    "records_dropped",
-    "identifiers_released",
-    "weights_released",
-)
 RELEASED_KINDS = {"identifier": "identifiers_released", "weight": "weights_released"}
 """Kinds of columns that are released unchanged if the risk is accepted."""
 
@@ -50,12 +46,11 @@ def schema_risks(schema: Schema, chosen_from: Origin, accept: Sequence[str]) -> 
     """
     holds = {
         "drafted": bool(schema.drafted),
-        "chosen_by_data": chosen_from == "the data, by a curator",
+        "chosen_by_data": chosen_from == BY_CURATOR,
         "records_dropped": any(each.missing.policy == "drop" for each in schema.randomized),
-        "identifiers_released": "identifiers_released" in accept,
-        "weights_released": "weights_released" in accept,
+        **{name: name in accept for name in RELEASED_KINDS.values()},
     }
-    return {name: RISKS[name] for name in SCHEMA_RISKS if holds[name]}
+    return {name: RISKS[name] for name, so in holds.items() if so}
 
 
 def released_columns(schema: Schema, accept: Sequence[str]) -> tuple[str, ...]:

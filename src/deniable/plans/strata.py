@@ -8,14 +8,11 @@ from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 
-from deniable.channels import Channel
 from deniable.errors import DeniableError, refuse_unknown
-from deniable.plans.auditing import Claims, audit_protocols
-from deniable.plans.categorical import UNIT, CategoricalPlan
-from deniable.plans.columns import clusters_from_json, clusters_to_json
-from deniable.plans.fields import fields_from_json
+from deniable.plans.blocks import group_columns
+from deniable.plans.categorical import CategoricalPlan, clusters_from_json, clusters_to_json
+from deniable.plans.interface import UNIT
 from deniable.pram import StratifiedProtocol, Stratum, channel_of_retention, label
 from deniable.randomized_response import Protocol, protocol_from_epsilon
 from deniable.records import Domain, Microdata
@@ -39,7 +36,7 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
 
     Parameters
     ----------
-    schema, protocol, target, why, chosen_from, accept, order, made_by, part
+    schema, target, protocol, why, chosen_from, accept, order, part, made_by
         As in `deniable.plans.CategoricalPlan`.
 
     Raises
@@ -61,7 +58,7 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for each in self.protocol.protocols.values():
+        for each in self.protocols.values():
             each.refuse_other_reports()
 
     @classmethod
@@ -92,11 +89,7 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
         DeniableError
             If a column or a stratum is unknown or missing, or there is no such epsilon.
         """
-
-        def within(domain: Domain, blocks: tuple[tuple[str, ...], ...], value: float) -> Protocol:
-            return protocol_from_epsilon(domain, value, blocks)
-
-        return cls._of(schema, tuple(strata), epsilon, joint, tuple(accept), within)
+        return cls._of(schema, tuple(strata), epsilon, joint, accept, protocol_from_epsilon)
 
     @classmethod
     def of_retention(
@@ -112,41 +105,26 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
         Parameters
         ----------
         schema, strata, joint, accept
-            As in `of_epsilon`.
+            As in `of_epsilon`; errors too.
         retention : float, or mapping of tuple of str to float, in [0, 1]
             In all strata, or in each. See `deniable.pram.channel_of_retention`.
-
-        Raises
-        ------
-        DeniableError
-            If a column or a stratum is unknown or missing, or there is no such retention.
         """
-
-        def within(domain: Domain, blocks: tuple[tuple[str, ...], ...], value: float) -> Protocol:
-            sizes = [domain.project(block).size for block in blocks]
-            channels = tuple(channel_of_retention(size, value) for size in sizes)
-            return Protocol(domain, blocks, channels)
-
-        return cls._of(schema, tuple(strata), retention, joint, tuple(accept), within)
+        return cls._of(schema, tuple(strata), retention, joint, accept, _protocol_of_retention)
 
     @classmethod
     def _of(
         cls,
         schema: Schema,
-        strata: tuple[str, ...],
+        strata: Stratum,
         values: OfEach,
         joint: Sequence[Sequence[str]],
-        accept: tuple[str, ...],
-        within: Callable[[Domain, tuple[tuple[str, ...], ...], float], Protocol],
+        accept: Sequence[str],
+        protocol_from: Callable[[Domain, float, tuple[tuple[str, ...], ...]], Protocol],
     ) -> "StrataPlan":
         domain = schema.domain()
-        for name in (name for block in joint for name in block):
-            refuse_unknown("column", name, domain.names)
         known = strata_of(domain, strata)
-        rest = [name for name in domain.names if name not in strata]
-        refuse_no_rest(rest, strata)
-        own = {name: tuple(block) for block in joint for name in block}
-        blocks = tuple(dict.fromkeys(own.get(name, (name,)) for name in rest))
+        rest = randomized_domain(domain, strata)
+        blocks = group_columns(joint, rest)
         of_each = values if isinstance(values, Mapping) else dict.fromkeys(known, values)
         for stratum in (*known, *of_each):
             if stratum not in of_each or stratum not in known:
@@ -158,22 +136,22 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
         protocols: dict[Stratum, Protocol] = {}
         for stratum, value in of_each.items():
             try:
-                protocols[stratum] = within(domain.project(rest), blocks, value)
+                protocols[stratum] = protocol_from(rest, value, blocks)
             except DeniableError as error:
                 where = f"the stratum {label(stratum)}: " if stratum else ""
                 raise DeniableError(f"{where}{error}") from None
         protocol = StratifiedProtocol(domain, strata, protocols)
         why = ("stated",) * len(blocks)
-        return cls(schema, protocol, protocol.epsilon, why, accept=accept)
+        return cls(schema, protocol.epsilon, protocol, why, accept=tuple(accept))
+
+    @property
+    def strata(self) -> tuple[str, ...]:
+        return self.protocol.strata
 
     @property
     def unit(self) -> str:
         strata = self.protocol.strata
         return f"{UNIT} who stays in a stratum of {' and '.join(strata)}" if strata else UNIT
-
-    @property
-    def blocks(self) -> tuple[tuple[str, ...], ...]:
-        return self.protocol.blocks
 
     @property
     def protocols(self) -> Mapping[Stratum, Protocol]:
@@ -192,7 +170,7 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
         return (*super().not_covered, *released)
 
     def epsilon_by_changed_attribute(self) -> dict[str, float]:
-        found = self.protocol.epsilon_by_changed_attribute()
+        found = super().epsilon_by_changed_attribute()
         return {name: found.get(name, math.inf) for name in self.protocol.domain.names}
 
     @cached_property
@@ -206,45 +184,36 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
         table_of = partial(table_within_strata, self.protocol)
         return ProtectedRecords(source, self.layout, table_of, self.protocol.blocks)
 
-    def channels(self) -> dict[str, Channel]:
-        return {
-            " x ".join(cluster) + (f" in {label(stratum)}" if stratum else ""): channel
-            for stratum, own in self.protocol.protocols.items()
-            for cluster, channel in zip(own.clusters, own.channels, strict=True)
-        }
-
-    def audit(self) -> pd.DataFrame:
-        by_attribute = self.protocol.epsilon_by_changed_attribute()
-        claims = Claims(self.target, self.epsilon, by_attribute, self.protocol.strata)
-        return audit_protocols(self.protocols, claims)
-
     def to_json(self) -> dict[str, Any]:
-        protocol = self.protocol
         return {
-            "columns": list(protocol.strata),
-            "invariant": protocol.invariant,
+            "columns": list(self.strata),
+            "invariant": self.invariant,
             "strata": [
-                {
-                    "stratum": list(stratum),
-                    "clusters": clusters_to_json(own, self.why),
-                }
-                for stratum, own in protocol.protocols.items()
+                {"stratum": list(stratum), "clusters": clusters_to_json(own, self.why)}
+                for stratum, own in self.protocols.items()
             ],
         }
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "StrataPlan":
-        fields, own = fields_from_json(values), values[cls.kind]
+    def from_json(cls, own: Mapping[str, Any], fields: Mapping[str, Any]) -> "StrataPlan":
         domain, strata = fields["schema"].domain(), tuple(own["columns"])
-        randomized = domain.project([name for name in domain.names if name not in strata])
+        rest = domain.project([name for name in domain.names if name not in strata])
         rebuilt = {
-            tuple(each["stratum"]): clusters_from_json(each["clusters"], randomized)
+            tuple(each["stratum"]): clusters_from_json(each["clusters"], rest)
             for each in own["strata"]
         }
         protocols = {stratum: protocol for stratum, (protocol, _) in rebuilt.items()}
         protocol = StratifiedProtocol(domain, strata, protocols, own["invariant"])
         why = next((reasons for _, reasons in rebuilt.values()), ())
         return cls(protocol=protocol, why=why, **fields)
+
+
+def _protocol_of_retention(
+    domain: Domain, retention: float, blocks: tuple[tuple[str, ...], ...]
+) -> Protocol:
+    sizes = [domain.project(block).size for block in blocks]
+    channels = tuple(channel_of_retention(size, retention) for size in sizes)
+    return Protocol(domain, blocks, channels)
 
 
 def strata_of(domain: Domain, names: Sequence[str]) -> list[Stratum]:
@@ -259,10 +228,18 @@ def strata_of(domain: Domain, names: Sequence[str]) -> list[Stratum]:
     return list(product(*(domain[name].categories for name in names)))
 
 
-def refuse_no_rest(rest: Sequence[str], strata: Sequence[str]) -> None:
-    """Raise `DeniableError` if the `strata` leave no column, `rest`, to randomize."""
+def randomized_domain(domain: Domain, strata: Sequence[str]) -> Domain:
+    """Return the columns of a `domain` that are not `strata`.
+
+    Raises
+    ------
+    DeniableError
+        If no column is left.
+    """
+    rest = [name for name in domain.names if name not in strata]
     if not rest:
         raise DeniableError(
             f"all columns ({', '.join(strata)}) are strata, which are released unchanged; leave "
             "one to randomize"
         )
+    return domain.project(rest)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from deniable.errors import DeniableError
-from deniable.plans import settings_class
-from deniable.plans.settings import PlanOptions, PlanSettings, settings_from
+from deniable.plans import PlanOptions, settings_class, settings_from
 from deniable.validation import Name, Strict, fault_lines
 
 if TYPE_CHECKING:  # a config is checked without a computation
@@ -149,7 +148,7 @@ class ReleaseSettings(Strict):
         return self.plan if isinstance(self.plan, str) else None
 
     @property
-    def options(self) -> PlanSettings | PlanOptions:
+    def options(self) -> PlanOptions:
         """The options of the plan; the default ones if there is a plan file."""
         return settings_from(self.plan) if isinstance(self.plan, dict) else PlanOptions()
 

@@ -1,7 +1,6 @@
 """Collected tables of a test release, compared with the original data."""
 
-from collections.abc import Callable, Mapping
-from functools import reduce
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,22 +12,18 @@ from deniable.contingency import LogLinearModel
 from deniable.estimation import Z_95, jensen_shannon_distances, l2_distances
 from deniable.records import Microdata
 from deniable.responses import CollectedResponses
-from deniable.rrba import SEPARATOR, CollectionDesign, Combination
+from deniable.rrba import SEPARATOR, CollectionDesign
 
-MAX_DIFFERENCE = 1e-12
-"""Largest difference of a cell from the product of marginal distributions under independence."""
 ESTIMATES = {
     "consistent": ("consistent", "consistent"),
     "nearest": ("two_step", "nearest"),
     "independent": ("two_step", "independent"),
 }
-"""By name: the table of estimates, and its column, that has it."""
+"""The table and the column of each estimate."""
 DECISIONS = (
     *("records", "p_value", "valid"),
     *("rejected", "rejected_holm", "rejected_benjamini_hochberg"),
 )
-Distribution = Callable[[Combination], Floats]
-"""Returns the exact distribution of some attributes in the population, one axis per attribute."""
 
 
 def compare_tables(
@@ -60,9 +55,9 @@ def compare_tables(
         original records.
     """
     parts = {
-        name: {str(key): own for key, own in estimates[table].groupby("columns", sort=False)}
-        for name, table in (("consistent",) * 2, ("two_step",) * 2, ("independence",) * 2)
-        if "columns" in estimates.get(table, ())
+        name: {str(key): own for key, own in estimates[name].groupby("columns", sort=False)}
+        for name in ("consistent", "two_step", "independence")
+        if "columns" in estimates.get(name, ())
     }
     rows = []
     for names in design.tables:
@@ -85,33 +80,6 @@ def compare_tables(
         shape = design.domain.project(names).shape
         rows.append(row | _pearson(exact.reshape(shape), len(original)))
     return pd.DataFrame(rows)
-
-
-def population_dependence(design: CollectionDesign, distribution: Distribution) -> pd.Series:
-    """Return whether the attributes of each table depend on each other in the population.
-
-    Parameters
-    ----------
-    design : CollectionDesign
-    distribution : callable
-        As of a Bayesian network: `deniable.datasets.exact_margin`.
-
-    Returns
-    -------
-    Series of bool
-        By the names of the columns of a table, joined by " x ".
-    """
-    found = {SEPARATOR.join(names): depends(distribution(names)) for names in design.tables}
-    return pd.Series(found, dtype=bool, name="dependent")
-
-
-def depends(joint: Floats) -> bool:
-    """Return whether attributes depend on each other, by their exact `joint` distribution.
-
-    Its axes are the attributes.
-    """
-    product = reduce(np.multiply.outer, _marginals(joint))
-    return bool(np.abs(joint - product).max() > MAX_DIFFERENCE)
 
 
 def _pearson(proportions: Floats, records: int) -> dict[str, float]:

@@ -1,24 +1,21 @@
 """The plan of a collection of tables: the questions to clients, and the epsilon of a record."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from deniable import __version__
 from deniable.channels import refuse_bad_budget
 from deniable.errors import DeniableError, refuse_unknown
-from deniable.plans.categorical import UNIT
 from deniable.plans.collected.audit import audit_design
 from deniable.plans.collected.comparison import compare_tables
-from deniable.plans.fields import fields_from_json
-from deniable.plans.interface import Guarantee, Order, Origin, Part, Plan, Watch
-from deniable.plans.risks import RELEASED_KINDS, refuse_unaccepted, schema_risks
+from deniable.plans.fields import exact_text, number_from_text
+from deniable.plans.interface import Order, Plan, Watch
+from deniable.plans.risks import RELEASED_KINDS
 from deniable.records import Microdata
 from deniable.responses import CollectedResponses
 from deniable.rrba import (
@@ -43,27 +40,18 @@ class CollectedPlan(Plan):
 
     Parameters
     ----------
-    schema : Schema
+    schema, target, chosen_from, accept, part, made_by
+        As in `deniable.plans.Plan`.
     design : CollectionDesign
         Questions about the schema's randomized columns.
-    target : float
-        The requested epsilon of a record.
-    chosen_from : str
-        The information by which tables and probabilities were chosen.
-    accept : tuple of str
-        Names of accepted risks (`deniable.plans.RISKS`).
     order : "as_in_file"
         Counts of answers have an order of their own.
-    made_by : str
-        Program and version.
-    part : Part, optional
-        The part of the respondents that answers; by default all.
 
     Raises
     ------
     DeniableError
-        If the design has other columns than the schema, its exact epsilon is above the requested
-        one, or a risk is not accepted.
+        If the design has other columns than the schema, its exact epsilon is above the target, or a
+        risk is not accepted.
 
     Examples
     --------
@@ -79,25 +67,16 @@ class CollectedPlan(Plan):
     protected_name: ClassVar[str] = "answers"
     of_records: ClassVar[bool] = False
 
-    schema: Schema
     design: CollectionDesign
-    target: float
-    chosen_from: Origin = "no data"
-    accept: tuple[str, ...] = ()
+    _: KW_ONLY
     order: Order = "as_in_file"
-    made_by: str = f"deniable {__version__}"
-    part: Part | None = None
 
     def __post_init__(self) -> None:
-        refuse_unknown("origin of questions", self.chosen_from, get_args(Origin))
         refuse_unknown("order of answers", self.order, ("as_in_file",))
         if self.design.domain != self.schema.domain():
             raise DeniableError("the plan's questions are for other columns than its schema has")
-        if self.epsilon > self.target:
-            raise DeniableError(
-                f"the plan's exact epsilon is {self.epsilon!r}, above the requested {self.target!r}"
-            )
-        refuse_unaccepted(self.risks, self.accept, self.schema)
+        self.refuse_above_target()
+        super().__post_init__()
 
     @classmethod
     def of_epsilon(
@@ -136,7 +115,7 @@ class CollectedPlan(Plan):
         refuse_bad_budget(epsilon)
         keep_of = keep_for_record(epsilon, floor)
         design = design_collection(schema.domain(), size, answers, keep_of, floor, block)
-        return cls(schema, design, epsilon, accept=tuple(accept))
+        return cls(schema, epsilon, design, accept=tuple(accept))
 
     @classmethod
     def of_retention(
@@ -149,38 +128,21 @@ class CollectedPlan(Plan):
         block: int = 1000,
         accept: Sequence[str] = (),
     ) -> "CollectedPlan":
-        """Return the plan by which every answer is kept with the probability p.
+        """Return the plan that keeps every answer with the probability `keep`, in (0, 1).
 
-        Parameters
-        ----------
-        schema, size, answers, floor, block, accept
-            See `of_epsilon`.
-        keep : float, in (0, 1)
-            p.
+        `schema`, `size`, `answers`, `floor`, `block` and `accept` are as in `of_epsilon`.
         """
         design = design_collection(schema.domain(), size, answers, lambda _: keep, floor, block)
-        return cls(schema, design, _record_epsilon(design), accept=tuple(accept))
+        return cls(schema, _record_epsilon(design), design, accept=tuple(accept))
 
     @cached_property
     def epsilon(self) -> float:
         return _record_epsilon(self.design)
 
     @property
-    def unit(self) -> str:
-        return UNIT
-
-    @property
-    def guarantees(self) -> tuple[Guarantee, ...]:
-        return (Guarantee(self.epsilon, self.unit),)
-
-    @cached_property
-    def risks(self) -> Mapping[str, str]:
-        found = schema_risks(self.schema, self.chosen_from, self.accept)
-        return {name: why for name, why in found.items() if name not in RELEASED_KINDS.values()}
-
-    @property
-    def not_covered(self) -> tuple[str, ...]:
-        return tuple(self.risks.values())
+    def risks(self) -> dict[str, str]:
+        released = RELEASED_KINDS.values()
+        return {name: why for name, why in super().risks.items() if name not in released}
 
     @property
     def passed(self) -> tuple[str, ...]:
@@ -230,16 +192,8 @@ class CollectedPlan(Plan):
     ) -> pd.DataFrame:
         """Compare the estimates of a test release with the original data, table by table.
 
-        See `deniable.plans.collected.compare_tables`.
-
-        Parameters
-        ----------
-        protected : CollectedResponses
-        original : Microdata
-        estimates : mapping of str to DataFrame
-            ``consistent``, ``two_step`` and ``independence`` of `deniable.Released`, if they exist.
-        generator : numpy.random.Generator
-            Without effect.
+        `protected`, `original` and `estimates` are as in `compare_tables`; the `generator` has no
+        effect.
         """
         return compare_tables(self.design, protected, original, estimates)
 
@@ -247,7 +201,7 @@ class CollectedPlan(Plan):
         floor, design = self.design.floor, self.design
         return {
             "block": design.block,
-            "floor": None if floor is None else str(Fraction(floor)),
+            "floor": None if floor is None else exact_text(floor),
             "questions": [
                 {
                     "epsilon": design.client_epsilon(number),
@@ -258,18 +212,17 @@ class CollectedPlan(Plan):
         }
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "CollectedPlan":
-        fields, own = fields_from_json(values), values[cls.kind]
+    def from_json(cls, own: Mapping[str, Any], fields: Mapping[str, Any]) -> "CollectedPlan":
         domain = fields["schema"].domain()
-        floor = None if own["floor"] is None else float(Fraction(own["floor"]))
-        stated = [question["tables"] for question in own["questions"]]
-        tables = {}
-        for each in (table for question in stated for table in question):
-            names = tuple(each["attributes"])
-            keep, cells = float(Fraction(each["p"])), domain.project(names).size
-            tables[names] = CollectedTable(names, cells, keep, guaranteed(floor))
-        questions = tuple(tuple(tuple(each["attributes"]) for each in q) for q in stated)
-        design = CollectionDesign(domain, questions, tables, floor, own["block"])
+        floor = None if own["floor"] is None else number_from_text(own["floor"])
+        tables, questions = {}, []
+        for question in own["questions"]:
+            for each in question["tables"]:
+                names = tuple(each["attributes"])
+                keep, cells = number_from_text(each["p"]), domain.project(names).size
+                tables[names] = CollectedTable(names, cells, keep, guaranteed(floor))
+            questions.append(tuple(tuple(each["attributes"]) for each in question["tables"]))
+        design = CollectionDesign(domain, tuple(questions), tables, floor, own["block"])
         return cls(design=design, **fields)
 
 
@@ -280,7 +233,7 @@ def _record_epsilon(design: CollectionDesign) -> float:
 def _table_to_json(table: CollectedTable) -> dict[str, Any]:
     return {
         "attributes": list(table.attributes),
-        "p": str(Fraction(table.keep)),
+        "p": exact_text(table.keep),
         "epsilon": table.epsilon,
         "claimed_epsilon": table.claimed_epsilon,
     }

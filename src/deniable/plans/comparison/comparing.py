@@ -11,13 +11,18 @@ import pandas as pd
 from deniable.arrays import Floats
 from deniable.errors import DeniableError, MissingExtraError
 from deniable.plans.allocation import Split, allocate_to_blocks
-from deniable.plans.blocks import MAX_CLUSTER, AskedTable, Block, Part
+from deniable.plans.blocks import (
+    MAX_CLUSTER,
+    Block,
+    ExpectedTable,
+    Part,
+    refuse_unknown_columns,
+)
 from deniable.plans.choosing import BEST, INVARIANT, MECHANISMS, Choice, choose
 from deniable.plans.making import (
     Responses,
     planned_blocks,
     protocol_of,
-    refuse_unknown_columns,
     with_distributions,
 )
 from deniable.privacy import largest_posterior
@@ -124,7 +129,7 @@ def compare(
     if not epsilons:
         raise DeniableError("no epsilon to compare at; give at least one")
     asked = [tuple(table) for table in tables]
-    refuse_unknown_columns(schema, [*asked, tuple(prior or {})])
+    refuse_unknown_columns(schema.domain().names, [*asked, tuple(prior or {})])
     file = source if isinstance(source, RecordsFile) else RecordsFile.open(source, schema)
     groupings = [tuple(map(tuple, clusters))]
     if not clusters and _can_be_clusters(schema, asked):
@@ -211,7 +216,7 @@ class _Errors:
         """Return the root of the mean over tables of their mean squared errors."""
         if not tables:
             return float("nan")
-        asked = [AskedTable.of(self.blocks, table) for table in tables]
+        asked = [ExpectedTable.of(self.blocks, table) for table in tables]
         for number, names in (part for table in asked for part in table.parts):
             if (number, names) not in self.moments:
                 block, channel = self.blocks[number], self.choices[number].channel

@@ -4,14 +4,13 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deniable import __version__
 from deniable.channels import rounded_up
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.idp import (
@@ -23,19 +22,9 @@ from deniable.idp import (
     domains_by_factor,
     protect_numbers,
 )
-from deniable.idp.audit import (
-    audit_numbers,
-    compare_estimates,
-    definition,
-    measure_utility,
-    proved_epsilon,
-)
-from deniable.plans.fields import (
-    exact_text,
-    fields_from_json,
-    number_from_text,
-)
-from deniable.plans.interface import Guarantee, Order, Origin, Part, Plan, Watch
+from deniable.idp.audit import compare_estimates, definition, measure_utility, proved_epsilon
+from deniable.plans.fields import exact_text, number_from_text
+from deniable.plans.interface import Guarantee, Part, Plan, Watch
 from deniable.plans.masked.claims import (
     UNIT,
     audit_claims,
@@ -49,18 +38,11 @@ from deniable.plans.masked.records import (
     refuse_other_columns,
     warn_outside,
 )
-from deniable.plans.risks import (
-    RISKS,
-    refuse_unaccepted,
-    released_columns,
-    schema_risks,
-)
+from deniable.plans.risks import BY_CURATOR, RISKS, released_columns, schema_risks
 from deniable.records import NumericMicrodata
 from deniable.responses import MaskedResponses, counts_in, histogram_table, with_counts
 from deniable.sampling import KeyedDraws, KeyedNoise, RandomnessSource, generator_for
 from deniable.schema import RecordBatch, RecordsFile, Schema
-
-BY_DATA: Origin = "the data, by a curator"
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,11 +75,8 @@ class MaskedPlan(Plan):
         A categorical column that is released unchanged, because it is public.
     chosen_from : str
         "the data, by a curator" with a domain factor, else "no data".
-    accept : tuple of str
-        Names of accepted risks (`deniable.plans.RISKS`).
-    order : "permuted" or "as_in_file"
-    made_by : str
-    part : Part, optional
+    accept, order, part, made_by
+        As in `deniable.plans.Plan`.
 
     Raises
     ------
@@ -117,29 +96,21 @@ class MaskedPlan(Plan):
 
     kind: ClassVar[str] = "masked"
 
-    schema: Schema
-    target: float
     method: NumericMethod = "dp"
     k: int | None = None
     bins: int = DEFAULT_BINS
     domain_factor: float | None = None
     upper: tuple[float, ...] | None = None
     class_column: str | None = None
-    chosen_from: Origin = "no data"
-    accept: tuple[str, ...] = ()
-    order: Order = "permuted"
-    made_by: str = f"deniable {__version__}"
-    part: Part | None = None
 
     def __post_init__(self) -> None:
-        refuse_unknown("order", self.order, get_args(Order))
         by_data = self.domain_factor is not None
-        origin = BY_DATA if by_data else "no data"
+        origin = BY_CURATOR if by_data else "no data"
         refuse_unknown("origin of domains", self.chosen_from, [origin])
         if (self.upper is not None) != by_data:
             raise DeniableError("a domain factor and the ends of domains are given together")
         refuse_other_columns(self.schema, self.class_column)
-        refuse_unaccepted(self.risks, self.accept, self.schema)
+        super().__post_init__()
 
     @classmethod
     def from_schema(
@@ -187,7 +158,7 @@ class MaskedPlan(Plan):
                 )
             records = numeric_records(own, data.with_schema(own).portions(), part)
             upper = domains_by_factor(records, domain_factor).upper
-            more |= {"upper": tuple(upper.tolist()), "chosen_from": BY_DATA}
+            more |= {"upper": tuple(upper.tolist()), "chosen_from": BY_CURATOR}
         accepted = tuple(dict.fromkeys(accept))
         more |= {"domain_factor": domain_factor, "class_column": class_column, "part": part}
         return cls(own, epsilon, method, accept=accepted, **more)
@@ -233,8 +204,8 @@ class MaskedPlan(Plan):
     def guarantees(self) -> tuple[Guarantee, ...]:
         return guarantees(self.mechanism, self.class_column)
 
-    @cached_property
-    def risks(self) -> Mapping[str, str]:
+    @property
+    def risks(self) -> dict[str, str]:
         holds = {
             "no_epsilon_for_records": self.k is not None,
             "original_values_released": self.method == "idp_cbls",
@@ -243,13 +214,6 @@ class MaskedPlan(Plan):
         # A domain factor is the only choice by the data, and it has a risk of its own.
         found = schema_risks(self.schema, "no data", self.accept)
         return found | {name: RISKS[name] for name, so in holds.items() if so}
-
-    @property
-    def not_covered(self) -> tuple[str, ...]:
-        drafted = ", ".join(self.schema.drafted)
-        return tuple(
-            f"{why} ({drafted})" if name == "drafted" else why for name, why in self.risks.items()
-        )
 
     @property
     def passed(self) -> tuple[str, ...]:
@@ -263,13 +227,12 @@ class MaskedPlan(Plan):
     def randomize(
         self, batches: Iterable[RecordBatch], source: RandomnessSource, watch: Watch | None = None
     ) -> Iterator[pa.Table]:
-        """Yield one table of the protected columns.
+        """Yield one table of the protected columns; the parameters are as in `Plan`.
 
-        `batches`, `source` and `watch` are those of `Plan.randomize`; nothing is watched, because
-        no categories are randomized. Masked numbers are doubles also if the original ones have
-        another type. A CSV file contains the shortest texts of these doubles. The table has the
-        noisy counts of histograms in its metadata, and a DataFrame made from it has them in its
-        ``attrs``.
+        `watch` is not called, because no categories are randomized by the `source`. Masked numbers
+        are doubles for all types of original numbers in `batches`. A CSV file contains the shortest
+        texts of these doubles. The table has the noisy counts of histograms in its metadata, and a
+        DataFrame made from it has them in its ``attrs``.
         """
         held = list(batches)
         data, draws = self.original_records(held), KeyedDraws.of(source)
@@ -309,23 +272,10 @@ class MaskedPlan(Plan):
         For ``dp`` and histograms, the mechanism runs on two files that differ as much as possible;
         the changes before noise, divided by the noise scales in use, are the exact epsilon. The
         other rows follow from proofs and counterexamples ([idp], and docs/findings.md). A row
-        without an exact epsilon depends on the records; see `audit_on_records`.
+        without an exact epsilon depends on the records; `deniable.idp.audit.audit_numbers` computes
+        it for the original ones.
         """
         return audit_claims(self.mechanism)
-
-    def audit_on_records(self, data: NumericMicrodata, dataset: str = "") -> pd.DataFrame:
-        """Return the exact losses for the original records.
-
-        The table is confidential, except for histograms; see `deniable.idp.audit.audit_numbers`.
-
-        Parameters
-        ----------
-        data : NumericMicrodata
-            By `original_records`.
-        dataset : str
-            Its name in the table.
-        """
-        return audit_numbers(self.mechanism, data, dataset)
 
     def compare_with_original(
         self,
@@ -334,18 +284,10 @@ class MaskedPlan(Plan):
         estimates: Mapping[str, pd.DataFrame],
         generator: np.random.Generator,
     ) -> pd.DataFrame:
-        """Compare a test release with the original records.
+        """Compare a test release with the original records; the parameters are as in `Plan`.
 
-        Parameters
-        ----------
-        protected : MaskedResponses
-            The protected records in the order of the original ones.
-        original : NumericMicrodata
-            By `original_records`.
-        estimates : mapping of str to DataFrame
-            Without effect: all estimates follow from `protected`.
-        generator : Generator
-            Draws the release again, and the intruder's and the classifiers' random numbers.
+        `protected`, in the order of `original`, contains all `estimates`. The `generator` also
+        draws the random numbers of the intruder and the classifiers.
 
         Returns
         -------
@@ -375,8 +317,7 @@ class MaskedPlan(Plan):
         }
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "MaskedPlan":
-        fields, own = fields_from_json(values), values[cls.kind]
+    def from_json(cls, own: Mapping[str, Any], fields: Mapping[str, Any]) -> "MaskedPlan":
         factor, bins = own["domain_factor"], own["bins"]
         upper = tuple(number_from_text(each["upper"]) for each in own["columns"])
         return cls(

@@ -1,15 +1,13 @@
 """Settings of masked plans, as a mapping in the workflow's config."""
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from deniable.idp import DEFAULT_BINS, HISTOGRAMS, NumericMethod, refuse_bad_parameters
 from deniable.plans.interface import Order
 from deniable.plans.masked.plan import MaskedPlan
-from deniable.plans.settings import PlanOptions
-from deniable.schema import RecordsFile, Schema
+from deniable.plans.settings import PlanInputs, PlanOptions
 from deniable.validation import Epsilon, Values
 
 
@@ -48,40 +46,16 @@ class MaskedSettings(PlanOptions):
     def reads_records(self) -> bool:
         return self.domain_factor is not None
 
-    def make(
-        self,
-        schema: Schema,
-        data: RecordsFile | None = None,
-        released: Mapping[str, Any] | None = None,
-        accept: Sequence[str] = (),
-    ) -> MaskedPlan:
-        """Return the plan.
-
-        Parameters
-        ----------
-        schema : Schema
-            Of the whole file.
-        data : RecordsFile, optional
-            The original records, for a domain factor.
-        released : mapping, optional
-            Without effect: other releases.
-        accept : sequence of str
-            Names of accepted risks.
-
-        Raises
-        ------
-        DeniableError
-            If a column does not exist, or a risk is not accepted.
-        """
+    def plan(self, given: PlanInputs) -> MaskedPlan:
         return MaskedPlan.from_schema(
-            schema,
+            given.schema,
             self.epsilon,
             self.method,
             columns=self.columns,
             class_column=self.class_column,
             domain_factor=self.domain_factor,
-            data=data,
-            accept=accept,
+            data=given.data,
+            accept=given.accept,
             k=self.k,
             bins=DEFAULT_BINS if self.bins is None else self.bins,
             order=self.order,

@@ -1,5 +1,4 @@
 from .columns import ColumnsSettings as ColumnsSettings
-from .finding_clusters import ClustersSettings as ClustersSettings
 from .matrices import (
     DesignedMatrix as DesignedMatrix,
     EpsilonMatrix as EpsilonMatrix,
@@ -8,13 +7,9 @@ from .matrices import (
     RetentionMatrix as RetentionMatrix,
     TwoStepMatrix as TwoStepMatrix,
 )
-from .registry import (
-    PlanSettings as PlanSettings,
-    plan_from_settings as plan_from_settings,
-    settings_from as settings_from,
-)
 from .shared import (
-    PartSettings as PartSettings,
+    PlanInputs as PlanInputs,
     PlanOptions as PlanOptions,
+    RecordOptions as RecordOptions,
 )
 from .strata import StrataSettings as StrataSettings

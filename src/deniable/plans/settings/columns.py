@@ -1,7 +1,6 @@
 """Settings of plans that send columns, or clusters of columns, through channels."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -17,48 +16,36 @@ from deniable.plans.settings.matrices import (
     TwoStepMatrix,
 )
 from deniable.plans.settings.shared import (
-    Columns,
+    ChannelOptions,
     Joint,
-    OrderName,
-    PartSettings,
-    PlanOptions,
-    Released,
-    TargetEpsilon,
-    blocks_in_order,
+    PlanInputs,
+    refuse_other_than_one,
 )
 from deniable.randomized_response import READINGS, ClusterMechanism, Reading
 from deniable.validation import Probability, Strict
 
 if TYPE_CHECKING:  # a config is checked without a computation
     from deniable.plans.columns import ColumnsPlan
-    from deniable.plans.interface import Origin
+    from deniable.plans.risks import Origin
     from deniable.randomized_response import Protocol
-    from deniable.schema import RecordsFile, Schema
 
 Clusters = tuple[tuple[str, ...], ...]
 
 
 class PrintedMatrix(Strict):
-    """The RR matrix of [multirr], 6.3.1, in one `reading` of its printed entries."""
+    """The RR matrix of [multirr], 6.3.1, in one interpretation (`reading`) of its entries."""
 
     kind: Literal["printed"]
     reading: Reading
 
 
-BY_CURATOR: "Origin" = "the data, by a curator"
-
-
-class ColumnsSettings(PlanOptions):
+class ColumnsSettings(ChannelOptions):
     """A plan that sends columns, or clusters of columns, through channels.
 
     One of `epsilon`, `p` and a mapping `matrix` is given.
 
     Attributes
     ----------
-    columns : list of str
-        The randomized columns; all others are left out. By default all of the schema.
-    epsilon : float
-        The target epsilon of a record; channels follow from it.
     mechanism : str
         With an epsilon: the kind of all channels, or "best".
     mechanisms : dict of str to str
@@ -77,19 +64,11 @@ class ColumnsSettings(PlanOptions):
         With `p` its interpretation, by default "keep"; else the settings of PRAM's matrices.
     cluster_mechanism : str
         With `p`: one matrix for a cluster ("joint"), or one for each column ("kronecker").
-    joint : list of lists of str
-        Columns that share a channel.
     clusters : ClustersSettings
-        Instead of `joint`: how such columns are found.
-    order : str
-        The order of the protected records.
-    part : PartSettings
-        The part of the respondents that answers; by default all.
+        In place of `joint`: how columns that share a channel are found.
     """
 
     kind: Literal["columns"]
-    columns: Columns | None = None
-    epsilon: TargetEpsilon | None = None
     mechanism: str = "best"
     mechanisms: dict[str, str] = Field(default_factory=dict)
     split: Literal["even", "size", "optimal"] = "even"
@@ -110,10 +89,7 @@ class ColumnsSettings(PlanOptions):
         | None
     ) = None
     cluster_mechanism: ClusterMechanism | None = None
-    joint: Joint = Field(default_factory=list)
     clusters: ClustersSettings | None = None
-    order: OrderName = "permuted"
-    part: PartSettings | None = None
 
     @field_validator("matrix", mode="before")
     @classmethod
@@ -140,11 +116,7 @@ class ColumnsSettings(PlanOptions):
         by_matrix = self.matrix is not None and not printed
         given = {"epsilon": self.epsilon is not None, "p": self.p is not None, "matrix": by_matrix}
         names = [name for name, there in given.items() if there]
-        if len(names) != 1:
-            raise ValueError(
-                f"{' and '.join(names) or 'none'} of epsilon, p and a mapping matrix given; "
-                "allowed: one of them"
-            )
+        refuse_other_than_one(names, "epsilon, p and a mapping matrix")
         if printed and self.p is None:
             raise ValueError("matrix is the name of an RR matrix; allowed: with p only")
         with_epsilon = ("mechanism", "mechanisms", "split", "responses", "tables", "choose_from")
@@ -170,59 +142,25 @@ class ColumnsSettings(PlanOptions):
         clusters = self.clusters
         return () if clusters is None or clusters.source == RECORDS else (clusters.source,)
 
-    @property
-    def files(self) -> tuple[str, ...]:
-        return tuple(getattr(self.matrix, "files", {}).values())
-
-    def make(
-        self,
-        schema: "Schema",
-        data: "RecordsFile | None" = None,
-        released: Released | None = None,
-        accept: Sequence[str] = (),
-    ) -> "ColumnsPlan":
-        """Return the plan.
-
-        Parameters
-        ----------
-        schema : Schema
-            Of the whole file.
-        data : RecordsFile, optional
-            The original records, for whatever is made from them, and for their number.
-        released : mapping of str to Responses, optional
-            Responses of other releases by name, for clusters.
-        accept : sequence of str
-            Names of accepted risks.
-
-        Raises
-        ------
-        DeniableError
-            If there is no such plan, or a risk is not accepted.
-        """
-        kept = schema if self.columns is None else schema.only(self.columns)
+    def plan(self, given: PlanInputs) -> "ColumnsPlan":
+        given = replace(given, schema=self.own_schema(given.schema))
         clusters: Clusters = tuple(map(tuple, self.joint))
         origin: Origin = "no data"
         if self.clusters is not None:
-            clusters, origin = self.clusters.find(kept, data, released)
-        if self.epsilon is not None:
-            return self._of_epsilon(kept, clusters, data, origin, accept)
-        return self._of_matrices(kept, clusters, data, origin, accept)
+            clusters, origin = self.clusters.find(given)
+        plan = (self._through_matrices if self.epsilon is None else self._of_epsilon)(
+            given, clusters, origin
+        )
+        return replace(plan, order=self.order, part=self.answering)
 
-    def _of_epsilon(
-        self,
-        schema: "Schema",
-        clusters: Clusters,
-        data: "RecordsFile | None",
-        origin: "Origin",
-        accept: Sequence[str],
-    ) -> "ColumnsPlan":
+    def _of_epsilon(self, given: PlanInputs, clusters: Clusters, origin: "Origin") -> "ColumnsPlan":
         from deniable.plans.making import make_plan  # noqa: PLC0415
 
         chosen = self.choose_from == "records"
-        if chosen and data is None:
+        if chosen and given.data is None:
             raise DeniableError("choose_from: records; the original records are missing")
         plan = make_plan(
-            schema,
+            given.schema,
             self.epsilon or 0.0,
             split=self.split,
             clusters=clusters,
@@ -230,65 +168,42 @@ class ColumnsSettings(PlanOptions):
             mechanism=self.mechanism,
             mechanisms=self.mechanisms,
             responses=self.responses,
-            data=data if chosen else None,
-            accept=accept,
-            order=self.order,
+            data=given.data if chosen else None,
+            accept=given.accept,
         )
-        part = None if self.part is None else self.part.part()
-        return replace(plan, chosen_from=BY_CURATOR if chosen else origin, part=part)
+        return plan if chosen else replace(plan, chosen_from=origin)
 
-    def _of_matrices(
-        self,
-        schema: "Schema",
-        clusters: Clusters,
-        data: "RecordsFile | None",
-        origin: "Origin",
-        accept: Sequence[str],
+    def _through_matrices(
+        self, given: PlanInputs, clusters: Clusters, origin: "Origin"
     ) -> "ColumnsPlan":
         from deniable.plans.columns import ColumnsPlan  # noqa: PLC0415
-        from deniable.plans.making import refuse_unknown_columns  # noqa: PLC0415
+        from deniable.plans.settings.pram import pram_protocols  # noqa: PLC0415
 
-        refuse_unknown_columns(schema, clusters)
-        blocks = blocks_in_order(clusters, schema.domain().names)
-        invariant = False
-        if self.p is not None:
-            protocol, why = self._randomized_response(schema, blocks, data)
+        if self.matrix is None or isinstance(self.matrix, PrintedMatrix):
+            protocol, why = self._randomized_response(given, clusters)
+            invariant = False
         else:
-            protocol, chosen, invariant, why = self._pram(schema, blocks, data)
-            origin = chosen if chosen != "no data" else origin
+            protocol = pram_protocols(self.matrix, given, (), clusters, self.answering)[()]
+            why, invariant = self.matrix.why, self.matrix.is_invariant
+            origin = origin if self.matrix.origin == "no data" else self.matrix.origin
         return ColumnsPlan(
-            schema,
-            protocol,
+            given.schema,
             protocol.epsilon,
-            (why,) * len(blocks),
-            origin,
-            tuple(accept),
-            self.order,
-            part=None if self.part is None else self.part.part(),
-            invariant=invariant,
+            protocol,
+            (why,) * len(protocol.clusters),
+            invariant,
+            chosen_from=origin,
+            accept=given.accept,
         )
 
-    def _pram(
-        self, schema: "Schema", blocks: Clusters, data: "RecordsFile | None"
-    ) -> "tuple[Protocol, Origin, bool, str]":
-        from deniable.plans.settings.pram import PramRequest, pram_protocols  # noqa: PLC0415
-
-        assert self.matrix is not None
-        assert not isinstance(self.matrix, PrintedMatrix)
-        part = None if self.part is None else self.part.part()
-        request = PramRequest(self.matrix, (), blocks, part)
-        protocols, chosen = pram_protocols(schema, request, data)
-        return protocols[()], chosen, self.matrix.is_invariant, f"{self.matrix.kind}: as requested"
-
-    def _randomized_response(
-        self, schema: "Schema", blocks: Clusters, data: "RecordsFile | None"
-    ) -> "tuple[Protocol, str]":
+    def _randomized_response(self, given: PlanInputs, clusters: Clusters) -> "tuple[Protocol, str]":
+        from deniable.plans.blocks import group_columns  # noqa: PLC0415
         from deniable.randomized_response import refuse_too_large, rr_clusters  # noqa: PLC0415
 
         p = self.p or 0.0
         reading = self.matrix.reading if isinstance(self.matrix, PrintedMatrix) else "keep"
-        domain, mechanism = schema.domain(), self.cluster_mechanism or "joint"
-        protocol = rr_clusters(domain, blocks, p, reading, mechanism)
+        domain, mechanism = given.schema.domain(), self.cluster_mechanism or "joint"
+        protocol = rr_clusters(domain, group_columns(clusters, domain), p, reading, mechanism)
         for block, channel in zip(protocol.clusters, protocol.channels, strict=True):
             name = " x ".join(block)
             if channel.size > 1 and math.isinf(channel.epsilon):
@@ -296,8 +211,8 @@ class ColumnsSettings(PlanOptions):
                     f"with p {p:.17g} the channel of {name} never changes a record, or reveals "
                     "some values for certain (its epsilon is infinite); choose a smaller p"
                 )
-            if len(block) > 1 and mechanism == "joint" and data is not None:
-                refuse_too_large(domain.project(block), data.records)
+            if len(block) > 1 and mechanism == "joint" and given.data is not None:
+                refuse_too_large(domain.project(block), given.data.records)
             if channel.singular:
                 raise DeniableError(
                     f"with matrix {reading!r} and p {p:g} the channel of {name} is singular, so "

@@ -9,11 +9,11 @@ from deniable.errors import DeniableError
 from deniable.validation import Share, Strict
 
 if TYPE_CHECKING:  # a config is checked without a computation
-    from deniable.arrays import Counts, Floats
-    from deniable.plans.interface import Origin
-    from deniable.plans.settings.shared import Released
-    from deniable.responses import Responses, Table
-    from deniable.schema import RecordsFile, Schema
+    from deniable.arrays import Floats
+    from deniable.plans.risks import Origin
+    from deniable.plans.settings.shared import PlanInputs
+    from deniable.records import Domain
+    from deniable.responses import Responses
 
 RECORDS = "records"
 
@@ -45,51 +45,38 @@ class ClustersSettings(Strict):
     t_d: Share
     ordinal: list[str] = Field(default_factory=list)
 
-    def find(
-        self, schema: "Schema", data: "RecordsFile | None", released: "Released | None"
-    ) -> "tuple[tuple[tuple[str, ...], ...], Origin]":
+    def find(self, given: "PlanInputs") -> "tuple[tuple[tuple[str, ...], ...], Origin]":
         """Return the clusters of several columns, and the information that they follow from.
 
-        Parameters
-        ----------
-        schema : Schema
-            Its randomized columns are clustered.
-        data : RecordsFile, optional
-            The original records.
-        released : mapping of str to Responses, optional
-            Responses of other releases, by name.
+        The randomized columns of the schema in `given` are clustered.
 
         Raises
         ------
         DeniableError
             If the records or the release are missing, or the release has other columns.
         """
-        if self.source == RECORDS:
-            from deniable.plans.curator import clusters_from  # noqa: PLC0415
+        from deniable.plans.curator import clusters_from, clusters_from_tables  # noqa: PLC0415
 
-            if data is None:
+        domain = given.schema.domain()
+        if self.source == RECORDS:
+            if given.data is None:
                 raise DeniableError("clusters from records: the original records are missing")
-            domain = schema.domain()
-            found = clusters_from(data, self.t_v, self.t_d, self.ordinal, domain)
+            found = clusters_from(given.data, self.t_v, self.t_d, self.ordinal, domain)
             return found, "the data, by a curator"
-        if self.source not in (released or {}):
-            known = ", ".join(released or {}) or "none"
+        if self.source not in given.released:
+            known = ", ".join(given.released) or "none"
             raise DeniableError(
                 f"clusters from {self.source!r}: no release of this name; allowed: {RECORDS}, or a "
                 f"release of the same population; given: {known}"
             )
-        return self._in_responses(schema, (released or {})[self.source]), "randomized answers"
+        tables = self._tables(domain, given.released[self.source])
+        found = clusters_from_tables(domain, tables, self.t_v, self.t_d, self.ordinal)
+        return found, "randomized answers"
 
-    def _in_responses(
-        self, schema: "Schema", responses: "Responses"
-    ) -> tuple[tuple[str, ...], ...]:
-        from deniable.randomized_response import (  # noqa: PLC0415
-            cluster_attributes,
-            dependences_from_tables,
-            pair_measures,
-        )
+    def _tables(self, domain: "Domain", responses: "Responses") -> "dict[tuple[str, str], Floats]":
+        """Return the two-way tables of randomized values that dependences are measured on."""
+        from deniable.estimation import clip_and_rescale, unbiased_or_uniform  # noqa: PLC0415
 
-        domain = schema.domain()
         pairs = {pair: responses.table(pair) for pair in combinations(domain.names, 2)}
         for pair, table in pairs.items():
             if table.domain != domain.project(pair):
@@ -97,25 +84,17 @@ class ClustersSettings(Strict):
                     f"clusters from {self.source!r}: {' and '.join(pair)} have other categories "
                     "there; name a release of the same columns"
                 )
+            if self.by == "attributes" and table.reports.names != pair:
+                raise DeniableError(
+                    f"clusters from {self.source!r}: the randomized values of {' and '.join(pair)} "
+                    "are not their categories; use by: attributes_inverted"
+                )
         counted = responses.count([table.reports for table in pairs.values()])
-        tables = {
-            pair: self._table(pair, table, each.tally)
-            for (pair, table), each in zip(pairs.items(), counted, strict=True)
-        }
-        measured = dependences_from_tables(tables, pair_measures(domain, self.ordinal))
-        clusters = cluster_attributes(domain, measured, self.t_v, self.t_d)
-        return tuple(cluster for cluster in clusters if len(cluster) > 1)
-
-    def _table(self, pair: tuple[str, str], table: "Table", counts: "Counts") -> "Floats":
-        """Return the two-way table on which the dependence of a pair is measured."""
-        from deniable.estimation import clip_and_rescale, unbiased_or_uniform  # noqa: PLC0415
-
-        if self.by == "attributes_inverted":
-            estimate = clip_and_rescale(unbiased_or_uniform(counts, table.channel))
-            return estimate[table.order].reshape(table.domain.shape)
-        if table.reports.names != pair:
-            raise DeniableError(
-                f"clusters from {self.source!r}: the randomized values of {' and '.join(pair)} are "
-                "not their categories; use by: attributes_inverted"
-            )
-        return counts.astype(float).reshape(table.domain.shape)
+        found = {}
+        for (pair, table), each in zip(pairs.items(), counted, strict=True):
+            values = each.tally.astype(float)
+            if self.by == "attributes_inverted":
+                estimate = clip_and_rescale(unbiased_or_uniform(each.tally, table.channel))
+                values = estimate[table.order]
+            found[pair] = values.reshape(table.domain.shape)
+        return found

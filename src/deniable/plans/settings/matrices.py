@@ -11,7 +11,7 @@ from deniable.validation import Epsilon, Probability, Strict
 
 if TYPE_CHECKING:  # a config is checked without a computation
     from deniable.channels import Channel
-    from deniable.plans.interface import Origin
+    from deniable.plans.risks import Origin
 
 
 class _Matrix(Strict):
@@ -25,10 +25,17 @@ class _Matrix(Strict):
 
     from_records: ClassVar[bool] = False
 
+    kind: str
+
     @property
     def is_invariant(self) -> bool:
         """Whether matrices leave the frequencies of the original records as they are."""
         return False
+
+    @property
+    def why(self) -> str:
+        """The reason for the channels, in a plan."""
+        return f"{self.kind}: as requested"
 
     @property
     def origin(self) -> "Origin":
@@ -123,6 +130,11 @@ class FileMatrix(_Matrix):
     chosen_from: Literal["no data", "a public prior", "the data, by a curator"] = (
         "the data, by a curator"
     )
+
+    @property
+    def why(self) -> str:
+        """The reason for the channels, in a plan."""
+        return f"{self.kind}: as requested"
 
     @property
     def origin(self) -> "Origin":

@@ -1,23 +1,38 @@
 """Options that the settings of several kinds of plans have."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from deniable.validation import Strict
+from deniable.validation import Strict, Values
 
 if TYPE_CHECKING:  # a config is checked without a computation
-    from deniable.plans.interface import Part
+    from deniable.plans.interface import Part, Plan
     from deniable.responses import Responses
+    from deniable.schema import RecordsFile, Schema
 
-Columns = Annotated[list[str], Field(min_length=1)]
 Joint = list[Annotated[list[str], Field(min_length=2)]]
 """Groups of columns that share a channel."""
 OrderName = Literal["permuted", "as_in_file"]
-Released = Mapping[str, "Responses"]
-"""The responses of other releases, by their names."""
 TargetEpsilon = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+@dataclass(frozen=True)
+class PlanInputs:
+    """The inputs from which settings make a plan.
+
+    Attributes
+    ----------
+    schema, data, released, accept
+        As in `PlanOptions.make`.
+    """
+
+    schema: "Schema"
+    data: "RecordsFile | None"
+    released: "Mapping[str, Responses]"
+    accept: tuple[str, ...]
 
 
 class PlanOptions(Strict):
@@ -38,6 +53,38 @@ class PlanOptions(Strict):
         """Paths of further files that the plan is made from."""
         return ()
 
+    def make(
+        self,
+        schema: "Schema",
+        data: "RecordsFile | None" = None,
+        released: "Mapping[str, Responses] | None" = None,
+        accept: Sequence[str] = (),
+    ) -> "Plan":
+        """Return the plan.
+
+        Parameters
+        ----------
+        schema : Schema
+            Of the whole file.
+        data : RecordsFile, optional
+            The original records. Only options that say so use them, and their risk must be
+            accepted.
+        released : mapping of str to Responses, optional
+            Responses of other releases of the same population, by name.
+        accept : sequence of str
+            Names of accepted risks.
+
+        Raises
+        ------
+        DeniableError
+            If there is no such plan, or a risk is not accepted.
+        """
+        return self.plan(PlanInputs(schema, data, released or {}, tuple(accept)))
+
+    def plan(self, given: PlanInputs) -> "Plan":
+        """Return the plan of the inputs `given`; each kind defines it."""
+        raise NotImplementedError
+
 
 class PartSettings(Strict):
     """The public part of the respondents that a release is for.
@@ -56,24 +103,58 @@ class PartSettings(Strict):
     take: Annotated[int, Field(ge=1, le=1000)]
     seed: Annotated[str, Field(min_length=1)]
 
-    def part(self) -> "Part":
-        """Return the part.
 
-        Raises
-        ------
-        DeniableError
-            If there is no part of this number.
-        """
+class RecordOptions(PlanOptions):
+    """Options of plans for some columns and some respondents.
+
+    Attributes
+    ----------
+    columns : list of str
+        The columns of the plan; all others are left out. By default all of the schema.
+    part : PartSettings
+        The part of the respondents that answers; by default all.
+    """
+
+    columns: Values[str] | None = None
+    part: PartSettings | None = None
+
+    def own_schema(self, schema: "Schema") -> "Schema":
+        """Return the `schema` of the plan's columns."""
+        return schema if self.columns is None else schema.only(self.columns)
+
+    @property
+    def answering(self) -> "Part | None":
+        """The part of the respondents that answers."""
         from deniable.plans.interface import Part  # noqa: PLC0415
 
-        return Part(self.of, self.take, self.seed)
+        return None if self.part is None else Part(self.part.of, self.part.take, self.part.seed)
 
 
-def blocks_in_order(
-    joint: Sequence[Sequence[str]], names: Sequence[str]
-) -> tuple[tuple[str, ...], ...]:
-    """Return the groups of `joint` and all other columns by themselves, in the order of `names`."""
-    group_of = {
-        name: tuple(sorted(group, key=list(names).index)) for group in joint for name in group
-    }
-    return tuple(dict.fromkeys(group_of.get(name, (name,)) for name in names))
+class ChannelOptions(RecordOptions):
+    """Options of plans that send columns through channels.
+
+    Attributes
+    ----------
+    joint : list of lists of str
+        Columns that share a channel.
+    epsilon : float
+        The target epsilon of a record, of all randomized columns together.
+    order : str
+        The order of the protected records.
+    """
+
+    joint: Joint = Field(default_factory=list)
+    epsilon: TargetEpsilon | None = None
+    order: OrderName = "permuted"
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        return tuple(getattr(getattr(self, "matrix", None), "files", {}).values())
+
+
+def refuse_other_than_one(names: Sequence[str], allowed: str) -> None:
+    """Raise `ValueError` unless one of the `allowed` options is given: the length of `names`."""
+    if len(names) != 1:
+        raise ValueError(
+            f"{' and '.join(names) or 'none'} of {allowed} given; allowed: one of them"
+        )
