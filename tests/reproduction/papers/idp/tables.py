@@ -12,7 +12,7 @@ from deniable.records.categorical import Microdata
 from deniable.records.discretization import Discretization
 from deniable.records.domain import Domain
 
-from reproduction.papers.idp.grid import compare_on
+from reproduction.papers.idp.grid import compare_noises
 from reproduction.papers.idp.names import FOREST_TITLES, MASKED, NEAREST, SSE_TITLES
 from reproduction.study.claims import Claim, Evidence, by_sentence, decide_claims
 from reproduction.study.comparisons import Comparison, Outcome
@@ -253,8 +253,7 @@ def noises_table() -> pd.DataFrame:
     age = Discretization("age", tuple(float(edge) for edge in range(17, 25)), open_above=True)
     ages = np.random.default_rng(3).binomial(7, 0.4, 200)
     data = Microdata(Domain((age.attribute,)), (ages,), {"data_source": "original"})
-    settings = {"epsilons": [0.5, 4.0], "replicates": 6, "intervals": 3, "resamples": 20}
-    return compare_on(data, settings, seed=1)
+    return compare_noises(data, 1, epsilons=[0.5, 4.0], replicates=6, intervals=3, resamples=20)
 
 
 def all_tables() -> dict[str, pd.DataFrame]:

@@ -39,9 +39,9 @@ from reproduction.papers.idp.names import (
     MASKED,
     SSE_TITLES,
     common,
-    judged,
     shown,
     shown_epsilons,
+    verdict_of,
 )
 from reproduction.papers.idp.noises import noises
 from reproduction.papers.idp.sections import (
@@ -355,7 +355,7 @@ def test_each_reading_has_its_verdict(tables: dict[str, pd.DataFrame]) -> None:
     ],
 )
 def test_a_bound_that_decides_nothing_is_no_verdict(holds: Any, verdict: str) -> None:
-    assert judged({"holds": holds})["verdict"] == verdict
+    assert verdict_of(holds) == verdict
 
 
 # -- names -----------------------------------------------------------------------------------------

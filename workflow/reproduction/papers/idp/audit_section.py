@@ -1,7 +1,7 @@
 """Prepare the report's section on the audit of individual differential privacy ([idp])."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -9,16 +9,7 @@ import pandas as pd
 from deniable.display import SIGN, Row, Tables, between, groups_of, percent, plain, rows_of, short
 
 from reproduction.papers.idp import names
-from reproduction.papers.idp.names import (
-    CLUSTERED,
-    Shown,
-    failing,
-    found_and_claimed,
-    noted,
-    shown,
-    verdicts,
-    where,
-)
+from reproduction.papers.idp.names import CLUSTERED, Shown, failing, noted, where
 from reproduction.study import PageTable, all_rows, pivot, span, texts
 
 HOLDS_WITHIN = 1e-9
@@ -36,8 +27,8 @@ ATTACKS = {
 
 def audit(tables: Tables) -> dict[str, Any]:
     """Prepare the audit from `tables`: one centroid, all of them, records, as it runs, attacks."""
-    at, table = shown(tables), tables["idp_audit"]
-    table = table.assign(found=texts(table, found_and_claimed))
+    at, table = names.shown(tables), tables["idp_audit"]
+    table = table.assign(found=texts(table, names.found_and_claimed))
     first = where(table, domain_factor=at.factor, domain="public")
     together = (first["unit"] == "attribute") & (first["attribute"] == names.ALL)
     anew = {"reading": names.FIXED_SCALE, "clusters": names.RECLUSTERED}
@@ -65,28 +56,27 @@ def audit(tables: Tables) -> dict[str, Any]:
 
 
 def _pivot(
-    table: pd.DataFrame, column: str, label: str, keys: tuple[str, ...] = (), **form: Any
+    table: pd.DataFrame, column: str, label: str, keys: Sequence[str] = (), **form: Any
 ) -> PageTable:
-    """Return the texts ``found`` in a `table` by data set, method and more `keys`."""
-    own = BY_METHOD | {key: key for key in keys}
-    titled = table.replace(TITLES)
-    return pivot(titled, own, column, label, value="found", text="text", intervals=False, **form)
+    """Return the texts ``found`` in a `table` by data set, method and further `keys`."""
+    own, form = BY_METHOD | {key: key for key in keys}, {"value": "found", "text": "text"} | form
+    return pivot(table.replace(TITLES), own, column, label, intervals=False, **form)
 
 
 def _by_k(part: pd.DataFrame, found: Callable[[pd.DataFrame], str], label: str) -> PageTable:
-    """Return what is `found` in the rows of each k, a row for each method of a data set."""
+    """Return the text of `found` for the rows of each k, one row per data set and method."""
     keys = [*BY_METHOD, "k"]
     rows = [of | {"found": found(own)} for of, own in groups_of(part, *keys)]
     return _pivot(pd.DataFrame(rows, columns=[*keys, "found"]), "k", label)
 
 
 def _judged(times: float) -> str:
-    """Return a multiple of a claim as text, with its verdict."""
+    """Return the ratio to a claim as text, with its verdict."""
     return f"{short(times)} {SIGN['holds' if times <= 1 + HOLDS_WITHIN else 'fails']}"
 
 
 def _readings(part: pd.DataFrame) -> PageTable:
-    """Return what the same release spends under each reading of Definition 3, by unit."""
+    """Return the ε of the same release under each interpretation of Definition 3, by unit."""
     own = where(part, method=CLUSTERED)
     own = own[~noted(own, names.CERTIFICATE) & ~noted(own, names.SHUFFLED)]
     parts = [
@@ -119,7 +109,7 @@ def _tightness(table: pd.DataFrame) -> PageTable:
 
 
 def _composition(part: pd.DataFrame) -> str:
-    """Return how many times the worst attribute spends its claim, and whether all records do."""
+    """Return the ratio of the worst attribute to its claim, marked if all records exceed it."""
     everyone = f" {EVERYONE}" if part["records_beyond"].min() == 1 else ""
     return _judged(part["attribute_times_claimed"].max()) + everyone
 
@@ -136,8 +126,8 @@ def _records(public: pd.DataFrame) -> PageTable:
 
 
 def _over_epsilons(part: pd.DataFrame) -> str:
-    """Return how many times one centroid spends its claim: it is kept if it is at every ε."""
-    found = set(verdicts(part))
+    """Return the ratio of one centroid to its claim, which holds if it holds at every ε."""
+    found = set(part["holds"].map(names.verdict_of))
     verdict = next(each for each in ("fails", "undecided", "holds") if each in found)
     return f"{span(part['times_claimed'])} {SIGN[verdict]}"
 
@@ -185,29 +175,24 @@ def _attacks(table: pd.DataFrame, at: Shown) -> dict[str, Any]:
 
 
 def _protection(table: pd.DataFrame) -> dict[str, PageTable]:
-    """Return what noise protects beside microaggregation alone: twins, certain values, links."""
+    """Return losses between twins, links and certain values, beside microaggregation alone."""
     twins = where(table, dataset="none").drop_duplicates(["method", "epsilon"])
-    linked = where(table, measure=names.LINKED)
-    nearest = where(table, measure=names.NEAREST)
     keys = [*BY_METHOD, "k", "epsilon"]
-    by_nearest = nearest.set_index(keys)["value"]
+    by_nearest = where(table, measure=names.NEAREST).set_index(keys)["value"]
 
     def share(row: Row) -> str:
         at = tuple(row[key] for key in keys)
         beside = f" ({percent(by_nearest[at])})" if at in by_nearest.index else ""
         return percent(row["value"]) + beside
 
-    def alone(row: Row) -> str:
-        return percent(row["microaggregation"])
-
     def surely(row: Row) -> str:
         return percent(row["value"]) + (" ✗" if row["value"] > row["microaggregation"] else "")
 
-    linked = linked.assign(found=texts(linked, share)).assign(**{BESIDE: texts(linked, alone)})
-    certain = where(table, measure=names.CERTAIN)
-    certain = certain.assign(found=texts(certain, surely), alone=texts(certain, alone))
-    heads = BY_METHOD | {"k": "k", "found": "values known for certain"}
-    heads["alone"] = BESIDE
+    table = table.assign(**{BESIDE: table["microaggregation"].map(percent)})
+    linked, certain = where(table, measure=names.LINKED), where(table, measure=names.CERTAIN)
+    linked = linked.assign(found=texts(linked, share))
+    certain = certain.assign(found=texts(certain, surely))
+    heads = BY_METHOD | {"k": "k", "found": "values known for certain", BESIDE: BESIDE}
     return {
         "twins": pivot(
             twins.replace(TITLES),

@@ -1,7 +1,6 @@
-"""Figures 3 to 6 of [idp] with honest competitors, and those of the audit and of attacks.
+"""Figures 3 to 6 of [idp] with competitors under true DP, and figures of the audit and attacks.
 
-Each is drawn from the table that the catalog names, with its keys there; an epsilon, domain factor
-or k of 0 does not apply.
+The catalog names the table of each figure. An epsilon, domain factor or k of 0 does not apply.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +24,7 @@ K_TICKS = (3, 5, 10, 25, 50, 100, 200, 400)
 
 
 def _line(colour: str, line: str = "-", marker: str | None = None) -> dict[str, Any]:
-    """Return how matplotlib draws a method, in a colour that is safe for colour-blind readers."""
+    """Return the line of a method, in a colour that is safe for colour-blind readers."""
     return {"color": colour, "linestyle": line, "marker": marker}
 
 
@@ -34,16 +33,14 @@ _CLUSTERED = {
     "idp_ls": _line("#0072b2", marker="o"),
     "idp_cbls": _line("#d55e00", marker="^"),
 }
-SSE_LINES: Mapping[str, dict[str, Any]] = (
-    {"dp": _line("#1b1f24")}
-    | _CLUSTERED
-    | {
-        "dp_synthetic": _line("#009e73", "--"),
-        "dp_median": _line("#009e73"),
-        "no_data": _line("#9aa1a9", "--"),
-        "least_dp": _line("#cc79a7", ":"),
-    }
-)
+SSE_LINES: Mapping[str, dict[str, Any]] = {
+    "dp": _line("#1b1f24"),
+    **_CLUSTERED,
+    "dp_synthetic": _line("#009e73", "--"),
+    "dp_median": _line("#009e73"),
+    "no_data": _line("#9aa1a9", "--"),
+    "least_dp": _line("#cc79a7", ":"),
+}
 FOREST_LINES: Mapping[str, dict[str, Any]] = {
     "original": _line(style.INK, "--"),
     "majority": _line("#9aa1a9", "--"),
@@ -51,16 +48,17 @@ FOREST_LINES: Mapping[str, dict[str, Any]] = {
     "dp_naive_bayes": _line("#56b4e9"),
     "dp_synthetic": _line("#009e73", ":"),
     "dp": _line("#cc79a7"),
-} | _CLUSTERED
+    **_CLUSTERED,
+}
 
 
 @style.in_style
 def errors(table: pd.DataFrame, dataset: str) -> Figure:
-    """Draw the mean SSE of a `table` about a `dataset`, "census" or "wine"."""
+    """Plot the mean SSE of a `table` on a `dataset`, "census" or "wine"."""
     epsilons, factors = _values(table, "epsilon"), _values(table, "domain_factor")
     figure, axes = _over_k(table, len(factors), len(epsilons), 2.9, 2.75)
     for axis, (factor, epsilon) in zip(axes.flat, product(factors, epsilons), strict=True):
-        part = table[(table["epsilon"] == epsilon) & (table["domain_factor"] == factor)]
+        part = names.where(table, epsilon=epsilon, domain_factor=factor)
         _draw(axis, part, SSE_LINES, "mean_sse")
         axis.set_yscale("log")
         axis.yaxis.set_major_locator(LogLocator(10, numticks=12))
@@ -80,16 +78,13 @@ def errors(table: pd.DataFrame, dataset: str) -> Figure:
 
 @style.in_style
 def f_measures(table: pd.DataFrame, dataset: str) -> Figure:
-    """Draw the F-measures of a `table` about a `dataset`, "census" or "wine"."""
+    """Plot the F-measures of a `table` on a `dataset`, "census" or "wine"."""
     epsilons, factors = _values(table, "epsilon"), _values(table, "domain_factor")
     columns = list(product(factors, dict.fromkeys(table["class"])))
     figure, axes = _over_k(table, len(epsilons), len(columns), 2.65, 2.35)
     for axis, (epsilon, (factor, name)) in zip(axes.flat, product(epsilons, columns), strict=True):
-        part = table[
-            table["epsilon"].isin([epsilon, names.NOT_APPLICABLE])
-            & table["domain_factor"].isin([factor, names.NOT_APPLICABLE])
-            & (table["class"] == name)
-        ]
+        at = {"epsilon": (epsilon, names.NOT_APPLICABLE), "class": name}
+        part = names.where(table, domain_factor=(factor, names.NOT_APPLICABLE), **at)
         _draw(axis, part, FOREST_LINES, "f_measure")
         axis.set_ylim(-0.02, 1.02)
     for axis, (factor, name) in zip(axes[0], columns, strict=True):
@@ -113,12 +108,10 @@ def _values(table: pd.DataFrame, column: str) -> list[float]:
 def _over_k(
     table: pd.DataFrame, rows: int, columns: int, width: float, height: float
 ) -> tuple[Figure, Any]:
-    """Return panels of a width and height, over k."""
-    size = width * columns + 0.9, height * rows + 1.9
-    around = (0.8, 0.12, 1.1, 1.15)
-    figure, axes = style.panels(
-        rows, columns, size, around, (0.08, 0.22), sharex=True, sharey="row"
-    )
+    """Return panels over k, each of a `width` and a `height` in inches."""
+    size, around = (width * columns + 0.9, height * rows + 1.9), (0.8, 0.12, 1.1, 1.15)
+    shared = {"sharex": True, "sharey": "row"}
+    figure, axes = style.panels(rows, columns, size, around, (0.08, 0.22), **shared)
     sizes = _values(table, "k")
     for axis in axes.flat:
         axis.set_xscale("log")
@@ -133,8 +126,8 @@ def _over_k(
 
 def _draw(axis: Axes, part: pd.DataFrame, lines: Mapping[str, dict[str, Any]], value: str) -> None:
     for method, line in lines.items():
-        rows = part[part["method"] == method]
-        flat = rows[rows["k"] == names.NOT_APPLICABLE]
+        rows = names.where(part, method=method)
+        flat = names.where(rows, k=names.NOT_APPLICABLE)
         if len(flat):
             height, low, high = flat[[value, "ci_low", "ci_high"]].iloc[0].tolist()
             axis.axhline(height, **line, linewidth=1.5)
@@ -151,11 +144,10 @@ def _legend(
     lines: Mapping[str, dict[str, Any]],
     titles: Mapping[str, str],
 ) -> None:
-    known = set(table["method"])
     keys = [
         Line2D([], [], label=titles[method], **line, markersize=4, linewidth=1.8)
         for method, line in lines.items()
-        if method in known
+        if method in set(table["method"])
     ]
     style.legend_below(figure, keys, 3 if len(keys) > 8 else 4)
 
@@ -169,12 +161,12 @@ METHODS: Mapping[str, tuple[str, str, str]] = {
     "idp_cbls": ("#d55e00", "o", names.AUDITED["idp_cbls"]),
     "idp_cbls_prose": ("#9aa1a9", "v", "iDP-CBLS, sensitivity as in the prose"),
 }
-PANELS: Sequence[tuple[str, str, str]] = (
-    # unit, of which attributes, title
-    ("centroid", "one", names.UNITS["centroid"]),
-    ("attribute", "one", names.UNITS["attribute"]),
-    ("attribute", names.ALL, "all centroids of all attributes"),
-    ("record", "one", names.UNITS["record"]),
+PANELS: Sequence[tuple[str, bool, str]] = (
+    # unit, all attributes, title
+    ("centroid", False, names.UNITS["centroid"]),
+    ("attribute", False, names.UNITS["attribute"]),
+    ("attribute", True, "all centroids of all attributes"),
+    ("record", False, names.UNITS["record"]),
 )
 READINGS: Mapping[str, str] = {names.FIXED_SCALE: "-", names.RECOMPUTED_SCALE: "--"}
 AUDITED_K_TICKS = (3, 10, 30, 100, 300)
@@ -183,31 +175,27 @@ SHIFTS: Mapping[str, float] = {"dp_um": 0.94, "idp_ls": 1.0, "idp_cbls": 1.06}
 
 @style.in_style
 def claimed_and_exact(table: pd.DataFrame) -> Figure:
-    """Draw by which factor units of a `table` exceed the largest claim, over k, first domain."""
-    largest = table["epsilon"].max()
-    shown = table[
-        (table["epsilon"] == largest)
-        & (table["domain_factor"] == table["domain_factor"].iloc[0])
-        & (table["domain"] == "public")
-        & (table["clusters"] == names.RECLUSTERED)
-        & ~table["note"].fillna("").str.contains(f"{names.CERTIFICATE}|{names.SHUFFLED}")
-    ]
+    """Plot over k by which factor units of a `table` exceed the largest claim, first domain."""
+    largest, factor = table["epsilon"].max(), table["domain_factor"].iloc[0]
+    shown = names.where(table, epsilon=largest, domain_factor=factor, domain="public")
+    shown = names.where(shown, clusters=names.RECLUSTERED)
+    shown = shown[~names.noted(shown, names.CERTIFICATE) & ~names.noted(shown, names.SHUFFLED)]
     finite = shown["times_claimed"][np.isfinite(shown["times_claimed"])]
     infinite = 10 ** (np.ceil(np.log10(finite.max())) + 0.7)
     size = style.NARROWEST + 1.6, 2.55 * shown["dataset"].nunique() + 1.9
     titles, y = [title for *_, title in PANELS], "exact / claimed epsilon"
     figure, lines = _by_dataset(shown, titles, ("k", y), size, (1.0, 1.05))
     for own, line in lines:
-        for axis, (unit, of, _) in zip(line, PANELS, strict=True):
-            part = own[own["unit"] == unit]
+        for axis, (unit, together, _) in zip(line, PANELS, strict=True):
+            part = names.where(own, unit=unit)
             if unit == "attribute":
-                part = part[(part["attribute"] == names.ALL) == (of == names.ALL)]
+                part = part[(part["attribute"] == names.ALL) == together]
             _ratios(axis, part, infinite)
     keys = [
-        *(
-            Line2D([], [], color=colour, marker=marker, label=label, markersize=4)
-            for colour, marker, label in METHODS.values()
-        ),
+        Line2D([], [], color=colour, marker=marker, label=label, markersize=4)
+        for colour, marker, label in METHODS.values()
+    ]
+    keys += [
         Line2D([], [], color=style.INK, linestyle="-", label="scale frozen (exact)"),
         Line2D([], [], color=style.INK, linestyle="--", label="as it runs (at least)"),
     ]
@@ -228,29 +216,28 @@ def _by_dataset(
     size: tuple[float, float],
     above_and_below: tuple[float, float],
 ) -> tuple[Figure, Iterator[tuple[pd.DataFrame, Any]]]:
-    """Return a line of panels for each data set, labelled at the margins, with its rows."""
+    """Return the rows of each data set with a line of panels that have titles and labels."""
     datasets = list(dict.fromkeys(table["dataset"]))
     around = (0.0, 0.0, *above_and_below)
     figure, axes = style.panels(len(datasets), len(titles), size, around, (0.06, 0.2), sharey=True)
-    figure.subplots_adjust(left=0.12, right=0.985)  # shares of either figure's width
+    figure.subplots_adjust(left=0.12, right=0.985)  # proportions of the figure's width
     for line, dataset in zip(axes, datasets, strict=True):
         line[0].set_ylabel(f"{dataset}\n{labels[1]}")
     for first, last, title in zip(axes[0], axes[-1], titles, strict=True):
         first.set_title(title, fontsize=9.5)
         last.set_xlabel(labels[0])
-    rows = (table[table["dataset"] == dataset] for dataset in datasets)
+    rows = (names.where(table, dataset=dataset) for dataset in datasets)
     return figure, zip(rows, axes, strict=True)
 
 
 def _ratios(axis: Axes, part: pd.DataFrame, infinite: float) -> None:
     axis.axhline(1, color=style.INK, linewidth=1)
     axis.axhspan(infinite / 2.5, infinite * 2.5, color=style.GRID, alpha=0.6, linewidth=0)
-    for (method, (colour, marker, _)), (reading, line) in product(
-        METHODS.items(), READINGS.items()
-    ):
-        # Lines that lie on each other, in the band of the infinite, are set apart a little.
+    looks = product(METHODS.items(), READINGS.items())
+    for (method, (colour, marker, _)), (reading, line) in looks:
+        # Shifts separate the lines in the band of the infinite.
         endless = infinite * SHIFTS.get(method, 1.12) ** 6
-        rows = part[(part["method"] == method) & (part["reading"] == reading)].sort_values("k")
+        rows = names.where(part, method=method, reading=reading).sort_values("k")
         axis.plot(
             rows["k"].astype(float),
             rows["times_claimed"].replace(np.inf, endless),
@@ -274,7 +261,7 @@ def _ratios(axis: Axes, part: pd.DataFrame, infinite: float) -> None:
 
 
 def _log_scale(axis: Axes, ticks: Sequence[float]) -> None:
-    """Give an axis a log scale with plain numbers, and lines across at its ticks of heights."""
+    """Give an `axis` a log scale with plain numbers and horizontal grid lines."""
     axis.set_xscale("log")
     style.plain_ticks(axis.xaxis, ticks, plain)
     style.gridded(axis, "y", 0.5)
@@ -285,13 +272,13 @@ ATTACKS: Mapping[str, str] = {
     "runs": "likelihood of centroids,\nas it runs",
     "partition": "records with equal values,\na random change",
 }
-"""The kinds of attacks and their panels' titles."""
+"""Titles of the panels by kind of attack."""
 LAPLACE = ("#1b1f24", "^", "Laplace DP")
 
 
 @style.in_style
 def attacks(table: pd.DataFrame) -> Figure:
-    """Draw from a `table` how often an intruder tells file from neighbour, over claimed epsilon."""
+    """Plot from a `table` how often an intruder distinguishes neighbours, over claimed epsilon."""
     k = table["k"].max()
     shown = table[(table["k"] == k) | table["k"].isna()]
     size = style.NARROWEST, 2.5 * table["dataset"].nunique() + 1.9
@@ -299,17 +286,12 @@ def attacks(table: pd.DataFrame) -> Figure:
     figure, lines = _by_dataset(shown, [*ATTACKS.values()], labels, size, (1.1, 0.95))
     for own, line in lines:
         for axis, kind in zip(line, (names.ATTACKS[name] for name in ATTACKS), strict=True):
-            part = own[
-                (own["attack"] == kind.attack)
-                & own["neighbour"].str.contains(kind.neighbour)
-                & ((own["reading"] == kind.reading) | (own["method"] == "dp"))
-            ]
-            _accuracies(axis, part)
-    styles = [look for name, look in METHODS.items() if name in set(table["method"])]
-    keys = [
-        *(style.mark_key(*look) for look in (*styles, LAPLACE)),
-        Line2D([], [], color=style.INK, label="most that the claimed epsilon allows"),
-    ]
+            part = own[(own["reading"] == kind.reading) | (own["method"] == "dp")]
+            part = names.where(part, attack=kind.attack)
+            _accuracies(axis, part[part["neighbour"].str.contains(kind.neighbour)])
+    looks = [look for name, look in METHODS.items() if name in set(table["method"])]
+    keys = [style.mark_key(*look) for look in (*looks, LAPLACE)]
+    keys.append(Line2D([], [], color=style.INK, label="most that the claimed epsilon allows"))
     style.legend_below(figure, keys, 5)
     style.heading(
         figure,
@@ -322,10 +304,10 @@ def attacks(table: pd.DataFrame) -> Figure:
 def _accuracies(axis: Axes, part: pd.DataFrame) -> None:
     grid = np.geomspace(0.006, 1.7, 80)
     axis.plot(grid, 1 / (1 + np.exp(-grid)), color=style.INK, linewidth=1)
-    styles = {"dp": LAPLACE} | dict(METHODS)
-    shifts = np.geomspace(0.88, 1.14, len(styles))
-    for shift, (method, (colour, marker, _)) in zip(shifts, styles.items(), strict=True):
-        rows = part[part["method"] == method].drop_duplicates("claimed_epsilon")
+    looks = {"dp": LAPLACE, **METHODS}
+    shifts = np.geomspace(0.88, 1.14, len(looks))
+    for shift, (method, (colour, marker, _)) in zip(shifts, looks.items(), strict=True):
+        rows = names.where(part, method=method).drop_duplicates("claimed_epsilon")
         errors = np.abs(rows[["ci_low", "ci_high"]].sub(rows["accuracy"], axis=0).to_numpy().T)
         axis.errorbar(
             rows["claimed_epsilon"] * shift,

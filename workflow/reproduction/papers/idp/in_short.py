@@ -1,47 +1,30 @@
-"""What the report's first page says of [idp]."""
+"""Verdicts on [idp] for the report's first page."""
 
 import math
-from collections.abc import Iterator
 
 import pandas as pd
 
 from deniable.display import Tables, joined, rows_of, short
 
-from reproduction.papers.idp.names import (
-    CLUSTERED,
-    DATASETS,
-    DP_BASELINES,
-    FOREST_TABLES,
-    MASKED,
-    SSE_TABLES,
-    Shown,
-    deliveries,
-    forests_at,
-    judged,
-    shown,
-    where,
-)
+from reproduction.papers.idp import names
+from reproduction.papers.idp.names import CLUSTERED, DATASETS, MASKED, Shown, where
 from reproduction.study import PrivacyVerdict, Verdicts
 
 
 def in_short(tables: Tables) -> Verdicts:
-    """Return what becomes of the ε of released records in `tables`; the paper prints no numbers."""
-    return Verdicts(privacy=[*_records(tables)])
-
-
-def _records(tables: Tables) -> Iterator[PrivacyVerdict]:
+    """Return the verdict on the ε of released records in `tables`. The paper prints no numbers."""
     if "idp_audit" not in tables:
-        return
-    at = shown(tables)
-    delivered = deliveries(tables["idp_audit"], at)
+        return Verdicts()
+    at = names.shown(tables)
+    delivered = names.deliveries(tables["idp_audit"], at)
     delivered = where(delivered, epsilon=at.epsilon, method=CLUSTERED)
     records = where(delivered, unit="record")["exact_or_lower_bound"]
     if not len(records):
-        return
+        return Verdicts()
     audited = set(tables["idp_audit"]["dataset"])
     datasets = {name: title for name, title in DATASETS.items() if name in audited}
-    endless = int(records.map(math.isinf).sum())
-    yield PrivacyVerdict(
+    endless = int((records == math.inf).sum())
+    verdict = PrivacyVerdict(
         "fails" if endless else "holds",
         f"iDP's released records have {'no' if endless else 'a'} finite ε",
         f"ε = {at.epsilon:g} is promised. In {endless} of {len(records)} cases "
@@ -52,20 +35,21 @@ def _records(tables: Tables) -> Iterator[PrivacyVerdict]:
         _instead(tables, datasets, at) if endless else "",
         math.inf if endless else 1.0,
     )
+    return Verdicts(privacy=[verdict])
 
 
 def _centroids(delivered: pd.DataFrame, at: Shown) -> str:
-    """Return how many times its share of epsilon one centroid spends, by method.
+    """Return a sentence on the factor by which one centroid exceeds its ε, by method.
 
-    The sentence names the rows of the audit that it covers: those `at` which results are shown.
+    It names the settings of the audit that it covers, `at`.
     """
     said = []
     for name in CLUSTERED:
         own = where(delivered, method=name)
         if not len(own):
             continue
-        worst = judged(rows_of(own.loc[[own["times_claimed"].idxmax()]])[0])
-        if worst["verdict"] == "fails":
+        worst = rows_of(own.loc[[own["times_claimed"].idxmax()]])[0]
+        if names.verdict_of(worst["holds"]) == "fails":
             least = "at least " if worst["kind"] == "lower bound" else ""
             place = f"{worst['attribute']} of {DATASETS[worst['dataset']]}"
             said.append(
@@ -81,15 +65,17 @@ def _centroids(delivered: pd.DataFrame, at: Shown) -> str:
 
 
 def _instead(tables: Tables, datasets: dict[str, str], at: Shown) -> str:
-    """Return what true DP reaches at the epsilon that is shown, beside iDP-CBLS."""
+    """Return sentences on the results of true DP at the epsilon shown, beside iDP-CBLS."""
     learned, least = [], []
     for name, title in datasets.items():
-        forests = where(forests_at(tables.get(FOREST_TABLES[name]), at), epsilon=at.epsilon)
+        forests = where(
+            names.forests_at(tables.get(names.FOREST_TABLES[name]), at), epsilon=at.epsilon
+        )
         means = forests.groupby("method")["f_measure"].mean() if len(forests) else pd.Series()
-        honest = means.reindex(DP_BASELINES).max()
+        honest = means.reindex(names.DP_BASELINES).max()
         if "idp_cbls" in means and not pd.isna(honest):
             learned.append(f"{honest:.3f} on {title} (iDP-CBLS {means['idp_cbls']:.3f})")
-        errors = where(tables.get(SSE_TABLES[name]), epsilon=at.epsilon)
+        errors = where(tables.get(names.SSE_TABLES[name]), epsilon=at.epsilon)
         bound = where(errors, method="least_dp")
         masked = where(errors, method="idp_cbls", domain_factor=at.factor, k=at.k)
         if len(bound) and len(masked):

@@ -1,6 +1,7 @@
-"""What data sets, methods and parts of the audit are called, and what a page shows of them."""
+"""Names of data sets, methods and parts of the audit, and the rows that pages show."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -32,9 +33,9 @@ FOREST_TITLES = {
     "dp_naive_bayes": "true DP: naive Bayes, one attribute",
     "dp_synthetic": "true DP: forest on synthetic records",
 } | _TITLES
-NOT_APPLICABLE = 0  # the epsilon, domain factor or k of what has none
+NOT_APPLICABLE = 0  # the epsilon, domain factor or k of methods that have none
 
-# As `deniable.idp.audit` has them, which the page and figures need not import.
+# The same as in `deniable.idp.audit`, which pages and figures need not import.
 FIXED_SCALE, RECOMPUTED_SCALE = "scale frozen", "as it runs"
 FIXED, RECLUSTERED, ALL = "fixed", "formed anew", "all attributes"
 READINGS = {
@@ -42,8 +43,8 @@ READINGS = {
     FIXED_SCALE: (FIXED_SCALE, RECLUSTERED),
     RECOMPUTED_SCALE: (RECOMPUTED_SCALE, RECLUSTERED),
 }
-"""How Definition 3 may be read: reading and clusters of the audit. The first is the charitable one:
-it holds fixed for the neighbour what the change of a record does change.
+"""Interpretations of Definition 3, by reading and clusters of the audit. The first holds fixed for
+the neighbour two things that the change of a record does change.
 """
 CERTIFICATE, SHUFFLED = "released numbers", "random order"
 LINKED, CERTAIN = "records linked", "values known for certain"
@@ -57,7 +58,7 @@ UNITS = {
 
 @dataclass(frozen=True)
 class Attack:
-    """Rows of an `attack` in one `reading`, whose neighbour says `neighbour`, and their `title`."""
+    """Rows of an `attack` in one `reading` with a neighbour that contains `neighbour`."""
 
     attack: str
     reading: str
@@ -65,7 +66,7 @@ class Attack:
     title: str
 
     def rows_of(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Return its rows of a `table`."""
+        """Return the rows of this attack in a `table`."""
         part = where(table, attack=self.attack, reading=self.reading)
         return part[part["neighbour"].str.contains(self.neighbour, regex=False)]
 
@@ -75,13 +76,11 @@ ATTACKS = {
     "runs": Attack("likelihood", RECOMPUTED_SCALE, ALL, "centroids, as it runs"),
     "partition": Attack("partition", RECOMPUTED_SCALE, "random record", "records, a random change"),
 }
-
-
 SHOWN_K, SHOWN_EPSILONS = 10.0, (0.1, 1.0)
 
 
 def where(table: pd.DataFrame | None, **values: Any) -> pd.DataFrame:
-    """Return the rows of a `table` with `values` by column, of a tuple any; none if it is None."""
+    """Return the rows of a `table` with `values` by column, any of a tuple; None has no rows."""
     if table is None or table.empty:
         return pd.DataFrame() if table is None else table
     for column, value in values.items():
@@ -91,20 +90,19 @@ def where(table: pd.DataFrame | None, **values: Any) -> pd.DataFrame:
 
 
 def noted(table: pd.DataFrame, note: str) -> pd.Series:
-    """Return which rows of the audit, a `table`, have the words `note` in their note."""
+    """Return the rows of the audit, a `table`, that have the words `note` in their note."""
     return table["note"].fillna("").astype(str).str.contains(note, regex=False)
 
 
 def common(tables: Iterable[pd.DataFrame], column: str, target: float) -> float | None:
     """Return the value of a `column` in most `tables`; of several the nearest to a `target`."""
-    columns = [set(table[column].dropna()) for table in tables]
-    values = set().union(*columns)
-    most = max((sum(value in each for each in columns) for value in values if value), default=0)
-    return nearest((v for v in values if sum(v in each for each in columns) == most), target)
+    counts = Counter(value for table in tables for value in table[column].dropna().unique())
+    most = max((count for value, count in counts.items() if value), default=0)
+    return nearest((value for value, count in counts.items() if count == most), target)
 
 
 def shown_epsilons(values: Iterable[float]) -> list[float]:
-    """Return which of `values` are the nearest to `SHOWN_EPSILONS`, in order."""
+    """Return those `values` that are nearest to `SHOWN_EPSILONS`, in order."""
     every = list(values)
     found = {nearest(every, target) for target in SHOWN_EPSILONS}
     return sorted(each for each in found if each is not None)
@@ -112,7 +110,7 @@ def shown_epsilons(values: Iterable[float]) -> list[float]:
 
 @dataclass(frozen=True)
 class Shown:
-    """The `k`, domain `factor` and `epsilons` of one page; delivery is shown at the last."""
+    """The `k`, domain `factor` and `epsilons` of one page; the audit is shown at the last."""
 
     k: float | None
     factor: float | None
@@ -120,11 +118,11 @@ class Shown:
 
     @property
     def epsilon(self) -> float | None:
-        """The epsilon at which delivery is shown."""
+        """The epsilon at which the audit is shown."""
         return self.epsilons[-1] if self.epsilons else None
 
     def at_k(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Return the rows of a `table` of its k, and of plain noise, which has none."""
+        """Return the rows of a `table` with this k, and with plain noise, which has none."""
         return table[(table["method"] == "dp") | (table["k"] == self.k)]
 
 
@@ -141,16 +139,15 @@ def shown(tables: Tables) -> Shown:
     )
 
 
-def judged(row: Row) -> Row:
-    """Return a `row` with its verdict in words: a lower bound within the claim decides nothing."""
-    verdict: str = "undecided" if pd.isna(row["holds"]) else "holds" if row["holds"] else "fails"
-    return row | {"verdict": verdict}
+def verdict_of(holds: Any) -> str:
+    """Return the verdict of an entry of ``holds``: an empty one, of a lower bound, is undecided."""
+    return "undecided" if pd.isna(holds) else "holds" if holds else "fails"
 
 
 def found_alone(row: Row, claim: str = "") -> str:
     """Return the epsilon of a `row` of the audit, and a `claim`, with the verdict."""
     least = "≥ " if row["kind"] == "lower bound" else ""
-    return f"{least}{short(row['exact_or_lower_bound'])}{claim} {SIGN[judged(row)['verdict']]}"
+    return f"{least}{short(row['exact_or_lower_bound'])}{claim} {SIGN[verdict_of(row['holds'])]}"
 
 
 def found_and_claimed(row: Row) -> str:
@@ -160,19 +157,11 @@ def found_and_claimed(row: Row) -> str:
 
 def failing(row: Row) -> str:
     """Return the sign of a `row` that fails. Within a claim a lower bound proves nothing."""
-    return f" {SIGN['fails']}" if judged(row)["verdict"] == "fails" else ""
-
-
-def verdicts(table: pd.DataFrame) -> pd.Series:
-    """Return the verdict of each row of a `table`, by its column ``holds``."""
-    return table["holds"].map(lambda holds: judged({"holds": holds})["verdict"])
+    return f" {SIGN['fails']}" if verdict_of(row["holds"]) == "fails" else ""
 
 
 def deliveries(audit: pd.DataFrame, at: Shown) -> pd.DataFrame:
-    """Return the rows of the `audit` of one release as it runs, in a public domain, `at` one k.
-
-    They are one per data set, method, epsilon and unit.
-    """
+    """Return a release's `audit` as it runs: one row per data set, method, epsilon and unit."""
     part = at.at_k(where(audit, reading=RECOMPUTED_SCALE, domain="public", domain_factor=at.factor))
     together = (part["unit"] == "attribute") & (part["attribute"] == ALL)
     own = part[~together & ~noted(part, CERTIFICATE)]
@@ -180,21 +169,21 @@ def deliveries(audit: pd.DataFrame, at: Shown) -> pd.DataFrame:
 
 
 def forests_at(table: pd.DataFrame | None, at: Shown) -> pd.DataFrame:
-    """Return the F-measures in a `table` `at` what is shown, and of methods without settings."""
-    own: dict[str, Any] = {"domain_factor": at.factor, "k": at.k}
-    shown = {name: (value, NOT_APPLICABLE) for name, value in own.items()}
-    return where(table, epsilon=(*at.epsilons, NOT_APPLICABLE), **shown)
+    """Return the F-measures in a `table` `at` the shown settings, or of methods without them."""
+    return where(
+        table,
+        epsilon=(*at.epsilons, NOT_APPLICABLE),
+        domain_factor=(at.factor, NOT_APPLICABLE),
+        k=(at.k, NOT_APPLICABLE),
+    )
 
 
 def data_driven(audit: pd.DataFrame, at: Shown) -> Row | None:
-    """Count the methods of the `audit` without a finite epsilon if the data make the domain.
-
-    It is counted `at` what is shown: its epsilon and its domain factor.
-    """
+    """Return the methods of the `audit` without a finite epsilon if the data make the domain."""
     part = where(audit, domain="from the data", epsilon=at.epsilon, domain_factor=at.factor)
     if not len(part):
         return None
-    endless = part[part["exact_or_lower_bound"].map(math.isinf)]
+    endless = part[part["exact_or_lower_bound"] == math.inf]
     of, at_all = (
         [title for name, title in MASKED.items() if name in set(each["method"])]
         for each in (part, endless)

@@ -8,51 +8,45 @@ from typing import Any
 import pandas as pd
 import scipy
 
-from deniable.display import SIGN, Row, Tables, between, nearest, percent, plain, short
+from deniable.display import SIGN, Tables, between, nearest, percent, plain, short
 
 from reproduction.papers.idp import names
-from reproduction.papers.idp.names import (
-    CLUSTERED,
-    DP_BASELINES,
-    MASKED,
-    Shown,
-    common,
-    data_driven,
-    deliveries,
-    failing,
-    forests_at,
-    found_alone,
-    found_and_claimed,
-    shown,
-    verdicts,
-    where,
-)
+from reproduction.papers.idp.names import CLUSTERED, DP_BASELINES, MASKED, Shown, where
 from reproduction.study import MISSING, PageTable, all_rows, pivot, texts
 
 SAME_AS_MAJORITY = 0.1
-"""A classifier that has less than this part of the bound's F has not learned the rarer class."""
+"""A classifier with less than this part of the bound's F has not learned the rarer class."""
 AT = {"method": "method", "domain_factor": "domain, × maximum", "epsilon": "ε"}
 COMPARED = (
     *(("dp_um", "dp"), ("idp_ls", "dp_um"), ("idp_cbls", "idp_ls"), ("idp_cbls", "dp")),
     *(("idp_cbls", "least_dp"), ("idp_cbls", "dp_median")),
     *((name, "no_data") for name in MASKED),
 )
-"""Methods whose SSE is divided by that of another."""
+"""Pairs of methods: the table of ratios divides the SSE of the first by the SSE of the second."""
 NAMES = {
     name: title.split(": ")[-1] for name, title in (names.FOREST_TITLES | names.SSE_TITLES).items()
 } | {"dp": "DP", "least_dp": "least SSE of true DP", "no_data": "a file of zeros"}
 
 
 def _by_dataset(
-    tables: Tables, figures: Mapping[str, str], shown: Callable[[pd.DataFrame, str], Any]
+    tables: Tables, figures: Mapping[str, str], content: Callable[[pd.DataFrame, str], Any]
 ) -> dict[str, Any]:
-    """Return what is `shown` of the table of each data set, with its name and its figure."""
-    found = {name: figure for name, figure in figures.items() if figure in tables}
+    """Return the content for the table of each data set, with titles and figures."""
     return {
-        "datasets": {name: shown(tables[found[name]], names.DATASETS[name]) for name in found},
+        "datasets": {
+            name: content(tables[figure], names.DATASETS[name])
+            for name, figure in figures.items()
+            if figure in tables
+        },
         "names": names.DATASETS,
         "figures": figures,
     }
+
+
+def _means(table: pd.DataFrame, value: str) -> dict[str, Any]:
+    """Return the arguments of `pivot` for means of replicates."""
+    caption = f"Means of {table['replicates'].max()} replicates with 95 % intervals."
+    return {"value": value, "caption": caption}
 
 
 # -- Figures 3 and 4 -------------------------------------------------------------------------------
@@ -60,27 +54,19 @@ def _by_dataset(
 
 def sse(tables: Tables) -> dict[str, Any]:
     """Prepare from `tables` the mean SSE of both data sets, and ratios between methods."""
-    return {
-        **_by_dataset(tables, names.SSE_TABLES, _sse_of),
-        "confirmed": _confirmed(tables.get("idp_expected_sse")),
-    }
-
-
-def _confirmed(table: pd.DataFrame | None) -> Row | None:
-    """Return how well simulated errors agree with the expected ones, over all settings at once."""
-    if table is None or not len(table):
-        return None
-    total = float((table["standardized"] ** 2).sum())
-    return {"cells": len(table), "sum": total, "p": float(scipy.special.chdtrc(len(table), total))}
+    expected = tables.get("idp_expected_sse", pd.DataFrame())
+    confirmed = None
+    if len(expected):
+        total = float((expected["standardized"] ** 2).sum())
+        p_value = float(scipy.special.chdtrc(len(expected), total))
+        confirmed = {"cells": len(expected), "sum": total, "p": p_value}
+    return _by_dataset(tables, names.SSE_TABLES, _sse_of) | {"confirmed": confirmed}
 
 
 def _sse_of(table: pd.DataFrame, dataset: str) -> dict[str, PageTable]:
     titled = table.replace({"method": names.SSE_TITLES})
     k = nearest(set(table["k"]), names.SHOWN_K)
-    form: dict[str, Any] = {
-        "value": "mean_sse",
-        "caption": f"Means of {table['replicates'].max()} replicates with 95 % intervals.",
-    }
+    form = _means(table, "mean_sse")
     keys = {name: AT[name] for name in ("domain_factor", "method")}
     at_k = titled[titled["k"] == k].sort_values("domain_factor", kind="stable")
     return {
@@ -91,7 +77,7 @@ def _sse_of(table: pd.DataFrame, dataset: str) -> dict[str, PageTable]:
 
 
 def _ratios(table: pd.DataFrame, dataset: str) -> PageTable:
-    """Return by epsilon the range of ratios between methods, and how many are below 1."""
+    """Return by epsilon the range of ratios between methods, and the number of ratios below 1."""
     at = ["epsilon", "domain_factor", "k"]
     errors = table.pivot(index=at, columns="method", values="mean_sse")
     first = errors[errors.index.get_level_values("k") == table["k"].min()]
@@ -100,11 +86,9 @@ def _ratios(table: pd.DataFrame, dataset: str) -> PageTable:
         if {one, other} <= set(errors):
             with_k = errors if {one, other} & {*CLUSTERED} else first
             ratios = (with_k[one] / with_k[other]).dropna()
-            rows += [
-                (f"{NAMES[one]} / {NAMES[other]}", epsilon, f"{span}, {below} of {len(part)}")
-                for epsilon, part in ratios.groupby(level="epsilon")
-                for span, below in [(between(part.min(), part.max()), (part < 1).sum())]
-            ]
+            for epsilon, part in ratios.groupby(level="epsilon"):
+                found = f"{between(part.min(), part.max())}, {(part < 1).sum()} of {len(part)}"
+                rows.append((f"{NAMES[one]} / {NAMES[other]}", epsilon, found))
     return pivot(
         pd.DataFrame(rows, columns=["ratio", "epsilon", "found"]),
         {"ratio": "SSE of one over SSE of another"},
@@ -126,33 +110,23 @@ def forests(tables: Tables) -> dict[str, Any]:
 
 def forests_of(table: pd.DataFrame, dataset: str) -> dict[str, PageTable | None]:
     """Prepare the F-measures of one `dataset` from its `table`."""
-    k = common([where(table, method=CLUSTERED)], "k", names.SHOWN_K)
+    k = names.common([where(table, method=CLUSTERED)], "k", names.SHOWN_K)
     factor = table.loc[table["domain_factor"] > 0, "domain_factor"].min()
     epsilons = sorted(set(table["epsilon"]))
-    at = Shown(k, factor, epsilons)
-    of_class = {"class": "class", "method": "trained on"}
-    heads = {e: f"ε = {plain(e)}" if e else "no ε" for e in epsilons}
-    part = forests_at(table, at).sort_values("class", kind="stable")
-    form: dict[str, Any] = {
-        "value": "f_measure",
-        "caption": f"Means of {table['replicates'].max()} replicates with 95 % intervals.",
-    }
+    shown = names.forests_at(table, Shown(k, factor, epsilons)).sort_values("class", kind="stable")
+    form, titles = _means(table, "f_measure"), {"method": names.FOREST_TITLES}
     keys = ["method", "epsilon", "domain_factor", "k"]
     means = table.groupby(keys, sort=False)["f_measure"].mean().reset_index()
-    every = pd.concat([table, means.assign(**{"class": "mean"})]).replace(
-        {"method": names.FOREST_TITLES}
-    )
+    every = pd.concat([table, means.assign(**{"class": "mean"})]).replace(titles)
     for name in keys[1:]:
         every[name] = every[name].map(lambda value: plain(value) if value else MISSING)
-    classes = {each: str(each) for each in every["class"].unique()}
-    label = f"F-measures, {dataset}, k = {plain(k or 0)}, domain to {plain(factor)} × maximum"
     return {
         "shown": pivot(
-            part.replace({"method": names.FOREST_TITLES}),
-            of_class,
+            shown.replace(titles),
+            {"class": "class", "method": "trained on"},
             "epsilon",
-            label,
-            names=heads,
+            f"F-measures, {dataset}, k = {plain(k or 0)}, domain to {plain(factor)} × maximum",
+            names={e: f"ε = {plain(e)}" if e else "no ε" for e in epsilons},
             **form,
         ),
         "best": _best(where(means, domain_factor=factor), dataset),
@@ -162,7 +136,7 @@ def forests_of(table: pd.DataFrame, dataset: str) -> dict[str, PageTable | None]
             {"method": "trained on"} | {name: AT.get(name, name) for name in keys[1:]},
             "class",
             f"F-measures, {dataset}, all k and domains",
-            names=classes,
+            names={each: str(each) for each in every["class"].unique()},
             **form,
         ),
     }
@@ -190,7 +164,7 @@ def _unlearned(table: pd.DataFrame, dataset: str) -> PageTable | None:
     if len(majority) != 2 or not len(original):
         return None
     rare = str(majority.idxmin())
-    own = table[(table["class"] == rare) & table["method"].isin((*MASKED, *DP_BASELINES))]
+    own = where(table, method=(*MASKED, *DP_BASELINES), **{"class": rare})
     below = own["f_measure"] < SAME_AS_MAJORITY * original[rare]
     counts = below.groupby(own["method"].map(NAMES), sort=False).agg(["sum", "size"])
     heads = {"method": "method", "sum": "settings", "size": "of"}
@@ -199,16 +173,12 @@ def _unlearned(table: pd.DataFrame, dataset: str) -> PageTable | None:
 
 
 def in_words(text: str) -> str:
-    """Return `text` with methods called as the page calls them.
+    """Return `text` with the names that pages use for methods.
 
     >>> in_words("idp_ls over dp_um at epsilon 1, dp_rule")
     'iDP-LS over DP-UM at ε 1, threshold rule'
     """
-    short_names = {
-        name: names.FOREST_TITLES.get(name, "").partition(": ")[2] for name in DP_BASELINES
-    }
-    words = MASKED | short_names | {"epsilon": "ε", "dp_median": "median of the class"}
-    words["dp_synthetic"] = "synthetic records"
+    words = MASKED | {name: NAMES[name] for name in DP_BASELINES} | {"epsilon": "ε"}
     return re.sub(r"\b[a-z_]+\b", lambda word: words.get(word[0], word[0]), str(text))
 
 
@@ -218,20 +188,19 @@ ROWS = {name: NAMES[name] for name in (*MASKED, *DP_BASELINES)} | {
     "microaggregation": "microaggregation alone",
     **{"original": "the original records", "majority": "no data: 0, majority class"},
 }
-"""The rows of the overview; "majority" also has the errors of "no_data"."""
+"""The rows of the overview. "majority" also has the errors of "no_data"."""
 
 
 def overview(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` one table of methods for each data set, and what holds on all."""
-    at, audit = shown(tables), tables["idp_audit"]
-    delivered = deliveries(audit, at)
+    """Prepare from `tables` one table of methods for each data set, and the common findings."""
+    at, audit = names.shown(tables), tables["idp_audit"]
+    delivered = names.deliveries(audit, at)
     delivered = delivered.assign(
-        found=texts(delivered, found_and_claimed), short=texts(delivered, found_alone)
+        found=texts(delivered, names.found_and_claimed), short=texts(delivered, names.found_alone)
     )
     datasets = [name for name in names.DATASETS if name in set(audit["dataset"])]
     records = where(delivered, unit="record", epsilon=at.epsilon, method=CLUSTERED)
     centroids = where(delivered, unit="attribute", epsilon=at.epsilon, method="dp_um")
-    of_data = {"dataset": names.DATASETS, "method": names.AUDITED}
     return {
         "at": at,
         "datasets": {
@@ -239,13 +208,12 @@ def overview(tables: Tables) -> dict[str, Any]:
             for name in datasets
         },
         "broken": len(records) > 0 and bool((records["exact_or_lower_bound"] == math.inf).all()),
-        # on all data sets, as far as it was audited
         "centroids_keep": len(centroids) == len(datasets)
-        and bool((verdicts(centroids) == "holds").all()),
-        "domain": data_driven(audit, at),
+        and bool(centroids["holds"].isin([True]).all()),
+        "domain": names.data_driven(audit, at),
         "allowed": None if at.epsilon is None else 1 / (1 + math.exp(-at.epsilon)),
         "delivered": pivot(
-            delivered.replace(of_data),
+            delivered.replace({"dataset": names.DATASETS, "method": names.AUDITED}),
             {"dataset": "data", "epsilon": "ε promised", "method": "method"},
             "unit",
             "what is delivered at each ε",
@@ -257,37 +225,36 @@ def overview(tables: Tables) -> dict[str, Any]:
 
 
 def _methods(tables: Tables, dataset: str, at: Shown, delivered: pd.DataFrame) -> PageTable:
-    """Return what each method delivers and protects on a `dataset`, and how useful it is."""
-    spent = where(delivered, epsilon=at.epsilon)
-    protection = where(tables.get("idp_protection"), dataset=dataset, k=at.k)
-    linked, certain = (where(protection, measure=name) for name in (names.LINKED, names.CERTAIN))
-    errors = where(tables.get(names.SSE_TABLES[dataset]), domain_factor=at.factor, k=at.k)
-    errors = errors.replace({"method": {"no_data": "majority"}})
-    units = {}
+    """Return the ε, the protection and the utility of each method on a `dataset`."""
+    found: dict[str, pd.Series] = {}
     for unit, title in names.UNITS.items():
-        part = where(spent, unit=unit)
+        part = where(delivered, unit=unit, epsilon=at.epsilon)
         claims = f", of {short(part['claimed_epsilon'].max())}" if len(part) else ""
-        units[f"{title}{claims}"] = _by_method(part, "short")
-    found = dict(units)
+        found[f"{title}{claims}"] = _by_method(part, "short")
+    units = [*found]
+    protection = where(tables.get("idp_protection"), dataset=dataset, k=at.k)
     for e in at.epsilons:
-        found[f"linked, ε = {plain(e)}"] = _beside(where(linked, epsilon=e))
-    values = _beside(certain)
+        linked = where(protection, measure=names.LINKED, epsilon=e)
+        found[f"linked, ε = {plain(e)}"] = _beside(linked)
+    values = _beside(where(protection, measure=names.CERTAIN))
     clusters = where(tables.get("idp_audit_clusters"), dataset=dataset, domain_factor=at.factor)
-    for name in MASKED:  # noise in every cluster: plain noise has none
+    for name in MASKED:  # plain noise has no clusters
         own = where(clusters, method=name, k=at.k)
         noisy = len(own) > 0 and (own["clusters_without_noise"] == 0).all()
         if name not in values and (name == "dp" or noisy):
             values[name] = percent(0.0)
     found["values known for certain"] = values
     found["a change is noticed in"] = _noticed(tables.get("idp_attacks"), dataset, at)
+    errors = where(tables.get(names.SSE_TABLES[dataset]), domain_factor=at.factor, k=at.k)
+    errors = errors.replace({"method": {"no_data": "majority"}})
     for e in at.epsilons:
         found[f"SSE, ε = {plain(e)}"] = _by_method(where(errors, epsilon=e), "mean_sse")
-    forests = forests_at(tables.get(names.FOREST_TABLES[dataset]), at)
+    forests = names.forests_at(tables.get(names.FOREST_TABLES[dataset]), at)
     classes = " · ".join(map(str, forests["class"].unique())) if len(forests) else MISSING
     for e in at.epsilons:
         found[f"F, ε = {plain(e)}"] = _measures(where(forests, epsilon=(e, 0)))
     table = pd.DataFrame(found, index=list(ROWS), dtype=object)
-    table.loc[[*DP_BASELINES], [*units]] = f"by proof {SIGN['holds']}"
+    table.loc[[*DP_BASELINES], units] = f"by proof {SIGN['holds']}"
     table = table.loc[table.notna().any(axis=1)]
     rows = table.assign(method=table.index.map(ROWS))
     heads = {"method": "method"} | {name: name for name in found}
@@ -300,7 +267,7 @@ def _by_method(part: pd.DataFrame, column: str) -> pd.Series:
 
 
 def _beside(part: pd.DataFrame) -> pd.Series:
-    """Return a proportion by method, that of microaggregation alone among them, as text."""
+    """Return a proportion by method, also under microaggregation alone, as text."""
     values = _by_method(part, "value").map(percent).astype(object)
     if len(part):
         values["microaggregation"] = percent(part["microaggregation"].iloc[0])
@@ -308,15 +275,16 @@ def _beside(part: pd.DataFrame) -> pd.Series:
 
 
 def _noticed(table: pd.DataFrame | None, dataset: str, at: Shown) -> pd.Series:
-    """Return how often an intruder distinguishes the file from one that differs in a record."""
+    """Return by method how often an intruder distinguishes files that differ in one record."""
     if table is None:
         return pd.Series(dtype=object)
     part = at.at_k(where(table, dataset=dataset, claimed_epsilon=at.epsilon))
-    kinds = {"frozen": ("dp",), "partition": CLUSTERED}
+    plain_noise = names.ATTACKS["frozen"].rows_of(where(part, method="dp"))
     own = pd.concat(
-        [names.ATTACKS[kind].rows_of(where(part, method=of)) for kind, of in kinds.items()]
+        [plain_noise, names.ATTACKS["partition"].rows_of(where(part, method=CLUSTERED))]
     )
-    return texts(own, lambda row: percent(row["accuracy"]) + failing(row)).set_axis(own["method"])
+    shown = texts(own, lambda row: percent(row["accuracy"]) + names.failing(row))
+    return shown.set_axis(own["method"])
 
 
 def _measures(part: pd.DataFrame) -> pd.Series:
