@@ -106,6 +106,7 @@ rule idp_noises:
 
 rule idp_claims:
     input:
+        said=plan.own("resources/claims/idp.csv"),
         census="results/data/census.parquet",
         wine="results/data/wine.parquet",
         fig3="results/tables/idp_fig3.csv",

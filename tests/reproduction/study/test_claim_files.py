@@ -71,6 +71,7 @@ def test_a_rule_decides(rule: str, verdict: str) -> None:
         ("up to {apart:.2f}", "up to 3.00"),
         ("at [k = {k}]", "at k = 1: 2, k = 2: 4, k = 3: 6"),
         ("[{method}]", "b: 2, a: 1"),
+        ("k = {left_k}: {left_method} over {right_method}", "k = 1: a over b"),
     ],
 )
 def test_a_figure_is_a_template(template: str, figure: str) -> None:

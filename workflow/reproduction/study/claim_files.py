@@ -12,9 +12,10 @@ them, a function with the name of the claim decides it.
 - ``each``: the settings of a comparison, in the same terms.
 - ``rule``: "below"; "ratio below", on the log scale; "alike", within a factor of `SIMILAR`; or
   "within" and a tolerance of our choice.
-- ``figure``: a template with the ranges ``{ratios}``, ``{left}`` and ``{right}``, or the largest
-  distance ``{apart}``. A part in brackets, as ``[k = {k}]``, names cells with their medians,
-  the first of each name.
+- ``figure``: a template with the ranges ``{ratios}``, ``{left}`` and ``{right}``, the largest
+  distance ``{apart}``, or a value of the places of the first comparison, ``{left_k}`` and
+  ``{right_k}``. A part in brackets, as ``[k = {k}]``, names cells with their medians, the first
+  of each name.
 """
 
 import csv
@@ -150,14 +151,18 @@ class Compared:
         label = IN_BRACKETS.search(self.figure)
         named: dict[str, float] = {}
         pairs: list[Pair] = []
+        ends: Place = {}
         for setting in cells.places(self.each):
             left, right = (_side(cells, text, setting) for text in (self.left, self.right))
             pairs += ((first, second) for (_, first), (_, second) in product(left, right))
+            for side, found in (("left", left[:1]), ("right", right[:1])):
+                ends = {f"{side}_{column}": at[column] for at, _ in found for column in at} | ends
             for place, row in chain(right, left):
                 if label and place:
                     named.setdefault(label[1].format(**place), row["median"])
         both = [(float(a["median"]), float(b["median"])) for a, b in require_any(pairs)]
         figure = IN_BRACKETS.sub("{cells}", self.figure).format(
+            **ends,
             left=_Range(first for first, _ in both),
             right=_Range(second for _, second in both),
             ratios=_Range([first / second for first, second in both if second] or [math.nan]),

@@ -10,12 +10,13 @@ import pytest
 from deniable.records.numeric import NumericMicrodata
 
 from reproduction.papers.idp.audit import audit_table
-from reproduction.papers.idp.claims.decided import CLAIMS, claims
+from reproduction.papers.idp.claims.decided import TESTS, claims
 from reproduction.papers.idp.claims.evidence import Tables
-from reproduction.study import SENTENCE_COLUMNS
+from reproduction.study import SENTENCE_COLUMNS, read_claims
 
 EPSILONS, FACTORS, SIZES = (0.01, 0.1, 1.0), (1.5, 10.0), (3, 10, 25, 50)
 FOREST_SIZES = (3, 10, 50)
+CLAIMS = read_claims("resources/claims/idp.csv", *TESTS)
 BOTH = ("census", "wine")
 KEYS = ["method", "epsilon", "domain_factor", "k"]
 Value = Callable[[str, float, float, int], float]
@@ -115,7 +116,7 @@ def tables(
 def decided(found: Mapping[str, Tables], audit: pd.DataFrame | None = None) -> pd.DataFrame:
     """Return the claims, by id."""
     lacking = pd.DataFrame(columns=["dataset"])
-    return claims(dict(found), lacking if audit is None else audit).set_index("claim")
+    return claims(CLAIMS, found, lacking if audit is None else audit).set_index("claim")
 
 
 def on_both(records: NumericMicrodata, value: Value = as_claimed) -> pd.DataFrame:
@@ -133,7 +134,7 @@ def test_every_claim_is_a_row_that_holds_where_it_is_so(
     records: NumericMicrodata, audit: pd.DataFrame
 ) -> None:
     whole = {"census": tables(records), "wine": tables(records, forest=ON_WINE)}
-    found = claims(whole, audit)
+    found = claims(CLAIMS, whole, audit)
     assert tuple(found.columns) == SENTENCE_COLUMNS
     assert found["claim"].tolist() == [claim.id for claim in CLAIMS]
     assert set(found["kind"]) == {"every", "order", "equality"}

@@ -1,10 +1,12 @@
-"""What [idp] claims in words, and the verdicts of this run: a row a sentence.
+"""Claims of [idp] in words, and the verdicts of this run, one row per sentence.
 
-A sentence about both data sets is decided from both at once. One that says two things has a row for
-each; one that lists epsilons has one.
+A sentence about both data sets is decided from both at once. `resources/claims/idp.csv` has the
+claims. The functions below and those of the next modules decide claims that are more than a
+comparison of cells.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import product
 
@@ -27,11 +29,11 @@ from deniable.records import NumericMicrodata
 
 from reproduction.papers.idp.claims import forests, sse
 from reproduction.papers.idp.claims.evidence import Readings, Tables, readings
-from reproduction.papers.idp.names import READINGS
+from reproduction.papers.idp.names import FOREST_TABLES, READINGS, SSE_TABLES
 from reproduction.papers.idp.sse import expected_table
 from reproduction.study import (
     UNKNOWN,
-    Claims,
+    Claim,
     Comparison,
     Evidence,
     Outcome,
@@ -44,28 +46,12 @@ from reproduction.study import (
     source_of,
 )
 
-GROUPS, EPSILON = Claims(), Claims()
-_of_groups = partial(GROUPS.claim, section="1")
-FIGURES = {"census": ("idp_fig3", "idp_fig5"), "wine": ("idp_fig4", "idp_fig6")}
-TIMES = {10: ((0.01, 0.1), (0.1, 1.0)), 100: ((0.01, 1.0),)}  # epsilons with so many times as much
-CONCLUSIONS = Claims()
-_of_conclusions = partial(CONCLUSIONS.claim, section="5")
+TIMES = {10: ((0.01, 0.1), (0.1, 1.0)), 100: ((0.01, 1.0),)}
+"""The epsilons of iDP-CBLS and of DP data, by their ratio."""
 
 
-# -- sections 1 and 3: protection ------------------------------------------------------------------
-
-
-# Decided from the records and from the audit (`reproduction.papers.idp.audit`), without error.
-
-
-@_of_groups(
-    "iDP data by microaggregation never offer less protection than the microaggregation.",
-    "read as mean SSE: expected, at least that of the centroids themselves, each method, epsilon, "
-    "factor, k; value by value: idp_cbls, each epsilon and k, smallest factor, no value expected "
-    "closer to the original than the centroid is (what protection means is not said; an error is "
-    "not yet protection)",
-)
-def _no_less_than_microaggregation(tables: Tables) -> Readings:
+def no_less_than_microaggregation(tables: Tables) -> Readings:
+    """Compare expected errors and values with microaggregation alone."""
     return readings(
         {
             "mean SSE": partial(_no_smaller_error, tables),
@@ -114,11 +100,8 @@ def _closer(ranking: Ranking, upper: Floats, k: int, epsilon: float) -> int:
     return closer
 
 
-@_of_groups(
-    "The underlying microaggregation hides individuals in a group.",
-    "each k: every record shares all its released values with at least k - 1 others",
-)
-def _hides_in_a_group(tables: Tables) -> Outcome:
+def hides_in_a_group(tables: Tables) -> Outcome:
+    """Count the records that share all released values with at least k - 1 others."""
     ranking, shares = Ranking.of(tables.data.values), {}
     for k in tables.k:
         memberships = ranking.clusters(k).memberships.T
@@ -132,15 +115,8 @@ def _hides_in_a_group(tables: Tables) -> Outcome:
     )
 
 
-@EPSILON.claim(
-    "iDP-LS and iDP-CBLS give epsilon-individual differential privacy to centroids, by composition "
-    "to attributes and to the released records.",
-    "exact epsilon, or its lower bound, at most what is claimed, each method, unit, epsilon, k, "
-    "over public domains; by what is held fixed for the neighbour",
-    section="3",
-    about="audit",
-)
-def _individual_privacy(audit: pd.DataFrame) -> Readings:
+def individual_privacy(audit: pd.DataFrame) -> Readings:
+    """Read the verdicts of the audit under each interpretation of Definition 3."""
     return readings({name: partial(_as_claimed, audit, name) for name in READINGS})
 
 
@@ -159,24 +135,8 @@ def _as_claimed(table: pd.DataFrame, name: str) -> Outcome:
     return Outcome(tuple(comparisons), f"epsilon over the claimed: {said}{condition}")
 
 
-# -- section 5: conclusions ------------------------------------------------------------------------
-
-
-@_of_conclusions(
-    "For a given epsilon iDP-CBLS beats plain DP data by several orders of magnitude.",
-    "idp_cbls at most a hundredth of dp, each epsilon, factor, k",
-)
-def _beats_dp_by_orders_of_magnitude(tables: Tables) -> Outcome:
-    return sse.below_by_orders_of_magnitude(tables, ["dp"])
-
-
-@_of_conclusions(
-    "The utility of iDP-CBLS rivals that of DP data with 10 to 100 times the epsilon.",
-    "at 10 and at 100 times; plain noise: mean SSE of idp_cbls below that of dp, each factor, k; "
-    "true DP: F of idp_cbls, best k, not .05 below the best of dp_synthetic, dp_naive_bayes, "
-    "dp_rule, each factor",
-)
-def _rivals_dp_at_more_epsilon(tables: Tables) -> Readings:
+def rivals_dp_at_more_epsilon(tables: Tables) -> Readings:
+    """Compare iDP-CBLS with plain noise and with true DP at 10 and 100 times the epsilon."""
     every = [pair for pairs in TIMES.values() for pair in pairs]
     true_dp = partial(forests.above_true_dp, tables, every, -forests.SIMILAR_F)
     return readings({"plain noise": partial(_rivals_plain_noise, tables), "true DP": true_dp})
@@ -194,35 +154,37 @@ def _rivals_plain_noise(tables: Tables) -> Outcome:
     return below([pair for pairs in of.values() for pair in pairs], "; ".join(said))
 
 
-@_of_conclusions(
-    "At larger epsilon iDP-CBLS is significantly better in machine learning than standard DP, even "
-    "with a much larger epsilon.",
-    "epsilon 1: F of idp_cbls, best k, more than .05 above the best of dp_synthetic, "
-    "dp_naive_bayes, dp_rule at no more than the same epsilon, each factor",
+TESTS = (
+    no_less_than_microaggregation,
+    hides_in_a_group,
+    individual_privacy,
+    rivals_dp_at_more_epsilon,
+    *sse.TESTS,
+    *forests.TESTS,
 )
-def _better_than_true_dp_at_larger_epsilon(tables: Tables) -> Outcome:
-    return forests.above_true_dp(tables, [(1.0, 1.0)], forests.SIMILAR_F)
 
 
-CLAIMS = (*GROUPS, *forests.SMALL_EPSILONS, *EPSILON, *sse.CLAIMS, *forests.FORESTS, *CONCLUSIONS)
-"""In the order of the text."""
+def claims(
+    said: Iterable[Claim], tables: Mapping[str, Tables], audit: pd.DataFrame
+) -> pd.DataFrame:
+    """Decide all claims from the `tables` of each data set, "census" and "wine", and the `audit`.
 
-
-def claims(tables: dict[str, Tables], audit: pd.DataFrame) -> pd.DataFrame:
-    """Hold all claims against the `tables` of each data set, "census" and "wine", and the `audit`.
-
-    One row per sentence, as in `reproduction.study.by_sentence`. A sentence is undecided where the
+    The claims `said` are as `reproduction.study.read_claims` returns them with `TESTS`. There is
+    one row per sentence, as in `reproduction.study.by_sentence`. A sentence is undecided if the
     tables lack its settings.
     """
-    evidence = {
+    given = {
         name: [Evidence((), own.source, own, name.capitalize())] for name, own in tables.items()
     }
-    evidence[""] = [each for own in evidence.values() for each in own]
-    evidence["audit"] = [
+    given["both"] = [each for own in given.values() for each in own]
+    for cells in ("errors", "gaps", "masked"):
+        given[cells] = [replace(each, given=getattr(each.given, cells)) for each in given["both"]]
+    given["classes"] = [replace(each, given=each.given.classes) for each in given.get("wine", ())]
+    given["audit"] = [
         Evidence((), source_of(own), own, str(name).capitalize())
         for name, own in audit.groupby("dataset", sort=False)
     ]
-    return by_sentence(decide_claims(CLAIMS, evidence, "reading"))
+    return by_sentence(decide_claims(said, given, "reading"))
 
 
 def decided_on(
@@ -230,13 +192,13 @@ def decided_on(
 ) -> tuple[dict[str, Tables], pd.DataFrame]:
     """Return the tables of each data set that `claims` reads, and the expected errors.
 
-    `data` are the original records by data set; `tables` are those of Figures 3 to 6.
+    `data` are the original records by data set. `tables` are those of Figures 3 to 6.
     """
     expected = pd.concat(
-        expected_table(name, data[name], tables[errors]) for name, (errors, _) in FIGURES.items()
+        expected_table(name, data[name], tables[figure]) for name, figure in SSE_TABLES.items()
     )
     found = {
-        name: Tables(data[name], expected[expected["dataset"] == name], tables[measures])
-        for name, (_, measures) in FIGURES.items()
+        name: Tables(data[name], expected[expected["dataset"] == name], tables[figure])
+        for name, figure in FOREST_TABLES.items()
     }
     return found, expected

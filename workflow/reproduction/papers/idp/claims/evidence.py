@@ -1,4 +1,4 @@
-"""What the claims of [idp] are held against: expected mean SSE, F-measures, the records."""
+"""The evidence for claims of [idp]: expected mean SSE, F-measures, the records."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,60 +9,73 @@ import pandas as pd
 
 from deniable.records import NumericMicrodata
 
-from reproduction.study import Decide, Pair, Row, exact_row, found_by, require_any, source_of
+from reproduction.study import (
+    Cells,
+    Decide,
+    Row,
+    exact_row,
+    found_by,
+    ratio,
+    source_of,
+)
 
 KEYS = ("method", "epsilon", "domain_factor", "k")
-Key = tuple[str, float, float, int]  # method, epsilon, domain factor, k
-Rows = dict[Key, Row]
-Readings = list[tuple[str, Decide]]  # what a claim decides under each way to read it, by name
-CLUSTER_FORESTS = "forests on iDP-CBLS records"
+Readings = list[tuple[str, Decide]]  # the decision under each interpretation of a claim, by name
 Number = TypeVar("Number", int, float)
 
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """What claims are held against: a set's `data`, the `sse` of their releases, and `forests`.
-
-    A row to compare has ``median`` (the estimate, here a mean), ``ci_low`` and ``ci_high``.
-    """
+    """The evidence of one data set. An estimate is a mean, with an interval if it is random."""
 
     data: NumericMicrodata
     sse: pd.DataFrame  # as `reproduction.papers.idp.sse.expected_table` returns it
-    forests: pd.DataFrame  # idp_fig5 or idp_fig6, with 0 for what does not apply
+    forests: pd.DataFrame  # idp_fig5 or idp_fig6, with 0 for settings that do not apply
 
     @property
     def source(self) -> str:
-        """Where the records come from."""
+        """The source of the records."""
         return source_of(self.sse if len(self.sse) else self.forests)
 
     @cached_property
-    def _errors(self) -> dict[Key, float]:
-        values = (self.sse[name].tolist() for name in (*KEYS, "expected_sse"))
-        return {(m, e, c, int(k)): value for m, e, c, k, value in zip(*values, strict=True)}
-
-    def sse_of(self, method: str, epsilon: float, factor: float, k: int = 0) -> Row:
-        """Return the expected mean SSE of a `method`, an `epsilon`, a domain `factor` and a `k`.
-
-        That of ``dp``, a single experiment, is one at every k.
-        """
-        return exact_row(self._errors[method, epsilon, factor, 0 if method == "dp" else k])
+    def errors(self) -> Cells:
+        """The expected mean SSE. The k of ``dp``, which has no clusters, is 0."""
+        values = zip(*(self.sse[name].tolist() for name in (*KEYS, "expected_sse")), strict=True)
+        return Cells(KEYS, {(m, e, c, int(k)): exact_row(value) for m, e, c, k, value in values})
 
     @cached_property
-    def measures(self) -> Rows:
-        """The mean of the F-measures over the classes, whose errors add: they share forests."""
-        values = ["f_measure", "ci_low", "ci_high", "replicates"]
-        return _rows(self._forests.groupby(list(KEYS))[values].mean().reset_index())
+    def gaps(self) -> Cells:
+        """The SSE of iDP-LS over the SSE of DP-UM."""
+        rows = {
+            (e, c, k): ratio(row, self.errors["dp_um", e, c, k])
+            for (method, e, c, k), row in self.errors.items()
+            if method == "idp_ls" and ("dp_um", e, c, k) in self.errors
+        }
+        return Cells(KEYS[1:], rows)
 
-    def of_class(self, name: str) -> Rows:
-        """Return the F-measures of the class `name`."""
-        return _rows(self._forests[self._forests["class"] == name])
+    def sse_of(self, method: str, epsilon: float, factor: float, k: int = 0) -> Row:
+        """Return the expected mean SSE, which is the same at every `k` for ``dp``."""
+        return self.errors[method, epsilon, factor, 0 if method == "dp" else k]
+
+    @cached_property
+    def measures(self) -> Cells:
+        """Means of the F-measures of both classes. Their errors add, since they share forests."""
+        values = ["f_measure", "ci_low", "ci_high", "replicates"]
+        return _cells(self._forests.groupby(list(KEYS))[values].mean().reset_index())
+
+    @cached_property
+    def classes(self) -> Cells:
+        """The F-measures of the frequent and the rare class."""
+        called = dict(zip(self.data.classes, ("frequent", "rare"), strict=True))
+        named = self._forests.replace({"class": called})
+        return _cells(named, *KEYS, "class")
 
     @cached_property
     def _forests(self) -> pd.DataFrame:
-        """The forests with an interval also where all runs agree, as trees of one leaf do.
+        """The forests, with an interval also where all replicates agree, as trees of one leaf do.
 
-        What other runs would give lies between 0 and 1, and of n like these an unseen share of at
-        most 1 - .025 ** (1 / n) differs. Whoever names the larger class has one F for certain.
+        The F of another replicate is between 0 and 1. If n replicates agree, at most a proportion
+        1 - .025 ** (1 / n) of all replicates differs. The larger class as the answer has one F.
         """
         agree = self.forests["ci_low"] == self.forests["ci_high"]
         reach = (1 - 0.025 ** (1 / self.forests["replicates"])).where(
@@ -74,11 +87,11 @@ class Tables:
     @cached_property
     def settings(self) -> list[tuple[float, float]]:
         """The epsilons and domain factors of the SSE, in order."""
-        return sorted({(epsilon, factor) for _, epsilon, factor, _ in self._errors})
+        return sorted({(epsilon, factor) for _, epsilon, factor, _ in self.errors})
 
     @property
     def epsilons(self) -> Sequence[float]:
-        """The epsilons of the SSE, in order; a `LookupError` says that there are none."""
+        """The epsilons of the SSE, in order. A `LookupError` says that there are none."""
         return _in_order((epsilon for epsilon, _ in self.settings), "epsilon")
 
     @property
@@ -89,65 +102,58 @@ class Tables:
     @property
     def k(self) -> Sequence[int]:
         """The k of the SSE, in order."""
-        return _in_order((k for *_, k in self._errors if k), "k")
+        return _in_order((k for *_, k in self.errors if k), "k")
 
     def every(self) -> list[tuple[float, float, int]]:
         """Return each setting at each k."""
         return [(*setting, k) for setting in self.settings for k in self.k]
 
-    def pairs(self, first: str, second: str) -> Sequence[Pair]:
-        """Return the mean SSE of two methods, `first` and `second`, in each setting, at each k."""
-        return require_any(
-            [(self.sse_of(first, *at), self.sse_of(second, *at)) for at in self.every()]
-        )
-
     def least(self, epsilon: float, factor: float, among: Iterable[int]) -> tuple[int, Row]:
-        """Return the k `among` some at which iDP-CBLS has the least mean SSE, and that.
-
-        It is the SSE at an `epsilon` and a domain `factor`.
-        """
+        """Return the k `among` several at which iDP-CBLS has the least mean SSE, and that SSE."""
         of = [(k, self.sse_of("idp_cbls", epsilon, factor, k)) for k in among]
         if not of:
             raise LookupError("k to choose from")
         return min(of, key=lambda found: float(found[1]["median"]))
 
+    @cached_property
+    def masked(self) -> Cells:
+        """The measures of forests on records that were masked in clusters."""
+        return Cells(KEYS, {key: row for key, row in self.measures.items() if key[-1]})
+
     @property
     def forest_k(self) -> Sequence[int]:
         """The k of forests on iDP-CBLS records, in order."""
-        return _in_order(
-            (k for method, *_, k in self.measures if method == "idp_cbls"), CLUSTER_FORESTS
-        )
+        return _in_order((key[3] for key in self._cluster_based), "forests on iDP-CBLS records")
 
     @property
     def forest_factors(self) -> Sequence[float]:
         """The domain factors of forests on iDP-CBLS records, in order."""
-        return _in_order(
-            (factor for m, _, factor, _ in self.measures if m == "idp_cbls"), CLUSTER_FORESTS
-        )
+        return _in_order((key[2] for key in self._cluster_based), "forests on iDP-CBLS records")
+
+    @property
+    def _cluster_based(self) -> list[tuple[str, float, float, int]]:
+        return [key for key in self.measures if key[0] == "idp_cbls"]
 
     def bound(self) -> Row:
         """Return the mean F of forests on the original records."""
         return self.measures["original", 0.0, 0.0, 0]
 
     def best(self, methods: Sequence[str], epsilon: float, factor: float) -> Row:
-        """Return the largest mean F of `methods` at an `epsilon` and a domain `factor`.
-
-        Over k where they have one.
-        """
+        """Return the largest mean F of `methods`, over k where they have one."""
         at = [(method, epsilon, factor, k) for method in methods for k in (0, *self.forest_k)]
         if not (found := [self.measures[key] for key in at if key in self.measures]):
             raise LookupError(f"{', '.join(methods)} at epsilon {epsilon:g}, factor {factor:g}")
         return max(found, key=lambda row: float(row["median"]))
 
 
-def _rows(table: pd.DataFrame) -> Rows:
-    columns = (*KEYS, "f_measure", "ci_low", "ci_high", "replicates")
-    values = zip(*(table[name].tolist() for name in columns), strict=True)
-    rows: Rows = {}
-    for method, epsilon, factor, k, found, low, high, runs in values:
-        row = {"median": found, "ci_low": low, "ci_high": high, "freedom": max(runs - 1, 1)}
-        rows[method, epsilon, factor, int(k)] = row
-    return rows
+def _cells(table: pd.DataFrame, *columns: str) -> Cells:
+    columns = columns or KEYS
+    rows = {}
+    for row in table.assign(k=table["k"].astype(int)).to_dict("records"):
+        found = {name: row[name] for name in ("ci_low", "ci_high")}
+        found |= {"median": row["f_measure"], "freedom": max(row["replicates"] - 1, 1)}
+        rows[tuple(row[column] for column in columns)] = found
+    return Cells(columns, rows)
 
 
 def _in_order(values: Iterable[Number], what: str) -> Sequence[Number]:
@@ -156,15 +162,8 @@ def _in_order(values: Iterable[Number], what: str) -> Sequence[Number]:
     return found
 
 
-def ends(values: Sequence[float], what: str) -> tuple[float, float]:
-    """Return the first and the last of ordered `values`; a `LookupError` says that `what` lacks."""
-    if len(values) < 2:
-        raise LookupError(f"a second {what}")
-    return values[0], values[-1]
-
-
 def readings(decide: Mapping[str, Decide]) -> Readings:
-    """Return what `decide` finds, by reading, each with the figures of all: they are compared."""
+    """Return the decision under each interpretation, each with the figures of all."""
     found = {name: found_by(each) for name, each in decide.items()}
     said = "; ".join(f"{name}: {outcome.figure}" for name, outcome in found.items())
     return [(name, partial(replace, outcome, figure=said)) for name, outcome in found.items()]
