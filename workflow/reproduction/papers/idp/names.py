@@ -58,7 +58,7 @@ UNITS = {
 
 @dataclass(frozen=True)
 class Attack:
-    """Rows of an `attack` in one `reading` with a neighbour that contains `neighbour`."""
+    """Rows of an `attack` in one `reading`, with words of their `neighbour`, and a `title`."""
 
     attack: str
     reading: str
@@ -161,7 +161,7 @@ def failing(row: Row) -> str:
 
 
 def deliveries(audit: pd.DataFrame, at: Shown) -> pd.DataFrame:
-    """Return a release's `audit` as it runs: one row per data set, method, epsilon and unit."""
+    """Return the `audit` as it runs, `at` one k: one row per data set, method, epsilon and unit."""
     part = at.at_k(where(audit, reading=RECOMPUTED_SCALE, domain="public", domain_factor=at.factor))
     together = (part["unit"] == "attribute") & (part["attribute"] == ALL)
     own = part[~together & ~noted(part, CERTIFICATE)]
@@ -179,7 +179,7 @@ def forests_at(table: pd.DataFrame | None, at: Shown) -> pd.DataFrame:
 
 
 def data_driven(audit: pd.DataFrame, at: Shown) -> Row | None:
-    """Return the methods of the `audit` without a finite epsilon if the data make the domain."""
+    """Return the methods of the `audit`, `at` one page, without a finite epsilon on own domains."""
     part = where(audit, domain="from the data", epsilon=at.epsilon, domain_factor=at.factor)
     if not len(part):
         return None

@@ -26,11 +26,15 @@ Number = TypeVar("Number", int, float)
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """The evidence of one data set. An estimate is a mean, with an interval if it is random."""
+    """The evidence of one data set: records, means of the SSE, and F-measures of forests.
+
+    `data` are the original records, `sse` is from `reproduction.papers.idp.sse.expected_table`.
+    `forests` is idp_fig5 or idp_fig6, with 0 for settings that do not apply.
+    """
 
     data: NumericMicrodata
-    sse: pd.DataFrame  # as `reproduction.papers.idp.sse.expected_table` returns it
-    forests: pd.DataFrame  # idp_fig5 or idp_fig6, with 0 for settings that do not apply
+    sse: pd.DataFrame
+    forests: pd.DataFrame
 
     @property
     def source(self) -> str:
@@ -54,7 +58,7 @@ class Tables:
         return Cells(KEYS[1:], rows)
 
     def sse_of(self, method: str, epsilon: float, factor: float, k: int = 0) -> Row:
-        """Return the expected mean SSE, which is the same at every `k` for ``dp``."""
+        """Return the SSE of a `method`, `epsilon` and domain `factor`. For ``dp`` no `k` matters."""
         return self.errors[method, epsilon, factor, 0 if method == "dp" else k]
 
     @cached_property
@@ -109,7 +113,7 @@ class Tables:
         return [(*setting, k) for setting in self.settings for k in self.k]
 
     def least(self, epsilon: float, factor: float, among: Iterable[int]) -> tuple[int, Row]:
-        """Return the k `among` several at which iDP-CBLS has the least mean SSE, and that SSE."""
+        """Return the k `among` several with the least SSE of iDP-CBLS, at an `epsilon` and `factor`."""
         of = [(k, self.sse_of("idp_cbls", epsilon, factor, k)) for k in among]
         if not of:
             raise LookupError("k to choose from")
@@ -139,7 +143,7 @@ class Tables:
         return self.measures["original", 0.0, 0.0, 0]
 
     def best(self, methods: Sequence[str], epsilon: float, factor: float) -> Row:
-        """Return the largest mean F of `methods`, over k where they have one."""
+        """Return the largest mean F of `methods` over k, at an `epsilon` and a domain `factor`."""
         at = [(method, epsilon, factor, k) for method in methods for k in (0, *self.forest_k)]
         if not (found := [self.measures[key] for key in at if key in self.measures]):
             raise LookupError(f"{', '.join(methods)} at epsilon {epsilon:g}, factor {factor:g}")
@@ -163,7 +167,7 @@ def _in_order(values: Iterable[Number], what: str) -> Sequence[Number]:
 
 
 def readings(decide: Mapping[str, Decide]) -> Readings:
-    """Return the decision under each interpretation, each with the figures of all."""
+    """Call `decide` for each interpretation, and give each outcome the figures of all."""
     found = {name: found_by(each) for name, each in decide.items()}
     said = "; ".join(f"{name}: {outcome.figure}" for name, outcome in found.items())
     return [(name, partial(replace, outcome, figure=said)) for name, outcome in found.items()]

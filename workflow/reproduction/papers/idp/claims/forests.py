@@ -25,7 +25,7 @@ AROUND, WHOLE_PERCENT = 0.025, 0.005
 
 
 def forests_of_local_improve_with_k(tables: Tables) -> Outcome:
-    """Compare iDP-LS at epsilon 1 at the smallest and the largest k."""
+    """Compare iDP-LS in `tables` at epsilon 1 at the smallest and the largest k."""
     least, most = tables.forest_k[0], tables.forest_k[-1]
     pairs = [
         (tables.measures["idp_ls", 1.0, c, least], tables.measures["idp_ls", 1.0, c, most])
@@ -51,17 +51,17 @@ def _shortfalls(
 
 
 def forests_of_local_below_the_bound(tables: Tables) -> Outcome:
-    """Compare the best F of iDP-LS with 20, 10 and 5 % below the bound."""
+    """Compare the best F of iDP-LS in `tables` with 20, 10 and 5 % below the bound."""
     return _shortfalls(tables, "idp_ls", {0.01: 20, 0.1: 10, 1.0: 5}, AROUND)
 
 
 def forests_of_cluster_based_below_the_bound(tables: Tables) -> Outcome:
-    """Compare the best F of iDP-CBLS with the bound, and with 3 and 10 % below it."""
+    """Compare the best F of iDP-CBLS in `tables` with the bound, and 3 and 10 % below it."""
     return _shortfalls(tables, "idp_cbls", {1.0: 0, 0.1: 3, 0.01: 10}, WHOLE_PERCENT)
 
 
 def forests_of_cluster_based_at_less_epsilon(tables: Tables) -> Readings:
-    """Compare the best F of iDP-CBLS with the best F of iDP-LS at more epsilon."""
+    """Compare in `tables` the best F of iDP-CBLS with iDP-LS at more epsilon."""
 
     def decide(low: float, high: float) -> Outcome:
         pairs = [
@@ -77,7 +77,7 @@ def forests_of_cluster_based_at_less_epsilon(tables: Tables) -> Readings:
 
 
 def forests_improve_on_the_bound(tables: Tables) -> Outcome:
-    """Test at two epsilons the F of iDP-CBLS that is most surely above the bound."""
+    """Test in `tables` at two epsilons the F of iDP-CBLS most surely above the bound."""
     bound, said, comparisons = tables.bound(), [], []
     for epsilon in (0.1, 1.0):
         every = product(["idp_cbls"], [epsilon], tables.forest_factors, tables.forest_k)
@@ -97,7 +97,7 @@ def _side_by_side(pairs: Sequence[Pair]) -> str:
 def above_true_dp(
     tables: Tables, epsilons: Sequence[tuple[float, float]], margin: float
 ) -> Outcome:
-    """Test that the best F of iDP-CBLS is above true DP by a `margin` of ours.
+    """Test that the best F of iDP-CBLS in `tables` is above true DP by a `margin` of ours.
 
     A margin below 0 tests that it is not so far below. `epsilons` are pairs, of iDP-CBLS and of
     true DP.
@@ -116,12 +116,12 @@ def above_true_dp(
 
 
 def better_than_true_dp_at_small_epsilon(tables: Tables) -> Outcome:
-    """Compare iDP-CBLS with true DP at epsilon .01 and .1."""
+    """Compare iDP-CBLS in `tables` with true DP at epsilon .01 and .1."""
     return above_true_dp(tables, [(0.01, 0.01), (0.1, 0.1)], SIMILAR_F)
 
 
 def better_than_true_dp_at_larger_epsilon(tables: Tables) -> Outcome:
-    """Compare iDP-CBLS with true DP at epsilon 1."""
+    """Compare iDP-CBLS in `tables` with true DP at epsilon 1."""
     return above_true_dp(tables, [(1.0, 1.0)], SIMILAR_F)
 
 

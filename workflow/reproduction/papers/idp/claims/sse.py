@@ -36,14 +36,14 @@ LESS_EPSILON = ((0.01, 1.0), (0.1, 1.0), (0.01, 0.1))
 
 
 def of_less_epsilon(decide: Callable[[float, float], Outcome]) -> Readings:
-    """Return the decision under each interpretation of a smaller and a larger epsilon."""
+    """Call `decide` for each interpretation of a smaller and a larger epsilon."""
     return readings(
         {f"{low:g} and {high:g}": partial(decide, low, high) for low, high in LESS_EPSILON}
     )
 
 
 def falls_with_k(tables: Tables) -> Outcome:
-    """Compare DP-UM and iDP-LS at each k with the k before."""
+    """Compare DP-UM and iDP-LS in `tables` at each k with the k before."""
 
     def over(*steps: tuple[int, int]) -> list[Pair]:
         every = [(method, *setting) for method in LOCAL for setting in tables.settings]
@@ -73,17 +73,17 @@ def _below_by_orders_of_magnitude(tables: Tables, others: Sequence[str]) -> Outc
 
 
 def cluster_based_orders_of_magnitude(tables: Tables) -> Outcome:
-    """Compare iDP-CBLS with a hundredth of the best other method."""
+    """Compare iDP-CBLS in `tables` with a hundredth of the best other method."""
     return _below_by_orders_of_magnitude(tables, METHODS[:3])
 
 
 def beats_dp_by_orders_of_magnitude(tables: Tables) -> Outcome:
-    """Compare iDP-CBLS with a hundredth of plain noise."""
+    """Compare iDP-CBLS in `tables` with a hundredth of plain noise."""
     return _below_by_orders_of_magnitude(tables, ["dp"])
 
 
 def cluster_based_at_less_epsilon(tables: Tables) -> Readings:
-    """Compare iDP-CBLS at its best k with DP-UM and iDP-LS at the largest k and more epsilon."""
+    """Compare in `tables` iDP-CBLS at its best k with others at the largest k and more epsilon."""
 
     def decide(low: float, high: float) -> Outcome:
         pairs = [
@@ -101,7 +101,7 @@ def cluster_based_at_less_epsilon(tables: Tables) -> Readings:
 
 
 def cluster_based_unaffected_by_domain(tables: Tables) -> Outcome:
-    """Compare iDP-CBLS at the two ends of the domain factors, and report each epsilon."""
+    """Compare iDP-CBLS in `tables` at both ends of the domain factors, by epsilon."""
     narrow, wide = tables.factors[0], tables.factors[-1]
     if narrow == wide:
         raise LookupError("a second domain factor")
@@ -118,7 +118,7 @@ def cluster_based_unaffected_by_domain(tables: Tables) -> Outcome:
 
 
 def cluster_based_best_at_small_k(tables: Tables) -> Outcome:
-    """Compare the best k from 5 to 15 with the best of the others."""
+    """Compare in `tables` the best k from 5 to 15 with the best of the others."""
     inside = [k for k in tables.k if BEST_K[0] <= k <= BEST_K[1]]
     outside = [k for k in tables.k if k not in inside]
     pairs = [(tables.least(*s, inside)[1], tables.least(*s, outside)[1]) for s in tables.settings]
@@ -130,7 +130,7 @@ def cluster_based_best_at_small_k(tables: Tables) -> Outcome:
 
 
 def cluster_based_rises_with_k(tables: Tables) -> Outcome:
-    """Compare the best k up to 15 with the largest k."""
+    """Compare in `tables` the best k up to 15 with the largest k."""
     small, most = [k for k in tables.k if k <= BEST_K[1]], tables.k[-1]
     pairs = [
         (tables.least(*setting, small)[1], tables.sse_of("idp_cbls", *setting, most))
