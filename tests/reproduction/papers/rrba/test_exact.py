@@ -14,11 +14,11 @@ from reproduction.papers.rrba.exact import (
     EXAMPLE_DOMAIN,
     PRINTED_TABLE_B,
     PRINTED_TABLE_C,
+    estimate_from_two_coins,
     example_records,
     independent,
     projected,
     two_coins,
-    estimate_from_two_coins,
     worked_cases,
 )
 

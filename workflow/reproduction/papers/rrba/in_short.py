@@ -8,7 +8,7 @@ import pandas as pd
 from deniable.display import Tables, nearest, rows_of, short
 
 from reproduction.papers.rrba.names import FILES, METHODS, PRINTED_TABLES
-from reproduction.papers.rrba.ratios import adapting, single_answers
+from reproduction.papers.rrba.sections import over_uniform
 from reproduction.study import Agreement, PrivacyVerdict, Verdicts, agreement_of
 
 SHOWN_P = 0.5
@@ -23,9 +23,10 @@ def _theorem(tables: Tables) -> Iterator[PrivacyVerdict]:
     table = tables.get("rrba_epsilon")
     if table is None:
         return
-    single = single_answers(table)
+    single = table[(table["unit"] == "answer") & (table["cells"] > 1)]
     if not len(single):
         return
+    single = single.assign(ratio=single["exact"] / single["claimed"])
     holds = int(single["holds"].sum())
     true = holds == len(single)
     p = nearest(single["p"], SHOWN_P)
@@ -47,7 +48,7 @@ def _theorem(tables: Tables) -> Iterator[PrivacyVerdict]:
         f"One answer keeps to that in {holds} of {len(single)} settings; it "
         f"spends {_spent(single)} times as much.{of_view}",
         "rrba_overview",
-        "" if true else _instead(adapting(tables.get("rrba_equal"))),
+        "" if true else _instead(tables.get("rrba_equal")),
         float(single["ratio"].max()),
     )
 
@@ -62,16 +63,16 @@ def _spent(single: pd.DataFrame) -> str:
     return f"{least} to {most} (tables uniform) or up to {high} (small cells)"
 
 
-def _instead(compared: dict[str, Any] | None) -> str:
-    """Return what to state, and what to use where it is the more accurate, too."""
+def _instead(equal: pd.DataFrame | None) -> str:
+    """Recommend a statement, and the uniform table if it is never farther from the truth."""
     stated = "State the exact ε of all answers of a client"
-    if compared is None or compared["lower"]:
+    found = None if equal is None else over_uniform(equal, "rrba")
+    if found is None or found["lower"]:
         return f"{stated}, under a floor for cells."
-    low, high = compared["ratios"].min(), compared["ratios"].max()
     return (
         "Keep the table uniform, which is generalized randomized response: at equal exact ε RRBA's "
-        f"tables are {short(low)} to {short(high)} times as far from the truth in all "
-        f"{compared['of']} settings. {stated}."
+        f"tables are {short(found['ratios'].min())} to {short(found['ratios'].max())} times as far "
+        f"from the truth in all {found['of']} settings. {stated}."
     )
 
 

@@ -3,7 +3,6 @@
 import re
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from deniable.display import (
@@ -16,24 +15,63 @@ from deniable.display import (
     percent,
     plain,
     short,
+    thousands,
 )
+from deniable.estimation import Z_95
 
 from reproduction.papers.rrba import names
 from reproduction.papers.rrba.catalog import CONVERGENCE_KEYS
-from reproduction.papers.rrba.ratios import (
-    EQUAL_KEYS,
-    FORM,
-    MEASURED,
-    adapting,
-    named,
-    ratios,
-    with_interval,
-)
 from reproduction.study import LOWEST, MISSING, PageTable, all_rows, from_rows, pivot, span, texts
 
 SHOWN_P, SHOWN_FLOOR = 0.5, 0.1
 MOSTLY, ALWAYS = 0.5, 1.0
 """Proportions of the replicates that must have converged."""
+MEASURED = ("l2", "jensen_shannon")  # in the paper, and at equal epsilon
+POPULATION = {"k": "k", "margins": "marginal distributions", "pattern": "dependent", "n": "n"}
+SHOWN_RULE = "ignore"
+PERCENT = 100.0
+ERRORS = 2.0  # of Monte Carlo, beyond which powers differ
+SIZE_SIGNS = {"held": " ✓", "held, conservative": " ▿", "too large": " ✗"}
+VALID = "valid"
+OURS = "regenerated"
+FORM: dict[str, Any] = {"value": "found", "text": "text", "intervals": False}
+"""The form of a pivot of texts ``found``."""
+
+
+def named(table: pd.DataFrame, **titles: Any) -> pd.DataFrame:
+    """Return a `table` with the page's names of data sets and measures.
+
+    Further `titles` are columns with their mappings.
+    """
+    always: dict[str, Any] = {"dataset": names.FILES, "file": names.FILES, "metric": names.METRICS}
+    return table.replace(always | titles)
+
+
+def with_interval(row: Row, value: str = OURS, mark: str = "") -> str:
+    """Return the number of a `row` in the column `value`, a `mark` and its 95 % interval."""
+    interval = between(float(row["ci_low"]), float(row["ci_high"]))
+    return f"{short(float(row[value]))}{mark} ({interval})"
+
+
+def over_uniform(equal: pd.DataFrame, method: str) -> Row | None:
+    """Compare a `method` with a table that stays uniform, at `equal` exact ε.
+
+    The result has the ``ratios`` of distances, their number ``of``, and how many are ``lower`` than
+    1. Without a common setting it is None.
+    """
+    shown = equal[(equal["reading"] == "projected") & equal["metric"].isin(MEASURED)]
+    by_setting = shown.set_index(["metric", "file", "k", "epsilon"])
+    own, uniform = (
+        by_setting.loc[by_setting["method"] == name, "mean"] for name in (method, "rrba_uniform")
+    )
+    found = (own / uniform).dropna()
+    if not len(found):
+        return None
+    return {"of": len(found), "lower": int((found < 1).sum()), "ratios": found}
+
+
+def _verdict(row: Row) -> str:
+    return "" if row["verdict"] == "not printed" else f" {SIGN[row['verdict']]}"
 
 
 # -- claims and exact epsilons ---------------------------------------------------------------------
@@ -60,8 +98,6 @@ def overview(tables: Tables) -> dict[str, Any]:
         ),
         "views": pivot(named(views), keys, "setting", "exact ε of the views of a client", **FORM),
         "rounds": pivot(again, ["rounds"], "cells", "exact ε over rounds", **FORM),
-        "certain": _certain(uniform[uniform["unit"] == "answer"]),
-        "adapting": adapting(tables.get("rrba_equal")),
     }
 
 
@@ -74,17 +110,6 @@ def _setting(row: Row) -> str:
         return "uniform"
     where = "one cell at the floor" if row["table"] == "lowest" else "at the truth, floor"
     return f"{where} {plain(row['floor'])} / m" if row["floor"] == row["floor"] else where
-
-
-def _certain(uniform: pd.DataFrame) -> PageTable:
-    """Return the probability that a response is true, p + (1 - p) / m if all values have 1 / m."""
-    found = uniform[np.isfinite(uniform["exact"])].sort_values("cells")
-    rows = [
-        (cells, percent(1 / cells), percent(p + (1 - p) / cells))
-        for cells, p in zip(found["cells"], found["p"], strict=True)
-    ]
-    label = "probability that a reported value is the true one"
-    return from_rows(label, ("cells", "before the answer", "after the answer"), rows)
 
 
 # -- Figures 5 and 6 -------------------------------------------------------------------------------
@@ -145,6 +170,47 @@ def _criterion(cells: pd.DataFrame) -> tuple[Any, ...]:
     )
 
 
+# -- Tables 4 and 5, Figure 7 ----------------------------------------------------------------------
+
+
+def released(tables: Tables) -> dict[str, Any]:
+    """Prepare Tables 4 and 5 from `tables`: published beside ours, and their exact ε."""
+    main = pd.concat(
+        tables[name][tables[name]["main"]].assign(table=title)
+        for name, title in names.PRINTED_TABLES.items()
+    )
+    return {
+        "privacy": _privacy(main),
+        "printed": {title: _published(part) for title, part in main.groupby("table")},
+        "replicates": int(main["replicates"].max()),
+    }
+
+
+def _privacy(main: pd.DataFrame) -> PageTable:
+    """Return the exact ε of each method, of one answer or of a table."""
+    rows = [
+        (*of.values(), span(part["epsilon_exact"]), part["epsilon_theorem"].max())
+        for of, part in groups_of(
+            named(main, method=names.METHODS), "table", "p", "epsilon_claimed", "method"
+        )
+    ]
+    heads = ("table", "p", "ε in its title", "method", "exact ε", "ε of Theorem 4.1")
+    return from_rows("exact ε of Tables 4 and 5", heads, rows)
+
+
+def _published(table: pd.DataFrame) -> PageTable:
+    """Return the published numbers of a `table` beside ours."""
+
+    def beside(row: Row) -> str:
+        subsets = between(row["subset_min"], row["subset_max"])
+        return f"{short(row['published'])} | {short(row[OURS])}{_verdict(row)} ({subsets})"
+
+    main = table[table["metric"].isin(MEASURED)]
+    main = named(main.assign(found=texts(main, beside))).sort_values("metric", kind="stable")
+    keys = {"metric": "measure", "p": "p", "dataset": "data", "k": "k"}
+    return pivot(main, keys, "method", table["table"].iloc[0], names=names.METHODS, **FORM)
+
+
 # -- equal epsilon ---------------------------------------------------------------------------------
 
 
@@ -157,11 +223,10 @@ def equal(tables: Tables) -> dict[str, Any]:
         best = row["trust"] == "local" and row["verdict"] == "unbeaten"
         return with_interval(row, "mean", f" {LOWEST}" if best else "")
 
-    base = "rrba_uniform"
     rows = [
-        (names.EQUAL_METHODS[method], found["lower"], found["of"], span(found["ratios"]))
-        for method in names.EQUAL_METHODS
-        if method != base and (found := ratios(table, method, base, EQUAL_KEYS))
+        (title, found["lower"], found["of"], span(found["ratios"]))
+        for method, title in names.EQUAL_METHODS.items()
+        if method != "rrba_uniform" and (found := over_uniform(every, method))
     ]
     heads = ("method", "nearer to the truth in", "of", "distance over the uniform table's")
     titled = named(table.assign(found=texts(table, cell)), method=names.EQUAL_METHODS)
@@ -174,6 +239,98 @@ def equal(tables: Tables) -> dict[str, Any]:
             for of, part in groups_of(titled, "metric")
         ],
     }
+
+
+# -- Table 3, size and power -----------------------------------------------------------------------
+
+
+def independence(tables: Tables) -> dict[str, Any]:
+    """Prepare Table 3 beside ours, then sizes and powers at equal exact ε, from `tables`."""
+    return {"table_3": table_3(tables["rrba_table3"])} | power(tables["rrba_power"])
+
+
+def table_3(table: pd.DataFrame) -> PageTable:
+    """Arrange the `table` of Table 3 by k and setting."""
+    rules = list(dict.fromkeys(table["small_cells"]))
+    rule = SHOWN_RULE if SHOWN_RULE in rules else rules[0]
+    shown = table[table["small_cells"] == rule]
+    sampled = int(shown["sampled_tables"].max())
+    shown = shown[shown["sampled_tables"] == sampled]
+    caption = (
+        f"Percent of {thousands(shown['trials'].max())} replicates with exact 95 % intervals, "
+        f"{sampled} sampled tables, {names.RULES.get(rule, rule)}. ✓ agrees, ✗ differs, ≈ fitted. "
+        "Accuracy: right decisions, half of the replicates independent."
+    )
+    keys = {"k": "k", "hypothesis": "rate", "setting": "setting"}
+    rates, title = _rates(shown), "Table 3, published and ours"
+    return pivot(rates, keys, "method", title, names=names.TESTS, caption=caption, **FORM)
+
+
+def _rates(shown: pd.DataFrame) -> pd.DataFrame:
+    """Return rejected proportions and accuracies, published and ours, as text."""
+    at = ["k", "n", "effect", "method"]
+    wide = shown.pivot(index=at, columns="hypothesis", values=[OURS, "published"])
+    wide = wide.reindex(columns=pd.MultiIndex.from_product([[OURS, "published"], ["H0", "H1"]]))
+    right = wide.xs("H1", axis=1, level=1) + PERCENT - wide.xs("H0", axis=1, level=1)
+    right = (right / 2).dropna(how="all").reset_index().assign(hypothesis="accuracy")
+    right = right.assign(found=texts(right, lambda row: f"{row[OURS]:.1f}"))
+    ours = shown.assign(found=texts(shown, lambda row: with_interval(row, mark=_verdict(row))))
+    both = pd.concat([ours, right])
+    said = texts(both, lambda row: f"n = {thousands(row['n'])}, effect {plain(row['effect'])}")
+    printed = both[both["published"].notna()].drop_duplicates(["method", "hypothesis", "k"])
+    printed = printed.assign(setting="published", found=printed["published"].map(plain))
+    every = pd.concat([printed, both.assign(setting=said)])
+    every = every.sort_values(["k", "hypothesis"], kind="stable")
+    return every.replace({"hypothesis": names.HYPOTHESES})
+
+
+def power(table: pd.DataFrame) -> dict[str, Any]:
+    """Arrange a `table` of sizes and powers by population, and count the settings."""
+    rejected = table[table["measure"] == "rejected"].fillna({"size": ""})
+    valid = table[table["measure"] == VALID].assign(method=VALID, size="")
+    called = {n: names.TESTS[n] for n in ("channel_aware", "rrba", "mcindep", "laplace")}
+    every = pd.concat([rejected, valid])
+
+    def cell(row: Row) -> str:
+        if row["method"] == VALID:
+            return short(float(row[OURS]))
+        return with_interval(row, mark=SIZE_SIGNS.get(row["size"], "") if not row["effect"] else "")
+
+    every = every.assign(found=texts(every, cell))
+    every = every.sort_values(["epsilon", *POPULATION, "effect"], kind="stable")
+    keys = {"epsilon": "ε"} | POPULATION | {"effect": "effect"}
+    heads = called | {VALID: "rule of validity holds"}
+    sizes = rejected.loc[rejected["effect"] == 0]
+    counted = [
+        (title, *((own == name).sum() for name in names.SIZES), len(own))
+        for method, title in called.items()
+        if len(own := sizes.loc[sizes["method"] == method, "size"])
+    ]
+    label = "sizes (effect 0) and powers, percent"
+    return {
+        "power": pivot(every, keys, "method", label, names=heads, **FORM),
+        "trials": int(rejected["trials"].max()) if len(rejected) else 0,
+        "sizes": from_rows("settings by size", ("method", *names.SIZES, "of"), counted),
+        "against": _against(rejected, called),
+    }
+
+
+def _against(table: pd.DataFrame, called: dict[str, str]) -> PageTable:
+    """Count the powers in which the adjusted test is above or below another one by two errors."""
+    keys = [*POPULATION, "effect", "epsilon", "sampled_tables", "small_cells"]
+    positive = table[table["effect"] > 0]
+    first = positive[positive["method"] == "channel_aware"]
+    rows = []
+    for other, title in called.items():
+        both = first.merge(positive[positive["method"] == other], on=keys, suffixes=("_1", "_2"))
+        apart = both[f"{OURS}_1"] - both[f"{OURS}_2"]
+        widths = (both[f"ci_high_{which}"] - both[f"ci_low_{which}"] for which in (1, 2))
+        reach = ERRORS * sum((width / 2 / Z_95) ** 2 for width in widths) ** 0.5
+        higher, lower = int((apart > reach).sum()), int((apart < -reach).sum())
+        if len(both) and other != "channel_aware":
+            rows.append((title, higher, lower, len(both), span(apart)))
+    heads = ("channel-aware test against", "higher in", "lower in", "of", "difference, points")
+    return from_rows("power of the channel-aware test", heads, rows)
 
 
 # -- consistency, worked cases ---------------------------------------------------------------------
