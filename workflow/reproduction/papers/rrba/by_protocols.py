@@ -11,17 +11,16 @@ COUNTED: Mapping[str, type[ProjectiveGeometry] | type[HadamardResponse]] = {
     "projective_geometry": ProjectiveGeometry,
     "hadamard": HadamardResponse,
 }
-"""Those whose reports are few enough to be counted one by one."""
+"""The protocols with so few responses that they are counted one by one."""
 
 
 def by_protocols(
     true: Counts, epsilon: float, generator: np.random.Generator
 ) -> Iterator[tuple[str, Floats]]:
-    """Yield what protocols of `epsilon` estimate from reports of `true` tables, axes run, cell.
+    """Yield estimates of protocols of `epsilon` from responses of `true` tables, axes run, cell.
 
-    By their own inverses, unbiased whatever the tables. The bits of unary encoding are reported
-    independently of each other, and alike whatever the number of cells: numbers of ones are drawn,
-    as all else from the `generator`.
+    Their own inverses are unbiased for all tables. The bits of unary encoding are independent, so
+    only the numbers of ones are drawn.
     """
     records, m = int(true[0].sum()), true.shape[1]
     for name, protocol in COUNTED.items():

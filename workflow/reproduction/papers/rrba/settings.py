@@ -1,7 +1,4 @@
-"""What the studies of RRBA ([rrba]) can be told, as typed models, and what readers see it called.
-
-Names have also the measures, rules and hypotheses that are compared whatever the settings.
-"""
+"""Models of the settings of the studies of [rrba]. A grid has every combination of its values."""
 
 from typing import Annotated, Literal
 
@@ -21,14 +18,11 @@ SampledTables = Annotated[int, Field(ge=20, le=9999)]
 SmallCells = Literal["table", "fitted", "ignore"]
 
 
-# -- convergence and epsilon ----------------------------------------------------------------------
-
-
 class ConvergenceGrid(Strict):
-    """Cells that runs of RRBA follow, and how they run: every combination of the values."""
+    """Settings of Figures 5 and 6."""
 
     dataset: Values[NetworkFile]
-    probability: Values[Probability]
+    probability: Values[Probability]  # of the followed cell
     block_size: Values[Annotated[int, Field(ge=1, le=100_000)]]
     p: Values[Probability]
     update: Values[TableUpdate]
@@ -43,14 +37,11 @@ class ConvergenceStudy(StudySettings[ConvergenceGrid]):
 
 
 class RrbaEpsilon(Strict):
-    """For which settings the epsilons of RRBA are held against the claim."""
+    """Settings for which Theorem 4.1 is compared with exact epsilons."""
 
     probabilities: Values[Probability]
     floors: Values[Annotated[Share, Field(gt=0)]]
     rounds: Values[Annotated[int, Field(ge=2, le=1000)]]
-
-
-# -- released tables, Tables 4 and 5 --------------------------------------------------------------
 
 
 class ReleasedTables(StudySettings[Grid]):
@@ -63,7 +54,7 @@ class ReleasedTables(StudySettings[Grid]):
 
 
 class PrintedTablesGrid(Strict):
-    """Settings of Tables 4 and 5, with what the paper leaves out: every combination."""
+    """Settings of Tables 4 and 5."""
 
     file: Values[ReleasedFile]
     k: Values[Attributes]
@@ -71,27 +62,16 @@ class PrintedTablesGrid(Strict):
     epsilon_claimed: Values[Epsilon]
 
 
-class PrintedTablesStudy(ReleasedTables[PrintedTablesGrid]):
-    """A study of Tables 4 and 5."""
-
-
 class EqualEpsilonGrid(Strict):
-    """Settings at one exact epsilon: every combination of the values."""
+    """Settings at one exact epsilon."""
 
     file: Values[ReleasedFile]
     k: Values[Attributes]
     epsilon: Values[Epsilon]
 
 
-class EqualEpsilonStudy(ReleasedTables[EqualEpsilonGrid]):
-    """A study of the same at equal exact epsilon."""
-
-
-# -- tests of independence, 6 and 7.3 -------------------------------------------------------------
-
-
 class Table3Grid(Strict):
-    """Settings of Table 3, with what the paper leaves out: every combination of the values."""
+    """Settings of Table 3, and the ones that the paper leaves out."""
 
     k: Values[Attributes]
     n: Values[Records]
@@ -100,12 +80,8 @@ class Table3Grid(Strict):
     small_cells: Values[SmallCells]
 
 
-class Table3Study(StudySettings[Table3Grid]):
-    """A study of the decisions of tests of independence, as in Table 3 of [rrba]."""
-
-
 class PowerGrid(Strict):
-    """Settings of sizes and powers at equal exact epsilon: every combination of the values."""
+    """Settings of sizes and powers at equal exact epsilon."""
 
     k: Values[Attributes]
     margins: Values[Literal["uniform", "skewed"]]
@@ -122,3 +98,8 @@ class PowerStudy(StudySettings[PowerGrid]):
 
     # Of a size that fewer leave undecided: replicates, twice as many, four times ... up to these.
     most_replicates: Annotated[int, Field(ge=6, le=10_000_000)] | None = None
+
+
+PrintedTablesStudy = ReleasedTables[PrintedTablesGrid]
+EqualEpsilonStudy = ReleasedTables[EqualEpsilonGrid]
+Table3Study = StudySettings[Table3Grid]

@@ -32,11 +32,11 @@ _OUTPUT = ["metric", "method", "reading", "trust"]
 
 
 def table_3(results: pd.DataFrame, published: pd.DataFrame | None) -> pd.DataFrame:
-    """Set `results` of `reproduction.papers.rrba.independence.Table3` beside the rates `published`.
+    """Compare `results` of `reproduction.papers.rrba.independence.Table3` with `published` rates.
 
-    Every method with Laplace noise is held against the one that is printed. The text states neither
-    n nor the effect: where both rates of RRBA agree, these were fitted to them, and that is the
-    ``verdict``. The columns are `TABLE_3_KEYS` and those of `reproduction.study.compare`.
+    All methods with Laplace noise are compared with the published one. The text states neither n
+    nor the effect. If both rates of RRBA agree, these were fitted, and that is the ``verdict``. The
+    columns are `TABLE_3_KEYS` and those of `reproduction.study.compare`.
     """
     noise = results["method"].str.startswith("laplace")
     named = results.assign(printed_as=results["method"].mask(noise, "laplace"))
@@ -51,23 +51,19 @@ def table_3(results: pd.DataFrame, published: pd.DataFrame | None) -> pd.DataFra
 
 
 def printed_table(results: pd.DataFrame, published: pd.DataFrame | None) -> pd.DataFrame:
-    """Set the `results` of `PrintedTables` beside the printed numbers, `published`.
+    """Compare the `results` of `PrintedTables` with `published` values.
 
-    Every reading and every file of a data set is held against the same printed number. Results have
-    the columns file, k, p, epsilon_claimed, those of `PrintedTables.outputs`, regenerated, ci_low,
-    ci_high, replicates, data_source; printed numbers
-    (`reproduction.study.published.read_published`) metric, dataset, k, method, p, epsilon_claimed,
-    published, half_unit.
+    All readings and files of a data set are compared with the same published value. The columns are
+    `TABLE_COLUMNS`:
 
-    Rows are of a cell, measure, method and reading, of `TABLE_COLUMNS`. ``regenerated`` is the
-    mean over sets of attributes, ``subset_min`` and ``subset_max`` the smallest and largest mean of
-    a set. ``verdict`` holds the printed number against the mean over sets, as in
-    `reproduction.study.engine.verdict` with the 100 printed trials; the text does not say which set
-    it is of, so ``subsets_agreeing`` counts the sets whose own mean it agrees with, and
-    ``printed_is`` says whether it is "below", "within" or "above" the range of all of them.
-    ``epsilon_exact`` is the largest of a set, ``epsilon_theorem`` that of Theorem 4.1. ``main``
-    marks one row for each printed cell, and these rows come first: the file drawn from the network,
-    the table as it is released where the measure exists for it (l2), else projected.
+    - ``regenerated``: the mean over sets of attributes; ``subset_min``, ``subset_max``: the
+      smallest and the largest mean of a set;
+    - ``verdict``: of the mean over sets, given the 100 published trials; ``subsets_agreeing``: the
+      number of sets with a mean that agrees, as the text does not name its set;
+    - ``printed_is``: whether the published value is "below", "within" or "above" the range of sets;
+    - ``epsilon_exact``: the largest of a set; ``epsilon_theorem``: by Theorem 4.1;
+    - ``main``: one row for each published value, which comes first: the file drawn from the
+      network, for l2 the table as released, else projected.
     """
     named = results.assign(dataset=results["file"].map(dataset_of))
     keys = ["dataset", *_CELL, *_OUTPUT, "subset", "cells", "epsilon_exact"]
@@ -91,7 +87,7 @@ def printed_table(results: pd.DataFrame, published: pd.DataFrame | None) -> pd.D
 
 
 def _with_ranges(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """Return the rows of means over sets, with the range of the sets beside them."""
+    """Return the rows of means over sets, with the range of the sets."""
     means = table[table["subset"] == EVERY]
     each = table[table["subset"] != EVERY].groupby(list(keys), sort=False)
     ranges = each.agg(
@@ -108,13 +104,12 @@ def _with_ranges(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
 
 
 def equal_table(results: pd.DataFrame, printed: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Say which method wins at the same exact epsilon, from `results` of `EqualEpsilon`.
+    """Compare methods at the same exact epsilon, from `results` of `EqualEpsilon`.
 
-    The paper has no such table: nothing is ``printed``. Of `EQUAL_COLUMNS`, ``verdict`` is
-    "unbeaten" if no other local method has a mean that is lower beyond chance (Holm, 5 % over
-    the comparisons of a row), else "beaten"; methods that are not local are held against the local
-    ones. ``subsets_lowest``: sets of attributes in which the mean is the lowest of all local
-    methods (one's own included).
+    The paper has no such table, so nothing is ``printed``. The columns are `EQUAL_COLUMNS`.
+    ``verdict`` is "unbeaten" if no other local method has a mean that is lower beyond chance (Holm,
+    5 % over the comparisons of a row), else "beaten". ``subsets_lowest`` is the number of sets with
+    a mean that no local method undercuts.
     """
     group = ["file", "k", "epsilon", "metric", "reading"]
     table = _with_ranges(results, ["file", "k", "epsilon", *_OUTPUT])
