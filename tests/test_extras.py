@@ -130,7 +130,7 @@ metadata.version = version
 from reproduction.pipeline.code_digest import code_digest, run_facts
 from reproduction.pipeline.package_versions import versions
 print(versions()["cvxpy"], run_facts()["snakemake"], versions()["numpy"] == there("numpy"))
-print(len(code_digest("workflow/scripts/draw.py")))
+print(len(code_digest("workflow/scripts/plot.py")))
 """
     done = without_extras(code)
     assert (done.stdout, done.stderr) == ("not installed not installed True\n16\n", "")

@@ -17,7 +17,7 @@ from workflow_config import last_config, read_config
 
 from reproduction.papers import ANALYSES
 
-BY_NAME = ("simulate", "collect", "draw")
+BY_NAME = ("simulate", "collect", "plot")
 """Rules that serve all papers: whose the job is, its name says."""
 
 

@@ -146,7 +146,7 @@ def test_costs_are_read_as_they_were_written(tmp_path: Path) -> None:
 
 
 def test_a_range_holds_single_jobs_and_whole_runs() -> None:
-    cost = Cost("draw", "", 9, 0.0, 2.0, 0.5, 120.0, 10.0)
+    cost = Cost("plot", "", 9, 0.0, 2.0, 0.5, 120.0, 10.0)
     found = expected([(cost, 1.0)] * 25)
     assert (found.jobs, found.cpu_seconds, found.output_bytes) == (25, 50.0, 250.0)
     reach = 2 * math.sqrt(25) * 1.0

@@ -9,7 +9,7 @@ import yaml
 
 pytestmark = pytest.mark.workflow
 
-STUDY_LANE = {"simulate", "collect", "draw", "multirr_agreement", "report"}
+STUDY_LANE = {"simulate", "collect", "plot", "multirr_agreement", "report"}
 
 
 def verdicts(project: Any) -> set[tuple[str, str]]:
@@ -22,7 +22,7 @@ def verdicts(project: Any) -> set[tuple[str, str]]:
     [
         pytest.param(
             "workflow/reproduction/papers/multirr/figures/analyses.py",
-            {"draw", "report"},
+            {"plot", "report"},
             {"protect", "prepare", "simulate", "collect"} | {"audit_privacy", "audit_samplers"},
             marks=pytest.mark.slow,
         ),
@@ -34,7 +34,7 @@ def verdicts(project: Any) -> set[tuple[str, str]]:
         pytest.param(
             "src/deniable/release/making.py",
             {"protect", "audit_samplers", "audit_privacy", "report"},
-            {"prepare", "simulate", "collect", "draw"},
+            {"prepare", "simulate", "collect", "plot"},
             marks=pytest.mark.slow,
         ),
     ],

@@ -16,7 +16,7 @@ STAGES = {
     "simulate": ("simulate",),
     "collect": ("collect",),
     "analyse": (*ANALYSES, "idp_audit_data_set", "idp_attack_data_set"),
-    "draw": ("draw",),
+    "plot": ("plot",),
     "release": (
         "plan",
         "protect",

@@ -58,7 +58,7 @@ rule collect:
         "../scripts/collect.py"
 
 
-rule draw:
+rule plot:
     input:
         lambda wildcards: expand(
             "results/tables/{table}.csv", table=FIGURES[wildcards.figure].tables
@@ -72,9 +72,9 @@ rule draw:
         ),
         png="results/figures/{figure}.png",
     log:
-        "results/logs/draw/{figure}.log",
+        "results/logs/plot/{figure}.log",
     benchmark:
-        "results/benchmarks/draw/{figure}.tsv"
+        "results/benchmarks/plot/{figure}.tsv"
     wildcard_constraints:
         figure="|".join(FIGURES),
     # What a newcomer waits for comes first.
@@ -82,8 +82,8 @@ rule draw:
     resources:
         **needs(lambda wildcards: FIGURES[wildcards.figure]),
     params:
-        code=lambda wildcards: plan.code("draw.py", FIGURES[wildcards.figure]),
+        code=lambda wildcards: plan.code("plot.py", FIGURES[wildcards.figure]),
     message:
         "Figure {wildcards.figure}: printed against regenerated"
     script:
-        "../scripts/draw.py"
+        "../scripts/plot.py"

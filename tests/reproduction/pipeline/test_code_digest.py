@@ -76,7 +76,7 @@ def digests_of_jobs(copied: Path) -> dict[str, str]:
         for name, table in TABLES.items()
     }
     jobs |= {f"analyse {name}": (script, ()) for name, script in scripts_of_analyses().items()}
-    jobs |= {f"draw {name}": ("draw.py", figure) for name, figure in FIGURES.items()}
+    jobs |= {f"plot {name}": ("plot.py", figure) for name, figure in FIGURES.items()}
     forget()
     scripts = copied / "scripts"
     return {
@@ -100,8 +100,8 @@ CLUSTERS = STUDIES["multirr_tables"]
 @pytest.mark.parametrize(
     ("script", "entry", "module"),
     [
-        ("draw.py", TABLE_1, "reproduction/papers/multirr/figures/tables.py"),
-        ("draw.py", TABLE_1, "deniable/files.py"),
+        ("plot.py", TABLE_1, "reproduction/papers/multirr/figures/tables.py"),
+        ("plot.py", TABLE_1, "deniable/files.py"),
         ("simulate.py", CLUSTERS, "reproduction/papers/multirr/queries/clusters.py"),
         ("simulate.py", CLUSTERS, "deniable/estimation/metrics.py"),
         ("simulate.py", CLUSTERS, "deniable/estimation/simplex.py"),
@@ -125,9 +125,9 @@ def test_a_changed_module_behind_a_script_changes_its_digest(
 @pytest.mark.parametrize(
     ("script", "entry", "module"),
     [
-        ("draw.py", TABLE_1, "deniable/release/ordering.py"),
-        ("draw.py", TABLE_1, "reproduction/report/render.py"),
-        ("draw.py", TABLE_1, "reproduction/papers/pram/figures.py"),
+        ("plot.py", TABLE_1, "deniable/release/ordering.py"),
+        ("plot.py", TABLE_1, "reproduction/report/render.py"),
+        ("plot.py", TABLE_1, "reproduction/papers/pram/figures.py"),
         ("simulate.py", CLUSTERS, "reproduction/papers/multirr/figures/tables.py"),
         ("simulate.py", CLUSTERS, "deniable/release/ordering.py"),
         ("prepare.py", (), "reproduction/study/engine.py"),
@@ -199,13 +199,13 @@ def test_a_start_takes_digests_in_less_than_a_third_of_a_second(copied: Path) ->
 
 
 def test_a_digest_covers_the_script(copied: Path) -> None:
-    before = digest(copied, "draw.py")
-    change(copied / "scripts" / "draw.py")
-    assert digest(copied, "draw.py") != before
+    before = digest(copied, "plot.py")
+    change(copied / "scripts" / "plot.py")
+    assert digest(copied, "plot.py") != before
 
 
 def test_a_digest_does_not_depend_on_the_place(copied: Path) -> None:
-    for script in ("simulate.py", "report.py", "draw.py"):
+    for script in ("simulate.py", "report.py", "plot.py"):
         there = digest(copied, script)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(digests, "PACKAGES", PACKAGES)
@@ -312,4 +312,4 @@ def test_of_a_catalog_only_the_entry_counts_unless_it_is_imported(copied: Path) 
     assert not any(name.startswith("simulate") for name in imported)
     figure = FIGURES["multirr_fig1"]
     other = replace(figure, shows="something else")
-    assert digest(copied, "draw.py", figure) != digest(copied, "draw.py", other)
+    assert digest(copied, "plot.py", figure) != digest(copied, "plot.py", other)

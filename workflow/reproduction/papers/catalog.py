@@ -154,7 +154,7 @@ MADE_BY: Mapping[str, Origin] = {
 }
 """The code that computes each table."""
 DRAWN_BY: Mapping[str, Origin] = {
-    name: Origin(figure.draw, "draw") for name, figure in FIGURES.items()
+    name: Origin(figure.draw, "plot") for name, figure in FIGURES.items()
 }
 
 

@@ -1,4 +1,4 @@
-"""Draw a figure from its tables."""
+"""Plot a figure from its tables."""
 
 import pandas as pd
 
@@ -10,5 +10,5 @@ from reproduction.study import resolve
 
 with job(snakemake):
     figure = FIGURES[snakemake.wildcards.figure]
-    drawn = resolve(figure.draw)(*map(pd.read_csv, snakemake.input), **figure.options)
-    save(drawn, snakemake.output.svg, snakemake.output.png)
+    plotted = resolve(figure.draw)(*map(pd.read_csv, snakemake.input), **figure.options)
+    save(plotted, snakemake.output.svg, snakemake.output.png)
