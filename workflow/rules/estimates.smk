@@ -169,3 +169,48 @@ use rule check as check_own_file with:
         private=True,
         seed=plan.config.seed,
         code=lambda wildcards: plan.code("check.py"),
+
+
+# One table and figure for the test releases of each entry with a `grid`.
+rule release_sweep:
+    input:
+        unpack(lambda wildcards: plan.sweep_inputs(wildcards.sweep)),
+    output:
+        table=report(
+            "results/sweeps/{sweep}.csv",
+            caption="../report/sweep.rst",
+            category="Sweeps",
+            labels={"sweep": "{sweep}"},
+        ),
+        svg="results/sweeps/{sweep}.svg",
+        png="results/sweeps/{sweep}.png",
+    log:
+        "results/logs/release_sweep/{sweep}.log",
+    benchmark:
+        "results/benchmarks/release_sweep/{sweep}.tsv"
+    wildcard_constraints:
+        sweep=plan.pattern_of_sweeps(own=False),
+    resources:
+        **needs(SECONDS),
+    params:
+        settings=lambda wildcards: plan.sweeps[wildcards.sweep].settings,
+        private=False,
+        code=lambda wildcards: plan.code("release_sweep.py"),
+    message:
+        "Sweep {wildcards.sweep}: collecting the errors of its releases"
+    script:
+        "../scripts/release_sweep.py"
+
+
+# In a folder that nobody else can open, as the checks of these releases.
+use rule release_sweep as sweep_own_file with:
+    output:
+        table="results/sweeps/private/{sweep}.csv",
+        svg="results/sweeps/private/{sweep}.svg",
+        png="results/sweeps/private/{sweep}.png",
+    wildcard_constraints:
+        sweep=plan.pattern_of_sweeps(own=True),
+    params:
+        settings=lambda wildcards: plan.sweeps[wildcards.sweep].settings,
+        private=True,
+        code=lambda wildcards: plan.code("release_sweep.py"),

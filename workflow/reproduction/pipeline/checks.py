@@ -10,6 +10,7 @@ from deniable.release import NETWORK_FILES, ReleaseSettings
 from deniable.validation import Strict
 
 from reproduction.pipeline.config import Config, message
+from reproduction.pipeline.release_sweeps import releases_of
 
 
 def check_config(config: Config, datasets: Mapping[str, AnyDataset], networks: Path) -> None:
@@ -36,16 +37,18 @@ def check_config(config: Config, datasets: Mapping[str, AnyDataset], networks: P
     faults: list[str] = []
     if "adult" in datasets:
         faults += _of_analyses(config, columns["adult"], datasets["adult"].records)
-    names = [release.name for release in config.releases]
-    for number, release in enumerate(config.releases):
-        path = f"releases[{number}]"
-        faults += _of_release(path, release, columns)
-        faults += [
-            f"{path}.plan.clusters.from: {name!r} is not an earlier release; allowed: "
-            f"{', '.join(['records', *names[:number]])}"
-            for name in release.options.releases
-            if name not in names[:number]
-        ]
+    earlier: list[str] = []
+    for number, entry in enumerate(config.entries):
+        path, releases = f"releases[{number}]", releases_of(entry)
+        for release in releases:
+            faults += _of_release(path, release, columns)
+            faults += [
+                f"{path}.plan.clusters.from: {name!r} is not an earlier release; allowed: "
+                f"{', '.join(['records', *earlier])}"
+                for name in release.options.releases
+                if name not in earlier
+            ]
+        earlier += [release.name for release in releases]
     if faults:
         raise ConfigError(message(faults))
 

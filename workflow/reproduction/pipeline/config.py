@@ -1,11 +1,12 @@
 """The config as typed models: every fault found at once, a line each, before anything starts."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import Field, ValidationError, model_validator
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from deniable import validation
 from deniable.errors import ConfigError
@@ -48,6 +49,7 @@ from reproduction.papers.rrba import (
     RrbaEpsilon,
     Table3Study,
 )
+from reproduction.pipeline.release_sweeps import ReleaseEntry, ReleaseSweep, releases_of
 from reproduction.study import Cell, StudySettings
 
 WORDS = {"quoted": "without quotes; --config gives numbers only one by one, not in lists"}
@@ -167,8 +169,11 @@ class Config(Strict):
         The folder in which epsilons of releases are counted.
     keys : KeysConfig
         Where keys of releases lie.
-    releases : list of settings
+    entries : list of settings, under the option ``releases``
+        Releases, and sweeps of releases.
     """
+
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
     data: DataConfig = DataConfig()
@@ -176,11 +181,21 @@ class Config(Strict):
     analyses: AnalysesConfig = AnalysesConfig()
     ledger: Annotated[str, Field(min_length=1)] = "ledger"
     keys: KeysConfig = KeysConfig()
-    releases: list[ReleaseSettings] = Field(default_factory=list)
+    entries: list[ReleaseEntry] = Field(default_factory=list, alias="releases")
+
+    @cached_property
+    def releases(self) -> list[ReleaseSettings]:
+        """All releases: each entry, or the releases of its grid."""
+        return [release for entry in self.entries for release in releases_of(entry)]
+
+    @cached_property
+    def sweeps(self) -> list[ReleaseSweep]:
+        """The entries with a grid."""
+        return [entry for entry in self.entries if isinstance(entry, ReleaseSweep)]
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
-        names = [release.name for release in self.releases]
+        names = [each.name for each in (*self.releases, *self.sweeps)]
         for position, name in enumerate(names):
             # Folders of such names are one folder on file systems that ignore case.
             if name.lower() in [earlier.lower() for earlier in names[:position]]:

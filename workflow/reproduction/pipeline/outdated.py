@@ -54,6 +54,9 @@ def settings_now(plan: Plan, record: Record) -> dict[str, Any]:
                 table = TABLES.get(path.stem)
                 study = table.study if table and path.parent.name == "tables" else path.parent.name
                 now[name] = _part(plan, f"studies.{study}")
+            case "settings" if "sweeps" in path.parts:
+                sweep = plan.sweeps.get(path.stem)
+                now[name] = sweep and sweep.settings
             case "settings":
                 now[name] = _of_analysis(plan, record)
             case "release":

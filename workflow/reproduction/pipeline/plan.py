@@ -16,6 +16,7 @@ from reproduction.pipeline.config import Config, message, validate
 from reproduction.pipeline.downloads import RAW, download_settings
 from reproduction.pipeline.environment import check_writable, keep_from_others
 from reproduction.pipeline.provenance import SOURCE_SUFFIX
+from reproduction.pipeline.release_sweeps import ReleaseSweep
 from reproduction.pipeline.releases import Releases, check_published
 from reproduction.study import Analysis
 
@@ -207,8 +208,35 @@ class Plan:
         return Releases(tuple(self.config.releases), self.source, self.damaged)
 
     def released(self) -> list[str]:
-        """Return all results of releases: what is drawn, estimates, and comparisons."""
-        return [*self.releases.all_made(), *self.estimates(), *self.comparisons()]
+        """Return all results of releases: the releases, estimates, comparisons and sweeps."""
+        sweeps = [
+            f"results/sweeps/{name}.{kind}"
+            for name, sweep in self.sweeps.items()
+            if sweep.data is not None
+            for kind in ("csv", "svg", "png")
+        ]
+        return [*self.releases.all_made(), *self.estimates(), *self.comparisons(), *sweeps]
+
+    @property
+    def sweeps(self) -> Mapping[str, ReleaseSweep]:
+        """The sweeps of releases, by name."""
+        return {each.name: each for each in self.config.sweeps}
+
+    def pattern_of_sweeps(self, *, own: bool) -> str:
+        """Return a pattern for the names of sweeps of files of your `own`, or of data sets."""
+        names = [each.name for each in self.config.sweeps if own == (each.data is None)]
+        return "|".join(names) or "(?!)"
+
+    def sweep_inputs(self, name: str) -> dict[str, list[str]]:
+        """Return the inputs of the rule that collects the sweep `name`, each by release."""
+        sweep = self.sweeps[name]
+        checks = "results/checks" if sweep.data is not None else "results/checks/private"
+        return {
+            "checks": [f"{checks}/{each}.csv" for each in sweep.settings],
+            "margins": [f"results/estimates/{each}/margins.csv" for each in sweep.settings],
+            "pairs": [f"results/estimates/{each}/pairs.csv" for each in sweep.settings],
+            "releases": [self.releases.made(each) for each in sweep.settings],
+        }
 
     def estimates(self) -> list[str]:
         """Return the files of the estimates of all releases."""

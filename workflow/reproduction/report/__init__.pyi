@@ -1,2 +1,3 @@
 from .contents import gather as gather, public_folders as public_folders
+from .release_errors import plot_errors as plot_errors, sweep_table as sweep_table
 from .render import write as write

@@ -46,10 +46,10 @@ def _release(files: ReleaseFiles) -> Row:
         "release": release,
         "plan": document,
         "guarantees": [
-            each | {"epsilon": _number(each["epsilon"])} for each in document["guarantees"]
+            each | {"epsilon": epsilon_of(each["epsilon"])} for each in document["guarantees"]
         ],
-        "target": _number(epsilon["target"]),
-        "by_attribute": {k: _number(v) for k, v in epsilon["by_changed_attribute"].items()},
+        "target": epsilon_of(epsilon["target"]),
+        "by_attribute": {k: epsilon_of(v) for k, v in epsilon["by_changed_attribute"].items()},
         "margins": _estimates(tables.get("margins")),
         "numbers": _estimates(tables.get("numbers")),
         "tests": _tests(tables.get("independence")),
@@ -58,7 +58,7 @@ def _release(files: ReleaseFiles) -> Row:
     }
 
 
-def _number(value: Any) -> float:
+def epsilon_of(value: Any) -> float:
     """Return an epsilon of a JSON document, in which infinity is a text."""
     return math.inf if isinstance(value, str) else float(value)
 

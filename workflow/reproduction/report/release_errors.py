@@ -1,0 +1,211 @@
+"""Errors of test releases against their exact epsilon, as a table and as a figure."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from deniable.display import (
+    Row,
+    as_number,
+    gridded,
+    heading,
+    in_style,
+    legend_below,
+    line_key,
+    mark_key,
+    panels,
+    rows_of,
+    style,
+)
+from deniable.errors import from_extras
+
+from reproduction.report.release_section import epsilon_of
+
+with from_extras():
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+COLUMNS = ("of", "estimates", "measure", "error", "expected_error", "number")
+MARGINS, PAIRS = "marginal distributions", "pairs"
+STATISTICS = {"means": "mean", "standard deviations": "standard deviation", "quantiles": "quantile"}
+DISTANCES = ("protected", "consistent", "weights", "synthetic", "shrunk")
+"""Columns of a check with total variation distances from the original proportions."""
+EUCLIDEAN = {"l2_estimate": "unbiased", "l2_consistent": "consistent", "l2_nearest": "two-step"}
+"""Columns of the check of a collection with Euclidean distances, each with its estimates."""
+INKS = ("#1f5fa8", "#c2571a", "#2e7d4f", "#8a3ca0", "#6b6f76", "#b31d28")
+LOOKS = (("-", "o"), ("--", "s"), ("-.", "^"), ("-", "D"), ("--", "v"), ("-.", "P"))
+"""Line and mark of each combination of further options."""
+EXPECTED, KEYS_IN_ROW = "#9aa1a9", 5
+MEAN_OF_NORMAL = math.sqrt(2 / math.pi)
+"""The mean absolute value of a standard normal variable."""
+
+
+def release_errors(tables: Mapping[str, pd.DataFrame]) -> list[Row]:
+    """Return the errors of one test release, each an average over its tables or numbers.
+
+    Parameters
+    ----------
+    tables : mapping of str to DataFrame
+        ``check``, ``margins`` and ``pairs`` of the release.
+
+    Returns
+    -------
+    list of dict
+        ``of`` (such as marginal distributions, pairs, means), ``estimates``, ``measure``,
+        ``error``, ``expected_error`` (by the standard errors that the estimates state, if their
+        errors are normal; NaN without them), ``number`` (of averaged tables or numbers). One row
+        with NaN if nothing can be compared.
+    """
+    check = tables["check"]
+    if "check" in check:
+        found = _categories(check, tables["margins"])
+    elif "l2_estimate" in check:
+        found = _collected(check, tables["pairs"])
+    else:
+        found = _numbers(check) if "true" in check else iter(())
+    rows = [dict(zip(COLUMNS, row, strict=True)) for row in found if row[-1]]
+    return rows or [dict.fromkeys(COLUMNS, np.nan)]
+
+
+def _categories(check: pd.DataFrame, margins: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
+    """Yield total variation distances: half the sum of the absolute errors of proportions."""
+    measure = "total variation distance"
+    if "estimate" in margins:
+        original = check[(check["check"] == "coverage") & (check["stratum"].fillna("") == "")]
+        own = margins[(margins["target"] == "file") & (margins["stratum"].fillna("") == "")]
+        both = own.merge(original, left_on=["column", "value"], right_on=["columns", "values"])
+        both["error"] = (both["estimate"] - both["original"]).abs() / 2
+        both["expected"] = both["standard_error"] * MEAN_OF_NORMAL / 2
+        sums = both.groupby("column")[["error", "expected"]].sum(min_count=1)
+        yield MARGINS, "unbiased", measure, *sums.mean(), len(sums)
+    distances = check[check["check"] == "distance"]
+    pair = distances["columns"].str.contains(" x ", regex=False)
+    for of, rows in ((MARGINS, distances[~pair]), (PAIRS, distances[pair])):
+        for name in DISTANCES:
+            if name in rows and (known := rows[name].dropna()).size:
+                yield of, name, measure, known.mean(), np.nan, known.size
+
+
+def _collected(check: pd.DataFrame, pairs: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
+    """Yield Euclidean distances between estimated and original tables."""
+    own = pairs[pairs["target"] == "file"]
+    expected = (own["standard_error"] ** 2).groupby(own["columns"]).sum(min_count=1) ** 0.5
+    for name, estimates in EUCLIDEAN.items():
+        known = check[name].dropna()
+        by = expected.mean() if estimates == "unbiased" else np.nan
+        yield PAIRS, estimates, "Euclidean distance", known.mean(), by, known.size
+
+
+def _numbers(check: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
+    """Yield absolute errors of statistics of numbers, in standard deviations of their columns."""
+    statistic = check["statistic"]
+    spread = check[statistic == "standard deviation"].set_index("attribute")["true"]
+    scale = check["attribute"].map(spread[spread > 0])
+    for of, name in STATISTICS.items():
+        rows = statistic.str.startswith(name) & scale.notna()
+        for column, estimates in (("released", "protected"), ("estimate", "adjusted for noise")):
+            errors = ((check[column] - check["true"]).abs() / scale)[rows].dropna()
+            stated = (check["standard_error_file"] / scale)[errors.index]
+            adjusted = column == "estimate" and stated.notna().all()
+            expected = stated.mean() * MEAN_OF_NORMAL if adjusted else np.nan
+            yield of, estimates, "standard deviations", errors.mean(), expected, errors.size
+    sse = check["value"][statistic == "mean SSE"] if "value" in check else []
+    for value in sse:
+        yield "records", "protected", "mean sum of squared errors", value, np.nan, 1
+
+
+def sweep_table(
+    settings: Mapping[str, Mapping[str, Any]],
+    documents: Mapping[str, Mapping[str, Any]],
+    tables: Mapping[str, Mapping[str, pd.DataFrame]],
+) -> pd.DataFrame:
+    """Return the errors of all releases of a grid, with their settings and exact epsilons.
+
+    Parameters
+    ----------
+    settings : mapping of str to mapping
+        The options of each release from the grid, by the name of the release.
+    documents : mapping of str to mapping
+        Their public ``plan.json``.
+    tables : mapping of str to mapping
+        See `release_errors`.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``release``, the options, ``exact_epsilon`` (of a record), ``unit``,
+        ``records``, those of `release_errors` and ``data_source``.
+    """
+    rows: list[Row] = []
+    for name, options in settings.items():
+        document = documents[name]
+        release = document["release"]
+        about = {"release": name} | {key: _shown(value) for key, value in options.items()}
+        about |= {
+            "exact_epsilon": epsilon_of(document["epsilon"]["record"]),
+            "unit": document["unit"],
+        }
+        about["records"] = release["records"]
+        source = {"data_source": release["data_source"]}
+        rows += [about | errors | source for errors in release_errors(tables[name])]
+    return pd.DataFrame(rows)
+
+
+def _shown(value: Any) -> Any:
+    return json.dumps(value) if isinstance(value, list | dict) else value
+
+
+@in_style
+def plot_errors(table: pd.DataFrame, options: Sequence[str], name: str) -> Figure:
+    """Plot a table of `sweep_table`: errors against exact epsilon.
+
+    Parameters
+    ----------
+    table : DataFrame
+    options : sequence of str
+        The options of the grid. The first one varies along a line, the others between lines.
+    name : str
+        The name of the grid's entry.
+    """
+    known = table[np.isfinite(table["exact_epsilon"]) & table["error"].notna()]
+    known = known.assign(line=[_line_of(row, options[1:]) for row in rows_of(known)])
+    subjects = list(dict.fromkeys(known["of"])) or [""]
+    inks = dict(zip(dict.fromkeys(known["estimates"]), cycle(INKS), strict=False))
+    looks = dict(zip(dict.fromkeys(known["line"]), cycle(LOOKS), strict=False))
+    keys = [line_key(ink, "-", estimates) for estimates, ink in inks.items()]
+    if known["expected_error"].notna().any():
+        keys.append(line_key(EXPECTED, ":", "expected error"))
+    if len(looks) > 1:
+        keys += [mark_key(style.INK, mark, line) for line, (_, mark) in looks.items()]
+    below = 0.75 + 0.25 * -(-len(keys) // KEYS_IN_ROW)
+    around = (0.8, 0.2, 1.05, below)
+    figure, (axes,) = panels(1, len(subjects), (4.5 * len(subjects), 3 + below), around, (0.28, 0))
+    for axis, subject in zip(axes, subjects, strict=True):
+        own = known[known["of"] == subject]
+        for (estimates, line), points in own.groupby(["estimates", "line"], sort=False):
+            dashes, mark = looks[line]
+            ordered = points.sort_values("exact_epsilon")
+            at, look = ordered["exact_epsilon"], {"linestyle": dashes, "marker": mark}
+            axis.plot(at, ordered["error"], color=inks[estimates], markersize=4.5, **look)
+            axis.plot(at, ordered["expected_error"], color=EXPECTED, linestyle=":", zorder=1)
+        axis.set(title=subject, xlabel="exact epsilon of a record", yscale="log")
+        axis.set_ylabel(next(iter(own["measure"]), ""))
+        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: as_number(value)))
+        axis.yaxis.set_minor_formatter(NullFormatter())
+        gridded(axis)
+    legend_below(figure, keys, KEYS_IN_ROW)
+    left_out = table.loc[~np.isfinite(table["exact_epsilon"]), "release"].nunique()
+    note = f"; {left_out} without a finite epsilon left out" if left_out else ""
+    number = table["release"].nunique()
+    heading(figure, f"{name}: errors of {number} test releases", f"each drawn once{note}")
+    return figure
+
+
+def _line_of(row: Row, options: Sequence[str]) -> str:
+    return ", ".join(f"{option}: {row[option]}" for option in options)
