@@ -63,6 +63,8 @@ def test_a_sweep_of_your_own_file_is_collected_in_a_closed_folder(untouched: Any
     own = CONFIG["releases"][0] | {"file": {"path": "own.csv", "schema": "own.yaml"}}
     del own["data"]
     write(untouched.folder, CONFIG | {"releases": [own]})
-    jobs = untouched.would_run("--configfile", FILE, "results/sweeps/private/swept.csv")
+    jobs = untouched.would_run(
+        "--configfile", FILE, "--cores", "1", "results/sweeps/private/swept.csv"
+    )
     assert (jobs["check_own_file"], jobs["sweep_own_file"]) == (2, 1)
     assert "release_sweep" not in jobs

@@ -62,7 +62,7 @@ class ReleaseSweep(ReleaseSettings):
         return self
 
     @cached_property
-    def settings(self) -> Mapping[str, Mapping[str, Any]]:
+    def settings(self) -> Mapping[str, dict[str, Any]]:
         """The options from the grid, by the name of the release."""
         found = {}
         for cell in product(*(enumerate(values, start=1) for values in self.grid.values())):

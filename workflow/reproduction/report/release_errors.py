@@ -114,9 +114,9 @@ def _numbers(check: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
             adjusted = column == "estimate" and stated.notna().all()
             expected = stated.mean() * MEAN_OF_NORMAL if adjusted else np.nan
             yield of, estimates, "standard deviations", errors.mean(), expected, errors.size
-    sse = check["value"][statistic == "mean SSE"] if "value" in check else []
-    for value in sse:
-        yield "records", "protected", "mean sum of squared errors", value, np.nan, 1
+    if "value" in check:
+        for value in check["value"][statistic == "mean SSE"]:
+            yield "records", "protected", "mean sum of squared errors", value, np.nan, 1
 
 
 def sweep_table(
