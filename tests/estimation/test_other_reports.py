@@ -5,8 +5,6 @@ two by a coin, which tells exactly what the square one tells; sums over all that
 and a general optimiser.
 """
 
-from itertools import product
-
 import numpy as np
 import pytest
 from scipy import optimize, stats
@@ -24,16 +22,13 @@ from deniable.estimation import (
     confidence_intervals,
     expectation_maximization,
     maximum_likelihood,
+    own_proportions,
     propagation_factor,
     survey_estimate,
     unbiased_or_uniform,
-    unbiased_pair_part,
-    unbiased_part,
     weighted_intervals,
 )
 from deniable.estimation.simplex import euclidean_projection
-from deniable.estimation.strata import Part, Reduced, own_share_part
-from deniable.estimation.survey_weights import weighted_estimate
 
 THREE = DenseChannel(np.array([[0.5, 0.375, 0.125], [0.125, 0.75, 0.125], [0.25, 0.0, 0.75]]))
 WIDE = DenseChannel(
@@ -164,7 +159,8 @@ def test_equal_weights_are_the_channels_own_answers():
             wanted = WIDE.estimated_covariance(counts, target, inverse=inverse)
             np.testing.assert_allclose(found.covariance, wanted, atol=1e-13)
     sums = WeightedCounts.of_records(codes, np.ones(40), 5)
-    np.testing.assert_allclose(weighted_estimate(WIDE, sums), WIDE.estimate(counts), atol=1e-13)
+    found = weighted_intervals(WIDE, sums).estimate
+    np.testing.assert_allclose(found, WIDE.estimate(counts), atol=1e-13)
 
 
 # -- coverage --------------------------------------------------------------------------------------
@@ -296,57 +292,17 @@ def test_only_what_is_erased_is_taken_as_uniform():
         np.testing.assert_allclose(unbiased_or_uniform(np.array([3, 4]), BLIND), np.full(3, 1 / 3))
 
 
-# -- strata: all that can be reported --------------------------------------------------------------
-
-
-def check_unbiased(chances, parts: list[Part], truth: np.ndarray) -> None:
-    """The mean of values is the truth, that of variances their variance."""
-    chances = np.array(chances)
-    values, variances = (np.stack([getattr(p, n) for p in parts]) for n in ("values", "variance"))
-    np.testing.assert_allclose(chances @ values, truth, atol=1e-12)
-    np.testing.assert_allclose(chances @ variances, chances @ (values - truth) ** 2, atol=1e-12)
-
-
-def test_strata_by_all_reports():
-    indicators = np.array([[1.0, 0, 0], [0, 1.0, 1.0]])
-    reduced, true, chances, parts = Reduced.of(WIDE, invariant=False), (0, 2, 2), [], []
-    for reports in product(range(5), repeat=3):
-        chances.append(np.prod([WIDE.entries[u, v] for u, v in zip(true, reports, strict=True)]))
-        parts.append(unbiased_part(reduced, np.bincount(reports, minlength=5), indicators))
-    check_unbiased(chances, parts, np.array([1, 2]) / 3)
-
-
-def test_pairs_of_blocks_by_all_reports():
-    pair = (Reduced.of(WIDE, invariant=False), Reduced.of(COIN, invariant=False))
-    P, true, chances, parts = MIXED.matrix(), (1, 4), [], []
-    for reports in product(range(10), repeat=2):
-        chances.append(np.prod([P[u, v] for u, v in zip(true, reports, strict=True)]))
-        counts = np.bincount(reports, minlength=10).reshape(5, 2)
-        parts.append(unbiased_pair_part(pair, counts, (np.eye(3), np.eye(2))))
-    check_unbiased(chances, parts, np.bincount(true, minlength=6) / 2)
-
-
-def test_strata_have_likelihoods():
-    reduced = Reduced.of(WIDE, invariant=False)
-    counts = np.array([[5, 9, 2, 4, 1]])
-    found = reduced.likelihood(counts, 1e-8).proportions
-    np.testing.assert_allclose(found, maximum_likelihood(counts, WIDE).proportions, atol=1e-6)
-    lost = Reduced.of(BLIND, invariant=False).likelihood(np.array([[5, 9]]), 1e-8)
-    assert lost.proportions.shape == (1, 3)
-    assert np.isnan(lost.proportions).all()
-
-
 # -- refusals --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda: own_share_part(WIDE, np.ones(5, int), np.eye(5)), "reports are no categories"),
+        (lambda: own_proportions(WIDE, np.ones(5, int), np.eye(5)), "reports are no categories"),
         (lambda: propagation_factor(WIDE), "no eigenvalues"),
         (lambda: propagation_factor(MIXED), "no eigenvalues"),
         (lambda: confidence_intervals(WIDE, [1, 2, 3]), "with 5 reports"),
-        (lambda: confidence_intervals(WIDE, [1] * 5, inverse="best"), "inverse is 'best'"),
+        (lambda: confidence_intervals(WIDE, [1] * 5, inverse="best"), "unknown inverse 'best'"),
         (lambda: maximum_likelihood([1, 2, 3], WIDE), "with 5 reports"),
         (lambda: survey_estimate(WIDE, np.array([0, 5]), [1, 1]), "reported"),
         (
@@ -354,7 +310,9 @@ def test_strata_have_likelihoods():
             "unknown inverse",
         ),
         (
-            lambda: weighted_estimate(WIDE, WeightedCounts.of_records(np.zeros(2, int), [1, 1], 3)),
+            lambda: weighted_intervals(
+                WIDE, WeightedCounts.of_records(np.zeros(2, int), [1, 1], 3)
+            ),
             "weights over 3 reports",
         ),
         (lambda: WIDE.fitted_to(np.ones((2, 5))), "one table"),

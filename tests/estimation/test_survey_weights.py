@@ -15,7 +15,6 @@ from deniable.errors import ChannelError, DataError, DeniableError, SingularChan
 from deniable.estimation.survey_weights import (
     SurveyEstimate,
     survey_estimate,
-    weighted_estimate,
     weighted_intervals,
 )
 from deniable.estimation.weighted_counts import WeightedCounts
@@ -237,7 +236,7 @@ def test_batches_are_loops(survey, total, target, functionals):
     found = weighted_intervals(
         ATTRIBUTES, both, target=target, total=total, functionals=functionals
     )
-    proportions = weighted_estimate(ATTRIBUTES, both, total=total)
+    proportions = weighted_intervals(ATTRIBUTES, both, target=target, total=total).estimate
     asked = np.eye(12) if functionals is None else functionals
     np.testing.assert_allclose(found.estimate, proportions @ asked.T, atol=1e-12)
     for run, half in enumerate(halves):
@@ -349,7 +348,7 @@ CODES = np.array([0, 1, 1])
             "singular",
         ),
         (
-            lambda: weighted_estimate(THREE, WeightedCounts.of_records(CODES, [1, 1, 1], 2)),
+            lambda: weighted_intervals(THREE, WeightedCounts.of_records(CODES, [1, 1, 1], 2)),
             ChannelError,
             "weights over 2 reports do not fit a channel with 3",
         ),

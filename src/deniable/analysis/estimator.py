@@ -16,7 +16,7 @@ from deniable.estimation import (
     consistent,
     euclidean_projection,
     likelihood_is_fast,
-    own_share_part,
+    own_proportions,
     student,
 )
 from deniable.randomized_response import shrunk_joint
@@ -235,7 +235,7 @@ def _own_proportions(
     values = functionals @ counted.proportions
     errors = np.full(len(values), np.nan)
     if counted.weighted is None and table.one_cluster:
-        errors = own_share_part(channel, counted.tally, functionals).standard_errors(asked.target)
+        errors = own_proportions(channel, counted.tally, functionals).standard_errors(asked.target)
     reach = student(np.array(np.inf), asked.confidence) * errors
     return {
         "reported_standard_error": errors,

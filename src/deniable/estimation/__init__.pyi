@@ -31,6 +31,10 @@ from .intervals import (
     confidence_intervals as confidence_intervals,
     refuse_bad_confidence as refuse_bad_confidence,
 )
+from .invariant import (
+    OwnProportions as OwnProportions,
+    own_proportions as own_proportions,
+)
 from .likelihood import (
     TOLERANCE as TOLERANCE,
     Likelihood as Likelihood,
@@ -53,14 +57,6 @@ from .simplex import (
     euclidean_projection as euclidean_projection,
     rescaled as rescaled,
     unbiased_or_uniform as unbiased_or_uniform,
-)
-from .strata import (
-    Part as Part,
-    Reduced as Reduced,
-    combined as combined,
-    own_share_part as own_share_part,
-    unbiased_pair_part as unbiased_pair_part,
-    unbiased_part as unbiased_part,
 )
 from .survey_weights import (
     student as student,

@@ -1,6 +1,6 @@
-"""A step of the expectation-maximization of `deniable.estimation.likelihood`, compiled.
+"""Take one step of the expectation-maximization of `deniable.estimation.likelihood`, compiled.
 
-By itself, so that only who needs it imports numba, which takes as long as pandas.
+It is a module of its own because numba takes as long to import as pandas.
 """
 
 import numpy as np
@@ -32,10 +32,9 @@ def step(point, observed, records, shapes, forth, back):  # type: ignore[no-unty
 
 @numba.njit(cache=True)  # pragma: no cover - compiled
 def _through(values, shapes, rows, entries):  # type: ignore[no-untyped-def]
-    """Return x' (M1 x M2 x ...), axis by axis; `rows` is where shapes have the matrices' rows.
+    """Return x' (M1 x M2 x ...), axis by axis; `rows` is the position of the row number in a shape.
 
-    Each step multiplies along the first axis and puts it last: after all of them the axes are in
-    their order again.
+    Each step multiplies along the first axis and puts it last, so the axes end in their order.
     """
     begin = 0
     for shape in shapes:
@@ -49,7 +48,7 @@ def _through(values, shapes, rows, entries):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True)  # pragma: no cover - compiled
 def _through_square(values, k, entries):  # type: ignore[no-untyped-def]
-    """Return what `_through_other` does: told that j is k, the compiled loop is a third faster."""
+    """Return the result of `_through_other` for j = k: compiled code is then a third faster."""
     rest = values.size // k
     moved = np.zeros(values.size)
     for v in range(k):
@@ -62,7 +61,7 @@ def _through_square(values, k, entries):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True)  # pragma: no cover - compiled
 def _through_other(values, j, k, entries):  # type: ignore[no-untyped-def]
-    """Return the product along the first axis, which is put last, with a matrix of j by k."""
+    """Multiply along the first axis by a matrix of j by k, and put this axis last."""
     rest = values.size // j
     moved = np.zeros(rest * k)
     for v in range(j):

@@ -1,16 +1,16 @@
-"""How well proportions can be known from n reports ([multirr], sections 2.3, 3.2 and 3.3).
+"""Bound the errors of proportions from n randomized values ([multirr], sections 2.3, 3.2 and 3.3).
 
-All bounds are of the reports' proportions lambda, before these are turned back into proportions of
-true categories. They rest on the normal approximation: with few records a category they promise
-more than they hold (`docs/findings.md`). Categories and records are at least 1, alpha is in (0, 1),
-else a `DeniableError` is raised.
+All bounds are for proportions lambda of randomized values, before the inversion. They rest on the
+normal approximation and are too small with few records per category (`docs/findings.md`). Arguments
+out of range raise a `DeniableError`.
 
-The estimate is P'^-1 times the proportions of reports, so that errors in these are carried over by
-P'^-1. The text measures this by the ratio of the largest to the smallest eigenvalue of P'. That is
-a lower bound of the condition number, the factor by which a relative error can grow at worst. Among
-matrices of a given parity whose eigenvalues are real and not negative, the form with p_u on the
-diagonal and p_d elsewhere has the smallest of both. Among all matrices, as the text has it, it has
-not: tests/estimation/test_propagation.py has the proof of the one and counterexamples to the other.
+The estimate is P'^-1 lambda, so P'^-1 propagates the errors. The paper measures this by the ratio
+of the largest to the smallest eigenvalue of P'. The ratio is a lower bound of the condition number,
+the largest factor by which a relative error can grow. Among matrices of a given parity with real
+eigenvalues that are not negative, the form with p_u on the diagonal and p_d elsewhere has the
+smallest of both. Among all matrices, which the paper claims, it does not:
+tests/estimation/test_propagation.py has the proof of the first statement and counterexamples to the
+second.
 """
 
 import math
@@ -32,10 +32,10 @@ SMALLEST_ERROR = 1e-9
 
 
 def bonferroni_critical_value(categories: int, alpha: float = 0.05) -> float:
-    """Return sqrt(B), B the upper alpha / r percentile of the chi-square with 1 degree of freedom.
+    """Return sqrt(B), with B the upper alpha / r percentile of chi-square with 1 degree of freedom.
 
-    The factor of the simultaneous confidence intervals of r proportions, of so many `categories`
-    and of the confidence 1 - `alpha`; Figure 1 of [multirr].
+    This is the factor of simultaneous confidence intervals for r proportions ([multirr], Figure 1).
+    `categories` is r >= 1; the confidence is 1 - `alpha`, with alpha in (0, 1).
     """
     if categories < 1 or not 0 < alpha < 1:
         raise DeniableError(
@@ -51,10 +51,10 @@ def bonferroni_critical_value(categories: int, alpha: float = 0.05) -> float:
 def absolute_error(proportions: npt.ArrayLike, records: int, alpha: float = 0.05) -> float:
     """Return the absolute error (5) of [multirr], max over u of sqrt(B l_u (1 - l_u) / n).
 
-    With confidence 1 - alpha all proportions at once are within it of their estimates, up to the
-    normal approximation (Definition 1). The `proportions` l are those of r categories of reports
-    (lambda in the text), or their estimates: shape (r,), non-negative, sum 1; n is the number of
-    `records`, `alpha` in (0, 1).
+    With confidence 1 - `alpha`, all estimates are at most this far from their proportions
+    (Definition 1), up to the normal approximation. The `proportions` l of the randomized values
+    (lambda in the paper), or their estimates, have the shape (r,) and the sum 1. n is the number of
+    `records`.
 
     Examples
     --------
@@ -71,10 +71,10 @@ def absolute_error(proportions: npt.ArrayLike, records: int, alpha: float = 0.05
 def relative_error(proportions: npt.ArrayLike, records: int, alpha: float = 0.05) -> float:
     """Return the relative error (6) of [multirr], max over u of sqrt(B (1 - l_u) / (l_u n)).
 
-    It is infinite if a proportion is 0: no share of nothing is a bound. It is relative to the
-    proportion itself. The intervals of Definition 2 are relative to its estimate; to hold with the
-    confidence stated they need e / (1 - e) in the place of this e, and do not exist for e >= 1.
-    The `proportions`, `records` and `alpha` are those of `absolute_error`.
+    It is infinite if a proportion is 0, and relative to the proportion itself. The intervals of
+    Definition 2 are relative to the estimate. To hold with their confidence they need e / (1 - e)
+    instead of this e, and do not exist for e >= 1. For `proportions`, `records` and `alpha` see
+    `absolute_error`.
 
     Examples
     --------
@@ -93,18 +93,18 @@ def relative_error(proportions: npt.ArrayLike, records: int, alpha: float = 0.05
 def best_case_relative_error(categories: int, records: int, alpha: float = 0.05) -> float:
     """Return the relative error (6) of [multirr] at equal frequencies, sqrt(B (r - 1) / n).
 
-    Equal frequencies are the best case: no other distribution over r `categories` has a smaller
-    one. B is that of `bonferroni_critical_value` at `alpha`, and n the number of `records`.
+    No distribution over r `categories` has a smaller one. n is the number of `records`, and `alpha`
+    determines B (`bonferroni_critical_value`).
     """
     refuse_no_records(records)
     return bonferroni_critical_value(categories, alpha) * sqrt((categories - 1) / records)
 
 
 def records_needed(categories: int, error: float, alpha: float = 0.05) -> int:
-    """Return how many records bring the relative error (6) at equal frequencies down to `error`.
+    """Return the number of records for a relative error (6) of `error` at equal frequencies.
 
-    The inverse of `best_case_relative_error`, B (r - 1) / error^2 rounded up, with B at `alpha`: no
-    distribution over r `categories` needs fewer. The error is at least 1e-9.
+    It is B (r - 1) / error^2 rounded up, with B at `alpha`. No distribution over r `categories`
+    needs fewer. The error is at least 1e-9.
 
     Examples
     --------
@@ -122,12 +122,11 @@ def records_needed(categories: int, error: float, alpha: float = 0.05) -> int:
 
 
 def enough_records(cells: int, records: int, factor: float = 10.0) -> bool:
-    """Return whether n >> number of cells, bound (7) of [multirr], as n >= `factor` * `cells`.
+    """Return whether `records` >= `factor` * `cells`, our version of n >> cells ([multirr], (7)).
 
-    n are the `records`. The text leaves open how much larger is much larger. Ten records a cell are
-    a floor, not a promise: the relative error (6) at equal frequencies is then still about sqrt(B /
-    10), 84 % for 10 cells and over 100 % for 100. `records_needed` gives the number for an error
-    that is wanted.
+    The paper leaves the factor open. Ten records per cell are a minimum, not a guarantee: the
+    relative error (6) at equal frequencies is then about sqrt(B / 10), 84 % for 10 cells and over
+    100 % for 100. `records_needed` gives the number for a target error.
     """
     if cells < 1 or not 0 < factor < math.inf:
         raise DeniableError(
@@ -139,15 +138,15 @@ def enough_records(cells: int, records: int, factor: float = 10.0) -> bool:
 
 @dataclass(frozen=True)
 class AccuracyAnalysis:
-    """RR-Independent held against RR-Joint at equal frequencies ([multirr], 3.3).
+    """RR-Independent compared with RR-Joint at equal frequencies ([multirr], 3.3).
 
     Attributes
     ----------
     relative_error_independent : float
-        Max over the attributes of sqrt(B_j (|A_j| - 1) / n). As in the text, each B_j is
-        simultaneous over the categories of its own attribute, not over the attributes together.
+        Max over the attributes of sqrt(B_j (|A_j| - 1) / n). As in the paper, each B_j is
+        simultaneous over the categories of its own attribute, not over all attributes.
     widest : int
-        Position of the attribute that attains it, the first if there are several.
+        Position of the first attribute with this maximum.
     relative_error_joint : float
         sqrt(B (cells - 1) / n), simultaneous over all cells.
     """
@@ -158,16 +157,16 @@ class AccuracyAnalysis:
 
     @property
     def ratio(self) -> float:
-        """How many times the relative error of RR-Joint is that of RR-Independent, >= 1."""
+        """Ratio of the relative errors of RR-Joint and RR-Independent, >= 1."""
         if not self.relative_error_independent:
             return 1.0  # one category each: both are exact
         return self.relative_error_joint / self.relative_error_independent
 
 
 def accuracy_analysis(sizes: Sequence[int], records: int, alpha: float = 0.05) -> AccuracyAnalysis:
-    """Compare RR-Independent and RR-Joint for attributes of so many categories, their `sizes`.
+    """Compare RR-Independent and RR-Joint at equal frequencies, with confidence 1 - `alpha`.
 
-    The errors are those of so many `records` at equal frequencies, with confidence 1 - `alpha`.
+    `sizes` are the numbers of categories of the attributes; n is the number of `records`.
 
     Examples
     --------
@@ -183,13 +182,12 @@ def accuracy_analysis(sizes: Sequence[int], records: int, alpha: float = 0.05) -
 
 
 def propagation_factor(channel: Channel) -> float:
-    """Return P_max / P_min, the ratio of the largest to the smallest |eigenvalue| of P'.
+    """Return P_max / P_min, the ratio of the largest to the smallest |eigenvalue| of P', >= 1.
 
-    P' = a I + b 1' has the eigenvalue 1 once and a otherwise: 1 / |a|. That is then no bound but
-    the truth: errors of reports sum to 0 and are multiplied by exactly 1 / a. Eigenvalues of a
-    product are products of eigenvalues, and so are the factors. All other channels are solved. The
-    factor is in [1, inf], infinite for a singular `channel`. A matrix that is not square has no
-    eigenvalues: `ChannelError`.
+    P' = a I + b 1' has the eigenvalue 1 once and a otherwise. Its factor 1 / |a| is exact: errors
+    of the proportions sum to 0 and are multiplied by 1 / a. The factor of a product is the product
+    of factors. A singular `channel` has the factor inf. A matrix that is not square raises
+    `ChannelError`.
 
     Examples
     --------
@@ -216,8 +214,8 @@ def propagation_factor(channel: Channel) -> float:
 def smallest_propagation(size: int, epsilon: float) -> float:
     """Return the factor of the p_u / p_d form of [multirr], 2.3, (parity + r - 1) / (parity - 1).
 
-    It has `size` categories, r, and its parity, p_u / p_d, is exp(`epsilon`). No matrix of at most
-    this epsilon whose eigenvalues are real and not negative has a smaller factor.
+    `size` is r, the number of categories, and the parity p_u / p_d is exp(`epsilon`). No matrix
+    with at most this epsilon and real eigenvalues that are not negative has a smaller factor.
 
     Examples
     --------

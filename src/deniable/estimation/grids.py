@@ -1,9 +1,8 @@
-"""Distributions of numbers on a grid of cells, from what any channel reported, with intervals.
+"""Estimate distributions of numbers on a grid of cells, with intervals.
 
-The cells have an order: a smooth distribution is likelier than a ragged one, which maximum
-likelihood does not know. EMS smooths after each step of expectation-maximization, and it stops
-early; both keep the noise of the reports out of the estimate, at the price of some bias. How far it
-varies is seen by resampling the reports, the bias is not.
+A smooth distribution is likelier than a ragged one, but maximum likelihood ignores the order of the
+cells. EMS smooths after each step of expectation-maximization and stops early. Both reduce the
+noise of the estimate and add some bias. Resampling shows the noise but not the bias.
 """
 
 import warnings
@@ -38,28 +37,30 @@ def grid_estimate(
 ) -> Floats:
     """Return distributions over the cells of a grid by EM, or by EM with smoothing (EMS).
 
-    From the uniform one, x_u <- x_u * sum over v of P[u, v] n_v / (n lambda_v) with lambda = P' x.
-    Smoothing then takes from each cell a quarter to either neighbour, (1, 2, 1) / 4; what would
-    leave the grid stays in the cell at its end, so that sums and the uniform distribution remain.
+    From the uniform distribution, x_u <- x_u * sum over v of P[u, v] n_v / (n lambda_v), lambda =
+    P' x. Then smoothing gives a quarter of each cell to either neighbour, (1, 2, 1) / 4. A quarter
+    that would leave the grid stays in its cell, so sums and the uniform distribution are preserved.
 
-    Steps end when the log-likelihood of all records changes by less than `rise`. That is not where
-    it is highest (see `expectation_maximization`), on purpose: what further steps fit is noise.
+    Steps end when the log-likelihood of all records changes by less than `rise`. This is
+    deliberately earlier than its maximum (`expectation_maximization`), because further steps fit
+    noise.
 
-    SOURCE: [square_wave], with the thresholds of 1e-3 (EMS) and 1e-3 exp(epsilon) (EM). There each
-    cell at an end is smoothed by (2, 1) / 3, and the whole is rescaled.
+    SOURCE: [square_wave], with the thresholds 1e-3 (EMS) and 1e-3 exp(epsilon) (EM). There (2, 1) /
+    3 smooths the cells at the ends, and the result is rescaled.
 
     Parameters
     ----------
     reported_counts : shape (..., reports)
-        Tables are estimated each on its own.
-    channel : Channel, of at most 4,096 categories: the cells, in order
+        Counts of randomized values. Each table is estimated separately.
+    channel : Channel
+        Of at most 4,096 categories: the cells, in order.
     smoothed : bool
     apart : int, >= 0
-        So many of the last cells are no points of the grid, as that of missing values: they are not
-        smoothed.
+        Number of last cells that are not smoothed, because they are not points, such as missing
+        values.
     rise : float, > 0, in nats
     iterations : int, >= 1
-        The most steps; a warning says if they end so.
+        The most steps; there is a warning if they are reached.
 
     Returns
     -------
@@ -68,8 +69,8 @@ def grid_estimate(
     Raises
     ------
     ChannelError
-        If the counts do not fit the channel, are negative, not finite, or all zero, or something
-        was reported that the channel cannot report.
+        If the counts do not fit the channel, are negative, not finite or all zero, or are
+        impossible.
     """
     matrix = channel.matrix()
     frequencies, totals = channel.frequencies(reported_counts)
@@ -109,9 +110,9 @@ def _shares(observed: Floats, expected: Floats) -> Floats:
 
 
 def smooth(distributions: Floats) -> Floats:
-    """Return (x_(u-1) + 2 x_u + x_(u+1)) / 4 along the last axis, the ends next to themselves.
+    """Return (x_(u-1) + 2 x_u + x_(u+1)) / 4 along the last axis of `distributions`.
 
-    The `distributions` x have the shape (..., cells), and so has what is returned.
+    Cells at the ends are their own neighbours.
     """
     wider = np.concatenate(
         [distributions[..., :1], distributions, distributions[..., -1:]], axis=-1
@@ -121,11 +122,9 @@ def smooth(distributions: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Bootstrapped:
-    """What is estimated of a distribution, with percentile intervals.
+    """Functionals of a distribution, with percentile intervals.
 
-    Attributes
-    ----------
-    estimates, low, high : shape (functionals,)
+    The `estimates` and the limits `low` and `high` have the shape (functionals,).
     """
 
     estimates: Floats
@@ -144,11 +143,11 @@ def bootstrap_intervals(
     smoothed: bool = True,
     rise: float = RISE,
 ) -> Bootstrapped:
-    """Return estimates from one table of reports with percentile bootstrap intervals.
+    """Return estimates from one table of randomized values, with percentile bootstrap intervals.
 
-    The reports are drawn again, with replacement, and everything is estimated again of each
-    resample. So intervals are for the population that the records are a sample of. They are around
-    the mean of the estimate: where that is biased (EMS smooths) they cover less than stated.
+    Resamples are drawn with replacement, and each is estimated anew. So the intervals are for the
+    population of which the records are a sample. They lie around the mean of the estimate: where it
+    is biased (EMS smooths) they cover less than stated.
 
     SOURCE: Efron, Tibshirani (1993), "An introduction to the bootstrap", 13.3.
 
@@ -161,14 +160,13 @@ def bootstrap_intervals(
     generator : numpy.random.Generator
     resamples : int, >= 20
     confidence : float, in (0, 1)
-    smoothed, rise : as for `grid_estimate`
+    smoothed, rise
+        See `grid_estimate`.
 
     Raises
     ------
-    ChannelError
-        As `grid_estimate`, and if the counts are not whole.
     DeniableError
-        If resamples or confidence are out of range.
+        As `grid_estimate`, and if an argument is out of range or the counts are not whole.
     """
     refuse_bad_confidence(confidence)
     if resamples < MIN_RESAMPLES:
@@ -186,26 +184,19 @@ def bootstrap_intervals(
 
 
 def grid_means(distributions: Floats, edges: Floats) -> Floats:
-    """Return means, with the mass of each cell at its middle, in the unit of the edges.
+    """Return means, with the mass of each cell at its middle, shape (...), in the unit of `edges`.
 
-    From `distributions`, shape (..., cells), with rising `edges`, shape (cells + 1,), to (...).
+    `distributions` have the shape (..., cells), and the increasing `edges` (cells + 1,).
     """
     return np.asarray(distributions @ ((edges[1:] + edges[:-1]) / 2))
 
 
 def grid_quantiles(distributions: Floats, edges: Floats, shares: npt.ArrayLike) -> Floats:
-    """Return quantiles, with the mass of each cell spread evenly in it.
+    """Return quantiles, shape (..., quantiles), with the mass of each cell spread evenly in it.
 
-    Parameters
-    ----------
-    distributions : shape (..., cells)
-    edges : shape (cells + 1,), rising
-    shares : shape (quantiles,), in [0, 1]
-
-    Returns
-    -------
-    array, shape (..., quantiles)
-        The smallest number up to which there is so much; in the unit of the edges.
+    A quantile is the smallest number up to which the distribution has the share, in the unit of
+    `edges`. `distributions` have the shape (..., cells), the increasing edges (cells + 1,), and the
+    `shares`, in [0, 1], (quantiles,).
     """
     asked = np.atleast_1d(np.asarray(shares, dtype=float))
     if np.any(~((asked >= 0) & (asked <= 1))):
@@ -220,15 +211,11 @@ def grid_quantiles(distributions: Floats, edges: Floats, shares: npt.ArrayLike) 
 
 
 def wasserstein_distances(estimated: Floats, true: Floats, edges: Floats) -> Floats:
-    """Return the mean distances over which mass is moved to make one distribution of the other.
+    """Return the mean distance over which mass moves from one distribution to the other.
 
-    The sum over edges between cells of the absolute difference of what is below, times the distance
-    of the cells' middles: the mass of each cell is taken to be there. In the unit of the edges.
-
-    Parameters
-    ----------
-    estimated, true : shape (..., cells), of the same sums
-    edges : shape (cells + 1,), rising
+    It is the sum over inner edges of the absolute difference of the mass below, times the distance
+    between the middles of the two cells, in the unit of the edges. `estimated` and `true`, shape
+    (..., cells), have the same sums; the increasing `edges` have the shape (cells + 1,).
     """
     below = np.cumsum(estimated - true, axis=-1)[..., :-1]
     middles = (edges[1:] + edges[:-1]) / 2

@@ -1,43 +1,43 @@
-"""Confidence intervals of estimates through any channel, single and simultaneous ([pram], 1).
+"""Compute confidence intervals through any channel, single and simultaneous ([pram], 1).
 
-Two constructions. ``wald`` is the estimate give or take z standard errors, from the unbiased
-plug-in of [pram], (1.3). The plug-in comes from the same reports as the estimate, and both err
-together: where chance gave a rare category too few reports, its proportion and the variance of that
-are both too small, and the interval misses the truth too often.
+There are two constructions. ``wald`` is the estimate ± z standard errors, from the unbiased plug-in
+of [pram], (1.3). Plug-in and estimate come from the same randomized values and err together: where
+a rare category has too few by chance, its proportion and variance are both too small, and the
+interval misses the true value too often.
 
-``score`` turns a test around, as Wilson's interval does. It holds the values f of the functional
-within z standard errors of the estimate, with the error that goes with f,
+Like Wilson's interval, ``score`` inverts a test. It contains the values f of the functional
+within z standard errors of the estimate, where the error belongs to f,
 
     (estimate - f)^2 <= z^2 V(f) / n.
 
-V(f) is the plug-in, moved by what its error is expected to be if f is true: the regression of a
-report's squared score g^2 on its score g (the entries of P^-1 w, with w the functional's weights;
-with more reports than categories a left inverse stands for P^-1 everywhere),
+V(f) is the plug-in plus its expected error if f is true. The error is the regression of a
+randomized value's squared score g^2 on its score g (the entries of P^-1 w, with w the functional's
+weights; with more randomized values than categories a left inverse replaces P^-1 everywhere),
 
     V(f) = mean(g^2) + (f - estimate) Cov(g^2, g) / Var(g) - f^2                   (population).
 
-For the file only the randomization varies. There g^2 - P^-1 w^2 takes the place of g^2 (its mean is
-the variance of a report given its own truth), f^2 is left out, and both moments are taken within
-true categories. The moments are those that the estimate, projected onto the simplex, leads to
-expect. For the upper limit four more records join the categories of high weight, for the lower
-limit those of low weight (in the manner of Agresti and Coull, 1998): a limit asks what a category
-would do if there were more of it, also of one that seems to have no record at all.
+For the file only the randomization varies. There g^2 - P^-1 w^2 replaces g^2 (its mean is the
+variance of a randomized value given its original one), f^2 is omitted, and both moments are taken
+within original categories. The moments are those expected at the estimate projected onto the
+simplex. Four extra records join the categories of high weight for the upper limit, and those of low
+weight for the lower limit (similar to Agresti and Coull, 1998). So a limit allows for records of a
+category that seems to have none.
 
-If a score takes two values, as through a keep-or-replace channel, the regression is exact: without
-randomization the interval is Wilson's, with it Wilson's of the reports' proportion, carried over.
-In general it is a first-order correction. The projected estimate alone, without the plug-in, would
-not do: through a badly conditioned channel it need not have led to anything like the reports.
+If a score takes two values, as through a keep-or-replace channel, the regression is exact. The
+interval is then Wilson's interval of the proportion of randomized values, transformed. In general
+it is a first-order correction. The projected estimate alone, without the plug-in, would not do:
+through a badly conditioned channel it need not fit the randomized values at all.
 
-With more reports than categories the left inverse is by default that of least variance at the first
-estimate; the intervals take it as given, though it varies with the reports. Measured at 95 %
-through Hadamard response and subset selection of 4 to 8 categories (3,000 to 5,000 tables a case,
-error .004): from 100 records score intervals cover each proportion, of population and file, .934
-and more of the time. At 30 records, nine in ten of them in one category, and epsilon 3 they fall
-short: that category's proportion in the population is covered .925 of the time and more, in the
-file .911; at epsilon 1 the same holds as from 100 records.
+With more randomized values than categories the left inverse has by default least variance at the
+first estimate. The intervals treat it as fixed, though it varies with the data. Measured at 95 %
+through Hadamard response and subset selection of 4 to 8 categories (3,000 to 5,000 tables per case,
+error .004): from 100 records on, score intervals cover each proportion, of population and file, in
+at least .934 of tables. With 30 records, nine in ten of them in one category, and epsilon 3 they
+cover that category in at least .925 (population) and .911 (file); at epsilon 1 they cover as from
+100 records on.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import sqrt
 from typing import Literal, NamedTuple, get_args
 
@@ -47,7 +47,7 @@ import scipy
 
 from deniable.arrays import Flags, Floats
 from deniable.channels import Channel, Inverse, Target
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation.error_bounds import bonferroni_critical_value
 from deniable.estimation.simplex import euclidean_projection
 
@@ -66,15 +66,15 @@ EVENED = 1e-6  # share of the projected estimate that is spread evenly: no side 
 class Intervals:
     """Estimates with their confidence intervals.
 
-    Limits may leave [0, 1], as unbiased estimates do; see `within`.
+    Limits may leave [0, 1], like unbiased estimates.
 
     Attributes
     ----------
     estimate, low, high, standard_error : arrays of one shape, (..., proportions or functionals)
-        The standard error is the root of the unbiased plug-in, whatever the method; NaN where that
-        is below zero.
+        The standard error is the root of the unbiased plug-in for each method, NaN where that is
+        negative.
     confidence, method, simultaneous, target, inverse
-        What was asked for; see `confidence_intervals`.
+        The options; see `confidence_intervals`.
     """
 
     estimate: Floats
@@ -88,23 +88,12 @@ class Intervals:
     inverse: Inverse = "least"
 
     def cover(self, truth: npt.ArrayLike) -> Flags:
-        """Return which intervals hold the `truth`, give or take 1e-12; NaN limits hold nothing.
+        """Return where intervals contain the `truth`, ± 1e-12; NaN limits contain nothing.
 
-        One true value an interval, or of a shape that fits theirs.
+        The truth has a shape that broadcasts with the limits.
         """
         values = np.asarray(truth, dtype=float)
         return np.asarray((self.low - ROUNDING <= values) & (values <= self.high + ROUNDING))
-
-    def within(self, lowest: float = 0.0, highest: float = 1.0) -> "Intervals":
-        """Return the intervals with limits moved into a range, [0, 1] for proportions.
-
-        The range is [`lowest`, `highest`].
-
-        What lies in the range is covered as before. An interval wholly outside becomes the nearest
-        end of the range: a point that claims more than the data say.
-        """
-        low, high = (np.clip(each, lowest, highest) for each in (self.low, self.high))
-        return replace(self, low=low, high=high)
 
 
 def confidence_intervals(
@@ -123,28 +112,27 @@ def confidence_intervals(
     Parameters
     ----------
     channel : Channel
-        What the records were reported through.
     reported_counts : shape (..., reports)
-        Leading axes are tables of their own. The intervals are of shape (..., size).
+        Counts of randomized values. Leading axes are separate tables.
     confidence : float, in (0, 1)
     method : "score" or "wald"
-        ``score`` covers as stated also where few reports tell of a category, and always exists.
+        ``score`` always exists, and covers as stated also for categories with few randomized
+        values.
     simultaneous : "none", "bonferroni" or "scheffe"
-        ``none``: each interval on its own. ``bonferroni``: all those returned for a table hold at
-        once. ``scheffe``: those of all linear functionals at once, also of ones chosen after a look
-        at the data; wider, except for two categories.
+        ``none``: each interval separately. ``bonferroni``: all intervals of a table together.
+        ``scheffe``: all linear functionals together, also ones chosen after a look at the data;
+        wider, except for two categories.
     target : "population" or "file"
     functionals : shape (functionals, size), optional
         Weights w of linear functionals w . pi.
     inverse : "least" or "own"
-        Of a channel with more reports than categories; see `deniable.channels.Inverse`.
+        For a channel with more randomized values than categories; see `deniable.channels.Inverse`.
 
     Raises
     ------
     DeniableError
-        If the confidence is not in (0, 1) or an option is unknown.
-    ChannelError
-        As `Channel.standard_errors`; if functionals do not fit the channel.
+        If an option is unknown or out of range, functionals do not fit the channel, or as
+        `Channel.standard_errors`.
 
     Examples
     --------
@@ -158,7 +146,9 @@ def confidence_intervals(
     np.float64(0.4153)
     """
     refuse_bad_confidence(confidence)
-    _refuse_unknown(method, simultaneous, inverse)
+    refuse_unknown("method", method, get_args(Method))
+    refuse_unknown("option simultaneous", simultaneous, get_args(Simultaneous))
+    refuse_unknown("inverse", inverse, get_args(Inverse))
     weights = None if functionals is None else channel.functional_weights(functionals)
     width = channel.size if weights is None else len(weights)
     squared = _critical_square(1 - confidence, simultaneous, width, channel.size)
@@ -173,17 +163,6 @@ def confidence_intervals(
         stacked = np.reshape(each, (*counts.shape[:-1], 4, width))
         estimate, low, high, errors = np.moveaxis(stacked, -2, 0)
     return Intervals(estimate, low, high, errors, confidence, method, simultaneous, target, inverse)
-
-
-def _refuse_unknown(method: str, simultaneous: str, inverse: str) -> None:
-    asked = {
-        "method": (method, Method),
-        "simultaneous": (simultaneous, Simultaneous),
-        "inverse": (inverse, Inverse),
-    }
-    for what, (value, known) in asked.items():
-        if value not in get_args(known):
-            raise DeniableError(f"{what} is {value!r}; use {', '.join(get_args(known))}")
 
 
 def _by_own_inverse(
@@ -238,11 +217,9 @@ def _score_limits(
 
 
 class _Moments(NamedTuple):
-    """Means over true categories t of weight w_t, and over the scores g of their reports.
+    """Means over original categories t of weight w_t, and over the scores g of randomized values.
 
-    first, second, third : of g, g^2, g^3
-    square, cube : of w^2, w^3
-    within : of E(g^2 | t) w_t
+    first, second, third : of g, g^2, g^3 square, cube : of w^2, w^3 within : of E(g^2 | t) w_t
     paired : of g times the score of w^2
     """
 
@@ -259,14 +236,14 @@ _OfSides = tuple[_Moments, list[_Moments]]
 
 
 def _with_extra(everywhere: _Moments, extra: _Moments, records: Floats) -> _Moments:
-    """Return the moments of so many records, and of the extra ones on one side."""
+    """Return the moments of the records together with the extra ones on one side."""
     share = EXTRA_RECORDS / (records + EXTRA_RECORDS)
     pairs = zip(everywhere, extra, strict=True)
     return _Moments(*((1 - share) * own + share * more for own, more in pairs))
 
 
 def _regression(moments: _Moments, file: bool) -> tuple[Floats, Floats]:
-    """Return how the variance of a report goes with the estimate, and that variance."""
+    """Return the slope of the variance of a randomized value on the estimate, and that variance."""
     if file:
         variance = moments.second - moments.square
         covariance = moments.third - moments.paired - moments.within + moments.cube
@@ -281,7 +258,7 @@ def _regression(moments: _Moments, file: bool) -> tuple[Floats, Floats]:
 
 
 def _category_moments(channel: Channel, likely: Floats) -> _OfSides:
-    """Return what `_functional_moments` does of the categories' indicators, without a matrix."""
+    """Return the moments of `_functional_moments` for categories' indicators, without a matrix."""
     own = [channel.own_moments(power) for power in (2, 3)]
     reports = channel.reported(likely)
     found = [channel.second_moments(reports), channel.third_moments(reports)]
@@ -304,8 +281,8 @@ def _functional_moments(
 ) -> _OfSides:
     """Return the moments of all records, and of the extra ones for the lower and the upper limit.
 
-    Categories are of high weight above the middle of the range; within either side they keep their
-    proportions to each other. The scores are those of the weights, then those of their squares.
+    Categories have a high weight if it is above the middle of the range. Within either side their
+    proportions keep their ratios. The scores are those of the weights, then of their squares.
     """
     g, of_squares = np.split(scores, 2)
     squares = g * g
@@ -339,10 +316,8 @@ def clopper_pearson(
 ) -> tuple[Floats, Floats]:
     """Return the lower and upper limits of Clopper and Pearson's interval of a probability.
 
-    Or of several: limits have the shape that `events` and `trials` have together, for
-    0 <= events <= trials and trials >= 1. The interval covers with at least the stated
-    `confidence`, in (0, 1), also where all trials agree: half of what is left of the confidence
-    lies beyond either end.
+    `events` and `trials` broadcast, with 0 <= events <= trials and trials >= 1. The interval covers
+    with at least the stated `confidence`, in (0, 1): each tail has at most half of the rest.
 
     Examples
     --------

@@ -1,13 +1,12 @@
-"""Maximum likelihood: in closed form where there is one, else by Newton's method, or by EM.
+"""Maximize likelihoods: in closed form if there is one, or by Newton's method, or by EM.
 
-The likelihood is nearly quadratic where records are many: from the clipped unbiased estimate a few
-of Newton's steps, each the best point of a quadratic without negative proportions, reach its
-maximum. For more cells than a dense matrix is quick for there is expectation-maximization. Alone it
-needs 10^4 steps and more where randomization is strong: each removes only the share of the error
-that the reports inform about. Two steps show where a sequence of them is heading; SQUAREM (Varadhan
-and Roland, 2008) jumps there and takes the next step from the new place. Both say how far the
-likelihood may still be from its maximum. Each table on its own: what else is in a batch changes not
-one bit of a result.
+With many records the likelihood is nearly quadratic. From the clipped unbiased estimate, Newton's
+method reaches the maximum in a few steps; each solves a quadratic program without negative
+proportions. For more cells than a dense matrix allows there is expectation-maximization. Under
+strong randomization EM alone needs 10^4 steps and more, since each removes only a small part of the
+error. SQUAREM (Varadhan and Roland, 2008) extrapolates pairs of steps and continues from there.
+Each result has a bound on the missing likelihood. Tables of a batch are independent to the last
+bit.
 """
 
 import warnings
@@ -40,15 +39,15 @@ RIDGE = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Likelihood:
-    """A maximum-likelihood estimate, and how sure it is to be one.
+    """A maximum-likelihood estimate with a bound on its error.
 
     Attributes
     ----------
     proportions : shape (..., categories)
     iterations : int
-        Steps, of the table of the batch that took most; 0 for a closed form.
+        Steps, the most of any table of the batch; 0 for a closed form.
     gap : float
-        Upper bound on what the log-likelihood of any table of the batch still lacks, in nats.
+        Upper bound on the log-likelihood that any table of the batch lacks, in nats.
     """
 
     proportions: Floats
@@ -63,28 +62,25 @@ def maximum_likelihood(
     tolerance: float = TOLERANCE,
     iterations: int = MAX_STEPS,
 ) -> Likelihood:
-    """Return the distribution that makes the reported counts most likely.
+    """Return the distribution under which counts of randomized values are most likely.
 
-    Closed form for keep-or-replace channels; of others with at most 512 categories by Newton's
-    method, of larger ones, and should that not arrive, by expectation-maximization. With other
-    reports than categories the limit is on categories^2 times reports, which is at most 512^3.
+    Keep-or-replace channels have a closed form. Others with categories^2 times randomized values up
+    to 512^3 take Newton's method, and EM if it does not converge; larger ones take EM.
 
     Parameters
     ----------
     reported_counts : shape (..., reports)
-    channel : Channel
-        What the records were reported through, not singular.
+    channel : Channel, not singular
     tolerance : float, > 0
-        Steps end when the log-likelihood is provably within so many nats of its maximum.
+        The largest gap to the maximum log-likelihood at which steps end, in nats.
     iterations : int
-        EM stops after so many steps at the latest, with a warning that gives the gap that is left.
+        The most EM steps; beyond them there is a warning with the gap.
 
     Raises
     ------
-    SingularChannelError
-        If the channel cannot be inverted.
     ChannelError
-        If the counts do not fit the channel, are negative, not finite, or all zero.
+        If the channel is singular (`SingularChannelError`), or the counts do not fit it, are
+        negative, not finite, or all zero.
     """
     channel.refuse_singular()  # many distributions are equally likely under it
     if (form := channel.weight_and_replacement) is not None:
@@ -118,11 +114,10 @@ def maximum_likelihood(
 def likelihood_or_uniform(
     reports: Counts, channel: Channel, tolerance: float = TOLERANCE
 ) -> Floats:
-    """Return the most likely distribution; uniform, with a warning, where the channel is singular.
+    """Return the most likely distribution; uniform, with a warning, if the channel is singular.
 
-    As `deniable.estimation.unbiased_or_uniform` does for the unbiased estimate. The `reports` are
-    counts, shape (..., reports), through the `channel`; `tolerance` is that of
-    `maximum_likelihood`, in nats.
+    It is the counterpart of `unbiased_or_uniform`. `reports` are counts of randomized values
+    through the `channel`, shape (..., reports); for `tolerance` see `maximum_likelihood`.
     """
 
     def estimate(counts: Counts, known: Channel) -> Floats:
@@ -132,10 +127,10 @@ def likelihood_or_uniform(
 
 
 def _fill_to_level(counts: Floats, a: float, b: Floats) -> Floats:
-    """Water-filling: pi_v = max(0, n_v / mu - b_v / a), with mu such that the sum is 1.
+    """Fill to a level: pi_v = max(0, n_v / mu - b_v / a), with mu such that the sum is 1.
 
-    The categories with the largest n_v / b_v stay in (the smallest if a < 0), so one sort finds
-    them. With a uniform b this is the closed form of Pinzon et al. (2026).
+    The categories with the largest n_v / b_v stay positive (the smallest if a < 0), so one sort
+    finds them. With a uniform b this is the closed form of Pinzon et al. (2026).
     """
     if a < 0 and np.any(counts == 0):
         return _fill_where_nothing_is_reported(counts, a, b)
@@ -169,10 +164,10 @@ def _fill_where_nothing_is_reported(counts: Floats, a: float, b: Floats) -> Floa
 def _newton(
     point: Floats, observed: Floats, records: float, matrix: Floats, tolerance: float
 ) -> tuple[Floats, int, float]:
-    """Return where the likelihood of one table is highest, Newton's steps, and the gap.
+    """Return the maximum of the likelihood of one table, the number of Newton steps, and the gap.
 
-    What rises is the mean log-likelihood less the sum of the point, whose maximum has sum 1. Its
-    second derivative is -A with A point = gradient, so that the quadratic at a point is that of
+    The objective is the mean log-likelihood minus the sum of the point; its maximum has sum 1.
+    Its second derivative is -A with A point = gradient, so its quadratic at a point is that of
     `_best_of_quadratic` with 2 gradient - 1.
     """
     seen = observed > 0
@@ -209,8 +204,8 @@ def _newton(
 def _best_of_quadratic(curvature: Floats, slope: Floats, start: Floats) -> Floats:
     """Return the x >= 0 that maximizes slope . x - x' curvature x / 2 (Lawson and Hanson, 1974).
 
-    From a start >= 0: the best of the entries that are free, going back to where the first of them
-    turns negative, which is then held at 0; and freeing the entry that promises most.
+    From a start >= 0: solve for the free entries, step back to where the first turns negative, and
+    fix it at 0; then free the entry with the largest gradient.
     """
     x, free = start.copy(), start > 0
     # For categories that nobody reports.
@@ -244,25 +239,25 @@ def expectation_maximization(
 ) -> Likelihood:
     """Return the most likely distribution by EM (the iterative Bayesian update, [multirr], 2.1).
 
-    The log-likelihood is concave, so it lacks at most n (max_u g_u - 1) of its maximum, where
-    g_u = sum over v of P[u, v] n_v / (n lambda_v): that certificate, not the size of the last
-    step, says when to stop. Between pairs of steps SQUAREM extrapolates; a jump that would lower
-    the likelihood (by more than rounding) is not taken.
+    The log-likelihood is concave, so it lacks at most n (max_u g_u - 1) of its maximum, where g_u =
+    sum over v of P[u, v] n_v / (n lambda_v). This certificate, not the size of the last step, ends
+    the steps. Between pairs of steps SQUAREM extrapolates. A jump that lowers the likelihood by
+    more than rounding is rejected.
 
     Parameters
     ----------
     reported_counts : shape (..., reports)
     channel : Channel
-        Of a product each factor may have up to 4,096 categories, as many reports, or as large a
-        matrix.
+        Each factor of a product has at most 4,096 categories and randomized values, or a matrix as
+        large.
     tolerance : float, > 0
     iterations : int, >= 1
-        Where to stop, as in `maximum_likelihood`.
+        See `maximum_likelihood`.
 
     Raises
     ------
     ChannelError
-        As `maximum_likelihood`, and if a category was reported that the channel cannot report.
+        As `maximum_likelihood`, and if a randomized value is impossible through the channel.
     """
     frequencies, totals = channel.frequencies(reported_counts)
     tables = frequencies.reshape(-1, frequencies.shape[-1])
@@ -288,7 +283,7 @@ def expectation_maximization(
 
 
 def _step_of(matrices: Sequence[Floats]) -> Callable[[Floats, float, Floats], Step]:
-    """Return what takes an EM step for a table, through one matrix or a product of them."""
+    """Return the function that takes an EM step for a table, through one matrix or a product."""
     if len(matrices) > 1:
         # Numba is slow to import, and for one matrix no faster than NumPy.
         from deniable.estimation.compiled import step  # noqa: PLC0415
@@ -320,9 +315,9 @@ def _end_to_end(matrices: Sequence[Floats]) -> Floats:
 def _climb(
     step: Callable[[Floats], Step], cells: int, tolerance: float, most: int
 ) -> tuple[Floats, int, float]:
-    """Return where the likelihood of one table is highest, the EM steps, and the gap.
+    """Return the maximum of the likelihood of one table, the number of EM steps, and the gap.
 
-    A step leads from a point to the next; it says the point's mean log-likelihood, and its gap.
+    `step` leads from a point to the next, and returns the point's mean log-likelihood and gap.
     """
     start = np.full(cells, 1.0 / cells)
     first, height, gap = step(start)
@@ -359,7 +354,7 @@ def _length(start: Floats, first: Floats, second: Floats, reach: float) -> float
 
 
 def _jump(start: Floats, first: Floats, second: Floats, length: float) -> Floats:
-    """Extrapolate; keep a part of each proportion, for from 0 no EM step leads back."""
+    """Extrapolate; keep a part of each proportion, because EM never leaves 0."""
     r = first - start
     v = second - first - r
     least = np.maximum(LEAST_SHARE * second, LEAST_MASS / start.size)

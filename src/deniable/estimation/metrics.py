@@ -1,8 +1,7 @@
-"""How far an estimate is from a known truth: errors of count queries, distances of whole tables.
+"""Compare estimates with true values: errors of count queries, distances between tables.
 
-Count queries are those of [multirr], 6.5, distances those of [rrba], 3.2.1. These work on the last
-axis, the cells, and over any leading axes of runs. What is estimated and what is true have one
-shape, or shapes that NumPy broadcasts.
+Count queries follow [multirr], 6.5; distances follow [rrba], 3.2.1. The last axis has the
+cells, and leading axes the replicates. `estimated` and `true` broadcast.
 """
 
 import math
@@ -17,7 +16,7 @@ from deniable.sampling import refuse_no_source
 
 
 def queried_cells(cells: int, coverage: float) -> int:
-    """Return how many of the `cells` a query of a `coverage`, a share of them, has, rounded up."""
+    """Return the number of `cells` in a query with a proportion of `coverage`, rounded up."""
     if not 0 < coverage <= 1:
         raise DeniableError(f"the coverage is {coverage}; it must be above 0 and at most 1")
     # .07 of 100 cells is 7, although .07 * 100 is a little more in floating point.
@@ -27,10 +26,10 @@ def queried_cells(cells: int, coverage: float) -> int:
 def random_queries(
     cells: int, coverage: float, queries: int, generator: np.random.Generator
 ) -> Flags:
-    """Draw so many `queries`, each a random set of cells: flags, shape (queries, cells).
+    """Draw random sets of cells: flags, shape (`queries`, `cells`).
 
-    Of so many `cells` each query covers the share `coverage`, in (0, 1], rounded up; sets of that
-    size are equally likely. They are drawn by `generator`.
+    Each set has the proportion `coverage`, in (0, 1], of the cells, rounded up. All sets of that
+    size are equally likely under `generator`.
     """
     refuse_no_source(generator)
     asked = queried_cells(cells, coverage)
@@ -40,14 +39,14 @@ def random_queries(
 
 
 def absolute_errors(estimated: Floats, true: Floats) -> Floats:
-    """Return |Y_S - X_S|, in records: the answers `estimated`, Y, and the `true` ones, X."""
+    """Return |Y_S - X_S| in records, with Y_S `estimated` and X_S `true`."""
     return np.abs(estimated - true)
 
 
 def relative_errors(estimated: Floats, true: Floats) -> Floats:
-    """Return |Y_S - X_S| / X_S ([multirr], (16)), Y `estimated` and X `true` numbers of records.
+    """Return |Y_S - X_S| / X_S ([multirr], (16)), with Y_S `estimated` and X_S `true` counts.
 
-    Infinite where nothing is there to count but something is estimated; 0 where neither is.
+    The error of a positive estimate of 0 records is infinite; the error of 0 for 0 is 0.
     """
     errors = absolute_errors(estimated, true)
     empty = np.where(errors > 0, np.inf, 0.0)
@@ -55,9 +54,10 @@ def relative_errors(estimated: Floats, true: Floats) -> Floats:
 
 
 def squared_errors(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
-    """Return the sum over cells of squared errors; its mean over runs is the ESE ([rrba], 3.2.1).
+    """Return sums over cells of squared errors of `estimated` from `true` tables.
 
-    The tables `estimated` and `true` have the shape (..., cells), what is returned (...).
+    The mean over replicates is the ESE ([rrba], 3.2.1). Tables have the shape (..., cells), the
+    sums (...).
 
     Examples
     --------
@@ -69,21 +69,18 @@ def squared_errors(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
 
 
 def l2_distances(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
-    """Return the Euclidean distances of tables, in the tables' unit ([rrba], 3.2.1).
-
-    The tables `estimated` and `true` have the shape (..., cells), the distances (...).
-    """
+    """Return Euclidean distances of `estimated` from `true` tables, shape (...) ([rrba], 3.2.1)."""
     return np.sqrt(squared_errors(estimated, true))
 
 
 def jensen_shannon_distances(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
-    """Return the square roots of the Jensen-Shannon divergences of tables, natural logarithm.
+    """Return square roots of Jensen-Shannon divergences, with the natural logarithm.
 
-    [rrba] prints the divergence in (2), lacking a D_KL and with logarithms of counts; the numbers
-    of its Tables 4 and 5 are called distances and have the size of the root. At most sqrt(ln 2),
-    which tables without a common cell attain. The tables `estimated` and `true`, shape (...,
-    cells), are of counts or of proportions: each is divided by its own sum. Negative cells and
-    empty tables are a `DeniableError`: project the estimate first.
+    [rrba] prints the divergence (2) without a D_KL and with logarithms of counts. Its Tables 4 and
+    5 name their numbers distances, and these have the size of the root. The maximum is sqrt(ln 2),
+    for tables without a common cell. Each table of `estimated` and `true`, shape (..., cells), is
+    divided by its sum. Negative cells and empty tables are a `DeniableError`: project the estimate
+    first.
 
     Examples
     --------
@@ -101,12 +98,11 @@ def jensen_shannon_distances(estimated: npt.ArrayLike, true: npt.ArrayLike) -> F
 def chi_squared_between(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
     """Return Pearson's statistic of homogeneity of two tables of counts ([rrba], 3.2.1).
 
-    With the totals N and M, the sum over cells of (sqrt(M / N) a - sqrt(N / M) b)^2 / (a + b) for
-    the tables a, `estimated`, and b, `true`, of shape (..., cells); cells that are empty in both
-    add nothing. If both were independent samples of one population it
-    would be chi-squared with (cells - 1) degrees of freedom. A noisy table and the true one are
-    not: the statistic is a distance here, and no test. Negative cells and empty tables are a
-    `DeniableError`: project the estimate first.
+    It is the sum over cells of (sqrt(M / N) a - sqrt(N / M) b)^2 / (a + b), with a `estimated` and
+    b `true` counts, shape (..., cells), and totals N and M. Cells that are empty in both add
+    nothing. For independent samples of one population it is chi-squared with (cells - 1) degrees of
+    freedom. For a noisy table and the true one it is a distance, not a test. Errors as
+    `jensen_shannon_distances`.
 
     Examples
     --------

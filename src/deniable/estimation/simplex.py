@@ -1,8 +1,7 @@
-"""From an unbiased estimate to a distribution, and what to take where there is no estimate.
+"""Turn unbiased estimates into distributions, also through singular channels.
 
-Projections work on the last axis and over any leading batch axes. All of them are biased towards
-the inside of the simplex, as is maximum likelihood (`deniable.estimation.likelihood`); what must be
-unbiased stays with `Channel.estimate`. What a singular channel erases is taken as uniform.
+Projections work on the last axis. Like maximum likelihood (`deniable.estimation.likelihood`), they
+are biased towards the inside of the simplex. `Channel.estimate` is unbiased.
 """
 
 import warnings
@@ -21,8 +20,8 @@ SUM_TOLERANCE = 1e-6  # of distributions that somebody has rounded
 def clip_and_rescale(estimate: npt.ArrayLike) -> Floats:
     """Replace negative values by 0 and rescale to sum 1 (the procedure of [multirr], 6.4).
 
-    Not the Euclidean projection that the text takes it for: see `euclidean_projection`. Entries
-    of the `estimate`, shape (..., categories), must be finite, one of each vector positive.
+    It is not the Euclidean projection, contrary to the paper (`euclidean_projection`). The entries
+    of `estimate`, shape (..., categories), are finite, and one of each vector is positive.
 
     Examples
     --------
@@ -37,13 +36,10 @@ def clip_and_rescale(estimate: npt.ArrayLike) -> Floats:
 
 
 def rescaled(proportions: npt.ArrayLike, what: str) -> Floats:
-    """Return `proportions`, one distribution of any shape, with a sum of 1 to the last digit.
+    """Return `proportions`, one distribution of any shape, with a sum of exactly 1.
 
-    Raises
-    ------
-    DeniableError
-        That names `what` they are: if a proportion is negative or no number, or they sum to 1 not
-        even within 1e-6.
+    If a proportion is negative or not a number, or the sum differs from 1 by more than 1e-6, a
+    `DeniableError` names `what` they are.
     """
     shares = np.asarray(proportions, dtype=float)
     # Not so, either, if one is not a number.
@@ -56,14 +52,10 @@ def rescaled(proportions: npt.ArrayLike, what: str) -> Floats:
 
 
 def euclidean_projection(estimate: npt.ArrayLike) -> Floats:
-    """Return the distribution closest to each vector in Euclidean distance.
+    """Return the distribution closest to each vector of `estimate` in Euclidean distance.
 
-    Subtracts from all entries the one number that leaves the positive parts with sum 1
-    (Held, Wolfe and Crowder, 1974).
-
-    Parameters
-    ----------
-    estimate : shape (..., categories), finite
+    It subtracts from all entries the one number that leaves the positive parts with sum 1 (Held,
+    Wolfe and Crowder, 1974). The entries, shape (..., categories), are finite.
 
     Examples
     --------
@@ -84,11 +76,11 @@ def euclidean_projection(estimate: npt.ArrayLike) -> Floats:
 
 
 def unbiased_or_uniform(reports: Counts, channel: Channel) -> Floats:
-    """Return the unbiased estimate; uniform, with a warning, where the channel is singular.
+    """Return the unbiased estimate; uniform, with a warning, if the `channel` is singular.
 
-    From counts of `reports`, shape (..., reports), through the `channel`, to (..., categories).
-    In a product only the singular attributes are taken as uniform (and independent of the others);
-    the margin of the others is estimated from their own reports.
+    `reports` are counts of randomized values, shape (..., reports); the estimate has the shape
+    (..., categories). In a product only the singular attributes are uniform, and independent of the
+    others.
     """
     return estimated_or_uniform(reports, channel, lambda counts, known: known.estimate(counts))
 
@@ -96,10 +88,10 @@ def unbiased_or_uniform(reports: Counts, channel: Channel) -> Floats:
 def estimated_or_uniform(
     reports: Counts, channel: Channel, estimate: Callable[[Counts, Channel], Floats]
 ) -> Floats:
-    """Return an estimate; uniform, with a warning, where the `channel` is singular.
+    """Return an estimate; uniform, with a warning, if the `channel` is singular.
 
-    `estimate` takes counts of `reports`, shape (..., reports), to proportions, through a channel
-    that is not singular.
+    `estimate` turns counts of randomized values, `reports` of shape (..., reports), into
+    proportions through a channel that is not singular.
     """
     if not channel.singular:
         return estimate(reports, channel)

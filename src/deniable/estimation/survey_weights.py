@@ -1,29 +1,29 @@
-"""Survey weights and randomized reports: weighted estimates and their variances ([pram], (2.7)).
+"""Estimate from randomized values with survey weights, with variances ([pram], (2.7)).
 
-[pram] names the weighted estimate and leaves its variance to the literature. Here: each record i
-has a weight w_i and reports z_i. Its *score* g_i, row z_i of P^-1 (of a left inverse, with more
-reports than categories), is unbiased for the indicator of its true category, whatever the design
-did. Known totals give sum w_i g_i / N (Horvitz and Thompson); otherwise the sum of the weights
-stands for N (Hajek's ratio).
+[pram] names the weighted estimate and leaves its variance to the literature. Here each record i has
+a weight w_i and a randomized value z_i. Its *score* g_i is row z_i of P^-1 (or of a left inverse).
+It is unbiased for the indicator of the original category under any design. Known totals give sum
+w_i g_i / N (Horvitz and Thompson); otherwise the sum of the weights replaces N (Hajek's ratio).
 
 **Population.** With draws made with replacement, each primary sampling unit c of a stratum h has a
 total y_c = sum of w_i (g_i - estimate) / N over its records, and
 
     V = sum over h of m_h / (m_h - 1) * sum over c in h of (y_c - mean_h) (y_c - mean_h)'
 
-(Hansen and Hurwitz, 1943; without "- estimate" for a known N, where V is then exactly unbiased; for
-the ratio it is the linearization). Randomization needs no term of its own: it is independent from
-record to record, so that the spread of the totals already holds it. For units drawn without
-replacement V is too large by about the share of the units that were drawn.
+(Hansen and Hurwitz, 1943; without "- estimate" for a known N, where V is exactly unbiased; for the
+ratio it is the linearization). Randomization is independent from record to record, so the spread of
+the totals already contains it. For units drawn without replacement V is too large by about the
+proportion of units drawn.
 
-**File.** The weights and the true categories are fixed, only reports are random. Given its truth t,
-g_i has the mean e_t, and E(g_i g_i') - e_t e_t' is estimated without bias by g_i g_i' - diag(g_i),
-since e_t e_t' = diag(e_t) = E diag(g_i). Hence V = sum w_i^2 (g_i g_i' - diag(g_i)) / N^2.
+**File.** Weights and original categories are fixed; only randomized values are random. Given the
+category t, g_i has the mean e_t, and E(g_i g_i') - e_t e_t' is estimated without bias by g_i g_i' -
+diag(g_i), since e_t e_t' = diag(e_t) = E diag(g_i). Hence V = sum w_i^2 (g_i g_i' - diag(g_i)) /
+N^2.
 
-All of it needs the records only by sums of w and of w^2 over reports.
+All of it needs only sums of w and of w^2 over randomized values.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import get_args
 
@@ -41,29 +41,6 @@ from deniable.estimation.weighted_counts import WeightedCounts, numbered
 Sums = Callable[[Floats], Floats]
 
 
-def weighted_estimate(
-    channel: Channel,
-    counts: WeightedCounts,
-    *,
-    total: float | None = None,
-    inverse: Inverse = "least",
-) -> Floats:
-    """Return the weighted estimate of the true proportions, shape (..., categories).
-
-    `total` is the known size of the population (Horvitz and Thompson: unbiased, need not sum to 1);
-    by default the sum of the weights stands for it (Hajek: sums to 1). For the `channel`, the
-    `counts` of its reports and the `inverse` see `weighted_intervals`.
-    """
-    _refuse_misfit(channel, counts, inverse)
-    sums = counts.weights.sum(axis=-2)
-    shares = sums / _denominator(sums, total)
-    if channel.square or inverse == "own":
-        return channel.solve_transposed(shares)
-    pairs = zip(shares.reshape(-1, channel.reports), _one_by_one(counts), strict=True)
-    found = [_fitted(channel, one).solve_transposed(share) for share, one in pairs]
-    return np.reshape(found, (*shares.shape[:-1], channel.size))
-
-
 def _refuse_misfit(channel: Channel, counts: WeightedCounts, inverse: str) -> None:
     channel.refuse_singular()
     refuse_unknown("inverse", inverse, get_args(Inverse))
@@ -72,17 +49,6 @@ def _refuse_misfit(channel: Channel, counts: WeightedCounts, inverse: str) -> No
             f"weights over {counts.weights.shape[-1]} reports do not fit a channel with "
             f"{channel.reports}; count with the number of the channel's reports"
         )
-
-
-def _one_by_one(counts: WeightedCounts) -> Iterator[WeightedCounts]:
-    """Yield the samples of a batch."""
-    for at in np.ndindex(counts.records.shape[:-1]):
-        yield WeightedCounts(counts.weights[at], counts.squares[at], counts.records[at])
-
-
-def _fitted(channel: Channel, counts: WeightedCounts) -> Channel:
-    """Return the channel with the inverse of least variance at one sample's first estimate."""
-    return channel.fitted_to(counts.effective)
 
 
 def weighted_intervals(
@@ -97,25 +63,25 @@ def weighted_intervals(
 ) -> Intervals:
     """Return weighted estimates with their intervals, for records drawn one by one, in batches.
 
-    No matrix is formed. For clusters and for covariances see `survey_estimate`.
+    It forms no matrix. For clusters and covariances see `survey_estimate`.
 
     Parameters
     ----------
     channel : Channel
-        What the records were reported through.
     counts : WeightedCounts
-        For "population" of at least 2 records a stratum.
+        For "population" of at least 2 records per stratum.
     confidence : float, in (0, 1)
-        Student's t with records less strata degrees of freedom; the normal for "file".
+        By Student's t with records less strata degrees of freedom; by the normal for "file".
     target : "population" or "file"
-        ``file`` is the weighted share of the categories among these very records.
+        ``file`` is the weighted proportion of the categories among these records.
     total : float, optional
-        As in `weighted_estimate`.
+        Known size of the population (Horvitz and Thompson: unbiased, need not sum to 1). By default
+        the sum of the weights (Hajek: sums to 1).
     functionals : shape (functionals, size), optional
         Weights of linear functionals of the proportions, estimated in their place.
     inverse : "least" or "own"
-        Of a channel with more reports than categories: its own, or for each sample that of least
-        variance at the sample's own weighted estimate, were weights and categories unrelated.
+        For a channel with more randomized values than categories: its own, or for each sample the
+        one of least variance at its weighted estimate, if weights and categories were unrelated.
     """
     refuse_bad_confidence(confidence)
     _refuse_misfit(channel, counts, inverse)
@@ -125,7 +91,11 @@ def weighted_intervals(
         estimate, low, high, errors = _by_own_inverse(channel, counts, *how)
     else:
         _denominator(counts.weights.sum(axis=-2), total)  # refuses samples without weight
-        each = [_by_own_inverse(_fitted(channel, one), one, *how) for one in _one_by_one(counts)]
+        samples = (
+            WeightedCounts(counts.weights[at], counts.squares[at], counts.records[at])
+            for at in np.ndindex(counts.records.shape[:-1])
+        )
+        each = [_by_own_inverse(channel.fitted_to(one.effective), one, *how) for one in samples]
         width = channel.size if asked is None else len(asked)
         stacked = np.reshape(each, (*counts.records.shape[:-1], 4, width))
         estimate, low, high, errors = np.moveaxis(stacked, -2, 0)
@@ -166,9 +136,9 @@ def _by_own_inverse(
 
 
 def _sums_of_scores(channel: Channel, asked: Floats | None) -> tuple[Sums, Sums, Sums]:
-    """Return what takes sums over reports to those of scores, of their squares, and to estimates.
+    """Return functions from sums over randomized values to sums of scores, and of their squares.
 
-    The last are of what the squares of the functionals' weights ask for.
+    The third estimates the sum of squared weights of the functionals.
     """
     if asked is None:
         return channel.solve_transposed, channel.second_moments, channel.solve_transposed
@@ -185,8 +155,8 @@ class SurveyEstimate:
     estimate, covariance : shapes (f,) and (f, f), f categories or functionals
     degrees_of_freedom : float
         Primary sampling units less strata; infinite for the file.
-    target : "population" or "file"
-    inverse : "least" or "own"
+    target, inverse
+        See `survey_estimate`.
     """
 
     estimate: Floats
@@ -197,7 +167,7 @@ class SurveyEstimate:
 
     @property
     def standard_error(self) -> Floats:
-        """Roots of the variances; NaN for one below zero by more than rounding."""
+        """Roots of the variances; NaN if one is below zero by more than rounding."""
         variance = np.diagonal(self.covariance)
         return roots_of_variances(variance, 1e-12 * np.abs(self.covariance).max(initial=0.0))
 
@@ -229,41 +199,35 @@ def survey_estimate(
     Parameters
     ----------
     channel : Channel
-        Each record was randomized through it, independently of the others; a unit that was drawn
-        twice is two records, randomized twice.
+        It randomized each record independently. A unit that was drawn twice is two records.
     codes : integers in 0 .. reports - 1, shape (records,)
-        Reports.
+        Randomized values.
     weights : shape (records,), finite and not negative
         Inverse expected numbers of draws; without `total`, up to a common factor.
-    target : "population" or "file"
-    total : float, optional
-        The known size of the population; by default the sum of the weights.
+    target, total, functionals, inverse
+        See `weighted_intervals`.
     strata : shape (records,), any labels, optional
-        Design strata, drawn from independently of each other.
+        Design strata, drawn from independently.
     clusters : shape (records,), any labels, optional
-        Primary sampling units, numbered on their own in each stratum; by default each record.
-        Randomization is by record: the target "file" does not ask for them.
-    functionals : shape (functionals, size), optional
-        Weights of linear functionals of the proportions, estimated in their place.
-    inverse : "least" or "own"
-        As in `weighted_intervals`.
+        Primary sampling units, labelled within their stratum; by default each record. The target
+        "file" ignores them, because randomization is by record.
 
     Raises
     ------
     DataError
-        If codes, weights and labels do not fit each other; if weights are negative or sum to 0.
+        If codes, weights and labels do not fit each other, or weights are negative or sum to 0.
     DeniableError
-        If a stratum has one sampling unit, which says nothing of how units differ.
-    ChannelError, SingularChannelError
-        If nothing can be estimated through the channel, or it is too large without functionals.
+        If a stratum has one sampling unit, so that its variance is unknown.
+    ChannelError
+        If the channel is singular, or too large without functionals.
     """
     counts = WeightedCounts.of_records(codes, weights, channel.reports, strata)
     _refuse_misfit(channel, counts, inverse)
     sums = counts.weights.sum(axis=0)
     denominator = float(_denominator(sums, total)[0])
     if not channel.square and inverse == "least":
-        channel = _fitted(channel, counts)
-    proportions = weighted_estimate(channel, counts, total=total, inverse="own")
+        channel = channel.fitted_to(counts.effective)
+    proportions = channel.solve_transposed(sums / denominator)
     asked = channel.functional_weights(functionals)
     scores = channel.solve(asked)
     estimate = asked @ proportions
@@ -292,9 +256,9 @@ def survey_estimate(
 
 
 def student(freedom: Floats, confidence: float) -> Floats:
-    """Return how many standard errors an interval of a `confidence` reaches, by Student's t.
+    """Return the number of standard errors to either limit for a `confidence`, by Student's t.
 
-    Of so many degrees of `freedom`; of infinitely many by the normal distribution.
+    Infinite degrees of `freedom` give the normal distribution.
     """
     finite = np.where(np.isinf(freedom), 1.0, freedom)
     level = (1 + confidence) / 2
@@ -303,7 +267,7 @@ def student(freedom: Floats, confidence: float) -> Floats:
 
 
 def _denominator(sums: Floats, total: float | None) -> Floats:
-    """Return what weighted sums are divided by, with a last axis of 1."""
+    """Return the divisor of weighted sums, with a last axis of 1."""
     weight = sums.sum(axis=-1, keepdims=True)
     if np.any(weight <= 0):
         raise DataError("the weights sum to 0: there is nothing to estimate from")

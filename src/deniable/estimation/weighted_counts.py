@@ -1,4 +1,4 @@
-"""Reports of weighted records, as sums over the records."""
+"""Sum the weights of randomized records."""
 
 from dataclasses import dataclass
 
@@ -12,9 +12,9 @@ from deniable.records import refuse_foreign_codes
 
 @dataclass(frozen=True, eq=False)
 class WeightedCounts:
-    """Sums over the records of a sample, by design stratum and reported category.
+    """Sums over the records of a sample, by design stratum and randomized value.
 
-    Leading axes are samples of their own.
+    Leading axes are separate samples.
 
     Parameters
     ----------
@@ -52,12 +52,8 @@ class WeightedCounts:
     ) -> "WeightedCounts":
         """Sum over records in one pass.
 
-        Parameters
-        ----------
-        codes : integers in 0 .. size - 1, shape (records,)
-            Reports, of which there are `size` different ones: a channel's `reports`.
-        weights : shape (records,), finite and not negative
-        strata : shape (records,), any labels, optional
+        The `codes`, shape (records,), are randomized values in 0 .. `size` - 1; `size` is a
+        channel's `reports`. The `weights` are finite and not negative. `strata` are any labels.
         """
         reported, chosen = _records(codes, weights, size)
         number, stratum = numbered(strata, reported.size, "strata")
@@ -71,9 +67,9 @@ class WeightedCounts:
 
     @property
     def effective(self) -> Floats:
-        """Counts of the reports of as many records as would do with equal weights (Kish, 1965).
+        """Counts of randomized values, were weights equal, of equal precision (Kish, 1965).
 
-        Of all strata together, shape (..., reports), in proportion to the weights.
+        They add all strata, have the shape (..., reports), and are proportional to the weights.
         """
         sums, squares = self.weights.sum(axis=-2), self.squares.sum(axis=(-2, -1), keepdims=True)
         return np.asarray(sums * (sums.sum(axis=-1, keepdims=True) / squares[..., 0]))
@@ -99,9 +95,9 @@ def _records(codes: Codes, weights: npt.ArrayLike, size: int) -> tuple[Codes, Fl
 def numbered(
     labels: npt.ArrayLike | None, records: int, what: str
 ) -> tuple[int, npt.NDArray[np.int64]]:
-    """Return the number of different `labels`, and for each of the `records` the number of its own.
+    """Return the number of different `labels`, and a number of 0 .. for each of the `records`.
 
-    Without labels all have the same; `what` they are is said where there is not one a record.
+    Without labels all records have the same. `what` names the labels in an error.
     """
     if labels is None:
         return 1, np.zeros(records, dtype=np.int64)

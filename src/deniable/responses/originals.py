@@ -9,7 +9,7 @@ import pandas as pd
 
 from deniable.arrays import Floats
 from deniable.channels import Channel
-from deniable.estimation import Z_95, confidence_intervals, own_share_part
+from deniable.estimation import Z_95, confidence_intervals, own_proportions
 from deniable.pram import shares
 from deniable.records import Attribute, Microdata
 from deniable.responses.base import Responses
@@ -87,7 +87,7 @@ def _coverage(
         found: dict[str, Any] = about | {"original": true, "redraws": redraws}
         found["coverage"] = _covered(channel, counts[at], own, functionals, true)
         if table.invariant:
-            part = own_share_part(channel, own, functionals)
+            part = own_proportions(channel, own, functionals)
             reach = Z_95 * part.standard_errors("file") + 1e-12
             found["reported_coverage"] = (np.abs(part.values - true) <= reach).mean(axis=0)
         yield found

@@ -1,0 +1,86 @@
+"""Estimates by the proportions of randomized values, through an invariant matrix ([pram], (2.1)).
+
+Let T be the counts of the original values and P the matrix, which may be computed from T. Given
+both, the proportions of the randomized values have the expectation T/n and a variance V, which an
+analyst can estimate without bias. So for the proportions p of the population from which the
+records were drawn (multinomial sampling),
+
+    Var(p) = E V + (D_pi - pi pi') / n,    estimated by    (n V + p - p^2) / (n - 1),
+
+which is unbiased: E[p^2 | T, P] = (T/n)^2 + V. It is the plug-in of (2.5). The formula (1.3) holds
+for a fixed matrix alone, because it is a function of pi and P.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from deniable.arrays import Counts, Floats
+from deniable.channels import Channel, Target, roots_of_variances
+from deniable.errors import ChannelError
+
+
+@dataclass(frozen=True, eq=False)
+class OwnProportions:
+    """Proportions of the randomized values of `records` records, as estimates.
+
+    Attributes
+    ----------
+    records : int
+    values, variance : array, shape (..., proportions)
+        The estimates, and their estimated variances given these records.
+    """
+
+    records: int
+    values: Floats
+    variance: Floats
+
+    def standard_errors(self, target: Target) -> Floats:
+        """Return standard errors for the `target`, "file" or "population".
+
+        For the population they are NaN if there is one record.
+        """
+        if target == "file":
+            return np.sqrt(self.variance)
+        n, p = self.records, self.values
+        if n < 2:
+            return np.full(p.shape, np.nan)
+        variance = n / (n - 1) * self.variance + p * (1 - p) / (n - 1)
+        return roots_of_variances(variance, 0.0)
+
+
+def own_proportions(channel: Channel, counts: Counts, indicators: Floats) -> OwnProportions:
+    """Return sums of proportions of randomized values through an invariant matrix.
+
+    Parameters
+    ----------
+    channel : Channel
+        Invariant for the original frequencies of the records.
+    counts : array of int, shape (..., categories)
+        Randomized values. All tables of a batch have the same sum.
+    indicators : zeros and ones, shape (proportions, categories)
+        A row marks the categories to be added.
+
+    Raises
+    ------
+    ChannelError
+        If the sums differ or are 0, or the channel has other randomized values than categories.
+
+    Notes
+    -----
+    The variance is (2.4) of [pram] with the proportions of randomized values in place of T/n.
+    """
+    if not channel.square:
+        raise ChannelError(
+            f"a channel over {channel.size} categories with {channel.reports} reports: reports are "
+            "no categories, so their proportions estimate nothing; use the inverse of the matrix"
+        )
+    counts = np.asarray(counts)
+    totals = np.unique(counts.sum(axis=-1))
+    if totals.size != 1 or totals[0] < 1:
+        raise ChannelError("tables of counts must have the same sum, of at least one record")
+    records = int(totals[0])
+    frequencies = counts / records
+    chances = channel.expected(indicators)
+    variance = frequencies @ (chances * (1 - chances)).T / records
+    return OwnProportions(records, frequencies @ indicators.T, np.maximum(variance, 0.0))
