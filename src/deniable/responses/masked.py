@@ -124,7 +124,7 @@ class MaskedResponses(Responses):
                 read[name].append(values)
             if coder is not None:
                 texts = piece.batch.column(coder.column.name)
-                labels.append(coder.codes(texts, faults, piece.where, piece.first)[0])
+                labels.append(coder.read(texts, faults, piece.where, piece.first)[0])
         faults.raise_if_any()
         if not any(map(len, read[names[0]])):
             raise DataError(f"{self._source.where}: no records, so nothing can be estimated")

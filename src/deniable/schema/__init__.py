@@ -1,4 +1,4 @@
-"""What a file of one's own holds: drafted from it, declared by its owner, read by it."""
+"""Draft, declare and read the schema of a file of records."""
 
 import lazy_loader
 

@@ -12,14 +12,21 @@ from deniable.errors import DataError, shown
 from deniable.schema.faults import ValidationErrors
 from deniable.schema.model import Column
 from deniable.schema.texts import alike, listed
-from deniable.schema.types import is_number, is_text, missing_values, plain_type, type_named
+from deniable.schema.types import (
+    encoded,
+    is_number,
+    is_text,
+    missing_values,
+    plain_type,
+    type_named,
+)
 
 NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
 COMMA = r"^\s*[+-]?[0-9]+,[0-9]+\s*$"
 
 
 class _Reader:
-    """Reads the values of a randomized column; see `Coder`."""
+    """Read the values of a randomized column; see `Coder`."""
 
     def __init__(self, column: Column, kind: pa.DataType) -> None:
         self.column = column
@@ -44,35 +51,36 @@ class _Reader:
     def _means_missing(self) -> pa.Array:
         return missing_values(self.column.missing.values, self._kind)
 
-    def _report_values(
+    def _is_missing(self, dictionary: pa.Array) -> Flags:
+        named = pc.is_in(dictionary, value_set=self._means_missing)
+        return np.asarray(pc.or_(dictionary.is_null(nan_is_null=True), named))
+
+    def _left_out(
         self,
         unknown: Flags,
+        missing: Flags,
         indices: Codes,
         dictionary: pa.Array,
         at: tuple[ValidationErrors, str, int],
-    ) -> None:
+    ) -> Flags | None:
+        """Report invalid and missing values, and return the records to leave out."""
         faults, where, first = at
         if unknown.any():
             marked = np.where(unknown, indices.astype(np.int64), -1)
-            faults.add_values(where, first, marked, dictionary, self._told)
-
-    def _left_out(self, missing: Flags, at: tuple[ValidationErrors, str, int]) -> Flags | None:
-        """Report missing values by the column's policy, and return the records to leave out."""
-        faults, where, first = at
-        name = self.column.name
-        if self.column.missing.policy == "category" or not missing.any():
+            faults.add_values(where, first, marked, dictionary, self._problem)
+        policy = self.column.missing.policy
+        if policy == "category" or not missing.any():
             return None
-        if self.column.missing.policy == "refuse":
-            policy = "drop" if self.column.continuous else "category or drop"
+        if policy == "refuse":
+            allowed = "drop" if self.column.continuous else "category or drop"
             what = (
-                f"column {shown(name)} has a missing value; give a value, or in the schema the "
-                f"policy {policy} to its missing values"
+                f"column {shown(self.column.name)} has a missing value; give a value, or in the "
+                f"schema the policy {allowed} to its missing values"
             )
-            record = first + int(missing.argmax())
-            faults.add(where, record, what, int(np.count_nonzero(missing)))
+            faults.add(where, first + int(missing.argmax()), what, int(np.count_nonzero(missing)))
         return np.asarray(missing)
 
-    def _told(self, value: str) -> str:
+    def _problem(self, value: str) -> str:
         has = f"column {shown(self.column.name)} has {shown(value)}"
         if self.column.kind == "numeric":
             comma = self.column.decimal == "." and re.fullmatch(COMMA, value)
@@ -91,18 +99,9 @@ class _Reader:
 
 
 class Coder(_Reader):
-    """Turns the values of a randomized column into codes of its attribute.
+    """Turn the values of a `column` into codes of its attribute.
 
-    Parameters
-    ----------
-    column : Column
-    kind : DataType
-        Type of the values in the file.
-
-    Raises
-    ------
-    DataError
-        If the schema declares another type.
+    A `DataError` is raised if the schema declares another type than `kind`, the type in the file.
     """
 
     def __init__(self, column: Column, kind: pa.DataType) -> None:
@@ -114,20 +113,18 @@ class Coder(_Reader):
         own = column.missing.policy == "category"
         self._missing, self._unknown = self._size - 1 if own else self._size, self._size + 1
 
-    def codes(
+    def read(
         self, values: pa.Array, faults: ValidationErrors, where: str, first: int
     ) -> tuple[Codes, Flags | None]:
-        """Return the codes of `values`, and which records to leave out, None for none of them.
+        """Return the codes of `values`, and the records to leave out, None for none.
 
-        Faults go to `faults`, by records of the file `where`, of which `first`, from 0, is the
-        number of the first value's; codes mean nothing then.
+        Errors go to `faults`, for records of the file `where`; the codes are then meaningless. The
+        first value belongs to the record number `first`, counted from 0.
         """
+        at = faults, where, first
         if self.column.kind == "numeric" and is_number(self._kind):
-            return self._of_numbers(values, faults, where, first)
-        if pa.types.is_string_view(values.type):
-            values = values.cast(pa.string())
-        if not pa.types.is_dictionary(values.type):
-            values = values.dictionary_encode()
+            return self._of_numbers(values, at)
+        values = encoded(values)
         table = self._table(values.dictionary)
         indices = values.indices
         if indices.null_count:
@@ -135,12 +132,12 @@ class Coder(_Reader):
         codes = pc.take(pa.array(table), indices, boundscheck=False).to_numpy(zero_copy_only=False)
         left_out = None
         if int(table.max()) >= self._size:
-            numbers = np.asarray(indices)
-            left_out = self._judged(codes, numbers, values.dictionary, (faults, where, first))
+            flags = codes == self._unknown, codes == self._missing
+            left_out = self._left_out(*flags, np.asarray(indices), values.dictionary, at)
         return codes.astype(self._type, copy=False), left_out
 
     def _table(self, dictionary: pa.Array) -> Codes:
-        """Return the code of each value of a dictionary, and last that of null."""
+        """Return the code of each value of a dictionary, and last the code of null."""
         if is_text(dictionary.type):
             dictionary = dictionary.cast(pa.string())
         if self.column.kind == "numeric":
@@ -149,9 +146,7 @@ class Coder(_Reader):
         else:
             found = pc.index_in(dictionary, value_set=self._values)
             codes = np.asarray(found.fill_null(self._unknown))
-        missing = dictionary.is_null(nan_is_null=True)
-        missing = pc.or_(missing, pc.is_in(dictionary, value_set=self._means_missing))
-        codes = np.where(np.asarray(missing), self._missing, codes)
+        codes = np.where(self._is_missing(dictionary), self._missing, codes)
         return np.append(codes, self._missing).astype(self._work)
 
     @cached_property
@@ -160,14 +155,14 @@ class Coder(_Reader):
         return texts if self.column.type is None else texts.cast(type_named(self.column.type))
 
     def _nearest(self, numbers: Floats) -> Floats:
-        """Return the number of the nearest point of the grid, an end for what is beyond it."""
+        """Return the number of the nearest point of the grid; numbers beyond an end get the end."""
         points = self.column.points
         with np.errstate(over="ignore", invalid="ignore"):
             places = np.rint((numbers - points[0]) / (self.column.step or 1.0))
         return np.asarray(np.clip(places, 0, len(points) - 1))
 
     def _of_numbers(
-        self, values: pa.Array, faults: ValidationErrors, where: str, first: int
+        self, values: pa.Array, at: tuple[ValidationErrors, str, int]
     ) -> tuple[Codes, Flags | None]:
         if pa.types.is_dictionary(values.type):
             values = values.dictionary_decode()
@@ -180,71 +175,40 @@ class Coder(_Reader):
         flagged = ~np.isfinite(numbers)
         left_out = None
         if flagged.any():
-            codes = np.where(missing, self._missing, np.where(flagged, self._unknown, places))
-            infinities = pa.array(["inf", "-inf"])
-            indices = (numbers < 0).astype(np.int32)
-            left_out = self._judged(codes, indices, infinities, (faults, where, first))
-            places = codes
+            unknown = flagged & ~missing
+            infinities, indices = pa.array(["inf", "-inf"]), (numbers < 0).astype(np.int32)
+            places = np.where(missing, self._missing, np.where(unknown, self._unknown, places))
+            left_out = self._left_out(unknown, missing, indices, infinities, at)
         return places.astype(self._work).astype(self._type, copy=False), left_out
-
-    def _judged(
-        self,
-        codes: Codes,
-        indices: Codes,
-        dictionary: pa.Array,
-        at: tuple[ValidationErrors, str, int],
-    ) -> Flags | None:
-        """Report invalid values, and return the records to leave out."""
-        self._report_values(codes == self._unknown, indices, dictionary, at)
-        return self._left_out(codes == self._missing, at)
 
 
 class NumberReader(_Reader):
-    """Reads the numbers of a numeric column without a grid, also outside its bounds.
+    """Read the numbers of a numeric `column` without a grid, also outside its bounds.
 
-    Parameters
-    ----------
-    column : Column
-    kind : DataType
-        Type of the values in the file.
-
-    Raises
-    ------
-    DataError
-        If the schema declares another type.
+    For `kind` see `Coder`.
     """
 
-    def numbers(
+    def read(
         self, values: pa.Array, faults: ValidationErrors, where: str, first: int
     ) -> tuple[Floats, Flags | None]:
         """Return the numbers of `values`, and the records to leave out, None for none.
 
-        Errors go to `faults`, for records of the file `where`. The first value belongs to the
-        record number `first`, counted from 0.
+        For `faults`, `where` and `first` see `Coder.read`.
         """
-        if pa.types.is_string_view(values.type):
-            values = values.cast(pa.string())
-        if not pa.types.is_dictionary(values.type):
-            values = values.dictionary_encode()
+        values = encoded(values)
         dictionary = values.dictionary.cast(self._kind)
         known = weights_of(dictionary, self.column.decimal)
-        missing = pc.or_(
-            dictionary.is_null(nan_is_null=True),
-            pc.is_in(dictionary, value_set=self._means_missing),
-        )
         indices = np.asarray(values.indices.fill_null(len(known)))
         numbers = np.append(known, np.nan)[indices]
-        is_missing = np.append(np.asarray(missing), True)[indices]
-        at = (faults, where, first)
-        texts = dictionary.cast(pa.string())
-        self._report_values(~(np.isfinite(numbers) | is_missing), indices, texts, at)
-        return numbers, self._left_out(is_missing, at)
+        missing = np.append(self._is_missing(dictionary), True)[indices]
+        unknown, texts = ~(np.isfinite(numbers) | missing), dictionary.cast(pa.string())
+        return numbers, self._left_out(unknown, missing, indices, texts, (faults, where, first))
 
 
 def weights_of(values: pa.Array, decimal: str) -> Floats:
-    """Return `values` of any type of numbers or of text as doubles, NaN for those that are none.
+    """Return `values` of any type of numbers or of text as doubles, NaN if they are not numbers.
 
-    In text, `decimal` stands before decimals.
+    For `decimal` see `numbers_of`.
     """
     if is_text(values.type):
         return numbers_of(values.cast(pa.string()), decimal)
@@ -253,16 +217,14 @@ def weights_of(values: pa.Array, decimal: str) -> Floats:
 
 
 def numbers_of(texts: pa.Array, decimal: str = ".") -> Floats:
-    """Return the numbers that `texts` are, NaN for those that are none, infinity beyond doubles.
+    """Return the numbers in `texts`, NaN if they are not numbers, infinity beyond doubles.
 
-    Before their decimals stands `decimal`, a point or a comma, and nothing else.
+    `decimal`, a point or a comma, stands before decimals; there are no other separators.
 
     Examples
     --------
-    >>> numbers_of(pa.array(["1", " +2.5 ", "nan", "0x10", None])).tolist()
+    >>> numbers_of(pa.array(["1", "2,5", "2.5", "0x10", None]), ",").tolist()
     [1.0, 2.5, nan, nan, nan]
-    >>> numbers_of(pa.array(["1", "2,5", "2.5"]), ",").tolist()
-    [1.0, 2.5, nan]
     """
     pattern = NUMBER if decimal == "." else NUMBER.replace(r"\.", decimal)
     legible = pc.match_substring_regex(texts, pattern)

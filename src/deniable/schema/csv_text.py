@@ -1,4 +1,4 @@
-"""CSV files as text: what delimiter and encoding they have, and their records in bounded parts."""
+"""Detect the delimiter and encoding of CSV files, and read their records in bounded batches."""
 
 import codecs
 import csv
@@ -43,13 +43,9 @@ PACKED = (
 
 @dataclass(frozen=True)
 class CsvForm:
-    """What the first line of a CSV file tells besides names, and no record has a part in.
+    """The form of a CSV file besides its names, which no record determines.
 
-    Parameters
-    ----------
-    line_end : str
-    marked : bool
-        Whether UTF-8 begins with its mark, as spreadsheets write it.
+    It has the `line_end`, and `marked` if UTF-8 begins with its mark, as written by spreadsheets.
     """
 
     line_end: str = "\n"
@@ -58,15 +54,9 @@ class CsvForm:
 
 @dataclass(frozen=True)
 class CsvText:
-    """A CSV file with a header.
+    """A CSV file at `path` with a header, `names`, and its `form`.
 
-    Parameters
-    ----------
-    path, delimiter, encoding
-        The file, one ASCII character, and a name that Python has for encodings.
-    names : tuple of str
-        Its header.
-    form : CsvForm
+    The `delimiter` is one ASCII character, and the `encoding` has a name known to Python.
     """
 
     path: Path
@@ -79,12 +69,10 @@ class CsvText:
     def open(
         cls, path: Path, delimiter: str | None = None, encoding: str | None = None
     ) -> "CsvText":
-        """Open the file at `path`; `delimiter` and `encoding` are found out where not given.
+        """Open the file at `path`; a `delimiter` or `encoding` of None is detected.
 
-        Raises
-        ------
-        DataError
-            If it cannot be read, is no text in this encoding, or has no header of such columns.
+        A `DataError` is raised if it cannot be read, is not text in this encoding, or has no
+        header.
         """
         if delimiter is not None and (
             len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0'
@@ -121,8 +109,8 @@ class CsvText:
     ) -> Iterator[Any]:
         """Yield record batches of the columns `coded`, dictionary-encoded, and `plain`.
 
-        Rows of another length than the header's, and quotation marks that are left open, go to
-        `faults`; blank lines hold no record, but where there is one column only.
+        Rows of another length than the header's go to `faults`, and an open quotation mark is a
+        `DataError`. A blank line is a record only if there is one column.
         """
         where, width = str(self.path), len(self.names)
 
@@ -191,7 +179,7 @@ class CsvText:
 
 
 class _Handle:
-    """What Arrow's threads read a text by; when it is gone, they are done with it."""
+    """A handle for Arrow's threads, which release it when they have finished reading."""
 
     closed = False
 
@@ -199,7 +187,7 @@ class _Handle:
         self.read = text.read
 
     def close(self) -> None:
-        """Leave the text to whoever opened it."""
+        """Leave the text open for its owner."""
 
 
 def _await(gone: "weakref.ref[_Handle]") -> None:
@@ -211,7 +199,7 @@ def _await(gone: "weakref.ref[_Handle]") -> None:
 
 
 class _Utf8(io.RawIOBase):
-    """A file's text as UTF-8, in which lines and quotation marks are counted."""
+    """A file's text as UTF-8, with counts of lines and quotation marks."""
 
     def __init__(self, path: Path, encoding: str) -> None:
         super().__init__()
@@ -286,7 +274,7 @@ def _decoded_start(path: Path, start: bytes, encoding: str) -> str:
 
 
 def _found_encoding(path: Path, start: bytes) -> str:
-    """Return UTF-8 if all of the file is, what a mark tells, or else Windows' or Latin 1."""
+    """Return UTF-8 if it decodes the whole file, or the mark's encoding, or Windows' or Latin 1."""
     for mark, name in MARKS:
         if start.startswith(mark):
             return name
@@ -312,7 +300,7 @@ def _decodes(path: Path, encoding: str) -> bool:
 
 
 def _found_delimiter(sample: str) -> str:
-    """Return the delimiter by which most lines have as many values as the first, and the most."""
+    """Return the delimiter with which most lines have as many values as the first, and the most."""
     lines = re.split(r"\r\n|\n|\r", sample)
     whole = [line for line in lines[:-1] or lines if line.strip()]
 
@@ -328,7 +316,7 @@ def _found_delimiter(sample: str) -> str:
 
 
 def _line_end(text: str) -> str:
-    """Return what ends the line before a `text`."""
+    """Return the line end at the beginning of a `text`."""
     return next((each for each in ("\r\n", "\n", "\r") if text.startswith(each)), "\n")
 
 

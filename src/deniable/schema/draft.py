@@ -1,4 +1,4 @@
-"""A schema drafted from a file: what its columns seem to be, for its owner to edit and declare."""
+"""Draft a schema from a file, for its owner to edit and declare."""
 
 import re
 from collections import defaultdict
@@ -17,9 +17,8 @@ from deniable.schema.evidence import MAX_COUNTED, STAND_INS, Evidence
 from deniable.schema.faults import ValidationErrors
 from deniable.schema.model import FORMAT, MISSING, VERSION
 from deniable.schema.sources import Source, open_source
-from deniable.schema.texts import alike, listed
+from deniable.schema.texts import alike, listed, quoted, quoted_list
 from deniable.schema.types import is_text
-from deniable.schema.yaml_text import quoted, quoted_list
 
 MAX_CATEGORIES = 200  # of a draft; a declared schema may have more
 MAX_NUMBERS = 20  # different ones that are drafted as categories
@@ -53,9 +52,9 @@ class Draft:
     text : str
         As commented YAML.
     found : str
-        What the file is, and how many columns are of which kind.
+        The format of the file, and the number of columns of each kind.
     warnings : tuple of str
-        What its owner should look at.
+        Points for its owner to check.
     """
 
     text: str
@@ -65,7 +64,7 @@ class Draft:
 
 @dataclass
 class _Drafted:
-    """A column of a draft: its options in their order, as YAML, and what to say beside them."""
+    """A column of a draft: its options in their order, as YAML, with remarks."""
 
     kind: str
     options: list[tuple[str, str]] = field(default_factory=list)
@@ -79,10 +78,10 @@ def draft_schema(source: Any, population: str | None = None) -> str:
     Parameters
     ----------
     source : path or table
-        Of a CSV, Parquet or Arrow file, or a folder of Parquet files; or a table of pandas,
-        Polars or pyarrow.
+        Of a CSV, Parquet or Arrow file, or a folder of Parquet files; or a table of pandas, Polars
+        or pyarrow.
     population : str, optional
-        Whose records these are; by default named after the file.
+        The population of the records; by default named after the file.
 
     Raises
     ------
@@ -108,19 +107,10 @@ def drafted(
     delimiter: str | None = None,
     encoding: str | None = None,
 ) -> Draft:
-    """Draft a schema from a file or table, and say what was found.
+    """Draft a schema from a file or table, and describe the file.
 
-    Parameters
-    ----------
-    source, population
-        As of `draft_schema`.
-    delimiter, encoding : str, optional
-        Of a CSV file; found out by default.
-
-    Raises
-    ------
-    DataError
-        If it cannot be read: each row that is no record, in one message.
+    For `source` and `population` see `draft_schema`. The `delimiter` and `encoding` of a CSV file
+    are detected by default. A `DataError` lists all rows that are not records.
     """
     opened = open_source(source, delimiter, encoding)
     seen = _seen(opened)
@@ -197,7 +187,7 @@ def _column(name: str, seen: Evidence) -> _Drafted:
 
 
 def _judged(name: str, seen: Evidence) -> _Drafted:
-    """Return what a column seems to be."""
+    """Return the likely kind of a column, with its options."""
     different = "all values are different"
     if seen.many:
         different = f"the first {MAX_COUNTED:,} values are different"
@@ -231,7 +221,7 @@ def _judged(name: str, seen: Evidence) -> _Drafted:
 
 
 def _left_out(seen: Evidence) -> str:
-    """Return why nothing can be released of a column, or nothing."""
+    """Return the reason why a column cannot be released, or an empty string."""
     if not seen.supported:
         return f"holds {seen.kind}, which cannot be randomized"
     if not seen.present:
@@ -323,21 +313,14 @@ def _add_missing(column: _Drafted, seen: Evidence, stand_ins: Sequence[str]) -> 
 
 
 def round_grid(low: float, high: float, *, whole: bool) -> tuple[str, str, str]:
-    """Return bounds that are round and hold the numbers, and a step of about 100 points.
+    """Return round bounds that contain the numbers, and a step for about 100 points.
 
-    Parameters
-    ----------
-    low, high : float
-        The least and the largest number.
-    whole : bool
-        Whether all numbers are whole; so is then the step.
+    The numbers lie between `low` and `high`. If all are `whole`, so is the step.
 
     Examples
     --------
     >>> round_grid(17, 90, whole=True), round_grid(0.013, 0.97, whole=False)
     (('10', '90', '1'), ('0', '1', '0.01'))
-    >>> round_grid(0, 99_999, whole=True)
-    ('0', '100000', '1000')
     """
     span = Decimal(repr(high)) - Decimal(repr(low)) or Decimal(1)
     power = Decimal(1).scaleb((span / STEPS).adjusted())

@@ -1,4 +1,4 @@
-"""What the values of a column look like: what a draft of its schema goes by."""
+"""Gather evidence about the values of a column, for a draft of its schema."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -9,10 +9,9 @@ import pyarrow.compute as pc
 
 from deniable.schema.coding import COMMA, numbers_of
 from deniable.schema.texts import unfit
-from deniable.schema.types import is_number, is_supported, is_text, plain_type
+from deniable.schema.types import encoded, is_number, is_supported, is_text, plain_type
 
 MAX_COUNTED = 20_000  # different values of a column; of further ones nothing is kept
-LONGEST_INTEGER = 15  # digits that a double holds
 _GROUPED = r"^\s*[+-]?[0-9]{1,3}(,[0-9]{3})+\s*$"  # what may be thousands
 _CODE = r"^\s*[+-]?(0[0-9]|[0-9]{16})"  # a number with zeros in front is a code
 STAND_INS = frozenset(
@@ -29,28 +28,27 @@ CODES = frozenset(map(str, (-1, -2, -7, -8, -9, -97, -98, -99, -777, -888, -999,
 
 
 class Evidence:
-    """What is seen of a column, portion by portion, in bounded memory.
+    """Evidence about the values of a column, gathered batch by batch in bounded memory.
 
     Attributes
     ----------
     kind : DataType
-        Of its values.
     counts : Counter of str
         Of the values that are not missing, as text, while there are at most `MAX_COUNTED`.
     many : bool
         Whether there were more.
     missing : int
-        Number of missing values; empty texts are such.
+        Number of missing values, empty texts included.
     low, high : float
         Of the numbers.
     whole : bool
         Whether all numbers are whole.
     decimal : str
-        What stands before the decimals of numbers that are text, a point or a comma.
+        The decimal mark of numbers in text, a point or a comma.
     unfit : str
-        Why a value can be no category, or nothing.
+        The reason why a value cannot be a category, or an empty string.
     ordered : bool
-        Whether the file says that values are from low to high.
+        Whether the file declares an order of values.
     order : list of str
         Its values in that order.
     """
@@ -76,28 +74,28 @@ class Evidence:
 
     @property
     def different(self) -> bool:
-        """Whether no value was seen twice, as far as they were counted."""
+        """Whether no counted value was seen twice."""
         return bool(self.counts) and max(self.counts.values()) == 1
 
     @property
     def numbers(self) -> bool:
-        """Whether all values are numbers, but for stand-ins of missing values."""
+        """Whether all values are numbers, except stand-ins for missing values."""
         of_numbers = self.present - sum(self.stand_ins.values())
         return self._numbers and of_numbers > 0 and not self.grouped
 
     @property
     def grouped(self) -> bool:
-        """Whether all commas in numbers may be between thousands, so that nobody can tell."""
+        """Whether all commas in numbers may separate thousands, so that the mark is unclear."""
         return self._numbers and self.decimal == "," and self._grouped
 
     @property
     def words(self) -> bool:
-        """Whether a value has a space inside, as text that somebody wrote has."""
+        """Whether a value contains a space, like free text."""
         return is_text(self.kind) and any(" " in each.strip() for each in self.counts)
 
     @property
     def codes(self) -> list[str]:
-        """Numbers that may mean missing values: the only negative ones, and usual as such codes."""
+        """Numbers that may be codes of missing values: the only negative ones, and usual codes."""
         if not self.numbers or self.many or self.low >= 0:
             return []
         texts = (each for each in self.counts if each not in self.stand_ins)
@@ -109,10 +107,7 @@ class Evidence:
         self.records += len(values)
         if not self.supported:
             return
-        if pa.types.is_string_view(values.type):
-            values = values.cast(pa.string())
-        if not pa.types.is_dictionary(values.type):
-            values = values.dictionary_encode()
+        values = encoded(values)
         if self.ordered:
             texts = values.dictionary.cast(pa.string()).drop_null().to_pylist()
             self.order += [each for each in texts if each not in self.order]
@@ -127,7 +122,7 @@ class Evidence:
         self._keep(values.dictionary, counted)
 
     def _counted(self, values: pa.Array) -> np.ndarray:
-        """Return how often each value of the dictionary is there; missing ones have 0."""
+        """Return the frequency of each value of the dictionary, 0 for missing ones."""
         dictionary, indices = values.dictionary, values.indices
         known = np.asarray(indices.drop_null())
         counted = np.bincount(known, minlength=len(dictionary))
@@ -166,7 +161,7 @@ class Evidence:
             self.unfit = next((fault for fault in found if fault), "")
 
     def _see_decimals(self, texts: pa.Array, counted: np.ndarray) -> None:
-        """Find out what stands before decimals; if both do, some texts are no numbers."""
+        """Find the decimal mark; if there are two, some texts are not numbers."""
         seen = texts.filter(pa.array(counted > 0))
         with_comma = seen.filter(pc.match_substring_regex(seen, COMMA))
         if len(with_comma):

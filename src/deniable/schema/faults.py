@@ -1,4 +1,4 @@
-"""Faults of a file of records, gathered, so that one message has them all."""
+"""Gather the errors of a file of records for one message."""
 
 from bisect import insort
 from collections.abc import Callable
@@ -14,7 +14,7 @@ MAX_KEPT = 1_000  # different ones; a column that is all faults must not fill th
 
 
 class ValidationErrors:
-    """Faults by file, column and value, each with its first record and how many records have it."""
+    """Errors by file, column and value, each with its first record and number of records."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], tuple[int, int]] = {}
@@ -25,18 +25,10 @@ class ValidationErrors:
         return bool(self._found)
 
     def add(self, where: str, record: int, what: str, times: int = 1) -> None:
-        """Add a fault that some records have.
+        """Add an error of `times` records of the file `where`.
 
-        Parameters
-        ----------
-        where : str
-            The file.
-        record : int
-            Number of the first one, from 0, among those that are no rows of another length.
-        what : str
-            Column, value and remedy.
-        times : int
-            Number of records that have it.
+        `record` is the number of the first one, from 0, without rows of another length. `what`
+        names column, value and remedy.
         """
         first, before = self._found.get((where, what), (record, 0))
         if before or len(self._found) < MAX_KEPT:
@@ -45,7 +37,7 @@ class ValidationErrors:
             self._unkept += 1
 
     def add_row(self, where: str, number: int, what: str) -> None:
-        """Add row `number`, from 1, of the file `where`, which is no record, and `what` it is."""
+        """Add the row `number`, from 1, of the file `where`; `what` says why it is not a record."""
         insort(self._skipped.setdefault(where, []), number)
         if len(self._found) < MAX_KEPT:
             self._found[where, f"record {number:,} {what}"] = -1, 1
@@ -60,20 +52,10 @@ class ValidationErrors:
         dictionary: pa.Array,
         tell: Callable[[str], str],
     ) -> None:
-        """Add the faults of a column's values.
+        """Add the errors of a column's values in the file `where`.
 
-        Parameters
-        ----------
-        where : str
-            The file.
-        first : int
-            Number of the first of these records, from 0.
-        indices : array of int
-            Of each record, the index of its value if that is a fault, else -1.
-        dictionary : array of str
-            The values.
-        tell : callable
-            What to say of a value.
+        `indices` has for each record, from number `first` on, the position of its value in the
+        `dictionary`, or -1 for a valid value. `tell` makes a message of a value.
         """
         bad = np.flatnonzero(indices >= 0)
         values, places, times = np.unique(indices[bad], return_index=True, return_counts=True)
@@ -82,7 +64,7 @@ class ValidationErrors:
             self.add(where, first + int(bad[places[place]]), tell(text), int(times[place]))
 
     def raise_if_any(self) -> None:
-        """Raise a `DataError` with a line for each of the first faults, if there is one."""
+        """Raise a `DataError` with a line for each of the first errors, if there is one."""
         if not self._found:
             return
         lines = []

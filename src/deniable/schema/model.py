@@ -1,4 +1,4 @@
-"""What a file of records holds, column by column, as its owner declares it."""
+"""Declare the contents of a file of records, column by column."""
 
 import re
 from collections import Counter
@@ -28,7 +28,7 @@ Text = Annotated[str, Field(min_length=1)]
 
 
 def number_text(number: float) -> str:
-    """Return the shortest text of a `number` that reads back as it.
+    """Return the shortest text that reads back as the `number`.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def number_text(number: float) -> str:
 
 
 class FileFormat(Strict):
-    """How records lie in a file of a `kind`; `delimiter` and `encoding` are those of a CSV file."""
+    """The format of a file of a `kind`; a CSV file has a `delimiter` and an `encoding`."""
 
     kind: Literal["csv", "parquet", "arrow"]
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
@@ -47,15 +47,15 @@ class FileFormat(Strict):
 
 
 class Missing(Strict):
-    """What stands for a missing value, besides nothing, and what becomes of it.
+    """The missing values of a column, besides empty ones, and their treatment.
 
     Parameters
     ----------
     values : list of str
-        Texts that mean a missing value; in a typed column, those of its values that do.
+        Texts that mean a missing value; in a typed column, the text of such values.
     policy : str
-        ``category``: it is a category of its own; ``drop``: its record is left out, which a plan
-        must accept; ``refuse``: it is a fault.
+        ``category``: they are a category; ``drop``: their records are left out, which a plan must
+        accept; ``refuse``: they are errors.
     """
 
     values: list[str] = Field(default_factory=lambda: [""])
@@ -69,23 +69,22 @@ class Column(Strict):
     ----------
     name : str
     kind : str
-        ``categorical`` and ``numeric`` columns are randomized. An ``identifier`` or a ``weight``
-        goes out as it is, and only where a plan accepts it; what is ``left_out`` never does.
+        ``categorical`` and ``numeric`` columns are randomized. An ``identifier`` or a ``weight`` is
+        released unchanged, if a plan accepts it. A ``left_out`` column is never released.
     status : str
-        Of categories, or of bounds and step: ``drafted`` from the records, or ``declared``, from
-        what is known without them.
+        Of categories, or of bounds and step: ``drafted`` from the records, or ``declared`` without
+        them.
     type : str, optional
-        Arrow's name of the type of values that are no text.
+        Arrow's name of the type of values other than text.
     categories : list of str
         Texts of the values, in order if they are ``ordered``.
     bounds : list of two floats
         The least and the largest value of a numeric column, known without the records.
     step : float, above 0, optional
         The step of the public grid low, low + step, ..., high. Values are rounded to the nearest
-        point. A numeric column without a step has no grid; it can be masked, but no channel
-        randomizes it.
+        point. A numeric column without a step can be masked but not randomized.
     decimal : "." or ","
-        What stands before the decimals of numbers that are text.
+        The decimal mark of numbers in text.
     missing : Missing, optional
     """
 
@@ -165,7 +164,7 @@ class Column(Strict):
 
     @property
     def randomized(self) -> bool:
-        """Whether values go through a channel."""
+        """Whether a channel randomizes the values."""
         return self.kind in ("categorical", "numeric")
 
     @property
@@ -175,7 +174,7 @@ class Column(Strict):
 
     @cached_property
     def points(self) -> Floats:
-        """Points of the grid of numbers, rising."""
+        """Points of the grid of numbers, increasing."""
         if self.continuous:
             raise DataError(
                 f"column {self.name!r} has bounds without a step, so no channel can randomize it; "
@@ -187,7 +186,7 @@ class Column(Strict):
         return np.array([float(low + number * step) for number in range(int(self._steps) + 1)])
 
     def attribute(self) -> Attribute:
-        """Return what is randomized: categories, or points, and missing values if they are one."""
+        """Return the attribute to randomize: categories or points, and "missing" if it is one."""
         numeric = self.kind == "numeric"
         names = [number_text(each) for each in self.points] if numeric else self.categories
         more = (MISSING,) if self.missing.policy == "category" else ()
@@ -196,14 +195,14 @@ class Column(Strict):
 
 
 class Schema(Strict):
-    """What a file of records holds.
+    """The contents of a file of records.
 
     Attributes
     ----------
     format, version
-        What a file of this kind begins with.
+        The beginning of each schema file.
     population : str
-        Whose records these are: epsilons of all releases of one population add up.
+        The population of the records: epsilons of all its releases add up.
     file : FileFormat
     columns : list of Column
         In the order of the file.
@@ -224,7 +223,7 @@ class Schema(Strict):
 
     @model_validator(mode="after")
     def _in_the_encoding(self) -> Self:
-        """Refuse what the protected file could not hold."""
+        """Refuse texts that the protected file cannot contain."""
         for column in self.columns if self.file.encoding else ():
             for text in (column.name, *column.categories, *column.missing.values):
                 try:
@@ -239,7 +238,7 @@ class Schema(Strict):
         return self
 
     def __getitem__(self, name: str) -> Column:
-        """Return the column of a name."""
+        """Return the column of this name."""
         for column in self.columns:
             if column.name == name:
                 return column
@@ -248,21 +247,18 @@ class Schema(Strict):
 
     @property
     def randomized(self) -> tuple[Column, ...]:
-        """Columns whose values go through a channel."""
+        """Columns that a channel randomizes."""
         return tuple(column for column in self.columns if column.randomized)
 
     @property
     def drafted(self) -> tuple[str, ...]:
-        """Names of randomized columns whose categories, bounds or grid nobody has declared."""
+        """Names of randomized columns with undeclared categories, bounds or grid."""
         return tuple(column.name for column in self.randomized if column.status == "drafted")
 
     def domain(self) -> Domain:
-        """Return the attributes that channels randomize.
+        """Return the attributes to randomize.
 
-        Raises
-        ------
-        DataError
-            If there is none, or a numeric column has no step.
+        A `DataError` is raised if there is none, or a numeric column has no step.
         """
         self.refuse_nothing_to_randomize()
         return Domain(tuple(column.attribute() for column in self.randomized))
@@ -273,20 +269,11 @@ class Schema(Strict):
             raise DataError("the schema has no categorical or numeric column; declare one")
 
     def for_masking(self, numbers: Sequence[str], kept: Sequence[str] = ()) -> "Schema":
-        """Return the schema of a plan that masks some columns.
+        """Return the schema of a plan that masks the numeric columns `numbers`.
 
-        Parameters
-        ----------
-        numbers : sequence of str
-            Numeric columns. They lose their step.
-        kept : sequence of str
-            Columns that stay as they are. All others become ``left_out``.
-
-        Raises
-        ------
-        DataError
-            If there is no such column, or one of `numbers` is not numeric or has a category for
-            missing values.
+        They lose their step. Columns in `kept` stay unchanged, and all others become ``left_out``.
+        A `DataError` is raised if a column does not exist, or one of `numbers` is not numeric or
+        has a category for missing values.
         """
         for column in [self[name] for name in (*numbers, *kept)]:
             name = column.name
@@ -311,12 +298,9 @@ class Schema(Strict):
         return self.model_copy(update={"columns": columns})
 
     def only(self, names: Sequence[str]) -> "Schema":
-        """Return the schema with all randomized columns left out but the ones in `names`.
+        """Return the schema with all randomized columns left out except the ones in `names`.
 
-        Raises
-        ------
-        DeniableError
-            If a name is not one of a randomized column.
+        A `DeniableError` is raised if a name is not the name of a randomized column.
         """
         for name in names:
             refuse_unknown("column", name, [column.name for column in self.randomized])
@@ -329,19 +313,14 @@ class Schema(Strict):
         return self.model_copy(update={"columns": columns})
 
     def to_json(self) -> dict[str, Any]:
-        """Return the schema as plain JSON values, without what is as by default."""
+        """Return the schema as plain JSON values, without defaults."""
         return {"format": FORMAT, "version": VERSION} | self.model_dump(exclude_defaults=True)
 
 
 def schema_from_dict(values: Any, where: str = "the schema") -> Schema:
-    """Return a schema from plain `values`, or from YAML as `draft_schema` returns it.
+    """Return a schema from plain `values`, or from YAML text such as `draft_schema` returns.
 
-    `where` says in messages what they are of.
-
-    Raises
-    ------
-    DataError
-        With a line for each fault.
+    `where` names them in messages. A `DataError` has a line for each error.
     """
     if isinstance(values, str):
         values = yaml_values(values, where)
@@ -355,7 +334,7 @@ def schema_from_dict(values: Any, where: str = "the schema") -> Schema:
 
 
 def _with_name(line: str, columns: Any) -> str:
-    """Return the `line` of a fault with the name of the column before it."""
+    """Return the `line` of an error, preceded by the name of the column."""
     found = re.match(r"columns\[(\d+)\]", line)
     own = columns[int(found[1])] if found else None
     name = own.get("name") if isinstance(own, dict) else None
@@ -363,11 +342,8 @@ def _with_name(line: str, columns: Any) -> str:
 
 
 def read_schema(path: Path | str) -> Schema:
-    """Read a schema that `draft_schema` began and its owner declared, from the file `path`.
+    """Read a schema from the YAML file `path`.
 
-    Raises
-    ------
-    DataError
-        If the file cannot be read, is no YAML, or has faults: a line for each.
+    A `DataError` is raised if the file cannot be read, with a line for each error in it.
     """
     return schema_from_dict(read_yaml(path), str(path))

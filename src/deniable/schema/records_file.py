@@ -1,13 +1,14 @@
-"""A file of records, read by its schema: codes of what is randomized, a portion at a time."""
+"""Read a file of records by its schema, in batches of codes and numbers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from deniable.arrays import Codes, Floats
+from deniable.arrays import Codes, Flags, Floats
 from deniable.errors import DataError, shown
 from deniable.schema.coding import Coder, NumberReader, weights_of
 from deniable.schema.csv_text import CsvForm
@@ -20,7 +21,7 @@ from deniable.schema.types import is_number, is_text, plain_type
 
 @dataclass(frozen=True, eq=False)
 class RecordBatch:
-    """Some records that follow each other.
+    """Consecutive records.
 
     Parameters
     ----------
@@ -29,9 +30,9 @@ class RecordBatch:
     codes : dict of str to array of unsigned integers, shape (records,)
         Of the randomized columns, in the order of the schema.
     passed : dict of str to pa.Array
-        Identifiers and weights, as they lie in the file, text as text.
+        Identifiers and weights as in the file, text as text.
     numbers : dict of str to array of float, shape (records,), optional
-        Of columns that are read as numbers, not as points of a grid.
+        Of numeric columns without a grid.
     """
 
     first: int
@@ -43,9 +44,30 @@ class RecordBatch:
         columns = (*self.codes.values(), *self.numbers.values(), *self.passed.values())
         return len(next(iter(columns), ()))
 
+    def cut(self, start: int, records: int) -> "RecordBatch":
+        """Return at most `records` records from the position `start` on."""
+        if not start and len(self) <= records:
+            return self
+        part = slice(start, start + records)
+        return RecordBatch(
+            self.first + start,
+            {name: each[part] for name, each in self.codes.items()},
+            {name: each.slice(start, records) for name, each in self.passed.items()},
+            {name: each[part] for name, each in self.numbers.items()},
+        )
+
+    def kept(self, flags: Flags) -> "RecordBatch":
+        """Return the records with true `flags`."""
+        return RecordBatch(
+            self.first,
+            {name: each[flags] for name, each in self.codes.items()},
+            {name: each.filter(pa.array(flags)) for name, each in self.passed.items()},
+            {name: each[flags] for name, each in self.numbers.items()},
+        )
+
 
 class RecordsFile:
-    """Records of a `source`, read by their `schema`, with columns `passed` on; `open` makes one.
+    """Records of a `source`, read by their `schema`, with columns `passed` on; see `open`.
 
     Attributes
     ----------
@@ -70,11 +92,7 @@ class RecordsFile:
         self._records: int | None = None
         self.left_out = 0
         self.outside: dict[str, int] = {}
-        readers = _readers(source, schema)
-        self._coders = {each.column.name: each for each in readers if isinstance(each, Coder)}
-        self._numbers = {
-            each.column.name: each for each in readers if isinstance(each, NumberReader)
-        }
+        self._readers = _readers(source, schema)
 
     @classmethod
     def open(
@@ -85,20 +103,19 @@ class RecordsFile:
         Parameters
         ----------
         source : path or table
-            Of a CSV, Parquet or Arrow file, or a folder of Parquet files, which are read in the
-            order of their names; or a table of pandas, Polars or pyarrow.
+            Of a CSV, Parquet or Arrow file, or a folder of Parquet files, read in the order of
+            their names; or a table of pandas, Polars or pyarrow.
         schema : Schema
         passed : sequence of str, optional
-            The identifiers and weights to read; by default all. What is not read costs no time.
+            The identifiers and weights to read; by default all.
 
         Raises
         ------
         DataError
-            If it cannot be read, or has other columns or types than the schema says.
+            If it cannot be read, or has other columns or types than the schema.
         """
         opened = open_source(source, schema.file.delimiter, schema.file.encoding)
-        table = not isinstance(source, (str, bytes)) and not hasattr(source, "__fspath__")
-        if not table and opened.format.kind != schema.file.kind:
+        if isinstance(source, (str, Path)) and opened.format.kind != schema.file.kind:
             raise DataError(
                 f"{opened.where}: this is {opened.format.kind}, and the schema is of a file of "
                 f"kind {schema.file.kind}; draft a schema of this file"
@@ -114,28 +131,25 @@ class RecordsFile:
 
     @property
     def form(self) -> CsvForm:
-        """How a CSV file begins, and ends its lines."""
+        """The form of a CSV file."""
         return self._source.form
 
     @property
     def expected(self) -> int:
-        """Number of records in the file, 0 if it is not known before they are read."""
+        """Number of records in the file, 0 if it is unknown before they are read."""
         return self._source.expected
 
     @property
     def records(self) -> int:
-        """Number of records kept; a pass is made if there was none."""
+        """Number of records kept; without a pass so far, one is made."""
         if self._records is None:
             self.check()
         return self._records or 0
 
     def check(self) -> None:
-        """Read all records once.
+        """Read all records once; a `DataError` has a line for each of the first errors.
 
-        Raises
-        ------
-        DataError
-            With a line for each of the first faults: file, record, column, value and remedy.
+        A line has file, record, column, value and remedy.
         """
         for _ in self.portions():
             pass
@@ -143,14 +157,12 @@ class RecordsFile:
     def portions(self, rows: int = PORTION) -> Iterator[RecordBatch]:
         """Yield the records, at most `rows` at a time, in a new pass.
 
-        Raises
-        ------
-        DataError
-            As `check`, when all records are read: after the first fault nothing more is yielded.
+        Errors are raised as by `check`, after all records are read. Nothing follows the first
+        error.
         """
         faults, kept, read = ValidationErrors(), 0, 0
-        outside = dict.fromkeys(self._numbers, 0)
         coded = [column.name for column in self.schema.randomized]
+        outside = {each.name: 0 for each in self.schema.randomized if each.continuous}
         plain = [column.name for column in self._passed]
         for piece in self._source.pieces(coded, plain, faults, rows):
             portion = self._portion(piece, kept, faults)
@@ -161,7 +173,7 @@ class RecordsFile:
                 low, high = self.schema[name].bounds or (-np.inf, np.inf)
                 outside[name] += int(np.count_nonzero((values < low) | (values > high)))
             for start in range(0, len(portion), rows):
-                yield _cut(portion, start, rows)
+                yield portion.cut(start, rows)
             kept += len(portion)
         faults.raise_if_any()
         if not kept:
@@ -169,40 +181,22 @@ class RecordsFile:
         self._records, self.left_out, self.outside = kept, read - kept, outside
 
     def _portion(self, piece: Piece, first: int, faults: ValidationErrors) -> RecordBatch:
-        codes: dict[str, Codes] = {}
-        numbers: dict[str, Floats] = {}
-        at, found = (faults, piece.where, piece.first), []
-        for name, coder in self._coders.items():
-            codes[name], missing = coder.codes(piece.batch.column(name), *at)
-            found.append(missing)
-        for name, reader in self._numbers.items():
-            numbers[name], missing = reader.numbers(piece.batch.column(name), *at)
-            found.append(missing)
-        passed = {}
+        batch = RecordBatch(first, {}, {})
+        left_out = []
+        for reader in self._readers:
+            column = reader.column
+            values = piece.batch.column(column.name)
+            found, missing = reader.read(values, faults, piece.where, piece.first)
+            (batch.numbers if column.continuous else batch.codes)[column.name] = found
+            if missing is not None:
+                left_out.append(missing)
         for column in self._passed:
             values = piece.batch.column(column.name)
             if column.kind == "weight":
                 _refuse_bad_weights(column, values, piece, faults)
             # A dictionary has values of other records too, in the order of the file.
-            passed[column.name] = values.cast(plain_type(values.type))
-        left_out = [missing for missing in found if missing is not None]
-        if left_out:
-            kept = ~np.logical_or.reduce(left_out)
-            codes = {name: each[kept] for name, each in codes.items()}
-            numbers = {name: each[kept] for name, each in numbers.items()}
-            passed = {name: each.filter(pa.array(kept)) for name, each in passed.items()}
-        return RecordBatch(first, codes, passed, numbers)
-
-
-def _cut(portion: RecordBatch, start: int, rows: int) -> RecordBatch:
-    if not start and len(portion) <= rows:
-        return portion
-    return RecordBatch(
-        portion.first + start,
-        {name: codes[start : start + rows] for name, codes in portion.codes.items()},
-        {name: values.slice(start, rows) for name, values in portion.passed.items()},
-        {name: each[start : start + rows] for name, each in portion.numbers.items()},
-    )
+            batch.passed[column.name] = values.cast(plain_type(values.type))
+        return batch.kept(~np.logical_or.reduce(left_out)) if left_out else batch
 
 
 def _readers(source: Source, schema: Schema) -> list[Coder | NumberReader]:
@@ -230,7 +224,7 @@ def _readers(source: Source, schema: Schema) -> list[Coder | NumberReader]:
 def _refuse_bad_weights(
     column: Column, values: pa.Array, piece: Piece, faults: ValidationErrors
 ) -> None:
-    """Tell of weights that are no number, or below zero."""
+    """Report weights that are not numbers from 0 on."""
     kind = values.type
     if not (is_text(kind) or is_number(kind)):
         what = f"column {shown(column.name)} holds {kind}, no weights; say kind: left_out"

@@ -1,11 +1,9 @@
-"""Where records come from: CSV, Parquet, Arrow or a table in memory, each read in bounded parts."""
+"""Read records of a CSV, Parquet or Arrow file, or of a table in memory, in bounded parts."""
 
 import mmap
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,8 +21,12 @@ PORTION = 262_144  # records
 PARQUET_ENDINGS = (".parquet", ".pq", ".parq")
 
 
+Names = Sequence[str]
+_Batches = Iterator[tuple[str, pa.RecordBatch]]
+
+
 class Piece(NamedTuple):
-    """Records of one file, `where`: a `batch`, whose first has the number `first` in it, from 0."""
+    """A `batch` of records of the file `where`, the first with the number `first`, from 0."""
 
     where: str
     first: int
@@ -37,14 +39,14 @@ class Source(ABC):
     Attributes
     ----------
     where : str
-        What messages call it.
+        Its name in messages.
     format : FileFormat
     types : mapping of str to DataType
         Of the columns, in their order.
     form : CsvForm
-        Of what is no CSV file, that of one which Python writes.
+        Of other formats than CSV, the default of Python's CSV files.
     expected : int
-        Number of records, 0 if it is not known before they are read.
+        Number of records, 0 if it is unknown before they are read.
     """
 
     where: str
@@ -53,23 +55,27 @@ class Source(ABC):
     form = CsvForm()
     expected = 0
 
-    @abstractmethod
     def pieces(
-        self,
-        coded: Sequence[str],
-        plain: Sequence[str],
-        faults: ValidationErrors,
-        rows: int = PORTION,
+        self, coded: Names, plain: Names, faults: ValidationErrors, rows: int = PORTION
     ) -> Iterator[Piece]:
-        """Yield the columns named, in a new pass over all records; about `rows` at a time.
+        """Yield columns in a new pass over all records, about `rows` records at a time.
 
-        Columns to be `coded` come dictionary-encoded where that costs nothing, others are `plain`.
-        What is wrong with records goes to `faults`.
+        `coded` columns are dictionary-encoded if that costs nothing, `plain` ones are not. Invalid
+        records go to `faults`.
         """
+        wanted = [name for name in self.types if name in {*coded, *plain}]
+        read: Counter[str] = Counter()
+        for where, batch in self._read(wanted, coded, rows, faults):
+            yield Piece(where, read[where], batch)
+            read[where] += batch.num_rows
+
+    @abstractmethod
+    def _read(self, wanted: Names, coded: Names, rows: int, faults: ValidationErrors) -> _Batches:
+        """Yield batches of the `wanted` columns, each with the name of its file."""
 
 
 class _CsvSource(Source):
-    """A CSV file: all of it is text."""
+    """A CSV file: all of it is text, and a batch is a block of the file."""
 
     def __init__(self, text: CsvText) -> None:
         self._text, self.where, self.form = text, str(text.path), text.form
@@ -77,31 +83,23 @@ class _CsvSource(Source):
         _refuse_bad_names(self.where, text.names)
         self.types = dict.fromkeys(text.names, pa.string())
 
-    def pieces(
-        self,
-        coded: Sequence[str],
-        plain: Sequence[str],
-        faults: ValidationErrors,
-        rows: int = PORTION,
-    ) -> Iterator[Piece]:
-        """Yield the columns named; a piece is what a block of the file holds."""
-        first = 0
+    def _read(self, wanted: Names, coded: Names, rows: int, faults: ValidationErrors) -> _Batches:
+        plain = [name for name in wanted if name not in coded]
         for batch in self._text.batches(coded, plain, faults):
-            yield Piece(self.where, first, batch)
-            first += batch.num_rows
+            yield self.where, batch
 
 
 class _ParquetSource(Source):
-    """A Parquet file, or all of those of a folder in the order of their names."""
+    """A Parquet file, or all files of a folder in the order of their names."""
 
     format = FileFormat(kind="parquet")
 
     def __init__(self, path: Path) -> None:
         self.where = str(path)
         self._paths = _files_of(path) if path.is_dir() else [path]
-        self.types = _types(self._paths[0])
+        self.types = _types_of_parquet(self._paths[0])
         for file in self._paths[1:]:
-            if (own := _types(file)) != self.types:
+            if (own := _types_of_parquet(file)) != self.types:
                 known = {*self.types.items()}
                 other = [name for name, kind in own.items() if (name, kind) not in known]
                 other += [name for name in self.types if name not in own]
@@ -111,28 +109,16 @@ class _ParquetSource(Source):
                 )
         self.expected = sum(pq.read_metadata(file).num_rows for file in self._paths)
 
-    def pieces(
-        self,
-        coded: Sequence[str],
-        plain: Sequence[str],
-        faults: ValidationErrors,
-        rows: int = PORTION,
-    ) -> Iterator[Piece]:
-        """Yield the columns named, from row groups that are opened anew a few at a time.
-
-        A file that stays open keeps what it has read of the groups before.
-        """
-        wanted = [name for name in self.types if name in {*coded, *plain}]
+    def _read(self, wanted: Names, coded: Names, rows: int, faults: ValidationErrors) -> _Batches:
+        """Open row groups anew, a few at a time: an open file keeps the groups that it has read."""
         encoded = [name for name in coded if is_text(self.types[name])]
         for path in self._paths:
-            first = 0
             try:
                 metadata = pq.read_metadata(path)
                 for groups in _runs_of_groups(metadata, rows):
                     with pq.ParquetFile(path, metadata=metadata, read_dictionary=encoded) as file:
                         for batch in file.iter_batches(rows, row_groups=groups, columns=wanted):
-                            yield Piece(str(path), first, batch)
-                            first += batch.num_rows
+                            yield str(path), batch
             except (OSError, pa.ArrowException) as error:
                 raise _unreadable(path, "Parquet", error) from None
 
@@ -145,34 +131,23 @@ class _ArrowSource(Source):
     def __init__(self, path: Path) -> None:
         self._path, self.where = path, str(path)
         with _OpenArrow(path) as opened:
-            schema = opened.schema
-        _refuse_bad_names(self.where, schema.names)
-        self.types = dict(zip(schema.names, schema.types, strict=True))
+            self.types = _types_of(self.where, opened.schema)
 
-    def pieces(
-        self,
-        coded: Sequence[str],
-        plain: Sequence[str],
-        faults: ValidationErrors,
-        rows: int = PORTION,
-    ) -> Iterator[Piece]:
-        """Yield the columns named, a record batch of the file at a time."""
-        positions = [i for i, name in enumerate(self.types) if name in {*coded, *plain}]
-        first = 0
+    def _read(self, wanted: Names, coded: Names, rows: int, faults: ValidationErrors) -> _Batches:
+        positions = [i for i, name in enumerate(self.types) if name in wanted]
         with _OpenArrow(self._path) as opened:
             try:
                 for whole in opened.batches:
                     batch = whole.select(positions)
                     for start in range(0, batch.num_rows, rows):
-                        yield Piece(self.where, first + start, batch.slice(start, rows))
+                        yield self.where, batch.slice(start, rows)
                         opened.let_go()
-                    first += batch.num_rows
             except (OSError, pa.ArrowException) as error:
                 raise _unreadable(self._path, "Arrow", error) from None
 
 
 class _OpenArrow:
-    """Batches and schema of an Arrow file, as a context; what is not compressed is not copied."""
+    """Batches and schema of an Arrow file, as a context; uncompressed data are not copied."""
 
     def __init__(self, path: Path) -> None:
         with path.open("rb") as file:
@@ -193,7 +168,7 @@ class _OpenArrow:
             raise _unreadable(path, "Arrow", error) from None
 
     def let_go(self) -> None:
-        """Give back the memory of what was read; whoever needs it again finds it in the file."""
+        """Give the memory of read data back; a later access reads the file again."""
         if hasattr(mmap, "MADV_DONTNEED"):  # not where there is no such call
             self._map.madvise(mmap.MADV_DONTNEED)
 
@@ -205,42 +180,17 @@ class _OpenArrow:
 
 
 class _TableSource(Source):
-    """A table in memory: of pandas, of Polars, or of whatever gives itself as Arrow."""
+    """A table in memory: of pandas, Polars, or any library with Arrow's interface."""
+
+    where, format = "the table", FileFormat(kind="arrow")
 
     def __init__(self, table: pa.Table) -> None:
-        self._table, self.where, self.format = table, "the table", FileFormat(kind="arrow")
-        self.expected = table.num_rows
-        _refuse_bad_names(self.where, table.column_names)
-        self.types = dict(zip(table.column_names, table.schema.types, strict=True))
+        self._table, self.expected = table, table.num_rows
+        self.types = _types_of(self.where, table.schema)
 
-    def pieces(
-        self,
-        coded: Sequence[str],
-        plain: Sequence[str],
-        faults: ValidationErrors,
-        rows: int = PORTION,
-    ) -> Iterator[Piece]:
-        """Yield the columns named."""
-        wanted = [name for name in self.types if name in {*coded, *plain}]
-        first = 0
+    def _read(self, wanted: Names, coded: Names, rows: int, faults: ValidationErrors) -> _Batches:
         for batch in self._table.select(wanted).to_batches(max_chunksize=rows):
-            yield Piece(self.where, first, batch)
-            first += batch.num_rows
-
-
-@dataclass(frozen=True)
-class _Start:
-    """The first bytes of a file, which tell what it is."""
-
-    path: Path
-
-    @cached_property
-    def kind(self) -> str:
-        with self.path.open("rb") as stream:
-            start = stream.read(8)
-        if start.startswith(b"PAR1"):
-            return "parquet"
-        return "arrow" if start.startswith((b"ARROW1", b"\xff\xff\xff\xff")) else "csv"
+            yield self.where, batch
 
 
 def open_source(source: Any, delimiter: str | None = None, encoding: str | None = None) -> Source:
@@ -249,15 +199,15 @@ def open_source(source: Any, delimiter: str | None = None, encoding: str | None 
     Parameters
     ----------
     source : path or table
-        Of a CSV, Parquet or Arrow file, or a folder of Parquet files; or a table of pandas,
-        Polars or pyarrow.
+        Of a CSV, Parquet or Arrow file, or a folder of Parquet files; or a table of pandas, Polars
+        or pyarrow.
     delimiter, encoding : str, optional
-        Of a CSV file; found out by default.
+        Of a CSV file; detected by default.
 
     Raises
     ------
     DataError
-        If it cannot be read, or has names that no column may have.
+        If it cannot be read, or the name of a column is not allowed.
     """
     if not isinstance(source, (str, Path)):
         return _TableSource(_table(source))
@@ -267,21 +217,19 @@ def open_source(source: Any, delimiter: str | None = None, encoding: str | None 
             return _ParquetSource(path)
         if path.exists() and not path.is_file():
             raise DataError(f"{path}: no file that can be read twice; save what it gives as one")
-        kind = _Start(path).kind
-        if kind == "csv" and path.suffix not in PARQUET_ENDINGS:
-            return _CsvSource(CsvText.open(path, delimiter, encoding))
-        return _ArrowSource(path) if kind == "arrow" else _ParquetSource(path)
+        with path.open("rb") as stream:
+            start = stream.read(8)
+        if start.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
+            return _ArrowSource(path)
+        if start.startswith(b"PAR1") or path.suffix in PARQUET_ENDINGS:
+            return _ParquetSource(path)
+        return _CsvSource(CsvText.open(path, delimiter, encoding))
     except OSError as error:
         raise DataError(f"{path}: {error.strerror or error}; check the path") from None
 
 
 def _refuse_bad_names(where: str, names: Sequence[str]) -> None:
-    """Raise `DataError`, a line for each, for names of columns that occur twice or cannot be used.
-
-    Examples
-    --------
-    >>> _refuse_bad_names("a.csv", ["age", "sex"])
-    """
+    """Raise `DataError` for names of columns that occur twice or cannot be used."""
     lines = []
     for position, (name, times) in enumerate(Counter(names).items(), 1):
         if times > 1:
@@ -342,12 +290,16 @@ def _files_of(folder: Path) -> list[Path]:
     return files
 
 
-def _types(path: Path) -> dict[str, pa.DataType]:
+def _types_of_parquet(path: Path) -> dict[str, pa.DataType]:
     try:
         schema = pq.read_schema(path)
     except (OSError, pa.ArrowException) as error:
         raise _unreadable(path, "Parquet", error) from None
-    _refuse_bad_names(str(path), schema.names)
+    return _types_of(str(path), schema)
+
+
+def _types_of(where: str, schema: pa.Schema) -> dict[str, pa.DataType]:
+    _refuse_bad_names(where, schema.names)
     return dict(zip(schema.names, schema.types, strict=True))
 
 
@@ -357,7 +309,7 @@ def _unreadable(path: Path, what: str, error: Exception) -> DataError:
 
 
 def _runs_of_groups(metadata: pq.FileMetaData, rows: int) -> Iterator[list[int]]:
-    """Yield row groups that follow each other and together have at most `rows`, or one alone."""
+    """Yield runs of row groups with at most `rows` records together, or one group alone."""
     run: list[int] = []
     held = 0
     for group in range(metadata.num_row_groups):

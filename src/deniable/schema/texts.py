@@ -1,5 +1,6 @@
-"""Texts of a file: lists of them in messages, which can be names, which look alike."""
+"""Compare texts of a file, and write them in messages and as YAML."""
 
+import re
 import unicodedata
 from collections.abc import Sequence
 
@@ -8,28 +9,18 @@ from deniable.errors import shown
 LONGEST_NAME = 255  # bytes: a name may become that of a file
 _ODD = ("Cc", "Cs", "Zl", "Zp")
 _REORDERING = {*range(0x202A, 0x202F), *range(0x2066, 0x206A)}
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*([ .-][A-Za-z0-9_]+)*")
+_WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null", "none"))
 
 
 def listed(texts: Sequence[str], most: int = 8) -> str:
-    """Return `texts` as a message can list them, `most` of them at most.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c"], most=2)
-    "'a', 'b' and 1 more"
-    """
+    """Return `texts` as a list for a message, with `most` of them at most."""
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
     return ", ".join(map(shown, texts[:most])) + more
 
 
 def unfit(text: str) -> str:
-    r"""Return why a `text` can be no name or category, or nothing.
-
-    Examples
-    --------
-    >>> unfit("two\nlines"), unfit("Zürich")
-    ('has a control character', '')
-    """
+    """Return the reason why a `text` cannot be a name or category, or an empty string."""
     if len(text.encode("utf-8", "replace")) > LONGEST_NAME:
         return f"has over {LONGEST_NAME} bytes"
     if any(unicodedata.category(each) in _ODD or ord(each) in _REORDERING for each in text):
@@ -38,7 +29,7 @@ def unfit(text: str) -> str:
 
 
 def alike(text: str) -> str:
-    r"""Return what a `text` shares with those of other spaces, capitals or forms of accents alone.
+    r"""Return a `text` without differences of spaces, capitals and forms of accents.
 
     Examples
     --------
@@ -46,3 +37,32 @@ def alike(text: str) -> str:
     (True, True)
     """
     return " ".join(unicodedata.normalize("NFC", text).casefold().split())
+
+
+def quoted(text: str) -> str:
+    r"""Return YAML for a `text`, on one line.
+
+    Examples
+    --------
+    >>> print(quoted("female"), quoted("no"), quoted("01234"), quoted("a\x1b"))
+    female "no" "01234" "a\x1b"
+    """
+    if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
+        return text
+    return '"' + "".join(map(_escaped, text)) + '"'
+
+
+def quoted_list(texts: Sequence[str]) -> str:
+    """Return YAML for a list of `texts`, on one line."""
+    return f"[{', '.join(map(quoted, texts))}]"
+
+
+def _escaped(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    if character.isprintable():
+        return character
+    number = ord(character)
+    if number < 0x100:
+        return f"\\x{number:02x}"
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"

@@ -1,4 +1,4 @@
-"""Arrow's types of the values that a schema can speak of, by name."""
+"""Name and check the Arrow types of a schema's values."""
 
 import re
 from collections.abc import Sequence
@@ -12,12 +12,19 @@ _DECIMAL = re.compile(r"decimal(128|256)\((\d{1,2}), (\d{1,2})\)")
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of values of a `kind`, however stored: text is text, encoded or not."""
+    """Return the type of values of a `kind`, without its storage: encoded text is text."""
     if pa.types.is_dictionary(kind):
         return plain_type(kind.value_type)
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return pa.string()
     return kind
+
+
+def encoded(values: pa.Array) -> pa.DictionaryArray:
+    """Return `values` with a dictionary."""
+    if pa.types.is_string_view(values.type):
+        values = values.cast(pa.string())
+    return values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -32,25 +39,16 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def is_supported(kind: pa.DataType) -> bool:
-    """Return whether a column of this `kind` can be randomized: text, numbers, dates, true/false.
-
-    Examples
-    --------
-    >>> is_supported(pa.date32()), is_supported(pa.list_(pa.int64()))
-    (True, False)
-    """
+    """Return whether a column of this `kind` can be randomized: text, numbers, dates, boolean."""
     plain, types = plain_type(kind), pa.types
     dates = types.is_date(plain) or types.is_timestamp(plain)
     return bool(is_text(plain) or is_number(plain) or types.is_boolean(plain) or dates)
 
 
 def type_named(name: str) -> pa.DataType:
-    """Return the type that has this `name` in Arrow.
+    """Return the Arrow type with this `name`.
 
-    Raises
-    ------
-    DataError
-        If there is none, or values of it cannot be randomized.
+    A `DataError` is raised if there is none, or its values cannot be randomized.
 
     Examples
     --------
@@ -76,13 +74,9 @@ def type_named(name: str) -> pa.DataType:
 
 
 def refuse_foreign_values(name: str, kind: str, texts: Sequence[str], numeric: bool) -> None:
-    """Raise `DataError` where categories or points of a grid are no values of a column's type.
+    """Raise `DataError` if `texts` are not different values of a column's type, named `kind`.
 
-    These are the `texts` of the column `name`, whose type is called `kind`; points if `numeric`.
-
-    Examples
-    --------
-    >>> refuse_foreign_values("age", "int64", ["0", "2"], numeric=True)
+    They are the categories of the column `name`, or points of its grid if `numeric`.
     """
     own = type_named(kind)
     if numeric and not is_number(own):
@@ -100,10 +94,10 @@ def refuse_foreign_values(name: str, kind: str, texts: Sequence[str], numeric: b
 def refuse_foreign_missing(
     name: str, kind: str, texts: Sequence[str], categories: Sequence[str]
 ) -> None:
-    """Raise `DataError` where what means a missing value is no value of a column's type.
+    """Raise `DataError` if missing values, `texts`, are not values of a column's type.
 
-    These are the `texts` of the column `name`, whose type is called `kind`. The empty one, nothing
-    at all, is a missing value of any type. None may be among `categories`, however it is written.
+    The type of the column `name` is named `kind`. An empty text is a missing value of any type. No
+    missing value may equal one of the `categories`.
     """
     own = type_named(kind)
     for each in filter(None, texts):
@@ -122,13 +116,7 @@ def refuse_foreign_missing(
 
 
 def missing_values(texts: Sequence[str], kind: pa.DataType) -> pa.Array:
-    """Return those of the `texts` that mean a missing value as values of a `kind`.
-
-    Examples
-    --------
-    >>> missing_values(["", "-9"], pa.int8()).to_pylist()
-    [-9]
-    """
+    """Return missing values, given as `texts`, as values of a `kind`."""
     kept = texts if is_text(kind) else [each for each in texts if each]
     return pa.array(kept, pa.string()).cast(kind)
 
