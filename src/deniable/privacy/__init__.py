@@ -1,4 +1,4 @@
-"""Claimed against exact epsilon; breaches, amplification, linkage."""
+"""Compute exact epsilons, breaches and amplification, and rebuild records from tables."""
 
 import lazy_loader
 

@@ -21,7 +21,6 @@ from .audit import (
     Finding as Finding,
     Matrix as Matrix,
     SamplerTest as SamplerTest,
-    as_counts as as_counts,
     audit_sampler as audit_sampler,
     cells_differing_in_one_attribute as cells_differing_in_one_attribute,
     column_epsilon as column_epsilon,

@@ -1,9 +1,8 @@
 """Allocate an epsilon to parts of a record so that their exact sum never exceeds it.
 
-Independent randomized values of one record compose exactly: their parities multiply. Each
-allocated epsilon is rounded down to a float, so that the exact sum is at most the whole. A channel
-within its allocated epsilon in exact arithmetic has a parity of at most exp(that epsilon), and the
-product of all parities is at most exp(epsilon).
+Independent randomized values of one record compose exactly: their parities multiply. Each allocated
+epsilon is rounded down to a float. So the exact sum is at most the whole, and the product of all
+parities is at most exp(epsilon).
 """
 
 from collections.abc import Sequence
@@ -19,17 +18,9 @@ Allocation = Literal["even", "size"]
 
 
 def allocate(epsilon: float, weights: Sequence[float]) -> tuple[float, ...]:
-    """Return parts of an epsilon in proportion to weights, each rounded down to a float.
+    """Return parts of `epsilon` in proportion to `weights`, each rounded down to a float.
 
-    Parameters
-    ----------
-    epsilon : float, above 0
-    weights : sequence of float, above 0
-
-    Raises
-    ------
-    DeniableError
-        If epsilon is not a finite number above 0.
+    The weights are positive. A `DeniableError` is raised unless epsilon is finite and positive.
     """
     refuse_bad_budget(epsilon)
     total = sum(map(Fraction, weights), Fraction())

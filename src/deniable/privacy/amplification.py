@@ -1,15 +1,16 @@
-"""What a channel guarantees against all priors and sets: its parity decides ([pram], section 3).
+"""Decide guarantees against all priors and sets by a channel's parity ([pram], section 3).
 
 Posterior odds of any set are at most eta times its prior odds, eta the parity, and at least 1/eta
-times: reports in Q are at most eta times as likely as those outside. So with prior probability rho
+times, because randomized values are at most eta times as likely in Q as outside. So with prior
+probability rho
 
-    rho / (eta - (eta - 1) rho)  <=  posterior  <=  eta rho / (1 + (eta - 1) rho),
+    rho / (eta - (eta - 1) rho)  <=  posterior  <=  eta rho / (1 + (eta - 1) rho).
 
-both attained: by the prior that is rho on the category that gives the report most often, and
-1 - rho on the one that gives it least often. Hence bound (3.5) is necessary as well as sufficient.
+Both are attained by a prior with rho on the category that gives the randomized value most often,
+and 1 - rho on the one that gives it least often. So bound (3.5) is necessary and sufficient.
 
-Priors that are returned are positive everywhere, as [pram] has them: no intruder need rule
-anything out. All of it is in rational numbers.
+Returned priors are positive everywhere, as in [pram]: no intruder need exclude anything. All
+arithmetic is rational.
 """
 
 from dataclasses import dataclass
@@ -38,9 +39,10 @@ Side = Literal["largest", "smallest"]
 
 @dataclass(frozen=True)
 class Witness:
-    """A `prior`, positive everywhere, a set of `members` and a `report` that make a breach.
+    """A prior, a set and a randomized value that make a breach.
 
-    With the `prior_probability` and the `posterior` of the set.
+    The `prior` is positive everywhere. The set has the `members`, and the `prior_probability` and
+    the `posterior` given the `report`.
     """
 
     prior: tuple[Fraction, ...]
@@ -52,9 +54,10 @@ class Witness:
 
 @dataclass(frozen=True)
 class FactorWitness:
-    """A `prior`, positive everywhere, under which a `report` changes a `category`'s probability.
+    """A prior under which a randomized value changes a category's probability by a factor.
 
-    By the factor `ratio`, posterior to prior.
+    The `prior` is positive everywhere, and `ratio` is posterior to prior of the `category` given
+    the `report`.
     """
 
     prior: tuple[Fraction, ...]
@@ -69,12 +72,8 @@ class FactorWitness:
 def largest_parity(rho_1: Number, rho_2: Number) -> float:
     """Return the parity up to which no breach is possible, [pram], (3.5), rounded down.
 
-    rho_2 (1 - rho_1) / (rho_1 (1 - rho_2)).
-
-    Parameters
-    ----------
-    rho_1, rho_2 : float or Fraction
-        0 < rho_1 < rho_2 < 1, as they are written: 0.1 is 1/10.
+    It is rho_2 (1 - rho_1) / (rho_1 (1 - rho_2)), for 0 < `rho_1` < `rho_2` < 1. Floats count as
+    their decimal text: 0.1 is 1/10.
 
     Examples
     --------
@@ -85,22 +84,12 @@ def largest_parity(rho_1: Number, rho_2: Number) -> float:
 
 
 def rules_out_breach(channel: Channel, rho_1: Number, rho_2: Number) -> bool:
-    """Return whether no prior and no set have a breach ([pram], Theorem 3.1).
+    """Return whether no prior and no set have a breach through a `channel` ([pram], Theorem 3.1).
 
-    Neither an upward rho_1-to-rho_2 nor a downward rho_2-to-rho_1 one: if and only if the parity is
-    at most `largest_parity`. Decided in rational numbers. At equality there is none, because
-    Definition 3.1 is strict; with its inequalities made weak, as in the paper that it is from, a
-    prior of probability rho_1 would reach rho_2.
-
-    Parameters
-    ----------
-    channel : Channel, of any size
-    rho_1, rho_2 : float or Fraction
-        As in `largest_parity`.
-
-    See Also
-    --------
-    witness : the prior, set and report of a breach, where there is one.
+    Neither an upward breach from `rho_1` to `rho_2` nor a downward one exists if and only if the
+    parity is at most `largest_parity`. At equality there is none, because the inequalities of
+    Definition 3.1 are strict; with weak ones, as in its source, a prior of probability rho_1
+    reaches rho_2. `witness` returns a breach if there is one.
     """
     parity = channel.exact_parity
     return parity is not None and parity <= _largest_parity(rho_1, rho_2)
@@ -111,8 +100,8 @@ def witness(
 ) -> Witness | None:
     """Return a breach, exactly; None if the channel guarantees that there is none.
 
-    The category that gives the decisive report most often gets a prior between what just reaches
-    rho_2 and rho_1; the one that gives it least often gets nearly all of the rest.
+    The category that gives the decisive randomized value most often has a prior between the least
+    that reaches rho_2 and rho_1. The one that gives it least often has nearly all of the rest.
 
     Parameters
     ----------
@@ -120,7 +109,7 @@ def witness(
         Of at most 4,096 categories.
     rho_1, rho_2 : float or Fraction
         0 < rho_1 < rho_2 < 1.
-    direction
+    direction : "upward" or "downward"
         Downward is the upward (1 - rho_2)-to-(1 - rho_1) breach of the complement.
     """
     low, high = thresholds(rho_1, rho_2)
@@ -151,13 +140,8 @@ def witness(
 def largest_posterior(prior_probability: npt.ArrayLike, parity: npt.ArrayLike) -> Floats:
     """Return the largest posterior of any set of a prior probability: [pram], (3.9).
 
-    eta rho / (1 + (eta - 1) rho) for prior probabilities rho and parities eta; these are broadcast.
-
-    Parameters
-    ----------
-    prior_probability : number or array, in [0, 1]
-    parity : number or array, >= 1
-        An infinite one gives 1 (0 for rho = 0).
+    It is eta rho / (1 + (eta - 1) rho) for each `prior_probability` rho, in [0, 1], and `parity`
+    eta >= 1; these broadcast. An infinite parity gives 1 (0 for rho = 0).
 
     Examples
     --------
@@ -172,12 +156,8 @@ def largest_posterior(prior_probability: npt.ArrayLike, parity: npt.ArrayLike) -
 def smallest_posterior(prior_probability: npt.ArrayLike, parity: npt.ArrayLike) -> Floats:
     """Return the smallest posterior of any set of a prior probability: [pram], (3.13).
 
-    rho / (eta - (eta - 1) rho).
-
-    Parameters
-    ----------
-    prior_probability, parity
-        As in `largest_posterior`, but an infinite parity gives 0 (1 for rho = 1).
+    It is rho / (eta - (eta - 1) rho); for `prior_probability` and `parity` see `largest_posterior`.
+    An infinite parity gives 0 (1 for rho = 1).
     """
     rho, eta = _bound_arguments(prior_probability, parity)
     odds = np.divide(rho, eta)
@@ -188,9 +168,8 @@ def smallest_posterior(prior_probability: npt.ArrayLike, parity: npt.ArrayLike) 
 def channel_of_parity(size: int, parity: Number) -> KeepOrReplace:
     """Return the channel of [pram], 3: eta / (eta + k - 1) on the diagonal, 1 over it elsewhere.
 
-    It has `size` categories, k, at least 1. What it draws has a parity of at most `parity`, finite
-    and at least 1, in rational numbers, and less than that by at most one step of the float
-    that is its diagonal weight, (eta - 1) / (eta + k - 1) rounded down.
+    `size` is k >= 1. The parity eta >= 1 of its draws is at most `parity` in rational numbers, and
+    smaller by at most one step of its diagonal weight (eta - 1) / (eta + k - 1), a float.
 
     Examples
     --------
@@ -210,13 +189,9 @@ def channel_of_parity(size: int, parity: Number) -> KeepOrReplace:
 
 
 def is_beta_factor_private(channel: Channel, beta: Number) -> bool:
-    """Return whether the channel guarantees beta-factor privacy ([pram], (3.14)).
+    """Return whether a `channel` guarantees beta-factor privacy ([pram], (3.14)).
 
-    Parameters
-    ----------
-    channel : Channel, of any size
-    beta : float or Fraction, >= 1
-        The largest factor by which a report may raise or lower the probability of a set.
+    `beta` >= 1 is the largest factor by which a randomized value may change a set's probability.
     """
     parity = channel.exact_parity
     return parity is not None and parity <= _factor(beta)
@@ -227,17 +202,10 @@ def prior_approaching_parity(
 ) -> FactorWitness:
     """Return the prior of [pram], (3.12), under which the ratio nears the parity as mass -> 1.
 
-    The category that gives the decisive report least often has the prior `mass`, the others share
-    the rest alike; the ratio is that of the category that gives it most often. Its mirror has the
-    two change places, and the ratio nears 1 / parity.
-
-    Parameters
-    ----------
-    channel : Channel
-        Of 2 to 4,096 categories.
-    mass : float or Fraction, in (0, 1)
-    side : "largest" or "smallest"
-        The ratio that nears the parity, or its mirror.
+    The category that gives the decisive randomized value least often has the prior `mass`, in (0,
+    1), and the others share the rest evenly. The ratio belongs to the category that gives it most
+    often. For the `side` "smallest" the two change places, and the ratio nears 1 / parity. The
+    `channel` has 2 to 4,096 categories.
     """
     report, most, least, column = _decisive(channel, channel.exact_parity)
     heavy, category = _roles(most, least, side)
@@ -286,7 +254,7 @@ def _bound_arguments(prior: npt.ArrayLike, parity: npt.ArrayLike) -> tuple[Float
 
 
 def _decisive(channel: Channel, parity: Fraction | None) -> tuple[int, int, int, list[Fraction]]:
-    """Return a report, the categories that give it most and least often, and its column."""
+    """Return a randomized value, the categories that give it most and least, and its column."""
     if channel.size == 1:
         raise DeniableError("with one category there is nothing to learn; give a channel of 2")
     matrix = channel.matrix()
@@ -302,7 +270,7 @@ def _decisive(channel: Channel, parity: Fraction | None) -> tuple[int, int, int,
 
 
 def _roles(most: int, least: int, side: Side) -> tuple[int, int]:
-    """Return the category that takes the mass, and the one whose ratio is asked for."""
+    """Return the category with the mass, and the category of the ratio."""
     refuse_unknown("side", side, get_args(Side))
     return (least, most) if side == "largest" else (most, least)
 

@@ -1,9 +1,9 @@
-"""The privacy that is claimed against the privacy that is there.
+"""Compute the privacy of matrices and samplers again, from the definition.
 
-Nothing here asks a channel for its own epsilon. Matrices that auditors rebuild in whole numbers
-from the papers' definitions have their ratios taken column by column; the matrices that ship are
-taken by their dense columns; and the samplers that ship are held against those. Of few records
-every table of counts can be enumerated, with its probability.
+No function here uses a channel's own epsilon. Auditors rebuild matrices in whole numbers from the
+papers' definitions, and take the ratios column by column. The library's matrices are audited by
+their dense columns, and its samplers are tested against these. For few records every table of
+counts is enumerated with its probability.
 """
 
 import math
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from deniable.arrays import Codes, Counts, Floats, at_least
+from deniable.arrays import Codes, Floats, at_least
 from deniable.channels import Channel
 from deniable.errors import DeniableError
 
@@ -34,16 +34,16 @@ FLOAT_TOLERANCE = 1e-9  # entries of a shipped matrix are floats, some of them f
 
 @dataclass(frozen=True)
 class Finding:
-    """A claim of privacy and what is true of it.
+    """A claimed epsilon and the epsilons found.
 
     Attributes
     ----------
     claimed
         Epsilon by the paper's formula.
     exact
-        Epsilon of the matrix that the paper defines, in whole numbers, rounded up.
+        Epsilon of the paper's matrix in whole numbers, rounded up.
     shipped
-        Epsilon of the matrix that this library draws from, from its dense columns, rounded up.
+        Epsilon of the matrix that this library draws from, by its dense columns, rounded up.
     """
 
     claimed: float
@@ -58,14 +58,14 @@ class Finding:
 
 
 def constant_matrix(size: int, odds: Fraction) -> Matrix:
-    """Return weights, shape (`size`, `size`): on the diagonal `odds` times the other entries."""
+    """Return weights, shape (`size`, `size`), with `odds` of the diagonal to the other entries."""
     weights = np.full((size, size), odds.denominator, dtype=object)
     np.fill_diagonal(weights, odds.numerator)
     return weights
 
 
 def whole_weights(channel: Channel) -> Matrix:
-    """Return the matrix that a `channel` draws from in whole-number weights, column by column."""
+    """Return the matrix of a `channel` in whole-number weights."""
     columns = [channel.exact_column(report) for report in range(channel.reports)]
     distinct: dict[Fraction, int] = dict.fromkeys((p for column in columns for p in column), 0)
     common = math.lcm(*(p.denominator for p in distinct))
@@ -75,19 +75,10 @@ def whole_weights(channel: Channel) -> Matrix:
 
 
 def exact_epsilon(matrix: Matrix, classes: Sequence[Sequence[int]] | None = None) -> float:
-    """Return the exact epsilon of a matrix of whole-number weights: the worst ratio in a column.
+    """Return the exact epsilon of a `matrix` of whole-number weights: the worst ratio in a column.
 
-    Parameters
-    ----------
-    matrix : Matrix, rows of equal sum
-    classes : sequences of row numbers, optional
-        True values that privacy must not tell apart from others of their class; by default all
-        are one class.
-
-    Raises
-    ------
-    DeniableError
-        If a weight is negative or the rows differ in their sum: they are then no distributions.
+    `classes` are sequences of row numbers. Only rows within a class are compared; by default all
+    are. A `DeniableError` is raised if a weight is negative or the rows differ in their sum.
     """
     return epsilon_of_ratio(largest_ratio(matrix, classes))
 
@@ -106,9 +97,9 @@ def epsilon_of_ratio(ratio: Fraction | None) -> float:
 def largest_ratio(
     matrix: Matrix, classes: Sequence[Sequence[int]] | None = None
 ) -> Fraction | None:
-    """Return the exponential of `exact_epsilon` as a fraction, None if infinite.
+    """Return exp(`exact_epsilon`) as a fraction, None if infinite.
 
-    The `matrix` and the `classes` are those of it.
+    The arguments `matrix` and `classes` are the same.
     """
     sums = set(matrix.sum(axis=1))
     if len(sums) != 1 or matrix.min() < 0:
@@ -125,13 +116,9 @@ def largest_ratio(
 
 
 def column_epsilon(matrix: npt.ArrayLike, classes: Sequence[Sequence[int]] | None = None) -> float:
-    """Return the epsilon of a stochastic matrix of floats: the worst ratio in a column, rounded up.
+    """Return the epsilon of a stochastic `matrix` of floats: the worst column ratio, rounded up.
 
-    Parameters
-    ----------
-    matrix : row-stochastic
-    classes : sequences of row numbers, optional
-        As in `exact_epsilon`.
+    For `classes` see `exact_epsilon`.
     """
     P = np.asarray(matrix, dtype=float)
     worst = 0.0
@@ -146,7 +133,7 @@ def column_epsilon(matrix: npt.ArrayLike, classes: Sequence[Sequence[int]] | Non
 
 
 def cells_differing_in_one_attribute(sizes: Sequence[int], changed: int) -> list[list[int]]:
-    """Return classes of cells that differ in one attribute only, at the position `changed`.
+    """Return classes of cells that differ only in the attribute at the position `changed`.
 
     Cells are numbered with the last attribute running fastest; `sizes` are numbers of categories.
     """
@@ -163,16 +150,16 @@ class SamplerTest:
     Attributes
     ----------
     draws
-        How many reports were drawn.
+        Number of randomized values drawn.
     statistic, degrees_of_freedom
-        Pearson's chi-square over all rows, cells expected below 5 pooled row by row.
+        Pearson's chi-square over all rows, with cells expected below 5 pooled row by row.
     rare_p_value
-        Of the pooled cells alone, summed over rows and tested column by column: where a rare report
-        goes to shows in no single row. NaN where there is nothing to test.
+        Of the pooled cells alone, summed over rows and tested column by column, because a rare
+        value is not seen in a single row. NaN if there are none.
     p_value
-        Of both tests together: twice the smaller, where there are two.
+        Of both tests together: twice the smaller, if there are two.
     impossible
-        Draws of reports that have probability 0. Any is a fault.
+        Number of draws with probability 0. Any is an error.
     """
 
     draws: int
@@ -186,19 +173,19 @@ class SamplerTest:
 def audit_sampler(
     randomize: Callable[[Codes], Codes], matrix: npt.ArrayLike, draws_a_row: int
 ) -> SamplerTest:
-    """Draw from a sampler at every true category and hold the reports against its matrix.
+    """Draw from a sampler at each category and test the randomized values against its matrix.
 
     Parameters
     ----------
     randomize : callable
-        Codes in, reported codes out, as the release uses it.
+        From codes to randomized codes, as the release uses it.
     matrix : row-stochastic, shape (categories, reports)
     draws_a_row : int, >= 1
 
     Raises
     ------
     DeniableError
-        If the sampler gives a report that the matrix has no column for.
+        If the matrix has no column for a randomized value.
     """
     P = np.asarray(matrix, dtype=float)
     size, width = P.shape
@@ -226,7 +213,7 @@ def audit_sampler(
 
 
 def _rare_p_value(observed: np.ndarray, expected: np.ndarray) -> float:
-    """Test where rare reports went, given how many there were."""
+    """Test the distribution of rare randomized values, given their number."""
     if observed.sum() == 0:
         return math.nan
     statistic, freedom = _pearson(observed, expected * observed.sum() / expected.sum())
@@ -244,14 +231,14 @@ def _pearson(observed: np.ndarray, expected: np.ndarray) -> tuple[float, int]:
 
 
 def tables_of(records: int, categories: int) -> Iterator[tuple[int, ...]]:
-    """Yield every table of counts over so many `categories` with the total `records`."""
+    """Yield every table of counts over `categories` categories with the total `records`."""
     for bars in combinations(range(records + categories - 1), categories - 1):
         edges = (-1, *bars, records + categories - 1)
         yield tuple(right - left - 1 for left, right in pairwise(edges))
 
 
 def multinomial(records: int, proportions: Sequence[float] | Floats) -> Distribution:
-    """Return the probability of every table of counts of so many `records`.
+    """Return the probability of every table of counts of `records` records.
 
     Each falls into a category with its share of the `proportions`, of sum 1.
     """
@@ -265,10 +252,9 @@ def multinomial(records: int, proportions: Sequence[float] | Floats) -> Distribu
 
 
 def reports_given(counts: Sequence[int], matrix: Floats) -> Distribution:
-    """Return the probability of every table of reports, given the true `counts`.
+    """Return the probability of every table of randomized values, given the original `counts`.
 
-    The records of each category are spread over reports by that category's row of the
-    `matrix`, shape (categories, reports), independently.
+    The row of each category in `matrix`, shape (categories, reports), distributes its records.
     """
     found: Distribution = {(0,) * np.shape(matrix)[1]: 1.0}
     for count, row in zip(counts, matrix, strict=True):
@@ -286,15 +272,10 @@ def moments(
 ) -> tuple[Floats, Floats]:
     """Return the mean and the covariance matrix of a vector that depends on the table.
 
-    Tables have the `distribution`, and the vectors, shape (n,), are `values` by table.
+    Tables have the `distribution`, and `values` has the vector, shape (n,), of each table.
     """
     weights = np.array(list(distribution.values()))
     vectors = np.array([values[table] for table in distribution])
     mean = weights @ vectors
     centred = vectors - mean
     return mean, (centred * weights[:, None]).T @ centred
-
-
-def as_counts(table: Sequence[int]) -> Counts:
-    """Return a `table` of counts as an array."""
-    return np.array(table, dtype=np.int64)

@@ -1,11 +1,11 @@
-"""Privacy breaches under a given prior: what one report tells an intruder ([pram], section 3).
+"""Find privacy breaches under a given prior ([pram], section 3).
 
-An intruder has a prior over the true categories and sees one report. Q is a set of categories, a
-property that the intruder asks about. What holds for all priors is in
+An intruder has a prior over the categories and sees one randomized value. Q is a set of categories,
+a property of interest to the intruder. For statements about all priors see
 `deniable.privacy.amplification`.
 
-Strict inequalities are decided as such: in floats where these can tell, in rational numbers where
-they cannot. A number is taken as it is written: 0.1 is 1/10, a Fraction is itself.
+Strict inequalities are decided in floats where these suffice, and otherwise in rational numbers. A
+float counts as its decimal text: 0.1 is 1/10.
 """
 
 from collections.abc import Iterable
@@ -28,16 +28,15 @@ UNSURE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Breach:
-    """The reports that cause a breach with respect to one set under one prior (Definition 3.1).
+    """The randomized values that cause a breach of one set under one prior (Definition 3.1).
 
     Attributes
     ----------
     prior_probability : float
-        Of the set.
     posterior : shape (reports,)
-        Of the set given each report; NaN for a report that cannot occur under the prior.
+        Of the set given each randomized value; NaN for one that is impossible under the prior.
     upward, downward : tuple of int
-        The reports that cause an upward rho_1-to-rho_2, a downward rho_2-to-rho_1 breach.
+        Values that cause an upward rho_1-to-rho_2, a downward rho_2-to-rho_1 breach.
     """
 
     prior_probability: float
@@ -48,20 +47,20 @@ class Breach:
 
 @dataclass(frozen=True)
 class WorstSet:
-    """The set whose posterior moves furthest, of all sets that a prior makes unlikely, or likely.
+    """The set with the most extreme posterior, among all unlikely (downward: likely) sets.
 
     Attributes
     ----------
     members
         Codes of its categories.
     report
-        The one that moves it.
+        The randomized value.
     prior_probability, posterior
-        Of the set, before and after that report; in [0, 1].
+        Of the set, before and after that value.
     bound
         No such set has a larger posterior (downward: a smaller one).
     exact
-        Whether the bound is attained by `members`.
+        Whether `members` attain the bound.
     """
 
     members: tuple[int, ...]
@@ -76,8 +75,8 @@ class WorstSet:
 class Factors:
     """The `largest` and the `smallest` ratio of posterior to prior.
 
-    `largest_members` and `smallest_members` are the codes of the sets that have them, after the
-    reports `largest_report` and `smallest_report`.
+    They belong to the sets `largest_members` and `smallest_members`, given the randomized values
+    `largest_report` and `smallest_report`.
     """
 
     largest: float
@@ -89,7 +88,9 @@ class Factors:
 
 
 def posterior_of_set(channel: Channel, prior: Prior, members: Iterable[int]) -> Floats:
-    """Return Pr(true category in Q | report), from [pram], (3.1).
+    """Return Pr(category in Q | randomized value), shape (reports,), from [pram], (3.1).
+
+    It is NaN for randomized values that are impossible under the prior.
 
     Parameters
     ----------
@@ -99,15 +100,11 @@ def posterior_of_set(channel: Channel, prior: Prior, members: Iterable[int]) -> 
     members : iterable of int
         Q, as codes of categories.
 
-    Returns
-    -------
-    array, shape (reports,), NaN for reports that cannot occur under the prior
-
     Raises
     ------
     ChannelError
-        If the prior is no distribution over the channel's categories, Q is empty or has a code
-        that is none.
+        If the prior is not a distribution over the categories, or Q is empty or has an unknown
+        code.
 
     Examples
     --------
@@ -123,27 +120,17 @@ def posterior_of_set(channel: Channel, prior: Prior, members: Iterable[int]) -> 
 def find_breaches(
     channel: Channel, prior: Prior, members: Iterable[int], rho_1: Number, rho_2: Number
 ) -> Breach:
-    """Return which reports cause a breach with respect to Q ([pram], Definition 3.1).
+    """Return the randomized values that cause a breach of Q ([pram], Definition 3.1).
 
-    Upward: Pr(Q) < rho_1 and Pr(Q | report) > rho_2. Downward: Pr(Q) > rho_2 and
-    Pr(Q | report) < rho_1. All strict; reports that cannot occur under the prior cause none. For
-    other parameters, and what is refused, see `posterior_of_set`.
+    Upward: Pr(Q) < rho_1 and Pr(Q | value) > rho_2. Downward: Pr(Q) > rho_2 and Pr(Q | value) <
+    rho_1. Values that are impossible under the prior cause none.
 
     Parameters
     ----------
-    channel : Channel
-        What reports go through.
-    prior : shape (categories,)
-        Probabilities of the true categories.
-    members : iterable of int
-        Codes of the categories in Q.
+    channel, prior, members
+        See `posterior_of_set`.
     rho_1, rho_2 : float or Fraction
-        0 < rho_1 < rho_2 < 1.
-
-    Raises
-    ------
-    DeniableError
-        If rho_1 and rho_2 are not as stated.
+        0 < rho_1 < rho_2 < 1, or a `DeniableError` is raised.
 
     Examples
     --------
@@ -168,14 +155,12 @@ def find_breaches(
 
 
 def worst_upward(channel: Channel, prior: Prior, rho_1: Number) -> WorstSet | None:
-    """Return the set of `prior` probability below `rho_1` whose posterior can become largest.
+    """Return the set of `prior` probability below `rho_1` with the largest posterior.
 
-    The prior is of the `channel`'s categories, shape (categories,); rho_1 is in (0, 1).
-
-    An upward rho_1-to-rho_2 breach with respect to some Q exists under this prior if and only if
-    that posterior is above rho_2. For each report it is a knapsack: exact for up to 40 categories
-    of positive prior, beyond that a set found greedily and the bound of the fractional knapsack.
-    None if no category has a prior probability that is positive and below rho_1.
+    An upward rho_1-to-rho_2 breach of some Q through the `channel` exists under this prior if and
+    only if that posterior is above rho_2. For each randomized value it is a knapsack: exact for up
+    to 40 categories of positive prior, and otherwise a greedy set with the bound of the fractional
+    knapsack. None if no category has a positive prior probability below rho_1.
     """
     exact = exact_distribution(channel.size, prior)
     found = largest_posterior_below(channel.matrix(), exact, proportion(rho_1, "rho_1"))
@@ -183,13 +168,10 @@ def worst_upward(channel: Channel, prior: Prior, rho_1: Number) -> WorstSet | No
 
 
 def worst_downward(channel: Channel, prior: Prior, rho_2: Number) -> WorstSet | None:
-    """Return the set of `prior` probability above `rho_2` whose posterior can become smallest.
+    """Return the set of `prior` probability above `rho_2` with the smallest posterior.
 
-    By a report of the `channel`.
-
-    The complement of the set of prior probability below 1 - rho_2 whose posterior can become
-    largest ([pram], after Definition 3.1); see `worst_upward`. None if no category has a prior
-    probability that is positive and below 1 - rho_2.
+    It is the complement of the set of prior probability below 1 - rho_2 with the largest posterior
+    through the `channel` ([pram], after Definition 3.1); see `worst_upward`.
     """
     exact = exact_distribution(channel.size, prior)
     found = largest_posterior_below(channel.matrix(), exact, 1 - proportion(rho_2, "rho_2"))
@@ -203,13 +185,10 @@ def worst_downward(channel: Channel, prior: Prior, rho_2: Number) -> WorstSet | 
 def permits_breach(
     channel: Channel, prior: Prior, rho_1: Number, rho_2: Number, direction: Direction = "upward"
 ) -> bool | None:
-    """Return whether some Q has a breach under the `prior`; None if that is left open.
+    """Return whether some Q has a breach under the `prior`; None if that is undecided.
 
-    The `channel` and the probabilities `rho_1`, `rho_2` are those of `find_breaches`.
-
-    In the `direction` "upward" or "downward"; for the other parameters see `find_breaches`.
-
-    It may be left open only with over 40 categories; see `worst_upward`.
+    For `channel`, `rho_1` and `rho_2` see `find_breaches`. The `direction` is "upward" or
+    "downward". Only over more than 40 categories it may be undecided; see `worst_upward`.
     """
     low, high = thresholds(rho_1, rho_2)
     refuse_unknown("direction", direction, get_args(Direction))
@@ -225,10 +204,10 @@ def permits_breach(
 
 
 def extreme_factors(channel: Channel, prior: Prior) -> Factors:
-    """Return the extreme ratios Pr(Q | report) / Pr(Q), [pram], (3.7), over all sets and reports.
+    """Return the extreme ratios Pr(Q | value) / Pr(Q), [pram], (3.7), over all sets and values.
 
-    The `prior`, shape (categories,), is of the `channel`'s categories. Attained by single
-    categories: the ratio of a set is a weighted mean of those of its members.
+    The `prior`, shape (categories,), is over the `channel`'s categories. Single categories attain
+    them, because the ratio of a set is a weighted mean of its members' ratios.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""What exact two-way tables give away: records that hang on a count of 1 ([multirr], 4.3).
+"""Rebuild records from exact two-way tables ([multirr], 4.3).
 
-If one party alone has a category, the row of that category in each table with its attribute has a
-single 1, and the columns of these are the party's values of all other attributes. Only that is
-done here: a count of 1 in one attribute. A combination that one party alone has, or two parties
-that can be told apart once a third is known, give away more; what is found is a lower bound.
+If one party alone has a category, each table with its attribute has a single 1 in the row of that
+category. The columns of these entries are the party's values of all other attributes. Unique
+combinations, and parties that differ once a third is known, reveal more; so the records found are a
+lower bound.
 """
 
 from collections.abc import Mapping
@@ -23,9 +23,9 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class RebuiltRecord:
-    """The `record` of the one party with a `category` of an `attribute`, as far as tables reach.
+    """The `record` of the one party with a `category` of an `attribute`, in the domain's order.
 
-    In the domain's order, without attributes that have no table together with that one.
+    It lacks attributes without a table together with this attribute.
     """
 
     attribute: str
@@ -36,17 +36,12 @@ class RebuiltRecord:
 def rebuilt_records(
     tables: Mapping[Pair, npt.ArrayLike], domain: Domain
 ) -> tuple[RebuiltRecord, ...]:
-    """Rebuild the record of each party that is the only one with some category.
+    """Rebuild the record of each party that alone has some category.
 
-    From `tables`, exact counts of pairs of attributes, one record for each category with a count of
-    1, in the order of the `domain`. A party that is alone in two attributes is rebuilt twice, with
-    the same record if all pairs were counted.
-
-    Raises
-    ------
-    DeniableError
-        If a table has another shape, counts that are no whole numbers from 0 up, or a margin that
-        another table contradicts.
+    `tables` are exact counts of pairs of attributes. There is one record for each category with a
+    count of 1, in the order of the `domain`. A party that is unique in two attributes is rebuilt
+    twice. A `DeniableError` is raised for a table of another shape, entries that are not counts, or
+    marginal counts that contradict another table.
 
     Examples
     --------
@@ -73,14 +68,11 @@ def rebuilt_records(
 
 
 def linked_parties(data: Microdata) -> pd.DataFrame:
-    """Rebuild what the exact tables of all pairs in `data` give away; compare with its records.
+    """Rebuild records from the exact tables of all pairs in `data`, and compare with the originals.
 
-    Returns
-    -------
-    DataFrame
-        A row a category that one party alone has, in the domain's order: ``attribute``,
-        ``category``, ``party`` (number of its record), ``attributes_rebuilt`` (with the attribute
-        itself), ``equals_true_record``.
+    One row per category that one party alone has, in the domain's order: ``attribute``,
+    ``category``, ``party`` (number of its record), ``attributes_rebuilt`` (with the attribute
+    itself), ``equals_true_record``.
     """
     tables = {pair: data.counts(pair) for pair in combinations(data.domain.names, 2)}
     rows = []
@@ -97,7 +89,7 @@ def linked_parties(data: Microdata) -> pd.DataFrame:
 def _tables_by_attribute(
     tables: Mapping[Pair, npt.ArrayLike], domain: Domain
 ) -> dict[str, dict[str, Counts]]:
-    """Return, for each attribute, its tables with the others: its own categories in the rows."""
+    """Return for each attribute its tables with the others, with its own categories in the rows."""
     beside: dict[str, dict[str, Counts]] = {name: {} for name in domain.names}
     for pair, counts in tables.items():
         table = _checked(pair, counts, domain)

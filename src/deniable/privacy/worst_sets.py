@@ -1,9 +1,9 @@
-"""The unlikely set of categories that a report makes most likely: a knapsack for each report.
+"""Find the unlikely set of categories with the largest posterior: a knapsack per randomized value.
 
-A set Q may hold a prior probability below a limit; its posterior given a report is to be as large
-as possible. Weights are prior probabilities, values are joint probabilities with the report. The
-fractional knapsack (whole categories in the order of their probability of the report, and part of
-one) bounds it. With up to 40 categories all subsets of two halves are matched, which is exact.
+The set has a prior probability below a limit. Weights are prior probabilities, and values are joint
+probabilities with the randomized value. The fractional knapsack (whole categories in the order of
+their probability of the value, and part of one) is an upper bound. For up to 40 categories all
+subsets of two halves are matched, which is exact.
 """
 
 import math
@@ -27,11 +27,11 @@ Weights = npt.NDArray[np.int64] | Floats
 def largest_posterior_below(
     matrix: Floats, prior: Sequence[Fraction], limit: Fraction
 ) -> tuple[tuple[int, ...], int, float, bool] | None:
-    """Return the set of prior probability below `limit` whose posterior can become largest.
+    """Return the set of prior probability below `limit` with the largest posterior.
 
-    Its members, the report, an upper bound for all such sets and reports, and whether the set
-    attains it. None if no category has a prior that is positive and below the limit. The `matrix`
-    has the shape (categories, reports), the `prior` sums to 1, the limit is in (0, 1].
+    Returned are its members, the randomized value, an upper bound over all such sets and values,
+    and whether the set attains it. None if no category has a positive prior below the limit. The
+    `matrix` has the shape (categories, reports), the `prior` sums to 1, and the limit is in (0, 1].
     """
     items = np.array([u for u, p in enumerate(prior) if 0 < p < limit], dtype=np.intp)
     if not items.size:
@@ -60,7 +60,7 @@ def largest_posterior_below(
 
 
 def _weights(prior: Sequence[Fraction], limit: Fraction) -> tuple[Weights, float]:
-    """Return weights and the largest sum that is below the limit, in whole numbers if they fit."""
+    """Return weights and the largest sum below the limit, in whole numbers if they fit."""
     scale = math.lcm(*(p.denominator for p in prior))
     if scale < MAX_WHOLE:
         whole = np.array([int(p * scale) for p in prior], dtype=np.int64)
@@ -71,7 +71,7 @@ def _weights(prior: Sequence[Fraction], limit: Fraction) -> tuple[Weights, float
 def _greedy(
     values: Floats, shares: Floats, limit: float, weights: Weights, capacity: float
 ) -> tuple[Floats, Floats, Flags]:
-    """Return for each report the fractional bound, a value that a set attains, and that set."""
+    """Return for each randomized value the fractional bound, the value of a set, and that set."""
     items, reports = values.shape
     bounds, attained = np.empty(reports), np.empty(reports)
     chosen = np.zeros((items, reports), dtype=bool)
@@ -116,7 +116,7 @@ class _Halves:
 
 
 def _subset_sums(values: Weights) -> npt.NDArray[Any]:
-    """Return the sum of each subset; bit i of its number says whether item i is in it."""
+    """Return the sum of each subset; bit i of its number marks item i."""
     sums = np.zeros(1, dtype=values.dtype)
     for value in values:
         sums = np.concatenate([sums, sums + value])

@@ -29,7 +29,6 @@ from deniable.pram import Transactions, item_set_supports
 from deniable.privacy import (
     Distribution,
     Side,
-    as_counts,
     breaching_prior,
     channel_of_parity,
     extreme_factors,
@@ -139,16 +138,16 @@ def _plug_in_is_unbiased() -> tuple[int, float, str]:
 
 
 def _two_step(counts: tuple[int, ...]) -> DenseChannel:
-    return two_step(RANDOMIZED_RESPONSE, as_counts(counts) / sum(counts))
+    return two_step(RANDOMIZED_RESPONSE, np.array(counts) / sum(counts))
 
 
 def _resampling(counts: tuple[int, ...]) -> Channel:
-    return resampling(as_counts(counts) / sum(counts))
+    return resampling(np.array(counts) / sum(counts))
 
 
 @_result("(2.1)", "matrices that leave the file's shares as they are", ENUMERATED)
 def _invariance() -> tuple[int, float, str]:
-    cases = [(as_counts(each) / RECORDS, each) for each in tables_of(RECORDS, 3)]
+    cases = [(np.array(each) / RECORDS, each) for each in tables_of(RECORDS, 3)]
     methods = (_two_step, _resampling)
     gaps = [_farthest(make(each).reported(pi), pi) for pi, each in cases for make in methods]
     return len(gaps), max(gaps), "two-step and resampling matrices, zero counts too"
@@ -172,13 +171,13 @@ def _shares(method: Callable[[tuple[int, ...]], Channel]) -> _Shares:
     for true, p in law.items():
         channel = method(true)
         reports = reports_given(true, channel.matrix())
-        _, spread = moments(reports, {table: as_counts(table) / RECORDS for table in reports})
-        formula = conditional_covariance(channel, as_counts(true))
+        _, spread = moments(reports, {table: np.array(table) / RECORDS for table in reports})
+        formula = conditional_covariance(channel, np.array(true))
         gap = max(gap, _farthest(spread, formula))
         within += p * formula
         for table, q in reports.items():
             everything[table] = everything.get(table, 0.0) + p * q
-    mean, covariance = moments(everything, {t: as_counts(t) / RECORDS for t in everything})
+    mean, covariance = moments(everything, {t: np.array(t) / RECORDS for t in everything})
     return _Shares(mean, covariance, gap, within, len(law))
 
 
