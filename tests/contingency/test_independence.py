@@ -152,7 +152,7 @@ def test_the_size_where_the_rule_holds(k: int, skewed: bool, n: int, keep: float
 @pytest.mark.parametrize("kind", range(4))
 def test_the_size_for_other_nulls_and_channels(null: str, kind: int) -> None:
     if null == "conditional":
-        model = LogLinearModel.conditional_independence((2, 2, 2), 0, 1)
+        model = LogLinearModel((2, 2, 2), ((0, 2), (1, 2)))
     else:
         model = LogLinearModel.no_three_way_interaction((2, 2, 2))
     rng = np.random.default_rng([7, kind])

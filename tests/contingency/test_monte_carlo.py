@@ -263,7 +263,7 @@ def test_rounding_does_not_tell_equal_statistics_apart() -> None:
                 np.random.default_rng(1),
                 small_cells="some",  # type: ignore[arg-type]
             ),
-            "unknown rule 'some'",
+            "unknown rule for small cells 'some'",
         ),
     ],
 )

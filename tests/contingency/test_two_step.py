@@ -83,19 +83,9 @@ def test_step_two_fits_the_nearest_tables() -> None:
     np.testing.assert_array_equal(found.fitted, model.fit(found.tables))
 
 
-def test_the_printed_program_is_an_option_of_both_steps() -> None:
-    noisy, totals = np.random.default_rng(9).normal(20, 20, (2, 3, 4)), np.full((2, 3), 80.0)
-    model = LogLinearModel.independence((2, 2))
-    found = two_step_estimate(noisy, totals, model, solver="cvxpy")
-    closed = two_step_estimate(noisy, totals, model)
-    np.testing.assert_allclose(found.tables, closed.tables, atol=1e-6)
-    np.testing.assert_allclose(found.fitted, closed.fitted, atol=1e-4)
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: nearest_tables([1.0, 2], 3, solver="other"), "unknown solver 'other'"),
         (lambda: nearest_tables([1.0, 2], 0), "finite and positive"),
         (lambda: nearest_tables(3.0, 1), "at least one cell"),
         (lambda: nearest_tables([1.0, np.nan], 3), "not finite"),

@@ -45,7 +45,7 @@ def test_what_a_model_leaves_out_is_tested_alone() -> None:
     assert weighted_channel_test(counts, channel, LogLinearModel.independence(shape)).p_value < 1e-9
     for model in (
         LogLinearModel.no_three_way_interaction(shape),
-        LogLinearModel.conditional_independence(shape, 1, 2),
+        LogLinearModel(shape, ((0, 1), (0, 2))),
     ):
         found = weighted_channel_test(counts, channel, model)
         assert found.p_value > 1e-3

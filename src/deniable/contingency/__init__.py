@@ -1,4 +1,4 @@
-"""Log-linear models, consistent tables, tests of independence that know the channel."""
+"""Fit log-linear models, make tables consistent, and test independence through a channel."""
 
 import lazy_loader
 

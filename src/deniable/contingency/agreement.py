@@ -1,4 +1,4 @@
-"""The closest tables that agree on all shared marginal distributions, for many tables at once.
+"""Find the closest tables that agree on all shared marginal distributions, for many tables at once.
 
 Tables agree if and only if they agree on certain sums of cells. Each sum fixes the categories of a
 set of attributes that several tables have. The last category of each attribute is left out. With
@@ -45,10 +45,7 @@ RIDGE = 1e-9
 class Agreement:
     """Sets of attributes that several tables share, and the tables' agreement on them.
 
-    Parameters
-    ----------
-    shapes : mapping of tuple of str to tuple of int
-        Numbers of categories of the attributes of each table.
+    `shapes` has the numbers of categories of the attributes of each table.
     """
 
     shapes: Mapping[Names, tuple[int, ...]]
@@ -62,12 +59,8 @@ class Agreement:
     def averaged(self, tables: Tables, precisions: Mapping[Names, float]) -> dict[Names, Floats]:
         """Return the closest tables of total 1 that agree; cells can be negative.
 
-        Parameters
-        ----------
-        tables : mapping of tuple of str to array
-            Noisy proportions, one axis per attribute.
-        precisions : mapping of tuple of str to float
-            One over the variance of a cell of each table, up to a common factor.
+        `tables` are noisy proportions with one axis per attribute. `precisions` are one over the
+        variance of a cell of each table, up to a common factor.
         """
         sums: dict[Names, Floats] = {}
         weights: dict[Names, float] = defaultdict(float)
@@ -163,12 +156,7 @@ def nearest_agreeing(
 ) -> tuple[dict[Names, Floats], bool]:
     """Return the closest distributions that agree, and whether the closed form gave them.
 
-    Parameters
-    ----------
-    agreement : Agreement
-        Of these tables.
-    tables, precisions
-        See `Agreement.averaged`.
+    For `tables` and `precisions` see `Agreement.averaged`; `agreement` belongs to these tables.
     """
     found = agreement.averaged(tables, precisions)
     if min(float(cells.min()) for cells in found.values()) >= 0:
@@ -198,9 +186,9 @@ def _newton(
     links: sparse.csr_array,
     values: Floats,
 ) -> Floats:
-    """Return the cells at which the conditions of optimality hold, near a solver's `cells`.
+    """Return the cells that satisfy the conditions of optimality, near a solver's `cells`.
 
-    Without convergence to 1e-9 these are returned as they are.
+    Without convergence to 1e-9 the solver's cells are returned.
     """
     rows, across = values.size, links.T.tocsr()
     rest, least = -RIDGE * sparse.eye_array(shared.size), MAX_VIOLATION
@@ -237,7 +225,7 @@ def _solved(system: sparse.csc_array, aim: Floats) -> Floats:
 
 
 def _without_negatives(tables: dict[Names, Floats]) -> dict[Names, Floats]:
-    """Return tables moved towards even ones, all by the same proportion, until none is negative.
+    """Mix tables with even ones, all in the same proportion, until none is negative.
 
     Even tables agree, and so does each mixture with them.
     """

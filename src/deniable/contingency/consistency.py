@@ -1,24 +1,24 @@
-"""Tables that agree on the margins that they share ([rrba], 4.3).
+"""Make tables agree on the marginal distributions that they share ([rrba], 4.3).
 
-Every table over a set S of attributes is a sum of effects, one for each subset s of S: the main
-effects, the interactions of two, and so on, each the part of the margin over s that no smaller
-margin shows. Tables agree on all shared margins if and only if each effect that several of them
-have is the same in all; effects of a table are orthogonal to each other. So
+Every table over a set S of attributes is a sum of effects, one for each subset s of S: main
+effects, interactions of two, and so on. Each is the part of the margin over s that no smaller
+margin shows. Tables agree on all shared margins if and only if each common effect is equal. Effects
+of a table are orthogonal. So
 
-- the consistent tables closest in weighted squares have, of each effect, the average of what the
-  tables say, weighted by the precision of that margin in each: the closed form. With one shared
-  margin it moves this margin to its average and spreads the change evenly. It is the solution
-  whenever it has no negative cell;
-- else the effects are the variables of a quadratic program, or of a linear one for absolute misfit
-  (`deniable.contingency.programs`), and agreement needs no constraint and has no tolerance.
+- for weighted squares, each effect of the closest tables is the average of the tables' effects,
+  weighted by the precision of that margin in each: the closed form. With one shared margin it moves
+  this margin to its average and spreads the change evenly. It is the solution if it has no negative
+  cell;
+- otherwise the effects are the variables of a quadratic program, or of a linear one for absolute
+  misfit (`deniable.contingency.programs`), where agreement needs no constraint and no tolerance.
 
-Tables that nobody observed are reconstructed with the others: effects that some table shows are
-taken from there, the rest make the sum of squares smallest, as [rrba] has it. Interactions that
-were in no view are then as even as the margins allow, not as independent.
+Tables that nobody observed are reconstructed with the others. Effects that some table shows are
+taken from there, and the rest minimize the sum of squares, as in [rrba]. Unobserved interactions
+are then as even as the margins allow, not as independent.
 
-The printed program demands equality with margins that disagree: with noise it has no solution.
-Here the misfit is minimised instead (the slack form), over all tables together; ties are broken by
-the smallest sum of squares. `reconstruct_printed` keeps the printed form for consistent tables.
+The published program demands equality with margins that disagree: with noise it has no solution.
+Here the misfit is minimized instead (the slack form), over all tables together; the smallest sum of
+squares breaks ties. `reconstruct_printed` keeps the published form for consistent tables.
 """
 
 import math
@@ -51,7 +51,7 @@ class NoisyTable:
     ----------
     attributes : tuple of str
     proportions : finite, shape (categories of each attribute)
-        Estimates: may be negative.
+        Estimates; they can be negative.
     precision : float, positive
         One over the variance of a cell, up to a factor common to all tables.
     """
@@ -81,7 +81,7 @@ class NoisyTable:
 
 
 def margin_of(table: NoisyTable, attributes: Sequence[str]) -> Floats:
-    """Return the margin of a `table` over some of its `attributes`, axes in the order named."""
+    """Return the margin of a `table` over some `attributes`, with axes in their order."""
     kept = [table.attributes.index(name) for name in attributes]
     others = tuple(axis for axis in range(len(table.attributes)) if axis not in kept)
     left = [axis for axis in range(len(table.attributes)) if axis in kept]
@@ -91,7 +91,7 @@ def margin_of(table: NoisyTable, attributes: Sequence[str]) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Where the cells of each table stand in one long vector, and effects in another.
+    """Positions of the cells of each table in one long vector, and of effects in another.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class Layout:
 
     @classmethod
     def of(cls, tables: Sequence[NoisyTable], wanted: Sequence[Sequence[str]]) -> "Layout":
-        """Lay out observed `tables`, and others that are `wanted`, each by its attributes."""
+        """Lay out observed `tables`, and `wanted` further ones, each by its attributes."""
         sizes = _sizes(tables)
         sets = [table.attributes for table in tables] + [tuple(names) for names in wanted]
         for names in sets:
@@ -141,13 +141,13 @@ class Layout:
         return cls(sizes, places, basis, np.concatenate(even))
 
     def cells(self, effects: Floats) -> Floats:
-        """Return the cells, shape (cells,), that `effects`, shape (effects,), come to."""
+        """Return the cells, shape (cells,), with the given `effects`, shape (effects,)."""
         return np.asarray(self.even + self.basis @ effects)
 
     def observed(self, tables: Sequence[NoisyTable]) -> tuple[Floats, Floats]:
         """Return the cells of observed `tables`, and their weights, both of shape (cells,).
 
-        Tables of the same attributes are averaged by precision; what nobody observed weighs 0.
+        Tables of the same attributes are averaged by precision. Unobserved cells have the weight 0.
         """
         total, weights = np.zeros_like(self.even), np.zeros_like(self.even)
         for table in tables:
@@ -158,10 +158,7 @@ class Layout:
         return observed, weights
 
     def average_effects(self, tables: Sequence[NoisyTable]) -> Floats:
-        """Return each effect averaged over `tables` by the precision of its margin, (effects,).
-
-        0 where none was observed.
-        """
+        """Return effects averaged over `tables` by the margin's precision; 0 if unobserved."""
         observed, weights = self.observed(tables)
         # Columns within a table are orthogonal; their squares are one over the cells that a cell
         # of the margin sums over.
@@ -175,7 +172,7 @@ class Layout:
         return np.flatnonzero(self.basis.power(2).T @ weights == 0)
 
     def split(self, cells: Floats) -> dict[Names, Floats]:
-        """Return the `cells`, shape (cells,), table by table, an axis an attribute."""
+        """Return the `cells`, shape (cells,), by table, with one axis per attribute."""
         return {
             names: cells[place].reshape([self.sizes[name] for name in names])
             for names, place in self.places.items()
@@ -185,10 +182,10 @@ class Layout:
 def _basis(
     names: Names, sizes: Mapping[str, int], effects: dict[Names, npt.NDArray[np.int64]]
 ) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Return a table's basis, and where its effects stand; those not seen before are added.
+    """Return a table's basis, and the positions of its effects; new effects are added.
 
-    An effect of a margin is spread evenly over what the margin sums. Its places are the same in
-    whichever order tables name their attributes.
+    An effect of a margin is spread evenly over the other attributes. Its positions do not depend on
+    the order of attributes in a table.
     """
     shape, found = tuple(sizes[name] for name in names), []
     for subset in _subsets(len(names)):
@@ -211,7 +208,7 @@ def _subsets(attributes: int) -> list[tuple[int, ...]]:
 
 @lru_cache(maxsize=64)
 def _all_effects(shape: tuple[int, ...]) -> Floats:
-    """Return the effects of all margins of a table of a shape, in columns; not to be written to."""
+    """Return the effects of all margins of a table of a shape, in read-only columns."""
     spread = [1 / size for size in shape]
     return np.hstack([effect_columns(shape, axes, spread) for axes in _subsets(len(shape))])
 
@@ -236,7 +233,7 @@ class ConsistentTables:
     Attributes
     ----------
     tables : mapping from attributes to array
-        First those that were observed, then those that were wanted beside.
+        The observed tables, then the wanted ones.
     closed_form : bool
         Whether no program was needed.
     """
@@ -258,7 +255,7 @@ def consistent_tables(
     tables : sequence of NoisyTable
         Tables over the same attributes are averaged.
     wanted : sequence of sequences of str
-        Further tables to reconstruct, over attributes that the tables have.
+        Further tables to reconstruct, over attributes of the tables.
     norm : "l2" or "l1"
         Of the misfit. ``l2`` weights squares by the precision of the tables, ``l1`` absolute
         differences by its root.
@@ -266,7 +263,7 @@ def consistent_tables(
     Raises
     ------
     DeniableError
-        If tables differ in the categories of an attribute, or a wanted attribute is in none.
+        If tables differ in the categories of an attribute, or no table has a wanted attribute.
 
     Examples
     --------
@@ -292,7 +289,7 @@ def consistent_tables(
 
 
 def _closest(tables: Sequence[NoisyTable]) -> ConsistentTables:
-    """Return the closest tables without any that were not observed, whatever their number."""
+    """Return the closest observed tables, of any number."""
     _sizes(tables)
     precisions: dict[Names, float] = {}
     sums: dict[Names, Floats] = {}
@@ -306,21 +303,11 @@ def _closest(tables: Sequence[NoisyTable]) -> ConsistentTables:
 
 
 def reconstruct_printed(attributes: Sequence[str], tables: Sequence[NoisyTable]) -> Floats:
-    """Return the table of least squares that has the margins of all given tables, exactly.
+    """Return the least-squares table over `attributes` with exactly the margins of all `tables`.
 
-    The program of [rrba], 4.3, as printed; for tables that agree already.
-
-    Parameters
-    ----------
-    attributes : sequence of str
-        All in one table, in several, or no two of them in any.
-    tables : sequence of NoisyTable
-
-    Raises
-    ------
-    DeniableError
-        If the tables disagree, or no non-negative table has their margins; then use
-        `consistent_tables`.
+    This is the published program of [rrba], 4.3. One table has all attributes, several have them
+    together, or no table has two of them. A `DeniableError` is raised if the tables disagree, or no
+    table without a negative cell has their margins; then use `consistent_tables`.
     """
     apart = largest_disagreement(tables)
     if apart > AGREEMENT:
@@ -385,9 +372,9 @@ def _by_program(layout: Layout, observed: Floats, weights: Floats, norm: Norm) -
 
 
 def _share_to_even(layout: Layout, effects: Floats) -> float:
-    """Return by what share effects must shrink, all alike, so that a solver's negatives vanish.
+    """Return the proportion by which all effects must shrink so that a solver's negatives vanish.
 
-    Even tables are consistent, and so is what lies between.
+    Even tables are consistent, and so are all mixtures with them.
     """
     short, least = -float(layout.cells(effects).min()), float(layout.even.min())
     return short / (short + least) * (1 + 1e-9) if short > 0 else 0.0

@@ -1,41 +1,40 @@
-"""Tests of independence, and of other log-linear models, that know the channel.
+"""Test independence, and other log-linear models, adjusted for the channel.
 
-The test. Reports of a population with cell proportions pi have the proportions P' pi. The null
-model (`deniable.contingency.log_linear`) is fitted to the reports by maximum likelihood through the
-channel, and the reports are held against what it leads to expect,
+The test. Randomized values of a population with cell proportions pi have the proportions P' pi. The
+null model (`deniable.contingency.log_linear`) is fitted to them by maximum likelihood through the
+channel, and they are compared with the expected ones,
 
     X^2 = sum over v of (N_v - n lambda_v)^2 / (n lambda_v),   lambda = P' pi(fitted).
 
-Reports are multinomial ([pram], (1.1)) and the null is a smooth family of lambdas, so X^2 is
-Rao's score statistic of it, chi-squared with as many degrees of freedom as the log-linear model has
-for open answers. Nothing is inverted, clipped or projected: a chi-squared test of a table that was
-(as in [rrba], 7.3) has another distribution, which that text must simulate.
+The values are multinomial ([pram], (1.1)) and the null is a smooth family of lambdas. So X^2 is its
+score statistic (Rao), chi-squared with the log-linear model's degrees of freedom for original
+values. Nothing is inverted, clipped or projected. A chi-squared test of a projected table (as in
+[rrba], 7.3) has another distribution, which must be simulated.
 
-More reports than cells. Reports then have directions that no true table leads to, whatever its
-cells, and the sum above would test the channel along with the null: it has more degrees of freedom
-and less power. Rao's statistic looks at true tables alone. With s = P (N - n lambda) / lambda the
-score of the cells and J = P diag(lambda)^-1 P' their information in one record,
+More randomized values than cells. Then they have directions that no original table leads to, and
+the sum above would also test the channel, with more degrees of freedom and less power. Rao's
+statistic depends on original tables alone. With s = P (N - n lambda) / lambda the score of the
+cells and J = P diag(lambda)^-1 P' their information in one record,
 
     X^2 = s' J^-1 s / n,
 
-the part of the reports' deviation that some table leads to. (The score is orthogonal to the fitted
-table and J takes that to the vector of ones, so cells need not be held to the sum 1.) It is
-the sum above if there are as many reports as cells, and has the same degrees of freedom.
+the part of the deviation that some table leads to. (The score is orthogonal to the fitted table and
+J maps it to the vector of ones, so cells need not be constrained to the sum 1.) It equals the sum
+above for as many randomized values as cells, and has the same degrees of freedom.
 
-The rule of validity (`VALIDITY_RULE`). The limit asks that three things be large: the expected
-reports, the information on the margins that the null leaves free, and the distance of these margins
-from zero. What is asked of expected reports is that no record weighs much: one that reports v moves
-the score by x = P[:, v] / lambda_v, and weighs x' J^-1 x. This is 1 / lambda_v if there are as many
-reports as cells, where n over the largest is the least expected count; with more, many reports say
-nearly the same, and n over the largest is the count that it stands for. Where the rule fails the
-result says so, and its p-value is from Monte Carlo tables drawn from the fitted null and fitted
-again.
+The rule of validity (`VALIDITY_RULE`). The limit needs large expected counts, much information on
+the margins that the null leaves free, and margins far from zero. Expected counts are large if no
+record has a large weight: a record with the value v moves the score by x = P[:, v] / lambda_v, and
+has the weight x' J^-1 x. This is 1 / lambda_v for as many values as cells, where n over the largest
+weight is the least expected count. With more values, many are similar, and n over the largest
+weight is the count that the value represents. If the rule fails, the result states it, and Monte
+Carlo tables from the fitted null, fitted again, give the p-value.
 
-If reports came through several keep-or-replace channels that keep with the same probability, as the
-blocks of [rrba] do, pass the sum of the reports and the channel whose replacement is the average
-of theirs, weighted by reports. The expectation is then exact, also if later channels were chosen
-from earlier reports, and the variance is overstated by that of the replacements between blocks: the
-test errs towards keeping the null.
+For several keep-or-replace channels with the same retention probability, such as the blocks of
+[rrba], pass the sum of their counts and the channel with the average replacement, weighted by
+counts. The expectation is then exact, also if later channels depended on earlier values. The
+variance is overstated by the variance of the replacements between blocks, so the test is
+conservative.
 """
 
 from collections.abc import Iterator
@@ -67,22 +66,22 @@ TABLES_AT_ONCE = 20_000
 
 @dataclass(frozen=True, eq=False)
 class ChannelTest:
-    """What a test found for a batch of tables; arrays of its shape.
+    """Results of a test for a batch of tables; arrays of its shape.
 
     Attributes
     ----------
     statistic : array
         Rao's score statistic, X^2.
     p_value : array
-        NaN where the rule of validity fails and no Monte Carlo tables were drawn.
+        NaN if the rule of validity fails and no Monte Carlo tables were drawn.
     degrees_of_freedom : int
-        Of the chi-squared distribution that the statistic tends to.
+        Of the limiting chi-squared distribution.
     valid : array of bool
-        Whether `VALIDITY_RULE` holds, and the p-value is that of the chi-squared distribution.
+        Whether `VALIDITY_RULE` holds, and the p-value is from the chi-squared distribution.
     expected_counts, effective_records, distance_from_zero : arrays
-        What the rule goes by.
+        The quantities of the rule.
     monte_carlo_tables : array of int64
-        Tables that each p-value rests on where the rule fails; 0 where none do.
+        Number of tables behind each p-value; 0 for those by chi-squared.
     """
 
     statistic: Floats
@@ -108,36 +107,35 @@ def channel_test(
     tables: int = MONTE_CARLO_TABLES,
     enough: int | None = None,
 ) -> ChannelTest:
-    """Test a log-linear model from randomized reports, knowing their channel.
+    """Test a log-linear model from randomized values, adjusted for their channel.
 
     Parameters
     ----------
     reports : non-negative counts, shape (..., reports)
-        As they came in; not estimates. Of a product channel, cells of `Channel.report_shape`.
+        Counts of randomized values, not estimates. Of a product channel, cells of
+        `Channel.report_shape`.
     channel : Channel over the joint cells, not singular
     model : LogLinearModel
-        The null, as `LogLinearModel.independence(shape)`.
+        The null, such as `LogLinearModel.independence(shape)`.
     generator : numpy.random.Generator, optional
-        For the Monte Carlo tables where the rule of validity fails; without it p-values are NaN
-        there.
+        For the Monte Carlo tables if the rule of validity fails; without it p-values are then NaN.
     tables : int, >= 1
         Monte Carlo tables for each p-value.
     enough : int, >= 1, optional
-        End a p-value's tables once so many have a statistic at least as large as its own.
+        End a p-value's tables once this number have a statistic at least as large.
 
     Raises
     ------
     DeniableError
         If the model leaves nothing to test, the channel is singular or does not fit the model, or
-        the reports are not counts.
+        the counts are invalid.
 
     Examples
     --------
     >>> from deniable.channels import KeepOrReplace
     >>> channel = KeepOrReplace.uniform(4, keep=0.5)
-    >>> found = channel_test(
-    ...     [360, 240, 200, 200], channel, LogLinearModel.independence((2, 2))
-    ... )
+    >>> model = LogLinearModel.independence((2, 2))
+    >>> found = channel_test([360, 240, 200, 200], channel, model)
     >>> round(float(found.p_value), 4), bool(found.valid)
     (0.0228, True)
     """
@@ -173,10 +171,7 @@ def channel_test(
 
 
 def score_statistic(reports: npt.ArrayLike, fit: ModelFit, channel: Channel) -> Floats:
-    """Return X^2, the `reports` against what the fitted model leads to expect, shape (...).
-
-    Counts of reports, of shape (..., reports), went through the `channel`; `fit` is the model's.
-    """
+    """Return X^2 of `reports` under a `fit` through the `channel`, shape (...)."""
     counts = np.asarray(reports, dtype=float)
     records = counts.sum(axis=-1, keepdims=True)
     expected = records * fit.reported
@@ -192,7 +187,7 @@ def score_statistic(reports: npt.ArrayLike, fit: ModelFit, channel: Channel) -> 
 
 
 def _least_expected(records: Floats, fit: ModelFit, channel: Channel) -> Floats:
-    """Return the records over the weight of the heaviest report, shape (...); see the module."""
+    """Return the records over the weight of the heaviest value, shape (...); see the module."""
     if channel.square:
         return np.asarray((records[..., None] * fit.reported).min(axis=-1))
     reported = fit.reported.reshape(-1, channel.reports)
@@ -205,9 +200,9 @@ def _least_expected(records: Floats, fit: ModelFit, channel: Channel) -> Floats:
 
 
 def _told(fit: ModelFit, channel: Channel) -> Iterator[tuple[slice, Floats]]:
-    """Yield portions of tables, and orthonormal columns that span L^-1/2 P', L being the reports'.
+    """Yield slices of tables, and orthonormal columns that span L^-1/2 P', L = diag(lambda).
 
-    These are the directions that true tables can move reports in, in units of standard errors.
+    Original tables can move counts in these directions, in units of standard errors.
     """
     across = channel.matrix().T
     reported = fit.reported.reshape(-1, channel.reports)
@@ -235,14 +230,14 @@ def _monte_carlo_p_values(
     enough: int | None,
     generator: np.random.Generator,
 ) -> tuple[Floats, Counts]:
-    """Return Monte Carlo p-values, and how many tables each rests on.
+    """Return Monte Carlo p-values, and the number of tables behind each.
 
-    Tables are drawn by the proportions `reported` under the null, and fitted again. The p-value is
-    the share of statistics at least as large as the observed one, which counts as one of them:
-    (1 + number as large) / (1 + tables). With `enough`, h, it is h / l if the h-th one as large is
-    the l-th table, and no table after that counts (Besag and Clifford, 1991, Biometrika 78,
-    301-304): under the null, too, the probability of a p-value up to x is at most x. Most
-    p-values that decide nothing are then known, to one part in the root of h, from few tables.
+    Tables are drawn from the proportions `reported` under the null, and fitted again. The p-value
+    is the proportion of statistics at least as large as the observed one, which counts as one: (1 +
+    number as large) / (1 + tables). With `enough`, h, it is h / l if the h-th one as large is the
+    l-th table, and later tables do not count (Besag and Clifford, 1991, Biometrika 78, 301-304).
+    Under the null, the probability of a p-value up to x is at most x. P-values far above the level
+    then need few tables, with a relative error of one over the root of h.
     """
     found, drawn = np.empty(statistic.size), np.full(statistic.size, tables)
     as_large = np.zeros(statistic.size, dtype=np.int64)
@@ -267,10 +262,9 @@ def _monte_carlo_p_values(
 def draw_tables(
     proportions: Floats, records: Floats, tables: int, generator: np.random.Generator
 ) -> Counts:
-    """Draw so many `tables` of each number of `records`: (number, tables, cells or reports).
+    """Draw `tables` for each of `records`, shape (number, tables, cells or reports).
 
-    The `proportions`, of shape (number, cells or reports), go with the numbers; the `generator`
-    draws.
+    The `proportions` have the shape (number, cells or reports); `generator` draws.
     """
     numbers = np.asarray(records).astype(np.int64)[:, None]
     return generator.multinomial(numbers, proportions[:, None, :], (len(numbers), tables))
@@ -279,11 +273,11 @@ def draw_tables(
 def rounds(
     tests: Positions, tables: int, limit: int, as_large: Counts, most: int = TABLES_AT_ONCE
 ) -> Iterator[tuple[Positions, slice]]:
-    """Yield which `tests` are to draw which of their `tables`, until all are drawn or enough are.
+    """Yield which `tests` draw which of their `tables`, until all are drawn or enough are.
 
-    A test has enough once `limit` of its tables have a statistic at least as large as its own:
-    `as_large` counts them by test, and who draws adds to it. The first round draws twice the limit,
-    each later one as many as were drawn before; of several tests at once, `most` of them at most.
+    A test has enough once `limit` of its tables have a statistic at least as large as its own. The
+    caller counts them in `as_large`, by test. The first round draws twice the limit, and each later
+    one as many as were drawn before, for at most `most` tables together.
     """
     done, step = 0, min(2 * limit, tables)
     while step and tests.size:

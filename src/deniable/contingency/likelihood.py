@@ -1,8 +1,7 @@
-"""Log-linear models fitted to randomized reports by maximum likelihood, through the channel.
+"""Fit log-linear models to randomized values by maximum likelihood through the channel.
 
-Reports of a population with cell proportions pi have the proportions P' pi. The model keeps
-pi(theta) log-linear; the likelihood is that of the reports as they are: nothing is inverted,
-clipped or projected on the way, so the fit keeps the distribution that theory gives it.
+Randomized values of a population with cell proportions pi have the proportions P' pi, and pi(theta)
+is log-linear. Nothing is inverted, clipped or projected, so the fit has the distribution of theory.
 """
 
 from collections.abc import Iterator
@@ -30,18 +29,18 @@ ENTRIES_AT_ONCE = 2**24
 
 @dataclass(frozen=True, eq=False)
 class ModelFit:
-    """A model fitted to a batch of tables of reports.
+    """A model fitted to a batch of tables of randomized values.
 
     Attributes
     ----------
     proportions : array, shape (..., cells)
-        True proportions under the model.
+        Original proportions under the model.
     reported : array, shape (..., reports)
-        Proportions of reports that go with them.
+        Proportions of randomized values that they lead to.
     information : array, shape (..., parameters, parameters)
         Fisher's information of all records, at the fit.
     converged : array of bool, shape (...)
-        False where the likelihood still rises, as towards a margin of zero.
+        False if the likelihood still rises, for example towards a margin of zero.
     """
 
     proportions: Floats
@@ -50,18 +49,15 @@ class ModelFit:
     converged: Flags
 
     def distance_from_zero(self, model: LogLinearModel) -> Floats:
-        """Return the least share of a margin in units of its standard error, shape (...).
-
-        Over all cells of the margins that the `model` leaves free, at the fit.
-        """
+        """Return the least share of a free margin of `model` over its standard error, (...)."""
         shares, variances = self._margins(model)
         return self._least(shares, np.sqrt(np.maximum(variances, 0.0)))
 
     def effective_records(self, model: LogLinearModel) -> Floats:
-        """Return the least effective number of records behind the margins, shape (...).
+        """Return the least effective number of records of the `model`'s free margins, shape (...).
 
-        A share s of a margin whose variance is V is known as well as from s (1 - s) / V records
-        that answer openly. The least is over all cells of the margins that the `model` leaves free.
+        A share s of a margin with variance V is known as well as from s (1 - s) / V original
+        records.
         """
         shares, variances = self._margins(model)
         return self._least(shares * (1 - shares), variances)
@@ -87,10 +83,10 @@ class ModelFit:
 def fit_of(
     proportions: npt.ArrayLike, records: float, channel: Channel, model: LogLinearModel
 ) -> ModelFit:
-    """Return the fit to so many reports that happen to be what true `proportions` lead to.
+    """Return the fit to `records` randomized values with exactly the expected proportions.
 
-    The proportions are tables of the `model`, of shape (..., cells); the `channel` is over the
-    cells, and the reports are those of so many `records`, more than 0.
+    They come through the `channel` from the `proportions`, tables of the `model`, shape (...,
+    cells).
     """
     pi = np.asarray(proportions, dtype=float)
     return _fit_at(pi, np.full(pi.shape[:-1], float(records)), channel, model)
@@ -99,7 +95,7 @@ def fit_of(
 def _fit_at(
     pi: Floats, records: Floats, channel: Channel, model: LogLinearModel, converged: Any = True
 ) -> ModelFit:
-    """Return the fit whose true proportions are known; records and convergence of each table."""
+    """Return the fit with known original proportions."""
     batch, shape = pi.reshape(-1, model.cells), pi.shape[:-1]
     reported = channel.reported(batch)
     slopes = slopes_at(batch, model.design)
@@ -115,22 +111,11 @@ def _fit_at(
 def fit_through_channel(
     reports: npt.ArrayLike, channel: Channel, model: LogLinearModel
 ) -> ModelFit:
-    """Return the tables of a model that make the counts of reports most likely.
+    """Return the tables of a `model` under which counts of randomized values are most likely.
 
-    Fisher's scoring with halved steps, over all tables at once; those that are not done after
-    `MAX_STEPS` are marked as not converged.
-
-    Parameters
-    ----------
-    reports : non-negative counts, shape (..., reports)
-        Of the channel's reports, which need not be as many as there are cells.
-    channel : Channel over the joint cells
-    model : LogLinearModel over the same cells
-
-    Raises
-    ------
-    DeniableError
-        If the channel is singular or does not fit the model, or counts are not counts.
+    Fisher's scoring with halved steps runs over all tables at once. `reports`, shape (...,
+    reports), are counts through the `channel` over the joint cells. A `DeniableError` is raised if
+    it is singular or does not fit the model, or the counts are invalid.
     """
     counts = _counts(reports, channel, model)
     batch, shape = counts.reshape(-1, channel.reports), counts.shape[:-1]
@@ -140,7 +125,7 @@ def fit_through_channel(
 
 
 def _scored(batch: Floats, channel: Channel, model: LogLinearModel) -> tuple[Floats, Flags]:
-    """Return the parameters where scoring ends, and whether it has converged."""
+    """Return the parameters at the end of scoring, and whether it has converged."""
     records = batch.sum(axis=1)
     rough = euclidean_projection(channel.estimate(batch, "own"))
     even = (1 - EVENED) * rough + EVENED / model.cells
@@ -197,9 +182,9 @@ def _softmax(logits: Floats) -> Floats:
 
 
 def slopes_at(pi: Floats, design: Floats) -> Floats:
-    """Return the derivatives of the cells `pi` by the parameters of a `design` matrix.
+    """Return derivatives of the cells `pi` by the parameters of a `design` matrix.
 
-    Of shape (tables, parameters, cells).
+    The shape is (tables, parameters, cells).
     """
     return np.asarray(pi[:, None, :] * (design.T - (pi @ design)[:, :, None]))
 
@@ -215,7 +200,7 @@ def _information(slopes: Floats, reported: Floats, records: Floats, channel: Cha
 
 
 def portions(tables: int, entries: int) -> Iterator[slice]:
-    """Yield which of so many `tables` to take together, if each has so many `entries` in memory."""
+    """Yield slices of `tables` to take together, if each has `entries` numbers in memory."""
     at_once = max(ENTRIES_AT_ONCE // max(entries, 1), 1)
     return (slice(start, start + at_once) for start in range(0, tables, at_once))
 
@@ -242,7 +227,7 @@ def _climb(
     channel: Channel,
     model: LogLinearModel,
 ) -> tuple[Floats, Floats, Flags]:
-    """Go as much of a step as does not lower the likelihood, halving it where it does."""
+    """Take a step, or half of it, and so on, until the likelihood does not fall."""
     theta, current = theta.copy(), current.copy()
     pending, length = np.arange(len(batch)), 1.0
     for _ in range(MAX_HALVINGS):

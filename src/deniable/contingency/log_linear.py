@@ -1,8 +1,8 @@
-"""Hierarchical log-linear models of contingency tables, fitted by raking over batches of tables.
+"""Fit hierarchical log-linear models of contingency tables by raking, over batches of tables.
 
 A model is named by the margins that it leaves free: independence of three attributes by their
 one-way margins, "no three-way interaction" by their two-way margins. The fitted table is the
-maximum-likelihood estimate under multinomial sampling, the step two of [rrba], section 6.
+maximum-likelihood estimate under multinomial sampling, step two of [rrba], section 6.
 """
 
 import math
@@ -35,7 +35,7 @@ class LogLinearModel:
     shape : tuple of int
         Number of categories of each attribute.
     margins : tuple of tuples of int
-        Positions of the attributes of each margin that the model leaves free.
+        Positions of the attributes of each free margin.
 
     Examples
     --------
@@ -69,26 +69,12 @@ class LogLinearModel:
 
     @classmethod
     def independence(cls, shape: Sequence[int]) -> "LogLinearModel":
-        """All attributes, of so many categories each (`shape`), independent of one another."""
+        """Make all attributes of a table of this `shape` independent of one another."""
         return cls(tuple(shape), tuple((axis,) for axis in range(len(shape))))
 
     @classmethod
-    def conditional_independence(
-        cls, shape: Sequence[int], first: int, second: int
-    ) -> "LogLinearModel":
-        """Two attributes, at the positions `first` and `second`, independent given all others.
-
-        The `shape` has the number of categories of each attribute.
-        """
-        if first == second:
-            raise DeniableError(f"attribute {first} is not independent of itself; name another")
-        axes = range(len(shape))
-        without = (tuple(a for a in axes if a != left_out) for left_out in (second, first))
-        return cls(tuple(shape), tuple(without))
-
-    @classmethod
     def no_three_way_interaction(cls, shape: Sequence[int]) -> "LogLinearModel":
-        """Any dependence between two attributes, of so many categories (`shape`), none beyond."""
+        """Allow any dependence between two attributes of a table of this `shape`, and no other."""
         if len(shape) < 3:
             raise DeniableError(
                 f"a table of {len(shape)} attributes has no three-way interaction; give at least 3"
@@ -125,7 +111,7 @@ class LogLinearModel:
     def design(self) -> Floats:
         """Orthonormal columns that, with a constant, span the logarithms of the model's tables.
 
-        Of shape (cells, parameters).
+        The shape is (cells, parameters).
         """
         spread = [size**-0.5 for size in self.shape]
         columns = [effect_columns(self.shape, each, spread) for each in self.interactions]
@@ -134,35 +120,26 @@ class LogLinearModel:
     def margin(self, tables: npt.ArrayLike, axes: Margin) -> Floats:
         """Return a margin of each of `tables`, over attributes in the order of `axes`, from 0.
 
-        From the shape (..., cells) to (..., cells of the margin).
+        It maps the shape (..., cells) to (..., cells of the margin).
         """
         return _margin(self._batch(tables), axes).reshape(*np.shape(tables)[:-1], -1)
 
     def fit(
         self, tables: npt.ArrayLike, *, tolerance: float = TOLERANCE, sweeps: int = MAX_SWEEPS
     ) -> Floats:
-        """Return the tables of the model with the margins of the given ones.
+        """Return the tables of the model with the margins and totals of the given ones.
 
-        Closed form for independence, raking (iterative proportional fitting) otherwise.
+        It is a closed form for independence, and otherwise raking (iterative proportional fitting).
 
         Parameters
         ----------
-        tables : non-negative, shape (..., cells)
+        tables : finite, non-negative, shape (..., cells)
             Counts or proportions; a table of total 0 gives a table of zeros.
         tolerance : float, > 0
-            Raking stops when no cell of a margin is off by more than so large a share of the total.
+            Raking stops when each cell of a margin has an error of at most this share of the total.
         sweeps : int
-            Raking that has not come so far by then warns, with what is left. Tables with zeros
-            whose best fit has further zeros are slow: the error falls as one over the sweeps.
-
-        Returns
-        -------
-        array of the same shape, with the totals of the tables
-
-        Raises
-        ------
-        DeniableError
-            If an entry is negative or not finite.
+            The most sweeps, with a warning. Raking is slow for tables with zeros that fit further
+            zeros: the error falls as one over the sweeps.
 
         Examples
         --------
@@ -192,10 +169,10 @@ class LogLinearModel:
 
 
 def effect_columns(shape: Sequence[int], axes: Sequence[int], spread: Sequence[float]) -> Floats:
-    """Return contrasts of some attributes, spread over the others by a weight for each of these.
+    """Return Helmert contrasts of the `axes` of a table of this `shape`.
 
-    Contrasts are Helmert's: orthonormal, and orthogonal to a constant. The table has the `shape`,
-    contrasts are of its `axes`, and `spread` has a weight for each axis, used for the others.
+    They are orthonormal, and orthogonal to a constant. The weights in `spread`, one for each axis,
+    multiply them along the other axes.
     """
     column: Floats = np.ones((1, 1))
     for axis, (size, weight) in enumerate(zip(shape, spread, strict=True)):

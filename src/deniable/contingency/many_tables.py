@@ -1,19 +1,18 @@
-"""Tests of independence of many tables, with p-values adjusted for their number.
+"""Test the independence of many tables, with p-values adjusted for their number.
 
-Each table is tested with `deniable.contingency.channel_test`, from its randomized values. Where the
-rule of validity fails, the p-value comes from Monte Carlo tables; a table of more than 36 cells is
-then not tested, because many of these would take hours. Adjusted p-values by Holm bound
-the probability of any false rejection under any dependence between tests. Adjusted p-values by
-Benjamini and Hochberg bound the expected proportion of false rejections among all rejections if
-tests are independent or positively dependent.
+`deniable.contingency.channel_test` tests each table. If the rule of validity fails, Monte Carlo
+tables give the p-value; tables of more than 36 cells are then not tested, because this could take
+hours. Holm's method bounds the probability of any false rejection under any dependence between
+tests. The method of Benjamini and Hochberg bounds the expected proportion of false rejections among
+all rejections if tests are independent or positively dependent.
 
 Monte Carlo tables end after `ENOUGH` of them have a statistic as large as the observed one (Besag
 and Clifford, 1991): a p-value above .05 decides nothing. Its relative error is then a seventh.
 
 A p-value from few Monte Carlo tables cannot be small after the adjustment. If it is the smallest
-possible one, the test is therefore repeated with so many tables that a single rejection by Holm is
-possible. The size stays: a rejection at a level above that smallest value was made before, and
-at a level below it the second p-value alone decides.
+possible one, the test is repeated with enough tables for a single rejection by Holm. The size
+stays: a rejection at a level above that smallest value was made before, and at a level below it the
+second p-value alone decides.
 """
 
 import math
@@ -68,22 +67,17 @@ def independence_of_tables(
     generator: np.random.Generator,
     monte_carlo_tables: int = MONTE_CARLO_TABLES,
 ) -> pd.DataFrame:
-    """Test for each of `tables` whether its attributes are independent.
+    """Test the independence of the attributes of each of `tables`.
 
-    Parameters
-    ----------
-    tables : sequence of TableToTest
-    generator : numpy.random.Generator
-        Draws Monte Carlo tables from the fitted null.
-    monte_carlo_tables : int
-        Tables of each test; more for p-values that are the smallest possible with these.
+    `generator` draws `monte_carlo_tables` tables from the fitted null for each test, and more for
+    p-values that are the smallest possible ones.
 
     Returns
     -------
     DataFrame
         One row per table: ``records``, ``statistic``, ``degrees_of_freedom``, ``p_value``,
-        ``valid`` (whether the rule of validity holds), ``p_value_by``. A large table without enough
-        records has a p-value that is not a number.
+        ``valid`` (whether the rule of validity holds), ``p_value_by``. The p-value is NaN for a
+        large table without enough records.
     """
     groups: dict[Hashable, list[int]] = {}
     for position, table in enumerate(tables):
@@ -100,10 +94,10 @@ def independence_of_tables(
 
 
 def adjusted_for_number(tests: pd.DataFrame) -> pd.DataFrame:
-    """Return `tests` with p-values adjusted for their number, and the decisions at level .05.
+    """Return `tests` with p-values adjusted for their number, and decisions at the level .05.
 
     Adds ``p_value_holm``, ``p_value_benjamini_hochberg``, ``rejected``, ``rejected_holm`` and
-    ``rejected_benjamini_hochberg``. A p-value that is not a number counts as no test.
+    ``rejected_benjamini_hochberg``. A NaN p-value does not count as a test.
     """
     p_values = tests["p_value"].to_numpy(dtype=float)
     adjusted = tests.assign(

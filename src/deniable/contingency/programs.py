@@ -1,9 +1,8 @@
-"""The convex programs of consistent tables, stated with cvxpy ([rrba], 4.3).
+"""Solve the convex programs of consistent tables with cvxpy ([rrba], 4.3).
 
-All tables are written as even + basis @ effects: with the same effects in every table they agree on
-all shared margins, whatever the effects are (`deniable.contingency.consistency`). What is left to
-the programs is the misfit and that no cell is negative. Quadratic programs go to CLARABEL, linear
-ones to HiGHS, which is not made for the former.
+All tables are written as even + basis @ effects. With the same effects in every table they agree on
+all shared margins (`deniable.contingency.consistency`). So the programs have only the misfit and
+non-negative cells. CLARABEL solves quadratic programs and HiGHS linear ones.
 """
 
 import warnings
@@ -42,9 +41,9 @@ def least_squares(
 ) -> Floats:
     """Return the effects of the non-negative tables with the least weighted squared misfit.
 
-    `even` are the tables without any effect, of shape (cells,); `basis`, of shape (cells, effects),
-    leads from effects to cells. Of shape (cells,) are what was `observed` and its `weights`: a
-    weight of 0 marks a cell that was not observed.
+    `even` are the tables without any effect, shape (cells,), and `basis`, shape (cells, effects),
+    leads from effects to cells. `observed` and `weights` have the shape (cells,); a weight of 0
+    marks an unobserved cell.
     """
     effects = cp.Variable(basis.shape[1])
     tables = even + basis @ effects
@@ -68,18 +67,10 @@ def nearest_cells(
 ) -> tuple[Floats, Floats, Floats]:
     """Return the non-negative cells with the least weighted squared misfit under agreement.
 
-    With them the multipliers of the constraints, and the shared sums. The program of
-    `deniable.contingency.agreement`, for cells in one vector.
-
-    Parameters
-    ----------
-    observed, weights : array, shape (cells,)
-    sums : sparse array, shape (constraints, cells)
-        A.
-    links : sparse array, shape (constraints, shared sums)
-        B.
-    values : array, shape (constraints,)
-        b.
+    Also returned are the multipliers of the constraints, and the shared sums. This is the program
+    of `deniable.contingency.agreement`. The `observed` cells and their `weights` have the shape
+    (cells,). `sums` is A, shape (constraints, cells), `links` is B, shape (constraints, shared
+    sums), and `values` is b.
     """
     roots, scale = np.sqrt(weights), observed.size / max(float(np.sum(values)), 1.0)
     # In units of an average cell, so that the solver's tolerances are relative to it.
@@ -95,10 +86,10 @@ def nearest_cells(
 def least_absolute(
     even: Floats, basis: sparse.csr_array, observed: Floats, weights: Floats
 ) -> Floats:
-    """Return the effects with the least weighted absolute misfit, of those the smallest tables.
+    """Return the effects with the least weighted absolute misfit and then the smallest tables.
 
-    Many tables may have the least misfit; the sum of squares of all cells picks one of them. The
-    arguments, `even`, `basis`, `observed` and `weights`, are those of `least_squares`.
+    Many tables may have the least misfit; the sum of squares of all cells selects one. For `even`,
+    `basis`, `observed` and `weights` see `least_squares`.
     """
     effects = cp.Variable(basis.shape[1])
     tables = even + basis @ effects
@@ -116,8 +107,8 @@ def least_absolute(
 def smallest_norm(known: Floats, basis: sparse.csr_array) -> Floats | None:
     """Return the effects that make known + basis @ effects non-negative with least squares.
 
-    Those that are free: `known`, shape (cells,), is what the settled ones make of the tables, and
-    `basis` has the shape (cells, effects). None if no effects leave all cells non-negative.
+    `known`, shape (cells,), is the part of the tables with fixed effects; `basis` belongs to the
+    free ones. None if all effects leave a negative cell.
     """
     effects = cp.Variable(basis.shape[1])
     tables = known + basis @ effects

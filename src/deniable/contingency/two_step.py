@@ -1,39 +1,37 @@
-"""Two-step maximum likelihood from noisy tables ([rrba], section 6, (7)).
+"""Estimate tables by two-step maximum likelihood from noisy ones ([rrba], section 6, (7)).
 
-Step one finds the table of counts closest to a noisy one: non-negative, with the stated total.
-Step two fits a log-linear model to that table as if it had been observed.
+Step one finds the table of counts closest to a noisy one: non-negative, with the stated total. Step
+two fits a log-linear model to that table as if it had been observed.
 
-Step one minimises gamma |T - T'|_1 + (1 - gamma) |T - T'|_2^2. For every gamma < 1 its one solution
-is the Euclidean projection on the simplex of that total, so gamma does nothing. Proof: the
+Step one minimizes gamma |T - T'|_1 + (1 - gamma) |T - T'|_2^2. For every gamma < 1 its one solution
+is the Euclidean projection on the simplex of that total, so gamma has no effect. Proof: the
 projection adds one number to all cells and replaces negative results by 0. If the number is
-positive or zero no cell is lowered, and |T - T'|_1 = n - sum T', which no table of total n
-undercuts. If it is negative, cells of T' below 0 are raised to 0, no other cell is raised; so the
-sum of what is raised is the least that any non-negative table needs, and with it, as the total is
-given, the sum of what is lowered. The projection hence minimises both norms, the second alone
-uniquely. For gamma = 1 it is one of several solutions.
+positive or zero no cell is lowered, and |T - T'|_1 = n - sum T', the least for a table of total n.
+If it is negative, cells of T' below 0 are raised to 0, and no other cell is raised. So the sum of
+the raises is the least of any non-negative table, and with it, as the total is given, the sum of
+the decreases. The projection hence minimizes both norms, the second alone uniquely. For gamma = 1
+it is one of several solutions.
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats
 from deniable.contingency.log_linear import LogLinearModel
-from deniable.errors import DeniableError, from_extras, refuse_unknown
+from deniable.errors import DeniableError, from_extras
 from deniable.estimation import euclidean_projection
 
 GAMMA = 0.01  # [rrba], 7.3.1
-Solver = Literal["closed_form", "cvxpy"]
-"""Of step one: the closed form that is proved above, or the program as it is printed."""
 
 
 @dataclass(frozen=True, eq=False)
 class TwoStepEstimate:
-    """The nearest `tables` of counts (step one), and those `fitted`, expected by the model.
+    """The nearest `tables` of counts (step one), and the `fitted` counts of the model.
 
-    Both are of the shape of the noisy tables, (..., cells).
+    Both have the shape of the noisy tables, (..., cells).
     """
 
     tables: Floats
@@ -41,11 +39,7 @@ class TwoStepEstimate:
 
 
 def two_step_estimate(
-    noisy: npt.ArrayLike,
-    totals: npt.ArrayLike,
-    model: LogLinearModel,
-    *,
-    solver: Solver = "closed_form",
+    noisy: npt.ArrayLike, totals: npt.ArrayLike, model: LogLinearModel
 ) -> TwoStepEstimate:
     """Return the nearest tables and the model's expected counts ([rrba], section 6).
 
@@ -55,10 +49,7 @@ def two_step_estimate(
     totals : positive, shape (...) or a single number
         The number of records of each table.
     model : LogLinearModel
-        What step two fits.
-    solver : "closed_form" or "cvxpy"
-        Of step one; they agree to the tolerance of a solver, and the program takes a thousand times
-        as long.
+        The model of step two.
 
     Examples
     --------
@@ -66,17 +57,14 @@ def two_step_estimate(
     >>> found.tables.round(2).tolist(), found.fitted.round(2).tolist()
     ([5.33, 0.0, 1.33, 1.33], [4.44, 0.89, 2.22, 0.44])
     """
-    tables = nearest_tables(noisy, totals, solver=solver)
+    tables = nearest_tables(noisy, totals)
     return TwoStepEstimate(tables, model.fit(tables))
 
 
-def nearest_tables(
-    noisy: npt.ArrayLike, totals: npt.ArrayLike, *, solver: Solver = "closed_form"
-) -> Floats:
+def nearest_tables(noisy: npt.ArrayLike, totals: npt.ArrayLike) -> Floats:
     """Return the non-negative tables of given totals closest to noisy ones ([rrba], (7)).
 
-    The closed form is that of any gamma below 1; the program takes the gamma of the text, .01. The
-    `noisy` tables, their `totals` and the `solver` are those of `two_step_estimate`.
+    For `noisy` and `totals` see `two_step_estimate`.
 
     Examples
     --------
@@ -87,11 +75,6 @@ def nearest_tables(
     if values.ndim == 0 or not values.shape[-1]:
         raise DeniableError("a noisy table needs at least one cell on the last axis")
     n = np.broadcast_to(_positive(totals), values.shape[:-1])
-    refuse_unknown("solver", solver, get_args(Solver))
-    if solver == "cvxpy":
-        pairs = zip(values.reshape(-1, values.shape[-1]), n.ravel(), strict=True)
-        found = [nearest_table_by_program(table, float(total)) for table, total in pairs]
-        return np.reshape(found, values.shape)
     # The same number added to all cells: where nothing is negative then, this is the projection.
     shifted = values + ((n - values.sum(axis=-1)) / values.shape[-1])[..., None]
     short = ~(shifted.min(axis=-1) >= 0)  # also where something is not a number
@@ -102,15 +85,11 @@ def nearest_tables(
 
 
 def nearest_table_by_program(noisy: npt.ArrayLike, total: float, gamma: float = GAMMA) -> Floats:
-    """Solve (7) of [rrba] as printed for one table, with cvxpy and CLARABEL.
+    """Solve (7) of [rrba] as published for one table, with cvxpy and CLARABEL.
 
-    The reference of the closed form. The `noisy` table, shape (cells,), is finite, its `total`
-    positive. `gamma`, in [0, 1], is the weight of the first norm; at 1 the solution is not unique.
-
-    Raises
-    ------
-    DeniableError
-        If the table, gamma or the total is out of range, or the program is not solved.
+    It is the reference of the closed form. The `noisy` table, shape (cells,), is finite, and its
+    `total` positive. `gamma`, in [0, 1], is the weight of the first norm; at 1 the solution is not
+    unique. A `DeniableError` is raised for other values, or if the program is not solved.
     """
     with from_extras():
         import cvxpy  # noqa: PLC0415 - takes a second, and the closed form needs none of it

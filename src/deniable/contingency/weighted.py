@@ -1,22 +1,22 @@
-"""Tests of independence, and of other log-linear models, for randomized records with weights.
+"""Test independence, and other log-linear models, on randomized records with weights.
 
-Weights that go with the answers bend a table, and with it every test that counts records as one
-each: a true null of the population is then rejected. Here the model is fitted by the weights (a
-pseudo-likelihood, through the channel), and what it leaves out is held against zero. With u_v the
-efficient score of a report v for the parameters beyond the model's, at the fit,
+Weights that depend on the answers distort a table, and every test that counts records as one each
+then rejects a true null of the population. Here the model is fitted by the weights (a
+pseudo-likelihood, through the channel), and the omitted parameters are compared with zero. With u_v
+the efficient score of a randomized value v for these parameters, at the fit,
 
     s = sum of w u,   V = sum of w^2 u u',   X^2 = s' V^-1 s
 
-over the records (the generalized score test; Boos, 1992, The American Statistician 46, 327-333).
-V is that of records drawn one by one with replacement, whatever weights and answers have to do with
-each other; randomization is in it. For its being estimated, X^2 (m - q) / (m q) is referred to the
-F distribution with q and m - q degrees of freedom, as Hotelling's, q being the parameters beyond
-the model's and m the records that would do with equal weights (Kish, 1965).
+over the records (the generalized score test; Boos, 1992, The American Statistician 46, 327-333). V
+belongs to records drawn one by one with replacement, under any relation of weights and answers; it
+contains the randomization. Because V is estimated, X^2 (m - q) / (m q) is compared with the F
+distribution with q and m - q degrees of freedom, as Hotelling's. q is the number of omitted
+parameters and m the number of records, were weights equal (Kish, 1965).
 
-Of true nulls of the population it rejects .042 to .059 at .05 and .002 to .012 at .01, without
-weights .19 to .57 are rejected at .05: eight cases of 1,000 to 3,000 samples in which the rule of
-validity held, of 150 to 1,500 records, tables of 2 by 2 to 3 by 4, weights that go with both
-attributes and have a coefficient of variation of .3 to 1.3 within a cell.
+It rejects .042 to .059 of true nulls at .05 and .002 to .012 at .01; tests without weights reject
+.19 to .57 at .05. These are eight cases of 1,000 to 3,000 samples under the rule of validity, of
+150 to 1,500 records, tables of 2 by 2 to 3 by 4, and weights related to both attributes with a
+coefficient of variation of .3 to 1.3 within a cell.
 """
 
 from dataclasses import replace
@@ -34,7 +34,10 @@ from deniable.estimation import WeightedCounts
 def weighted_channel_test(
     counts: WeightedCounts, channel: Channel, model: LogLinearModel
 ) -> ChannelTest:
-    """Test a log-linear model from randomized records with weights, knowing their channel.
+    """Test a log-linear model from randomized records with weights, adjusted for their channel.
+
+    `channel_test` tests `WeightedCounts.effective` for the rule of validity, and its errors apply.
+    If the rule fails, statistic and p-value are NaN, without Monte Carlo tables.
 
     Parameters
     ----------
@@ -42,27 +45,15 @@ def weighted_channel_test(
         One sample, of one stratum, of positive weights.
     channel : Channel over the joint cells, not singular
     model : LogLinearModel
-        The null, as `LogLinearModel.independence(shape)`.
-
-    Returns
-    -------
-    ChannelTest
-        Its rule of validity is that of `channel_test` for `WeightedCounts.effective`; where it
-        fails, statistic and p-value are NaN, and no Monte Carlo tables stand in.
-
-    Raises
-    ------
-    DeniableError
-        As `channel_test`.
+        The null, such as `LogLinearModel.independence(shape)`.
 
     Examples
     --------
     >>> from deniable.channels import KeepOrReplace
     >>> codes, weights = np.repeat(np.arange(4), 50), np.repeat([3.0, 1.0, 1.0, 3.0], 50)
     >>> counts = WeightedCounts.of_records(codes, weights, 4)
-    >>> found = weighted_channel_test(
-    ...     counts, KeepOrReplace.uniform(4, 0.5), LogLinearModel.independence((2, 2))
-    ... )
+    >>> channel = KeepOrReplace.uniform(4, 0.5)
+    >>> found = weighted_channel_test(counts, channel, LogLinearModel.independence((2, 2)))
     >>> float(found.statistic.round(2)), float(found.p_value) < 1e-6
     (40.0, True)
     """
