@@ -1,4 +1,4 @@
-"""The manifest, downloads, surrogates, networks."""
+"""Read the manifest; download, read and replace its data sets; draw from Bayesian networks."""
 
 import lazy_loader
 

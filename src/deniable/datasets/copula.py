@@ -1,4 +1,4 @@
-"""Gaussian copulas over numeric attributes and a class: margins by quantiles, and their files."""
+"""Define Gaussian copulas of numeric attributes and a class, by quantiles, and their files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,8 +25,7 @@ ABOUT = (
 class Margin:
     """The distribution of the numeric attribute `name`.
 
-    Raises `DataError` if probabilities or quantiles are too few, too many or not in order, or
-    decimals make no sense.
+    Raises `DataError` if a parameter is out of range or not in order.
 
     Parameters
     ----------
@@ -35,8 +34,7 @@ class Margin:
     quantiles : tuple of float
         At each of the probabilities; equal neighbours make an atom.
     decimals : int or None
-        That values are rounded to, so that what is tied in the file is tied again; None for
-        values that are not rounded.
+        Values are rounded to these, so that ties of the file are kept; None for no rounding.
     """
 
     name: str
@@ -69,10 +67,10 @@ class Margin:
 
 @dataclass(frozen=True, eq=False)
 class Copula:
-    """A joint distribution of numeric attributes and of the class, if there is one.
+    """A joint distribution of numeric attributes, and of the class if there is one.
 
-    Raises `DataError`, naming what is wrong: names given twice, shares that do not sum to 1 within
-    1e-6, correlations of another shape, or no correlations.
+    Raises `DataError` if names repeat, shares do not sum to 1 within 1e-6, or correlations are
+    invalid.
 
     Parameters
     ----------
@@ -85,7 +83,7 @@ class Copula:
     correlations : array, shape (attributes, attributes), or one more each way with a class
         Of the normal scores, the class last: symmetric, positive definite, with a unit diagonal.
     provenance : mapping of str to plain JSON values
-        What `fit` was given, and how near as many records drawn come to the file.
+        The arguments of `fit`, and the distance of a sample of the same size from the file.
     """
 
     margins: tuple[Margin, ...]
@@ -157,10 +155,7 @@ def to_json(copula: Copula) -> dict[str, Any]:
 
 
 def from_json(value: Any) -> Copula:
-    """Rebuild a copula from a `value` of `to_json`; `read` words what is wrong with others.
-
-    What `Margin` and `Copula` refuse is a `DataError`.
-    """
+    """Rebuild a copula from a `value` of `to_json`; an invalid one is a `DataError`."""
     probabilities = tuple(map(float, value["probabilities"]))
     margins = tuple(
         Margin(
@@ -186,7 +181,7 @@ def from_json(value: Any) -> Copula:
 
 
 def write(path: Path | str, copula: Copula) -> None:
-    """Write a `copula` to `path` as JSON, a line a margin and row: short, readable in a diff."""
+    """Write a `copula` to `path` as JSON, with one line per margin and row."""
     entries = []
     for key, part in to_json(copula).items():
         if isinstance(part, list) and not isinstance(part[0], float):
@@ -197,5 +192,5 @@ def write(path: Path | str, copula: Copula) -> None:
 
 
 def read(path: Path | str) -> Copula:
-    """Read the copula that `write` wrote to `path`; a `DataError` names it and what is wrong."""
+    """Read the copula at `path`; a `DataError` names the file and the error."""
     return read_fitted(path, from_json)

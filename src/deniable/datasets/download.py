@@ -1,4 +1,4 @@
-"""Downloads that are whole, verified or absent, and that no server can stall."""
+"""Download files whole and verified, or not at all, with limits of time and size."""
 
 import threading
 import time
@@ -25,11 +25,11 @@ TOO_LARGE = "larger than {:,} bytes, the manifest's `bytes` or, without, the mos
 
 @dataclass(frozen=True)
 class Limits:
-    """How long a download may take, and how large it may be.
+    """Limits of a download.
 
-    It has `connect_seconds` for connecting to an address of the host, `silence_seconds` without a
-    byte, and `total_seconds` for the whole try, so that a server that drips cannot stall a run. It
-    may have `most_bytes` once decoded: 400 kB of gzip can be 400 MB.
+    There are `connect_seconds` for the connection, `silence_seconds` without a byte, and
+    `total_seconds` for the whole attempt, against slow servers. The decoded file has at most
+    `most_bytes`: 400 kB of gzip can be 400 MB.
     """
 
     connect_seconds: float = 10
@@ -42,9 +42,9 @@ DEFAULT_LIMITS = Limits()
 
 
 class DownloadError(DataError):
-    """A download from `address` that failed; `reason` is what happened, `remedy` what helps.
+    """A failed download from `address`, with its `reason` and `remedy`.
 
-    The reason is free of this machine's paths.
+    The reason contains no path of this machine.
     """
 
     def __init__(self, address: str, reason: str, remedy: str = REMEDY) -> None:
@@ -65,7 +65,7 @@ def disk_errors(path: Path) -> Iterator[None]:
 
 
 def set_aside(path: Path, folder: Path, name: str, digest: str) -> Path:
-    """Move the wrong file `path` aside, to `folder`/refused/`name`.<first 12 of `digest`>."""
+    """Move the wrong file `path` to `folder`/refused/`name`.<first 12 of `digest`>."""
     refused = folder / "refused" / f"{name}.{digest[:12]}"
     kept_private(refused.parent)
     return path.replace(refused)
@@ -74,17 +74,11 @@ def set_aside(path: Path, folder: Path, name: str, digest: str) -> Path:
 def download(
     address: str, target: Path, expected_sha256: str, limits: Limits = DEFAULT_LIMITS
 ) -> None:
-    """Fetch `address`, http or https, into `target`, which appears only whole and verified.
+    """Download `address`, http or https, to `target`, which appears only whole and verified.
 
-    A file with another SHA-256 than `expected_sha256` is moved to `refused/` beside `target`. On a
-    terminal a bar shows the progress. Beyond the `limits` it fails.
-
-    Raises
-    ------
-    DownloadError
-        One line with the address, what happened and the remedy.
-    DataError
-        If the disk is full or cannot be written.
+    A file with another SHA-256 than `expected_sha256` is moved to `refused/` beside the target. On
+    a terminal a bar shows the progress. A `DownloadError` names address, reason and remedy, also
+    beyond the `limits`; a full or unwritable disk is a `DataError`.
     """
     with disk_errors(target), written_whole(target, private=True) as temporary:
         with temporary.open("wb") as stream:
@@ -98,7 +92,7 @@ def download(
 
 
 def _refuse_plain(answer: requests.Response, **_: Any) -> None:
-    """Refuse to be led from https to what others on the way can read and change."""
+    """Refuse a redirection from https to http, which others on the way can read and change."""
     if answer.is_redirect:
         answer.close()  # its text would be read to the end, whatever its size
         to = urljoin(answer.url, answer.headers["location"])
@@ -107,10 +101,10 @@ def _refuse_plain(answer: requests.Response, **_: Any) -> None:
 
 
 def _fetch(address: str, stream: BinaryIO, limits: Limits, name: str) -> None:
-    """Write what lies at `address` into `stream`, in a thread that can be left behind.
+    """Write the content of `address` into `stream`, in a thread that can be abandoned.
 
-    Looking up a host has no time-out, nor has a server that sends a byte now and then. A thread
-    that is left behind ends when it finds the stream closed.
+    The lookup of a host has no time-out, nor has a server that sends a byte now and then. An
+    abandoned thread ends when it finds the stream closed.
     """
     faults: list[Exception] = []
     timeout = (limits.connect_seconds, limits.silence_seconds)

@@ -1,4 +1,4 @@
-"""The manifest of data sets: what each published file must be, and what is read of it."""
+"""Read the manifest of data sets: the published files and the attributes to read."""
 
 import math
 import re
@@ -15,7 +15,7 @@ from deniable.validation import LONGEST_NAME, Strict, fault_lines, read_yaml
 
 
 def _holding(words: str, holds: Callable[[Any], object] = bool) -> AfterValidator:
-    """Return what refuses a value unless it holds, and says in words what is allowed."""
+    """Return a validator that refuses other values, with `words` for the allowed ones."""
 
     def refuse(value: Any) -> Any:
         if not holds(value):
@@ -117,10 +117,10 @@ class _Measurement(_Column):
 
 
 class ClassAttribute(_Column):
-    """The attribute that records are classified by.
+    """The attribute that classifies records.
 
-    If the file has numbers, each of `classes` but the last goes up to one of `at_most`. Without,
-    the file has the classes by name. The `position`, from 0, is given where there is no header.
+    In a file of numbers, each of `classes` but the last goes up to one of `at_most`. Without
+    `at_most` the file names the classes. The `position`, from 0, is given if there is no header.
     """
 
     classes: Annotated[AnyNumber[Trimmed], Different]
@@ -137,28 +137,28 @@ class ClassAttribute(_Column):
 
 
 class PublishedFile(Strict):
-    """A published file, whatever is read of it.
+    """A published file.
 
     Parameters
     ----------
     title, citation : str
-        What the data are, and the reference to their source.
+        The data, and the reference to their source.
     file : str
         Name of the file, in a mirror directory as well.
     address : str
-        Where it is published, by http or https.
+        Its public http or https address.
     sha256 : str
         Digest of the published file, 64 hexadecimal digits; a file with another one is refused.
     records : int, >= 1
-        How many the file must have.
+        The number of records in the file.
     delimiter : str
-        Empty for a file that is no CSV.
+        Empty unless the file is CSV.
     header : bool
         Whether the first line names the columns; attributes are then found by name.
     surrogate : str
         Path of the surrogate's parameters, relative to the manifest's folder.
     bytes : int, optional
-        Its size: a download that is larger is given up. By default 200 million.
+        The maximal size of a download; by default 200 million.
     """
 
     title: Text
@@ -174,7 +174,7 @@ class PublishedFile(Strict):
     _name: str = ""
 
     def model_post_init(self, context: Any, /) -> None:
-        """Take the name from the `context`, which `load_manifest` gives beside the entry."""
+        """Take the name from the `context`, set by `load_manifest`."""
         self._name = context or ""
 
     @property
@@ -184,18 +184,18 @@ class PublishedFile(Strict):
 
     @property
     def columns(self) -> Mapping[str, _Column]:
-        """What is read of the file, by the key in the manifest."""
+        """The columns to read, by the key in the manifest."""
         raise NotImplementedError
 
     @property
     def positions(self) -> tuple[int, ...]:
-        """0-based column of each attribute, the class last, empty if there is a header."""
+        """0-based column of each attribute, the class last; empty if there is a header."""
         found = (column.position for column in self.columns.values())
         return tuple(position for position in found if position is not None)
 
     @model_validator(mode="after")
     def _columns_differ(self) -> Self:
-        """Refuse columns of one name or position, that are not found, or found twice."""
+        """Refuse columns with the same name or position, or without a way to find them."""
         seen: dict[Any, str] = {}
         for place, column in self.columns.items():
             if self.header != (column.position is None):
@@ -218,10 +218,10 @@ class PublishedFile(Strict):
 
 
 class Dataset(PublishedFile):
-    """A published file of which categorical attributes are read: categories, or intervals.
+    """A published file with categorical attributes: categories, or intervals.
 
-    The keys `title`, `citation`, `file`, `address`, `sha256`, `records`, `surrogate`, `bytes`,
-    `delimiter` and `header` are those of `PublishedFile`; the last two must be given.
+    For `title`, `citation`, `file`, `address`, `sha256`, `records`, `surrogate`, `bytes`,
+    `delimiter` and `header` see `PublishedFile`; the last two must be given.
     """
 
     delimiter: Delimiter
@@ -234,31 +234,31 @@ class Dataset(PublishedFile):
 
     @property
     def domain(self) -> Domain:
-        """The attributes that are read."""
+        """The attributes to read."""
         return Domain(tuple(each.attribute for each in self.attributes))
 
     @property
     def discretizations(self) -> tuple[Discretization, ...]:
-        """Of the numeric attributes, by the edges that the manifest states."""
+        """Of the numeric attributes, by the edges in the manifest."""
         found = (each.discretization for each in self.attributes)
         return tuple(each for each in found if each is not None)
 
 
 class NumericDataset(PublishedFile):
-    """A published file of which numbers are read, and a class if there is one.
+    """A published file with numbers, and a class if there is one.
 
-    An rda file (R data) holds one data frame, whose columns have names. The keys `title`,
-    `citation`, `file`, `address`, `sha256`, `records`, `surrogate` and `bytes` are those of
-    `PublishedFile`, as are `delimiter` and `header`: a csv file must have both, an rda file none.
+    An rda file (R data) holds one data frame with named columns. For `title`, `citation`, `file`,
+    `address`, `sha256`, `records`, `surrogate`, `bytes`, `delimiter` and `header` see
+    `PublishedFile`. A csv file must have the last two, an rda file has neither.
 
     Parameters
     ----------
     format : "csv" or "rda"
     numeric_attributes : tuple, not empty
-        A name each, a position (from 0) where there is no header, and bounds, the lower and the
-        upper, where public knowledge states them.
+        Each has a name, a position (from 0) if there is no header, and bounds, lower and upper, if
+        they are public knowledge.
     class_attribute : ClassAttribute, optional
-        What the records are classified by; its key in the manifest is `class`.
+        The key `class` in the manifest.
     """
 
     format: Literal["csv", "rda"] = "csv"
@@ -286,7 +286,7 @@ class NumericDataset(PublishedFile):
 
     @property
     def bounds(self) -> dict[str, tuple[float, float]]:
-        """(lower, upper) where public knowledge states it: noise needs no look at the records."""
+        """Public bounds (lower, upper) by attribute: noise then needs no look at the records."""
         return {each.name: each.bounds for each in self.numeric_attributes if each.bounds}
 
 
@@ -296,9 +296,9 @@ AnyDataset = Dataset | NumericDataset
 def load_manifest(path: Path | str) -> dict[str, AnyDataset]:
     """Read the manifest of data sets, a YAML file at `path`; return them by name.
 
-    A data set with the key `attributes` is categorical, one with `numeric_attributes` is numeric.
-    Raises `DataError` if it cannot be read, or an entry is malformed: a line for each fault with
-    file, data set, key, what stands there and what should.
+    A data set with the key `attributes` is categorical, one with `numeric_attributes` is numeric. A
+    `DataError` is raised if the file cannot be read, or has errors: a line for each, with file,
+    data set, key, value and allowed values.
     """
     file = Path(path)
     entries = read_yaml(file)
@@ -326,7 +326,7 @@ def load_manifest(path: Path | str) -> dict[str, AnyDataset]:
 
 
 def _refuse_contradiction(where: str, dataset: AnyDataset, other: AnyDataset) -> None:
-    """Refuse two data sets that say different things of one file, or share a surrogate."""
+    """Refuse data sets that contradict each other about one file, or share a surrogate."""
     if dataset.surrogate == other.surrogate:
         raise DataError(
             f"{where}: surrogate: {dataset.surrogate!r} is the surrogate of {other.name!r} too; "
@@ -344,10 +344,10 @@ def _refuse_contradiction(where: str, dataset: AnyDataset, other: AnyDataset) ->
 
 
 def categorical(datasets: Mapping[str, AnyDataset]) -> dict[str, Dataset]:
-    """Return those of the `datasets`, by name, that have categorical attributes."""
+    """Return those `datasets`, by name, that have categorical attributes."""
     return {name: each for name, each in datasets.items() if isinstance(each, Dataset)}
 
 
 def numeric(datasets: Mapping[str, AnyDataset]) -> dict[str, NumericDataset]:
-    """Return those of the `datasets`, by name, that are of numbers."""
+    """Return those `datasets`, by name, that have numeric attributes."""
     return {name: each for name, each in datasets.items() if isinstance(each, NumericDataset)}

@@ -1,10 +1,9 @@
-"""Bayesian networks over categorical attributes: their files, draws, exact margins, and [rrba]'s.
+"""Draw records from Bayesian networks over categorical attributes, for example of [rrba].
 
-[rrba] names data sets of 500, 10,000 and 10,000 records (Table 2) that are samples of published
-Bayesian networks, and gives neither files nor seeds. Here the networks are taken from pgmpy once
-and kept under resources/networks (tools/write_networks.py), and the records drawn from their tables
-by this module: independently of each other, from recorded seeds, so that the files do not change
-with pgmpy's own sampler.
+[rrba] names data sets of 500, 10,000 and 10,000 records (Table 2), samples of published Bayesian
+networks, without files or seeds. tools/write_networks.py took the networks from pgmpy once and
+stored them under resources/networks. This module draws independent records from their tables with
+recorded seeds, so that the files do not depend on pgmpy's own sampler.
 """
 
 import hashlib
@@ -50,7 +49,7 @@ class ConditionalTable:
     attribute : str
         Its name.
     parents : tuple of str
-        From the one kept longest to the one given up first.
+        The last one is given up first.
     rows : mapping of tuple of int to tuple of float
         From codes of the first parents to the probability of each category. A record uses the
         longest key that agrees with its parents; the empty key is the last resort.
@@ -70,19 +69,17 @@ class ConditionalTable:
 class BayesianNetwork:
     """A joint distribution as a product of conditional ones.
 
-    Raises `DataError`, naming table, row and fault: an attribute without a table or with two, an
-    unknown attribute or category, parents in a cycle or out of order, a table without its last
-    resort, probabilities that are negative or do not sum to 1 within 1e-6.
+    Raises `DataError` with table and row if a table is missing, repeated or out of order, lacks its
+    last resort, has an unknown attribute or category, or probabilities do not sum to 1 within 1e-6.
 
     Parameters
     ----------
     domain : Domain
-        The attributes.
     tables : tuple of ConditionalTable
         One for each attribute, parents before children.
     provenance : mapping of str to plain JSON values
-        What `fit` was given (records, sha256 of the published file, options), and the mean and the
-        largest total variation distance, over pairs of attributes, of as many records drawn.
+        The arguments of `fit`, and the mean and largest total variation distance, over pairs of
+        attributes, of a sample of the same size from the file.
     """
 
     domain: Domain
@@ -157,10 +154,7 @@ def to_json(network: BayesianNetwork) -> dict[str, Any]:
 
 
 def from_json(value: Any) -> BayesianNetwork:
-    """Rebuild a network from a `value` of `to_json`; `read` words what is wrong with others.
-
-    What `BayesianNetwork` refuses is a `DataError`, what `Domain` does a `DeniableError`.
-    """
+    """Rebuild a network from a `value` of `to_json`; an invalid one is a `DeniableError`."""
     domain = domain_from_json(value["attributes"])
     tables = tuple(_table_from_json(table) for table in value["tables"])
     return BayesianNetwork(domain, tables, dict(value["provenance"]))
@@ -183,10 +177,7 @@ def _table_from_json(table: Mapping[str, Any]) -> ConditionalTable:
 
 
 def write(path: Path | str, network: BayesianNetwork) -> None:
-    """Write a `network` to `path` as JSON, a line for each attribute and row.
-
-    So it is short, and readable in a diff.
-    """
+    """Write a `network` to `path` as JSON, with one line per attribute and row."""
 
     def lines(parts: Any) -> str:
         return ",\n".join(map(json_line, parts))
@@ -203,9 +194,9 @@ def write(path: Path | str, network: BayesianNetwork) -> None:
 
 
 def read(path: Path | str, domain: Domain | None = None) -> BayesianNetwork:
-    """Read the network that `write` wrote to `path`; if a `domain` is given, it must have that.
+    """Read the network at `path`, which must have the `domain` if one is given.
 
-    A `DataError` names the file and what is wrong with it.
+    A `DataError` names the file and the error.
     """
     network = read_fitted(path, from_json)
     if domain is not None and network.domain != domain:
@@ -217,12 +208,12 @@ def read(path: Path | str, domain: Domain | None = None) -> BayesianNetwork:
 
 
 def draw(network: BayesianNetwork, records: int, generator: np.random.Generator) -> Microdata:
-    """Draw so many independent `records`, each attribute given its parents (forward sampling).
+    """Draw independent `records`, each attribute given its parents (forward sampling).
 
-    Unlike `deniable.datasets.surrogates.sample`, which draws by quota: counts here have a sample's
-    noise. The `network` must have a row for every configuration of parents. One uniform number a
-    record and attribute is taken from the `generator`, in ancestral order. Raises `DeniableError`
-    for less than one record.
+    Counts have the noise of a sample, unlike counts of `deniable.datasets.surrogates.sample`. The
+    `network` must have a row for every configuration of parents. One uniform number per record and
+    attribute is taken from the `generator`, in ancestral order. A `DeniableError` is raised for
+    less than one record.
     """
     if records < 1:
         raise DeniableError(f"{records} records cannot be drawn; ask for at least 1")
@@ -238,9 +229,9 @@ def draw(network: BayesianNetwork, records: int, generator: np.random.Generator)
 
 
 def dense_table(network: BayesianNetwork, table: ConditionalTable) -> Floats:
-    """Return Pr(category | parents), axes the parents in order, then the attribute itself.
+    """Return Pr(category | parents), with axes for the parents in order and the attribute.
 
-    A `table` of the `network` that lacks a row for some parents is refused: `DeniableError`.
+    A `DeniableError` is raised if the `table` of the `network` lacks a row for some parents.
     """
     domain = network.domain
     sizes = (*(domain[name].size for name in table.parents), domain[table.attribute].size)
@@ -257,9 +248,9 @@ def dense_table(network: BayesianNetwork, table: ConditionalTable) -> Floats:
 
 
 def exact_margin(network: BayesianNetwork, names: Sequence[str]) -> Floats:
-    """Return the exact joint distribution of the attributes `names` of a `network`, an axis each.
+    """Return the exact joint distribution of attributes `names` of a `network`.
 
-    The axes are in this order, the entries sum to 1; the other attributes are eliminated.
+    It has one axis per name, in this order, and sums to 1.
     """
     parents = network.parents
     needed, frontier = set(names), list(names)
@@ -280,9 +271,9 @@ def exact_margin(network: BayesianNetwork, names: Sequence[str]) -> Floats:
 
 @dataclass(frozen=True)
 class DrawnFile:
-    """A file, by `name`, of so many `records` drawn from a `network`, one of `NETWORKS`.
+    """A file, by `name`, of `records` records drawn from a `network`, one of `NETWORKS`.
 
-    If it is `resampled_from` another drawn file, that one's records are drawn with replacement.
+    If it is `resampled_from` another drawn file, its records are drawn from there with replacement.
     """
 
     name: str
@@ -317,11 +308,10 @@ CODES = {  # the SHA-256 of the codes of each file
 
 
 def from_resources(name: str, folder: Path | str) -> BayesianNetwork:
-    """Read one of `NETWORKS` from resources/networks, where tools/write_networks.py wrote it.
+    """Read the network `name`, one of `NETWORKS`, from `folder`.
 
-    The network `name` is read from the file of its name in `folder`.
-    Raises `DeniableError` for another name, and where the file is missing, damaged, or another
-    network's.
+    A `DeniableError` is raised for another name, and for a file that is missing, damaged or of
+    another network.
     """
     refuse_unknown("network", name, NETWORKS)
     path = Path(folder) / f"{name}.json"
@@ -336,10 +326,10 @@ def from_resources(name: str, folder: Path | str) -> BayesianNetwork:
 
 
 def drawn_file(name: str, network_of: Callable[[str], BayesianNetwork]) -> Microdata:
-    """Draw the one of `FILES` that has this `name` again, the same records each time.
+    """Draw the file `name`, one of `FILES`, again: the same records each time.
 
-    `network_of` returns a network by its name. Raises `DeniableError` for another name, and where
-    the codes are not those recorded: the network's tables or the random stream have then changed.
+    `network_of` returns a network by its name. A `DeniableError` is raised for another name, and if
+    the codes are not the recorded ones, because the network or the random stream has changed.
     """
     refuse_unknown("file", name, FILES)
     file = FILES[name]
@@ -360,10 +350,7 @@ def drawn_file(name: str, network_of: Callable[[str], BayesianNetwork]) -> Micro
 
 
 def drawn_from_resources(name: str, folder: Path | str) -> Microdata:
-    """Draw the one of `FILES` that has this `name` from the committed networks in `folder`.
-
-    By `drawn_file` and `from_resources`: the same records each time.
-    """
+    """Draw the file `name`, one of `FILES`, from the networks in `folder`; see `drawn_file`."""
     return drawn_file(name, lambda network: from_resources(network, folder))
 
 

@@ -1,4 +1,4 @@
-"""Stand-ins for published numeric files: copulas that hold parameters, no records."""
+"""Fit surrogates of published numeric files, and draw from them: copulas without records."""
 
 import itertools
 from collections.abc import Callable
@@ -29,18 +29,18 @@ SETTLED = 0.002  # of rank correlations: near enough to stop
 
 
 def fit(data: NumericMicrodata, *, sha256: str = "") -> Copula:
-    """Fit margins and correlations to `data`; equal data give the same copula, to the last digit.
+    """Fit margins and correlations to `data`; equal data give exactly the same copula.
 
     A margin has at most 101 quantiles, closer together towards both ends, where values spread. No
-    quantile is one person's value: each is the mean of five neighbouring order statistics, no two
+    quantile is one person's value. Each is the mean of five neighbouring order statistics, no two
     share one, and the outermost two continue the line through their neighbours.
 
-    The latent correlation of a pair is the one whose rank correlation (Spearman's, mid-ranks for
-    ties) *after* the margins' atoms and rounding is that of the file; the matrix of all pairs is
-    moved to the nearest with eigenvalues of at least .002.
+    The latent correlation of a pair gives the file's rank correlation (Spearman's, mid-ranks for
+    ties) *after* atoms and rounding of the margins. The matrix of all pairs is moved to the nearest
+    one with eigenvalues of at least .002.
 
-    The `sha256` of the published file is for the provenance. Raises `DataError` if records are too
-    few: below 20.
+    The provenance contains the `sha256` of the published file. A `DataError` is raised for less
+    than 20 records.
     """
     if len(data) < MIN_RECORDS:
         raise DataError(
@@ -78,9 +78,9 @@ def fit(data: NumericMicrodata, *, sha256: str = "") -> Copula:
 
 
 def _runs(records: int) -> list[int]:
-    """Return where each run of AVERAGED order statistics begins, from 0; no two runs overlap.
+    """Return the first of each run of AVERAGED order statistics, from 0; runs do not overlap.
 
-    As near as that allows to probabilities (1 - cos(pi k / 98)) / 2, the same from both ends.
+    They are as near as possible to probabilities (1 - cos(pi k / 98)) / 2, symmetric at both ends.
     """
     last = records - AVERAGED
     half = (MAX_QUANTILES - 3) // 2  # two quantiles are not means, but lie beyond the outer ones
@@ -94,7 +94,7 @@ def _runs(records: int) -> list[int]:
 
 
 def _margin(name: str, column: Floats) -> Margin:
-    """Return the quantiles: means at the middle of their runs, and on to both ends in a line."""
+    """Return the quantiles: means at the middle of their runs, extended linearly to both ends."""
     runs = np.array(_runs(len(column)))
     means = np.sort(column)[runs[:, None] + np.arange(AVERAGED)].mean(axis=1)
     middles = (runs + AVERAGED / 2) / len(column)
@@ -121,9 +121,9 @@ def _decimals(column: Floats) -> int | None:
 def _expansions(copula: Copula) -> Floats:
     """Return each margin's rank in orthonormal Hermite polynomials of its latent, the class last.
 
-    Of the standardized mid-rank, a step function of the latent z, so that coefficients are exact: a
-    step at t adds its height times the integral of h_k phi over (t, inf), which is h_(k-1)(t)
-    phi(t) / sqrt(k). All are 0 for a constant. In the shape (margins, TERMS), k = 1 .. TERMS.
+    The standardized mid-rank is a step function of the latent z, so coefficients are exact: a step
+    at t adds its height times the integral of h_k phi over (t, inf), which is h_(k-1)(t) phi(t) /
+    sqrt(k). All are 0 for a constant. The shape is (margins, TERMS), k = 1 .. TERMS.
     """
     middles = (np.arange(STEPS) + 0.5) / STEPS
     columns: list[npt.NDArray[Any]] = [margin.at(middles) for margin in copula.margins]
@@ -148,10 +148,10 @@ def _of_ranks(products: Floats, latent: float) -> float:
 
 
 def _latent(products: Floats, wanted: float) -> float:
-    """Return the latent correlation for which that of the ranks is `wanted`.
+    """Return the latent correlation for which the correlation of the ranks is `wanted`.
 
-    It increases with r, for margins do not decrease in their latents. What lies beyond the
-    attainable gets the end of the range.
+    It increases with r, because margins do not decrease in their latents. Beyond the attainable
+    range it is the end of the range.
     """
     low, high = -MAX_CORRELATION, MAX_CORRELATION
     if not products.any():
@@ -165,7 +165,7 @@ def _latent(products: Floats, wanted: float) -> float:
 
 
 def expected_rank_correlations(copula: Copula) -> Floats:
-    """Return Spearman's correlations of records of a `copula` in the long run, the class last."""
+    """Return the expected Spearman's correlations of records of a `copula`, the class last."""
     expansions = _expansions(copula)
     expected = np.eye(len(expansions))
     for i, j in itertools.combinations(range(len(expected)), 2):
@@ -177,8 +177,8 @@ def expected_rank_correlations(copula: Copula) -> Floats:
 def _nearest_correlations(matrix: Floats) -> Floats:
     """Return the nearest matrix of correlations with no small eigenvalue (Higham 2002).
 
-    By alternating projections, on the matrices with eigenvalues of at least LEAST_EIGENVALUE and
-    on those with a unit diagonal, with Dykstra's correction.
+    Projections alternate on the matrices with eigenvalues of at least LEAST_EIGENVALUE and on those
+    with a unit diagonal, with Dykstra's correction.
     """
     current, correction = matrix.copy(), np.zeros_like(matrix)
     for _ in range(1000):
@@ -199,17 +199,16 @@ def _class_codes(copula: Copula, probabilities: Floats) -> npt.NDArray[np.int8]:
 
 
 def sample(copula: Copula, records: int, generator: np.random.Generator) -> NumericMicrodata:
-    """Draw so many `records` by quota: with margins and rank correlations of the `copula`.
+    """Draw `records` records by quota, with margins and rank correlations of the `copula`.
 
-    A stand-in for a published file should have that file's margins and rank correlations; with
-    independent draws they would carry a sample's noise on top of the error of the model (at 1,080
-    records some rank correlation of 45 is then mostly off by more than .05). So the values of each
-    margin are those at probabilities (i - 1/2) / records, and the latents are moved, in a few
-    rounds, to where the rank correlations of the values are those expected. Which record gets
-    which values is random. With hardly more records than attributes, latents stay as drawn.
+    A surrogate should have the published file's margins and rank correlations. Independent draws
+    would add the noise of a sample (at 1,080 records some rank correlation of 45 is mostly wrong by
+    more than .05). So the values of each margin are at probabilities (i - 1/2) / records, and a few
+    rounds move the latents until the values have the expected rank correlations. The assignment of
+    values to records is random. With hardly more records than attributes, latents stay as drawn.
 
-    Equal states of the `generator` give equal records. They are marked with `data_source`
-    "surrogate". Raises `DataError` if no records are asked for.
+    Equal states of the `generator` give equal records, marked with `data_source` "surrogate". A
+    `DataError` is raised for less than one record.
     """
     if records < 1:
         raise DataError(f"{records} records; give at least 1")
@@ -256,8 +255,8 @@ def _records(copula: Copula, latents: Floats) -> NumericMicrodata:
 def rank_correlations(data: NumericMicrodata) -> Floats:
     """Return Spearman's correlations of all attributes of `data`, and of the class's code last.
 
-    Ties have mid-ranks. What is constant is correlated with nothing. The shape is
-    (attributes, attributes), with a class one more each way.
+    Ties have mid-ranks. A constant has the correlation 0. The shape is (attributes, attributes),
+    with a class one more each way.
     """
     ranks = np.array([scipy.stats.rankdata(column) for column in _columns(data)])
     ranks -= ranks.mean(axis=1, keepdims=True)
@@ -285,11 +284,11 @@ def margin_distance(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
 def fidelity(published: NumericMicrodata, drawn: NumericMicrodata) -> pd.DataFrame:
     """Compare `drawn` records with `published` ones of the same attributes, the class among them.
 
-    A row for each margin, then one for each pair: kind ("margin" or "rank_correlation"),
-    attribute_1, attribute_2 (empty for a margin), published, surrogate (the two rank correlations;
-    empty for a margin), difference (Kolmogorov distance of the margins, or the surrogate's rank
-    correlation less the published one). Raises `DataError` if the files have different attributes
-    or classes, or no records.
+    One row per margin, then one per pair: kind ("margin" or "rank_correlation"), attribute_1,
+    attribute_2 (empty for a margin), published, surrogate (the two rank correlations; empty for a
+    margin), difference (Kolmogorov distance of the margins, or the surrogate's rank correlation
+    less the published one). A `DataError` is raised if the files have different attributes or
+    classes, or no records.
     """
     own = (published.names, published.class_name, published.classes)
     if own != (drawn.names, drawn.class_name, drawn.classes):

@@ -1,4 +1,4 @@
-"""Records of published files, categorical or numeric, and of the surrogates that stand in."""
+"""Read records of published files, categorical or numeric, and draw from their surrogates."""
 
 import warnings
 from collections.abc import Sequence
@@ -34,8 +34,8 @@ def read_published(dataset: NumericDataset, path: Path | str) -> NumericMicrodat
 def read_published(dataset: AnyDataset, path: Path | str) -> Microdata | NumericMicrodata:
     """Read the published file of a `dataset`, categorical or numeric, at `path`.
 
-    Raises `DataError` as `deniable.records.read_csv`, `read_numeric_csv` or `read_data_frame`, and
-    if the number of records is not the manifest's.
+    A `DataError` is raised as by `deniable.records.read_csv`, `read_numeric_csv` or
+    `read_data_frame`, and for another number of records than the manifest's.
     """
     data: Microdata | NumericMicrodata
     positions = None if dataset.header else dataset.positions
@@ -64,11 +64,11 @@ def read_published(dataset: AnyDataset, path: Path | str) -> Microdata | Numeric
 def draw_surrogate(
     dataset: AnyDataset, model: Path | str, generator: Generator
 ) -> Microdata | NumericMicrodata:
-    """Draw as many records as the published file of `dataset` has from its surrogate.
+    """Draw as many records as the published file of `dataset` has, from its surrogate.
 
-    The surrogate is read from the file `model`: a Bayesian network of a categorical data set, a
-    copula of a numeric one. Records are drawn by `generator`.
-    Raises `DataError` if the model cannot be read, or is of other attributes than the manifest's.
+    The file `model` has a Bayesian network of a categorical data set, or a copula of a numeric one;
+    `generator` draws. A `DataError` is raised if the model cannot be read, or has other attributes
+    than the manifest.
     """
     if isinstance(dataset, Dataset):
         network = networks.read(model, dataset.domain)
@@ -79,8 +79,8 @@ def draw_surrogate(
 def read_copula(dataset: NumericDataset, model: Path | str) -> copula.Copula:
     """Read the copula of a numeric `dataset` from the file `model`.
 
-    Raises `DataError` if it cannot be read, or is of other attributes or classes than the
-    manifest's.
+    A `DataError` is raised if it cannot be read, or has other attributes or classes than the
+    manifest.
     """
     found = copula.read(model)
     given = dataset.class_attribute
@@ -96,15 +96,11 @@ def read_copula(dataset: NumericDataset, model: Path | str) -> copula.Copula:
 def fit_surrogate(
     dataset: AnyDataset, origin: Path | str, model: Path | str, *, sha256: str, generator: Generator
 ) -> Any:
-    """Fit the surrogate of a `dataset` to its published file, and write it to `model`.
+    """Fit the surrogate of a `dataset` to its published file `origin`, and write it to `model`.
 
-    The published file is `origin`, and has the digest `sha256`, which is written too; `generator`
-    draws the records to compare with it.
-
-    Returned is how near as many records drawn come to the file: for a categorical data set the
-    table of `deniable.datasets.surrogates.pairwise_total_variation`, for a numeric one that of
-    `deniable.datasets.numeric_surrogates.fidelity`. Raises `DataError` if the file cannot be read
-    or the surrogate cannot be fitted to it.
+    It contains the `sha256` of the published file. Returned is the distance of as many records,
+    drawn by `generator`, from the file: the table of `surrogates.pairwise_total_variation` or of
+    `numeric_surrogates.fidelity`. A `DataError` is raised if the file cannot be read or fitted.
     """
     if isinstance(dataset, Dataset):
         data = read_published(dataset, origin)
@@ -127,12 +123,11 @@ def read_numeric_csv(
     column_positions: Sequence[int] | None = None,
     delimiter: str = ",",
 ) -> NumericMicrodata:
-    """Read the CSV file `path` of numbers, and of a class if there is one, in chunks.
+    """Read the CSV file `path` of numbers `names`, and of a class if there is one, in chunks.
 
-    `names` are those of the numbers, `class_attribute` is the class; `column_positions`, that of
-    the class last, and `delimiter` are as in `deniable.records.read_csv`. Raises `DataError`: one
-    message with file, record, column, value and remedy, for what `read_csv` refuses, a value that
-    is missing or no finite number, or a class that is not in the list.
+    `class_attribute` is the class. For `column_positions`, with the class last, and `delimiter` see
+    `deniable.records.read_csv`. A `DataError` has file, record, column, value and remedy, also for
+    a value that is missing or not a finite number, and an unknown class.
     """
     wanted = [*names, *([class_attribute.name] if class_attribute else [])]
     values: list[list[Floats]] = [[] for _ in names]
@@ -182,7 +177,7 @@ def _fault(where: str, record: int, name: str, problem: str) -> str:
 def _classes(
     texts: pa.Array, class_attribute: ClassAttribute, where: str, first_record: int
 ) -> ClassCodes:
-    """Return the codes of classes that the file has by name, or as numbers."""
+    """Return the codes of classes from their names, or from numbers."""
     if class_attribute.at_most:
         numbers = _numbers(texts, where, class_attribute.name, first_record)
         return _class_of(numbers, class_attribute)
@@ -191,18 +186,17 @@ def _classes(
 
 
 def _class_of(numbers: Floats, class_attribute: ClassAttribute) -> ClassCodes:
-    """Return the first class whose upper end is not below the number; the last has none."""
+    """Return the first class with an upper end that is not below the number, or the last."""
     return np.searchsorted(class_attribute.at_most, numbers, side="left").astype(np.int8)
 
 
 def read_data_frame(
     path: Path | str, names: Sequence[str], class_attribute: ClassAttribute | None = None
 ) -> NumericMicrodata:
-    """Read the one data frame of the R data file (.rda) at `path`: numbers by `names`, a class.
+    """Read numbers `names`, and a class, from the data frame of the R data file (.rda) at `path`.
 
-    `class_attribute` is the class, if there is one. Raises `DataError`: one message with file,
-    record, column, value and remedy, for a file that cannot be read or holds no data frame or
-    several, and for what `read_numeric_csv` refuses.
+    `class_attribute` is the class, if there is one. A `DataError` is raised for a file that cannot
+    be read or does not hold one data frame, and as by `read_numeric_csv`.
     """
     frame = _only_frame(Path(path))
     wanted = [*names, *([class_attribute.name] if class_attribute else [])]

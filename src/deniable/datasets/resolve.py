@@ -1,4 +1,4 @@
-"""Obtain a published file from a mirror or its public address, or settle for surrogates."""
+"""Obtain a published file from a mirror or its public address, or choose surrogates."""
 
 import shutil
 from collections.abc import Callable
@@ -32,13 +32,13 @@ OBTAIN_AGAIN = "download it again: snakemake --forcerun download"
 
 @validated(frozen=True, config=ConfigDict(strict=True, extra="forbid"))
 class Source:
-    """The records of all data sets of a file: the published ones, or drawn from surrogates.
+    """The source of the records of a file's data sets.
 
     Parameters
     ----------
     kind : "published" or "surrogate"
     sha256 : str or None
-        Digest of the published file. None for surrogates: each data set has its own model.
+        Digest of the published file; None for surrogates.
     """
 
     kind: Literal["published", "surrogate"]
@@ -48,7 +48,7 @@ class Source:
 def read_source(path: Path | str) -> Source:
     """Read the source of a file's records from the JSON file at `path`.
 
-    Raises `DataError` if it cannot be read or is malformed.
+    A `DataError` is raised if it cannot be read or is malformed.
     """
     try:
         return Source(**read_json(path))
@@ -65,7 +65,7 @@ def read_source(path: Path | str) -> Source:
 def verified_file(dataset: PublishedFile, source: Source, folder: Path) -> Path:
     """Return the published file of a `dataset` in `folder`, after a check of its digest.
 
-    Raises `DataError` if `source` is of another file than the manifest's, or if the file is missing
+    A `DataError` is raised if `source` has another file than the manifest, or the file is missing
     or has another SHA-256.
     """
     path = folder / dataset.file
@@ -81,19 +81,15 @@ def verified_file(dataset: PublishedFile, source: Source, folder: Path) -> Path:
 
 
 class NotInMirror(DataError):  # noqa: N818 - a case to pass over more often than an error
-    """A mirror directory that lacks the file."""
+    """The mirror directory lacks the file."""
 
 
 def from_mirror(dataset: PublishedFile, mirror: Path, target: Path) -> None:
     """Copy the file of a `dataset` from the directory `mirror` to `target`, verified.
 
-    Raises
-    ------
-    NotInMirror
-        If the directory lacks the file.
-    DataError
-        If there is no such directory, or its file is not the published one; a copy of that file
-        is then kept in `refused/` beside `target`, and the mirror is left as it is.
+    `NotInMirror` is raised if the directory lacks the file, and a `DataError` if there is no such
+    directory or its file is not the published one. A copy of that file is then kept in `refused/`
+    beside the target.
     """
     origin = mirror.expanduser() / dataset.file
     with disk_errors(origin):
@@ -132,15 +128,14 @@ def obtain(
     limits: Limits = DEFAULT_LIMITS,
     say: Callable[[str], None],
 ) -> Source:
-    """Obtain the published file of a `dataset` in `folder`, or settle for surrogates.
+    """Obtain the published file of a `dataset` in `folder`, or choose surrogates.
 
-    A verified file that `folder` already holds is used. Otherwise `auto` tries the mirror, then the
-    public address, and takes the surrogate last.
+    A verified file in the folder is used. Otherwise `auto` tries the mirror, then the public
+    address, and chooses the surrogate last.
 
     Parameters
     ----------
     dataset : PublishedFile
-        The entry of one of the file's data sets in the manifest.
     source : "auto", "mirror", "public" or "surrogate"
         The setting of the config.
     mirror : path or None

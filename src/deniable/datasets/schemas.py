@@ -18,16 +18,10 @@ def write_schema(
     population: str,
     bounds: Mapping[str, tuple[float, float]] | None = None,
 ) -> None:
-    """Write the schema of `data`, as `write_parquet` stores them, to the YAML file `path`.
+    """Write the schema of `data`, as stored by `write_parquet`, to the YAML file `path`.
 
-    Parameters
-    ----------
-    path : path
-    data : Microdata or NumericMicrodata
-    population : str
-        Whose records these are.
-    bounds : mapping of name to (low, high), optional
-        Public bounds of numeric columns. A numeric column without bounds is declared ``left_out``.
+    They are records of the `population`. `bounds` are public bounds (low, high) of numeric columns;
+    a numeric column without bounds is declared ``left_out``.
     """
     if isinstance(data, Microdata):
         columns = _categorical(data.domain)
@@ -52,7 +46,7 @@ def _categorical(domain: Domain) -> list[dict[str, Any]]:
 
 
 def _number(name: str, bounds: tuple[float, float] | None) -> dict[str, Any]:
-    """Return a column of numbers, which is not protected where no bounds are public."""
+    """Return a column of numbers, left out of releases if it has no public bounds."""
     if bounds is None:
         return {"name": name, "kind": "left_out", "type": "double"}
     return {"name": name, "kind": "numeric", "type": "double", "bounds": [*bounds]}

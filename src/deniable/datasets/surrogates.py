@@ -1,4 +1,4 @@
-"""Stand-ins for published categorical files: Bayesian networks that hold parameters, no records."""
+"""Fit surrogates of published categorical files: Bayesian networks without records."""
 
 import itertools
 from collections.abc import Mapping
@@ -23,21 +23,20 @@ def fit(
     min_support: int = 200,
     min_cell: int = 3,
 ) -> BayesianNetwork:
-    """Fit structure and tables to `microdata`; the same give the same network, to the last digit.
+    """Fit structure and tables to `microdata`; equal data give exactly the same network.
 
-    The structure has the largest AIC (log-likelihood in nats less the number of free parameters)
-    of all networks with at most `max_parents` parents, found exactly by
-    dynamic programming over sets of attributes (Silander and Myllymäki, UAI 2006). What is scored
-    is what is kept under the rules below: no dependence is chosen that they would erase.
+    The structure has the largest AIC (log-likelihood in nats less the number of free parameters) of
+    all networks with at most `max_parents` parents. Dynamic programming over sets of attributes
+    finds it exactly (Silander and Myllymäki, UAI 2006). The score applies the rules below, so no
+    dependence is chosen that they erase.
 
-    No row and no probability describes a single person. A row stands for `min_support` records or
-    more: a rarer parent configuration shares a row with the others that agree in the first parents.
-    A cell stands for `min_cell` records or more: smaller ones become 0 or `min_cell`, so that each
-    category keeps its total in the table. Probabilities are rounded to 4 digits.
+    No row and no probability describes a single person. A row represents at least `min_support`
+    records: a rarer configuration of parents shares a row with others that agree in the first
+    parents. A cell represents at least `min_cell` records: smaller ones become 0 or `min_cell`, so
+    that each category keeps its total in the table. Probabilities are rounded to 4 digits.
 
-    At most 12 attributes are searched. The `sha256` of the published file is for the provenance.
-    Raises `DataError` if attributes are too many, records or `min_support` too few, or an option
-    makes no sense.
+    The provenance contains the `sha256` of the published file. A `DataError` is raised for more
+    than 12 attributes, too few records, or an option out of range.
     """
     domain, records = microdata.domain, len(microdata)
     if len(domain) > MAX_SEARCHED_DOMAIN:
@@ -107,7 +106,7 @@ def _supported_rows(
 
 
 def _in_units(weights: Counts) -> Counts:
-    """Scale each row to sum to UNITS, by largest remainders: integers, so the same everywhere."""
+    """Scale each row to sum to UNITS, by largest remainders, in portable integers."""
     total = weights.sum(axis=1, keepdims=True)
     units, remainder = np.divmod(weights * UNITS, total)
     rank = np.argsort(np.argsort(-remainder, axis=1, kind="stable"), axis=1, kind="stable")
@@ -116,7 +115,7 @@ def _in_units(weights: Counts) -> Counts:
 
 
 def _score(counts: Counts, min_support: int, min_cell: int) -> int:
-    """Return the AIC of one table in thousandths of a nat: an integer, so that ties are ties."""
+    """Return the AIC of one table in thousandths of a nat, an integer, so that ties are exact."""
     _, weights, records = _supported_rows(counts, min_support, min_cell)
     total = weights.sum(axis=1, keepdims=True)
     # A record in a cell that was rounded to 0 counts as if the cell held one record.
@@ -162,15 +161,14 @@ def _best_structure(
 
 
 def sample(network: BayesianNetwork, records: int, generator: np.random.Generator) -> Microdata:
-    """Draw so many `records` of a `network`, each attribute given its parents, by quota.
+    """Draw `records` records of a `network` by quota, each attribute given its parents.
 
     Among the records that use one row of a table, each category gets the expected number, rounded
-    up or down at random without bias, and who gets it is random. A stand-in for a published file
-    should have that file's margins; with independent draws they would carry a sample's noise on
-    top of the error of the model.
+    up or down at random without bias, and random records get it. So the surrogate has the margins
+    of the published file; independent draws would add the noise of a sample.
 
-    Equal states of the `generator` give equal records. They come in random order, marked with
-    `data_source` "surrogate".
+    Equal states of the `generator` give equal records, in random order, marked with `data_source`
+    "surrogate".
     """
     columns: dict[str, Counts] = {}
     for table in network.tables:
@@ -211,9 +209,9 @@ def _rows_in_use(
 def pairwise_total_variation(a: Microdata, b: Microdata) -> pd.DataFrame:
     """Compare the two-way margins of two files, `a` and `b`, as proportions.
 
-    A row for each pair of attributes: attribute_1, attribute_2, total_variation (half the sum of
-    absolute differences, in 0 .. 1). Raises `DataError` if the files have different domains or no
-    records.
+    One row per pair of attributes: attribute_1, attribute_2, total_variation (half the sum of
+    absolute differences, in 0 .. 1). A `DataError` is raised if the files have different domains or
+    no records.
     """
     if a.domain != b.domain:
         raise DataError("the two files have different domains; give both the same attributes")

@@ -1,4 +1,4 @@
-"""From reports to distributions, intervals, survey weights, errors."""
+"""Estimate distributions and intervals from randomized values, also with survey weights."""
 
 import lazy_loader
 

@@ -22,7 +22,8 @@ OWN_PROPORTIONS = "proportions of the randomized values"
 class Distribution:
     """Proportions that are never negative and sum to 1.
 
-    The `proportions` have the shape (cells,), and `method` names their estimator. `gap` bounds the missing log-likelihood, in nats. It is NaN for methods other than likelihood.
+    The `proportions` have the shape (cells,), and `method` names their estimator. `gap` bounds the
+    missing log-likelihood, in nats; it is NaN for methods other than likelihood.
     """
 
     proportions: Floats
