@@ -1,13 +1,13 @@
-"""Example 1 of RR-Adjustment in fractions ([multirr], section 5), beside what is printed.
+"""Work Example 1 of RR-Adjustment in fractions ([multirr], section 5), next to the printed values.
 
-The share of the cell (a12, a21), records 5 and 6, is 1 / (4 (t + 1)) after sweep t: the printed
-limit (14), in which it is 0, is approached ever more slowly and never reached.
+After sweep t the proportion of the cell (a12, a21), records 5 and 6, is 1 / (4 (t + 1)). It
+approaches the printed limit (14), in which it is 0, ever more slowly and never reaches it.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -17,24 +17,21 @@ HALF = Fraction(1, 2)
 Values = tuple[Fraction, ...]
 
 
-@dataclass(frozen=True)
-class Group:
-    """Records that report the same two `categories` (their codes), and so have the same weight.
+class Group(NamedTuple):
+    """Responses with the same two categories, and therefore with the same weight."""
 
-    `records` are their numbers, as the text counts them; the `size` is how many there are.
-    """
-
-    records: str
+    records: str  # their numbers in the text
     size: int
-    categories: tuple[int, int]
+    categories: tuple[int, int]  # codes
 
 
 GROUPS = (Group("1-4", 4, (0, 0)), Group("5-6", 2, (1, 0)), Group("7-10", 4, (1, 1)))
+NAMES = tuple(group.records.replace("-", "_") for group in GROUPS)  # in columns
 RECORDS = sum(group.size for group in GROUPS)
 TARGETS = ((HALF, HALF), (HALF, HALF))
 CELLS = ((0, 0), (0, 1), (1, 0), (1, 1))  # in the order of (14) and (15)
+VANISHING = CELLS.index((1, 0))
 
-# What the text prints after adjusting an attribute in a sweep: (sweep, attribute) -> quantities.
 PRINTED: dict[tuple[int, int], dict[str, Values]] = {
     (0, 0): {
         "weight": (Fraction(1, 10),) * 3,
@@ -48,6 +45,7 @@ PRINTED: dict[tuple[int, int], dict[str, Values]] = {
     },
     (1, 2): {"lambda_2": (HALF, HALF)},
 }
+"""The printed values after an attribute was adjusted in a sweep, by sweep and attribute."""
 PRINTED_LIMIT = {
     "weight": (Fraction(1, 8), Fraction(0), Fraction(1, 8)),
     "joint": (HALF, Fraction(0), Fraction(0), HALF),  # (14)
@@ -60,9 +58,9 @@ NOTES = {
 
 @dataclass(frozen=True)
 class Step:
-    """Where Algorithm 2 stands after adjusting an `attribute`, 1 or 2, in a `sweep`, from 1 on.
+    """The state of Algorithm 2 after it adjusted an `attribute`, 1 or 2, in a `sweep`.
 
-    Both are 0 at the start. `weights` are those of one record of each group.
+    Both are 0 at the start. The `weights` belong to one record of each group.
     """
 
     sweep: int
@@ -71,12 +69,12 @@ class Step:
 
     @property
     def joint(self) -> Values:
-        """Shares of the four cells, in the order of (14)."""
+        """The proportions of the four cells, in the order of (14)."""
         shares = {g.categories: g.size * w for g, w in zip(GROUPS, self.weights, strict=True)}
         return tuple(shares.get(cell, Fraction(0)) for cell in CELLS)
 
     def margin(self, position: int) -> Values:
-        """Return the weighted margin of the attribute at a `position`, 0 or 1."""
+        """Return the weighted marginal distribution of the attribute at a `position`, 0 or 1."""
         return tuple(
             sum((s for c, s in zip(CELLS, self.joint, strict=True) if c[position] == k), Fraction())
             for k in (0, 1)
@@ -84,7 +82,7 @@ class Step:
 
     @property
     def gap(self) -> Fraction:
-        """Largest distance between a margin and its target."""
+        """The largest distance between a marginal distribution and its target."""
         return max(
             abs(share - target)
             for position in (0, 1)
@@ -101,7 +99,7 @@ class Step:
 
 
 def steps(sweeps: int) -> Iterator[Step]:
-    """Yield the start, then Algorithm 2 attribute by attribute, in all `sweeps`."""
+    """Yield the start, then the state after each attribute in all `sweeps`."""
     step = Step(0, 0, (Fraction(1, RECORDS),) * len(GROUPS))
     yield step
     for sweep in range(1, sweeps + 1):
@@ -111,13 +109,11 @@ def steps(sweeps: int) -> Iterator[Step]:
 
 
 def example_1(sweeps: int = 10) -> pd.DataFrame:
-    """Return Example 1 step by step, in 1 or more `sweeps`, with a verdict on what is printed.
+    """Return Example 1 step by step, in 1 or more `sweeps`, with verdicts on the printed values.
 
-    A row a step, then one for the limit (14) and one for RR-Independent (15). ``adjusted`` is the
-    attribute (1 or 2; "start", "limit", "RR-Independent"); records of a group have a weight as a
-    fraction (``weight_1_4``, ``weight_5_6``, ``weight_7_10``) and as a number (``value_...``);
-    ``lambda_1`` and ``lambda_2`` are the margins, ``gap`` and ``gap_value`` their largest distance
-    from a target, ``share`` is that of the cell (a12, a21); ``sweep_times_share`` tends to 1/4.
+    The last two rows are the limit (14) and RR-Independent (15). ``weight_1_4`` and its like are
+    fractions, and ``value_1_4`` and its like are numbers. ``share`` is the proportion of the cell
+    (a12, a21); ``sweep_times_share`` tends to 1/4.
     """
     if sweeps < 1:
         raise DeniableError(f"the number of sweeps is {sweeps}; it must be at least 1")
@@ -126,7 +122,6 @@ def example_1(sweeps: int = 10) -> pd.DataFrame:
     compared = _compared(PRINTED_INDEPENDENT, independent)
     ends = _limit_row(every[-1]), {"adjusted": "RR-Independent", "note": ""} | compared
     table = pd.DataFrame([*map(_row, every), *ends])
-    # Numbers of sweeps are whole; the rows after the last step have none.
     return table.astype({"sweep": "Int64"})
 
 
@@ -134,12 +129,12 @@ def _row(step: Step) -> dict[str, Any]:
     lambdas = {f"lambda_{position + 1}": step.margin(position) for position in (0, 1)}
     printed = PRINTED.get((step.sweep, step.attribute), {})
     found = {"weight": step.weights} | lambdas
-    names = [group.records.replace("-", "_") for group in GROUPS]  # of columns
-    share = step.joint[CELLS.index((1, 0))]
+    weights = dict(zip(NAMES, step.weights, strict=True))
+    share = step.joint[VANISHING]
     return (
         {"sweep": step.sweep, "adjusted": str(step.attribute or "start")}
-        | {f"weight_{n}": str(w) for n, w in zip(names, step.weights, strict=True)}
-        | {f"value_{n}": float(w) for n, w in zip(names, step.weights, strict=True)}
+        | {f"weight_{name}": str(weight) for name, weight in weights.items()}
+        | {f"value_{name}": float(weight) for name, weight in weights.items()}
         | {name: _text(values) for name, values in lambdas.items()}
         | {"gap": str(step.gap), "gap_value": float(step.gap)}
         | {"share": str(share), "sweep_times_share": float(step.sweep * share)}
@@ -149,21 +144,18 @@ def _row(step: Step) -> dict[str, Any]:
 
 
 def _limit_row(last: Step) -> dict[str, Any]:
-    # Of all distributions on the reported cells one has both margins: a11 is reported with a21
-    # only, a22 with a12 only, and (a12, a21) gets what they leave.
+    # Of all distributions on the reported cells one has both marginal distributions: a11 is
+    # reported with a21 only, a22 with a12 only, and (a12, a21) gets the rest.
     (a11, _), (a21, a22) = TARGETS
     joint = (a11, Fraction(0), a21 - a11, a22)
     shares = dict(zip(CELLS, joint, strict=True))
     weights = tuple(shares[group.categories] / group.size for group in GROUPS)
-    share = last.joint[CELLS.index((1, 0))]
-    return (
-        {"adjusted": "limit"}
-        | _compared(PRINTED_LIMIT, {"weight": weights, "joint": joint})
-        | {
-            "note": "approached, never reached: the share of (a12, a21) is 1/(4 (t + 1)) after "
-            f"sweep t, here {share} after {last.sweep}"
-        }
+    note = (
+        "approached, never reached: the share of (a12, a21) is 1/(4 (t + 1)) after "
+        f"sweep t, here {last.joint[VANISHING]} after {last.sweep}"
     )
+    compared = _compared(PRINTED_LIMIT, {"weight": weights, "joint": joint})
+    return {"adjusted": "limit"} | compared | {"note": note}
 
 
 def _compared(printed: Mapping[str, Values], found: Mapping[str, Values]) -> dict[str, Any]:

@@ -1,7 +1,4 @@
-"""The secure sum of [multirr], 4.2, run, spoilt and spied on; and what its exact tables link (4.3).
-
-All tables come from seeded streams: the same seed and data give the same bytes.
-"""
+"""Run the secure sum of [multirr], 4.2, with faulty parties too; link its exact tables (4.3)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -34,18 +31,21 @@ from deniable.randomized_response import (
 from deniable.records import Attribute, Domain, Microdata
 from deniable.sampling import RandomSource, generator_for
 
-# -- what a party may do wrong ---------------------------------------------------------------------
+# -- parties that deviate --------------------------------------------------------------------------
 
 
-class DropsOut(Party):
-    """A party that is gone once its shares reached a part of the parties, in order of seats.
+class _Deviating(Party):
+    """A party that deviates from the protocol in the way that its further arguments state."""
 
-    The part, in [0, 1], is `reached`; `number` and `indicator` are as in `Party`.
-    """
-
-    def __init__(self, number: int, indicator: int, reached: float) -> None:
+    def __init__(self, number: int, indicator: int, **how: float) -> None:
         super().__init__(number, indicator)
-        self.reached = reached
+        vars(self).update(how)
+
+
+class DropsOut(_Deviating):
+    """A party that leaves when its shares have `reached` this part of the seats, in order."""
+
+    reached: float  # in [0, 1]
 
     def _shares(self, network: Network, source: RandomSource) -> Codes:
         shares = super()._shares(network, source)
@@ -53,42 +53,34 @@ class DropsOut(Party):
         return shares
 
     def answer(self, seat: int, network: Network) -> None:
-        """Broadcast nothing by the `network`, from any `seat`."""
+        """Broadcast nothing."""
 
 
-class Miscounts(Party):
-    """A party whose shares sum to `shares` instead of 0, and that broadcasts `broadcast` too much.
+class Miscounts(_Deviating):
+    """A party whose shares sum to `shares` instead of 0, or that broadcasts `broadcast` too much.
 
-    With broadcast 1 or -1 it counts itself where it is not, or does not where it is. `number` and
-    `indicator` are as in `Party`.
+    With a broadcast of 1 or -1 it counts itself in a wrong cell, or not in its own.
     """
 
-    def __init__(self, number: int, indicator: int, shares: int = 0, broadcast: int = 0) -> None:
-        super().__init__(number, indicator)
-        self.excess = shares
-        self.broadcast = broadcast
+    shares: int = 0
+    broadcast: int = 0
 
     def _shares(self, network: Network, source: RandomSource) -> Codes:
         shares = super()._shares(network, source)
-        shares[0] = (shares[0] + self.excess) % network.modulus
+        shares[0] = (shares[0] + self.shares) % network.modulus
         return shares
 
     def _contribution(self) -> int:
         return super()._contribution() + self.broadcast
 
 
-class SetsTheCount(Party):
-    """A party in the last seat that hears all others first and makes the count `count`.
+class SetsTheCount(_Deviating):
+    """A party in the last seat that hears all others first and makes the count `count`."""
 
-    `number` and `indicator` are as in `Party`.
-    """
-
-    def __init__(self, number: int, indicator: int, count: int) -> None:
-        super().__init__(number, indicator)
-        self.count = count
+    count: int
 
     def answer(self, seat: int, network: Network) -> None:
-        """Broadcast by the `network`, from `seat`, what is missing to the count that is wanted."""
+        """Broadcast the difference between the wanted count and the broadcasts so far."""
         heard = network.view([seat])[2][:seat].sum()
         network.broadcast(seat, int(self.count - heard) % network.modulus)
 
@@ -99,12 +91,11 @@ class SetsTheCount(Party):
 def trials(
     data: Microdata, root_seed: int, pair: Pair, parties: int, parties_of_all_pairs: int
 ) -> pd.DataFrame:
-    """Count one `pair` among many `parties`, all pairs among few (`parties_of_all_pairs`).
+    """Compare secure sums with plain counts of the same records, drawn from `data`.
 
-    Both are held against plain counts of the same records, drawn from `data` by the `root_seed`. A
-    row a pair, and one with the sums over all pairs. ``messages`` are ``share_messages`` and
-    ``broadcasts``, ``formula_per_party`` is the paper's cost, cells x n, ``formula_in_all`` cells x
-    n x n.
+    Many `parties` count one `pair`, and a few count all pairs. The result has one row per pair, and
+    one with the sums over all pairs. ``messages`` are ``share_messages`` and ``broadcasts``.
+    ``formula_per_party`` is the paper's cost, cells x n, and ``formula_in_all`` is cells x n x n.
     """
     one = _drawn(data, parties, root_seed, "one pair")
     few = _drawn(data, parties_of_all_pairs, root_seed, "all pairs")
@@ -113,7 +104,6 @@ def trials(
     pairs = list(combinations(data.domain.names, 2))
     counted = bivariate_distributions(few, pairs, source)
     each = pd.DataFrame([_trial(few, distribution) for distribution in counted.values()])
-    # All whole numbers add up, but for the parties: they are the same in each pair.
     whole = each.select_dtypes(np.integer).sum().to_dict() | {"pair": f"all {len(pairs)} pairs"}
     whole |= {"parties": len(few), "equals_direct_counts": each["equals_direct_counts"].all()}
     whole["inconsistencies"] += len(disagreeing_margins(counted.values()))
@@ -152,12 +142,11 @@ def _drawn(data: Microdata, parties: int, root_seed: int, part: str, sample: int
 
 
 def linkage_example(data: Microdata, root_seed: int, parties: int, samples: int) -> pd.DataFrame:
-    """Rebuild records from exact tables of all pairs, in `samples` of so many `parties`.
+    """Rebuild records from exact tables of all pairs, in `samples` of `parties` from `data`.
 
-    The samples are drawn from `data` by the `root_seed`. A row a category that one party alone has
-    in some sample, and a last one for any of them: ``share_of_samples`` (in which a record is
-    rebuilt by it), ``attributes_rebuilt`` (the fewest, its own included), ``equals_true_record``
-    (always), ``share_of_parties_exposed``.
+    The result has one row per category that a single party has in some sample, and one for any of
+    them. ``share_of_samples`` is the proportion in which it rebuilds a record. It rebuilds at least
+    ``attributes_rebuilt``, itself included. ``equals_true_record`` covers all samples.
     """
     each = [
         linked_parties(_drawn(data, parties, root_seed, "linkage", sample)).assign(sample=sample)
@@ -184,7 +173,7 @@ def linkage_example(data: Microdata, root_seed: int, parties: int, samples: int)
     return pd.DataFrame(rows)
 
 
-# -- faults: what is noticed -----------------------------------------------------------------------
+# -- faults and their detection --------------------------------------------------------------------
 
 SMALL = Domain(
     (
@@ -204,10 +193,7 @@ Spoil = Callable[[Microdata, Generator], Spoilt]
 
 
 def fault_trials(root_seed: int, count: int) -> pd.DataFrame:
-    """Spoil `count` sums of 4 to 9 parties, drawn by the `root_seed`, in each known way.
-
-    A row a way says how often and how it is noticed.
-    """
+    """Spoil `count` sums of 4 to 9 parties in each known way; count how often and how it shows."""
     rows = []
     for fault, spoil, pairs, limit in FAULTS:
         generator = generator_for(root_seed, {"study": "secure_sum", "fault": fault})
@@ -234,7 +220,7 @@ def _notice(spoil: Spoil, pairs: Sequence[Pair], generator: Generator) -> tuple[
 
 
 def small_records(generator: Generator) -> Microdata:
-    """Draw by the `generator` 4 to 9 records over `SMALL`, the first 3 in 3 cells of `PAIR`."""
+    """Draw 4 to 9 records over `SMALL`, the first 3 of them in 3 cells of `PAIR`."""
     parties = int(generator.integers(4, 10))
     columns = tuple(generator.integers(0, size, parties) for size in SMALL.shape)
     for column, size in zip(columns, SMALL.shape, strict=True):
@@ -248,7 +234,7 @@ def _cells(data: Microdata, pair: Pair) -> Codes:
 
 
 def _one_party(behaviour: Callable[[int], Behaviour], data: Microdata, random: Generator) -> Spoilt:
-    """One party deviates in one cell; `behaviour` is given an amount in 1 .. n."""
+    """Let one party deviate in one cell. The `behaviour` gets an amount from 1 to n."""
     where = int(random.integers(len(data))), int(random.integers(6))
     return {PAIR: {where: behaviour(int(random.integers(1, len(data) + 1)))}}
 
@@ -262,7 +248,7 @@ def _miscounts(what: str) -> Spoil:
 
 
 def _counts_itself(once_more: int, less: int, data: Microdata, random: Generator) -> Spoilt:
-    """One party counts itself in a second cell too, and another one not at all, if these are 1."""
+    """Let one party count itself in a second cell, and another one in none, if these are 1."""
     cells = _cells(data, PAIR)
     twice, never = map(int, random.choice(len(data), 2, replace=False))
     second = (int(cells[twice]) + int(random.integers(1, 6))) % 6
@@ -273,7 +259,7 @@ def _counts_itself(once_more: int, less: int, data: Microdata, random: Generator
 def _answers_for_another(
     pairs: Sequence[Pair], data: Microdata, random: Generator, more_than_there_are: bool = False
 ) -> Spoilt:
-    """One party moves all records like its own, or more, to the cells of another record."""
+    """Let one party move all records like its own, or more, to the cells of another record."""
     party = int(random.integers(len(data)))
     own = tuple(int(column[party]) for column in data.columns)
     # Another value of both attributes of the first pair, so that no pair stays as it is.
