@@ -155,7 +155,7 @@ def test_counts_and_records_give_the_same_errors(
 ) -> None:
     queries = queries_of(small_data)
     cell = cell_of(mechanism=mechanism, matrix=matrix, p=p)
-    protocol = queries.protocol(cell)
+    protocol = queries.clustered(cell).protocol
     assert protocol.clusters == (("colour", "smokes"), ("region", "owner"))
     fast = queries(cell, np.random.default_rng(1), FAST)[:, 0]
     slow = slow_errors(small_data, protocol, cell, SLOW, seed=2)
@@ -176,7 +176,7 @@ def test_a_singular_joint_cluster_is_taken_as_uniform(small_data: Microdata, rea
     data = small_data.project(["smokes", "owner", "colour"])
     queries = queries_of(data, [{"smokes", "owner"}])
     cell = cell_of(matrix=reading, p=1 / 3 if reading == "printed" else 0.5, t_v=4)
-    protocol = queries.protocol(cell)
+    protocol = queries.clustered(cell).protocol
     assert [channel.singular for channel in protocol.channels] == [True, False]
     fast = queries(cell, np.random.default_rng(3), FAST)[:, 0]
     slow = slow_errors(data, protocol, cell, SLOW, seed=4)

@@ -1,9 +1,9 @@
 """Count queries of two attributes by four methods: Figure 3 of [multirr] (6.2).
 
-A run of the text picks two random attributes and asks one random query. Here a run asks of every
-pair one query of each coverage: its randomization costs more than its queries. RR-Adjustment
-weights records, so records are drawn, whole ones for both protocols. All methods and projections
-answer the same queries from the same reports, and are compared run by run.
+A replicate of the text asks one random query about two random attributes. Here it asks about every
+pair at each coverage, because randomization costs more than queries. RR-Adjustment weights records,
+so whole records are randomized. All methods and projections answer the same queries from the same
+responses, and are compared replicate by replicate.
 """
 
 import warnings
@@ -21,35 +21,37 @@ from deniable.estimation import random_queries, relative_errors
 from deniable.randomized_response import Adjustment, Protocol, adjust, weighted_pairs
 from deniable.records import Microdata
 
-from reproduction.papers.multirr.queries.shared import PROJECTIONS, OfTrueRecords, margin_over
+from reproduction.papers.multirr.queries.shared import (
+    PROJECTIONS,
+    OfTrueRecords,
+    is_touched,
+    margin_over,
+)
 from reproduction.study import Cell, How
 
 METHODS = ("rr_independent", "rr_clusters", "rr_independent_adjustment", "rr_clusters_adjustment")
 ERROR = "relative_error"
 NAMES = ("measure", "projection", "sigma", "method", "against")
-"""Of an output; ``against`` is the method that another is compared with."""
+"""They name an output. ``against`` is the method that another is compared with."""
 WORK = ("sweeps", "gap", "left_out")
-"""What is told of each adjustment: sweeps over the attributes, the largest gap between a margin and
-its target that is left, and the sum of the targets that no record could meet."""
+"""Of an adjustment: its sweeps over the attributes, the largest remaining gap between a marginal
+distribution and its target, and the sum of the targets that no record could meet."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reports:
-    """Randomized `records` of a run by a `protocol`, and estimates for its clusters.
-
-    `joints` are the clusters' estimated distributions, tables with an axis an attribute.
-    """
+    """Randomized `records` of a replicate, and estimates `joints` for the `protocol`'s clusters."""
 
     protocol: Protocol
     records: Microdata
     joints: tuple[Floats, ...]
 
     def independent_pair(self, pair: tuple[str, str]) -> Floats:
-        """Return the joint distribution of a `pair`, clusters being taken as independent."""
+        """Return the joint distribution of a `pair` if clusters are independent."""
         margins = (
             margin_over(pair, cluster, joint)
             for cluster, joint in zip(self.protocol.clusters, self.joints, strict=True)
-            if not set(cluster).isdisjoint(pair)
+            if is_touched(cluster, pair)
         )
         return reduce(mul, margins)
 
@@ -69,23 +71,23 @@ class Reports:
             alone = len(cluster) == 1
             columns.append(part.columns[0] if alone else part.domain.ravel(part.columns))
         with warnings.catch_warnings():
-            # What they would say run by run is in the study's own outputs.
+            # The outputs `WORK` have the same facts.
             warnings.filterwarnings("ignore", ".*left out|RR-Adjustment stopped", RuntimeWarning)
             return adjust(columns, [joint.reshape(-1) for joint in self.joints])
 
     @property
     def work(self) -> tuple[float, ...]:
-        """What is told of the adjustment: `WORK`."""
+        """The numbers `WORK` of the adjustment."""
         left_out = sum(each.target for each in self.adjustment.unreachable)
         return float(self.adjustment.sweeps), self.adjustment.gap, left_out
 
 
 @dataclass(frozen=True, eq=False)
 class AdjustedQueries(OfTrueRecords):
-    """Simulates cells of Figure 3 on true records, `data`, some attributes taken as `ordinal`.
+    """Simulates cells of Figure 3 on original records, `data`.
 
     Queries have the `coverages` (sigma), estimates the `projections` (of `PROJECTIONS`). `more` are
-    cells that are to have more replicates: mechanism, p, replicates.
+    cells with more replicates: mechanism, p, replicates.
     """
 
     data: Microdata
@@ -96,7 +98,7 @@ class AdjustedQueries(OfTrueRecords):
     more: tuple[Mapping[str, Any], ...] = ()
 
     def wanted(self, cell: Cell, values: Floats) -> int:
-        """Return how many runs a `cell` is to have, whatever the `values` of those that it has."""
+        """Return the number of replicates of a `cell`, given the `values` of those that it has."""
         asked = (
             each["replicates"]
             for each in self.more
@@ -106,18 +108,18 @@ class AdjustedQueries(OfTrueRecords):
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
-        """All pairs of attributes: each run asks about each."""
+        """All pairs of attributes."""
         return list(combinations(self.data.domain.names, 2))
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what a run of a `cell` yields: errors of the queries, work of the adjustments."""
+        """Return the name of each output: errors of the queries, work of the adjustments."""
         errors = product((ERROR,), self.projections, self.coverages, self.methods)
         work = product(self.projections, METHODS[2:], WORK)
         found = [*errors, *((measure, of, None, method) for of, method, measure in work)]
         return [dict(zip(NAMES, (*each, None), strict=True)) for each in found]
 
     def compared(self, cell: Cell) -> list[tuple[dict[str, Any], How, tuple[int, int]]]:
-        """Return each method against each before it, in a `cell`: difference, ratio of medians."""
+        """Return the comparisons of each method with those before it: differences and ratios."""
         settings = enumerate(product(self.projections, self.coverages))
         methods = combinations(range(len(METHODS)), 2)
         hows: tuple[How, ...] = ("difference", "ratio")
@@ -130,18 +132,18 @@ class AdjustedQueries(OfTrueRecords):
         return found
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return the p of a `cell` and what the method of an `output` spends there."""
+        """Return the p of a `cell` and the epsilons of an `output`'s method."""
         alone = output["method"].startswith("rr_independent")
         return (self.independent(cell) if alone else self.clustered(cell)).spends
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the outputs of each run, shape (replicates, outputs, pairs).
+        """Return the outputs, shape (replicates, outputs, pairs).
 
         A cell has matrix, mechanism, t_v, t_d, and p or a record's epsilon.
         """
         alone, grouped = self.independent(cell).protocol, self.clustered(cell).protocol
         first = [alone.randomize(self.data, generator) for _ in range(replicates)]
-        # Attribute by attribute, both protocols are one and the same randomization.
+        # Attribute by attribute, both protocols are the same randomization.
         same = cell["mechanism"] == "kronecker"
         second = first if same else [grouped.randomize(self.data, generator) for _ in first]
         queries = self._ask(generator, replicates)
@@ -163,7 +165,7 @@ class AdjustedQueries(OfTrueRecords):
         return np.concatenate([errors.reshape(replicates, -1, len(self.pairs)), told], axis=1)
 
     def _ask(self, generator: np.random.Generator, replicates: int) -> list[Flags]:
-        """Draw for each pair a query of its cells, for each run and at each coverage."""
+        """Draw a query for each pair, replicate and coverage."""
         sizes = [self.data.domain.project(pair).size for pair in self.pairs]
         return [
             np.stack(
@@ -174,12 +176,12 @@ class AdjustedQueries(OfTrueRecords):
         ]
 
     def _tables(self, reports: Sequence[Reports], pair: tuple[str, str]) -> list[Floats]:
-        """Return the pair's joint distribution by each method."""
+        """Return the joint distribution of a pair by each method."""
         tables = [each.independent_pair(pair) for each in reports]
         return tables + [each.adjusted_pairs[pair] for each in reports]
 
     def _errors(self, reports: Sequence[Reports], pair: tuple[str, str], queries: Flags) -> Floats:
-        """Return the relative errors of one run and pair, shape (coverages, methods)."""
+        """Return the relative errors of one replicate and pair, shape (coverages, methods)."""
         tables = self._tables(reports, pair)
         true = self.counts(pair).reshape(-1).astype(float)
         asked = queries.astype(float)
@@ -190,7 +192,7 @@ class AdjustedQueries(OfTrueRecords):
 def _estimate(
     protocol: Protocol, runs: Sequence[Microdata], projection: str
 ) -> list[tuple[Floats, ...]]:
-    """Return for each run the estimated distributions of all clusters, as tables."""
+    """Return the estimated distributions of all clusters for each replicate, as tables."""
     parts = []
     for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True):
         counts = np.stack([reports.counts(cluster).reshape(-1) for reports in runs])

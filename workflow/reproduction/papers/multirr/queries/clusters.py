@@ -1,12 +1,11 @@
 """Relative error of count queries under RR-Clusters: Tables 1 and 2 of [multirr].
 
-A run randomizes the data once, estimates each cluster's distribution, and asks one random query
-over two random attributes (or more, where a cell says so). Only the counts of the clusters that the
-query touches are drawn: the error depends on nothing else.
+A replicate randomizes the data once, estimates the distribution of each cluster, and asks one
+random query over two random attributes, or more if the cell states it. Only the counts of clusters
+with these attributes are drawn, because the error depends on no others.
 
-In a sweep over p, T_v, T_d and the number of records all thresholds of a cell answer the same
-queries from the same randomization. Each output has the distribution that it would have alone,
-differences between thresholds are more exact, and a cell of twenty costs as much as a few.
+In a sweep all thresholds of a cell answer the same queries from the same randomization. Each output
+keeps its own distribution, and differences between thresholds become more exact.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,6 +26,7 @@ from deniable.records import Microdata
 from reproduction.papers.multirr.queries.shared import (
     PROJECTIONS,
     OfTrueRecords,
+    is_touched,
     margin_over,
     of_random_attributes,
 )
@@ -38,40 +38,35 @@ ATTRIBUTES_OF_A_QUERY = 2
 
 @dataclass(frozen=True, eq=False)
 class ClusterQueries(OfTrueRecords):
-    """Simulates cells of Tables 1 and 2 on `data`, the true records of Adult.
+    """Simulates cells of Tables 1 and 2 on `data`, the original records of Adult.
 
-    Queries have a `coverage` of sigma; `ordinal` attributes are taken as such in dependences.
+    Queries have a `coverage` of sigma. Dependences treat `ordinal` attributes as such.
     """
 
     data: Microdata
     coverage: float
     ordinal: tuple[str, ...] = ()
 
-    def protocol(self, cell: Cell) -> Protocol:
-        """Return the protocol of a `cell`: its clusters and their channels."""
-        return self.clustered(cell).protocol
-
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return the p of a `cell` and what is spent there, for the one `output`."""
+        """Return the p and the epsilons of a `cell`."""
         return self.clustered(cell).spends
 
     def outputs(self, cell: Cell) -> Sequence[Mapping[str, Any]]:
-        """Return the one output of a run of any `cell`: the relative error of its query."""
+        """Return the one output of a replicate: the relative error of its query."""
         return ({},)
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the relative error of each run's query, shape (replicates, 1).
+        """Return the relative error of each replicate's query, shape (replicates, 1).
 
-        A cell has dataset, matrix, mechanism, projection, p, t_d, t_v; attributes, if a query has
-        not 2.
+        A cell has dataset, matrix, mechanism, projection, p, t_d, t_v, and optionally attributes.
         """
-        protocol = self.protocol(cell)
+        protocol = self.clustered(cell).protocol
 
         def errors(names: tuple[str, ...], runs: int) -> Floats:
             margins = (
                 self.estimated_margin(cell, channel, cluster, names, generator, runs)
                 for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True)
-                if not set(cluster).isdisjoint(names)
+                if is_touched(cluster, names)
             )
             estimated = reduce(mul, margins)
             true = self.true_counts(cell, names)
@@ -85,11 +80,11 @@ class ClusterQueries(OfTrueRecords):
         return of_random_attributes(errors, sets, generator, replicates, chances)[:, None]
 
     def chances(self, cell: Cell, sets: Sequence[tuple[str, ...]]) -> Floats | None:
-        """Return how probable each of the `sets` is in a query of a `cell`; None: all alike."""
+        """Return the probability of each of the `sets` in a query of a `cell`; None if equal."""
         return None
 
     def true_counts(self, cell: Cell, names: tuple[str, ...]) -> Counts:
-        """Return the counts over attributes, `names`, in all copies of the data set of a `cell`."""
+        """Return the counts over the attributes `names` in the data set of a `cell`."""
         return self.counts(names).reshape(-1) * COPIES[cell.get("dataset", "adult")]
 
     def estimated_margin(
@@ -101,10 +96,7 @@ class ClusterQueries(OfTrueRecords):
         generator: np.random.Generator,
         runs: int,
     ) -> Floats:
-        """Estimate a `cluster` in `runs` of a `cell`; return `margin_over` the `names`.
-
-        Reports are drawn through its `channel` by the `generator`.
-        """
+        """Randomize and estimate a `cluster` in `runs` replicates; return `margin_over` `names`."""
         true = self.true_counts(cell, cluster)
         reports = channel.randomize_counts(np.broadcast_to(true, (runs, true.size)), generator)
         shape = self.data.domain.project(cluster).shape
@@ -114,12 +106,11 @@ class ClusterQueries(OfTrueRecords):
 
 @dataclass(frozen=True, eq=False)
 class ExploredQueries(ClusterQueries):
-    """Simulates cells of Tables 1 and 2 under readings that the text does not give.
+    """Simulates cells of Tables 1 and 2 under interpretations that the text does not give.
 
-    `data` and `coverage` are as there. A cell's ``variation`` is ``ordinal``, where the `ordinal`
-    attributes are taken as such, or ``clustered_pairs``, where none are and the attributes of a
-    query share a cluster with probability `within`: such pairs are alike among each other, and so
-    are all others.
+    The ``variation`` of a cell is ``ordinal`` or ``clustered_pairs``. The first treats `ordinal`
+    attributes as such. Under the second, the attributes of a query share a cluster with probability
+    `within`. Pairs in a cluster are equally probable, and so are all others.
     """
 
     within: float = 0.25
@@ -135,7 +126,7 @@ class ExploredQueries(ClusterQueries):
         return super().clusters(cell)
 
     def chances(self, cell: Cell, sets: Sequence[tuple[str, ...]]) -> Floats | None:
-        """Return the chances of `sets` in a `cell`; None: alike, as if none or all are inside."""
+        """Return the probabilities of `sets`; None if equal, or if none or all are in clusters."""
         clusters = self.clusters(cell)
         inside = np.array([any(set(names) <= set(each) for each in clusters) for names in sets])
         if cell["variation"] != "clustered_pairs" or len(set(inside)) == 1:
@@ -145,9 +136,9 @@ class ExploredQueries(ClusterQueries):
 
 
 def resized(data: Microdata, records: int, seed: int) -> Microdata:
-    """Return so many `records` of the `data`, in an order drawn with the `seed`, over and over.
+    """Return a number of `records` of the `data`, in a random order with `seed`, repeatedly.
 
-    Smaller files are parts of larger ones; six times the length is the file six times, as Adult6.
+    Smaller files are parts of larger ones. Six times the length gives each record six times.
     """
     order = np.resize(np.random.default_rng(seed).permutation(len(data)), records)
     return replace(data, columns=tuple(column[order] for column in data.columns))
@@ -155,10 +146,10 @@ def resized(data: Microdata, records: int, seed: int) -> Microdata:
 
 @dataclass(frozen=True, eq=False)
 class ThresholdSweep:
-    """Simulates cells of a sweep, each on as many of the true records, `data`, as it names.
+    """Simulates cells of a sweep, each with its own number of records of `data`.
 
-    All `t_v` and `t_d` of Algorithm 1 are combined; the `subset_seed` says which records a smaller
-    file has. `coverage` and `ordinal` are those of `ClusterQueries`.
+    All `t_v` and `t_d` of Algorithm 1 are combined. The `subset_seed` selects the records of a
+    smaller file. `coverage` and `ordinal` are as in `ClusterQueries`.
     """
 
     data: Microdata
@@ -170,7 +161,7 @@ class ThresholdSweep:
 
     @cached_property
     def queries_on(self) -> Callable[[int], ClusterQueries]:
-        """The simulator of single thresholds on so many records."""
+        """The simulator of single thresholds, by number of records."""
         sized = partial(resized, self.data, seed=self.subset_seed)
         return cache(lambda records: ClusterQueries(sized(records), self.coverage, self.ordinal))
 
@@ -178,23 +169,23 @@ class ThresholdSweep:
         """Return the protocol of a `cell` at each combination of thresholds."""
         queries = self.queries_on(cell["records"])
         return {
-            (t_v, t_d): queries.protocol({**cell, "t_v": t_v, "t_d": t_d})
+            (t_v, t_d): queries.clustered({**cell, "t_v": t_v, "t_d": t_d}).protocol
             for t_v, t_d in product(self.t_v, self.t_d)
         }
 
     def outputs(self, cell: Cell) -> Sequence[Mapping[str, Any]]:
-        """Return the thresholds of a `cell`, and how many clusters they form."""
+        """Return the thresholds of a `cell`, with their number of clusters."""
         return [
             {"t_v": t_v, "t_d": t_d, "clusters": len(protocol.clusters)}
             for (t_v, t_d), protocol in self.protocols(cell).items()
         ]
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return the p of a `cell` and what is spent there at the thresholds of an `output`."""
+        """Return the p and the epsilons of a `cell` at the thresholds of an `output`."""
         return self.queries_on(cell["records"]).spends({**cell, **output}, output)
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the relative error of each run's query, shape (replicates, thresholds).
+        """Return the relative error of each replicate's query, shape (replicates, thresholds).
 
         A cell has records, matrix, mechanism, projection, p.
         """
@@ -222,11 +213,10 @@ class ThresholdSweep:
                 shares = np.sum(estimated.reshape(runs, -1), axis=1, where=asked)
                 return relative_errors(true.sum() * shares, answers)
 
-            # The error depends on the clusters that the query touches, on nothing else.
-            touched = [
-                tuple(each for each in protocol.clusters if not set(each).isdisjoint(names))
+            touched = (
+                tuple(each for each in protocol.clusters if is_touched(each, names))
                 for protocol in protocols
-            ]
+            )
             return np.column_stack([error(clusters) for clusters in touched])
 
         pairs = list(combinations(self.data.domain.names, ATTRIBUTES_OF_A_QUERY))

@@ -1,7 +1,7 @@
 """Count queries of two attributes at several coverages: Figure 2 of [multirr], and beyond.
 
-A run picks two random attributes, randomizes them by RR-Independent, and asks one random query of
-each coverage; all estimators answer the same queries from the same reports.
+A replicate randomizes two random attributes by RR-Independent and asks one random query of each
+coverage. All estimators answer the same queries from the same responses.
 """
 
 import math
@@ -36,18 +36,18 @@ from reproduction.study import Cell, How
 HALF = 0.5
 MEASURES = ("absolute_error", "relative_error")
 LIKELIHOOD_TOLERANCE = 1e-3
-"""Nats below the maximum at which EM may stop. On Adult, against 1e-6, this moves no median of 1000
-runs by a tenth of its interval's half-width (most by less than a hundredth)."""
+"""Nats below the maximum at which EM may stop. Compared with 1e-6 on Adult, this moves no median of
+1000 replicates by a tenth of the half-width of its interval."""
 
 Estimator = Callable[[Counts, ProductChannel, str], Floats]
 
 
 @dataclass(frozen=True, eq=False)
 class PairQueries(OfTrueRecords):
-    """Simulates count queries over two attributes of true records, `data`, under RR-Independent.
+    """Simulates count queries over two attributes of original records, `data`.
 
-    `coverages` are the sigmas: shares of the pair's cells that queries ask for. Which `estimators`
-    (of `ESTIMATORS`) are asked for changes neither the randomization nor the queries.
+    `coverages` are sigmas, the proportions of a pair's cells in a query. The choice of `estimators`
+    (of `ESTIMATORS`) changes neither the randomization nor the queries.
     """
 
     data: Microdata
@@ -61,20 +61,20 @@ class PairQueries(OfTrueRecords):
             refuse_unknown("estimator", name, ESTIMATORS)
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what names each output of a run of any `cell`: estimator, sigma, measure."""
+        """Return the name of each output: estimator, sigma, measure."""
         return [
             {"estimator": estimator, "sigma": sigma, "measure": measure}
             for estimator, sigma, measure in product(self.estimators, self.coverages, MEASURES)
         ]
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return the p of a `cell` and what RR-Independent spends there, whatever the `output`."""
+        """Return the p of a `cell` and the epsilons of RR-Independent."""
         return self.independent(cell).spends
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the errors of each run, absolute ones in records, shape (replicates, outputs).
+        """Return the errors, absolute ones in records, shape (replicates, outputs).
 
-        A cell has matrix, p, projection (of the margins of ``rr_independent``).
+        A cell has matrix, p, and the projection of marginal distributions by ``rr_independent``.
         """
 
         def errors(pair: tuple[str, ...], runs: int) -> Floats:
@@ -100,19 +100,16 @@ class PairQueries(OfTrueRecords):
 
 
 class GainQueries(PairQueries):
-    """The queries of Figure 2, with what section 6.5 compares of them, run by run.
-
-    It takes the `data`, `coverages` and `estimators` of `PairQueries`.
-    """
+    """The queries of Figure 2, with the comparisons of section 6.5, replicate by replicate."""
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what names each output of a run of a `cell`; none is ``against`` another."""
+        """Return the name of each output. None is ``against`` another."""
         return [each | {"against": None} for each in super().outputs(cell)]
 
     def compared(self, cell: Cell) -> list[tuple[dict[str, Any], How, tuple[int, int]]]:
-        """Return ratios of the medians of two estimators in a `cell`, and of an estimator's own.
+        """Return the ratios of medians to take: of two estimators, or of two coverages of one.
 
-        Its own: at a coverage and the next, or one half, or the rest of the cells.
+        Such coverages are neighbours, or one of them is one half, or their sum is one.
         """
         found: list[tuple[dict[str, Any], How, tuple[int, int]]] = []
         for (i, one), (j, other) in combinations(enumerate(self.outputs(cell)), 2):
@@ -136,18 +133,18 @@ class GainQueries(PairQueries):
 
 
 def _randomized(reports: Counts, channel: ProductChannel, projection: str) -> Floats:
-    """Return RR-Independent's estimate without [multirr], (2): the product of the raw margins."""
+    """Return the product of the marginal distributions of responses, without [multirr], (2)."""
     table = _randomized_joint(reports, channel, projection).reshape(-1, *channel.shape)
     return _product(table.sum(axis=2), table.sum(axis=1))
 
 
 def _randomized_joint(reports: Counts, channel: ProductChannel, projection: str) -> Floats:
-    """Return the pair's empirical distribution in the raw randomized data, as they are."""
+    """Return the joint distribution of responses."""
     return np.asarray(reports / reports.sum(axis=-1, keepdims=True))
 
 
 def _rr_independent(reports: Counts, channel: ProductChannel, projection: str) -> Floats:
-    """Return the product of the two estimated margins, each projected ([multirr], Protocol 1)."""
+    """Return the product of two projected marginal distributions ([multirr], Protocol 1)."""
     table = reports.reshape(-1, *channel.shape)
     first, second = channel.factors
     rows = PROJECTIONS[projection](table.sum(axis=2), first)

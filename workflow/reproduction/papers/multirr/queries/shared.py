@@ -1,9 +1,9 @@
-"""What simulators of count queries share: the true records, projections, random attributes."""
+"""Shared by the simulators of count queries: original records, projections, random attributes."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -32,7 +32,7 @@ from deniable.records import Domain, Microdata
 
 from reproduction.study import Cell
 
-LIKELIHOOD_TOLERANCE = 0.1  # nats: far below what data could tell apart, or these runs
+LIKELIHOOD_TOLERANCE = 0.1  # nats: far below the precision of the data and of these replicates
 
 PROJECTIONS: dict[str, Callable[[Counts, Channel], Floats]] = {
     "clip": lambda reports, channel: clip_and_rescale(unbiased_or_uniform(reports, channel)),
@@ -42,19 +42,19 @@ PROJECTIONS: dict[str, Callable[[Counts, Channel], Floats]] = {
 
 
 class OfTrueRecords:
-    """What a simulator knows of the true records, some attributes taken as `ordinal`."""
+    """A simulator on original records, `data`, with some attributes taken as `ordinal`."""
 
     data: Microdata
     ordinal: tuple[str, ...]
 
     @cached_property
     def counts(self) -> Callable[[tuple[str, ...]], Counts]:
-        """Tables of the true records, by the names of attributes."""
+        """Tables of the original records, by the names of attributes."""
         return cache(self.data.counts)
 
     @cached_property
     def dependences(self) -> pd.DataFrame:
-        """Dependences on the true data: an inference, see the report's section on clusters."""
+        """Dependences of the original data: an inference, see the report's section on clusters."""
         return dependences(self.data, self.ordinal)
 
     def clusters(self, cell: Cell) -> Clusters:
@@ -63,23 +63,18 @@ class OfTrueRecords:
 
     def independent(self, cell: Cell) -> "Stated":
         """Return RR-Independent at the matrix and the p, or the epsilon, of a `cell`."""
-        return self._stated(cell, tuple(combinations(self.data.domain.names, 1)), "kronecker")
+        single = tuple(combinations(self.data.domain.names, 1))
+        return self.clustered({**cell, "mechanism": "kronecker"}, single)
 
-    def clustered(self, cell: Cell) -> "Stated":
+    def clustered(self, cell: Cell, clusters: Clusters | None = None) -> "Stated":
         """Return RR-Clusters at the matrix and the p, or the epsilon, of a `cell`."""
-        return self._stated(cell, self.clusters(cell), cell["mechanism"])
-
-    def _stated(self, cell: Cell, clusters: Clusters, mechanism: ClusterMechanism) -> "Stated":
-        asked = cell.get("p"), cell.get("epsilon")
-        return stated(self.data.domain, clusters, cell["matrix"], mechanism, *asked)
+        formed = clusters or self.clusters(cell)
+        at = cell["matrix"], cell["mechanism"], cell.get("p"), cell.get("epsilon")
+        return stated(self.data.domain, formed, *at)
 
 
-@dataclass(frozen=True)
-class Stated:
-    """A `protocol`, and what tables have beside its p: see `deniable.randomized_response.spending`.
-
-    `spends` has p, too, which follows where an epsilon is asked for.
-    """
+class Stated(NamedTuple):
+    """A `protocol`, its p, and the epsilons that it `spends` (`deniable.randomized_response`)."""
 
     protocol: Protocol
     spends: Mapping[str, float]
@@ -94,26 +89,28 @@ def stated(
     p: float | None = None,
     epsilon: float | None = None,
 ) -> Stated:
-    """Return RR-Clusters at a p, or at an exact epsilon of a record, which is never exceeded.
+    """Return RR-Clusters at a p, or at most at an exact epsilon of a record.
 
-    One p holds for all attributes, whatever is asked for, as in [multirr].
+    One p holds for all attributes, as in [multirr].
     """
-
-    def at(p: float) -> Protocol:
-        return rr_clusters(domain, clusters, p, matrix, mechanism)
-
     if p is None:
         if epsilon is None:
             raise DeniableError("a cell has neither a p nor an epsilon; give it one of them")
         p = p_of_epsilon(domain, epsilon, matrix, clusters, mechanism)
-    return Stated(at(p), {"p": p} | epsilons(at(p)))
+    protocol = rr_clusters(domain, clusters, p, matrix, mechanism)
+    return Stated(protocol, {"p": p} | epsilons(protocol))
+
+
+def is_touched(cluster: Sequence[str], names: Sequence[str]) -> bool:
+    """Return whether a `cluster` has any of the attributes `names`."""
+    return not set(cluster).isdisjoint(names)
 
 
 def margin_over(names: Sequence[str], cluster: Sequence[str], joint: Floats) -> Floats:
-    """Return the margin of a `cluster` over the `names`, both in the domain's order.
+    """Return the marginal distribution of a `cluster` over the `names`, in the domain's order.
 
-    The cluster's attributes are the last axes of `joint`, its distribution; instead of them the
-    result has an axis for each of the names, of length 1 for one outside the cluster.
+    The last axes of `joint`, its distribution, are its attributes. In their place the result has
+    one axis for each name, of length 1 if the name is outside the cluster.
     """
     outside = tuple(i - len(cluster) for i, name in enumerate(cluster) if name not in names)
     absent = tuple(i - len(names) for i, name in enumerate(names) if name not in cluster)
@@ -127,10 +124,10 @@ def of_random_attributes(
     replicates: int,
     chances: Floats | None = None,
 ) -> Floats:
-    """Let each of `replicates` runs ask about one of the `sets` of attributes, by the `generator`.
+    """Ask about one random set of the `sets` of attributes in each of the `replicates`.
 
-    `errors` makes of attributes and a number of runs what these yield, shape (runs, ...); it comes
-    back in the runs' order. `chances` are the probabilities of the sets, all alike if None.
+    `errors` returns the results of a number of replicates about some attributes, shape (replicates,
+    ...). `chances` are the probabilities of the sets, by default equal.
     """
     asked = generator.choice(len(sets), size=replicates, p=chances)
     runs = [np.flatnonzero(asked == number) for number in range(len(sets))]

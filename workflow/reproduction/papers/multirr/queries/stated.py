@@ -1,10 +1,9 @@
 """Count queries of two attributes by the methods of [multirr], each at a stated exact epsilon.
 
-The runs are those of Figure 3; p follows from the epsilon of a whole record. Each method is told
-once at an epsilon, under a name of its own: RR-Independent and its adjustment where clusters are
-randomized attribute by attribute, from the same reports; RR-Clusters by how its clusters are
-randomized; RR-Joint where all attributes form one cluster, with one matrix. ``uniform`` is an
-answer without any data, to hold the methods against.
+The replicates are those of Figure 3, and p follows from the epsilon of a whole record. Each method
+appears once at an epsilon, under its own name. RR-Independent and its adjustment come from cells
+with *kronecker* clusters, RR-Joint from cells with one *joint* cluster of all attributes.
+``uniform`` is an answer without data, for comparison.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,10 +23,7 @@ UNIFORM = "uniform"
 
 @dataclass(frozen=True, eq=False)
 class StatedQueries(AdjustedQueries):
-    """Simulates cells that state an epsilon, on all attributes of true `data` or on `few`.
-
-    `coverages`, `projections`, `ordinal` and `more` are those of `AdjustedQueries`.
-    """
+    """Simulates cells that state an epsilon, on all attributes of original `data` or on `few`."""
 
     few: tuple[str, ...] = ()
     methods: ClassVar[tuple[str, ...]] = (*METHODS, UNIFORM)
@@ -38,11 +34,11 @@ class StatedQueries(AdjustedQueries):
         return replace(self, data=self.data.project(self.few), ordinal=ordinal)
 
     def _on(self, cell: Cell) -> "StatedQueries":
-        """Return the simulator on the attributes of a cell."""
+        """Return the simulator on the attributes of a `cell`."""
         return self if cell["attributes"] == "all" else self._of_few
 
     def _told(self, cell: Cell) -> list[tuple[int, dict[str, Any]]]:
-        """Return the outputs of Figure 3's runs that a cell tells, with their places there."""
+        """Return those outputs of Figure 3 that a `cell` keeps, with their places there."""
         clusters = self._on(cell).clusters(cell)
         mechanism, joint = cell["mechanism"], cell["mechanism"] == "joint"
         grouped = f"rr_clusters_{mechanism}"
@@ -54,7 +50,7 @@ class StatedQueries(AdjustedQueries):
             UNIFORM: None if joint else UNIFORM,
         }
         if joint and len(clusters) == 1:
-            # Weighted to the one distribution that it estimated, it would only be that again.
+            # The adjustment to a single cluster changes nothing.
             called |= {"rr_clusters": "rr_joint", "rr_clusters_adjustment": None}
         outputs = enumerate(super().outputs(cell))
         return [
@@ -64,22 +60,22 @@ class StatedQueries(AdjustedQueries):
         ]
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what a run of a `cell` tells: each method's error, the number of its clusters."""
+        """Return the name of each output: a method, with the number of its clusters."""
         return [output for _, output in self._told(cell)]
 
     def compared(self, cell: Cell) -> list[Any]:
-        """Return nothing: methods of a `cell` and others are told apart by their intervals."""
+        """Return no comparison: methods are compared by their intervals."""
         return []
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return the p of a `cell`, and what the method of an `output` spends; nothing, no data."""
+        """Return the p of a `cell` and the epsilons of an `output`'s method; nothing of no data."""
         if output["method"] == UNIFORM:
             return {}
         found: Mapping[str, float] = AdjustedQueries.spends(self._on(cell), cell, output)
         return found
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the errors of each run, shape (replicates, outputs, pairs).
+        """Return the errors, shape (replicates, outputs, pairs).
 
         A cell has attributes, matrix, mechanism, t_v, t_d, epsilon.
         """
