@@ -1,8 +1,8 @@
-"""One audit: what every mechanism claims of privacy, what is exact, and what shows it.
+"""Collect the privacy claims of all mechanisms in one audit, with the exact ε and its evidence.
 
-Nothing is computed anew: tables in which papers audit their claims case by case are read as rows of
-one kind. A row is a claim about a unit at a setting that the claim names. What it says nothing of
-(which attribute, which clusters, k, a floor's table) is pooled and counted, with the worst case.
+The tables of the papers audit claims case by case. Here they are read as rows of one kind, without
+new computations. A row is a claim about a unit at a setting that the claim names. Other conditions
+(attribute, clusters, k, the table of a floor) are pooled: they are counted, and the worst is shown.
 """
 
 from collections.abc import Iterable, Mapping
@@ -38,8 +38,9 @@ COLUMNS = (
     *("claimed_epsilon", "exact_epsilon", "shipped_epsilon", "kind", "holds"),
     *("cases", "hold", "fail", "of", "shown_by", "data_source"),
 )
-PROTOCOLS = "protocols"  # the source of their rows
-RELEASE = "release "  # what the source of a release's rows begins with
+PROTOCOLS = "protocols"
+RELEASE = "release "  # its name follows
+"""Sources of rows."""
 STATED = "ε that the release states"
 ASKED = "ε asked for"
 NOT_STATED = "no finite ε, as the release says"
@@ -50,19 +51,16 @@ THEOREM = "Theorem 4.1: ε = ln 1 / (1 − p)"
 HONEST_SCALE = "ε of noise of the scale 2 / ε"
 PRINTED_SCALE = "ε of noise of the scale 2 |T| / ε, as printed (7.4)"
 OF_CENTROIDS = "Definition 3 of [idp], for centroids"
-OF_TARGET = ", target"
-"""The end of units of a claim about the requested epsilon."""
-AS_IF_ONCE = WAIVED.rpartition(", ")[2]
-"""How a claim of the waiver of [multirr], 4.3, ends in its audit."""
+OF_TARGET = ", target"  # the end of units of a claim about the requested epsilon
+AS_IF_ONCE = WAIVED.rpartition(", ")[2]  # the end of claims of the waiver ([multirr], 4.3)
 FROM_DATA = "from the data"
-INVARIANT = "invariant"
 WORST = {"attribute": "{}", "k": "k = {:.0f}", "domain_factor": "domain {:g} times", "note": "{}"}
-"""How the worst case of the audit of numbers is named."""
+"""The name of the worst case in the audit of numbers."""
 OUTPUT_RTOL = 1e-8  # numbers are written with 9 digits
 
 Cases = dict[str, Any]
-"""Columns of a table with a row a case, or a value that all of them share. The columns are those of
-the audit, and ``case``, if several rows are evidence on one case."""
+"""Columns of the audit with one row per case, or single values. ``case`` names the case if it has
+several rows. By default a claim holds if the exact epsilon is at most the claimed one."""
 
 
 def one_audit(
@@ -70,19 +68,24 @@ def one_audit(
     releases: Iterable[tuple[str, pd.DataFrame]] = (),
     protocols: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Return the audit of all papers whose tables there are, of protocols, and of releases.
+    """Return the audit of papers, protocols and releases.
 
-    The papers' `tables` are given by name.
-    `releases` are the name and the audited claims of each (`audited_release`). `protocols` is as of
-    `reproduction.papers.protocols.audited_protocols`; the audit itself has each of its cases.
+    Parameters
+    ----------
+    tables : mapping of str to DataFrame
+        The papers' tables by name. Those that are absent are left out.
+    releases : iterable of (str, DataFrame)
+        As `audited_release` returns them.
+    protocols : DataFrame, optional
+        As `reproduction.papers.protocols.audited_protocols` returns it.
 
-    ``source`` (the paper's key, "protocols", or "release" and its name), ``mechanism``, ``claim``,
-    ``setting`` and ``unit`` (what changes, or whose) name a row. ``claimed_epsilon``,
-    ``exact_epsilon`` and ``shipped_epsilon`` are of the worst case (``of``; the last of the matrix
-    that is drawn from, where both are known), infinite where something is known for certain;
-    ``kind``: "exact", "lower bound", or "proved" (an upper one); ``holds`` (of all cases; empty if
-    undecided), ``cases``, ``hold``, ``fail``; ``shown_by``, the table or file under results/ that
-    has each case; ``data_source``.
+    Returns
+    -------
+    DataFrame
+        `KEYS` name a row. ``claimed_epsilon``, ``exact_epsilon`` and ``shipped_epsilon`` (of the
+        matrix in use) belong to the worst case, ``of``; they are infinite if something is certain.
+        ``kind`` is "exact", "lower bound" or "proved" (an upper bound). ``holds`` is empty if
+        undecided. ``shown_by`` is the file under results/ with each case.
     """
     parts = [
         _pooled(key, f"tables/{name}.csv", read(tables[name].assign(id=name)), tables[name])
@@ -108,13 +111,15 @@ def _pooled(source: str, shown_by: str, cases: Cases, table: pd.DataFrame) -> pd
     own = {"data_source": table.get("data_source", "formula"), "where": True, "case": table.index}
     frame = pd.DataFrame(shared | own | cases, index=table.index)
     frame = frame[frame.pop("where")]
+    if "holds" not in frame:
+        frame["holds"] = _is_kept(frame)
     frame["place"] = frame.groupby(list(KEYS), sort=False).ngroup()
     verdicts = frame["holds"].astype(str)
     frame["fail"], frame["hold"] = verdicts == "False", verdicts == "True"
     claimed, exact = frame["claimed_epsilon"].astype(float), frame["exact_epsilon"].astype(float)
     of_nothing = np.where(exact > 0, np.inf, 1.0)  # claimed is an epsilon of 0
     frame["times"] = np.where(claimed > 0, exact / claimed.where(claimed > 0, 1.0), of_nothing)
-    # What refutes a claim decides a case, then what proves it; a bound below it says nothing.
+    # A refutation decides a case, else a proof. A bound below the claim decides nothing.
     order = ["fail", "hold", "times", "exact_epsilon"]
     frame = frame.sort_values(order, ascending=False, kind="stable")
     frame = frame.drop_duplicates(["place", "case"])
@@ -127,8 +132,13 @@ def _pooled(source: str, shown_by: str, cases: Cases, table: pd.DataFrame) -> pd
     return rows.assign(holds=np.select([rows["fail"] > 0, proved], ["False", "True"], ""))
 
 
+def _is_kept(frame: pd.DataFrame) -> "pd.Series[bool]":
+    kept: pd.Series[bool] = frame["exact_epsilon"] <= frame["claimed_epsilon"] * (1 + OUTPUT_RTOL)
+    return kept
+
+
 def _said(given: pd.DataFrame, /, **formats: str) -> list[str]:
-    """Return columns in words, a text a row: "p = 0.1, T_v = 50"; what is missing is not said."""
+    """Return a text for each row, without missing values, as "p = 0.1, T_v = 50"."""
     columns = [given[name].tolist() for name in formats if name in given]
     texts = [text for name, text in formats.items() if name in given]
     return [
@@ -180,16 +190,16 @@ def waiver(table: pd.DataFrame) -> Cases:
 
 def matrices(table: pd.DataFrame) -> Cases:
     """Read the `table` of matrices of a wanted epsilon in closed form ([pram], 2 and 3)."""
-    # The inverted two-step matrix is the same one.
+    # The inverted two-step matrix has the same privacy.
     own = table["exact_epsilon"].notna() & ~table["mechanism"].str.endswith("inverted")
     return _of_matrix(table) | {"mechanism": table["mechanism"], "where": own}
 
 
 def designed(table: pd.DataFrame) -> Cases:
-    """Read the `table` of matrices that are designed for requirements, an epsilon among them."""
-    kinds = np.where(table["requirements"].str.contains(INVARIANT), f", {INVARIANT}", "")
+    """Read the `table` of matrices that are optimized for requirements with an epsilon."""
+    invariant = table["requirements"].str.contains("invariant")
     return _of_matrix(table) | {
-        "mechanism": [f"designed{kind}" for kind in kinds],
+        "mechanism": np.where(invariant, "designed, invariant", "designed"),
         "of": _said(table, attribute="{}", loss="least {}"),
     }
 
@@ -201,13 +211,12 @@ def _of_matrix(table: pd.DataFrame, exact: str = "exact_epsilon") -> Cases:
         "unit": "report of an attribute, the matrix given",
         "claimed_epsilon": table["epsilon"],
         "exact_epsilon": table[exact],
-        "holds": table[exact] <= table["epsilon"] * (1 + OUTPUT_RTOL),
         "of": table["attribute"],
     }
 
 
 def _whole_file(column: str, matrix: str, table: pd.DataFrame) -> Cases:
-    """Read invariant matrices as what they are made of: the file ([pram], 2)."""
+    """Read invariant matrices as functions of the file ([pram], 2)."""
     return _of_matrix(table, column) | {
         "mechanism": table["mechanism"],
         "claim": f"ε of the matrix, taken for the file's, {matrix}",
@@ -220,24 +229,22 @@ published = partial(_whole_file, "published_epsilon", "published")
 
 
 def posteriors(table: pd.DataFrame) -> Cases:
-    """Read the `table` of what reports can say of sets, at the true shares ([pram], (3.11))."""
-    first = ~table.duplicated(["attribute", "p"])  # the largest factor is of all priors of a row
-    factors = np.log(table["largest_factor"])
+    """Read the `table` of posteriors of sets at the true proportions ([pram], (3.11))."""
     return {
         "mechanism": "randomized_response",
         "claim": "posterior over prior at most the parity (3.11)",
         "setting": _said(table, p="p = {:g}"),
         "unit": "any set of categories, at the file's shares",
         "claimed_epsilon": table["epsilon"],
-        "exact_epsilon": factors,
-        "holds": factors <= table["epsilon"] * (1 + OUTPUT_RTOL),
+        "exact_epsilon": np.log(table["largest_factor"]),
         "of": table["attribute"],
-        "where": first,
+        # The largest factor is that of all priors.
+        "where": ~table.duplicated(["attribute", "p"]),
     }
 
 
 def theorem(table: pd.DataFrame, composed: bool = False) -> Cases:
-    """Read the `table` of Theorem 4.1 ([rrba]): of the protocol, or `composed`, once an answer."""
+    """Read the `table` of Theorem 4.1 ([rrba]) on the protocol, or `composed` over answers."""
     ending = "_composed" if composed else ""
     return {
         "mechanism": "rrba",
@@ -256,10 +263,7 @@ theorem_composed = partial(theorem, composed=True)
 
 
 def _noise(claims: Mapping[str, str], table: pd.DataFrame) -> Cases:
-    """Read noise on the counts of a table ([rrba], 7.3 and 7.4), by method; a case is a k, of data.
-
-    RRBA's own epsilon is that of Theorem 4.1, which `theorem` reads.
-    """
+    """Read noise on the counts of a table ([rrba], 7.3 and 7.4). A case is a k and a data set."""
     own = table.assign(number=table["id"].str[-1], claim=table["method"].map(claims))
     own["claimed"] = table.get("epsilon_claimed", STATED_EPSILON)
     cases = _said(own, dataset="{}", k="k = {:.0f}")
@@ -269,7 +273,6 @@ def _noise(claims: Mapping[str, str], table: pd.DataFrame) -> Cases:
         "unit": "record of a table, replaced; a trusted curator",
         "claimed_epsilon": own["claimed"],
         "exact_epsilon": own["epsilon_exact"],
-        "holds": own["epsilon_exact"] <= own["claimed"] * (1 + OUTPUT_RTOL),
         "of": cases,
         "case": cases,
         "where": own["claim"].notna(),
@@ -284,10 +287,10 @@ noise_of_tests = partial(
 
 
 def true_privacy(table: pd.DataFrame, of_data: bool = False) -> Cases:
-    """Read from a `table` the competitors of [idp] with a proof (`deniable.idp.true_dp`).
+    """Read the `table` of the competitors of [idp] with a proof (`deniable.idp.true_dp`).
 
-    A case is a domain factor. The proof is of public domains. If they are `of_data`, as in the
-    studies, what is released shows the largest values.
+    A case is a domain factor. The proof requires public domains. Domains `of_data`, as in the
+    studies, reveal the largest values.
     """
     training = "training " if table["id"].isin(FORESTS).all() else ""
     own = table.assign(data=table["id"].map(FIGURES_OF).map(DATASETS))
@@ -310,20 +313,13 @@ true_privacy_of_domain = partial(true_privacy, of_data=True)
 
 
 def individual(table: pd.DataFrame) -> Cases:
-    """Read the `table` of the audit of [idp], a claim a reading of Definition 3.
+    """Read the `table` of the audit of [idp], one claim per interpretation of Definition 3.
 
     A case is a k, a domain factor and an attribute. Bounds that are measured in released numbers
-    are left out: they depend on the draws, and exceed none that is computed.
+    are left out: they depend on the draws, and exceed no computed bound.
     """
-    return _of_numbers(table) | {
-        "mechanism": table["method"],
-        "setting": _said(table.replace({"dataset": DATASETS}), dataset="{}", epsilon="ε = {:g}"),
-    }
-
-
-def _of_numbers(table: pd.DataFrame) -> Cases:
     readings = {how: name for name, how in READINGS.items()}
-    # DP forms no clusters; what holds them fixed holds the scale fixed.
+    # DP forms no clusters: fixed clusters mean a fixed scale.
     formed = table["clusters"].replace({"none": "formed anew"})
     pairs = zip(table["reading"], formed, table["domain"], strict=True)
     claims = [
@@ -335,6 +331,8 @@ def _of_numbers(table: pd.DataFrame) -> Cases:
     cases = _said(table, k="{}", domain_factor="{}", attribute="{}")
     record = table["unit"] == "record"
     return {
+        "mechanism": table["method"],
+        "setting": _said(table.replace({"dataset": DATASETS}), dataset="{}", epsilon="ε = {:g}"),
         "claim": claims,
         "unit": np.where(together, ALL, table["unit"]),
         "claimed_epsilon": table["claimed_epsilon"],
@@ -368,8 +366,7 @@ def audited_release(public: Path) -> tuple[str, pd.DataFrame]:
     if "theorem_4_1" in audited:
         claimed = audited.pop("theorem_4_1")
         rows = audited.assign(theorem=True, claimed_epsilon=claimed)
-        holds = rows["exact_epsilon"] <= rows["claimed_epsilon"] * (1 + OUTPUT_RTOL)
-        rows = rows.assign(holds=holds)[~rows["unit"].str.endswith(OF_TARGET) & claimed.notna()]
+        rows = rows.assign(holds=_is_kept)[~rows["unit"].str.endswith(OF_TARGET) & claimed.notna()]
         audited = pd.concat([audited, rows], ignore_index=True)
     target = f"ε = {plan.target:.4g}" if np.isfinite(plan.target) else "no target"
     # Tables of results call published records "original".

@@ -1,4 +1,4 @@
-"""The catalogs of all papers in one: what a run can make, and where it stands on the page."""
+"""The catalogs of all papers in one: studies, tables, figures, audits and pages."""
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
@@ -65,7 +65,7 @@ AUDITED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     paper.key: {each.id: each.audited for each in _tables_of(paper) if each.audited}
     for paper in PAPERS
 }
-"""By paper the tables of claims that the audit of privacy is read off, and what reads each."""
+"""By paper the tables that the audit of privacy reads, and the functions that read each."""
 
 
 def _of_paper(paper: Paper, link: str) -> Page:
@@ -77,10 +77,9 @@ def _own(name: str, title: str) -> Section:
     return Section(name, title, title, template=name, needs=())
 
 
-def _of_privacy(name: str, title: str, link: str, table: str) -> Section:
-    return Section(
-        name, title, link, f"reproduction.papers.sections:{name}", f"privacy/{name}", (table,)
-    )
+def _of_privacy(name: str, title: str, link: str, table: str, of: str = "sections") -> Section:
+    prepare, template = f"reproduction.papers.{of}:{name}", f"privacy/{name}"
+    return Section(name, title, link, prepare, template, (table,))
 
 
 ABOUT = Section(
@@ -109,13 +108,12 @@ PAGES = (
         "Privacy",
         (
             _of_privacy("audit", "Privacy: claimed and exact", "Audit", "privacy"),
-            Section(
+            _of_privacy(
                 "protocols",
                 "Protocols that need no curator, at a stated ε",
                 "Protocols",
-                "reproduction.papers.protocols:protocols",
-                "privacy/protocols",
-                ("privacy",),
+                "privacy",
+                of="protocols",
             ),
             _of_privacy(
                 "risk",
@@ -139,10 +137,10 @@ PAGES = (
         (_own("findings", "Findings"), _own("run", "This run")),
     ),
 )
-"""The pages of the report with their sections, in order; the first one has the verdicts of all."""
+"""The pages of the report with their sections, in order. The first has all verdicts."""
 
 COMPARED_BY = Origin("reproduction.study.engine:compare", "collect")
-"""Sets regenerated numbers beside printed ones."""
+"""The code that compares regenerated with published numbers."""
 MADE_BY: Mapping[str, Origin] = {
     **{name: Origin(STUDIES[table.study].origin, "simulate") for name, table in TABLES.items()},
     **{
@@ -159,7 +157,7 @@ DRAWN_BY: Mapping[str, Origin] = {
 
 
 def columns_of(table: str) -> Columns:
-    """Return what the columns of a `table` are, by its name or that of an audit."""
+    """Describe the columns of a `table`, by its name."""
     if table in TABLES:
         return TABLES[table].columns(STUDIES[TABLES[table].study])
     audits = {f"audit_{name}": audit for name, audit in AUDITS.items()}

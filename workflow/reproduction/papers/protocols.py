@@ -1,6 +1,6 @@
-"""Protocols that need no curator, asked for by their epsilon: what is drawn, and what it costs.
+"""Compare protocols without a curator at a requested epsilon: variance and exact epsilon.
 
-Computed where it is shown: the numbers rest on no data.
+The numbers depend on no data, so that they need no table.
 """
 
 import math
@@ -24,32 +24,27 @@ from deniable.privacy import FLOAT_TOLERANCE, column_epsilon, exact_epsilon, who
 
 SIZES = (4, 16, 100, 10_000)
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
-BITS = 16
-"""Of unary encoding here, at most: neither its epsilon nor its variance depends on their number."""
-MAX_MATRIX = 2**14
+MAX_BITS = 16  # of unary encoding: neither its epsilon nor its variance depends on their number
+MAX_ENTRIES = 2**14
 """Entries up to which the audit takes the ratios of a matrix column by column."""
-
-
-def _bits(size: int, epsilon: float) -> UnaryEncoding:
-    return UnaryEncoding.of_epsilon(min(size, BITS), epsilon)
-
-
 PROTOCOLS: Mapping[str, Callable[[int, float], Channel]] = {
     "generalized randomized response": MAKERS["generalized-rr"],
     "subset selection": MAKERS["subset-selection"],
     "Hadamard response": MAKERS["hadamard"],
     "projective geometry response": MAKERS["projective-geometry"],
-    "optimized unary encoding": _bits,
+    "optimized unary encoding": lambda size, epsilon: UnaryEncoding.of_epsilon(
+        min(size, MAX_BITS), epsilon
+    ),
     "local hashing": LocalHashing.of_epsilon,
 }
-"""Channels of a number of categories and an epsilon, by names; the last two to compare with."""
+"""Channels of a number of categories and an epsilon, by name. The last two serve comparison."""
 
 
 def protocols(tables: Tables) -> dict[str, Any]:
-    """Prepare, by size and epsilon, the variance of each protocol, which is chosen, what is drawn.
+    """Prepare the variances of all protocols and the chosen one, by size and epsilon.
 
-    Variances are n times those of the own estimate of a category as frequent as all others.
-    ``drawn`` is the lowest exact epsilon of the row's channels. The `tables` say nothing of it.
+    Variances are n times those of a category's own estimate if all categories are equally frequent.
+    ``drawn`` is the lowest exact epsilon of the row's channels. The `tables` are not read.
     """
     rows = []
     for size, epsilon in product(SIZES, EPSILONS):
@@ -74,19 +69,18 @@ def _variance(channel: Channel, size: int) -> float:
 
 
 def audited_protocols() -> pd.DataFrame:
-    """Audit the epsilons that the channels were asked for, a row a channel.
+    """Compare the requested with the exact epsilons of all channels, one row per channel.
 
-    ``mechanism``, ``epsilon``, ``categories``; ``claimed_epsilon``; ``exact_epsilon`` of the
-    probabilities that are drawn, rounded up, and ``shipped_epsilon`` of the dense matrix, if there
-    is one; ``of``, how the exact one was found: from all reports, or of too large a matrix by the
-    closed form; ``holds``, which knows no tolerance for the exact one.
+    ``exact_epsilon`` comes from the probabilities of the sampler, rounded up, and
+    ``shipped_epsilon`` from the dense matrix, if there is one. ``of`` is the origin of the exact
+    one: all responses, or the closed form if the matrix is too large. It has no tolerance.
     """
     rows = []
     for (name, made), size, epsilon in product(PROTOCOLS.items(), SIZES, EPSILONS):
         channel = made(size, epsilon)
         if channel.size < size:
             continue
-        if size * channel.reports <= MAX_MATRIX:
+        if size * channel.reports <= MAX_ENTRIES:
             exact = exact_epsilon(whole_weights(channel))
             shipped, of = column_epsilon(channel.matrix()), f"all {channel.reports:,} reports"
         else:

@@ -1,4 +1,4 @@
-"""The samplers that ship, compared with the transition matrices of releases."""
+"""Compare samplers with the transition matrices of releases."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, fields
@@ -18,24 +18,11 @@ SAMPLER_COLUMNS = ("release", "cluster", "cells", *(x.name for x in fields(Sampl
 def audit_samplers(
     release: str, channels: Mapping[str, Channel], root_seed: int, draws: int = 400_000
 ) -> pd.DataFrame:
-    """Draw from each channel of a release, and compare the draws with its matrix.
+    """Draw from each channel of a `release`, and compare the draws with its matrix.
 
-    Parameters
-    ----------
-    release : str
-        Its name.
-    channels : mapping of str to Channel
-        By the columns that they randomize.
-    root_seed : int
-    draws : int
-        For each channel, shared by the rows of its matrix.
-
-    Returns
-    -------
-    DataFrame
-        One row per channel: ``release``, ``cluster``, ``cells``, ``draws``, ``statistic``,
-        ``degrees_of_freedom``, ``p_value``, ``impossible`` (draws of probability 0) and ``holds``:
-        no impossible draw, and a p-value above 1e-4.
+    The `channels` are given by the columns that they randomize. The rows of a matrix share the
+    `draws`. The result has one row per channel, with `SAMPLER_COLUMNS`. It ``holds`` if no draw has
+    probability 0 and the p-value is above `RAREST`.
     """
     rows = []
     for name, channel in channels.items():

@@ -23,13 +23,13 @@ VERDICTS = {
     "depends on the reading": ("depends on the reading", "depend on the reading"),
     "surrogate": ("has no verdict on surrogate data", "have no verdict on surrogate data"),
 }
-"""Of one sentence and of several, in the order in which they are counted."""
+"""In words, of one sentence and of several, in the order of the counts."""
 SAID = ("section", "printed", "test", "figure")
 RELEASES = "releases"
 
 
 def claims(tables: Tables, paper: str, words: str = "") -> dict[str, Any]:
-    """Prepare a `paper`'s claims in `tables`, with readings; `words` names what calls methods."""
+    """Prepare a `paper`'s claims in `tables`; `words` names a function for texts."""
     in_words: Callable[[str], str] = resolve(words) if words else str
     table = tables[f"{paper}_claims"]
     readings = tables.get(f"{paper}_claim_readings", table.iloc[:0])
@@ -52,7 +52,7 @@ def claims(tables: Tables, paper: str, words: str = "") -> dict[str, Any]:
 
 
 def counted(tables: Tables, paper: str) -> list[str]:
-    """Return how many sentences of a `paper` have each verdict; none if `tables` lack them."""
+    """Return the number of a `paper`'s sentences with each verdict, in words."""
     if f"{paper}_claims" not in tables:
         return []
     found = Counter(tables[f"{paper}_claims"]["verdict"])
@@ -62,7 +62,7 @@ def counted(tables: Tables, paper: str) -> list[str]:
 
 
 def audit(tables: Tables) -> dict[str, Any]:
-    """Prepare the audit in `tables`, what fails first: of papers, of protocols and of releases."""
+    """Prepare the audit in `tables` of papers, protocols and releases, failing claims first."""
     privacy = tables["privacy"]
     source = privacy["source"].where(~privacy["source"].str.startswith(RELEASE), RELEASES)
     by_source = privacy.groupby(source, sort=False)
@@ -90,7 +90,7 @@ def _audited(key: str, part: pd.DataFrame, tables: Tables) -> Row:
 
 
 def _worst(part: pd.DataFrame) -> Row:
-    """Return a unit's worst setting, with how many cases there are and how the claim fares."""
+    """Return a unit's worst setting, with the counts of all its cases."""
     claimed = part["claimed_epsilon"]
     times = (part["exact_epsilon"] / claimed).where(claimed > 0, math.inf)
     order = np.lexsort((times, part["fail"] > 0))
@@ -99,11 +99,10 @@ def _worst(part: pd.DataFrame) -> Row:
 
 
 def risk(tables: Tables) -> dict[str, Any]:
-    """Prepare "equal risk" in `tables` against all that is spent, under the matrix as printed.
+    """Compare "equal risk" with the whole epsilon in `tables`, under the matrix as printed.
 
-    ``rows``: for each p RR-Independent's ``record`` and for each mechanism the T_v at which one
-    attribute costs most, with the totals under each assessment; ``assessments``; ``matrix``;
-    ``every``, all rows under all matrices; ``facts``.
+    A row has a p and a mechanism, at the T_v with the largest epsilon of one attribute. It also has
+    the totals under each assessment, and RR-Independent's epsilons (``alone``).
     """
     table = tables["multirr_risk"]
     part = first_of(table, "matrix")
@@ -116,7 +115,6 @@ def risk(tables: Tables) -> dict[str, Any]:
             same = of[of["t_v"] == worst["t_v"]]
             totals = by(same, "assessment")
             rows.append(row | group | {"alone": alone, "worst": worst, "totals": totals})
-    # Where risk is equal throughout: for records, by mechanism for attributes, assessed.
     release = table[(table["assessment"] == "none") & table["t_v"].notna()]
     assessed = table[table["assessment"] != "none"]
     assessments = [
@@ -126,7 +124,6 @@ def risk(tables: Tables) -> dict[str, Any]:
         "matrix": part["matrix"].iloc[0],
         "rows": rows,
         "assessments": assessments,
-        "every": table,
         "facts": {
             "record": bool(release["equal_risk_record"].all()),
             "attribute": release.groupby("mechanism")["equal_risk_attribute"].all().to_dict(),
@@ -136,7 +133,7 @@ def risk(tables: Tables) -> dict[str, Any]:
 
 
 def waiver(tables: Tables) -> dict[str, Any]:
-    """Prepare the waiver of [multirr], 4.3, in `tables`: claimed, exact, delta by parties."""
+    """Prepare the waiver of [multirr], 4.3, in `tables`: claimed and exact ε, and δ by parties."""
     table = tables["multirr_waiver"]
     rows = []
     for row, part in groups_of(table, "matrix", "p"):
