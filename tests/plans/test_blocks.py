@@ -10,6 +10,7 @@ from deniable.channels import KeepOrReplace, ProductChannel, SquareWave, SubsetS
 from deniable.errors import DeniableError
 from deniable.plans.blocks import Block, ExpectedTable, blocks_of
 from deniable.records import Attribute, Domain
+from deniable.schema import Schema, schema_from_dict
 
 SEX = Attribute("sex", ("F", "M"))
 GRADE = Attribute("grade", ("low", "mid", "high"))
@@ -21,6 +22,16 @@ def block(*attributes: Attribute, prior: object = None, points: int = 7) -> Bloc
     part = Domain(attributes)
     shares = np.full(part.size, 1 / part.size) if prior is None else np.asarray(prior)
     return Block(part, {"age": points} if AGE in attributes else {}, shares)
+
+
+def schema_of(*more: Attribute) -> Schema:
+    columns: list[dict[str, object]] = [
+        {"name": each.name, "kind": "categorical", "categories": list(each.categories)}
+        for each in (SEX, GRADE, *more)
+    ]
+    columns.insert(2, {"name": "age", "kind": "numeric", "bounds": [0, 6], "step": 1})
+    about = {"format": "deniable-schema", "population": "all", "file": {"kind": "arrow"}}
+    return schema_from_dict(about | {"columns": columns})
 
 
 def test_the_error_of_a_yes_or_no_is_that_by_hand() -> None:
@@ -74,8 +85,7 @@ def test_of_many_points_evenly_spaced_ones_are_shares() -> None:
 
 
 def test_blocks_are_in_the_order_of_the_file() -> None:
-    domain = Domain((SEX, GRADE, AGE))
-    found = blocks_of(domain, {"age": 7}, [("age", "sex")], lambda names: len(names) > 1, SHARES)
+    found = blocks_of(schema_of(), [("age", "sex")], "any", SHARES)
     assert [each.names for each in found] == [("sex", "age"), ("grade",)]
     assert [each.categories_only for each in found] == [True, False]
     assert found[0].prior == pytest.approx(np.kron(SHARES["sex"], np.full(7, 1 / 7)))
@@ -93,6 +103,5 @@ def test_blocks_that_cannot_be_are_refused(
     clusters: list[tuple[str, ...]], prior: dict[str, np.ndarray], said: str
 ) -> None:
     wide = Attribute("wide", tuple(map(str, range(5000))))
-    domain = Domain((SEX, GRADE, AGE, wide))
     with pytest.raises(DeniableError, match=said):
-        blocks_of(domain, {"age": 7}, clusters, lambda names: False, prior)
+        blocks_of(schema_of(wide), clusters, "any", prior)

@@ -4,9 +4,10 @@ The estimates are proportions: of a category, or for a number of all values at o
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from typing import Literal
 
 import numpy as np
 
@@ -14,7 +15,10 @@ from deniable.arrays import Floats
 from deniable.channels import Channel
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.records import Attribute, Domain
+from deniable.responses import holds_wider_points
+from deniable.schema import Schema
 
+Responses = Literal["any", "categories"]
 MAX_CLUSTER = 4096
 """Cells of a cluster: one dense matrix."""
 MAX_THRESHOLDS = 100
@@ -206,32 +210,31 @@ def group_columns(groups: Sequence[Sequence[str]], domain: Domain) -> tuple[tupl
 
 
 def blocks_of(
-    domain: Domain,
-    points: Mapping[str, int],
+    schema: Schema,
     clusters: Sequence[Sequence[str]],
-    categories_only: Callable[[tuple[str, ...]], bool],
+    responses: Responses,
     priors: Mapping[str, Floats],
-    beyond: Callable[[str], bool] = lambda _: True,
 ) -> tuple[Block, ...]:
-    """Return the blocks, clusters and all other attributes alone, in the order of the file.
+    """Return the clusters and all other columns alone, in the order of the file.
 
     Parameters
     ----------
-    domain : Domain
-    points : mapping of str to int
-        Number of points of the grid of each numeric attribute.
+    schema : Schema
     clusters : sequence of sequences of str
-    categories_only, beyond : callable
-        The options of `Block`: of the names of a block, and of the name of a number.
+        Columns that share a channel.
+    responses : "any" or "categories"
+        Whether the best channel of a column may have randomized values that are not categories.
     priors : mapping of str to array
-        Distributions by attribute; by default uniform.
+        Distributions by column; by default uniform.
 
     Raises
     ------
     DeniableError
-        If an attribute is unknown or in two clusters, a cluster has over `MAX_CLUSTER` cells,
-        or a prior has another number of categories.
+        If a column is unknown or in two clusters, a cluster has over `MAX_CLUSTER` cells, or a
+        prior has another number of categories.
     """
+    domain = schema.domain()
+    points = {each.name: len(each.points) for each in schema.randomized if each.kind == "numeric"}
     blocks = []
     for names in group_columns(clusters, domain):
         part = domain.project(names)
@@ -239,10 +242,16 @@ def blocks_of(
             raise DeniableError(
                 f"the cluster {' x '.join(names)} has {part.size:,} cells; allowed: {MAX_CLUSTER:,}"
             )
+        typed = any(schema[name].type is not None for name in names)
         numbers = {name: points[name] for name in names if name in points}
-        prior = reduce(_kron, [_prior(each, priors) for each in part])
-        only, all_beyond = categories_only(names), all(map(beyond, numbers))
-        blocks.append(Block(part, numbers, prior, only, all_beyond))
+        block = Block(
+            part,
+            numbers,
+            reduce(_kron, [_prior(each, priors) for each in part]),
+            responses == "categories" or typed or len(names) > 1,
+            all(responses == "any" and holds_wider_points(schema[name]) for name in numbers),
+        )
+        blocks.append(block)
     return tuple(blocks)
 
 

@@ -1,4 +1,4 @@
-"""The channel of a block at an epsilon: of a stated kind, or that of the least expected error."""
+"""The channel of a block at an epsilon: of a stated kind, or of the least expected error."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -27,16 +27,16 @@ from deniable.plans.blocks import Block
 from deniable.randomized_response import reports_categories
 
 INVARIANT: Final = "invariant"
-"""Of two steps, from the true shares, which it leaves as they are on average, and discloses."""
+"""Two-step matrices that preserve the original frequencies on average, and disclose them."""
 MECHANISMS = (*MAKERS, "designed", INVARIANT)
-"""Kinds of channels that a plan can name: the registered ones, and two that need more."""
+"""Kinds of channels in plans: the registered ones, and two that need more than an epsilon."""
 BEST: Final = "best"
 NOTHING_TO_HIDE = "generalized-rr: of one category, which tells nothing"
 
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A `channel`, of what `kind` it is, and `why` it is that one."""
+    """A `channel`, its `kind`, and the reason, `why`."""
 
     kind: str
     channel: Channel
@@ -44,14 +44,9 @@ class Choice:
 
 
 def choose(
-    block: Block,
-    epsilon: float,
-    kind: str = BEST,
-    *,
-    designs: bool = False,
-    must: bool = False,
+    block: Block, epsilon: float, kind: str = BEST, *, designs: bool = False, must: bool = False
 ) -> Choice:
-    """Return the channel of a block, of at most this exact epsilon.
+    """Return the channel of a block, with at most this exact epsilon.
 
     Parameters
     ----------
@@ -59,20 +54,20 @@ def choose(
     epsilon : float, above 0; any for a block of one cell
         Channels have an epsilon of at most 30.
     kind : str
-        A kind of `MECHANISMS`, or "best": of those that are possible the one of the least
-        `Block.error`; of a number by itself the square wave or generalized RR, whose reports are
-        numbers. Laplace's noise and the staircase are not among these: on grids of 11 to
-        301 points, at epsilons from .25 to 8, the error by Laplace's was 57 to 500,000 times the
-        least, that by the staircase 1.7 to 121 times where its reports told all points apart.
+        A kind of `MECHANISMS`, or "best": the possible one of the least `Block.error`; for a single
+        number the square wave or generalized RR, with numbers as randomized values. Laplace's noise
+        and the staircase are not among these. On grids of 11 to 301 points, at epsilons from .25 to
+        8, Laplace's error was 57 to 500,000 times the least. The staircase's error was 1.7 to 121
+        times the least where its values distinguished all points.
     designs : bool
         Whether "best" includes designs for the block's prior, of up to `MAX_DESIGNED_CELLS` cells.
     must : bool
-        Whether a kind that is not possible is a fault. Else the best is taken, and `why` says so.
+        Whether an impossible kind is an error. Otherwise the best is taken, and `why` says so.
 
     Raises
     ------
     DeniableError
-        Naming the block, if there is no such channel.
+        If there is no such channel; the message names the block.
     """
     refuse_unknown("mechanism", kind, (BEST, *MECHANISMS))
     if block.part.size == 1:
@@ -141,7 +136,7 @@ def _made(block: Block, epsilon: float, kind: str) -> Channel:
 
 
 def _fault(block: Block, kind: str) -> str | None:
-    """Return what a kind cannot do for a block, whatever epsilon is."""
+    """Return the reason why a kind is impossible for a block, at any epsilon; None if possible."""
     if kind == INVARIANT:
         if block.part.size > MAX_NOISE_POINTS:
             return f"is for at most {MAX_NOISE_POINTS} cells, not {block.part.size:,}"
@@ -162,7 +157,7 @@ def _fault(block: Block, kind: str) -> str | None:
 
 
 def _fault_of(block: Block, channel: Channel) -> str | None:
-    """Return why a channel cannot be a block's."""
+    """Return the reason why a block cannot have a channel; None if it can."""
     kept = reports_categories(channel)
     as_number = isinstance(channel, (SquareWave, SquareWaveOrMissing)) and block.beyond
     if block.categories_only and not kept and not as_number:

@@ -1,8 +1,7 @@
-"""A plan from a schema and an epsilon: which channel each column or cluster goes through."""
+"""A plan from a schema and an epsilon: the channel of each column or cluster."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 
@@ -10,17 +9,14 @@ from deniable.arrays import Floats
 from deniable.channels import refuse_bad_budget
 from deniable.errors import DeniableError, refuse_unknown, shown
 from deniable.plans.allocation import Split, allocate_to_blocks
-from deniable.plans.blocks import Block, blocks_of, refuse_unknown_columns
+from deniable.plans.blocks import Block, Responses, blocks_of, refuse_unknown_columns
 from deniable.plans.choosing import BEST, INVARIANT, MECHANISMS, Choice, choose
 from deniable.plans.columns import ColumnsPlan
 from deniable.plans.curator import clusters_from
 from deniable.plans.interface import Order
 from deniable.plans.risks import BY_CURATOR, Origin
 from deniable.randomized_response import Protocol
-from deniable.responses import holds_wider_points
 from deniable.schema import RecordsFile, Schema, schema_from_dict
-
-Responses = Literal["any", "categories"]
 
 
 def make_plan(
@@ -39,7 +35,7 @@ def make_plan(
     accept: Sequence[str] = (),
     order: Order = "permuted",
 ) -> ColumnsPlan:
-    """Return the plan by which a record spends at most this exact epsilon.
+    """Return a plan with at most this exact epsilon of a record.
 
     Parameters
     ----------
@@ -47,27 +43,29 @@ def make_plan(
     epsilon : float, above 0
         Of a whole record. The exact epsilons of the blocks add up to at most this.
     split : "even", "size" or "optimal"
-        How it is split over columns and clusters: evenly, in proportion to the logarithm of the
-        number of categories, or by the least expected error of `tables`, the columns that are in
-        none of them keeping an even share; of all margins if there are no tables.
-    clusters : sequence of sequences of column names
-        Columns whose joint cells go through one channel; all others are by themselves.
-    tables : sequence of sequences of column names
+        The budget allocation to columns and clusters: evenly, in proportion to the logarithm of the
+        number of categories, or by the least expected error of `tables`. With "optimal", columns
+        that are in no table keep their even part.
+    clusters : sequence of sequences of str
+        Columns that share a channel for their joint cells; all others have their own.
+    tables : sequence of sequences of str
+        The tables of "optimal"; by default all marginal distributions.
     mechanism : "best" or a kind of `MECHANISMS`
-        For columns and clusters that can have it; others have the best, and the plan says why.
-        "best" is the least mean variance of estimated shares; of a number these are the shares of
-        all at or below a point.
+        For columns and clusters that can have it. Others have the best, and the plan says why.
+        "best" has the least mean variance of estimated proportions. The proportions of a number are
+        those at or below a point.
     mechanisms : mapping of str to str, optional
-        By column, or any column of a cluster. What is not possible is a fault.
+        The mechanism of single columns, or of the cluster of a column; an impossible one is an
+        error.
     responses : "any" or "categories"
         Whether a column of text may have other values than its categories, as the best channels
-        often have. Columns of other types than text, and clusters, only have categories; but a
-        number by itself may be reported beyond its bounds where its type holds that.
+        often have. Columns of other types, and clusters, only have categories. A single number may
+        be reported beyond its bounds if its type allows that.
     prior : mapping of str to array, optional
-        Distributions known in public, by column, at which errors are expected; by default uniform.
+        Public distributions, by column, at which errors are expected; by default uniform.
     data : RecordsFile, optional
-        The true file: a curator chooses by it, which must be accepted as ``chosen_by_data``.
-        Invariant matrices, whose epsilon is that of a record given the matrix, are made from it.
+        The original records: a curator chooses by them, which must be accepted as
+        ``chosen_by_data``. Invariant matrices are made from them.
     clusters_from_data : pair of int and float, optional
         T_v and T_d, by which clusters are found in `data` (`clusters_from`); by default none.
     accept : sequence of str
@@ -77,7 +75,7 @@ def make_plan(
     Raises
     ------
     DeniableError
-        If there is no such plan, or something about it is not accepted.
+        If there is no such plan, or a risk is not accepted.
     """
     refuse_bad_budget(epsilon)
     refuse_unknown("responses", responses, ("any", "categories"))
@@ -90,12 +88,12 @@ def make_plan(
                 "no clusters"
             )
         clusters = clusters_from(data, *clusters_from_data)
-    blocks = planned_blocks(schema, clusters, responses, prior or {})
+    blocks = blocks_of(schema, clusters, responses, prior or {})
     refuse_unknown_columns(schema.domain().names, [*tables, tuple(prior or {})])
     origin: Origin = "a public prior" if prior else "no data"
     if data is not None:
         origin = BY_CURATOR
-        blocks = with_distributions(blocks, data)[0]
+        blocks = with_distributions(blocks, data)
     kinds = _kinds(blocks, mechanism, mechanisms or {})
     if INVARIANT in kinds:
         refuse_weights(schema, f"mechanism {INVARIANT}")
@@ -129,23 +127,23 @@ def plan_from_protocol(
     chosen_from: Origin = "no data",
     accept: Sequence[str] = (),
 ) -> ColumnsPlan:
-    """Return any protocol as a plan: RR-Independent, -Joint and -Clusters, PRAM, channels given.
+    """Return the plan of a protocol: RR-Independent, -Joint and -Clusters, PRAM, own channels.
 
-    Its records are tables whose columns hold the categories of the protocol's attributes.
+    The records are tables with the categories of the protocol's attributes as columns.
 
     Parameters
     ----------
     protocol : Protocol
     population : str
-        Whose records they are.
+        The respondents.
     chosen_from, accept
-        As in `Plan`. Matrices that were made from the records, as those of PRAM often are, are
-        chosen by the data, whatever their epsilon.
+        As in `Plan`. Matrices that were made from the records, as often in PRAM, are chosen by the
+        data, for any epsilon.
 
     Raises
     ------
     DeniableError
-        If something about it is not accepted, or a category is no text that a file can hold.
+        If a risk is not accepted, or a category is not a text that a file can hold.
 
     Examples
     --------
@@ -172,49 +170,27 @@ def plan_from_protocol(
     )
 
 
-def planned_blocks(
-    schema: Schema,
-    clusters: Sequence[Sequence[str]],
-    responses: Responses,
-    prior: Mapping[str, Floats],
-) -> tuple[Block, ...]:
-    """Return what goes through one channel each, and the values that it may report.
-
-    The `schema`, `clusters`, `responses` and `prior` are those of `make_plan`.
-    """
-    points = {each.name: len(each.points) for each in schema.randomized if each.kind == "numeric"}
-
-    def categories_only(names: tuple[str, ...]) -> bool:
-        typed = any(schema[name].type is not None for name in names)
-        return responses == "categories" or typed or len(names) > 1
-
-    def beyond(name: str) -> bool:
-        return responses == "any" and holds_wider_points(schema[name])
-
-    return blocks_of(schema.domain(), points, clusters, categories_only, prior, beyond)
-
-
 def protocol_of(schema: Schema, blocks: Sequence[Block], choices: Sequence[Choice]) -> Protocol:
     """Return the protocol of the `blocks` of a `schema`, with the channels of their `choices`."""
     channels = tuple(choice.channel for choice in choices)
     return Protocol(schema.domain(), tuple(block.names for block in blocks), channels)
 
 
-def with_distributions(blocks: Sequence[Block], data: RecordsFile) -> tuple[tuple[Block, ...], int]:
-    """Return the `blocks` with the distributions in the `data` as priors, and how many records.
+def with_distributions(blocks: Sequence[Block], data: RecordsFile) -> tuple[Block, ...]:
+    """Return the `blocks` with the distributions of the `data` as priors.
 
     Raises `DeniableError` if there is no record.
     """
     counts = [np.zeros(block.part.size, dtype=np.int64) for block in blocks]
-    for portion in data.portions():
+    for batch in data.portions():
         for number, block in enumerate(blocks):
-            cells = block.part.ravel([portion.codes[name] for name in block.names])
+            cells = block.part.ravel([batch.codes[name] for name in block.names])
             counts[number] += np.bincount(cells, minlength=block.part.size)
     records = int(counts[0].sum())
     if not records:
         raise DeniableError("the file has no record to choose by")
     pairs = zip(blocks, counts, strict=True)
-    return tuple(replace(block, prior=count / records) for block, count in pairs), records
+    return tuple(replace(block, prior=count / records) for block, count in pairs)
 
 
 def refuse_weights(schema: Schema, mechanism: str) -> None:
@@ -228,12 +204,8 @@ def refuse_weights(schema: Schema, mechanism: str) -> None:
         )
 
 
-def _kinds(
-    blocks: Sequence[Block],
-    mechanism: str,
-    mechanisms: Mapping[str, str],
-) -> list[str]:
-    """Return the kind that is asked for of each block."""
+def _kinds(blocks: Sequence[Block], mechanism: str, mechanisms: Mapping[str, str]) -> list[str]:
+    """Return the requested kind of each block."""
     known = [name for block in blocks for name in block.names]
     for name, kind in mechanisms.items():
         refuse_unknown("column to randomize", name, known)
