@@ -1,20 +1,10 @@
 from .allocation import Split as Split
-from .auditing import (
-    AUDIT_COLUMNS as AUDIT_COLUMNS,
-    audit_row as audit_row,
-)
+from .auditing import AUDIT_COLUMNS as AUDIT_COLUMNS, audit_row as audit_row
 from .categorical import CategoricalPlan as CategoricalPlan
-from .choosing import (
-    BEST as BEST,
-    MECHANISMS as MECHANISMS,
-)
+from .choosing import BEST as BEST, MECHANISMS as MECHANISMS
 from .collected import CollectedPlan as CollectedPlan, CollectedSettings as CollectedSettings
 from .columns import ColumnsPlan as ColumnsPlan
-from .comparison import (
-    Comparison as Comparison,
-    compare as compare,
-    draw as draw,
-)
+from .comparison import Comparison as Comparison, compare as compare, draw as draw
 from .document import (
     plan_from_json as plan_from_json,
     plan_to_json as plan_to_json,
@@ -38,10 +28,7 @@ from .kinds import (
     settings_class as settings_class,
     settings_from as settings_from,
 )
-from .making import (
-    make_plan as make_plan,
-    plan_from_protocol as plan_from_protocol,
-)
+from .making import make_plan as make_plan, plan_from_protocol as plan_from_protocol
 from .masked import MaskedPlan as MaskedPlan
 from .risks import (
     RISKS as RISKS,

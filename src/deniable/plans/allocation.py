@@ -15,7 +15,8 @@ from deniable.plans.choosing import choose
 from deniable.privacy import Allocation, allocate, allocate_by_size
 
 Split = Literal[Allocation, "optimal"]
-Table = tuple[str, ...]
+Tables = Sequence[tuple[str, ...]]
+"""The names of the columns of each table."""
 MIN_MEAN_EPSILON = 1e-5
 """Mean epsilon of the channels below which floats cannot distinguish their randomized values."""
 MIN_PROPORTION = 1e-3
@@ -25,11 +26,7 @@ POINTS = 13  # of each curve of error by epsilon, which is interpolated between 
 
 
 def allocate_to_blocks(
-    blocks: Sequence[Block],
-    kinds: Sequence[str],
-    epsilon: float,
-    how: Split,
-    tables: Sequence[Table] = (),
+    blocks: Sequence[Block], kinds: Sequence[str], epsilon: float, how: Split, tables: Tables = ()
 ) -> tuple[float, ...]:
     """Return the epsilon of each block; as fractions they sum to at most `epsilon`.
 
@@ -41,11 +38,10 @@ def allocate_to_blocks(
     epsilon : float, above 0
         Of a whole record.
     how : "even", "size" or "optimal"
-        ``even`` and ``size`` are those of `deniable.privacy.allocate_by_size`.
-        ``optimal`` minimizes the sum over tables of the mean variance of their estimated
-        proportions, numerically and from interpolated curves of error by epsilon. Blocks that are
-        in no table keep their even part.
-    tables : sequence of tuples of attribute names, optional
+        "even" and "size" are as in `deniable.privacy.allocate_by_size`. "optimal" minimizes the sum
+        over tables of the mean variance of estimated proportions, numerically, by interpolated
+        curves of error by epsilon. Blocks in no table keep their even part.
+    tables : sequence of tuples of str, optional
         The tables of "optimal"; by default all marginal distributions.
 
     Raises
@@ -67,8 +63,8 @@ def allocate_to_blocks(
     by_size = allocate_by_size(epsilon, sizes, "size")
     if how == "size":
         return by_size
-    told = [*tables] or [(name,) for block in blocks for name in block.names]
-    named = {name for table in told for name in table}
+    tables = [*tables] or [(name,) for block in blocks for name in block.names]
+    named = {name for table in tables for name in table}
     several = [
         number for number, size in enumerate(sizes) if size > 1 and named & {*blocks[number].names}
     ]
@@ -77,30 +73,26 @@ def allocate_to_blocks(
     budget = rounded_down(sum((Fraction(even[number]) for number in several), Fraction()))
     chosen = [(blocks[number], kinds[number]) for number in several]
     starts = [np.array(each)[several] for each in (even, by_size)]
-    best = _least(chosen, budget, told, [start / start.sum() for start in starts])
+    best = _optimum(chosen, budget, tables, [start / start.sum() for start in starts])
     found = allocate(budget, best.tolist())
-    shares = dict(enumerate(even)) | dict(zip(several, found, strict=True))
-    return tuple(shares.values())
+    return tuple((dict(enumerate(even)) | dict(zip(several, found, strict=True))).values())
 
 
-def _least(
-    chosen: Sequence[tuple[Block, str]],
-    epsilon: float,
-    tables: Sequence[Table],
-    starts: Sequence[Floats],
+def _optimum(
+    chosen: Sequence[tuple[Block, str]], epsilon: float, tables: Tables, starts: Sequence[Floats]
 ) -> Floats:
-    """Return shares, as parts of 1, of the least error of the tables."""
+    """Return the proportions of epsilon with the least error of the tables."""
     blocks = [block for block, _ in chosen]
-    asked = [ExpectedTable.of(blocks, table) for table in tables]
+    expected = [ExpectedTable.of(blocks, table) for table in tables]
     curves = {
         part: _curve(*chosen[part[0]], part[1], epsilon, len(blocks))
-        for part in dict.fromkeys(part for table in asked for part in table.parts)
+        for part in dict.fromkeys(part for table in expected for part in table.parts)
     }
 
     def error(of: Floats) -> float:
         at = np.log(np.minimum(epsilon * of, MAX_EPSILON))
         moments = {part: float(np.exp(curve(at[part[0]]))) for part, curve in curves.items()}
-        return sum(table.excess(moments) for table in asked if table.parts)
+        return sum(table.excess(moments) for table in expected if table.parts)
 
     def shares(logarithms: Floats) -> Floats:
         weights = np.exp(np.clip(logarithms - logarithms.max(), np.log(MIN_PROPORTION), 0))
@@ -115,9 +107,9 @@ def _least(
 
 
 def _curve(
-    block: Block, kind: str, part: Table, epsilon: float, blocks: int
+    block: Block, kind: str, part: tuple[str, ...], epsilon: float, blocks: int
 ) -> "scipy.interpolate.PchipInterpolator":
-    """Return the logarithm of `Block.second_moments` by that of epsilon."""
+    """Return the logarithm of `Block.second_moments` by the logarithm of epsilon."""
     at = np.geomspace(epsilon * MIN_PROPORTION / blocks, min(epsilon, MAX_EPSILON), POINTS)
     moments = [block.second_moments(choose(block, each, kind).channel, part) for each in at]
     return scipy.interpolate.PchipInterpolator(np.log(at), np.log(moments))

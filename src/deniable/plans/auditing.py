@@ -29,23 +29,17 @@ MAX_DENSE = 1 << 24
 """Entries of a matrix up to which its floats are audited too."""
 EVERY_ENTRY, CLOSED_FORM = "every entry", "closed form of the channel"
 AUDIT_COLUMNS = (
-    "unit",
-    "of",
-    "claimed_epsilon",
-    "exact_epsilon",
-    "shipped_epsilon",
-    "kind",
-    "shown_by",
-    "holds",
+    *("unit", "of", "claimed_epsilon", "exact_epsilon", "shipped_epsilon"),
+    *("kind", "shown_by", "holds"),
 )
 
 
 def audit_row(
     unit: str, of: str, claimed: float, exact: float, shipped: float, shown_by: str
 ) -> dict[str, object]:
-    """Return a row of an audit, in the columns `AUDIT_COLUMNS`.
+    """Return the row of a claim, in the columns `AUDIT_COLUMNS`.
 
-    The claim holds if the exact epsilon is not above it; the shipped epsilon, of floats, may be
+    The claim holds if the exact epsilon is not above it. The shipped epsilon, of floats, may be
     above it by rounding.
 
     Parameters
@@ -53,7 +47,7 @@ def audit_row(
     unit, of : str
         The unit of privacy, and the column, block or record that the claim is about.
     claimed, exact, shipped : float
-        Epsilons: the stated one, the one of the exact probabilities, the one of the floats.
+        The stated epsilon, and the ones of the exact probabilities and of the floats.
     shown_by : str
         The method that computed the exact epsilon.
     """
@@ -65,16 +59,9 @@ def audit_row(
 
 @dataclass(frozen=True)
 class Ratios:
-    """The largest ratio of probabilities of some randomized values.
+    """The largest `ratio` of probabilities of some randomized values; None if one is 0.
 
-    Attributes
-    ----------
-    ratio : Fraction or None
-        Exact; None if a probability is 0.
-    shipped : float
-        The logarithm of the largest ratio of the floats in use.
-    shown_by : str
-        The method that computed the ratio.
+    `shipped` is the logarithm of the largest ratio of the floats, and `shown_by` the method.
     """
 
     ratio: Fraction | None

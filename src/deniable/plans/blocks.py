@@ -27,7 +27,7 @@ NEARLY_NONE = 1e-9  # proportion of an empty cell, so that each randomized value
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Attributes whose joint cells go through one channel.
+    """Attributes that share a channel for their joint cells.
 
     Parameters
     ----------
@@ -146,18 +146,10 @@ Part = tuple[int, tuple[str, ...]]
 class ExpectedTable:
     """A table of attributes of several blocks, for its expected error.
 
-    Parameters
-    ----------
-    names : tuple of str
-    parts : tuple of (int, tuple of str)
-        The number of each block in the table, and its attributes that are in the table.
-    held : float
-        The mean number of the table's proportions that contain a record.
-    shares : int
-        Number of proportions; see `Block.shares`.
+    `parts` are the blocks in the table with their attributes. `held` is the mean number of the
+    table's proportions (`Block.shares`) that contain a record, and `shares` the number of all.
     """
 
-    names: tuple[str, ...]
     parts: tuple[Part, ...]
     held: float
     shares: int
@@ -168,7 +160,6 @@ class ExpectedTable:
         own = [tuple(name for name in block.names if name in names) for block in blocks]
         parts = tuple((number, part) for number, part in enumerate(own) if part)
         return cls(
-            tuple(names),
             parts,
             math.prod(blocks[number].held(part) for number, part in parts),
             math.prod(blocks[number].number_of_shares(part) for number, part in parts),
@@ -217,15 +208,8 @@ def blocks_of(
 ) -> tuple[Block, ...]:
     """Return the clusters and all other columns alone, in the order of the file.
 
-    Parameters
-    ----------
-    schema : Schema
-    clusters : sequence of sequences of str
-        Columns that share a channel.
-    responses : "any" or "categories"
-        Whether the best channel of a column may have randomized values that are not categories.
-    priors : mapping of str to array
-        Distributions by column; by default uniform.
+    `schema`, `clusters` and `responses` are as in `make_plan`. `priors` are distributions by
+    column, by default uniform.
 
     Raises
     ------

@@ -134,15 +134,9 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
 
     @abstractmethod
     def draw(self, true: Microdata, source: RandomnessSource, records: Numbers) -> Microdata:
-        """Return the randomized values of some records.
+        """Return the randomized values of the original records, `true`, drawn by a `source`.
 
-        Parameters
-        ----------
-        true : Microdata
-            The original records.
-        source : Generator, SystemRandomSource or KeyedDraws
-        records : range or array of int
-            Their record numbers in the whole file, counted from 0.
+        `records` are their record numbers in the whole file, counted from 0.
         """
 
     def randomize(
@@ -165,14 +159,10 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
 def answering_batches(
     batches: Iterable[RecordBatch], part: Part | None
 ) -> Iterator[tuple[RecordBatch, Numbers]]:
-    """Yield the batches of the respondents that answer, with their record numbers.
+    """Yield the `batches` of the respondents that answer, with their record numbers.
 
-    Parameters
-    ----------
-    batches : iterable of RecordBatch
-    part : Part or None
-        None for all respondents. The batches of a part are held in memory, because the number of
-        all records decides which respondents answer.
+    The batches of a `part` are held in memory, because the number of all records decides which
+    respondents answer.
     """
     if part is None:
         for batch in batches:

@@ -23,7 +23,7 @@ class ColumnsPlan(CategoricalPlan[Protocol]):
     Parameters
     ----------
     schema, target, protocol, why, chosen_from, accept, order, part, made_by
-        As in `deniable.plans.CategoricalPlan`.
+        As in `CategoricalPlan`.
     invariant : bool
         Whether the channels leave the frequencies of the original records as they are ([pram],
         (2.1)); they then disclose these frequencies.

@@ -10,11 +10,7 @@ import pandas as pd
 from deniable.arrays import Counts
 from deniable.errors import DeniableError
 from deniable.plans.blocks import MAX_CLUSTER
-from deniable.randomized_response import (
-    cluster_attributes,
-    dependences_from_tables,
-    pair_measures,
-)
+from deniable.randomized_response import cluster_attributes, dependences_from_tables, pair_measures
 from deniable.records import Domain
 from deniable.schema import RecordsFile
 
@@ -32,12 +28,12 @@ def clusters_from(
     ----------
     data : RecordsFile
         The original records. One pass counts all pairs of columns.
-    largest_cells : int
-        T_v: the largest number of joint cells of a cluster, 2 to 4,096.
+    largest_cells : int, 2 to 4,096
+        T_v: the largest number of joint cells of a cluster.
     least_dependence : float, in [0, 1]
         T_d: the smallest dependence of columns that are merged.
     ordinal : sequence of str, optional
-        Columns whose dependence is measured by Pearson's correlation, besides the ordered ones.
+        Columns with Pearson's correlation as the measure, besides the ordered ones.
     domain : Domain, optional
         The columns; by default all randomized ones.
 

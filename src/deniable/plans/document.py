@@ -57,12 +57,8 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
 def plan_from_json(values: Any, where: str = "the plan") -> Plan:
     """Rebuild a plan from its JSON document, and compare the plan with all statements in it.
 
-    Parameters
-    ----------
-    values : dict
-        As `plan_to_json` returned them. A block ``release`` is ignored.
-    where : str
-        The place that messages begin with.
+    The `values` are those of `plan_to_json`; a block ``release`` is ignored. Messages begin with
+    the place, `where`.
 
     Raises
     ------

@@ -42,22 +42,13 @@ GIVEN_MATRICES = "The matrices are given; their choice by the original records i
 class Part:
     """A public part of the respondents.
 
-    A public seed puts the respondents into an order. The order is cut into `of` parts of sizes that
-    differ by at most one. Part number `take` answers.
-
-    Parameters
-    ----------
-    of : int, at least 2
-        Number of parts.
-    take : int, 1 to `of`
-        The part that answers.
-    seed : str
-        Public text.
+    A public seed puts the respondents into an order. The order is cut into `of` parts, at least 2,
+    of sizes that differ by at most one. Part number `take`, 1 to `of`, answers.
 
     Raises
     ------
     DeniableError
-        If a number is out of range or the seed is empty.
+        If a number is out of range or the `seed`, a text, is empty.
     """
 
     of: int
@@ -88,15 +79,9 @@ class Part:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """An exact epsilon, its unit, and the conditions under which it holds.
+    """An exact `epsilon` of a `unit` of privacy, and the `conditions` under which it holds.
 
-    Parameters
-    ----------
-    epsilon : float, at least 0
-        Rounded up; infinite if no finite epsilon is proved.
-    unit : str
-    conditions : tuple of str
-        Sentences; empty if the guarantee is unconditional.
+    `epsilon` is rounded up, and infinite if no finite one is proved. Conditions are sentences.
     """
 
     epsilon: float

@@ -22,15 +22,7 @@ MANUAL = "config/README.md has all options"
 
 
 class PlanKind(NamedTuple):
-    """The places of the classes of a kind, each as "module:class".
-
-    Attributes
-    ----------
-    plan : str
-        The class of its plans.
-    settings : str
-        The model of their settings, a subclass of `deniable.plans.settings.PlanOptions`.
-    """
+    """The classes of a kind, as "module:class": its `plan` and its `settings`, `PlanOptions`."""
 
     plan: str
     settings: str
@@ -70,19 +62,13 @@ def settings_class(kind: Any) -> "type[PlanOptions]":
 
 
 def settings_from(values: Mapping[str, Any], where: str = "plan") -> "PlanOptions":
-    """Return the settings of a plan.
-
-    Parameters
-    ----------
-    values : dict
-        Plain values, with the ``kind`` of the plan.
-    where : str
-        The place that messages begin with.
+    """Return the settings of a plan from plain `values`, with the ``kind`` of the plan.
 
     Raises
     ------
     DeniableError
-        If the kind is unknown, or with one line for each wrong option.
+        If the kind is unknown, or with one line for each wrong option. The message begins with the
+        place, `where`.
     """
     kind = values.get("kind")
     if not isinstance(kind, str):

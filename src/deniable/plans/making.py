@@ -177,10 +177,7 @@ def protocol_of(schema: Schema, blocks: Sequence[Block], choices: Sequence[Choic
 
 
 def with_distributions(blocks: Sequence[Block], data: RecordsFile) -> tuple[Block, ...]:
-    """Return the `blocks` with the distributions of the `data` as priors.
-
-    Raises `DeniableError` if there is no record.
-    """
+    """Return the `blocks` with distributions of the `data` as priors; refuse an empty file."""
     counts = [np.zeros(block.part.size, dtype=np.int64) for block in blocks]
     for batch in data.portions():
         for number, block in enumerate(blocks):

@@ -34,15 +34,10 @@ RELEASED_KINDS = {"identifier": "identifiers_released", "weight": "weights_relea
 
 
 def schema_risks(schema: Schema, chosen_from: Origin, accept: Sequence[str]) -> dict[str, str]:
-    """Return the risks of a file by its schema, by name, each with its reason.
+    """Return the risks of a file by name, each with its reason.
 
-    Parameters
-    ----------
-    schema : Schema
-    chosen_from : str
-        The information by which channels were chosen.
-    accept : sequence of str
-        Names of accepted risks.
+    They follow from its `schema`, from the information by which channels were chosen
+    (`chosen_from`), and from columns that are released by names of risks in `accept`.
     """
     holds = {
         "drafted": bool(schema.drafted),
@@ -60,16 +55,9 @@ def released_columns(schema: Schema, accept: Sequence[str]) -> tuple[str, ...]:
 
 
 def refuse_unaccepted(risks: Mapping[str, str], accept: Sequence[str], schema: Schema) -> None:
-    """Raise `DeniableError` if a risk is not accepted, or an accepted name is not a risk.
+    """Raise `DeniableError` if one of the `risks` is not in `accept`, or a name there is no risk.
 
-    Parameters
-    ----------
-    risks : mapping of str to str
-        Risks of a plan by name, each with its reason.
-    accept : sequence of str
-        Names of accepted risks.
-    schema : Schema
-        Columns of the file; the message names the ones that have a risk.
+    The message names the columns of the `schema` that have a risk.
     """
     for name in accept:
         if name not in RISKS:

@@ -37,12 +37,7 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
     Parameters
     ----------
     schema, target, protocol, why, chosen_from, accept, order, part, made_by
-        As in `deniable.plans.CategoricalPlan`.
-
-    Raises
-    ------
-    DeniableError
-        Also if a channel reports other values than categories.
+        As in `CategoricalPlan`. All randomized values must be categories.
 
     Examples
     --------
@@ -70,7 +65,7 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
         joint: Sequence[Sequence[str]] = (),
         accept: Sequence[str] = (),
     ) -> "StrataPlan":
-        """Return the plan of an epsilon in each stratum, with an equal share for each block.
+        """Return the plan of an epsilon in each stratum, allocated evenly to the blocks.
 
         Parameters
         ----------
@@ -102,12 +97,9 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
     ) -> "StrataPlan":
         """Return the plan that retains every category with a probability, in each block.
 
-        Parameters
-        ----------
-        schema, strata, joint, accept
-            As in `of_epsilon`; errors too.
-        retention : float, or mapping of tuple of str to float, in [0, 1]
-            In all strata, or in each. See `deniable.pram.channel_of_retention`.
+        The `retention`, in [0, 1], is a number for all strata or a mapping; see
+        `deniable.pram.channel_of_retention`. `schema`, `strata`, `joint`, `accept` and errors are
+        as in `of_epsilon`.
         """
         return cls._of(schema, tuple(strata), retention, joint, accept, _protocol_of_retention)
 
@@ -229,13 +221,7 @@ def strata_of(domain: Domain, names: Sequence[str]) -> list[Stratum]:
 
 
 def randomized_domain(domain: Domain, strata: Sequence[str]) -> Domain:
-    """Return the columns of a `domain` that are not `strata`.
-
-    Raises
-    ------
-    DeniableError
-        If no column is left.
-    """
+    """Return the columns of a `domain` that are not `strata`; raise `DeniableError` for none."""
     rest = [name for name in domain.names if name not in strata]
     if not rest:
         raise DeniableError(

@@ -10,13 +10,7 @@ import pandas as pd
 
 from deniable.plans.auditing import AUDIT_COLUMNS, EVERY_ENTRY, Ratios
 from deniable.privacy import column_epsilon, largest_ratio
-from deniable.rrba import (
-    SEPARATOR,
-    CollectedTable,
-    CollectionDesign,
-    rows_by_table,
-    table_channel,
-)
+from deniable.rrba import SEPARATOR, CollectedTable, CollectionDesign, rows_by_table, table_channel
 
 MAX_CELLS_BY_ENTRY = 256
 """Cells of a table up to which every entry of its matrix is formed, in whole numbers."""

@@ -13,25 +13,7 @@ if TYPE_CHECKING:  # a config is checked without a computation
 
 
 class CollectedSettings(RecordOptions):
-    """Tables collected from clients in blocks ([rrba]).
-
-    Attributes
-    ----------
-    size : int
-        Number of columns of each table.
-    answers : str
-        ``view``: each client answers about all tables of a view; ``table``: about one table.
-    p : float
-        The probability that an answer is kept.
-    epsilon : float
-        In place of p: the epsilon of a client's record.
-    update : str
-        ``uniform``: fake answers are uniform; ``pooled``: they follow the estimates so far.
-    floor : float
-        With ``pooled``: the smallest cell of a table of m cells is floor / m.
-    block : int
-        Number of clients that receive the same tables.
-    """
+    """Tables collected from clients in blocks ([rrba]); config/README.md describes all options."""
 
     kind: Literal["collected"]
     size: Annotated[int, Field(ge=2, le=8)] = 2

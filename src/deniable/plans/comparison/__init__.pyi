@@ -1,5 +1,2 @@
-from .comparing import (
-    Comparison as Comparison,
-    compare as compare,
-)
+from .comparing import Comparison as Comparison, compare as compare
 from .picture import draw as draw

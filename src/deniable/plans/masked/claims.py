@@ -1,7 +1,6 @@
 """The guarantees of masked numbers, and the audit of all claims about them."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
@@ -32,9 +31,9 @@ RECORDED = "two files that differ in one record, from the lower to the upper end
 
 
 def guarantees(mechanism: NumericMechanism, class_column: str | None) -> tuple[Guarantee, ...]:
-    """Return the guarantees of a `mechanism`; the first one is for the masked numbers.
+    """Return the guarantees of a `mechanism`; a `class_column` is public.
 
-    The `class_column` is public, if there is one.
+    The first one is for the masked numbers.
     """
     known = [f"the {class_column} of each record is public"] if class_column else []
     known.append(PUBLIC_NUMBER)
@@ -84,42 +83,28 @@ def claims_to_json(mechanism: NumericMechanism) -> list[dict[str, Any]]:
 
 def audit_claims(mechanism: NumericMechanism) -> pd.DataFrame:
     """Return one row per claim about a `mechanism`, in the columns of `Plan.audit`."""
-    rows = [*_stated(mechanism), *_claims(mechanism)]
-    return pd.DataFrame(rows, columns=list(AUDIT_COLUMNS))
-
-
-def _stated(mechanism: NumericMechanism) -> Iterator[dict[str, object]]:
-    """Yield the rows of the epsilons that a plan states."""
+    rows = []
     stated = proved_epsilon(mechanism)
     if math.isinf(stated):
-        yield audit_row("record", "all columns", stated, stated, stated, "no finite epsilon stated")
-        return
-    exact = recorded_epsilons(mechanism)
-    columns = zip(mechanism.domains.names, mechanism.exact_epsilons, exact, strict=True)
-    for name, own, found in columns:
-        up = rounded_up(found)
-        yield audit_row("attribute", name, rounded_up(own), up, float(found), RECORDED)
-    total = sum(exact, Fraction(0))
-    yield audit_row("record", "all columns", stated, rounded_up(total), float(total), RECORDED)
-
-
-def _claims(mechanism: NumericMechanism) -> Iterator[dict[str, object]]:
-    """Yield the rows of the claims of the method at its target."""
+        why = "no finite epsilon stated"
+        rows.append(audit_row("record", "all columns", stated, stated, stated, why))
+    else:
+        exact = recorded_epsilons(mechanism)
+        columns = zip(mechanism.domains.names, mechanism.exact_epsilons, exact, strict=True)
+        for name, own, found in columns:
+            claimed, up = rounded_up(own), rounded_up(found)
+            rows.append(audit_row("attribute", name, claimed, up, float(found), RECORDED))
+        total = sum(exact, Fraction(0))
+        up = rounded_up(total)
+        rows.append(audit_row("record", "all columns", stated, up, float(total), RECORDED))
     for each in verdicts(mechanism):
-        exact = math.nan if each.proved_epsilon is None else each.proved_epsilon
+        proved = math.nan if each.proved_epsilon is None else each.proved_epsilon
         if mechanism.k is None and each.holds:
-            exact = rounded_up(sum(recorded_epsilons(mechanism), Fraction(0)))
+            proved = rounded_up(sum(recorded_epsilons(mechanism), Fraction(0)))
         kind = "exact"
-        if mechanism.k is not None and not math.isinf(exact):
+        if mechanism.k is not None and not math.isinf(proved):
             kind = "proved" if each.holds else "lower bound"
-        values = (
-            "record, target" if each.what == RECORD else UNITS[each.what],
-            each.reading,
-            each.claimed_epsilon,
-            exact,
-            exact,
-            kind,
-            each.why,
-            each.holds,
-        )
-        yield dict(zip(AUDIT_COLUMNS, values, strict=True))
+        unit = "record, target" if each.what == RECORD else UNITS[each.what]
+        row = audit_row(unit, each.reading, each.claimed_epsilon, proved, proved, each.why)
+        rows.append(row | {"kind": kind, "holds": each.holds})
+    return pd.DataFrame(rows, columns=list(AUDIT_COLUMNS))

@@ -140,12 +140,7 @@ class MaskedPlan(Plan):
         data : RecordsFile, optional
             The original file, from which a domain factor makes domains.
         method, class_column, domain_factor, accept, part, **more
-            See the class.
-
-        Raises
-        ------
-        DeniableError
-            As the class, or if a domain factor has no records.
+            As in the class, with its errors.
         """
         numeric = [each.name for each in schema.columns if each.kind == "numeric"]
         kept = [*released_columns(schema, accept), *([class_column] if class_column else [])]

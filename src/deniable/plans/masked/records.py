@@ -41,15 +41,9 @@ def numeric_records(
     part: Part | None,
     class_column: str | None = None,
 ) -> NumericMicrodata:
-    """Return the numbers and the classes of the records that answer.
+    """Return the numbers, and the classes if there is a `class_column`, of the records that answer.
 
-    Parameters
-    ----------
-    schema : Schema
-    batches : iterable of Portion
-    part : Part or None
-        The part that answers.
-    class_column : str, optional
+    These are the records in the `batches` of the `schema` that belong to the `part`.
     """
     held = list(batches)
     answering = answering_records(sum(map(len, held)), part)

@@ -12,17 +12,7 @@ from deniable.validation import Epsilon, Values
 
 
 class MaskedSettings(PlanOptions):
-    """Settings of a `MaskedPlan`.
-
-    Attributes
-    ----------
-    columns : list of str, optional
-        The masked columns; by default all numeric ones.
-    class_column : str, optional
-        A categorical column that is released unchanged, because it is public.
-    method, epsilon, k, bins, domain_factor, order
-        Parameters of the plan. Domains with a `domain_factor` are made from the records.
-    """
+    """Settings of a `MaskedPlan`; its options are those of `MaskedPlan.from_schema`."""
 
     kind: Literal["masked"]
     columns: Values[str] | None = None

@@ -15,12 +15,7 @@ from deniable.plans.settings.matrices import (
     RetentionMatrix,
     TwoStepMatrix,
 )
-from deniable.plans.settings.shared import (
-    ChannelOptions,
-    Joint,
-    PlanInputs,
-    refuse_other_than_one,
-)
+from deniable.plans.settings.shared import ChannelOptions, Joint, PlanInputs, refuse_other_than_one
 from deniable.randomized_response import READINGS, ClusterMechanism, Reading
 from deniable.validation import Probability, Strict
 
@@ -30,6 +25,8 @@ if TYPE_CHECKING:  # a config is checked without a computation
     from deniable.randomized_response import Protocol
 
 Clusters = tuple[tuple[str, ...], ...]
+OF_MAKE_PLAN = ("mechanism", "mechanisms", "split", "responses", "tables")
+"""Options that are parameters of `deniable.make_plan`."""
 
 
 class PrintedMatrix(Strict):
@@ -42,30 +39,7 @@ class PrintedMatrix(Strict):
 class ColumnsSettings(ChannelOptions):
     """A plan that sends columns, or clusters of columns, through channels.
 
-    One of `epsilon`, `p` and a mapping `matrix` is given.
-
-    Attributes
-    ----------
-    mechanism : str
-        With an epsilon: the kind of all channels, or "best".
-    mechanisms : dict of str to str
-        The kind of the channels of single columns.
-    split : str
-        The budget allocation; see `deniable.make_plan`.
-    responses : str
-        Whether randomized values must be categories.
-    tables : list of lists of str
-        Tables whose expected error the "optimal" split minimizes.
-    choose_from : str
-        "records" if channels are chosen by the original records.
-    p : float
-        The probability of the RR matrix of [multirr], 6.3.1.
-    matrix : str or dict
-        With `p` its interpretation, by default "keep"; else the settings of PRAM's matrices.
-    cluster_mechanism : str
-        With `p`: one matrix for a cluster ("joint"), or one for each column ("kronecker").
-    clusters : ClustersSettings
-        In place of `joint`: how columns that share a channel are found.
+    One of `epsilon`, `p` and a mapping `matrix` is given. config/README.md describes all options.
     """
 
     kind: Literal["columns"]
@@ -119,7 +93,7 @@ class ColumnsSettings(ChannelOptions):
         refuse_other_than_one(names, "epsilon, p and a mapping matrix")
         if printed and self.p is None:
             raise ValueError("matrix is the name of an RR matrix; allowed: with p only")
-        with_epsilon = ("mechanism", "mechanisms", "split", "responses", "tables", "choose_from")
+        with_epsilon = (*OF_MAKE_PLAN, "choose_from")
         for request, options in (("epsilon", with_epsilon), ("p", ("cluster_mechanism",))):
             wrong = [name for name in options if name in self.model_fields_set]
             if wrong and names != [request]:
@@ -162,14 +136,10 @@ class ColumnsSettings(ChannelOptions):
         plan = make_plan(
             given.schema,
             self.epsilon or 0.0,
-            split=self.split,
             clusters=clusters,
-            tables=self.tables,
-            mechanism=self.mechanism,
-            mechanisms=self.mechanisms,
-            responses=self.responses,
             data=given.data if chosen else None,
             accept=given.accept,
+            **self.model_dump(include={*OF_MAKE_PLAN}),
         )
         return plan if chosen else replace(plan, chosen_from=origin)
 

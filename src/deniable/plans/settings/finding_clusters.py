@@ -21,20 +21,8 @@ RECORDS = "records"
 class ClustersSettings(Strict):
     """Clusters by Algorithm 1 of [multirr]: columns that depend on each other share a channel.
 
-    Attributes
-    ----------
-    source : str
-        Option ``from``: "records" for the original records, or the name of a release of the same
-        respondents, or of another part of them, whose randomized values are used.
-    by : str
-        For randomized values: dependences of the "attributes" as released, or of the joint
-        distributions estimated from them ("attributes_inverted").
-    t_v : int
-        Largest number of joint cells of a cluster.
-    t_d : float
-        Smallest dependence of columns that are merged.
-    ordinal : list of str
-        Columns whose dependence is measured by Pearson's correlation, besides the ordered ones.
+    The option ``from`` (`source`) is "records", or the name of a release of the same respondents,
+    or of another part of them, with randomized values. config/README.md describes all options.
     """
 
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
@@ -46,14 +34,10 @@ class ClustersSettings(Strict):
     ordinal: list[str] = Field(default_factory=list)
 
     def find(self, given: "PlanInputs") -> "tuple[tuple[tuple[str, ...], ...], Origin]":
-        """Return the clusters of several columns, and the information that they follow from.
+        """Return the clusters of the schema's columns, and the information that they follow from.
 
-        The randomized columns of the schema in `given` are clustered.
-
-        Raises
-        ------
-        DeniableError
-            If the records or the release are missing, or the release has other columns.
+        Raises `DeniableError` if the records or the release are missing in `given`, or the release
+        has other columns.
         """
         from deniable.plans.curator import clusters_from, clusters_from_tables  # noqa: PLC0415
 

@@ -15,13 +15,7 @@ if TYPE_CHECKING:  # a config is checked without a computation
 
 
 class _Matrix(Strict):
-    """Settings of matrices.
-
-    Attributes
-    ----------
-    from_records : bool
-        Whether a matrix is made from the frequencies of the original records.
-    """
+    """Settings of matrices; `from_records` states whether original frequencies are used."""
 
     from_records: ClassVar[bool] = False
 
@@ -43,18 +37,9 @@ class _Matrix(Strict):
         return "the data, by a curator" if self.from_records else "no data"
 
     def channel(self, proportions: Floats, block: Domain) -> "Channel":
-        """Return the channel of a block of columns.
+        """Return the channel of a `block`, by the original `proportions` of its cells.
 
-        Parameters
-        ----------
-        proportions : array, shape (cells,)
-            The original proportions of the block's cells, of one stratum.
-        block : Domain
-
-        Raises
-        ------
-        DeniableError
-            If there is no such matrix.
+        Raises `DeniableError` if there is no such matrix.
         """
         from deniable.pram import pram_matrix  # noqa: PLC0415
 
@@ -115,15 +100,7 @@ class DesignedMatrix(_Matrix):
 
 
 class FileMatrix(_Matrix):
-    """Matrices in CSV files.
-
-    Attributes
-    ----------
-    files : dict of str to str
-        The path of the file of each block, by the names of its columns, joined by " x ".
-    chosen_from : str
-        The information by which the matrices were chosen.
-    """
+    """Matrices in CSV files, by the names of the columns of a block, joined by " x "."""
 
     kind: Literal["file"]
     files: dict[str, Annotated[str, Field(min_length=1)]]

@@ -32,19 +32,9 @@ def pram_protocols(
 ) -> dict[Stratum, Protocol]:
     """Return the channels of each stratum.
 
-    Parameters
-    ----------
-    matrix : PramMatrix
-        The settings of all matrices.
-    given : PlanInputs
-        With the original records, if matrices are made from them. Strata without records then have
-        no matrix.
-    strata : tuple of str
-        Columns that are released unchanged.
-    joint : sequence of sequences of str
-        Columns that share a matrix.
-    part : Part or None
-        The part of the respondents that answers.
+    The settings `matrix` are those of all matrices. If matrices are made from the original records
+    in `given`, of the `part` that answers, strata without records have no matrix. Columns in
+    `strata` are released unchanged, and groups of columns in `joint` share a matrix.
 
     Raises
     ------

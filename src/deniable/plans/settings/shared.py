@@ -21,13 +21,7 @@ TargetEpsilon = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 @dataclass(frozen=True)
 class PlanInputs:
-    """The inputs from which settings make a plan.
-
-    Attributes
-    ----------
-    schema, data, released, accept
-        As in `PlanOptions.make`.
-    """
+    """The inputs of a plan: `schema`, `data`, `released` and `accept` of `PlanOptions.make`."""
 
     schema: "Schema"
     data: "RecordsFile | None"
@@ -87,17 +81,7 @@ class PlanOptions(Strict):
 
 
 class PartSettings(Strict):
-    """The public part of the respondents that a release is for.
-
-    Attributes
-    ----------
-    of : int
-        Number of parts.
-    take : int
-        The part that answers, from 1.
-    seed : str
-        Public text, the same for all parts.
-    """
+    """The public part of the respondents that answers; see `deniable.plans.Part`."""
 
     of: Annotated[int, Field(ge=2, le=1000)] = 2
     take: Annotated[int, Field(ge=1, le=1000)]
@@ -105,15 +89,7 @@ class PartSettings(Strict):
 
 
 class RecordOptions(PlanOptions):
-    """Options of plans for some columns and some respondents.
-
-    Attributes
-    ----------
-    columns : list of str
-        The columns of the plan; all others are left out. By default all of the schema.
-    part : PartSettings
-        The part of the respondents that answers; by default all.
-    """
+    """Options of plans for some columns and some respondents, by default for all."""
 
     columns: Values[str] | None = None
     part: PartSettings | None = None
@@ -131,17 +107,7 @@ class RecordOptions(PlanOptions):
 
 
 class ChannelOptions(RecordOptions):
-    """Options of plans that send columns through channels.
-
-    Attributes
-    ----------
-    joint : list of lists of str
-        Columns that share a channel.
-    epsilon : float
-        The target epsilon of a record, of all randomized columns together.
-    order : str
-        The order of the protected records.
-    """
+    """Options of plans that send columns through channels; those in `joint` share a channel."""
 
     joint: Joint = Field(default_factory=list)
     epsilon: TargetEpsilon | None = None

@@ -16,16 +16,8 @@ if TYPE_CHECKING:  # a config is checked without a computation
 class StrataSettings(ChannelOptions):
     """A plan that randomizes columns within strata; `columns` contain the stratum columns.
 
-    One of `epsilon` (the same in all strata), `retention` and `matrix` is given.
-
-    Attributes
-    ----------
-    strata : list of str
-        The stratum columns, which are released unchanged.
-    retention : float
-        The probability with which each category is retained.
-    matrix : dict
-        The settings of PRAM's matrices.
+    One of `epsilon` (the same in all strata), `retention` and `matrix` is given. config/README.md
+    describes all options.
     """
 
     kind: Literal["strata"]
