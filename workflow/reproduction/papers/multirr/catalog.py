@@ -304,7 +304,7 @@ FIGURES = (
     ),
     Figure(
         "multirr_epsilon",
-        ".by_epsilon:drawn",
+        ".figures.analyses:epsilon",
         "Relative errors of the methods over the exact epsilon of a whole record",
     ),
     Figure(
@@ -350,7 +350,7 @@ SECTIONS = (
         "assessment", "Dependences without a trusted party", "Without a trusted party", "secure_sum"
     ),
     _section("pairs", "Beyond [multirr]: pairs from RR-Independent data", "Beyond [multirr]"),
-    _section("epsilon", "Beyond [multirr]: at a stated epsilon", "By epsilon", of="by_epsilon"),
+    _section("epsilon", "Beyond [multirr]: at a stated epsilon", "By epsilon"),
     _section("sweep", "Beyond [multirr]: thresholds, p and the number of records", "A sweep"),
 )
 

@@ -8,7 +8,8 @@ import pandas as pd
 
 from deniable.display import Tables, first_of, groups_of, rows_of
 
-from reproduction.papers.multirr.names import ESTIMATORS, METHODS
+from reproduction.papers.multirr.figures.analyses import first_clusters
+from reproduction.papers.multirr.names import AT_EPSILON, ESTIMATORS, METHODS
 from reproduction.study import PageTable, all_rows, pivot
 
 BASE = "rr_independent"
@@ -225,6 +226,27 @@ def pairs(tables: Tables) -> dict[str, Any]:
             names=ESTIMATORS,
             intervals=False,
         ),
+    }
+
+
+def epsilon(tables: Tables) -> dict[str, PageTable]:
+    """Prepare the errors of the methods at each epsilon from `tables`."""
+    table = first_clusters(tables["multirr_epsilon"]).sort_values(["attributes", "epsilon"])
+    spent = {"attributes": "attributes", "epsilon": "ε of a record", "method": "method", "p": "p"}
+    spent |= {"attribute_epsilon": "ε of one attribute", "record_epsilon": "exact ε of a record"}
+    called = table[table["method"] != "uniform"].replace({"method": AT_EPSILON})
+    return {
+        "errors": pivot(
+            table,
+            {"attributes": "attributes", "epsilon": "ε of a record"},
+            "method",
+            "median relative errors at stated ε",
+            text="percent",
+            names=AT_EPSILON,
+            base="uniform",
+            caption="▾ lowest; * its interval lies below the interval of no data.",
+        ),
+        "spent": all_rows(called, "p and exact ε of each method", spent),
     }
 
 

@@ -1,10 +1,7 @@
-"""Figures 1 to 3 of [multirr], and what goes beyond them.
-
-Each is drawn from the tables that the catalog names, with their keys there.
-"""
+"""Plot Figures 1 to 3 of [multirr] and analyses beyond them, from the tables in the catalog."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -14,9 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
-from deniable.display import first_of, style
+from deniable.display import first_of, groups_of, style
 
-from reproduction.papers.multirr.names import ASSESSMENTS, ESTIMATORS, METHODS
+from reproduction.papers.multirr.names import ASSESSMENTS, AT_EPSILON, ESTIMATORS, METHODS
 
 # Colours are safe for colour-blind readers.
 LineStyle = tuple[str, Literal["-", "--", ":"]]
@@ -36,9 +33,18 @@ ESTIMATOR_STYLE: Mapping[str, LineStyle] = {
     "pair_likelihood": ("#0072b2", "-"),
     "pair_shrunk": ("#009e73", "-"),
 }
-LINES = {"method": METHOD_STYLE, "estimator": ESTIMATOR_STYLE}
+EPSILON_STYLE: Mapping[str, LineStyle] = {
+    "rr_independent": ("#1b1f24", "-"),
+    "rr_independent_adjustment": ("#1b1f24", "--"),
+    "rr_clusters_kronecker": ("#0072b2", "-"),
+    "rr_clusters_kronecker_adjustment": ("#0072b2", "--"),
+    "rr_clusters_joint": ("#d55e00", "-"),
+    "rr_clusters_joint_adjustment": ("#d55e00", "--"),
+    "rr_joint": ("#009e73", "-"),
+    "uniform": ("#9aa1a9", ":"),
+}
 ESTIMATOR_LETTERS = dict(zip(ESTIMATOR_STYLE, "MRIUCPLS", strict=True))
-"""So that who wins can be told without colours."""
+"""They show the winner without colours."""
 ASSESSMENT_STYLE = {
     # colour, marker
     "attributes": ("#1b1f24", "o"),
@@ -51,27 +57,41 @@ PAPER_BEST = {
     "kronecker": ("P", "best of the four (Figure 3), kronecker"),
 }
 ERROR_TICKS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0]
+EPSILON_TICKS = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0]
 COVERAGE = "coverage $\\sigma$: share of the cells that a query asks for"
+ATTRIBUTES = {"all": "all attributes", "few": "few attributes"}
 
 
-def _lines(axis: Axes, table: pd.DataFrame, column: str, x: str, width: float) -> None:
-    """Draw a line with its band for each estimator or method, as the column has them."""
-    for name, (colour, line) in LINES[column].items():
+def _lines(
+    axis: Axes,
+    table: pd.DataFrame,
+    column: str,
+    styles: Mapping[str, LineStyle],
+    x: str,
+    width: float,
+) -> None:
+    """Draw a line with its band for each estimator or method in the column."""
+    for name, (colour, line) in styles.items():
         part = table[table[column] == name]
         if len(part):
-            style.line_with_band(
-                axis, part, x, "median", color=colour, linestyle=line, linewidth=width
-            )
+            look: dict[str, Any] = {"color": colour, "linestyle": line, "linewidth": width}
+            style.line_with_band(axis, part, x, "median", **look)
     style.gridded(axis, linewidth=0.7)
 
 
-def _percent_scale(axis: Axes) -> None:
+def _keys(styles: Mapping[str, LineStyle], names: Mapping[str, str]) -> list[Line2D]:
+    """Return the keys of a legend for the lines with `names`."""
+    return [style.line_key(*styles[name], names[name]) for name in styles if name in names]
+
+
+def _percent_scale(axis: Axes, first_tick: float = 0.0) -> None:
     axis.set_yscale("log")
-    style.plain_ticks(axis.yaxis, ERROR_TICKS, style.as_share)
+    ticks = [tick for tick in ERROR_TICKS if tick >= first_tick]
+    style.plain_ticks(axis.yaxis, ticks, style.as_share)
 
 
 def _nothing(title: str) -> Figure:
-    """Say that nothing was asked for that this figure shows."""
+    """Return a figure that says that the config requests nothing for it."""
     figure = style.canvas(style.NARROWEST, 1.2)
     style.heading(figure, title, "nothing to draw: the config asks for none of it")
     return figure
@@ -113,13 +133,11 @@ def figure_2(table: pd.DataFrame) -> Figure:
     )
     for axis, (measure, label) in zip(axes, labels.items(), strict=True):
         part = table[table["measure"] == measure]
-        _lines(axis, part, "estimator", "sigma", 2.0)
+        _lines(axis, part, "estimator", ESTIMATOR_STYLE, "sigma", 2.0)
         axis.set(xlabel=COVERAGE, ylabel=label, ylim=(0, None))
     axes[1].yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
-    named = [name for name in ESTIMATOR_STYLE if name in set(table["estimator"])]
-    style.legend_below(
-        figure, (style.line_key(*ESTIMATOR_STYLE[name], ESTIMATORS[name]) for name in named), 2
-    )
+    named = {name: ESTIMATORS[name] for name in set(table["estimator"])}
+    style.legend_below(figure, _keys(ESTIMATOR_STYLE, named), 2)
     style.heading(
         figure,
         f"Figure 2: count queries at p = {table['p'].iloc[0]:g}, with and without estimation",
@@ -145,16 +163,14 @@ def figure_3(table: pd.DataFrame, best: str) -> Figure:
     for row, mechanism in zip(axes, mechanisms, strict=True):
         for axis, p in zip(row, probabilities, strict=True):
             part = chosen[(chosen["mechanism"] == mechanism) & (chosen["p"] == p)]
-            _lines(axis, part, "method", "sigma", 1.5)
+            _lines(axis, part, "method", METHOD_STYLE, "sigma", 1.5)
             _percent_scale(axis)
             if len(part):
                 t_v, t_d = part["t_v"].iloc[0], part["t_d"].iloc[0]
                 axis.set_title(f"p = {p:g}   (T$_v$ = {t_v}, T$_d$ = {t_d:g})", fontsize=9)
         row[0].set_ylabel(f"clusters: {mechanism}\nmedian relative error")
     figure.supxlabel(COVERAGE, y=0.47 / figure.get_figheight(), fontsize=9)
-    style.legend_below(
-        figure, (style.line_key(*METHOD_STYLE[name], METHODS[name]) for name in METHODS), 4
-    )
+    style.legend_below(figure, _keys(METHOD_STYLE, METHODS), 4)
     style.heading(
         figure,
         title,
@@ -166,10 +182,10 @@ def figure_3(table: pd.DataFrame, best: str) -> Figure:
 
 @style.in_style
 def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
-    """Draw when the joint distribution of a pair beats the product of its margins.
+    """Draw when the joint distribution of a pair beats the product of marginal distributions.
 
-    Above, the `table`'s relative errors over p at three coverages, with the best of the paper's
-    `methods`; below, who wins.
+    Above, the relative errors of the `table` over p at three coverages, with the best of the
+    paper's `methods`. Below, the winners.
     """
     table = first_of(table, "matrix")
     relative = table[table["measure"] == "relative_error"]
@@ -180,7 +196,7 @@ def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
     for number, sigma in enumerate(sigmas):
         axis = figure.add_subplot(grid[0, number])
         part = relative[relative["sigma"] == sigma]
-        _lines(axis, part, "estimator", "p", 1.4)
+        _lines(axis, part, "estimator", ESTIMATOR_STYLE, "p", 1.4)
         for mechanism, (marker, _) in PAPER_BEST.items():
             own = methods[(methods["sigma"] == sigma) & (methods["mechanism"] == mechanism)]
             best = own.groupby("p")["median"].min()
@@ -191,10 +207,8 @@ def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
         axis.set(xlabel="p", ylabel="" if number else "median relative error")
     _winners(figure.add_subplot(grid[1, :]), relative, named)
     called = {name: f"{ESTIMATORS[name]} ({ESTIMATOR_LETTERS[name]})" for name in named}
-    keys = [style.line_key(*ESTIMATOR_STYLE[name], label) for name, label in called.items()]
-    style.legend_below(
-        figure, [*keys, *(style.mark_key(style.INK, *best) for best in PAPER_BEST.values())], 3
-    )
+    best_keys = [style.mark_key(style.INK, *best) for best in PAPER_BEST.values()]
+    style.legend_below(figure, [*_keys(ESTIMATOR_STYLE, called), *best_keys], 3)
     style.heading(
         figure,
         "Beyond [multirr]: the joint distribution of a pair, from RR-Independent data",
@@ -242,6 +256,40 @@ def _winners(axis: Axes, relative: pd.DataFrame, named: Sequence[str]) -> None:
         "who wins, and its error as a share of RR-Independent's (bold: intervals apart)",
         fontsize=10,
     )
+
+
+@style.in_style
+def epsilon(table: pd.DataFrame) -> Figure:
+    """Draw the `table`'s errors over the exact epsilon of a record: all attributes, and few."""
+    table = first_clusters(table)
+    shown = [name for name in ATTRIBUTES if name in set(table["attributes"])]
+    around, between = (0.75, 0.1, 0.95, 1.5), (0.1, 0)
+    figure, (axes,) = style.panels(1, len(shown), (9.4, 5.2), around, between, sharey=True)
+    for axis, name in zip(axes, shown, strict=True):
+        part = table[table["attributes"] == name]
+        styles = {method: EPSILON_STYLE[method] for method in part["method"].unique()}
+        _lines(axis, part, "method", styles, "epsilon", 1.6)
+        axis.set(xscale="log", xlabel="exact $\\epsilon$ of a whole record")
+        style.plain_ticks(axis.xaxis, EPSILON_TICKS, style.as_number)
+        _percent_scale(axis, 0.01)
+        axis.set_title(ATTRIBUTES[name], fontsize=10)
+    axes[0].set_ylabel("median relative error")
+    named = {name: AT_EPSILON[name] for name in set(table["method"])}
+    style.legend_below(figure, _keys(EPSILON_STYLE, named), 3)
+    style.heading(
+        figure,
+        "Beyond [multirr]: the methods at a stated epsilon",
+        f"medians of {table['replicates'].max():,} runs with 95 % bands; coverage "
+        f"$\\sigma$ = {table['sigma'].iloc[0]:g}; [multirr] works at 5 to 21",
+    )
+    return figure
+
+
+def first_clusters(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the first projection and coverage of a `table`, and each method's first clusters."""
+    table = first_of(table, "projection", "sigma")
+    parts = (part for _, part in groups_of(table, "attributes", "method"))
+    return pd.concat([first_of(part, "t_v", "t_d") for part in parts])
 
 
 @style.in_style
