@@ -1,10 +1,9 @@
-"""What assessing dependences without a trusted party leaves of ranks and clusters.
+"""Simulate assessments of dependences without a trusted party: ranks and clusters that survive.
 
-A run assesses the dependence of all pairs once. What is kept of their order (4.1 asks for no more)
-is Spearman's correlation with the true ones; what is kept of the clusters of Algorithm 1 is their
-adjusted Rand index. Pairs of 4.1 share one randomization, so records are drawn there; in 4.2 and
-4.3 pairs are independent, and counts are drawn. The secure sum's aggregate equals the contingency
-table, which is used in its place: the protocol takes n * n messages a count.
+A replicate assesses the dependence of all pairs once. Spearman's correlation with the original
+dependences measures their order (4.1 requires no more), and the adjusted Rand index the clusters of
+Algorithm 1. Pairs of 4.1 share one randomization of records; in 4.2 and 4.3 counts are drawn for
+each pair. A contingency table replaces the secure sum, which takes n * n messages per count.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,14 +36,14 @@ from deniable.records import Microdata
 from reproduction.study import Cell
 
 DECIMALS = 12
-"""Of a dependence: what a singular channel erases has dependence 0, whatever rounding leaves."""
+"""Of a dependence. A singular channel erases some dependences: rounding must leave 0."""
 
 
 @dataclass(frozen=True, eq=False)
 class DependenceAssessment:
-    """Simulates assessments of dependences of true records, `data`, with some attributes `ordinal`.
+    """Simulates assessments of dependences of original records, `data`.
 
-    Clusters are formed by Algorithm 1 at all combinations of `t_v` and `t_d`.
+    Some attributes are `ordinal`. Algorithm 1 forms clusters at all pairs of `t_v` and `t_d`.
     """
 
     data: Microdata
@@ -57,16 +56,16 @@ class DependenceAssessment:
 
     @cached_property
     def measures(self) -> dict[Pair, Measure]:
-        """How the dependence of each pair is measured."""
+        """The measure of dependence of each pair."""
         return pair_measures(self.data.domain, self.ordinal)
 
     @cached_property
     def true_dependences(self) -> Floats:
-        """Dependences of the true data, a number a pair."""
+        """The dependence of each pair in the original data."""
         return self._measured({pair: self.data.counts(pair) for pair in self.measures})
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what a run of a `cell` yields, with a record's epsilon as the text takes it."""
+        """Return the name of each output, with a record's epsilon as the text states it."""
         protocol = self._protocol(cell)
         exact = protocol.epsilon
         claimed = protocol.waived_epsilon if isinstance(protocol, PairReports) else exact
@@ -77,15 +76,14 @@ class DependenceAssessment:
         ]
 
     def _protocol(self, cell: Cell) -> AssessmentProtocol:
-        """Return the protocol of a cell: its method, at its p and matrix."""
         return assessment_protocol(cell["method"], self.data.domain, cell["p"], cell["matrix"])
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return what assessing spends in a `cell`, whatever the `output`."""
+        """Return the epsilons of the assessment in a `cell`."""
         return epsilons(self._protocol(cell))
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the outputs of runs, shape (replicates, outputs); cells: method, matrix, p."""
+        """Return the outputs, shape (replicates, outputs). A cell has method, matrix, p."""
         assessed = self.assessed(cell, generator, replicates)
         columns: list[npt.ArrayLike] = [rank_correlations(assessed, self.true_dependences)]
         for t_v, t_d in product(self.t_v, self.t_d):
@@ -95,10 +93,7 @@ class DependenceAssessment:
         return np.column_stack(columns)
 
     def assessed(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return dependences as assessed in each run of a `cell`, shape (`replicates`, pairs).
-
-        Reports are drawn by the `generator`.
-        """
+        """Return the assessed dependences of each replicate, shape (`replicates`, pairs)."""
         protocol = self._protocol(cell)
         tables = protocol.tables(protocol.drawn_reports(self.data, generator, replicates))
         return self._measured(tables)
@@ -108,9 +103,9 @@ class DependenceAssessment:
         return np.asarray(np.round(np.stack(found, axis=-1), DECIMALS), dtype=float)
 
     def clusters(self, dependences: Floats, t_v: int, t_d: float) -> Clusters:
-        """Return Algorithm 1's clusters at `t_v` and `t_d`, by the `dependences` of all pairs.
+        """Return Algorithm 1's clusters by the `dependences` of all pairs.
 
-        They are formed once for an order of dependences down to T_d.
+        They depend only on the order of those dependences that are at least `t_d`.
         """
         above = at_least(dependences, t_d)
         ranks = np.where(above, scipy.stats.rankdata(-dependences, "dense"), 0).astype(int)

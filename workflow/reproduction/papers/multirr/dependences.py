@@ -1,7 +1,4 @@
-"""Dependences and the clusters that follow: true ones, and those that a secure sum lets one assess.
-
-Beside them the audit of what is promised for the clusters ([multirr], 4.2, 4.3, 6.3).
-"""
+"""Assess dependences and clusters by secure sums of simulated parties ([multirr], 4.2, 4.3)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,16 +19,13 @@ from deniable.randomized_response import (
 from deniable.records import Domain, Microdata
 from deniable.sampling import RandomSource, generator_for
 
-MAX_CELLS, LEAST_DEPENDENCE = 100, 0.1  # T_v and T_d of the clusters that are compared
+MAX_CELLS, LEAST_DEPENDENCE = 100, 0.1  # T_v and T_d of the compared clusters
 
 
 def masked_pairs(
     protocol: PairReports, data: Microdata, source: RandomSource
 ) -> dict[Pair, Microdata]:
-    """Let every party mask every pair of its values anew ([multirr], 4.3, step 3a).
-
-    `data` has a record a party, the `protocol` a channel a pair; they draw from `source`.
-    """
+    """Let every party randomize each pair of its record in `data` ([multirr], 4.3, step 3a)."""
     masked = {}
     for pair, channel in protocol.channels.items():
         part = data.project(pair)
@@ -41,13 +35,11 @@ def masked_pairs(
 
 
 def secure_assessments(data: Microdata, root_seed: int, parties: int) -> pd.DataFrame:
-    """Assess dependences by secure sum, of true pairs (4.2) and of masked pairs (4.3).
+    """Assess dependences by secure sums of original pairs (4.2) and of randomized pairs (4.3).
 
-    The study draws the counts that a secure sum would deliver; here few `parties`, drawn from the
-    `data` by the `root_seed`, run the protocol itself, and what is assessed from its aggregates is
-    held against plain counts of the same pairs: a row a method, with the epsilons that it spends
-    (no finite one bounds a secure sum), ``largest_difference`` of a dependence, and ``clusters`` at
-    T_v = 100 and T_d = .1 beside ``clusters_direct``.
+    Few `parties`, drawn from the `data`, run the protocol itself. The dependences from its counts
+    are compared with those from plain counts of the same pairs, one row per method. A secure sum
+    has no finite epsilon.
     """
     generator = generator_for(root_seed, {"study": "secure_assessment"})
     chosen = generator.choice(len(data), parties, replace=False)
@@ -73,8 +65,9 @@ def _assessed(
     found, expected = (
         dependences_from_tables(protocol.tables(counts), measures) for counts in (sums, direct)
     )
-    clusters = _clusters_in_words(protocol.domain, found)
-    clusters_direct = _clusters_in_words(protocol.domain, expected)
+    clusters, clusters_direct = (
+        _clusters_in_words(protocol.domain, each) for each in (found, expected)
+    )
     sent = [each.traffic.share_messages + each.traffic.broadcasts for each in counted.values()]
     return epsilons(protocol) | {
         "parties": len(next(iter(pairs.values()))),

@@ -1,4 +1,4 @@
-"""What the error analysis of [multirr] says in numbers (2.3, 3.3, 4.1); no simulation."""
+"""Compute the error analysis of [multirr] (2.3, 3.3, 4.1), without simulation."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -39,8 +39,7 @@ COPIES = (1, 6)  # Adult and Adult6
 def figure_1(sizes: Sequence[int] = ()) -> pd.DataFrame:
     """Return Figure 1 of [multirr], ``root_b`` (sqrt(B)) over ``categories``, at 95 %.
 
-    It is on a logarithmic grid from 1 to 10**7, ten points a decade, at the `sizes` of attributes,
-    and at their product: the cells of all of them.
+    The grid has ten points per decade from 1 to 10**7, the `sizes` of attributes and their product.
     """
     grid = np.logspace(0, 7, 71).round().astype(int).tolist()
     rows = [
@@ -53,11 +52,10 @@ def figure_1(sizes: Sequence[int] = ()) -> pd.DataFrame:
 def accuracy_table(domain: Domain, records_list: Sequence[int]) -> pd.DataFrame:
     """Return the accuracy analysis of [multirr], 3.3, at 95 %, for attributes that join one by one.
 
-    A row for each number of records in `records_list` and of first ``attributes`` of the `domain`,
-    the last of them ``added``: ``enough_records`` (bound (7) as 10 records a cell),
-    ``relative_error_independent``, ``widest`` (the attribute that attains it),
-    ``relative_error_joint``, ``ratio``, ``records_needed_joint`` (for RR-Joint to have the error of
-    RR-Independent).
+    The result has one row per number of records in `records_list` and per number of first
+    ``attributes`` of the `domain`. ``enough_records`` is bound (7) with 10 records per cell, and
+    ``widest`` the attribute with ``relative_error_independent``. With ``records_needed_joint``
+    RR-Joint has the error of RR-Independent.
     """
     rows: list[dict[str, Any]] = []
     for records, number in product(records_list, range(1, len(domain) + 1)):
@@ -84,25 +82,23 @@ def accuracy_table(domain: Domain, records_list: Sequence[int]) -> pd.DataFrame:
 
 
 def propagation_table(domain: Domain, probabilities: Sequence[float]) -> pd.DataFrame:
-    """Return the propagation factor ([multirr], 2.3) of attributes of a `domain` and of a record.
+    """Return the propagation factor ([multirr], 2.3) of each attribute and of a record ("all").
 
-    The `probabilities`, in (0, 1), are p of section 6.3.1. The attribute "all" is the record, for
-    which ``propagation_factor`` is the product (infinite for a singular matrix),
-    ``diagonal_weight`` (a of P = a I + 1 b') missing, and ``propagation_factor_joint`` that of one
-    matrix over all cells at the same epsilon (6.3.2); for an attribute it is the same again.
-    ``attribute_epsilon`` and ``record_epsilon`` are exact, the former the attribute's own.
+    The `probabilities`, in (0, 1), are p of section 6.3.1. ``propagation_factor`` of a record is a
+    product, infinite for a singular matrix. ``propagation_factor_joint`` belongs to one matrix over
+    all cells of the `domain` at the same epsilon (6.3.2). ``diagonal_weight`` is a of P = a I + 1
+    b', and the epsilons are exact.
     """
     rows: list[dict[str, Any]] = []
     for reading, p in product(get_args(Reading), probabilities):
         channels = [rr_channel(size, p, reading) for size in domain.shape]
         spent = epsilons(rr_independent(domain, p, reading))
-        which = {"reading": reading, "p": p}
+        which = {"reading": reading, "p": p} | spent
         for attribute, channel in zip(domain, channels, strict=True):
             factor = propagation_factor(channel)
             rows.append(
                 {"attribute": attribute.name, "cells": attribute.size}
-                | which
-                | (spent | {"attribute_epsilon": channel.epsilon})
+                | (which | {"attribute_epsilon": channel.epsilon})
                 | {"diagonal_weight": channel.diagonal_weight, "propagation_factor": factor}
                 | {"propagation_factor_joint": factor}
             )
@@ -110,7 +106,6 @@ def propagation_table(domain: Domain, probabilities: Sequence[float]) -> pd.Data
         rows.append(
             {"attribute": "all", "cells": domain.size}
             | which
-            | spent
             | {"propagation_factor": propagation_factor(ProductChannel(tuple(channels)))}
             | {"propagation_factor_joint": smallest_propagation(domain.size, epsilon)}
         )
@@ -120,12 +115,10 @@ def propagation_table(domain: Domain, probabilities: Sequence[float]) -> pd.Data
 def expected_dependence_order(data: Microdata, probabilities: Sequence[float]) -> pd.DataFrame:
     """Return how well the order of dependences survives randomization ([multirr], 4.1).
 
-    The dependence of every pair in its true table T in the `data` is held against that in the
-    expected table of reports, P_a' T P_b: what section 4.1 would see in infinitely many copies of
-    the records. Codes are the scores of correlation and covariance. By ``measure``, ``reading`` and
-    ``p`` (of the `probabilities`), beside what RR-Independent spends there (``attribute_epsilon``,
-    ``record_epsilon``): ``rank_correlation`` (Spearman's), ``order_kept`` (share of the pairs of
-    ``pairs`` in the same order), ``strongest_kept``, ``largest_true``, ``largest_reported``.
+    The dependence of a pair in its table T of the `data` is compared with that in the expected
+    table of responses, P_a' T P_b, as from infinitely many copies of the records. Codes are the
+    scores of correlation and covariance. ``rank_correlation`` is Spearman's, and ``order_kept`` the
+    proportion of two of the ``pairs`` in the same order.
     """
     if len(data.domain) < 3:
         raise DeniableError("one pair of attributes has no order; give at least 3 attributes")

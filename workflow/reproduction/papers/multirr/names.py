@@ -1,4 +1,4 @@
-"""What methods, estimators and assessments are called, in figures and on the page."""
+"""Names of methods, estimators and assessments, in figures and on the page."""
 
 METHODS = {
     "rr_independent": "RR-Independent",
@@ -6,7 +6,7 @@ METHODS = {
     "rr_independent_adjustment": "RR-Independent + Adjustment",
     "rr_clusters_adjustment": "RR-Clusters + Adjustment",
 }
-AT_EPSILON = {  # where each stands once at an epsilon
+AT_EPSILON = {  # one entry per epsilon
     "rr_independent": "RR-Independent",
     "rr_independent_adjustment": "RR-Independent + Adjustment",
     "rr_clusters_kronecker": "RR-Clusters, kronecker",

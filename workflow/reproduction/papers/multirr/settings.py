@@ -1,4 +1,4 @@
-"""What the studies of [multirr] can be told, as typed models, and what readers see it called."""
+"""Models of the settings of [multirr]'s studies."""
 
 from typing import Annotated, Literal, Self
 
@@ -107,14 +107,14 @@ class ExploredQueryStudy(ClusterQueryStudy):
 
 
 class PairQueryStudy(StudySettings[PairQueryGrid]):
-    """A study of what RR-Independent tells of pairs of attributes."""
+    """A study of pairs of attributes under RR-Independent."""
 
     estimators: Values[PairEstimator]
     coverages: Values[Coverage]
 
 
 class MoreRuns(Strict):
-    """How many runs cells have whose methods lie too close for those of the others."""
+    """The replicates of cells with methods too close for the usual number."""
 
     mechanism: ClusterMechanism
     p: Probability
@@ -158,14 +158,14 @@ class ThresholdGrid(Strict):
 
 
 class ThresholdStudy(StudySettings[ThresholdGrid]):
-    """A sweep of RR-Clusters over p, T_v, T_d and the number of records; none without a grid."""
+    """A sweep of RR-Clusters over p, T_v, T_d and the number of records. It may be empty."""
 
     coverage: Coverage = 0.1
     ordinal: list[str] = Field(default_factory=list)
     t_v: list[StudiedCells] = Field(default_factory=list)
     t_d: list[Share] = Field(default_factory=list)
     subset_seed: Annotated[int, Field(ge=0)] = 2024
-    grids: list[ThresholdGrid]  # of which there may be none
+    grids: list[ThresholdGrid]
 
     @model_validator(mode="after")
     def _thresholds_for_a_grid(self) -> Self:
@@ -178,7 +178,7 @@ class ThresholdStudy(StudySettings[ThresholdGrid]):
 
 
 class SecureSumTrials(Strict):
-    """How many parties sum, and how often."""
+    """The numbers of parties and of trials."""
 
     pair: Annotated[list[str], Field(min_length=2, max_length=2)]
     # Shares grow with the square of the parties.

@@ -1,7 +1,4 @@
-"""Tables 1 and 2 of [multirr] as pictures, printed beside regenerated, and a sweep beyond them.
-
-Each is drawn from the table that the catalog names, with its keys there.
-"""
+"""Plot Tables 1 and 2 of [multirr], and a sweep beyond them, from the tables in the catalog."""
 
 from typing import Any
 
@@ -28,8 +25,7 @@ SWEEP_TICKS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0]
 def printed_against_regenerated(table: pd.DataFrame, title: str) -> Figure:
     """Draw a `table` of relative errors: a panel for each p, T_v across, T_d side by side.
 
-    The `title` stands above. Printed values are diamonds; regenerated medians, with intervals, are
-    filled where they agree.
+    Printed values are diamonds. Regenerated medians, with intervals, are filled if they agree.
     """
     probabilities = sorted(table["p"].unique())
     size = (2.6 * len(probabilities) + 1.2, 4.9)
@@ -90,8 +86,8 @@ def _cells(axis: Axes, cells: pd.DataFrame) -> None:
 def thresholds(table: pd.DataFrame) -> Figure:
     """Draw the `table`, p by T_v, in a field for each number of records (across) and T_d (down).
 
-    Dots mark the best T_v for a p, and those whose intervals meet it; of several readings, the
-    first.
+    Dots mark the best T_v for a p, and others with an interval that meets its interval. Only the
+    first interpretation is drawn.
     """
     settings = ("matrix", "mechanism", "projection")
     drawn = first_of(table, *settings)
@@ -130,7 +126,7 @@ def _field(axis: Axes, here: pd.DataFrame, shades: LogNorm) -> AxesImage:
     image = axis.imshow(values, norm=shades, cmap="viridis_r", aspect="auto", origin="lower")
     best = values.to_numpy().argmin(axis=0)
     for column, row in enumerate(best):
-        # An equal number comes of equal clusters: as good.
+        # Equal numbers come from equal clusters.
         as_good = np.flatnonzero(low.iloc[:, column] <= high.iloc[row, column])
         inks: Any = {"markeredgecolor": "white", "markerfacecolor": style.INK, "linestyle": "none"}
         axis.plot(np.full(as_good.size, column), as_good, "o", markersize=5, **inks)
@@ -141,7 +137,7 @@ def _field(axis: Axes, here: pd.DataFrame, shades: LogNorm) -> AxesImage:
 
 
 def _shades(figure: Figure, image: AxesImage) -> None:
-    """Write what the shades of the fields stand for, on the right."""
+    """Draw the scale of the fields' shades on the right."""
     width, height = figure.get_size_inches()
     place = figure.add_axes((1 - 1.05 / width, 0.5 / height, 0.16 / width, 1 - 1.55 / height))
     bar = figure.colorbar(image, cax=place)
