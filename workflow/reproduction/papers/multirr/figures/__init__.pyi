@@ -1,0 +1,1 @@
+from .analyses import first_clusters as first_clusters
