@@ -1,8 +1,8 @@
 """Attacks on one release of [idp]'s methods, and the claim that noise never protects less.
 
-`attack_table` says how often an intruder tells the file from a neighbour, and what the claimed
-epsilon allows; `protection_table` computes section 1's "never less protection than the underlying
-microaggregation".
+`attack_table` has how often an intruder distinguishes the file from a neighbour, and the most that
+the claimed epsilon allows. `protection_table` tests section 1, "never less protection than the
+underlying microaggregation".
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.arrays import Flags, Floats, Positions
+from deniable.arrays import Floats, Positions
 from deniable.idp import Masking, Method, Ranking, Variant, masking, microaggregate
 from deniable.idp.audit import (
     FIXED_SCALE,
@@ -39,7 +39,7 @@ from reproduction.papers.idp.audit import file_of
 ATTACKED: tuple[Method, ...] = ("dp_um", "idp_ls", "idp_cbls")
 LINKED_TARGETS = 1000
 RANDOM_CHANGES = 200
-FALSE_ALARM = 1e-4  # of a single attack that is said to refute a claim
+FALSE_ALARM = 1e-4  # of a single attack that refutes a claim
 TWIN_CLUSTERS = ((1.0, 2.0, 3.0), (2.0, 2.0, 2.0))
 TWIN_DOMAIN = 4.5  # 1.5 times the largest value
 WHOLE_RECORD = "a record, all attributes"
@@ -61,20 +61,19 @@ def attack_table(
 ) -> pd.DataFrame:
     """Attack releases of a data set and of a neighbour, `runs` times each.
 
-    `data`, the set called `name`, is masked in clusters of at least each `k`, at each of the
-    claimed `epsilons`, on domains that reach to `domain_factor` times its largest values; `seed` is
-    the root seed.
+    The data set `name` with the records `data` is masked in clusters of at least each `k`, at each
+    of the claimed `epsilons`, on domains that end at `domain_factor` times its largest values. The
+    root seed is `seed`.
 
-    ``attack`` is "partition" or "likelihood", ``neighbour`` what is changed, ``unit`` what is
-    released; ``claimed_epsilon`` is the record's, though the partition attack changes a single
-    attribute; ``accuracy`` has a 95 % interval from ``replicates`` releases; ``allowed`` is the
-    most that the claimed epsilon allows, ``epsilon_at_least`` what the interval's lower end proves;
-    ``holds``: False if a 99.98 % interval lies above what is allowed, else empty, for no attack
-    proves a claim.
+    ``attack`` is "partition" or "likelihood", ``neighbour`` the change, ``unit`` the released part.
+    ``claimed_epsilon`` belongs to a record, though the partition attack changes a single attribute.
+    ``accuracy`` has a 95 % interval from ``replicates`` releases. ``allowed`` is the most that the
+    claimed epsilon allows, and the lower end of the interval proves ``epsilon_at_least``. ``holds``
+    is False if a 99.98 % interval lies above ``allowed``, else empty: no attack proves a claim.
     """
     file = file_of(name, data, domain_factor)
-    every = [_Attacks(file, data.values, epsilon, runs, seed) for epsilon in epsilons]
-    found = [row for attacks in every for row in attacks.rows(k)]
+    every = (_Attacks(file, data.values, epsilon, runs, seed) for epsilon in epsilons)
+    found = (row for attacks in every for row in attacks.rows(k))
     return pd.DataFrame(found).astype({"holds": "boolean", "k": "Int64"})
 
 
@@ -82,10 +81,6 @@ def _together(masked: Masking, scales: Floats) -> NoisyCentroids:
     """Return all centroids of all attributes, with the given scales."""
     upper = np.repeat(masked.upper, masked.centres.shape[1])
     return NoisyCentroids(masked.centres.reshape(-1), scales.reshape(-1), upper)
-
-
-def _those(model: NoisyCentroids, chosen: Flags) -> NoisyCentroids:
-    return NoisyCentroids(model.centres[chosen], model.scales[chosen], model.upper[chosen])
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +101,7 @@ class _Attacks:
                 yield from self._likelihood(clustered, method)
 
     def _on_laplace(self) -> dict[str, Any]:
-        """Attack plain Laplace noise: the record that is farthest from an end of all domains."""
+        """Attack plain Laplace noise for the record that is farthest from an end of all domains."""
         upper, share = self.file.upper, self.epsilon / self.file.upper.size
         reach = np.maximum(self.values, upper - self.values) / upper
         record = self.values[int(np.argmax(reach.sum(axis=1)))]
@@ -124,7 +119,7 @@ class _Attacks:
         return self._row(found, k, "partition", what, method, RECOMPUTED_SCALE, "record")
 
     def _partition_of_random_changes(self, method: Variant, k: int) -> dict[str, Any]:
-        """Attack as often, with another record and another record's value each time."""
+        """Attack repeatedly: a random record gets the value of another random record."""
         generator = self._generator("random change", method, k)
         column, right = self.values[:, 0], 0
         tried = min(self.runs, RANDOM_CHANGES)
@@ -154,17 +149,20 @@ class _Attacks:
         for reading in (FIXED_SCALE, RECOMPUTED_SCALE):
             other = _together(changed, shipped.scales if reading == FIXED_SCALE else changed.scales)
             actual = _together(shipped, shipped.scales)
-            # Rounding is no part of either reading: centroids that are equal but for it are equal.
+            # Neither reading includes rounding errors of centroids.
             apart = ~np.isclose(actual.centres, other.centres, rtol=1e-9, atol=0.0)
             differs = apart | (actual.scales != other.scales)
             generator = self._generator(f"likelihood {reading}", method, clustered.k)
-            pair = _those(actual, differs), _those(other, differs)
+            pair = (
+                NoisyCentroids(each.centres[differs], each.scales[differs], each.upper[differs])
+                for each in (actual, other)
+            )
             found = likelihood_attack(*pair, generator, self.runs)
             what = ("likelihood", WHOLE_RECORD, method, reading, "attribute")
             yield self._row(found, clustered.k, *what)
 
     def _worst_neighbour(self, clustered: ClusteredFile, shipped: Masking) -> Masking:
-        """Return how it is masked if the record with most to lose goes to the worse end of each."""
+        """Return the masking if the record with most to lose moves to the worse end of each."""
         losses = clustered.frozen_losses(shipped.method)[RECLUSTERED]
         record = int(np.argmax(self.file.of_all_attributes(losses)))
 
@@ -174,19 +172,19 @@ class _Attacks:
             own = Ranking.of(table)
             return masking(shipped.method, own, clustered.k, self.file.upper, self.epsilon)
 
-        ends, told = (np.zeros(self.file.upper.size), self.file.upper), []
-        scales = shipped.scales
-        for end in ends:
-            moved = np.abs(masked_with(end).centres - shipped.centres)
-            told.append(np.divide(moved, scales, out=np.zeros_like(moved), where=scales > 0).sum(1))
-        return masked_with(np.where(told[0] > told[1], *ends))
+        def lost_at(end: Floats) -> Floats:
+            moved, scales = np.abs(masked_with(end).centres - shipped.centres), shipped.scales
+            return np.divide(moved, scales, out=np.zeros_like(moved), where=scales > 0).sum(axis=1)
+
+        low, high = np.zeros(self.file.upper.size), self.file.upper
+        return masked_with(np.where(lost_at(low) > lost_at(high), low, high))
 
     def _generator(self, attack: str, method: str, k: int) -> np.random.Generator:
         key = {"audit": attack, "data": self.file.dataset, "method": method, "k": k}
         return generator_for(self.seed, key | {"epsilon": self.epsilon})
 
     def _row(self, found: Accuracy, k: int | None, *what: str) -> dict[str, Any]:
-        """Return a row about an attack, a neighbour, a method, its reading and a unit."""
+        """Return a row on an attack, a neighbour, a method, a reading and a unit."""
         about = ("attack", "neighbour", "method", "reading", "unit")
         low, high = found.interval()
         surely, _ = found.interval(1 - 2 * FALSE_ALARM)
@@ -215,19 +213,20 @@ def protection_table(
     epsilons: Sequence[float],
     domain_factor: float,
 ) -> pd.DataFrame:
-    """Compare what releases protect with what microaggregation alone protects.
+    """Compare the protection by releases with the protection by microaggregation alone.
 
-    `name`, `data`, `seed`, `k`, `epsilons` and `domain_factor` are those of `attack_table`.
+    `name`, `data`, `seed`, `k`, `epsilons` and `domain_factor` are as in `attack_table`.
 
-    ``value`` is a ``measure`` under the method, ``microaggregation`` the same of the
-    microaggregated file, ``less_protection`` whether the first is larger; ``replicates`` are the
-    records looked for, ``score`` is what the intruder went by in each half of them. Measures:
+    ``value`` is a ``measure`` under the method, ``microaggregation`` the same for the
+    microaggregated file, ``less_protection`` whether the first is larger. ``replicates`` is the
+    number of records that the intruder searches for, ``score`` the score in use for each half of
+    them. Measures are:
 
-    - "loss between clusters with one mean": between (1, 2, 3) and (2, 2, 2), which microaggregation
-      does not tell apart (no data set);
-    - "values known for certain": share of all values;
-    - "records linked": share of records that the intruder of `deniable.idp.audit.linkage` links to
-      their own: a lower bound; "records linked by the nearest": by squared distances alone.
+    - "loss between clusters with one mean": between (1, 2, 3) and (2, 2, 2), which are the same
+      after microaggregation (no data set);
+    - "values known for certain": the proportion of all values;
+    - "records linked": the proportion of records that the intruder of `deniable.idp.audit.linkage`
+      links to their own, a lower bound, and "records linked by the nearest", by squared distances.
     """
     file = file_of(name, data, domain_factor)
     linked = _linked(file, data.values, k, epsilons, seed)
@@ -266,7 +265,7 @@ def _linked(
         masked = masking(method, file.ranking, k, file.upper, epsilon)
         return link_records(values, masked.mask(noise)[0], targets, generator)
 
-    plain_noise = {epsilon: found("dp", ks[0], epsilon) for epsilon in epsilons}  # whatever k
+    plain_noise = {epsilon: found("dp", ks[0], epsilon) for epsilon in epsilons}  # without clusters
     for k in ks:
         alone = link_records(values, microaggregate(values, k), targets, generator)
         for method, epsilon in product(("dp", *ATTACKED), epsilons):

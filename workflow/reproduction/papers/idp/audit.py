@@ -1,7 +1,7 @@
-"""The audit of [idp] on its data sets: claimed against exact epsilon, or a lower bound.
+"""The audit of [idp] on its data sets: the claimed and the exact epsilon, or a lower bound.
 
-`cluster_table` has what does not depend on epsilon: how tight each sensitivity is, how far an
-attribute exceeds its claim, which clusters get no noise.
+`cluster_table` has numbers that do not depend on epsilon: how tight each sensitivity is, how far an
+attribute exceeds its claim, and how many clusters get no noise.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ INDEPENDENTLY = "attributes released independently"
 
 
 def file_of(name: str, data: NumericMicrodata, domain_factor: float) -> AuditedFile:
-    """Return `data`, the set called `name`, with the domains that a `domain_factor` gives it."""
+    """Return the data set `name` with records `data`, and its domains by a `domain_factor`."""
     upper = domain_bounds(data.values, domain_factor)
     return AuditedFile(name, data.names, Ranking.of(data.values), upper, domain_factor)
 
@@ -49,11 +49,11 @@ def audit_table(
     domain_factors: Sequence[float],
     releases: int,
 ) -> pd.DataFrame:
-    """Audit all methods on a data set; columns are those of `deniable.idp.audit.as_table`.
+    """Audit all methods on a data set, with the columns of `deniable.idp.audit.as_table`.
 
-    That is `data`, called `name`, in clusters of at least each `k`, at each of the claimed
-    `epsilons`. The first of the `domain_factors` is audited in both readings, the others with the
-    scale frozen; certificates are measured in so many `releases`, drawn from the root `seed`.
+    The data set `name` with the records `data` is audited in clusters of at least each `k`, at each
+    of the claimed `epsilons`. The first of the `domain_factors` is audited in both readings, the
+    others with the scale frozen. Certificates are from a number of `releases`, by the root `seed`.
     """
     files = [file_of(name, data, factor) for factor in domain_factors]
     tables = [audit_file(file, k, epsilons, as_it_runs=file is files[0]) for file in files]
@@ -82,23 +82,22 @@ def audit_table(
 def cluster_table(
     name: str, data: NumericMicrodata, k: Sequence[int], domain_factors: Sequence[float]
 ) -> pd.DataFrame:
-    """Hold each sensitivity against all changes of one record, attribute by attribute.
+    """Compare each sensitivity with all changes of one record, for each attribute.
 
-    The records are `data`, called `name`, in clusters of at least each `k`, on domains of each of
-    the `domain_factors`.
+    `name`, `data`, `k` and `domain_factors` are as in `audit_table`.
 
-    ``tightness_fixed`` and ``tightness_fixed_median`` are the largest and the median over
-    ``clusters`` (how many) of largest change / claimed sensitivity if records stay in their
-    clusters, ``tightness_anew`` is the largest if clusters are formed anew: above 1 the sensitivity
+    ``tightness_fixed`` and ``tightness_fixed_median`` are the largest and the median ratio, over
+    all ``clusters``, of the largest change to the claimed sensitivity if records stay in their
+    clusters. ``tightness_anew`` is the largest if clusters are formed anew. Above 1 the sensitivity
     is too small. ``attribute_times_claimed`` is the exact epsilon of all centroids of the attribute
-    over the claimed one, scale frozen. Shares: ``records_beyond`` (records that alone exceed the
-    claim), ``clusters_without_noise``, ``values_without_noise`` and ``values_certain_from_means``
-    (values that the means of the clusters alone give away).
+    over the claimed one, scale frozen. Proportions are ``records_beyond`` (records that alone
+    exceed the claim), ``clusters_without_noise``, ``values_without_noise`` and
+    ``values_certain_from_means`` (values that the means of the clusters alone reveal).
     """
     files = [file_of(name, data, factor) for factor in domain_factors]
-    every = (ClusteredFile(file, size) for file in files for size in k)
+    every = product((ClusteredFile(file, size) for file in files for size in k), VARIANTS[1:])
     return pd.DataFrame(
-        row for each in every for method in VARIANTS[1:] for row in _cluster_rows(each, method)
+        row for clustered, method in every for row in _cluster_rows(clustered, method)
     )
 
 
@@ -136,13 +135,14 @@ def _cluster_rows(clustered: ClusteredFile, method: Variant) -> Iterator[dict[st
 
 
 def of_datasets(tables: Mapping[str, pd.DataFrame], sources: Mapping[str, str]) -> pd.DataFrame:
-    """Return the `tables` of data sets as one, with `sources`; rows about none are kept once."""
+    """Join the `tables` of data sets, with their `sources`. Rows on no data set are kept once."""
     types = {"k": "Int64", "holds": "boolean"}  # of columns with missing values
-    typed = {
-        name: each.astype({column: kind for column, kind in types.items() if column in each})
-        for name, each in tables.items()
-    }
-    joined = pd.concat([table.assign(data_source=sources[name]) for name, table in typed.items()])
-    about_none = joined["dataset"] == "none"
-    again = about_none & joined.drop(columns="data_source").duplicated()
+    typed = (
+        table.astype({column: kind for column, kind in types.items() if column in table}).assign(
+            data_source=sources[name]
+        )
+        for name, table in tables.items()
+    )
+    joined = pd.concat(typed)
+    again = (joined["dataset"] == "none") & joined.drop(columns="data_source").duplicated()
     return joined[~again].reset_index(drop=True)

@@ -1,4 +1,4 @@
-"""What is reproduced of [idp]: studies, tables, figures and sections, an entry each."""
+"""Studies, tables, figures and sections of [idp], one entry each."""
 
 from reproduction.study import (
     Analysis,
@@ -14,94 +14,85 @@ from reproduction.study import (
 )
 
 SSE_KEYS = ("method", "epsilon", "domain_factor", "k")
-FOREST_KEYS = (*SSE_KEYS, "class")
-AUDIT_KEYS = (
-    *("dataset", "method", "reading", "unit", "k", "epsilon"),
-    *("domain_factor", "domain", "clusters", "note"),
-)
-ATTACK_KEYS = ("dataset", "attack", "neighbour", "method", "reading", "unit", "k")
-
 DATASETS = {"census": "Census", "wine": "Wine"}
 FIGURES_OF = {"idp_fig3": "census", "idp_fig4": "wine", "idp_fig5": "census", "idp_fig6": "wine"}
 SSE, FORESTS = ("idp_fig3", "idp_fig4"), ("idp_fig5", "idp_fig6")
 
+
+def _sse_study(dataset: str) -> Study:
+    return Study(".sse:IdpSse", ("k",), summary="mean", datasets=(dataset,))
+
+
+def _forest_study(dataset: str) -> Study:
+    takes = ("domain_factors", "attribute")
+    return Study(".forests:IdpForests", takes, summary="mean", datasets=(dataset,))
+
+
+def _table(name: str, shows: str, keys: tuple[str, ...], value: str) -> StudyTable:
+    title = f"Figure {name[-1]} of [idp]: {shows}, {DATASETS[FIGURES_OF[name]]}"
+    audited = ("true_privacy", "true_privacy_of_domain")
+    return StudyTable(name, title, keys, value=value, audited=audited)
+
+
+def _figure(name: str, draw: str, shows: str) -> Figure:
+    shows = f"Figure {name[-1]}: {shows.format(DATASETS[FIGURES_OF[name]])}"
+    return Figure(name, draw, shows, options={"dataset": FIGURES_OF[name]})
+
+
 STUDIES = {
-    name: Study(code, takes, summary="mean", datasets=(FIGURES_OF[name],))
-    for names, code, takes in (
-        (SSE, ".sse:IdpSse", ("k",)),
-        (FORESTS, ".forests:IdpForests", ("domain_factors", "attribute")),
-    )
-    for name in names
+    **{name: _sse_study(FIGURES_OF[name]) for name in SSE},
+    **{name: _forest_study(FIGURES_OF[name]) for name in FORESTS},
 }
-TABLES = tuple(
-    StudyTable(
-        name,
-        f"Figure {name[-1]} of [idp]: {what}, {DATASETS[FIGURES_OF[name]]}",
-        keys,
-        value=value,
-        audited=("true_privacy", "true_privacy_of_domain"),
-    )
-    for names, what, keys, value in (
-        (SSE, "error of masked records", SSE_KEYS, "mean_sse"),
-        (FORESTS, "classifiers trained on masked records", FOREST_KEYS, "f_measure"),
-    )
-    for name in names
+OF_FORESTS = "classifiers trained on masked records"
+TABLES = (
+    *(_table(name, "error of masked records", SSE_KEYS, "mean_sse") for name in SSE),
+    *(_table(name, OF_FORESTS, (*SSE_KEYS, "class"), "f_measure") for name in FORESTS),
 )
 
+AUDIT = Columns(
+    (
+        *("dataset", "method", "reading", "unit", "k", "epsilon"),
+        *("domain_factor", "domain", "clusters", "note"),
+    ),
+    verdict="holds",
+    rows_by_chance=("note", "released numbers"),
+)
+CLUSTERS = Columns(("dataset", "attribute", "method", "k", "domain_factor"))
+ATTACKS = Columns(
+    ("dataset", "attack", "neighbour", "method", "reading", "unit", "k", "claimed_epsilon"),
+    "accuracy",
+    verdict="holds",
+    by_chance=("epsilon_at_least",),
+)
+PROTECTION = Columns(
+    ("dataset", "measure", "method", "k", "epsilon"), rows_by_chance=("measure", "records linked")
+)
+NOISES = Columns(
+    ("noise", "epsilon", "estimator"),
+    "wasserstein",
+    by_chance=(
+        *("bias", "rmse", "sd_root_n", "coverage_mean", "coverage_mean_low", "coverage_mean_high"),
+        *("coverage_median", "coverage_median_low", "coverage_median_high"),
+    ),
+)
+EXPECTED_SSE = Columns(
+    ("dataset", *SSE_KEYS), by_chance=("mean_sse", "ci_low", "ci_high", "standardized")
+)
 ANALYSES = (
     Analysis(
         "idp_audit",
         (
-            AnalysisTable(
-                "idp_audit",
-                ".audit:audit_table",
-                Columns(AUDIT_KEYS, verdict="holds", rows_by_chance=("note", "released numbers")),
-                audited=("individual",),
-            ),
-            AnalysisTable(
-                "idp_audit_clusters",
-                ".audit:cluster_table",
-                Columns(("dataset", "attribute", "method", "k", "domain_factor")),
-            ),
-            AnalysisTable(
-                "idp_attacks",
-                ".attacks:attack_table",
-                Columns(
-                    (*ATTACK_KEYS, "claimed_epsilon"),
-                    "accuracy",
-                    verdict="holds",
-                    by_chance=("epsilon_at_least",),
-                ),
-            ),
-            AnalysisTable(
-                "idp_protection",
-                ".attacks:protection_table",
-                Columns(
-                    ("dataset", "measure", "method", "k", "epsilon"),
-                    rows_by_chance=("measure", "records linked"),
-                ),
-            ),
+            AnalysisTable("idp_audit", ".audit:audit_table", AUDIT, audited=("individual",)),
+            AnalysisTable("idp_audit_clusters", ".audit:cluster_table", CLUSTERS),
+            AnalysisTable("idp_attacks", ".attacks:attack_table", ATTACKS),
+            AnalysisTable("idp_protection", ".attacks:protection_table", PROTECTION),
         ),
         data=tuple(DATASETS),
         settings=("analyses.idp_audit", "analyses.idp_attacks"),
     ),
     Analysis(
         "idp_noises",
-        (
-            AnalysisTable(
-                "idp_noises",
-                ".grid:compare_noises",
-                Columns(
-                    ("noise", "epsilon", "estimator"),
-                    "wasserstein",
-                    by_chance=(
-                        *("bias", "rmse", "sd_root_n"),
-                        *("coverage_mean", "coverage_mean_low", "coverage_mean_high"),
-                        *("coverage_median", "coverage_median_low", "coverage_median_high"),
-                    ),
-                ),
-            ),
-        ),
+        (AnalysisTable("idp_noises", ".grid:compare_noises", NOISES),),
         data=("adult_age",),
         settings=("analyses.idp_noises",),
     ),
@@ -109,37 +100,18 @@ ANALYSES = (
         "idp_claims",
         (
             *claims_tables("idp", ".claims.decided:claims"),
-            AnalysisTable(
-                "idp_expected_sse",
-                ".sse:expected_table",
-                Columns(
-                    ("dataset", *SSE_KEYS),
-                    by_chance=("mean_sse", "ci_low", "ci_high", "standardized"),
-                ),
-            ),
+            AnalysisTable("idp_expected_sse", ".sse:expected_table", EXPECTED_SSE),
         ),
         data=tuple(DATASETS),
         needs=(*FIGURES_OF, "idp_audit"),
     ),
 )
+
+OF_ERRORS = "mean SSE of masked {} records over k, by epsilon and domain"
+OF_CLASSIFIERS = "F-measures of classifiers trained on protected {} records, over k"
 FIGURES = (
-    *(
-        Figure(
-            name,
-            draw,
-            f"Figure {name[-1]}: {what.format(DATASETS[FIGURES_OF[name]])}",
-            options={"dataset": FIGURES_OF[name]},
-        )
-        for names, draw, what in (
-            (SSE, ".figures:errors", "mean SSE of masked {} records over k, by epsilon and domain"),
-            (
-                FORESTS,
-                ".figures:f_measures",
-                "F-measures of classifiers trained on protected {} records, over k",
-            ),
-        )
-        for name in names
-    ),
+    *(_figure(name, ".figures:errors", OF_ERRORS) for name in SSE),
+    *(_figure(name, ".figures:f_measures", OF_CLASSIFIERS) for name in FORESTS),
     Figure(
         "idp_audit",
         ".figures:claimed_and_exact",
@@ -157,23 +129,26 @@ FIGURES = (
     ),
 )
 SECTIONS = (
-    *(
-        Section(f"idp_{name}", title, link, f".sections:{name}", needs=needs)
-        for name, title, link, needs in (
-            (
-                "overview",
-                "Individual differential privacy: promised, delivered, protected",
-                "Promised and delivered",
-                ("idp_audit",),
-            ),
-            ("sse", "Figures 3 and 4: the error of masked records", "Figures 3 and 4", SSE),
-            (
-                "forests",
-                "Figures 5 and 6: classifiers trained on masked records",
-                "Figures 5 and 6",
-                FORESTS,
-            ),
-        )
+    Section(
+        "idp_overview",
+        "Individual differential privacy: promised, delivered, protected",
+        "Promised and delivered",
+        ".sections:overview",
+        needs=("idp_audit",),
+    ),
+    Section(
+        "idp_sse",
+        "Figures 3 and 4: the error of masked records",
+        "Figures 3 and 4",
+        ".sections:sse",
+        needs=SSE,
+    ),
+    Section(
+        "idp_forests",
+        "Figures 5 and 6: classifiers trained on masked records",
+        "Figures 5 and 6",
+        ".sections:forests",
+        needs=FORESTS,
     ),
     Section(
         "idp_privacy",

@@ -1,19 +1,19 @@
 """F-measures of forests trained on masked records: Figures 5 and 6 of [idp].
 
-The whole file is masked, then the first 66 % of its records train a random forest (scikit-learn's,
-with its defaults) and the others, unmasked, test it. The class stays as it is. Beside the methods
-of the text:
+The whole file is masked. Then the first 66 % of its records train a random forest (scikit-learn's,
+with its defaults), and the other original records test it. The class is not masked. Besides the
+methods of the text there are:
 
-- ``original``: the same forest on unmasked records, the upper bound of the text;
-- ``majority``: always the class that is most frequent among the training records;
+- ``original``: the same forest on original records, the upper bound of the text;
+- ``majority``: always the most frequent class of the training records;
 - ``dp_synthetic``: the same forest on synthetic records with true epsilon-differential privacy;
 - ``dp_naive_bayes``: naive Bayes on the noisy histogram of a single attribute, true epsilon-DP;
 - ``dp_rule``: a threshold of one attribute, both drawn by the exponential mechanism, true
-  epsilon-DP. These three see the training records alone: stricter than what the text does.
+  epsilon-DP. These three use the training records alone, which is stricter than the text.
 
-Two exact savings: where clipping leaves the training records of two domain factors the same, one
-forest serves both, as they share its seed (and noise, for ``idp_cbls``); and what has no clusters
-is not repeated for each k: its k is 0, as is an epsilon or a domain factor that does not apply.
+If clipping leaves the training records of two domain factors the same, one forest serves both,
+since they share its seed (and the noise of ``idp_cbls``). Methods without clusters are not repeated
+for each k: their k is 0, as is an epsilon or a domain factor that does not apply.
 """
 
 from dataclasses import dataclass
@@ -55,10 +55,9 @@ FOREST_COMPETITORS = ("dp_synthetic", "dp_naive_bayes", "dp_rule")
 class IdpForests:
     """Simulates the F-measures of classifiers trained on protected `data`, of two classes.
 
-    Domains reach to `domain_factors` times the largest values.
-
-    ``dp_naive_bayes`` looks at the `attribute`, chosen by its meaning and not by the data: FICA,
-    a tax on earnings, of Census; alcohol of Wine.
+    Domains end at `domain_factors` times the largest values. ``dp_naive_bayes`` uses the
+    `attribute`, chosen by its meaning and not by the data: FICA, a tax on earnings, of Census, and
+    alcohol of Wine.
     """
 
     data: NumericMicrodata
@@ -66,7 +65,7 @@ class IdpForests:
     attribute: str
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what names each output of a `cell`: domain_factor, class."""
+        """Return the name of each output of a `cell`: domain_factor, class."""
         factors = (0,) if cell["method"] in REFERENCES else self.domain_factors
         return [
             {"domain_factor": float(factor), "class": name}
@@ -75,10 +74,7 @@ class IdpForests:
         ]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the F-measures of runs, shape (replicates, outputs); cells: method, epsilon, k.
-
-        The latter two are 0 where they do not apply.
-        """
+        """Return F-measures, shape (replicates, outputs). Cells: method, epsilon, k (or 0)."""
         method = str(cell["method"])
         if method in REFERENCES:
             return np.stack([self._reference(method, generator) for _ in range(replicates)])
@@ -96,7 +92,7 @@ class IdpForests:
         return self._forest(training.values, int(generator.integers(2**31)))
 
     def _run(self, method: str, epsilon: float, k: int, words: list[int]) -> Floats:
-        """Return the F-measures of one run, domain factor by domain factor."""
+        """Return the F-measures of one replicate, by domain factor."""
         found: list[Floats] = []
         forests: list[tuple[Floats, Floats]] = []  # training records, F-measures
         for factor in self.domain_factors:
@@ -116,7 +112,7 @@ class IdpForests:
     def _protected(
         self, method: str, k: int, upper: Floats, epsilon: float, generator: np.random.Generator
     ) -> Floats:
-        """Return the training records as they are released."""
+        """Return the protected training records."""
         known, _ = self._split
         if method == "dp_synthetic":
             tables = self._histograms(slice(None), upper, epsilon, generator)
@@ -137,13 +133,9 @@ class IdpForests:
         return NaiveBayes(tables).predict(test.values[:, column])
 
     def _histograms(
-        self,
-        columns: slice | list[int],
-        upper: Floats,
-        epsilon: float,
-        generator: np.random.Generator,
+        self, columns: Any, upper: Floats, epsilon: float, generator: np.random.Generator
     ) -> NoisyHistograms:
-        """Return noisy histograms of some attributes of the training records, by class."""
+        """Return noisy histograms by class of the training records, for a slice of `columns`."""
         (training, _), bins = self._split, bins_of_domain(upper, self.data.values)
         records = training.values[:, columns], training.labels, len(self.data.classes)
         noise = SeededNoise(generator)
@@ -173,12 +165,11 @@ class IdpForests:
 def forest_predictions(training: Floats, labels: Codes, test: Floats, seed: int) -> Codes:
     """Return the classes that a random forest predicts, with scikit-learn's defaults and draws.
 
-    `sklearn.ensemble.RandomForestClassifier` copies, checks and validates for each tree anew, which
-    for some hundred records takes as long as the tree. Here its trees are grown and asked, and
-    nothing else is done: what it predicts is the same to the last digit.
+    `sklearn.ensemble.RandomForestClassifier` predicts the same classes. Its checks of each tree
+    take a tenth of the time of a study, and are left out here.
 
     `training` and `test` are finite, shape (records, attributes), `labels` the classes of the
-    training records; the `seed` is what ``random_state`` is for scikit-learn's forest.
+    training records. The `seed` is ``random_state`` of scikit-learn's forest.
     """
     known, tested = (np.ascontiguousarray(values, dtype=np.float32) for values in (training, test))
     classes, codes = np.unique(labels, return_inverse=True)
@@ -186,11 +177,11 @@ def forest_predictions(training: Floats, labels: Codes, test: Floats, seed: int)
     votes = np.zeros((len(tested), classes.size))
     with sklearn.config_context(skip_parameter_validation=True, assume_finite=True):
         for tree_seed in seeds.randint(_MAX_SEED, size=TREES).tolist():
-            # As many records as there are, drawn with replacement.
+            # Records are drawn with replacement.
             drawn = np.random.RandomState(tree_seed).randint(0, records, records)
             weights = np.bincount(drawn, minlength=records).astype(float)
             tree = DecisionTreeClassifier(max_features="sqrt", random_state=tree_seed)
             tree.fit(known, codes, sample_weight=weights, check_input=False)
             votes += tree.tree_.predict(tested)
-    # Shares as there: a division may make two numbers of votes equal.
+    # Proportions, as in scikit-learn: a division may make two numbers of votes equal.
     return np.asarray(classes[np.argmax(votes / TREES, axis=1)])

@@ -1,13 +1,13 @@
-"""The mean SSE of masked records against k: Figures 3 and 4 of [idp], with honest competitors.
+"""The mean SSE of masked records by k: Figures 3 and 4 of [idp], with competitors.
 
-Beside the four methods of the text:
+Besides the four methods of the text there are:
 
-- ``dp_median``: every record gets the median of its class, drawn with true epsilon-differential
-  privacy (`deniable.idp.true_dp`);
-- ``dp_synthetic``: every record gets values drawn from noisy histograms of its class;
-- ``no_data``: 0 for every value, which nobody's data have gone into: epsilon is 0;
-- ``least_dp``: not a release but a bound, `least_dp_sse`. Of releases that draw attributes
-  independently, as all here, what is below it is not epsilon-differentially private for a record.
+- ``dp_median``: the median of the class for every record, with true epsilon-differential privacy
+  (`deniable.idp.true_dp`);
+- ``dp_synthetic``: values drawn from noisy histograms of the class;
+- ``no_data``: 0 for every value, with an epsilon of 0;
+- ``least_dp``: the bound `least_dp_sse`. A release that draws attributes independently, as all here
+  do, is not epsilon-differentially private for a record if its SSE is below the bound.
 """
 
 from dataclasses import dataclass
@@ -46,44 +46,40 @@ DRAWS_AT_ONCE = 1 << 20  # 8 MB of noise
 
 @dataclass(frozen=True, eq=False)
 class IdpSse:
-    """Simulates methods' mean SSE on `data` with classes, for all least cluster sizes `k`.
+    """Simulates the mean SSE on `data` with classes, for all smallest cluster sizes `k`.
 
-    Methods without clusters have the same SSE at each, of the same draws.
+    Methods without clusters have the same SSE at each k, from the same draws.
     """
 
     data: NumericMicrodata
     k: tuple[int, ...]
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what names each output of a `cell`: k."""
+        """Return the name of each output of a `cell`: k."""
         return [{"k": k} for k in self.k]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return mean SSEs, shape (replicates, k); cells: method, epsilon, domain_factor."""
+        """Return mean SSEs, shape (replicates, k). Cells: method, epsilon, domain_factor."""
         method, epsilon = str(cell["method"]), float(cell["epsilon"])
         upper = domain_bounds(self.data.values, float(cell["domain_factor"]))
-        drawn = {"dp_median": self._medians, "dp_synthetic": self._synthetic}
-        if method in drawn:
-            once = drawn[method](upper, epsilon, generator, replicates)
-            return np.repeat(once[:, None], len(self.k), axis=1)
-        if method in SSE_COMPETITORS:
-            nothing = np.zeros_like(self.data.values)
-            known = (
-                mean_sse(self.data.values, nothing)
-                if method == "no_data"
-                else least_dp_sse(self.data, epsilon)
-            )
-            return np.full((replicates, len(self.k)), float(known))
-        sizes = self.k[:1] if method == "dp" else self.k
-        maskings = (self.masking(method, k, upper, epsilon) for k in sizes)
-        columns = [self._runs(found, generator, replicates) for found in maskings]
+        match method:
+            case "dp_median":
+                columns = [self._medians(upper, epsilon, generator, replicates)]
+            case "dp_synthetic":
+                columns = [self._synthetic(upper, epsilon, generator, replicates)]
+            case "no_data":
+                zeros = np.zeros_like(self.data.values)
+                columns = [np.full(replicates, mean_sse(self.data.values, zeros))]
+            case "least_dp":
+                columns = [np.full(replicates, least_dp_sse(self.data, epsilon))]
+            case _:
+                sizes = self.k[:1] if method == "dp" else self.k
+                maskings = (self.masking(method, k, upper, epsilon) for k in sizes)
+                columns = [self._runs(found, generator, replicates) for found in maskings]
         return np.asarray(np.broadcast_to(np.stack(columns, axis=1), (replicates, len(self.k))))
 
     def masking(self, method: str, k: int, upper: Floats, epsilon: float) -> Masking:
-        """Return how records are masked; the ranking is shared.
-
-        `method`, `k`, `upper` and `epsilon` are those of `deniable.idp.masking`.
-        """
+        """Return `deniable.idp.masking` by `method`, `k`, `upper` and `epsilon`."""
         if method not in METHODS:
             raise DeniableError(
                 f"unknown method {method!r}; use {', '.join((*METHODS, *SSE_COMPETITORS))}"
@@ -113,13 +109,12 @@ class IdpSse:
         medians = class_medians(
             data.values, data.labels, len(data.classes), upper, epsilon, generator, replicates
         )
-        # As for clusters: records of a class differ from its value v by scatter + n (mean - v)^2.
+        # As for clusters: the squares within a class of value v are scatter + n (mean - v)^2.
         squares = np.zeros((replicates, len(upper)))
         for code in range(len(data.classes)):
             part = data.values[data.labels == code]
-            squares += len(part) * (
-                part.var(axis=0) + (medians[:, :, code] - part.mean(axis=0)) ** 2
-            )
+            apart = (medians[:, :, code] - part.mean(axis=0)) ** 2
+            squares += len(part) * (part.var(axis=0) + apart)
         return np.asarray((squares / self.variances).mean(axis=1) / len(data))
 
     def _synthetic(
@@ -138,18 +133,18 @@ class IdpSse:
 def least_dp_sse(data: NumericMicrodata, epsilon: float) -> float:
     """Return the least mean SSE of independent releases of `data`'s attributes, true `epsilon`-DP.
 
-    It holds under two conditions only: the attributes are released independently, each from its own
-    values (and public classes), and blind to the order of the records. Nine equal binary columns
-    released by one randomized response have less; so has a file that was guessed beforehand.
+    It has two conditions: each attribute is released independently, from its own values and public
+    classes, and the release ignores the order of the records. Nine equal binary columns released by
+    one randomized response have less, and so has a file that was guessed beforehand.
 
-    *Proof.* Deal out an attribute's values among the records of each (public) class at random. To
-    exchange the values of two records takes two changes of a record, so what is released is at most
-    exp(2 epsilon_j) times as likely under one dealing as under the other. Given the release, each
-    value of a record so keeps at least exp(-2 epsilon_j) times its probability, and so does its
-    squared distance from any guess, whose expectation was at least the variance within the class. A
-    method that is blind to order and other attributes has the same expected SSE for every dealing.
-    Independent releases spend epsilon = sum of epsilon_j together; the bound takes the split that
-    suits it best, with V_j the variance within classes in units of s_j^2: the least of mean over j
+    *Proof.* Assign an attribute's values to the records of each (public) class at random. An
+    exchange of the values of two records is two changes of a record. So a release is at most exp(2
+    epsilon_j) times as likely under one assignment as under the other. Given the release, each
+    value of a record keeps at least exp(-2 epsilon_j) times its probability, and so does its
+    squared distance from any guess. The expected distance was at least the variance within the
+    class. A method that ignores order and other attributes has the same expected SSE for every
+    assignment. Independent releases use epsilon = sum of epsilon_j together. The bound takes its
+    best allocation, with V_j the variance within classes in units of s_j^2: the least mean over j
     of V_j exp(-2 epsilon_j).
     """
     within = sum(
@@ -157,7 +152,7 @@ def least_dp_sse(data: NumericMicrodata, epsilon: float) -> float:
         for code in np.unique(data.labels)
     )
     variances = np.sort(np.asarray(within) / len(data) / sample_variances(data.values))[::-1]
-    # The budget brings the largest of the terms down to one level and leaves the others.
+    # The budget lowers the largest terms to one level and leaves the others.
     logs = np.log(variances)
     levels = (np.cumsum(logs) - 2 * epsilon) / np.arange(1, logs.size + 1)
     lowered = int(np.sum(logs > levels))
@@ -168,12 +163,12 @@ def least_dp_sse(data: NumericMicrodata, epsilon: float) -> float:
 def expected_table(dataset: str, data: NumericMicrodata, simulated: pd.DataFrame) -> pd.DataFrame:
     """Return the expected mean SSE of `data` beside the `simulated` one, idp_fig3 or idp_fig4.
 
-    A row a cell of the methods of the text, of ``dp`` one for all k, which is then 0: `dataset`,
-    ``method``, ``epsilon``, ``domain_factor``, ``k``, ``expected_sse``, the simulated ``mean_sse``
-    with interval and replicates, and ``standardized``: how far it is from what is expected, in
-    standard errors, as a normal score of Student's distribution (0 where there is no error). Cells
-    are independent: if the code draws what it should, the squares of these sum up to chi-square
-    with as many degrees of freedom as there are rows.
+    There is one row per cell of the methods of the text, for ``dp`` one with a k of 0. The columns
+    are `dataset`, ``method``, ``epsilon``, ``domain_factor``, ``k``, ``expected_sse``, the
+    simulated ``mean_sse`` with interval and replicates, and ``standardized``: its distance from the
+    expectation in standard errors, as a normal score of Student's distribution (0 without error).
+    Cells are independent, so that the squares of these sum up to chi-square, with one degree of
+    freedom per row, if the draws are correct.
     """
     own = simulated[simulated["method"].isin(METHODS)].copy()
     plain = own["method"] == "dp"

@@ -29,10 +29,9 @@ CLAIMS: Mapping[str, tuple[str, ...]] = {
 }
 """Who claims what variance, by estimator.
 
-``multinomial``: a user who takes the reports for the data, (diag(s) - s s') / n.
-``fixed_matrix``: a user with the matrix who takes it for one that was fixed beforehand, (1.3).
-``conditional``: the owner, (2.4) beside the variance of sampling.
-``bound``: a user without the matrix, (2.6).
+``multinomial``: a user who takes the reports for the data, (diag(s) - s s') / n. ``fixed_matrix``:
+a user with the matrix who takes it for one that was fixed beforehand, (1.3). ``conditional``: the
+owner, (2.4) beside the variance of sampling. ``bound``: a user without the matrix, (2.6).
 """
 MEASURES = (
     "claimed_inflation",

@@ -1,9 +1,9 @@
 """What invariant PRAM of single attributes does to joint distributions ([pram], section 2).
 
-Matrices R1, R2 that are invariant for the two margins of a joint distribution pi leave both
-margins as they are, but the reports' joint distribution is R1' pi R2. Beside it: one matrix over
-the cross-classification, invariant for the joint distribution, at the same epsilon for a change of
-both values; and an analyst who knows R1 and R2 and inverts them.
+Matrices R1, R2 that are invariant for the two margins of a joint distribution pi leave both margins
+as they are, but the reports' joint distribution is R1' pi R2. Beside it: one matrix over the
+cross-classification, invariant for the joint distribution, at the same epsilon for a change of both
+values; and an analyst who knows R1 and R2 and inverts them.
 """
 
 from dataclasses import dataclass

@@ -58,7 +58,7 @@ class Tables:
         return Cells(KEYS[1:], rows)
 
     def sse_of(self, method: str, epsilon: float, factor: float, k: int = 0) -> Row:
-        """Return the SSE of a `method`, `epsilon` and domain `factor`. For ``dp`` no `k` matters."""
+        """Return the SSE of a `method`, `epsilon`, domain `factor` and `k`. ``dp`` has no k."""
         return self.errors[method, epsilon, factor, 0 if method == "dp" else k]
 
     @cached_property
@@ -113,7 +113,7 @@ class Tables:
         return [(*setting, k) for setting in self.settings for k in self.k]
 
     def least(self, epsilon: float, factor: float, among: Iterable[int]) -> tuple[int, Row]:
-        """Return the k `among` several with the least SSE of iDP-CBLS, at an `epsilon` and `factor`."""
+        """Return iDP-CBLS's best k `among` several at an `epsilon` and `factor`, and its SSE."""
         of = [(k, self.sse_of("idp_cbls", epsilon, factor, k)) for k in among]
         if not of:
             raise LookupError("k to choose from")
