@@ -84,6 +84,7 @@ from .page_tables import (
     pivot as pivot,
     span as span,
     texts as texts,
+    where as where,
 )
 from .pages import (
     Agreement as Agreement,

@@ -109,6 +109,16 @@ def all_rows(
     return PageTable(label, tuple(heads), tuple(zip(*cells, strict=True)), caption)
 
 
+def where(table: pd.DataFrame | None, **values: Any) -> pd.DataFrame:
+    """Return the rows of a `table` with one of the `values` in each column. None has no rows."""
+    if table is None or table.empty:
+        return pd.DataFrame() if table is None else table
+    for column, value in values.items():
+        found = table[column].isin(value) if isinstance(value, tuple) else table[column] == value
+        table = table[found]
+    return table
+
+
 def whole_table(tables: Mapping[str, pd.DataFrame], name: str) -> dict[str, Any]:
     """Prepare a section with all rows of one of the `tables`."""
     return {"name": name, "table": all_rows(tables[name], _words(name))}

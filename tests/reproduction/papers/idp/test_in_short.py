@@ -8,7 +8,8 @@ from tests.reproduction.papers.idp.tables import all_tables
 from deniable.display import short
 
 from reproduction.papers.idp.in_short import in_short
-from reproduction.papers.idp.names import RECOMPUTED_SCALE, SSE_TITLES, shown, where
+from reproduction.papers.idp.names import RECOMPUTED_SCALE, SSE_TITLES, shown
+from reproduction.study import where
 
 TABLES = all_tables()
 

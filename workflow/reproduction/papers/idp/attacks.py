@@ -153,11 +153,11 @@ class _Attacks:
             apart = ~np.isclose(actual.centres, other.centres, rtol=1e-9, atol=0.0)
             differs = apart | (actual.scales != other.scales)
             generator = self._generator(f"likelihood {reading}", method, clustered.k)
-            pair = (
+            one, two = (
                 NoisyCentroids(each.centres[differs], each.scales[differs], each.upper[differs])
                 for each in (actual, other)
             )
-            found = likelihood_attack(*pair, generator, self.runs)
+            found = likelihood_attack(one, two, generator, self.runs)
             what = ("likelihood", WHOLE_RECORD, method, reading, "attribute")
             yield self._row(found, clustered.k, *what)
 
@@ -174,7 +174,8 @@ class _Attacks:
 
         def lost_at(end: Floats) -> Floats:
             moved, scales = np.abs(masked_with(end).centres - shipped.centres), shipped.scales
-            return np.divide(moved, scales, out=np.zeros_like(moved), where=scales > 0).sum(axis=1)
+            losses = np.divide(moved, scales, out=np.zeros_like(moved), where=scales > 0)
+            return np.asarray(losses.sum(axis=1))
 
         low, high = np.zeros(self.file.upper.size), self.file.upper
         return masked_with(np.where(lost_at(low) > lost_at(high), low, high))

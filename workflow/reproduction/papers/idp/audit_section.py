@@ -9,26 +9,19 @@ import pandas as pd
 from deniable.display import SIGN, Row, Tables, between, groups_of, percent, plain, rows_of, short
 
 from reproduction.papers.idp import names
-from reproduction.papers.idp.names import CLUSTERED, Shown, failing, noted, where
-from reproduction.study import PageTable, all_rows, pivot, span, texts
+from reproduction.papers.idp.names import CLUSTERED, Shown, failing, noted
+from reproduction.study import PageTable, all_rows, pivot, span, texts, where
 
 HOLDS_WITHIN = 1e-9
 BY_METHOD = {"dataset": "data", "method": "method"}
 TITLES = {"dataset": names.DATASETS, "method": names.AUDITED}
 EVERYONE = "*"
 BESIDE = "microaggregation alone"
-ATTACKS = {
-    **BY_METHOD,
-    **{"k": "k", "claimed_epsilon": "claimed ε", "attack": "attack", "neighbour": "what changes"},
-    **{"reading": "reading", "right": "right", "allowed": "allowed", "replicates": "attempts"},
-    "epsilon_at_least": "proves ε of at least",
-}
 
 
 def audit(tables: Tables) -> dict[str, Any]:
     """Prepare the audit from `tables`: one centroid, all of them, records, as it runs, attacks."""
     at, table = names.shown(tables), tables["idp_audit"]
-    table = table.assign(found=texts(table, names.found_and_claimed))
     first = where(table, domain_factor=at.factor, domain="public")
     together = (first["unit"] == "attribute") & (first["attribute"] == names.ALL)
     anew = {"reading": names.FIXED_SCALE, "clusters": names.RECLUSTERED}
@@ -39,18 +32,13 @@ def audit(tables: Tables) -> dict[str, Any]:
         "readings": _readings(where(at.at_k(first[~together]), epsilon=at.epsilon)),
         "tightness": _tightness(tables["idp_audit_clusters"]),
         "composition": _by_k(narrowest, _composition, "worst attribute: ε over the claimed ε"),
-        "together": _by_k(
-            where(first[together], epsilon=at.epsilon, **anew),
-            lambda part: str(part["found"].iloc[-1]),
-            "all centroids of all attributes: ε",
-        ),
         "records": _records(where(table, unit="record", domain="public", **anew)),
         "runs": _by_k(alone, _over_epsilons, "one centroid, as it runs: ε over the claimed ε"),
         "noiseless": _by_k(
             where(narrowest, method="idp_cbls"), _without_noise, "clusters released without noise"
         ),
         "certificate": _certificate(at.at_k(where(first, unit="record"))),
-        **_attacks(tables["idp_attacks"], at),
+        "attacks": _attacks(tables["idp_attacks"], at),
         **_protection(tables["idp_protection"]),
     }
 
@@ -70,6 +58,11 @@ def _by_k(part: pd.DataFrame, found: Callable[[pd.DataFrame], str], label: str) 
     return _pivot(pd.DataFrame(rows, columns=[*keys, "found"]), "k", label)
 
 
+def _found_and_claimed(row: Row) -> str:
+    """Return the ε of a row of the audit beside its claim, with the verdict."""
+    return names.found_alone(row, f" of {short(row['claimed_epsilon'])}")
+
+
 def _judged(times: float) -> str:
     """Return the ratio to a claim as text, with its verdict."""
     return f"{short(times)} {SIGN['holds' if times <= 1 + HOLDS_WITHIN else 'fails']}"
@@ -79,6 +72,7 @@ def _readings(part: pd.DataFrame) -> PageTable:
     """Return the ε of the same release under each interpretation of Definition 3, by unit."""
     own = where(part, method=CLUSTERED)
     own = own[~noted(own, names.CERTIFICATE) & ~noted(own, names.SHUFFLED)]
+    own = own.assign(found=texts(own, _found_and_claimed))
     parts = [
         where(own, reading=reading, clusters=clusters).assign(fixed=name)
         for name, (reading, clusters) in names.READINGS.items()
@@ -150,28 +144,21 @@ def _certificate(part: pd.DataFrame) -> PageTable:
     return _pivot(own, "epsilon", "least ε proved by released numbers", ("attributes",))
 
 
-def _attacks(table: pd.DataFrame, at: Shown) -> dict[str, Any]:
-    """Return how often attacks are right at the k that is shown, and all of them."""
+def _attacks(table: pd.DataFrame, at: Shown) -> PageTable:
+    """Return how often attacks are right at the k that is shown."""
 
-    def share(row: Row) -> str:
+    def right(row: Row) -> str:
         interval = between(row["ci_low"], row["ci_high"], percent)
         return f"{percent(row['accuracy'])} ({interval}){failing(row)}"
 
-    right = texts(table, share)
-    allowed = texts(table, lambda row: percent(row["allowed"]))
-    table = table.assign(found=right, right=right, allowed=allowed)
     own = table[(table["k"] == at.k) | table["k"].isna()]
+    own = own.assign(found=texts(own, right))
     parts = [kind.rows_of(own).assign(attack=kind.title) for kind in names.ATTACKS.values()]
-    limits = dict(zip(table["claimed_epsilon"], allowed, strict=True))
-    heads = {epsilon: f"ε = {plain(epsilon)}, allowed {at}" for epsilon, at in limits.items()}
     shown_rows = pd.concat(parts).sort_values([*BY_METHOD], kind="stable")
+    limits = dict(zip(table["claimed_epsilon"], table["allowed"].map(percent), strict=True))
+    heads = {epsilon: f"ε = {plain(epsilon)}, allowed {at}" for epsilon, at in limits.items()}
     label = "how often attacks are right"
-    return {
-        "attacks": _pivot(shown_rows, "claimed_epsilon", label, ("attack",), names=heads),
-        "every_attack": all_rows(
-            table.drop(columns="ci_low").replace(TITLES), "all attacks, and the ε proved", ATTACKS
-        ),
-    }
+    return _pivot(shown_rows, "claimed_epsilon", label, ("attack",), names=heads)
 
 
 def _protection(table: pd.DataFrame) -> dict[str, PageTable]:

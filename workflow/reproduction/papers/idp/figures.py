@@ -17,6 +17,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 from deniable.display import plain, style
 
 from reproduction.papers.idp import names
+from reproduction.study import where
 
 # -- Figures 3 to 6: mean SSE and F-measures against k ---------------------------------------------
 
@@ -58,7 +59,7 @@ def errors(table: pd.DataFrame, dataset: str) -> Figure:
     epsilons, factors = _values(table, "epsilon"), _values(table, "domain_factor")
     figure, axes = _over_k(table, len(factors), len(epsilons), 2.9, 2.75)
     for axis, (factor, epsilon) in zip(axes.flat, product(factors, epsilons), strict=True):
-        part = names.where(table, epsilon=epsilon, domain_factor=factor)
+        part = where(table, epsilon=epsilon, domain_factor=factor)
         _draw(axis, part, SSE_LINES, "mean_sse")
         axis.set_yscale("log")
         axis.yaxis.set_major_locator(LogLocator(10, numticks=12))
@@ -84,7 +85,7 @@ def f_measures(table: pd.DataFrame, dataset: str) -> Figure:
     figure, axes = _over_k(table, len(epsilons), len(columns), 2.65, 2.35)
     for axis, (epsilon, (factor, name)) in zip(axes.flat, product(epsilons, columns), strict=True):
         at = {"epsilon": (epsilon, names.NOT_APPLICABLE), "class": name}
-        part = names.where(table, domain_factor=(factor, names.NOT_APPLICABLE), **at)
+        part = where(table, domain_factor=(factor, names.NOT_APPLICABLE), **at)
         _draw(axis, part, FOREST_LINES, "f_measure")
         axis.set_ylim(-0.02, 1.02)
     for axis, (factor, name) in zip(axes[0], columns, strict=True):
@@ -126,8 +127,8 @@ def _over_k(
 
 def _draw(axis: Axes, part: pd.DataFrame, lines: Mapping[str, dict[str, Any]], value: str) -> None:
     for method, line in lines.items():
-        rows = names.where(part, method=method)
-        flat = names.where(rows, k=names.NOT_APPLICABLE)
+        rows = where(part, method=method)
+        flat = where(rows, k=names.NOT_APPLICABLE)
         if len(flat):
             height, low, high = flat[[value, "ci_low", "ci_high"]].iloc[0].tolist()
             axis.axhline(height, **line, linewidth=1.5)
@@ -177,8 +178,8 @@ SHIFTS: Mapping[str, float] = {"dp_um": 0.94, "idp_ls": 1.0, "idp_cbls": 1.06}
 def claimed_and_exact(table: pd.DataFrame) -> Figure:
     """Plot over k by which factor units of a `table` exceed the largest claim, first domain."""
     largest, factor = table["epsilon"].max(), table["domain_factor"].iloc[0]
-    shown = names.where(table, epsilon=largest, domain_factor=factor, domain="public")
-    shown = names.where(shown, clusters=names.RECLUSTERED)
+    shown = where(table, epsilon=largest, domain_factor=factor, domain="public")
+    shown = where(shown, clusters=names.RECLUSTERED)
     shown = shown[~names.noted(shown, names.CERTIFICATE) & ~names.noted(shown, names.SHUFFLED)]
     finite = shown["times_claimed"][np.isfinite(shown["times_claimed"])]
     infinite = 10 ** (np.ceil(np.log10(finite.max())) + 0.7)
@@ -187,7 +188,7 @@ def claimed_and_exact(table: pd.DataFrame) -> Figure:
     figure, lines = _by_dataset(shown, titles, ("k", y), size, (1.0, 1.05))
     for own, line in lines:
         for axis, (unit, together, _) in zip(line, PANELS, strict=True):
-            part = names.where(own, unit=unit)
+            part = where(own, unit=unit)
             if unit == "attribute":
                 part = part[(part["attribute"] == names.ALL) == together]
             _ratios(axis, part, infinite)
@@ -226,7 +227,7 @@ def _by_dataset(
     for first, last, title in zip(axes[0], axes[-1], titles, strict=True):
         first.set_title(title, fontsize=9.5)
         last.set_xlabel(labels[0])
-    rows = (names.where(table, dataset=dataset) for dataset in datasets)
+    rows = (where(table, dataset=dataset) for dataset in datasets)
     return figure, zip(rows, axes, strict=True)
 
 
@@ -237,7 +238,7 @@ def _ratios(axis: Axes, part: pd.DataFrame, infinite: float) -> None:
     for (method, (colour, marker, _)), (reading, line) in looks:
         # Shifts separate the lines in the band of the infinite.
         endless = infinite * SHIFTS.get(method, 1.12) ** 6
-        rows = names.where(part, method=method, reading=reading).sort_values("k")
+        rows = where(part, method=method, reading=reading).sort_values("k")
         axis.plot(
             rows["k"].astype(float),
             rows["times_claimed"].replace(np.inf, endless),
@@ -287,7 +288,7 @@ def attacks(table: pd.DataFrame) -> Figure:
     for own, line in lines:
         for axis, kind in zip(line, (names.ATTACKS[name] for name in ATTACKS), strict=True):
             part = own[(own["reading"] == kind.reading) | (own["method"] == "dp")]
-            part = names.where(part, attack=kind.attack)
+            part = where(part, attack=kind.attack)
             _accuracies(axis, part[part["neighbour"].str.contains(kind.neighbour)])
     looks = [look for name, look in METHODS.items() if name in set(table["method"])]
     keys = [style.mark_key(*look) for look in (*looks, LAPLACE)]
@@ -307,7 +308,7 @@ def _accuracies(axis: Axes, part: pd.DataFrame) -> None:
     looks = {"dp": LAPLACE, **METHODS}
     shifts = np.geomspace(0.88, 1.14, len(looks))
     for shift, (method, (colour, marker, _)) in zip(shifts, looks.items(), strict=True):
-        rows = names.where(part, method=method).drop_duplicates("claimed_epsilon")
+        rows = where(part, method=method).drop_duplicates("claimed_epsilon")
         errors = np.abs(rows[["ci_low", "ci_high"]].sub(rows["accuracy"], axis=0).to_numpy().T)
         axis.errorbar(
             rows["claimed_epsilon"] * shift,

@@ -7,8 +7,8 @@ import pandas as pd
 from deniable.display import Tables, joined, rows_of, short
 
 from reproduction.papers.idp import names
-from reproduction.papers.idp.names import CLUSTERED, DATASETS, MASKED, Shown, where
-from reproduction.study import PrivacyVerdict, Verdicts
+from reproduction.papers.idp.names import CLUSTERED, DATASETS, MASKED, Shown
+from reproduction.study import PrivacyVerdict, Verdicts, where
 
 
 def in_short(tables: Tables) -> Verdicts:

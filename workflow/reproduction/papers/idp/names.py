@@ -10,6 +10,8 @@ import pandas as pd
 
 from deniable.display import SIGN, Row, Tables, nearest, short
 
+from reproduction.study import where
+
 DATASETS = {"census": "Census", "wine": "White wine"}
 SSE_TABLES = {"census": "idp_fig3", "wine": "idp_fig4"}
 FOREST_TABLES = {"census": "idp_fig5", "wine": "idp_fig6"}
@@ -79,16 +81,6 @@ ATTACKS = {
 SHOWN_K, SHOWN_EPSILONS = 10.0, (0.1, 1.0)
 
 
-def where(table: pd.DataFrame | None, **values: Any) -> pd.DataFrame:
-    """Return the rows of a `table` with `values` by column, any of a tuple; None has no rows."""
-    if table is None or table.empty:
-        return pd.DataFrame() if table is None else table
-    for column, value in values.items():
-        found = table[column].isin(value) if isinstance(value, tuple) else table[column] == value
-        table = table[found]
-    return table
-
-
 def noted(table: pd.DataFrame, note: str) -> pd.Series:
     """Return the rows of the audit, a `table`, that have the words `note` in their note."""
     return table["note"].fillna("").astype(str).str.contains(note, regex=False)
@@ -148,11 +140,6 @@ def found_alone(row: Row, claim: str = "") -> str:
     """Return the epsilon of a `row` of the audit, and a `claim`, with the verdict."""
     least = "≥ " if row["kind"] == "lower bound" else ""
     return f"{least}{short(row['exact_or_lower_bound'])}{claim} {SIGN[verdict_of(row['holds'])]}"
-
-
-def found_and_claimed(row: Row) -> str:
-    """Return the epsilon of a `row` of the audit beside its claim, with the verdict."""
-    return found_alone(row, f" of {short(row['claimed_epsilon'])}")
 
 
 def failing(row: Row) -> str:

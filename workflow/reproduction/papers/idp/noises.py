@@ -9,8 +9,7 @@ from deniable import display
 from deniable.display import Row, Tables, style
 from deniable.estimation import clopper_pearson
 
-from reproduction.papers.idp.names import where
-from reproduction.study import MISSING, PageTable, all_rows
+from reproduction.study import MISSING, PageTable, all_rows, where
 
 # Colours that are safe for colour-blind readers.
 COLOURS = {
@@ -61,11 +60,6 @@ def drawn(table: pd.DataFrame) -> Figure:
     return figure
 
 
-ERRORS = {
-    **{"epsilon": "target ε", "noise": "noise", "exact_epsilon": "exact ε"},
-    **{"estimator": "estimator", "wasserstein": "Wasserstein distance"},
-    **{"rmse": "RMSE of the mean", "sd_root_n": "SD of the mean × √n"},
-}
 LEAST = {
     **{"epsilon": "ε", "estimator": "estimator", "noise": "least distance"},
     **{"wasserstein": "distance", "undecided": "undecided"},
@@ -74,22 +68,16 @@ COVERED = {name: name for name in ("noise", "statistic", "covered", "limits", "i
 
 
 def noises(tables: Tables) -> dict[str, Any]:
-    """Prepare errors by noise in `tables`, the least at each epsilon, and coverages."""
+    """Prepare from `tables` the noises with the least error at each epsilon, and coverages."""
     table = tables["idp_noises"].sort_values("epsilon", kind="stable")
     table = table.replace({"estimator": CALLED})
-    first = table.iloc[0]
-    caption = (
-        f"Means of {display.thousands(first['replicates'])} replicates, all as proportions of the "
-        "range of the grid. The interval belongs to the distance."
-    )
     return {
         "least": _least(where(table, estimator=tuple(CALLED[name] for name in LINES))),
         "smoothing": _smoothing(table),
         "covered": _covered(table[table["intervals"] > 0]),
-        "errors": all_rows(table, "errors of noises on a public grid", ERRORS, caption),
         "below": bool((table["exact_epsilon"] <= table["epsilon"]).all()),
-        "cells": first["cells"],
-        "n": first["n"],
+        "cells": table["cells"].iloc[0],
+        "n": table["n"].iloc[0],
     }
 
 

@@ -11,12 +11,11 @@ import scipy
 from deniable.display import SIGN, Tables, between, nearest, percent, plain, short
 
 from reproduction.papers.idp import names
-from reproduction.papers.idp.names import CLUSTERED, DP_BASELINES, MASKED, Shown, where
-from reproduction.study import MISSING, PageTable, all_rows, pivot, texts
+from reproduction.papers.idp.names import CLUSTERED, DP_BASELINES, MASKED, Shown
+from reproduction.study import MISSING, PageTable, all_rows, pivot, texts, where
 
 SAME_AS_MAJORITY = 0.1
 """A classifier with less than this part of the bound's F has not learned the rarer class."""
-AT = {"method": "method", "domain_factor": "domain, × maximum", "epsilon": "ε"}
 COMPARED = (
     *(("dp_um", "dp"), ("idp_ls", "dp_um"), ("idp_cbls", "idp_ls"), ("idp_cbls", "dp")),
     *(("idp_cbls", "least_dp"), ("idp_cbls", "dp_median")),
@@ -64,15 +63,18 @@ def sse(tables: Tables) -> dict[str, Any]:
 
 
 def _sse_of(table: pd.DataFrame, dataset: str) -> dict[str, PageTable]:
-    titled = table.replace({"method": names.SSE_TITLES})
     k = nearest(set(table["k"]), names.SHOWN_K)
-    form = _means(table, "mean_sse")
-    keys = {name: AT[name] for name in ("domain_factor", "method")}
-    at_k = titled[titled["k"] == k].sort_values("domain_factor", kind="stable")
+    keys = {"domain_factor": "domain, × maximum", "method": "method"}
+    at_k = where(table, k=k).sort_values("domain_factor", kind="stable")
     return {
-        "shown": pivot(at_k, keys, "epsilon", f"mean SSE at k = {k}, {dataset}", **form),
+        "shown": pivot(
+            at_k.replace({"method": names.SSE_TITLES}),
+            keys,
+            "epsilon",
+            f"mean SSE at k = {k}, {dataset}",
+            **_means(table, "mean_sse"),
+        ),
         "ratios": _ratios(table, dataset),
-        "every": pivot(titled, AT, "k", f"mean SSE at all k, {dataset}", **form),
     }
 
 
@@ -114,36 +116,24 @@ def forests_of(table: pd.DataFrame, dataset: str) -> dict[str, PageTable | None]
     factor = table.loc[table["domain_factor"] > 0, "domain_factor"].min()
     epsilons = sorted(set(table["epsilon"]))
     shown = names.forests_at(table, Shown(k, factor, epsilons)).sort_values("class", kind="stable")
-    form, titles = _means(table, "f_measure"), {"method": names.FOREST_TITLES}
-    keys = ["method", "epsilon", "domain_factor", "k"]
-    means = table.groupby(keys, sort=False)["f_measure"].mean().reset_index()
-    every = pd.concat([table, means.assign(**{"class": "mean"})]).replace(titles)
-    for name in keys[1:]:
-        every[name] = every[name].map(lambda value: plain(value) if value else MISSING)
     return {
         "shown": pivot(
-            shown.replace(titles),
+            shown.replace({"method": names.FOREST_TITLES}),
             {"class": "class", "method": "trained on"},
             "epsilon",
             f"F-measures, {dataset}, k = {plain(k or 0)}, domain to {plain(factor)} × maximum",
             names={e: f"ε = {plain(e)}" if e else "no ε" for e in epsilons},
-            **form,
+            **_means(table, "f_measure"),
         ),
-        "best": _best(where(means, domain_factor=factor), dataset),
+        "best": _best(where(table, domain_factor=factor), dataset),
         "unlearned": _unlearned(table, dataset),
-        "every": pivot(
-            every,
-            {"method": "trained on"} | {name: AT.get(name, name) for name in keys[1:]},
-            "class",
-            f"F-measures, {dataset}, all k and domains",
-            names={each: str(each) for each in every["class"].unique()},
-            **form,
-        ),
     }
 
 
-def _best(means: pd.DataFrame, dataset: str) -> PageTable:
+def _best(table: pd.DataFrame, dataset: str) -> PageTable:
     """Return the largest mean F of iDP-CBLS over k, and of the classifiers with true DP."""
+    keys = ["method", "epsilon", "k"]
+    means = table.groupby(keys, sort=False)["f_measure"].mean().reset_index()
     kinds = {"idp_cbls": "iDP-CBLS"} | dict.fromkeys(DP_BASELINES, "true DP")
     part = where(means, method=(*kinds,))
     part = part.assign(kind=part["method"].map(kinds)).replace({"method": NAMES})
@@ -195,9 +185,7 @@ def overview(tables: Tables) -> dict[str, Any]:
     """Prepare from `tables` one table of methods for each data set, and the common findings."""
     at, audit = names.shown(tables), tables["idp_audit"]
     delivered = names.deliveries(audit, at)
-    delivered = delivered.assign(
-        found=texts(delivered, names.found_and_claimed), short=texts(delivered, names.found_alone)
-    )
+    delivered = delivered.assign(found=texts(delivered, names.found_alone))
     datasets = [name for name in names.DATASETS if name in set(audit["dataset"])]
     records = where(delivered, unit="record", epsilon=at.epsilon, method=CLUSTERED)
     centroids = where(delivered, unit="attribute", epsilon=at.epsilon, method="dp_um")
@@ -212,15 +200,6 @@ def overview(tables: Tables) -> dict[str, Any]:
         and bool(centroids["holds"].isin([True]).all()),
         "domain": names.data_driven(audit, at),
         "allowed": None if at.epsilon is None else 1 / (1 + math.exp(-at.epsilon)),
-        "delivered": pivot(
-            delivered.replace({"dataset": names.DATASETS, "method": names.AUDITED}),
-            {"dataset": "data", "epsilon": "ε promised", "method": "method"},
-            "unit",
-            "what is delivered at each ε",
-            value="found",
-            text="text",
-            names=names.UNITS,
-        ),
     }
 
 
@@ -230,7 +209,7 @@ def _methods(tables: Tables, dataset: str, at: Shown, delivered: pd.DataFrame) -
     for unit, title in names.UNITS.items():
         part = where(delivered, unit=unit, epsilon=at.epsilon)
         claims = f", of {short(part['claimed_epsilon'].max())}" if len(part) else ""
-        found[f"{title}{claims}"] = _by_method(part, "short")
+        found[f"{title}{claims}"] = _by_method(part, "found")
     units = [*found]
     protection = where(tables.get("idp_protection"), dataset=dataset, k=at.k)
     for e in at.epsilons:
