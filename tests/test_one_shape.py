@@ -126,25 +126,25 @@ RECORDS_OUT: dict[str, Callable[[], ColumnsPlan | deniable.StrataPlan]] = {
     "RR-Clusters": lambda: deniable.plan_from_protocol(
         deniable.protocol_from_epsilon(DOMAIN, EPSILON, (("sex", "smokes"), ("region",)))
     ),
-    "strata": lambda: deniable.StrataPlan.of_epsilon(SCHEMA, ["region"], EPSILON),
-    "strata, each its own, a block": lambda: deniable.StrataPlan.of_epsilon(
+    "strata": lambda: deniable.StrataPlan.from_schema(SCHEMA, ["region"], EPSILON),
+    "strata, each its own, a block": lambda: deniable.StrataPlan.from_schema(
         SCHEMA,
         ["region"],
         {("east",): 1.0, ("north",): EPSILON, ("west",): 1.5},
         joint=[["sex", "smokes"]],
     ),
-    "strata, retention": lambda: deniable.StrataPlan.of_retention(SCHEMA, ["region"], 0.8),
-    "two stratum columns": lambda: deniable.StrataPlan.of_epsilon(
+    "strata, retention": lambda: deniable.StrataPlan.from_schema(SCHEMA, ["region"], retention=0.8),
+    "two stratum columns": lambda: deniable.StrataPlan.from_schema(
         SCHEMA, ["smokes", "region"], EPSILON
     ),
-    "no strata": lambda: deniable.StrataPlan.of_epsilon(SCHEMA, [], EPSILON),
+    "no strata": lambda: deniable.StrataPlan.from_schema(SCHEMA, [], EPSILON),
 }
 TABLES_OUT: dict[str, Callable[[], deniable.CollectedPlan]] = {
-    "RRBA": lambda: deniable.CollectedPlan.of_epsilon(SCHEMA, EPSILON),
-    "RRBA, tables that move": lambda: deniable.CollectedPlan.of_epsilon(
+    "RRBA": lambda: deniable.CollectedPlan.from_schema(SCHEMA, EPSILON),
+    "RRBA, tables that move": lambda: deniable.CollectedPlan.from_schema(
         SCHEMA, EPSILON, floor=0.5, block=500
     ),
-    "RRBA, all columns": lambda: deniable.CollectedPlan.of_epsilon(SCHEMA, EPSILON, size=3),
+    "RRBA, all columns": lambda: deniable.CollectedPlan.from_schema(SCHEMA, EPSILON, size=3),
 }
 NUMBERS_OUT: dict[str, Callable[[], deniable.MaskedPlan]] = {
     "dp": masking("dp"),
@@ -420,14 +420,14 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: deniable.Released(FRAME, PLANS["RRBA"]()),
         "the answers have no column 'attributes'",
     ),
-    "no epsilon": (lambda: deniable.CollectedPlan.of_epsilon(SCHEMA, 0.0), "epsilon"),
+    "no epsilon": (lambda: deniable.CollectedPlan.from_schema(SCHEMA, 0.0), "epsilon"),
     "no clients": (
-        lambda: deniable.CollectedPlan.of_epsilon(SCHEMA, 1.0, block=0),
+        lambda: deniable.CollectedPlan.from_schema(SCHEMA, 1.0, block=0),
         "blocks of 0 clients",
     ),
-    "no floor": (lambda: deniable.CollectedPlan.of_epsilon(SCHEMA, 1.0, floor=0.0), "floor"),
+    "no floor": (lambda: deniable.CollectedPlan.from_schema(SCHEMA, 1.0, floor=0.0), "floor"),
     "larger than the record": (
-        lambda: deniable.CollectedPlan.of_epsilon(SCHEMA, 1.0, size=4),
+        lambda: deniable.CollectedPlan.from_schema(SCHEMA, 1.0, size=4),
         "k must be",
     ),
     "negative epsilon": (
@@ -451,29 +451,37 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         "no column to mask",
     ),
     "unknown stratum column": (
-        lambda: deniable.StrataPlan.of_epsilon(SCHEMA, ["county"], 1.0),
+        lambda: deniable.StrataPlan.from_schema(SCHEMA, ["county"], 1.0),
         "unknown column 'county'",
     ),
     "a stratum without a value": (
-        lambda: deniable.StrataPlan.of_epsilon(SCHEMA, ["sex"], {("F",): 1.0}),
+        lambda: deniable.StrataPlan.from_schema(SCHEMA, ["sex"], {("F",): 1.0}),
         r"the stratum \('M',\) of sex has no value",
     ),
     "a value without a stratum": (
-        lambda: deniable.StrataPlan.of_retention(
-            SCHEMA, ["sex"], {("F",): 0.9, ("M",): 0.9, ("X",): 0.9}
+        lambda: deniable.StrataPlan.from_schema(
+            SCHEMA, ["sex"], retention={("F",): 0.9, ("M",): 0.9, ("X",): 0.9}
         ),
         r"the stratum \('X',\) of sex is none",
     ),
     "an epsilon below 0 in a stratum": (
-        lambda: deniable.StrataPlan.of_epsilon(SCHEMA, ["sex"], {("F",): -1.0, ("M",): 1.0}),
+        lambda: deniable.StrataPlan.from_schema(SCHEMA, ["sex"], {("F",): -1.0, ("M",): 1.0}),
         "the stratum F: .*epsilon",
     ),
+    "an epsilon and a retention": (
+        lambda: deniable.StrataPlan.from_schema(SCHEMA, ["sex"], 1.0, retention=0.5),
+        "give an epsilon or a retention",
+    ),
+    "neither an epsilon nor a probability": (
+        lambda: deniable.CollectedPlan.from_schema(SCHEMA),
+        "give an epsilon or the probability keep",
+    ),
     "an impossible retention": (
-        lambda: deniable.StrataPlan.of_retention(SCHEMA, ["sex"], 1.5),
+        lambda: deniable.StrataPlan.from_schema(SCHEMA, ["sex"], retention=1.5),
         "the stratum F: a retention is 1.5",
     ),
     "nothing to randomize": (
-        lambda: deniable.StrataPlan.of_epsilon(SCHEMA, NAMES, 1.0),
+        lambda: deniable.StrataPlan.from_schema(SCHEMA, NAMES, 1.0),
         "leave one",
     ),
 }

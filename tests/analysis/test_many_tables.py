@@ -30,10 +30,10 @@ PLANS: dict[str, Any] = {
     "independent columns": lambda: deniable.make_plan(SCHEMA, 6.0, mechanism="generalized-rr"),
     "other randomized values": lambda: deniable.make_plan(SCHEMA, 6.0, mechanism="hadamard"),
     "clusters": lambda: deniable.make_plan(SCHEMA, 6.0, clusters=[["a", "b", "c"]]),
-    "strata": lambda: StrataPlan.of_epsilon(SCHEMA, ["a"], 4.0),
-    "views of pairs": lambda: CollectedPlan.of_epsilon(SCHEMA, 6.0),
-    "single tables": lambda: CollectedPlan.of_epsilon(SCHEMA, 2.0, answers="table", floor=0.3),
-    "triples": lambda: CollectedPlan.of_epsilon(SCHEMA, 4.0, size=3),
+    "strata": lambda: StrataPlan.from_schema(SCHEMA, ["a"], 4.0),
+    "views of pairs": lambda: CollectedPlan.from_schema(SCHEMA, 6.0),
+    "single tables": lambda: CollectedPlan.from_schema(SCHEMA, 2.0, answers="table", floor=0.3),
+    "triples": lambda: CollectedPlan.from_schema(SCHEMA, 4.0, size=3),
 }
 
 
@@ -219,7 +219,7 @@ def test_tables_that_were_not_collected_are_refused() -> None:
 
 def test_columns_of_one_category_are_no_obstacle() -> None:
     domain = deniable.Domain((*DOMAIN.attributes[:2], deniable.Attribute("k", ("all",))))
-    plan = CollectedPlan.of_epsilon(schema_of(domain), 2.0)
+    plan = CollectedPlan.from_schema(schema_of(domain), 2.0)
     data = frame_of(some_records(300, domain=domain))
     own = Released(randomize(data, plan, np.random.default_rng(1)), plan)
     assert own.consistent().tables["consistent"].min() >= 0

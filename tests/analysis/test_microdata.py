@@ -36,7 +36,7 @@ def by_sex(plan: StrataPlan, seed: int = 2) -> Released:
 
 @pytest.mark.parametrize("basis", ["clusters", "weights"])
 def test_synthetic_records_keep_strata_and_have_their_estimates(basis: str) -> None:
-    released = by_sex(StrataPlan.of_retention(schema(), ["sex"], 0.6))
+    released = by_sex(StrataPlan.from_schema(schema(), ["sex"], retention=0.6))
     made = released.synthetic(seed=3, basis=basis)
     assert list(made) == ["owner", "sex", "job"]
     assert len(made) == RECORDS
@@ -51,7 +51,7 @@ def test_synthetic_records_keep_strata_and_have_their_estimates(basis: str) -> N
 
 
 def test_rows_of_strata_follow_those_of_the_file_and_add_up() -> None:
-    released = by_sex(StrataPlan.of_retention(schema(), ["sex"], 0.6))
+    released = by_sex(StrataPlan.from_schema(schema(), ["sex"], retention=0.6))
     margins = released.margins("job", by_stratum=True, target="both")
     assert list(margins["stratum"].unique()) == ["", "F", "M"]
     own = margins[margins["target"] == "file"]

@@ -153,7 +153,7 @@ def strata_plan() -> Plan:
     ]
     about = {"format": "deniable-schema", "version": 1, "population": "survey"}
     schema = deniable.schema_from_dict(about | {"file": {"kind": "parquet"}, "columns": columns})
-    return StrataPlan.of_retention(schema, ["sex"], 0.6)
+    return StrataPlan.from_schema(schema, ["sex"], retention=0.6)
 
 
 def test_strata_and_both_targets_are_answered(

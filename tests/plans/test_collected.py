@@ -50,7 +50,7 @@ def frame_of(data: Microdata) -> pd.DataFrame:
 
 
 SCHEMA = schema_of()
-HALF = CollectedPlan.of_retention(SCHEMA, 0.5, block=150)
+HALF = CollectedPlan.from_schema(SCHEMA, keep=0.5, block=150)
 
 
 def answers_of(plan: CollectedPlan, records: int = 600, seed: int = 1) -> pd.DataFrame:
@@ -84,7 +84,7 @@ def test_uniform_tables_have_the_stated_epsilon() -> None:
 def test_tables_that_follow_the_estimates_stay_within_the_guarantee_of_the_floor(
     answers: Any,
 ) -> None:
-    plan = CollectedPlan.of_retention(SCHEMA, 0.5, 2, answers, 0.2, 150)
+    plan = CollectedPlan.from_schema(SCHEMA, None, 2, answers, 0.2, 150, keep=0.5)
     audited, found = plan.audit(), plan.audit(answers_of(plan))
     for table in (audited, found):
         assert table["holds"].all()
@@ -93,7 +93,7 @@ def test_tables_that_follow_the_estimates_stay_within_the_guarantee_of_the_floor
     record = audited["unit"] == "record"
     assert audited.loc[record, "exact_epsilon"].item() == plan.epsilon
     assert (found["exact_epsilon"] < audited["exact_epsilon"]).all()
-    uniform = CollectedPlan.of_retention(SCHEMA, 0.5, 2, answers, block=150).audit()
+    uniform = CollectedPlan.from_schema(SCHEMA, None, 2, answers, block=150, keep=0.5).audit()
     assert (found["exact_epsilon"] > uniform["exact_epsilon"]).all()
 
 
@@ -127,7 +127,7 @@ def test_large_tables_are_audited_by_their_distinct_entries(
 
 @given(epsilon=st.floats(0.05, 8), floor=st.none() | st.floats(0.05, 1))
 def test_a_requested_epsilon_is_met(epsilon: float, floor: float | None) -> None:
-    plan = CollectedPlan.of_epsilon(SCHEMA, epsilon, floor=floor)
+    plan = CollectedPlan.from_schema(SCHEMA, epsilon, floor=floor)
     assert epsilon * (1 - 1e-9) <= plan.epsilon <= epsilon == plan.target
 
 
@@ -161,9 +161,9 @@ def test_a_public_part_of_the_respondents_answers() -> None:
 # -- the document ----------------------------------------------------------------------------------
 
 PLANS = {
-    "of epsilon": CollectedPlan.of_epsilon(SCHEMA, 1.7),
-    "with a floor": CollectedPlan.of_epsilon(SCHEMA, 0.9, 3, "table", 0.3, 77),
-    "of retention": CollectedPlan.of_retention(SCHEMA, 0.1),
+    "of epsilon": CollectedPlan.from_schema(SCHEMA, 1.7),
+    "with a floor": CollectedPlan.from_schema(SCHEMA, 0.9, 3, "table", 0.3, 77),
+    "of retention": CollectedPlan.from_schema(SCHEMA, keep=0.1),
 }
 
 
@@ -263,7 +263,7 @@ def test_unaccepted_risks_are_refused() -> None:
 
 def test_a_test_release_is_compared_with_the_original_data() -> None:
     data = drawn_file("survey", lambda name: from_resources(name, NETWORKS))
-    plan = CollectedPlan.of_retention(schema_of(data.domain), 0.8)
+    plan = CollectedPlan.from_schema(schema_of(data.domain), keep=0.8)
     answers = randomize(frame_of(data), plan, np.random.default_rng(1))
     responses = plan.responses(pa.Table.from_pandas(answers))
     found = plan.compare_with_original(responses, data, {}, np.random.default_rng(1))
@@ -283,7 +283,7 @@ def test_a_test_release_is_compared_with_the_original_data() -> None:
 
 def test_attributes_of_one_category_are_no_obstacle() -> None:
     domain = Domain((*DOMAIN.attributes[:2], *(Attribute(name, ("only",)) for name in "kl")))
-    plan = CollectedPlan.of_epsilon(schema_of(domain), 1.0)
+    plan = CollectedPlan.from_schema(schema_of(domain), 1.0)
     assert plan.design.tables["k", "l"].epsilon == plan.design.tables["k", "l"].claimed_epsilon == 0
     assert plan.audit()["holds"].all()
     data = some_records(200, domain=domain)

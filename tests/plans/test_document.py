@@ -39,7 +39,7 @@ def small_schema() -> Schema:
 
 def strata_plan() -> StrataPlan:
     epsilons = {("x",): 1.0, ("y",): 2.0, ("z",): 0.5}
-    return StrataPlan.of_epsilon(small_schema(), ["a"], epsilons, joint=[["b", "c"]])
+    return StrataPlan.from_schema(small_schema(), ["a"], epsilons, joint=[["b", "c"]])
 
 
 @pytest.fixture

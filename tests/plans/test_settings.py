@@ -261,14 +261,15 @@ def test_matrices_from_records_within_strata() -> None:
 
 def test_strata_of_one_epsilon_or_retention() -> None:
     by_epsilon = strata(strata=["sex"], joint=[["job", "town"]], epsilon=1.5)
-    expected = StrataPlan.of_epsilon(SCHEMA, ["sex"], 1.5, [["job", "town"]])
+    expected = StrataPlan.from_schema(SCHEMA, ["sex"], 1.5, [["job", "town"]])
     assert same_channels(by_epsilon, expected)
     retained = strata(columns=["sex", "job"], strata=["sex"], retention=0.6)
     assert retained.blocks == (("job",),)
     assert retained.schema["town"].kind == "left_out"
     public = strata(strata=["sex"], matrix={"kind": "retention", "retention": 0.6})
-    assert same_channels(public, StrataPlan.of_retention(SCHEMA, ["sex"], 0.6)) is False  # its why
-    assert public.epsilon == StrataPlan.of_retention(SCHEMA, ["sex"], 0.6).epsilon
+    retaining = StrataPlan.from_schema(SCHEMA, ["sex"], retention=0.6)
+    assert not same_channels(public, retaining)  # its why
+    assert public.epsilon == retaining.epsilon
     part = strata(strata=["sex"], epsilon=1.0, part={"take": 1, "seed": "x"}).part
     assert part == Part(2, 1, "x")
 

@@ -47,7 +47,7 @@ def schema(kind: str = "parquet", population: str = "people", numbers: bool = Fa
 
 
 def _strata(schema: Schema, epsilon: float, **options: Any) -> Plan:
-    return StrataPlan.of_epsilon(schema, ["c"], epsilon, [["a", "b"]], **options)
+    return StrataPlan.from_schema(schema, ["c"], epsilon, [["a", "b"]], **options)
 
 
 def _masked(method: str, **own: Any) -> Callable[..., Plan]:
@@ -62,7 +62,7 @@ def _masked(method: str, **own: Any) -> Callable[..., Plan]:
 
 def _collected(**own: Any) -> Callable[..., Plan]:
     def make(schema: Schema, epsilon: float, **options: Any) -> Plan:
-        return CollectedPlan.of_epsilon(schema, epsilon, block=70, **own | options)
+        return CollectedPlan.from_schema(schema, epsilon, block=70, **own | options)
 
     return make
 

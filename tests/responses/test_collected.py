@@ -22,10 +22,10 @@ from deniable.schema import schema_from_dict
 RECORDS = 3000
 DATA = some_records(RECORDS)
 PLANS: dict[str, CollectedPlan] = {
-    "views": CollectedPlan.of_epsilon(SCHEMA, 2.0),
-    "single tables": CollectedPlan.of_retention(SCHEMA, 0.6, answers="table"),
-    "tables that move": CollectedPlan.of_epsilon(SCHEMA, 3.0, floor=0.3, block=200),
-    "triples": CollectedPlan.of_retention(SCHEMA, 0.8, size=3),
+    "views": CollectedPlan.from_schema(SCHEMA, 2.0),
+    "single tables": CollectedPlan.from_schema(SCHEMA, keep=0.6, answers="table"),
+    "tables that move": CollectedPlan.from_schema(SCHEMA, 3.0, floor=0.3, block=200),
+    "triples": CollectedPlan.from_schema(SCHEMA, keep=0.8, size=3),
 }
 
 
@@ -134,7 +134,7 @@ def test_the_public_folder_of_a_release_is_all_that_estimates_need(
 ) -> None:
     form = {"kind": kind} | ({"delimiter": ";"} if kind == "csv" else {})
     schema = schema_from_dict(SCHEMA.to_json() | {"file": form})
-    plan = CollectedPlan.of_epsilon(schema, 3.0, floor=0.3, block=200)
+    plan = CollectedPlan.from_schema(schema, 3.0, floor=0.3, block=200)
     frame, file = frame_of(DATA), tmp_path / f"records.{kind}"
     table = pa.Table.from_pandas(frame)
     if kind == "csv":
@@ -183,7 +183,7 @@ CHANGES: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize(("change", "words"), CHANGES.values(), ids=CHANGES)
 def test_changed_answers_are_refused(change: Any, words: str) -> None:
-    plan = CollectedPlan.of_retention(SCHEMA, 0.4)
+    plan = CollectedPlan.from_schema(SCHEMA, keep=0.4)
     with pytest.raises(DataError, match=words):
         Released(change(answers_of(plan)), plan)
 

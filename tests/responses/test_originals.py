@@ -35,7 +35,7 @@ def schema() -> deniable.Schema:
 def plan(kind: str) -> Plan:
     how: dict[str, Any] = {"chosen_from": "the data, by a curator", "accept": ("chosen_by_data",)}
     if kind == "strata":
-        return StrataPlan.of_retention(schema(), ["sex"], 0.6)
+        return StrataPlan.from_schema(schema(), ["sex"], retention=0.6)
     if kind == "subsets":
         return deniable.make_plan(schema(), 1.0, mechanism="subset-selection")
     domain = schema().domain()

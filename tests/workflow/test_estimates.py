@@ -104,7 +104,7 @@ def chain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("chain")
     publish(folder, "columns", deniable.make_plan(schema(), 3.0), survey())
     publish(folder, "own", deniable.make_plan(schema(), 3.0), survey())
-    publish(folder, "strata", StrataPlan.of_retention(schema(), ["sex"], 0.6), survey())
+    publish(folder, "strata", StrataPlan.from_schema(schema(), ["sex"], retention=0.6), survey())
     masked = plan_by("histograms", schema=schema_of_sizes("parquet"))
     publish(folder, "masked", masked, table_of_sizes().to_pandas())
     rules = ROOT / "workflow" / "rules" / "estimates.smk"

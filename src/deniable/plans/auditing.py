@@ -1,7 +1,7 @@
 """The audit of plans: compare stated epsilons with independently computed ones."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -42,14 +42,9 @@ def audit_row(
     The claim holds if the exact epsilon is not above it. The shipped epsilon, of floats, may be
     above it by rounding.
 
-    Parameters
-    ----------
-    unit, of : str
-        The unit of privacy, and the column, block or record that the claim is about.
-    claimed, exact, shipped : float
-        The stated epsilon, and the ones of the exact probabilities and of the floats.
-    shown_by : str
-        The method that computed the exact epsilon.
+    The claim is about the `unit` of privacy and the column, block or record `of`. Its epsilons are
+    the stated one (`claimed`), and those of the exact probabilities and of the floats (`shipped`).
+    The method in `shown_by` computed the `exact` one.
     """
     slack = claimed * (1 + FLOAT_TOLERANCE) + FLOAT_TOLERANCE
     holds = exact <= claimed and shipped <= slack
@@ -89,7 +84,6 @@ def audit_protocols(
     target: float,
     record: float,
     by_attribute: Mapping[str, float],
-    released: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Audit the stated epsilons of a plan with these `protocols`.
 
@@ -105,9 +99,7 @@ def audit_protocols(
     target, record : float
         The requested and the stated epsilon of a record.
     by_attribute : mapping of str to float
-        The stated epsilon of a change of one column alone.
-    released : sequence of str
-        Columns that are released unchanged: no finite epsilon holds for them.
+        The stated epsilon of a change of one column alone, also of one that is released unchanged.
 
     Returns
     -------
@@ -128,15 +120,9 @@ def audit_protocols(
                 found[changed] = found[changed].composed(own) if changed in found else own
         for changed, own in found.items():
             worst[changed] = max(worst.get(changed, own), own, key=lambda each: each.exact)
-    rows += [
-        worst[name].row("attribute", name, claimed)
-        for name, claimed in by_attribute.items()
-        if name not in released
-    ]
-    rows += [
-        audit_row("attribute", name, math.inf, math.inf, math.inf, "released unchanged")
-        for name in released
-    ]
+    for name in sorted(by_attribute, key=lambda each: each not in worst):
+        own = worst.get(name, Ratios(None, math.inf, "released unchanged"))
+        rows.append(own.row("attribute", name, by_attribute[name]))
     rows.append(worst[None].row("record", "all attributes", record))
     rows.append(worst[None].row("record, target", "all attributes", target))
     return pd.DataFrame(rows, columns=list(AUDIT_COLUMNS))

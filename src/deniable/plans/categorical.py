@@ -75,11 +75,6 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
         """Whether the channels leave the frequencies of the original records as they are."""
 
     @property
-    def strata(self) -> tuple[str, ...]:
-        """The stratum columns, which are released unchanged."""
-        return ()
-
-    @property
     def blocks(self) -> tuple[tuple[str, ...], ...]:
         """Columns that share a channel, in the order of the protocol."""
         return next(iter(self.protocols.values())).clusters
@@ -153,7 +148,7 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
 
     def audit(self) -> pd.DataFrame:
         by_attribute = self.epsilon_by_changed_attribute()
-        return audit_protocols(self.protocols, self.target, self.epsilon, by_attribute, self.strata)
+        return audit_protocols(self.protocols, self.target, self.epsilon, by_attribute)
 
 
 def answering_batches(

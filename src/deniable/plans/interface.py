@@ -189,14 +189,8 @@ class Plan(ABC):
     ) -> Iterator[pa.Table]:
         """Yield tables of the protected columns.
 
-        Parameters
-        ----------
-        batches : iterable of RecordBatch
-            The records, in the order of the file.
-        source : Generator, SystemRandomSource or KeyedDraws
-            Source of random numbers.
-        watch : callable, optional
-            Receives each batch, for the data owner's risk measures.
+        The `batches` have the order of the file. All random numbers come from the `source`. `watch`
+        receives each batch, for the data owner's risk measures.
         """
 
     @property
@@ -234,9 +228,7 @@ class Plan(ABC):
             np.concatenate([each.codes[name] for each in held]) for name in domain.names
         )
         records = Microdata(domain, columns)
-        if self.part is None:
-            return records
-        return records.take(np.asarray(self.part.positions(len(records))))
+        return records if self.part is None else records.take(self.part.positions(len(records)))
 
     def compare_with_original(
         self,
@@ -247,18 +239,9 @@ class Plan(ABC):
     ) -> "pd.DataFrame":
         """Compare a test release with the original records.
 
-        By default as in `deniable.responses.compare_records`.
-
-        Parameters
-        ----------
-        protected : Responses
-            By `responses`.
-        original : Any
-            By `original_records`.
-        estimates : mapping of str to DataFrame
-            Tables of the release by name; some may be missing.
-        generator : Generator
-            Draws the release again, if the comparison does that.
+        By default as in `deniable.responses.compare_records`. `protected` is made by `responses`,
+        `original` by `original_records`. `estimates` are tables of the release by name; some may be
+        missing. The `generator` draws the release again, if the comparison does that.
         """
         from deniable.responses import compare_records  # noqa: PLC0415 - loads SciPy
 
@@ -268,11 +251,8 @@ class Plan(ABC):
     def audit(self) -> "pd.DataFrame":
         """Compare each stated epsilon with one that is computed independently.
 
-        Returns
-        -------
-        DataFrame
-            One row per claim: ``unit``, ``of``, ``claimed_epsilon``, ``exact_epsilon``,
-            ``shipped_epsilon``, ``kind``, ``shown_by``, ``holds``.
+        There is one row per claim: ``unit``, ``of``, ``claimed_epsilon``, ``exact_epsilon``,
+        ``shipped_epsilon``, ``kind``, ``shown_by``, ``holds``.
         """
 
     def mechanisms(self) -> tuple[tuple[str, float, str], ...]:
@@ -280,18 +260,10 @@ class Plan(ABC):
         return ()
 
     def matrices(self) -> "pd.DataFrame":
-        """Return the transition matrices in long form.
+        """Return the transition matrices; raise `DeniableError` if the plan has none.
 
-        Returns
-        -------
-        DataFrame
-            One row per entry: ``stratum``, ``block``, ``true``, ``reported``, ``probability``. The
-            probability is a text that reads back as the same float.
-
-        Raises
-        ------
-        DeniableError
-            If the plan has no matrices.
+        There is one row per entry: ``stratum``, ``block``, ``true``, ``reported``, ``probability``.
+        The probability is a text that reads back as the same float.
         """
         raise DeniableError(f"a plan of kind {self.kind} has no transition matrices")
 

@@ -1,7 +1,7 @@
 """Plans that randomize columns within strata; the stratum columns are released unchanged."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import product
@@ -45,7 +45,7 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
     >>> columns = [{"name": n, "kind": "categorical", "categories": ["x", "y"]} for n in "abc"]
     >>> about = {"format": "deniable-schema", "population": "all", "file": {"kind": "arrow"}}
     >>> schema = schema_from_dict(about | {"columns": columns})
-    >>> StrataPlan.of_epsilon(schema, ["a"], {("x",): 1.0, ("y",): 2.0}).epsilon
+    >>> StrataPlan.from_schema(schema, ["a"], {("x",): 1.0, ("y",): 2.0}).epsilon
     2.0
     """
 
@@ -57,15 +57,17 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
             each.refuse_other_reports()
 
     @classmethod
-    def of_epsilon(
+    def from_schema(
         cls,
         schema: Schema,
         strata: Sequence[str],
-        epsilon: OfEach,
+        epsilon: OfEach | None = None,
         joint: Sequence[Sequence[str]] = (),
         accept: Sequence[str] = (),
+        *,
+        retention: OfEach | None = None,
     ) -> "StrataPlan":
-        """Return the plan of an epsilon in each stratum, allocated evenly to the blocks.
+        """Return the plan of an epsilon, or of a retention, in each stratum.
 
         Parameters
         ----------
@@ -73,47 +75,25 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
         strata : sequence of str
             Columns that are released unchanged.
         epsilon : float, or mapping of tuple of str to float, above 0
-            Of all randomized columns together, in all strata or in each.
+            Of all randomized columns together, allocated evenly, in all strata or in each.
         joint : sequence of sequences of str, optional
             Columns that share a matrix; each of the others has its own.
         accept : sequence of str, optional
             Names of accepted risks; see `deniable.plans.RISKS`.
+        retention : float, or mapping of tuple of str to float, in [0, 1]
+            In place of `epsilon`: the probability to retain a category, in each block. See
+            `deniable.pram.channel_of_retention`.
 
         Raises
         ------
         DeniableError
-            If a column or a stratum is unknown or missing, or there is no such epsilon.
+            If a column or a stratum is unknown or missing, there is no such plan, or not one of
+            epsilon and retention is given.
         """
-        return cls._of(schema, tuple(strata), epsilon, joint, accept, protocol_from_epsilon)
-
-    @classmethod
-    def of_retention(
-        cls,
-        schema: Schema,
-        strata: Sequence[str],
-        retention: OfEach,
-        joint: Sequence[Sequence[str]] = (),
-        accept: Sequence[str] = (),
-    ) -> "StrataPlan":
-        """Return the plan that retains every category with a probability, in each block.
-
-        The `retention`, in [0, 1], is a number for all strata or a mapping; see
-        `deniable.pram.channel_of_retention`. `schema`, `strata`, `joint`, `accept` and errors are
-        as in `of_epsilon`.
-        """
-        return cls._of(schema, tuple(strata), retention, joint, accept, _protocol_of_retention)
-
-    @classmethod
-    def _of(
-        cls,
-        schema: Schema,
-        strata: Stratum,
-        values: OfEach,
-        joint: Sequence[Sequence[str]],
-        accept: Sequence[str],
-        protocol_from: Callable[[Domain, float, tuple[tuple[str, ...], ...]], Protocol],
-    ) -> "StrataPlan":
-        domain = schema.domain()
+        values = epsilon if retention is None else retention
+        if values is None or (epsilon is not None and retention is not None):
+            raise DeniableError("give an epsilon or a retention, one of them")
+        domain, strata = schema.domain(), tuple(strata)
         known = strata_of(domain, strata)
         rest = randomized_domain(domain, strata)
         blocks = group_columns(joint, rest)
@@ -125,6 +105,7 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
                     f"the stratum {stratum!r} of {', '.join(strata)} {fault}; give a value to each "
                     f"combination of categories, as {known[0]!r}"
                 )
+        protocol_from = protocol_from_epsilon if retention is None else _protocol_of_retention
         protocols: dict[Stratum, Protocol] = {}
         for stratum, value in of_each.items():
             try:
@@ -135,10 +116,6 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
         protocol = StratifiedProtocol(domain, strata, protocols)
         why = ("stated",) * len(blocks)
         return cls(schema, protocol.epsilon, protocol, why, accept=tuple(accept))
-
-    @property
-    def strata(self) -> tuple[str, ...]:
-        return self.protocol.strata
 
     @property
     def unit(self) -> str:
@@ -178,7 +155,7 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "columns": list(self.strata),
+            "columns": list(self.protocol.strata),
             "invariant": self.invariant,
             "strata": [
                 {"stratum": list(stratum), "clusters": clusters_to_json(own, self.why)}

@@ -1,6 +1,6 @@
 """The plan of a collection of tables: the questions to clients, and the epsilon of a record."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -58,7 +58,7 @@ class CollectedPlan(Plan):
     >>> from deniable.schema import schema_from_dict
     >>> columns = [{"name": n, "kind": "categorical", "categories": ["x", "y"]} for n in "abcd"]
     >>> about = {"format": "deniable-schema", "population": "all", "file": {"kind": "arrow"}}
-    >>> plan = CollectedPlan.of_epsilon(schema_from_dict(about | {"columns": columns}), 1.0)
+    >>> plan = CollectedPlan.from_schema(schema_from_dict(about | {"columns": columns}), 1.0)
     >>> len(plan.design.questions), round(plan.epsilon, 6)
     (3, 1.0)
     """
@@ -79,15 +79,17 @@ class CollectedPlan(Plan):
         super().__post_init__()
 
     @classmethod
-    def of_epsilon(
+    def from_schema(
         cls,
         schema: Schema,
-        epsilon: float,
+        epsilon: float | None = None,
         size: int = 2,
         answers: AnswersOfClient = "view",
         floor: float | None = None,
         block: int = 1000,
         accept: Sequence[str] = (),
+        *,
+        keep: float | None = None,
     ) -> "CollectedPlan":
         """Return the plan of an epsilon of a client's record, over all of its answers.
 
@@ -106,34 +108,25 @@ class CollectedPlan(Plan):
             Number of clients that receive the same tables.
         accept : sequence of str, optional
             Names of accepted risks.
+        keep : float, in (0, 1)
+            In place of `epsilon`: the probability p to keep an answer.
 
         Raises
         ------
         DeniableError
-            If a parameter is out of range, or a risk is not accepted.
+            If a parameter is out of range, a risk is not accepted, or not one of epsilon and keep
+            is given.
         """
-        refuse_bad_budget(epsilon)
-        keep_of = keep_for_record(epsilon, floor)
+        if epsilon is not None and keep is None:
+            refuse_bad_budget(epsilon)
+            keep_of = keep_for_record(epsilon, floor)
+        elif keep is not None and epsilon is None:
+            keep_of = _constant(keep)
+        else:
+            raise DeniableError("give an epsilon or the probability keep, one of them")
         design = design_collection(schema.domain(), size, answers, keep_of, floor, block)
-        return cls(schema, epsilon, design, accept=tuple(accept))
-
-    @classmethod
-    def of_retention(
-        cls,
-        schema: Schema,
-        keep: float,
-        size: int = 2,
-        answers: AnswersOfClient = "view",
-        floor: float | None = None,
-        block: int = 1000,
-        accept: Sequence[str] = (),
-    ) -> "CollectedPlan":
-        """Return the plan that keeps every answer with the probability `keep`, in (0, 1).
-
-        `schema`, `size`, `answers`, `floor`, `block` and `accept` are as in `of_epsilon`.
-        """
-        design = design_collection(schema.domain(), size, answers, lambda _: keep, floor, block)
-        return cls(schema, _record_epsilon(design), design, accept=tuple(accept))
+        target = _record_epsilon(design) if epsilon is None else epsilon
+        return cls(schema, target, design, accept=tuple(accept))
 
     @cached_property
     def epsilon(self) -> float:
@@ -224,6 +217,10 @@ class CollectedPlan(Plan):
             questions.append(tuple(tuple(each["attributes"]) for each in question["tables"]))
         design = CollectionDesign(domain, tuple(questions), tables, floor, own["block"])
         return cls(design=design, **fields)
+
+
+def _constant(keep: float) -> Callable[[Sequence[int]], float]:
+    return lambda _: keep
 
 
 def _record_epsilon(design: CollectionDesign) -> float:

@@ -41,10 +41,14 @@ class CollectedSettings(RecordOptions):
     def plan(self, given: PlanInputs) -> "CollectedPlan":
         from deniable.plans.collected.plan import CollectedPlan  # noqa: PLC0415
 
-        schema = self.own_schema(given.schema)
-        settings = self.size, self.answers, self.floor, self.block, given.accept
-        if self.p is not None:
-            plan = CollectedPlan.of_retention(schema, self.p, *settings)
-        else:
-            plan = CollectedPlan.of_epsilon(schema, self.epsilon or 0.0, *settings)
+        plan = CollectedPlan.from_schema(
+            self.own_schema(given.schema),
+            self.epsilon,
+            self.size,
+            self.answers,
+            self.floor,
+            self.block,
+            given.accept,
+            keep=self.p,
+        )
         return replace(plan, part=self.answering)

@@ -262,10 +262,10 @@ class MaskedPlan(Plan):
         return MaskedResponses(source, self.schema, self.mechanism, self.class_column)
 
     def audit(self) -> pd.DataFrame:
-        """Compare each claim about the masked numbers with the epsilon that is proved.
+        """Compare each claim about the masked numbers with the proved epsilon.
 
-        For ``dp`` and histograms, the mechanism runs on two files that differ as much as possible;
-        the changes before noise, divided by the noise scales in use, are the exact epsilon. The
+        For ``dp`` and histograms, the mechanism runs on two files that differ as much as possible.
+        The changes before noise, divided by the noise scales in use, are the exact epsilon. The
         other rows follow from proofs and counterexamples ([idp], and docs/findings.md). A row
         without an exact epsilon depends on the records; `deniable.idp.audit.audit_numbers` computes
         it for the original ones.
@@ -282,14 +282,10 @@ class MaskedPlan(Plan):
         """Compare a test release with the original records; the parameters are as in `Plan`.
 
         `protected`, in the order of `original`, contains all `estimates`. The `generator` also
-        draws the random numbers of the intruder and the classifiers.
-
-        Returns
-        -------
-        DataFrame
-            Rows of estimates (`deniable.idp.audit.compare_estimates`), then rows of measures
-            (`deniable.idp.audit.measure_utility`), with their names in ``statistic``. The measures
-            compare records one by one, so there are none if the order is permuted.
+        draws the random numbers of the intruder and the classifiers. The result has rows of
+        estimates (`deniable.idp.audit.compare_estimates`), then rows of measures
+        (`deniable.idp.audit.measure_utility`), with their names in ``statistic``. The measures
+        compare records one by one, so there are none if the order is permuted.
         """
         compared = compare_estimates(self.mechanism, original, protected.estimates(), generator)
         if self.order == "permuted":

@@ -40,13 +40,17 @@ class StrataSettings(ChannelOptions):
         from deniable.plans.strata import StrataPlan  # noqa: PLC0415
 
         given = replace(given, schema=self.own_schema(given.schema))
-        common = self.joint, given.accept
-        if self.epsilon is not None:
-            plan = StrataPlan.of_epsilon(given.schema, self.strata, self.epsilon, *common)
-        elif self.retention is not None:
-            plan = StrataPlan.of_retention(given.schema, self.strata, self.retention, *common)
-        else:
+        if self.matrix is not None:
             plan = self._through_matrices(given)
+        else:
+            plan = StrataPlan.from_schema(
+                given.schema,
+                self.strata,
+                self.epsilon,
+                self.joint,
+                given.accept,
+                retention=self.retention,
+            )
         return replace(plan, order=self.order, part=self.answering)
 
     def _through_matrices(self, given: PlanInputs) -> "StrataPlan":
