@@ -207,7 +207,7 @@ def test_impossible_requests_are_refused_before_work(
 ) -> None:
     own = released("independent columns")
     monkeypatch.setattr(many_tables, "MAX_CELLS", 50)
-    monkeypatch.setattr(own._protected, "count", None)
+    monkeypatch.setattr(own.responses, "count", None)
     with pytest.raises(DeniableError, match=words):
         getattr(own, method)(tables)
 

@@ -93,7 +93,7 @@ def test_through_square_channels_the_statistic_is_pearsons(
 ) -> None:
     plan = plan_of_sizes(SIZES, 2.0, square=True)
     released = drawn(SIZES, 500, plan, 1, 0.3)
-    counts = released._protected.count([released._table(names).reports])[0].counts
+    counts = released.responses.count([released._table(names).reports])[0].counts
     table = counts.reshape([SIZES[name] for name in names])
     shares = [
         table.sum(tuple(set(range(table.ndim)) - {i})) / table.sum() for i in range(len(names))

@@ -6,7 +6,6 @@ import pandas as pd
 
 from deniable.analysis import Released, as_result
 from deniable.files import kept_private, read_table, write_table
-from deniable.responses import protected_file
 from deniable.sampling import generator_for
 from deniable.schema import RecordsFile
 
@@ -14,8 +13,8 @@ from reproduction.pipeline import job
 
 with job(snakemake):
     given, public = snakemake.input, snakemake.params.public
-    plan = Released(public).plan
-    protected = plan.responses(protected_file(Path(public), plan.protected_name))
+    released = Released(public)
+    plan = released.plan
     records = RecordsFile.open(given.records, plan.schema, passed=plan.passed)
     original = plan.original_records(records.portions())
     names = ("margins", "pairs", "consistent", "two_step", "independence", "weights")
@@ -23,7 +22,7 @@ with job(snakemake):
     estimates["synthetic"] = pd.read_parquet(given.synthetic)
     key = {"release": snakemake.wildcards.release, "check": "redraws"}
     generator = generator_for(snakemake.params.seed, key)
-    compared = (protected, original, estimates, generator)
+    compared = (released.responses, original, estimates, generator)
     if snakemake.params.private:
         kept_private(Path(snakemake.output[0]).parent)
     write_table(snakemake.output[0], as_result(public, plan.compare_with_original, *compared))

@@ -1,6 +1,10 @@
-from .answers import for_reading as for_reading, notes_on as notes_on
 from .queries import parsed_query as parsed_query
-from .readable import as_text as as_text, page as page
+from .readable import (
+    as_text as as_text,
+    for_reading as for_reading,
+    notes_on as notes_on,
+    page as page,
+)
 from .released import Released as Released
 from .results import (
     as_result as as_result,

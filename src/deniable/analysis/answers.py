@@ -1,9 +1,9 @@
-"""Options of estimates and their intervals, and the columns of their tables."""
+"""Options of estimates, their intervals, and the columns of their tables."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
-from typing import Any, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 import numpy as np
 import pandas as pd
@@ -25,24 +25,30 @@ from deniable.schema import MISSING, Column
 Names = Sequence[str] | str
 """Columns, or one of them."""
 Tables = Sequence[Sequence[str]]
+Targets = Literal["population", "file", "both"]
 TARGETS: tuple[Target, ...] = ("population", "file")
-OF_TARGET = {
-    "population": "the population that these records were drawn from, one by one",
-    "file": "these very records",
-}
 ROUNDING = 1e-9
 MIN_RECORDS = 2 - 1e-9
 """Records that an estimate for a population needs, but for rounding."""
 
 
+class Options(TypedDict, total=False):
+    """Options of the methods of `deniable.Released`, which `Released.margins` documents."""
+
+    weight: str | None
+    target: Targets
+    confidence: float
+    inverse: Inverse
+
+
 @dataclass(frozen=True)
-class Asked:
+class EstimateOptions:
     """Options of estimates and their intervals.
 
     Parameters
     ----------
     target : "population" or "file"
-        The proportions that these records were drawn from, or those among these very records.
+        The proportions in the population that these records were drawn from, or in the file.
     confidence : float, in (0, 1)
         Of each interval on its own.
     inverse : "least" or "own"
@@ -60,44 +66,43 @@ class Asked:
 
 
 def intervals_of(
-    channel: Channel, counted: Counted, functionals: Floats | None, asked: Asked
+    channel: Channel, counted: Counted, functionals: Floats | None, options: EstimateOptions
 ) -> Intervals:
-    """Return intervals of a table's cells, or of linear functionals of them.
+    """Return intervals of a table's cells, or of `functionals`, shape (functionals, cells).
 
-    The reports `counted` went through the `channel`; `functionals`, of shape (functionals, cells),
-    are of its cells, and the intervals are as `asked`. Score intervals; by weights those of
-    Student's t, around the weighted share of the categories (Hajek), for records drawn one by one
-    with replacement. At 95 %, of 800 records with weights that go with the answers and count for 7
-    in 10 (Kish), these cover .93 to .97 of the time, but a category that some 3 records have .91;
-    where weights count for 3 in 10, .92 to .96, but categories of 3 and of 8 records .82 to .85.
+    Score intervals. With weights, intervals by Student's t around the weighted proportions of the
+    categories (Hajek), for records drawn one by one with replacement. At 95 % and 800 records whose
+    weights depend on the answers and count for 7 in 10 (Kish), these cover .93 to .97 of the time;
+    for a category of some 3 records, .91. If weights count for 3 in 10, they cover .92 to .96; for
+    categories of 3 and of 8 records, .82 to .85.
 
     Raises
     ------
     DeniableError
         As `refuse_one_record`.
     """
-    refuse_one_record(counted, asked)
-    if asked.target == "file" and counted.file is not None and counted.file > counted.records:
-        return _of_random_sample(channel, counted, functionals, asked)
-    how: dict[str, Any] = asdict(asked) | {"functionals": functionals}
+    refuse_one_record(counted, options)
+    if options.target == "file" and counted.file is not None and counted.file > counted.records:
+        return _of_random_sample(channel, counted, functionals, options)
+    how: dict[str, Any] = asdict(options) | {"functionals": functionals}
     if counted.weighted is None:
         return confidence_intervals(channel, counted.counts, **how)
     return weighted_intervals(channel, counted.weighted, **how)
 
 
 def _of_random_sample(
-    channel: Channel, counted: Counted, functionals: Floats | None, asked: Asked
+    channel: Channel, counted: Counted, functionals: Floats | None, options: EstimateOptions
 ) -> Intervals:
-    """Return intervals for a file of which the records `counted` are a simple random sample.
+    """Return intervals for a file, if the `counted` records are a simple random sample of it.
 
-    With N counted of M records, the variance is that for the population less (N - 1) / (M - 1) of
-    the sampling variance, which is the difference between the variances for the population and for
-    the counted records alone. Squared distances of the limits are mixed in the same proportion.
+    With N counted of M records, the variance is the one for the population less (N - 1) / (M - 1)
+    of the sampling variance, which is the difference between the variances for the population and
+    for the counted records alone. Squared distances of the limits are mixed in the same proportion.
     """
     assert counted.file is not None
-    population = replace(asked, target="population")
+    population = replace(options, target="population")
     whole = intervals_of(channel, replace(counted, file=None), functionals, population)
-    own = intervals_of(channel, replace(counted, file=None), functionals, asked)
+    own = intervals_of(channel, replace(counted, file=None), functionals, options)
     known = (counted.records - 1) / (counted.file - 1)
 
     def mixed(within: Floats, beyond: Floats) -> Floats:
@@ -112,13 +117,12 @@ def _of_random_sample(
     )
 
 
-def refuse_one_record(counted: Counted, asked: Asked) -> None:
-    """Raise `DeniableError` if a population is `asked` for and not two records speak for it.
+def refuse_one_record(counted: Counted, options: EstimateOptions) -> None:
+    """Raise `DeniableError` if fewer than two records, by their weights (Kish), are `counted`.
 
-    By weights: if those `counted` count for fewer than two records (Kish), as where one has nearly
-    all.
+    Estimates for the file need one record only.
     """
-    if asked.target == "population" and (number := float(counted.counts.sum())) < MIN_RECORDS:
+    if options.target == "population" and (number := float(counted.counts.sum())) < MIN_RECORDS:
         of = "" if counted.weighted is None else f", by weights that count for {number:.3g},"
         raise DeniableError(
             f"{counted.records} record{'s'[: counted.records > 1]}{of} say nothing of how records "
@@ -126,10 +130,10 @@ def refuse_one_record(counted: Counted, asked: Asked) -> None:
         )
 
 
-def columns_of(parts: Sequence[Floats], records: int, asked: Asked) -> dict[str, Any]:
-    """Return estimates, standard errors, limits and a distribution as columns that say of what.
+def columns_of(parts: Sequence[Floats], records: int, options: EstimateOptions) -> dict[str, Any]:
+    """Return the columns of all tables of estimates.
 
-    These are the five `parts`, from so many `records`, as they were `asked` for.
+    The `parts` are estimates, standard errors, both limits and a consistent distribution.
     """
     estimate, errors, low, high, distribution = parts
     return {
@@ -139,8 +143,8 @@ def columns_of(parts: Sequence[Floats], records: int, asked: Asked) -> dict[str,
         "ci_high": high,
         "outside": (estimate < -ROUNDING) | (estimate > 1 + ROUNDING),
         "consistent": distribution,
-        "confidence": asked.confidence,
-        "target": asked.target,
+        "confidence": options.confidence,
+        "target": options.target,
         "records": records,
         "reported": np.nan,
         "consistent_by": "",
@@ -149,7 +153,7 @@ def columns_of(parts: Sequence[Floats], records: int, asked: Asked) -> dict[str,
 
 
 def values_of(attribute: Attribute, column: Column) -> list[Any]:
-    """Return what an `attribute`'s categories stand for: texts, or points of a `column`'s grid."""
+    """Return the values of an `attribute`: texts, or points of the grid of a numeric `column`."""
     if column.kind != "numeric":
         return list(attribute.categories)
     points: list[Any] = column.points.tolist()
@@ -159,10 +163,10 @@ def values_of(attribute: Attribute, column: Column) -> list[Any]:
 def cells_as_columns(
     domain: Domain, columns: dict[str, Column], taken: Sequence[str]
 ) -> dict[str, Any]:
-    """Return a column for each attribute with its category in each cell, under its own name.
+    """Return a column for each attribute of a `domain`: its value in each cell.
 
-    The cells are those of the `domain`, whose attributes are the schema's `columns`. A name that is
-    `taken` by a column of estimates is followed by " (column)".
+    The `columns` are those of the schema. If a name is `taken` by a column of estimates,
+    " (column)" follows it.
     """
     codes = np.unravel_index(np.arange(domain.size), domain.shape)
     found = {}
@@ -185,35 +189,3 @@ def tables_of(names: Names | Tables) -> list[tuple[str, ...]]:
     if not own or min(map(len, own)) < 2:
         raise DeniableError("pairs of one column; name at least two")
     return own
-
-
-def for_reading(answer: pd.DataFrame) -> pd.DataFrame:
-    """Return an `answer` without empty columns, and without those that `notes_on` it has."""
-    told = ["confidence", "consistent_by", "likelihood_gap"]
-    if "target" in answer and answer["target"].nunique() == 1:
-        told.append("target")
-    return answer.drop(columns=told, errors="ignore").dropna(axis="columns", how="all")
-
-
-def notes_on(answer: pd.DataFrame) -> list[str]:
-    """Return what a reader of `answer`, a table of estimates, has to know, in sentences."""
-    notes = []
-    if "ci_low" in answer and len(answer):
-        confidence = answer["confidence"].iloc[0]
-        of = " and for ".join(OF_TARGET[each] for each in answer["target"].unique())
-        notes.append(
-            f"Intervals are of {confidence:.9g} confidence, each on its own, for {of}. Those of a "
-            "share may leave [0, 1], as unbiased estimates do."
-        )
-    if "outside" in answer and (outside := int(answer["outside"].sum())):
-        notes.append(
-            f"{outside} of {len(answer)} estimates lie outside [0, 1], by chance of the "
-            "randomization: add unbiased estimates up, and show the consistent ones."
-        )
-    if "consistent_by" in answer:
-        ways = " or ".join(dict.fromkeys(answer["consistent_by"]))
-        notes.append(
-            f"Consistent values are a distribution, found by {ways}: never negative, with sum 1, "
-            "and biased where estimates would leave [0, 1]."
-        )
-    return notes

@@ -1,4 +1,4 @@
-"""Tests of independence from a protected file, which know its channels."""
+"""Tests of independence that are adjusted for randomization."""
 
 from dataclasses import asdict, dataclass
 from math import prod
@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from deniable.analysis.many_tables import ChosenTables
+from deniable.analysis.many_tables import ChosenTables, listed
 from deniable.analysis.scores import Scores, factors
 from deniable.arrays import ROUNDING, Codes, Counts, Floats
 from deniable.contingency import (
@@ -23,7 +23,8 @@ from deniable.errors import DeniableError
 from deniable.responses import Counted, Responses, Table
 
 MAX_TESTED = 512
-"""Cells, and reports, of a tested table: Monte Carlo tables of 1,024 take most of a minute."""
+"""Cells, and randomized values, of a table that is tested by its counts. Monte Carlo tables of
+1,024 cells take most of a minute."""
 MONTE_CARLO, ENOUGH = 499, 50
 MAX_ORDERED = 1 << 33
 """Products of scores in all random orders: some seconds."""
@@ -31,7 +32,7 @@ MAX_ORDERED = 1 << 33
 
 @dataclass(frozen=True)
 class _Found:
-    """A test's statistic and p-value, and what that is by."""
+    """The statistic, the p-value, and the method of the p-value."""
 
     statistic: float
     degrees_of_freedom: int
@@ -42,18 +43,18 @@ class _Found:
 
 
 def tested(table: Table, protected: Responses, weight: str | None, seed: int) -> pd.DataFrame:
-    """Return the test that some columns are independent of each other, all together, in one row.
+    """Return the test that the columns of a `table` are mutually independent, in one row.
 
-    These are the columns of the `table`, of records that are `protected`. Rao's score test of the
-    reports; see `deniable.contingency.channel_test`. Where its rule of validity fails, the p-value
-    is from tables drawn anew from the fitted null, by the `seed`. By a column of weights, `weight`,
-    the generalized score test; see `deniable.contingency.weighted_channel_test`. Columns with more
-    reports than are tested together are tested by what each report says (`_by_scores`).
+    Rao's score test of the randomized values; see `deniable.contingency.channel_test`. If its rule
+    of validity fails, the p-value is from Monte Carlo tables of the fitted null, by the `seed`.
+    With a column of weights, the generalized score test; see
+    `deniable.contingency.weighted_channel_test`. Columns with too many randomized values are tested
+    by scores of single records (`_by_scores`).
 
     Raises
     ------
     DeniableError
-        If the test cannot be made of these columns, or the rule fails for weighted records.
+        If the table cannot be tested, or the rule fails for weighted records.
     """
     _refuse_untestable(table, weight)
     if _few(table):
@@ -61,23 +62,14 @@ def tested(table: Table, protected: Responses, weight: str | None, seed: int) ->
         found = _by_counts(table, counted, seed)
     else:
         found = _by_scores(table, protected, seed)
-    about = {"columns": " x ".join(table.domain.names), "null": "independent of each other"}
+    about = {"columns": table.label, "null": "independent of each other"}
     return pd.DataFrame([about | asdict(found)])
 
 
 def tested_tables(
     chosen: ChosenTables, responses: Responses, weight: str | None, seed: int
 ) -> pd.DataFrame:
-    """Test for each of `chosen` tables whether its columns are independent of each other.
-
-    Parameters
-    ----------
-    chosen : ChosenTables
-    responses : Responses
-    weight : str or None
-        The released column of weights that records count by.
-    seed : int
-        Of Monte Carlo tables.
+    """Test for each of `chosen` tables whether its columns are independent; see `tested`.
 
     Returns
     -------
@@ -101,7 +93,7 @@ def tested_tables(
                 names = ("records", "statistic", "degrees_of_freedom", "p_value", "p_value_by")
                 rows[table] = {name: row[name] for name in names} | {"valid": valid}
         except DeniableError as error:
-            left_out[" x ".join(table.domain.names)] = str(error)
+            left_out[table.label] = str(error)
     counted = responses.count([table.reports for table in together])
     counts = [
         TableToTest(table.cells.shape, table.channel, own.tally)
@@ -112,13 +104,12 @@ def tested_tables(
         own = [dict(zip(found.columns, row, strict=True)) for row in found.to_numpy(object)]
         rows |= zip(together, own, strict=True)
     if not rows:
-        raise DeniableError(
-            f"no table can be tested: {'; '.join(f'{k}: {v}' for k, v in left_out.items())}"
+        raise DeniableError(f"no table can be tested: {listed(left_out)}")
+    tests = adjusted_for_number(
+        pd.DataFrame(
+            {"columns": table.label} | rows[table] for table in chosen.tables if table in rows
         )
-    tests = pd.DataFrame([rows[table] for table in chosen.tables if table in rows])
-    labels = [" x ".join(table.domain.names) for table in chosen.tables if table in rows]
-    tests.insert(0, "columns", labels)
-    tests = adjusted_for_number(tests)
+    )
     tests.attrs["left_out"] = left_out
     return tests
 
@@ -153,19 +144,19 @@ def _few(table: Table) -> bool:
 
 
 def _by_scores(table: Table, protected: Responses, seed: int) -> _Found:
-    """Return the test by what each report says of its column.
+    """Return the test by scores of single records.
 
-    The statistic is records times the sum of the squared means of all products of scores of at
-    least two columns, each column's scores made uncorrelated, of mean 0 and variance 1. Of two
-    columns with square channels that is Pearson's statistic of the reports. Independent columns
-    have independent reports, so that any order of a column's is as likely as the one that there is:
-    the p-value is the share of random orders with a statistic as large, which counts them as
-    `channel_test` counts tables; of many records it is by chi-squared.
+    The scores of each column are made uncorrelated, of mean 0 and variance 1. The statistic is the
+    number of records times the sum of the squared means of all products of scores of at least two
+    columns. For two columns with square channels this is Pearson's statistic of the randomized
+    values. If columns are independent, so are their randomized values, and all orders of a column
+    are equally likely. So the p-value is the proportion of random orders with a statistic as large,
+    counted as `channel_test` counts tables; of many records it is by chi-squared.
     """
     scores = Scores.of(table.sides, [np.eye(side.cells.size) for side in table.sides], protected)
     pairs = zip(scores.matrices, scores.counted, strict=True)
     matrices = [_uncorrelated(matrix, counted.counts) for matrix, counted in pairs]
-    read = [codes for codes, _ in scores.portions(protected)]
+    read = [codes for codes, _ in scores.batches(protected)]
     first, *others = (np.concatenate(codes) for codes in zip(*read, strict=True))
     records, sizes = first.size, [len(matrix) for matrix in matrices]
 
@@ -173,7 +164,7 @@ def _by_scores(table: Table, protected: Responses, seed: int) -> _Found:
         sums = np.zeros((prod(sizes[:-1]), sizes[-1]))
         for _, left, right in factors(matrices, codes):
             sums += left @ right.T
-        return float(((sums / records) ** 2).sum() - 1) * records  # 1 is of the product of none
+        return float(((sums / records) ** 2).sum() - 1) * records  # 1 is the product of no scores
 
     statistic = statistic_of(first, *others)
     freedom = prod(sizes) - sum(sizes) + len(sizes) - 1
@@ -190,9 +181,9 @@ def _by_scores(table: Table, protected: Responses, seed: int) -> _Found:
 
 
 def _uncorrelated(matrix: Floats, counts: Counts | Floats) -> Floats:
-    """Return 1, and scores of mean 0 and variance 1 that are not correlated: (1 + rank, reports).
+    """Return 1, and uncorrelated scores of mean 0 and variance 1, shape (1 + rank, reports).
 
-    The scores in the `matrix`, of shape (cells, reports), are those of reports with these `counts`.
+    The `matrix` has scores, shape (cells, reports), of randomized values with these `counts`.
     """
     shares = counts / counts.sum()
     around = matrix - (matrix @ shares)[:, None]
@@ -203,7 +194,7 @@ def _uncorrelated(matrix: Floats, counts: Counts | Floats) -> Floats:
 
 
 def _refuse_untestable(table: Table, weight: str | None) -> None:
-    """Raise `DeniableError` unless the `table` can be tested, by a column of weights if named."""
+    """Raise `DeniableError` unless the `table` can be tested, with the column `weight` if given."""
     names = ", ".join(table.domain.names)
     if len(table.domain) < 2:
         raise DeniableError(f"independence of {names} alone; name at least two columns")

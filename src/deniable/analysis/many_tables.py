@@ -1,25 +1,33 @@
-"""Estimates of many tables at once, for analyses that combine them."""
+"""Analyses that combine many tables: consistent tables, and two-step maximum likelihood."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
-from deniable.analysis.answers import Asked
+from deniable.analysis.answers import EstimateOptions, Tables, values_of
 from deniable.analysis.estimator import Estimator
 from deniable.arrays import Floats
+from deniable.contingency import (
+    ConsistentTables,
+    LogLinearModel,
+    NoisyTable,
+    consistent_tables,
+    margin_of,
+    two_step_estimate,
+)
 from deniable.errors import DeniableError
 from deniable.records import Domain
 from deniable.responses import Responses, Table
+from deniable.schema import Column
 
 MAX_CELLS_OF_PAIR = 400
-"""Cells of a pair of columns up to which it is analysed by default."""
+"""Cells of a pair of columns that is analysed by default."""
 MAX_CELLS = 50_000
 """Cells of all tables together; consistency then takes some ten seconds."""
-JOINED = " x "
-Requested = Sequence[Sequence[str]] | None
-"""Tables by the names of their columns; None for the default."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,13 +49,13 @@ class ChosenTables:
         cls,
         responses: Responses,
         domain: Domain,
-        requested: Requested,
+        requested: Tables | None,
         *,
         pairs_alone: bool = False,
     ) -> "ChosenTables":
         """Return the `requested` tables of some `responses`, or the default ones.
 
-        By default these are the collected tables of a collection, else (or with `pairs_alone`) all
+        The default ones are the collected tables of a collection, else (or with `pairs_alone`) all
         pairs of columns of the `domain` with at most 400 cells; the smallest ones first, up to
         50,000 cells in all.
 
@@ -79,7 +87,7 @@ class ChosenTables:
                 except DeniableError as error:
                     reason = str(error)
             if reason:
-                left_out[JOINED.join(each)] = reason
+                left_out[" x ".join(each)] = reason
         if not tables:
             first = next(iter(left_out.items()))
             raise DeniableError(
@@ -89,9 +97,7 @@ class ChosenTables:
         return cls(tuple(tables[each] for each in names if each in tables), left_out)
 
 
-def _requested(
-    responses: Responses, domain: Domain, requested: Sequence[Sequence[str]]
-) -> tuple[Table, ...]:
+def _requested(responses: Responses, domain: Domain, requested: Tables) -> tuple[Table, ...]:
     names = list(dict.fromkeys(tuple(each) for each in requested))
     if not names or min(map(len, names)) < 2:
         raise DeniableError("tables of fewer than two columns; request tables of two or more")
@@ -116,27 +122,21 @@ class TableEstimate:
 
     Attributes
     ----------
-    domain : Domain
-        Its attributes.
-    proportions : array, shape of the domain
+    table : Table
+    proportions : array, shape of the table
         They can be negative.
     standard_errors : array, shape (cells,)
         For the population; not a number where a variance is estimated below zero.
     """
 
-    domain: Domain
+    table: Table
     proportions: Floats
     standard_errors: Floats
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of its columns."""
-        return self.domain.names
-
-    @property
-    def label(self) -> str:
-        """The names of its columns, joined by " x "."""
-        return JOINED.join(self.names)
+        """The names of the columns."""
+        return self.table.domain.names
 
     @property
     def precision(self) -> float:
@@ -148,27 +148,138 @@ class TableEstimate:
 def unbiased_estimates(
     chosen: ChosenTables, responses: Responses, weight: str | None
 ) -> tuple[list[TableEstimate], dict[str, str]]:
-    """Return the unbiased estimates of `chosen` tables, and the tables left out.
-
-    Parameters
-    ----------
-    chosen : ChosenTables
-    responses : Responses
-    weight : str or None
-        The released column of weights that records count by.
-    """
+    """Return the unbiased estimates of `chosen` tables, and the tables left out, with reasons."""
     known, left_out = Estimator(responses, weight), dict(chosen.left_out)
     known.count(chosen.tables)
     found = []
     for table in chosen.tables:
-        proportions, errors = known.unbiased(table, Asked())
-        own = TableEstimate(table.domain, proportions.reshape(table.domain.shape), errors)
+        proportions, errors = known.unbiased(table, EstimateOptions())
         if np.isfinite(proportions).all():
-            found.append(own)
+            shaped = proportions.reshape(table.domain.shape)
+            found.append(TableEstimate(table, shaped, errors))
         else:
-            left_out[own.label] = "its matrix is singular"
+            left_out[table.label] = "its matrix is singular"
     if not found:
-        raise DeniableError(
-            f"no table can be estimated: {'; '.join(f'{k}: {v}' for k, v in left_out.items())}"
-        )
+        raise DeniableError(f"no table can be estimated: {listed(left_out)}")
     return found, left_out
+
+
+def listed(left_out: Mapping[str, str]) -> str:
+    """Return tables that are left out as text, with the reasons."""
+    return "; ".join(f"{label}: {reason}" for label, reason in left_out.items())
+
+
+class ConsistentEstimates(NamedTuple):
+    """Consistent tables.
+
+    Attributes
+    ----------
+    tables : DataFrame
+        One row per cell of a table: ``columns`` and ``values``, joined by " x "; ``estimate``,
+        ``standard_error`` (for the population), and ``consistent``, which is not negative and sums
+        to 1. All shared marginal distributions agree. ``attrs["left_out"]`` has the tables that are
+        left out by default, with the reasons.
+    disagreement : DataFrame
+        One row per category: ``column``, ``value``, number of ``tables``, the ``lowest``,
+        ``median`` and ``highest`` of their estimates, and the ``consistent`` proportion.
+    """
+
+    tables: pd.DataFrame
+    disagreement: pd.DataFrame
+
+
+def consistent_estimates(
+    chosen: ChosenTables,
+    responses: Responses,
+    columns: Mapping[str, Column],
+    weight: str | None,
+) -> ConsistentEstimates:
+    """Return the closest tables that agree on all shared marginal distributions ([rrba], 4.3).
+
+    Weighted least squares; the weight of a table is one over the average variance of its cells. See
+    `deniable.contingency.agreement`. The `columns` are those of the schema.
+    """
+    estimates, left_out = unbiased_estimates(chosen, responses, weight)
+    noisy = [NoisyTable(each.names, each.proportions, each.precision) for each in estimates]
+    found = consistent_tables(noisy)
+    more = [
+        {"standard_error": each.standard_errors, "consistent": found[each.names].reshape(-1)}
+        for each in estimates
+    ]
+    disagreement = pd.DataFrame(_disagreement(estimates, found, columns))
+    return ConsistentEstimates(_by_cell(estimates, more, left_out), disagreement)
+
+
+def two_step_estimates(
+    chosen: ChosenTables, responses: Responses, weight: str | None
+) -> pd.DataFrame:
+    """Return the nearest non-negative tables, and the independence models fitted to these.
+
+    [rrba], section 6; see `deniable.contingency.two_step_estimate`.
+
+    Returns
+    -------
+    DataFrame
+        One row per cell of a table: ``columns`` and ``values``, joined by " x "; ``estimate``;
+        ``nearest``, which is not negative and sums to 1; ``independent``, expected if the columns
+        were independent. ``attrs["left_out"]`` has the tables left out, with the reasons.
+    """
+    estimates, left_out = unbiased_estimates(chosen, responses, weight)
+    by_shape: dict[tuple[int, ...], list[int]] = {}
+    for position, each in enumerate(estimates):
+        by_shape.setdefault(each.proportions.shape, []).append(position)
+    steps: dict[int, dict[str, Floats]] = {}
+    for shape, positions in by_shape.items():
+        noisy = np.array([estimates[position].proportions.reshape(-1) for position in positions])
+        found = two_step_estimate(noisy, 1.0, LogLinearModel.independence(shape))
+        for position, nearest, fitted in zip(positions, found.tables, found.fitted, strict=True):
+            steps[position] = {"nearest": nearest, "independent": fitted}
+    return _by_cell(estimates, [steps[position] for position in range(len(estimates))], left_out)
+
+
+def _by_cell(
+    estimates: Sequence[TableEstimate],
+    more: Sequence[Mapping[str, Floats]],
+    left_out: dict[str, str],
+) -> pd.DataFrame:
+    """Return one row per cell of all tables, with `more` columns of each."""
+    parts = [
+        pd.DataFrame(
+            {
+                "columns": each.table.label,
+                "values": each.table.domain.cell_labels(),
+                "estimate": each.proportions.reshape(-1),
+                **own,
+            }
+        )
+        for each, own in zip(estimates, more, strict=True)
+    ]
+    tables = pd.concat(parts, ignore_index=True)
+    tables.attrs["left_out"] = left_out
+    return tables
+
+
+def _disagreement(
+    estimates: Sequence[TableEstimate], found: ConsistentTables, columns: Mapping[str, Column]
+) -> Iterator[dict[str, Any]]:
+    by_name: dict[str, list[tuple[Floats, Floats]]] = {}
+    for each in estimates:
+        for name in each.names:
+            pair = (each.proportions, found[each.names])
+            before, after = (margin_of(NoisyTable(each.names, cells), (name,)) for cells in pair)
+            by_name.setdefault(name, []).append((before, after))
+    attributes = {each.name: each for estimate in estimates for each in estimate.table.domain}
+    for name in columns:
+        if name in by_name:
+            before = np.array([own for own, _ in by_name[name]])
+            values = values_of(attributes[name], columns[name])
+            for code, value in enumerate(values):
+                yield {
+                    "column": name,
+                    "value": value,
+                    "tables": len(before),
+                    "lowest": before[:, code].min(),
+                    "median": np.median(before[:, code]),
+                    "highest": before[:, code].max(),
+                    "consistent": by_name[name][0][1][code],
+                }

@@ -1,4 +1,4 @@
-"""Records made from the estimates of a release: weighted ones, and synthetic ones."""
+"""Records from the estimates of a release: weighted records and synthetic records."""
 
 import warnings
 from collections.abc import Iterator
@@ -60,33 +60,22 @@ def strata_of(protected: Responses, tables: list[Table]) -> list[Stratum]:
     """Return the records of each stratum, with an estimated distribution of each cluster.
 
     The most likely distribution; through invariant matrices the proportions of the randomized
-    values, which are unbiased, a distribution already, and nearer to the original ones.
-
-    Parameters
-    ----------
-    protected : Responses
-    tables : list of Table
-        One for each cluster.
+    values, which are unbiased, already a distribution, and nearer to the original ones. There is
+    one of `tables` for each cluster.
     """
     read_names = {name for table in tables for name in table.reports.names}
     read = [[p.joint(table.reports) for table in tables] for p in protected.batches(read_names)]
     codes = [np.concatenate(column) for column in zip(*read, strict=True)]
     counted = protected.count([table.reports for table in tables])
-    if not tables[0].strata:
-        found = [
-            consistent(table.channel, own.counts).proportions
-            for table, own in zip(tables, counted, strict=True)
-        ]
-        rows = np.arange(codes[0].size)
-        return [Stratum("", {}, rows, codes, [table.cells for table in tables], found)]
     for table, own in zip(tables, counted, strict=True):
         refuse_impossible(table, own)
-    strata, domains = [], [table.blocks[0] for table in tables]
+    domains = [table.blocks[0] if table.strata else table.cells for table in tables]
     names = [name for name in tables[0].cells.names if name not in domains[0].names]
-    for stratum in range(len(tables[0].strata)):
-        each = [table.strata[stratum] for table in tables]
-        number = each[0].at.start // domains[0].size
-        rows = np.flatnonzero(codes[0] // domains[0].size == number)
+    strata = []
+    for each in zip(*(table.strata or (table.all_records,) for table in tables), strict=True):
+        first = each[0].at
+        size = first.stop - first.start
+        rows = np.flatnonzero(codes[0] // size == first.start // size)
         if not rows.size:
             continue
         cells = [column[rows] - own.at.start for column, own in zip(codes, each, strict=True)]
@@ -95,18 +84,19 @@ def strata_of(protected: Responses, tables: list[Table]) -> list[Stratum]:
             part.proportions if table.invariant else consistent(at.channel, part.counts).proportions
             for table, at, part in zip(tables, each, parts, strict=True)
         ]
-        of_strata = tables[0].cells.project(names).unravel(np.array([number])) if names else ()
+        of_strata = (
+            tables[0].cells.project(names).unravel(np.array([first.start // size])) if names else ()
+        )
         key = {name: int(code[0]) for name, code in zip(names, of_strata, strict=True)}
         strata.append(Stratum(each[0].name, key, rows, cells, domains, found))
     return strata
 
 
 def adjusted(protected: Responses) -> pd.DataFrame:
-    """Return a weight for each `protected` record: weighted, they have the estimated margins.
+    """Return weights of the `protected` records that give the estimated marginal distributions.
 
-    RR-Adjustment ([multirr], Algorithm 2) on the clusters with randomized values that are
-    categories; others cannot be weighted. Each stratum is adjusted by itself and keeps its
-    proportion of the records.
+    RR-Adjustment ([multirr], Algorithm 2) for the clusters with categories as randomized values.
+    Each stratum is adjusted by itself and keeps its proportion of the records.
 
     Returns
     -------
@@ -169,22 +159,14 @@ def synthetic_records(
 ) -> pd.DataFrame:
     """Return synthetic records with the randomized columns of a schema, in their types.
 
-    By clusters, each cluster's estimated distribution is met as closely as whole records allow, and
-    clusters are matched at random: columns of different clusters are independent here. By weights,
-    protected records are repeated. Strata keep their proportions.
-
-    Parameters
-    ----------
-    schema : Schema
-    protected : Responses
-    records : int, >= 1
-    seed : int, >= 0
-    basis : "clusters" or "weights"
+    By clusters, the records have each cluster's estimated distribution as closely as whole records
+    allow. Clusters are matched at random, so columns of different clusters are independent. By
+    weights, protected records are repeated. Strata keep their proportions.
 
     Raises
     ------
     DeniableError
-        If fewer than one record are asked for, a channel tells nothing of some categories, or
+        If fewer than one record are requested, a channel reveals nothing of some categories, or
         randomized values are not categories and `basis` is "weights".
     """
     tables, domain = protected.clusters(), schema.domain()

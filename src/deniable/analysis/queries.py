@@ -1,4 +1,4 @@
-"""The share of records for which stated conditions hold, however many columns they are on."""
+"""The proportion of records that satisfy conditions on any number of columns."""
 
 import math
 import re
@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.analysis.answers import Asked, columns_of
+from deniable.analysis.answers import EstimateOptions, columns_of
 from deniable.analysis.estimator import Estimator
 from deniable.analysis.scores import Scores, by_scores
 from deniable.arrays import Flags, Floats
 from deniable.errors import DeniableError
 from deniable.records import Attribute
-from deniable.responses import Responses, Side, Table, cells_of
+from deniable.responses import Side, Table, cells_of
 from deniable.schema import MISSING, Column, Schema
 
 Query = Mapping[str, Any] | str
-"""Conditions that all hold, as text ("sex=F,age>=30") or as a mapping: a value or several."""
+"""Conditions that must all hold: a text, "sex=F,age>=30", or a mapping of columns to values."""
 
 FORM = 'write conditions as sex=F,income=mid|high,age>=30,"odd, name"="odd = value"'
 ORDERS = ("<=", ">=", "<", ">")
@@ -30,23 +30,23 @@ _CONDITION = re.compile(
 
 
 def parsed_query(query: Query, schema: Schema) -> dict[str, Flags]:
-    """Return for each column of a query which of its categories satisfy it.
+    """Return the categories of each column that satisfy a query, as flags.
 
-    ``=`` holds for any of the values between ``|``, ``!=`` for all others, a missing value among
-    them; ``<``, ``<=``, ``>`` and ``>=`` are for numeric and ordered columns and hold for no
-    missing value. The value ``(missing)`` stands for a missing one. Several conditions on a column
-    hold together.
+    ``=`` holds for each of the values between ``|``, ``!=`` for all others, a missing value
+    included. ``<``, ``<=``, ``>`` and ``>=`` are for numeric and ordered columns, and never hold
+    for a missing value, which is written ``(missing)``. Several conditions on a column must all
+    hold.
 
     Parameters
     ----------
     query : str or mapping
-        As a mapping: by column a value, or a list of those that satisfy it.
+        A mapping has one value, or a list of values, for each column.
     schema : Schema
 
     Raises
     ------
     DeniableError
-        If a text is no query, or names a column or a value that the release has not.
+        If a text is not a query, or a column or a value is not in the release.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def _satisfied(column: Column, sign: str, values: Sequence[str]) -> Flags:
 
 
 def _code(column: Column, attribute: Attribute, value: str, *, exact: bool) -> float:
-    """Return the code of a value; of a number between two points, where none need be, between."""
+    """Return the code of a value; unless it must be `exact`, half a code between two points."""
     if column.kind != "numeric" or value == MISSING:
         return attribute.code_of(value)
     try:
@@ -143,19 +143,25 @@ def _code(column: Column, attribute: Attribute, value: str, *, exact: bool) -> f
 
 
 def answered(
-    conditions: Mapping[str, Flags],
-    table: Table,
-    protected: Responses,
-    weight: str | None,
-    asked: Asked,
+    where: Query, schema: Schema, known: Estimator, options: Sequence[EstimateOptions]
 ) -> pd.DataFrame:
-    """Return the share of records, or of their weights, for which all conditions hold, in one row.
+    """Return the proportion of records, or of weights, that satisfy a query, in a row per option.
 
-    The `conditions` are those of `parsed_query`, on the columns of the `table`; the records those
-    `protected`, the `weight` a released column, if any, and the interval is as `asked`. A table of
-    the columns serves, where its reports can be counted; else it is by scores, for any number of
-    columns (`deniable.analysis.scores`).
+    If the randomized values of its columns are too many to count, scores of single records are
+    used, for any number of columns (`deniable.analysis.scores`).
     """
+    conditions = parsed_query(where, schema)
+    table = known.source.table(list(conditions))
+    rows = [_answered(conditions, table, known, each) for each in options]
+    answer = pd.concat(rows, ignore_index=True)
+    said = where if isinstance(where, str) else ", ".join(f"{k}={v}" for k, v in where.items())
+    answer.insert(0, "query", said)
+    return answer
+
+
+def _answered(
+    conditions: Mapping[str, Flags], table: Table, known: Estimator, options: EstimateOptions
+) -> pd.DataFrame:
     if table.countable:
         cells = np.ones(table.cells.shape, dtype=bool)
         for name, flags in conditions.items():
@@ -163,16 +169,16 @@ def answered(
             shape[table.cells.position(name)] = -1
             cells = cells & flags.reshape(shape)
         functional = cells.reshape(1, -1).astype(float)
-        return pd.DataFrame(Estimator(protected, weight).columns(table, asked, functional))
+        return pd.DataFrame(known.columns(table, options, functional))
     sets = [_sets(conditions, side) for side in table.sides]
-    scores = Scores.of(table.sides, sets, protected, weight, asked.inverse)
-    limits, records = by_scores(scores, protected, weight, asked)
-    columns = columns_of([*limits, np.clip(limits[0], 0.0, 1.0)], records, asked)
+    scores = Scores.of(table.sides, sets, known.source, known.weight, options.inverse)
+    limits, records = by_scores(scores, known.source, known.weight, options)
+    columns = columns_of([*limits, np.clip(limits[0], 0.0, 1.0)], records, options)
     return pd.DataFrame(columns | {"consistent_by": "projection"})
 
 
 def _sets(conditions: Mapping[str, Flags], side: Side) -> Floats:
-    """Return the one set of a side's cells for which its conditions hold, shape (1, cells)."""
+    """Return the cells of a side that satisfy its conditions, as a set of shape (1, cells)."""
     holds = np.ones(side.cells.size, dtype=bool)
     for attribute in side.cells:
         if attribute.name in conditions:

@@ -1,4 +1,4 @@
-"""Estimates as one page that asks nothing of other places."""
+"""Estimates for readers: notes, rounded numbers, and a page that loads nothing else."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,18 +6,53 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.analysis.answers import for_reading, notes_on
 from deniable.errors import from_extras
 
 DIGITS, WHOLE_FROM = 4, 1000
 SHORT = 8
-"""Characters up to which a number stands as it is, as points of a grid do."""
+"""Characters up to which a number is not rounded, as points of a grid."""
+OF_TARGET = {
+    "population": "the population that these records were drawn from, one by one",
+    "file": "these very records",
+}
+
+
+def for_reading(answer: pd.DataFrame) -> pd.DataFrame:
+    """Return an `answer` without empty columns, and without the columns that `notes_on` states."""
+    told = ["confidence", "consistent_by", "likelihood_gap"]
+    if "target" in answer and answer["target"].nunique() == 1:
+        told.append("target")
+    return answer.drop(columns=told, errors="ignore").dropna(axis="columns", how="all")
+
+
+def notes_on(answer: pd.DataFrame) -> list[str]:
+    """Return notes, in sentences, that the readers of a table of estimates need."""
+    notes = []
+    if "ci_low" in answer and len(answer):
+        confidence = answer["confidence"].iloc[0]
+        of = " and for ".join(OF_TARGET[each] for each in answer["target"].unique())
+        notes.append(
+            f"Intervals are of {confidence:.9g} confidence, each on its own, for {of}. Those of a "
+            "share may leave [0, 1], as unbiased estimates do."
+        )
+    if "outside" in answer and (outside := int(answer["outside"].sum())):
+        notes.append(
+            f"{outside} of {len(answer)} estimates lie outside [0, 1], by chance of the "
+            "randomization: add unbiased estimates up, and show the consistent ones."
+        )
+    if "consistent_by" in answer:
+        ways = " or ".join(dict.fromkeys(answer["consistent_by"]))
+        notes.append(
+            f"Consistent values are a distribution, found by {ways}: never negative, with sum 1, "
+            "and biased where estimates would leave [0, 1]."
+        )
+    return notes
 
 
 def page(title: str, facts: Sequence[str], answers: Mapping[str, pd.DataFrame]) -> str:
     """Return a page with a `title`, `facts` in sentences, and `answers` as tables by heading."""
     with from_extras():
-        import jinja2  # noqa: PLC0415 - only pages ask for it
+        import jinja2  # noqa: PLC0415 - of pages alone
 
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("deniable.analysis"),
@@ -40,10 +75,10 @@ def _shown(title: str, answer: pd.DataFrame) -> dict[str, Any]:
 
 
 def as_text(value: Any) -> str:
-    """Return a `value` as a reader wants it.
+    """Return a `value` as text for readers.
 
-    A number that is short stands as it is, another one with four digits, from 1,000 on without a
-    fraction; a dash is what is not defined.
+    Short numbers are not rounded. Others have four digits, from 1,000 on no fraction. A dash is an
+    undefined number.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Tables of estimates as files: marked with their release, or with the reason for having none."""
+"""The plan of a public folder, and tables of estimates as files, marked with their release."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -9,13 +9,34 @@ import pandas as pd
 
 from deniable.errors import DataError, DeniableError
 from deniable.files import read_json
+from deniable.plans import Plan, read_plan
+from deniable.release import refuse_other_files
 
+PLAN = "plan.json"
 MARKS = ("mode", "data_source")
+
+
+def plan_in(folder: Path) -> Plan:
+    """Return the plan of a public `folder`.
+
+    Raises
+    ------
+    DataError
+        If it is not such a folder, or its files differ from their list.
+    """
+    if not (folder / PLAN).is_file():
+        inside = folder / "public" if (folder / "public" / PLAN).is_file() else None
+        raise DataError(
+            f"{folder}: no {PLAN}, so no public folder of a release; give "
+            f"{inside or 'the folder public/ that deniable protect left'}"
+        )
+    refuse_other_files(folder)
+    return read_plan(folder / PLAN)
 
 
 def release_of(public: Path | str) -> Mapping[str, Any]:
     """Return the block ``release`` of the plan in a `public` folder; empty without one."""
-    block: Mapping[str, Any] = read_json(Path(public) / "plan.json").get("release", {})
+    block: Mapping[str, Any] = read_json(Path(public) / PLAN).get("release", {})
     return block
 
 
@@ -42,24 +63,14 @@ def as_result(
     DataError
         If a file of the release is damaged.
     """
-    return _marked(public, _answered(answer, request, options))
+    return _marked(public, _answered(answer, *request, **options))
 
 
 def as_results(
     public: Path | str, names: Sequence[str], answer: Callable[..., Any], *request: Any
 ) -> list[pd.DataFrame]:
-    """Return several tables of one answer for files; see `as_result`.
-
-    Parameters
-    ----------
-    public : path
-    names : sequence of str
-        Names of the tables: attributes of the answer.
-    answer : callable
-    *request
-        Arguments of `answer`.
-    """
-    found = _answered(answer, request, {})
+    """Return the tables `names`, attributes of one answer, for files; see `as_result`."""
+    found = _answered(answer, *request)
     tables = [found if isinstance(found, pd.DataFrame) else getattr(found, n) for n in names]
     return [_marked(public, table) for table in tables]
 
@@ -77,7 +88,7 @@ def with_full_precision(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataF
     return table.assign(**texts)
 
 
-def _answered(answer: Callable[..., Any], request: Sequence[Any], options: dict[str, Any]) -> Any:
+def _answered(answer: Callable[..., Any], *request: Any, **options: Any) -> Any:
     """Return an answer; one row with the reason if there is none."""
     try:
         return answer(*request, **options)

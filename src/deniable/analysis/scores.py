@@ -1,7 +1,7 @@
-"""Estimates by what each report says, of tables whose reports are too many to be counted together.
+"""Estimates from scores of single records, for tables with too many randomized values to count.
 
-A report of one side of a table *scores* the side's cells: its row of an inverse of the channel is
-unbiased for the indicator of the true cell. Sides are randomized apart from each other, so that the
+The *score* of a randomized value of one side is its row of an inverse of the channel. It is
+unbiased for the indicators of the original cells. Sides are randomized independently, so the
 product of their scores is unbiased for the indicator of a cell of the table.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from deniable.analysis.answers import Asked, columns_of, refuse_one_record
+from deniable.analysis.answers import EstimateOptions, columns_of, refuse_one_record
 from deniable.arrays import Codes, Floats
 from deniable.channels import Inverse, roots_of_variances
 from deniable.estimation import euclidean_projection, student
@@ -25,13 +25,16 @@ AT_ONCE = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What reports say of sets of cells of each of some `sides`, of reports `counted`.
+    """Scores of the randomized values of some sides, for sets of their cells.
 
     Attributes
     ----------
+    sides : tuple of Side
+    counted : tuple of Counted
+        The counts of the randomized values of each side.
     matrices : tuple of arrays, each of shape (sets, reports)
-        Of each side what each of its reports says of each set. Together they tell of all
-        combinations of a set of each, the last side's changing first.
+        For each side the score of each randomized value for each set. Products have one set of
+        each side; the set of the last side changes first.
     """
 
     sides: tuple[Side, ...]
@@ -49,8 +52,7 @@ class Scores:
     ) -> "Scores":
         """Return the scores of some `sides` by an `inverse` of their channels.
 
-        The `sets` of a side, of shape (sets, cells), hold 1 for each cell that belongs to the set.
-        How inverses vary is known from the `protected` records, by their `weight` if it is named.
+        The `sets` of a side, shape (sets, cells), are 1 in the cells of the set, else 0.
         """
         counted = protected.count([side.reports for side in sides], weight)
         matrices = [
@@ -59,13 +61,13 @@ class Scores:
         ]
         return cls(tuple(sides), tuple(counted), tuple(matrices))
 
-    def portions(
+    def batches(
         self, protected: Responses, weight: str | None = None
     ) -> Iterator[tuple[list[Codes], Floats | None]]:
-        """Yield each side's codes of `protected` records, and their weights by `weight`, if any."""
+        """Yield the codes of each side in a batch of `protected` records, and their weights."""
         names = [name for side in self.sides for name in side.reports.names]
-        for portion in protected.batches(names, weight):
-            yield [portion.joint(side.reports) for side in self.sides], portion.weights
+        for batch in protected.batches(names, weight):
+            yield [batch.joint(side.reports) for side in self.sides], batch.weights
 
 
 def factors(
@@ -73,8 +75,14 @@ def factors(
 ) -> Iterator[tuple[slice, Floats, Floats]]:
     """Yield some records at a time, and two factors of their scores, of shape (sets, records).
 
-    The first is of all sides but the last, multiplied, the second of the last: of each side there
-    are scores in `matrices`, shape (sets, reports), and the `codes` of reports.
+    The first factor is the product of all sides but the last, the second is the last side.
+
+    Parameters
+    ----------
+    matrices : sequence of arrays, shape (sets, reports)
+        Scores of each side.
+    codes : sequence of arrays, shape (records,)
+        Randomized values of each side.
     """
     *others, last = matrices
     step = max(1, AT_ONCE // (prod(len(each) for each in others) + len(last)))
@@ -87,25 +95,23 @@ def factors(
 
 
 def by_scores(
-    scores: Scores, protected: Responses, weight: str | None, asked: Asked
+    scores: Scores, protected: Responses, weight: str | None, options: EstimateOptions
 ) -> tuple[list[Floats], int]:
-    """Return estimates, standard errors and limits of shares, flat, and the number of records.
+    """Return estimates, standard errors and limits of proportions, flat, and the records' number.
 
-    The `scores` are those of the `protected` records, each of which counts by its `weight`, a
-    released column, or as one. Intervals are as `asked`, by Student's t, or for the file by the
-    normal distribution, from the linearization of the weighted mean, as of all that is weighted
-    (`deniable.estimation.survey_weights`).
+    Intervals are by Student's t, or for the file by the normal distribution, from the linearization
+    of the weighted mean (`deniable.estimation.survey_weights`).
 
     Raises
     ------
     DeniableError
         As `deniable.analysis.answers.refuse_one_record`.
     """
-    refuse_one_record(scores.counted[0], asked)
+    refuse_one_record(scores.counted[0], options)
     shape = (prod(len(each) for each in scores.matrices[:-1]), len(scores.matrices[-1]))
     total = squares = 0.0
     first, once, twice = (np.zeros(shape) for _ in range(3))  # w g, w^2 g, w^2 g^2
-    for codes, weights in scores.portions(protected, weight):
+    for codes, weights in scores.batches(protected, weight):
         for part, left, right in factors(scores.matrices, codes):
             own = np.ones(left.shape[1]) if weights is None else weights[part]
             total, squares = total + own.sum(), squares + (own**2).sum()
@@ -113,25 +119,26 @@ def by_scores(
             once += (left * own**2) @ right.T
             twice += (left * own) ** 2 @ (right**2).T
     records, share = scores.counted[0].records, first / total
-    if asked.target == "population":
+    if options.target == "population":
         variance = (twice - 2 * share * once + share**2 * squares) * records / (records - 1)
         freedom = records - 1.0
     else:
         variance, freedom = twice - once, np.inf
     error = roots_of_variances(variance, 1e-12 * twice) / total
-    reach = student(np.array(freedom), asked.confidence) * error
+    reach = student(np.array(freedom), options.confidence) * error
     return [each.ravel() for each in (share, error, share - reach, share + reach)], records
 
 
-def scored(table: Table, protected: Responses, weight: str | None, asked: Asked) -> dict[str, Any]:
-    """Return the columns of a table's estimates, as `deniable.analysis.answers.estimated` does.
+def scored(
+    table: Table, protected: Responses, weight: str | None, options: EstimateOptions
+) -> dict[str, Any]:
+    """Return the columns of the estimates of a `table`; see `columns_of`.
 
-    The `table` is one whose reports cannot be counted together; for `protected`, `weight` and
-    `asked` see `by_scores`. The consistent distribution is the one nearest to the estimate.
+    The consistent distribution is the one nearest to the estimate.
     """
-    scores = Scores.of(table.sides, table.parts_as_sets(), protected, weight, asked.inverse)
-    limits, records = by_scores(scores, protected, weight, asked)
+    scores = Scores.of(table.sides, table.parts_as_sets(), protected, weight, options.inverse)
+    limits, records = by_scores(scores, protected, weight, options)
     cells = Domain(tuple(attribute for part in table.parts for attribute in part))
     order = np.argsort(cells_of(cells, table.domain))
     parts = [each[order] for each in (*limits, euclidean_projection(limits[0]))]
-    return columns_of(parts, records, asked) | {"consistent_by": "projection"}
+    return columns_of(parts, records, options) | {"consistent_by": "projection"}

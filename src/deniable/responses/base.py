@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -132,12 +132,7 @@ class Responses(ABC):
         return
 
     def numbers(
-        self,
-        names: Sequence[str] | None,
-        quantiles: Sequence[float],
-        weight: str | None,
-        target: str | None,
-        confidence: float,
+        self, names: Sequence[str] | None, quantiles: Sequence[float], **options: Any
     ) -> "pd.DataFrame | None":
         """Return statistics of masked numbers, or None if numbers are estimated from tables.
 

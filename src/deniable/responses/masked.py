@@ -211,6 +211,7 @@ class MaskedResponses(Responses):
         weight: str | None = None,
         target: str | None = None,
         confidence: float = CONFIDENCE,
+        **_: Any,
     ) -> pd.DataFrame:
         """Return mean, standard deviation and quantiles of columns.
 
@@ -239,7 +240,7 @@ class MaskedResponses(Responses):
             raise DeniableError(
                 f"masked numbers have no column of weights {weight!r}; leave it out"
             )
-        target = target or "file"
+        target = "file" if target in (None, "both") else target
         if (target, confidence) != ("file", CONFIDENCE):
             raise DeniableError(
                 f"masked numbers have intervals for the records of the file, at {CONFIDENCE:g}: "
