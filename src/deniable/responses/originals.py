@@ -62,7 +62,7 @@ def compare_records(
     for name in original.domain.names:
         table = protected.table([name])
         for row in _coverage(table, original, generator):
-            rows += _beside(row, _of_file(margins, "column", name, row["stratum"]))
+            rows += _with_intervals(row, _of_file(margins, "column", name, row["stratum"]))
     rows += _distances(protected, original, estimates)
     return pd.DataFrame(rows)
 
@@ -71,23 +71,24 @@ def _coverage(
     table: Table, original: Microdata, generator: np.random.Generator
 ) -> Iterator[dict[str, Any]]:
     """Yield the coverage of all categories, for all records and in each stratum with records."""
-    counts = original.counts(table.cells.names).reshape(-1)
+    all_counts = original.counts(table.cells.names).reshape(-1)
     redraws = int(np.clip(MAX_COUNTS // table.reports.size, 1, REDRAWS))
-    drawn = table.channel.randomize_counts(np.tile(counts, (redraws, 1)), generator)
-    whole = slice(0, counts.size)
-    parts = [("", table.channel, whole, drawn, table.functionals)]
-    for each in table.strata:
-        if each.name and counts[each.at].sum():
-            functionals = table.functionals[:, each.at]
-            parts.append((each.name, each.channel, each.at, drawn[:, each.at], functionals))
-    labels = table.domain.cell_labels()
-    for stratum, channel, at, own, functionals in parts:
-        true = functionals @ (counts[at] / counts[at].sum())
-        about = {"columns": table.domain.names[0], "values": labels, "stratum": stratum}
-        found: dict[str, Any] = about | {"original": true, "redraws": redraws}
-        found["coverage"] = _covered(channel, counts[at], own, functionals, true)
+    drawn = table.channel.randomize_counts(np.tile(all_counts, (redraws, 1)), generator)
+    named = [each for each in table.strata if each.name and all_counts[each.at].sum()]
+    for stratum in (table.all_records, *named):
+        counts, own = all_counts[stratum.at], drawn[:, stratum.at]
+        functionals = table.functionals[:, stratum.at]
+        true = functionals @ (counts / counts.sum())
+        found: dict[str, Any] = {
+            "columns": table.domain.names[0],
+            "values": table.domain.cell_labels(),
+            "stratum": stratum.name,
+            "original": true,
+            "redraws": redraws,
+            "coverage": _covered(stratum.channel, counts, own, functionals, true),
+        }
         if table.invariant:
-            part = own_proportions(channel, own, functionals)
+            part = own_proportions(stratum.channel, own, functionals)
             reach = Z_95 * part.standard_errors("file") + 1e-12
             found["reported_coverage"] = (np.abs(part.values - true) <= reach).mean(axis=0)
         yield found
@@ -122,7 +123,7 @@ def _of_file(
     return own if len(own) else None
 
 
-def _beside(row: Mapping[str, Any], own: pd.DataFrame | None) -> list[dict[str, Any]]:
+def _with_intervals(row: Mapping[str, Any], own: pd.DataFrame | None) -> list[dict[str, Any]]:
     """Return the rows of a table's coverage, with the intervals of the release itself."""
     table = pd.DataFrame(dict(row)).assign(check="coverage")
     if own is not None and len(own) == len(table):
