@@ -15,8 +15,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from deniable.errors import DataError
 from deniable.release import RecordDigests
 from deniable.release.digests import Fingerprint, Sketch
-from deniable.release.entries import canonical
-from deniable.release.overlap import SKETCH_SIZE, overlap
+from deniable.release.entries import SKETCH_SIZE, canonical, overlap
 from deniable.sampling import framed
 from deniable.schema import RecordBatch, RecordsFile, Schema, schema_from_dict
 

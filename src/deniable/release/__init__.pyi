@@ -4,6 +4,8 @@ from .contents import (
 )
 from .entries import (
     Entry as Entry,
+    Overlap as Overlap,
+    RecordDigests as RecordDigests,
     canonical as canonical,
     epsilon_text as epsilon_text,
 )
@@ -18,10 +20,6 @@ from .ledger import Ledger as Ledger
 from .making import (
     protect as protect,
     protect_test as protect_test,
-)
-from .overlap import (
-    Overlap as Overlap,
-    RecordDigests as RecordDigests,
 )
 from .receipts import (
     ENTRY_FILE as ENTRY_FILE,

@@ -20,7 +20,6 @@ WIDTH = 88
 
 TEST_NOTICE = "TEST RELEASE: drawn from a known seed, so it protects nobody; do not give it away"
 PRODUCTION_NOTICE = "drawn once, by a secret key of its own"
-NO_RISK = "Other disclosures"
 USE = (
     "Draw conclusions about statistics of many records, with their confidence intervals, and about "
     "no single person. Use these files for statistics only, and do not try to re-identify anybody. "
@@ -39,7 +38,7 @@ SURROGATE = (
     "available."
 )
 FORMULA = re.compile(r"[=@\t\r]|[+-](?![0-9][0-9.,]*$)")
-"""The begin of a text that a spreadsheet program takes for a formula; signed numbers are none."""
+"""The first characters of texts that spreadsheet programs take for formulas, without numbers."""
 SPREADSHEETS = (
     "Some names or categories begin like formulas of spreadsheet programs ({}). A program that "
     "opens a CSV file of this release may compute them, so import its columns as text. The values "
@@ -69,7 +68,7 @@ def write_list(public: Path) -> None:
 
 
 def _readme(plan: Plan, release: Mapping[str, Any], public: Path) -> str:
-    """Return the text: what the release reveals first, then what it promises and contains."""
+    """Return the text: first risks, then guarantees and contents."""
     test = release["mode"] == "test"
     paragraphs = [
         f"Release {release['name']}: randomized values of {release['records']:,} records.",
@@ -78,7 +77,7 @@ def _readme(plan: Plan, release: Mapping[str, Any], public: Path) -> str:
         *(
             f"NOT COVERED by epsilon: {text}."
             for text in plan.not_covered
-            if text not in _known(plan)
+            if text not in plan.risks.values()
         ),
         *_promises(plan),
         "" if test else RANDOM_NUMBERS,
@@ -113,10 +112,6 @@ def _readme(plan: Plan, release: Mapping[str, Any], public: Path) -> str:
     ]
     filled = [textwrap.fill(text, WIDTH, break_on_hyphens=False) for text in paragraphs if text]
     return "\n\n".join([*filled, "\n".join(listed)]) + "\n"
-
-
-def _known(plan: Plan) -> set[str]:
-    return set(plan.risks.values())
 
 
 def _promises(plan: Plan) -> Iterator[str]:

@@ -27,8 +27,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from deniable.errors import DataError
 from deniable.records import Attribute
-from deniable.release.entries import canonical
-from deniable.release.overlap import SKETCH_SIZE, RecordDigests
+from deniable.release.entries import SKETCH_SIZE, RecordDigests, canonical
 from deniable.sampling import framed
 from deniable.schema import RecordBatch, Schema
 

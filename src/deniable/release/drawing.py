@@ -112,11 +112,9 @@ class Release:
         self, draws: KeyedDraws, risk: Risk, path: Path, more: "dict[str, pd.DataFrame]"
     ) -> int:
         """Write the protected file to a `path`, add further tables to `more`; return its rows."""
-        rows, numbers = 0, _Numbers(risk)
-        tables = numbers.compared(
-            self.plan.randomize(numbers.kept(self.records.batches()), draws, risk.add)
-        )
-        tables = self._with_tables(tables, more)
+        rows, numbers = 0, list[RecordBatch]()
+        tables = self.plan.randomize(_watched(self.records.batches(), numbers), draws, risk.add)
+        tables = self._compared(tables, numbers, risk, more)
         form = self.records.file.form
         with (
             records_writer(path, self.plan.schema.file, form) as writer,
@@ -138,37 +136,30 @@ class Release:
         part, records = self.plan.part, len(self.records)
         return records if part is None else len(part.positions(records))
 
-    def _with_tables(
-        self, tables: Iterator[pa.Table], more: "dict[str, pd.DataFrame]"
+    def _compared(
+        self,
+        tables: Iterator[pa.Table],
+        numbers: list[RecordBatch],
+        risk: Risk,
+        more: "dict[str, pd.DataFrame]",
     ) -> Iterator[pa.Table]:
+        """Yield `tables`; add their public tables to `more`, and unchanged `numbers` to `risk`."""
         for table in tables:
+            for name in numbers[0].numbers if numbers else ():
+                original = np.concatenate([each.numbers[name] for each in numbers])
+                if name in table.column_names and len(table) == len(original):
+                    same = _numbers_of(table[name]) == original
+                    risk.add_unchanged(name, int(same.sum()), len(original))
             more |= self.plan.public_tables(table)
             yield table
 
 
-class _Numbers:
-    """Compare the numbers of a file with their protected values, for the owner's `risk` table."""
-
-    def __init__(self, risk: Risk) -> None:
-        self._risk = risk
-        self._batches: list[RecordBatch] = []
-
-    def kept(self, batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
-        """Yield `batches`; remember the ones with numbers."""
-        for batch in batches:
-            if batch.numbers:
-                self._batches.append(batch)
-            yield batch
-
-    def compared(self, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-        """Yield `tables`; compare the only one if there are numbers."""
-        for table in tables:
-            for name in self._batches[0].numbers if self._batches else ():
-                original = np.concatenate([each.numbers[name] for each in self._batches])
-                if name in table.column_names and len(table) == len(original):
-                    same = _numbers_of(table[name]) == original
-                    self._risk.add_unchanged(name, int(same.sum()), len(original))
-            yield table
+def _watched(batches: Iterator[RecordBatch], numbers: list[RecordBatch]) -> Iterator[RecordBatch]:
+    """Yield `batches`, and add the ones with numbers to `numbers`."""
+    for batch in batches:
+        if batch.numbers:
+            numbers.append(batch)
+        yield batch
 
 
 def _numbers_of(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
@@ -180,8 +171,5 @@ def _numbers_of(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
 def draws_for(
     key: ReleaseKey, document: Mapping[str, Any], fingerprint: Sequence[bytes]
 ) -> KeyedDraws:
-    """Return the draws of a release: a function of its `key`, its plan and its records.
-
-    The plan is a `document`, the records are their `fingerprint`.
-    """
+    """Return the draws of a release: a function of its `key`, its plan and its records."""
     return key.draws({"plan": dict(document), "records": key.digest("records", fingerprint)})

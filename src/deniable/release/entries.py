@@ -1,4 +1,4 @@
-"""An entry of a ledger, its file, and epsilons as exact numbers."""
+"""An entry of a ledger, its file, epsilons as exact numbers, and records that entries share."""
 
 import hashlib
 import json
@@ -14,12 +14,12 @@ from typing import Any
 from deniable.channels import Number, as_written
 from deniable.errors import DataError, DeniableError
 from deniable.plans import Part
-from deniable.release.overlap import RecordDigests
 
 FORMAT, READ_FORMATS = 2, (1, 2)  # the first one had no parts
-DIGITS = 16  # hexadecimal ones, of a digest in a sketch
-LONGEST_SHOWN = 40
-LONGEST_BITS = 3400  # about 1,000 digits
+SKETCH_SIZE = 1024
+DIGITS = 16  # hexadecimal digits of a digest in a sketch
+MAX_SHOWN = 40  # characters of an epsilon in a message
+MAX_BITS = 3400  # about 1,000 digits
 _FINITE = re.compile(r"[0-9]+(\.[0-9]+|/[0-9]+)?")
 _EXACT = Context(prec=2000, traps=[Inexact])
 _COUNTED = Context(prec=9, rounding=ROUND_CEILING)
@@ -28,24 +28,78 @@ _PLAIN = ("number", "population", "release", "plan", "time", "state")
 
 
 @dataclass(frozen=True)
+class RecordDigests:
+    """The keyed digests of records that a ledger stores.
+
+    Attributes
+    ----------
+    whole : str
+        Digest of all records in their order, in hexadecimal. Order counts, because a draw depends
+        on the number of a record: the same records in another order have a second draw.
+    records : int
+        Number of records.
+    sketch : tuple of int
+        The smallest digests of distinct records, at most 1,024, in rising order. They are a random
+        sample of the records, and the same records are in the sample of every file.
+    """
+
+    whole: str
+    records: int
+    sketch: tuple[int, ...]
+
+    @property
+    def limit(self) -> int:
+        """The value up to which the sketch has the digests of all records."""
+        return self.sketch[-1] if len(self.sketch) >= SKETCH_SIZE else 2**64
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """Number of records of a file that an earlier release contained.
+
+    Attributes
+    ----------
+    release : str
+        Name of the earlier release.
+    shared : int
+        Number of compared records that the earlier release contained.
+    compared : int
+        Number of distinct records that both sketches show: about 1,024 for files of one size.
+    """
+
+    release: str
+    shared: int
+    compared: int
+
+    @property
+    def proportion(self) -> float:
+        """Estimated proportion of the file's records that the release contained."""
+        return self.shared / self.compared if self.compared else 0.0
+
+    def __str__(self) -> str:
+        """Return a sentence."""
+        percent = f"{100 * self.proportion:.3g}"
+        return f"about {percent} % of the records were in release {self.release!r}"
+
+
+@dataclass(frozen=True)
 class Entry:
-    """What is reserved for a release.
+    """The epsilon that is reserved for a release, for good.
 
     Attributes
     ----------
     number : int, >= 1
-        Of the release among those of its population.
+        Number of the release within its population.
     population, release : str
-        Names.
     plan : str
-        Digest of the plan that it is drawn by.
+        Digest of name, plan and key of the release.
     epsilon : Fraction or math.inf
     records : RecordDigests
-        Of the true records, under the ledger's key.
+        Of the original records, under the key of the ledger.
     time : str
-        In UTC, of the reservation.
+        Time of the reservation, in UTC.
     state : str
-        Reserved, for good.
+        Always "reserved".
     part : Part, optional
         The public part of the respondents that answers; None for all of them.
     """
@@ -71,17 +125,17 @@ class Entry:
 
 
 def counted(epsilon: Number | None) -> Number:
-    """Return an `epsilon` as it counts: a Fraction, or math.inf, which None is too.
+    """Return an `epsilon` as a Fraction or math.inf; None is infinite.
 
     Raises
     ------
     DeniableError
-        If it is negative, not a number, or a fraction of more than some 1,000 digits.
+        If it is negative, not a number, or a fraction of more than about 1,000 digits.
     """
     if epsilon is None or epsilon == math.inf:
         return math.inf
     exact = as_written(epsilon)
-    if max(abs(exact.numerator), exact.denominator).bit_length() > LONGEST_BITS:
+    if max(abs(exact.numerator), exact.denominator).bit_length() > MAX_BITS:
         raise DeniableError("epsilon is a fraction of over 1,000 digits; round it up")
     if exact < 0:
         raise DeniableError(f"epsilon is {epsilon}; it is at least 0")
@@ -89,7 +143,7 @@ def counted(epsilon: Number | None) -> Number:
 
 
 def total_of(epsilons: Iterable[Number]) -> Number:
-    """Return the exact sum of `epsilons` that count, math.inf if one is."""
+    """Return the exact sum of `epsilons`; math.inf if one of them is infinite."""
     finite = Fraction()
     for epsilon in epsilons:
         if epsilon == math.inf:
@@ -99,7 +153,7 @@ def total_of(epsilons: Iterable[Number]) -> Number:
 
 
 def composed_epsilon(entries: Iterable[Entry]) -> Number:
-    """Return the exact epsilon of all `entries` of a population together; math.inf if one is.
+    """Return the exact epsilon of all `entries` of a population; math.inf if one is infinite.
 
     Epsilons add up (sequential composition). A respondent belongs to one part of a partition only.
     So the parts of one partition count by their maximum (parallel composition).
@@ -117,7 +171,7 @@ def composed_epsilon(entries: Iterable[Entry]) -> Number:
 
 
 def _text(epsilon: Number) -> str:
-    """Return an epsilon as it is kept, exactly."""
+    """Return the exact text of an epsilon."""
     if epsilon == math.inf:
         return "infinite"
     exact = Fraction(epsilon)
@@ -129,17 +183,17 @@ def _text(epsilon: Number) -> str:
 
 
 def epsilon_text(epsilon: Number) -> str:
-    """Return an `epsilon` for people: exactly, or rounded up where that would be long."""
+    """Return an `epsilon` for readers: the exact text, or rounded up if that is long."""
     if epsilon == math.inf:
         return _text(epsilon)
     exact = Fraction(epsilon)
     top, bottom = exact.numerator, exact.denominator
-    short = max(top, bottom).bit_length() < 4 * LONGEST_SHOWN and len(_text(exact)) <= LONGEST_SHOWN
+    short = max(top, bottom).bit_length() < 4 * MAX_SHOWN and len(_text(exact)) <= MAX_SHOWN
     return _text(exact) if short else str(_SHOWN.divide(Decimal(top), Decimal(bottom)))
 
 
 def counted_epsilon(epsilon: float) -> Number:
-    """Return an `epsilon` as it is counted: rounded up to 9 digits; infinity as it is.
+    """Return the `epsilon` that a ledger counts: rounded up to 9 digits, or infinite.
 
     Examples
     --------
@@ -152,22 +206,22 @@ def counted_epsilon(epsilon: float) -> Number:
 
 
 def canonical(plan: Any) -> bytes:
-    """Return a `plan`, plain JSON values, in the one form that digests are of."""
+    """Return plain JSON values, for example a `plan`, in the form that digests are made from."""
     return json.dumps(plan, sort_keys=True, ensure_ascii=True, allow_nan=False).encode()
 
 
 def content_of(entry: Entry) -> bytes:
-    """Return what the file of an `entry` holds: a line of JSON, and the SHA-256 of that line."""
+    """Return the file of an `entry`: a line of JSON, and the SHA-256 of that line."""
     records = entry.records
     sketch = "".join(f"{value:0{DIGITS}x}" for value in records.sketch)
-    told = {
+    values = {
         "format": FORMAT,
         **{name: getattr(entry, name) for name in _PLAIN},
         "epsilon": _text(entry.epsilon),
         "part": None if entry.part is None else asdict(entry.part),
         "records": {"whole": records.whole, "number": records.records, "sketch": sketch},
     }
-    line = json.dumps(told)  # in ASCII, whatever the texts
+    line = json.dumps(values)  # ASCII
     return f"{line}\n{_check(line)}\n".encode("ascii")
 
 
@@ -181,12 +235,12 @@ def _check(line: str) -> str:
 
 
 def entry_from(file: Path, content: bytes, population: str, number: int) -> Entry:
-    """Return the entry in a `file` of that `content`: of a `population`, the one with a `number`.
+    """Return the entry with a `number` of a `population` from the `content` of its `file`.
 
     Raises
     ------
     DataError
-        If the file is not whole, was edited, or is another population's or of another number.
+        If the file is damaged, was edited, or has another entry.
     """
     try:
         line, check = content.decode("ascii").splitlines()
@@ -196,7 +250,7 @@ def entry_from(file: Path, content: bytes, population: str, number: int) -> Entr
         if told["format"] not in READ_FORMATS:
             raise ValueError(f"format {told['format']!r}, which this version does not know")
         sketch = told["records"]["sketch"]
-        values = (sketch[start : start + DIGITS] for start in range(0, len(sketch), DIGITS))
+        digests = (sketch[start : start + DIGITS] for start in range(0, len(sketch), DIGITS))
         part = told.get("part")
         entry = Entry(
             **{name: told[name] for name in _PLAIN},
@@ -205,7 +259,7 @@ def entry_from(file: Path, content: bytes, population: str, number: int) -> Entr
             records=RecordDigests(
                 told["records"]["whole"],
                 told["records"]["number"],
-                tuple(int(value, 16) for value in values),
+                tuple(int(value, 16) for value in digests),
             ),
         )
         if (entry.number, entry.population.lower()) != (number, population.lower()):
@@ -226,3 +280,10 @@ def _epsilon(text: str) -> Number:
     if not _FINITE.fullmatch(text):
         raise ValueError(f"epsilon {text!r}")
     return Fraction(text)
+
+
+def overlap(records: RecordDigests, release: str, earlier: RecordDigests) -> Overlap:
+    """Compare the `records` of a file with the `earlier` ones of a `release`, under one key."""
+    limit = min(records.limit, earlier.limit)
+    compared = {value for value in records.sketch if value <= limit}
+    return Overlap(release, len(compared.intersection(earlier.sketch)), len(compared))

@@ -1,4 +1,4 @@
-"""Where the key of a release lies while the release is made."""
+"""The place of the key of a release, until publication removes the key."""
 
 import os
 import platform
@@ -23,25 +23,22 @@ PRINTABLE = range(32, 127)
 
 @dataclass(frozen=True)
 class KeyPlace:
-    """Where keys are to lie: with each release, in a folder of the owner's, or behind a command.
+    """The place of keys: by default the private folder of each release.
 
     Attributes
     ----------
     folder : str, optional
-        Of the owner's, such as one in memory: keys lie there, in a folder of each release's.
+        A folder of the owner, for example in memory, with a folder for each release.
     command : sequence of str
-        With the label of the release as its last argument it prints that one's key, 32 bytes or 64
-        hexadecimal digits: a new one when it is asked first, the same for good.
-
-    A label is the release's name with a random number, so that a release of the same name in
-    another project never has the same key.
+        A program that prints the key of a release, 32 bytes or 64 hexadecimal digits. Its last
+        argument is the label of the release. It prints the same key for the same label.
     """
 
     folder: str | None = None
     command: Sequence[str] = ()
 
     def of_release(self, release: str, private: Path) -> "PlaceOfKey":
-        """Return where the key of a `release` lies, begun in the folder `private`; for good."""
+        """Return the place of the key of a `release`, which is fixed in the folder `private`."""
         file = private / PLACE_FILE
         if not file.exists():
             label = f"{release}-{secrets.token_hex(8)}"
@@ -53,20 +50,18 @@ class KeyPlace:
 
 @dataclass(frozen=True)
 class PlaceOfKey:
-    """Where the key of one release lies.
+    """The place of the key of one release. Methods take the `private` folder of the release.
 
     Attributes
     ----------
     release : str
         Its name.
     folder, command
-        As `KeyPlace` has them.
+        As in `KeyPlace`.
     label : str
-        The name with a random number.
+        The name with a random number, because other projects may have a release of this name.
     machine : str
-        On which it was begun.
-
-    Methods are told the `private` folder of the release, where the key lies if nothing is said.
+        The machine that began the release.
     """
 
     release: str
@@ -76,33 +71,30 @@ class PlaceOfKey:
     machine: str
 
     def file(self, private: Path) -> Path | None:
-        """Return the file of the key, in the folder `private` or elsewhere; None by a command."""
+        """Return the file of the key; None if a command prints the key."""
         if self.command:
             return None
         own = private if self.folder is None else Path(self.folder) / self.label
         return own / KEY_FILE
 
     def key(self, private: Path) -> bytes:
-        """Return the key, in the folder `private` or elsewhere; make it if there is none.
+        """Return the key; make it if there is none.
 
         Raises
         ------
         DeniableError
-            If it has not the length of a key, is somebody else's, or the command fails.
+            If its length is wrong, another user can write its file, or the command fails.
         """
         file = self.file(private)
         if file is None:
-            return self._said()
+            return self._printed()
         if not file.exists():
             private_folder(file.parent)
             write_once(file, new_key())
         return _own_content(file)
 
     def remove(self, private: Path) -> None:
-        """Remove the key for good, and copies in `private` or elsewhere that killed processes left.
-
-        What a command has stays with its owner.
-        """
+        """Remove the file of the key, and copies that killed processes left."""
         places = {private / KEY_FILE, self.file(private) or private / KEY_FILE}
         for file in places:
             if file.parent.is_dir():
@@ -122,28 +114,28 @@ class PlaceOfKey:
                 stacklevel=2,
             )
 
-    def _said(self) -> bytes:
-        # What it printed is in no message, whatever went wrong.
+    def _printed(self) -> bytes:
+        # No message contains the output, which may be a key.
         named = f"release {self.release!r}: the command for its key, {self.command[0]},"
         try:
-            said = subprocess.run([*self.command, self.label], check=True, stdout=subprocess.PIPE)
+            done = subprocess.run([*self.command, self.label], check=True, stdout=subprocess.PIPE)
         except (OSError, subprocess.CalledProcessError) as error:
             why = getattr(error, "strerror", None) or f"exit {getattr(error, 'returncode', '')}"
             raise DeniableError(f"{named} failed ({why})") from None
-        key = said.stdout
+        key = done.stdout
         with suppress(ValueError):
-            key = bytes.fromhex(said.stdout.decode("ascii"))
-        # 32 letters are a message, no key.
+            key = bytes.fromhex(done.stdout.decode("ascii"))
+        # 32 letters are a message and not a key.
         if len(key) != KEY_BYTES or all(each in PRINTABLE for each in key):
             raise DeniableError(
-                f"{named} printed {len(said.stdout)} bytes that are no key; allowed: {KEY_BYTES} "
+                f"{named} printed {len(done.stdout)} bytes that are no key; allowed: {KEY_BYTES} "
                 f"random ones, or {2 * KEY_BYTES} hexadecimal digits"
             )
         return key
 
 
 def _own_content(file: Path) -> bytes:
-    """Return what a file holds that nobody else can have written."""
+    """Return the content of a file that no other user can write."""
     try:
         handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW)
     except OSError as error:

@@ -73,7 +73,6 @@ def key_for(
     fingerprint : iterable of bytes
         Fingerprint of the original records.
     place : KeyPlace, optional
-        Place of the key; by default the private folder of the release.
 
     Raises
     ------
@@ -102,13 +101,7 @@ def key_for(
 
 
 def refuse_another_plan(release: str, folder: Path, document: Mapping[str, Any]) -> None:
-    """Store the `document` of a plan as the plan of a `release`, or refuse another one.
-
-    Raises
-    ------
-    DeniableError
-        If the `folder` of the release stores another plan.
-    """
+    """Store the plan of a `release`; raise `DeniableError` if its `folder` stores another one."""
     if not is_stored(folder / PRIVATE / PLAN_FILE, document):
         raise DeniableError(
             f"release {release!r} was begun with another plan ({folder / PRIVATE / PLAN_FILE}): "
@@ -125,13 +118,7 @@ def is_stored(file: Path, values: Mapping[str, Any]) -> bool:
 
 
 def stores(file: Path, values: Mapping[str, Any]) -> bool:
-    """Return whether a `file` exists and stores `values`.
-
-    Raises
-    ------
-    DataError
-        If the file is damaged.
-    """
+    """Return whether a `file` exists and stores `values`; raise `DataError` if it is damaged."""
     try:
         return file.exists() and canonical(read_json(file)) == canonical(dict(values))
     except ValueError:

@@ -1,12 +1,11 @@
-"""A ledger of releases by population: what each may cost is counted before it is drawn, for good.
+"""A ledger of releases by population: epsilon is counted before a draw and never taken back.
 
-A population has a folder, an entry a file in it, numbered: 000001.json. The file is whole and on
-the disk under a temporary name before a hard link gives it the next number, which fails where
-another process has taken it; then all is read and weighed again. That one step is atomic on network
-file systems too, where locks may exclude nobody, so that lines appended to one file overwrite each
-other and a database loses its journal. No lock outlives a killed process, no entry is torn: a kill
-leaves a temporary file that counts nothing. Nothing is taken back: that a reserved draw never came
-is what nobody can show.
+A population has a folder, and each entry has a numbered file in it: 000001.json. The whole file is
+on the disk under a temporary name before a hard link gives it the next number. The link fails if
+another process has taken that number; then all entries are read again. This step is atomic on
+network file systems too, where locks may not work. A killed process leaves neither a lock nor a
+part of an entry, only a temporary file that counts nothing. Reservations stay, because nobody can
+prove that a draw never happened.
 """
 
 import os
@@ -31,13 +30,15 @@ from deniable.files import (
 from deniable.plans import Part
 from deniable.release.entries import (
     Entry,
+    Overlap,
+    RecordDigests,
     composed_epsilon,
     content_of,
     counted,
     entry_from,
     epsilon_text,
+    overlap,
 )
-from deniable.release.overlap import Overlap, RecordDigests, overlap
 
 KEY_FILE = "key"
 KEY_BYTES = 32  # of digests
@@ -48,15 +49,15 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
 class Ledger:
-    """The ledger in a folder that the owner of the records names.
+    """The ledger in a folder that the data owner names.
 
-    The folder is as private as the records (0700, files 0600): with its key, guesses at a record
-    can be tried. It must outlive all releases in it; a backup that is older than one forgets it.
+    The folder is as confidential as the records (mode 0700, files 0600): its key allows guesses at
+    records. Keep it as long as any release exists. An old backup lacks later releases.
 
     Parameters
     ----------
     folder : Path or str
-        Made with the first reservation. One that is there must be closed to others.
+        Made by the first reservation. An existing folder must be closed to others.
 
     Examples
     --------
@@ -66,10 +67,10 @@ class Ledger:
     >>> people = RecordDigests("5ee1", records=2, sketch=(17, 44))
     >>> ledger.reserve("survey", "first", plan="6f1a", records=people, epsilon=1.5).number
     1
-    >>> word = ledger.consent_needed("survey", "second", 2)
-    >>> word
+    >>> consent = ledger.consent_needed("survey", "second", 2)
+    >>> consent
     'release 2 of survey named second, total epsilon 3.5'
-    >>> ledger.reserve("survey", "second", "70b2", people, 2, consent=word).number
+    >>> ledger.reserve("survey", "second", "70b2", people, 2, consent=consent).number
     2
     >>> print(ledger.total("survey"))
     7/2
@@ -80,26 +81,26 @@ class Ledger:
         self.folder = Path(folder)
 
     def populations(self) -> tuple[str, ...]:
-        """Return the populations that have a release, in small letters."""
-        with self._in_words():
+        """Return the populations that have a release, in lower case."""
+        with self._as_errors():
             if not self.folder.is_dir():
                 return ()
             return tuple(sorted(each.name for each in self.folder.iterdir() if each.is_dir()))
 
     def entries(self, population: str) -> tuple[Entry, ...]:
-        """Return what is reserved for a `population`, the first one first.
+        """Return the entries of a `population`, in their order.
 
         Raises
         ------
         DataError
-            If an entry was lost or is damaged: nothing less than the whole total is ever told.
+            If an entry is lost or damaged, because the total would be too small.
         """
         folder = self._folder_of(population)
-        with self._in_words():
+        with self._as_errors():
             files = folder.iterdir() if folder.is_dir() else ()
             listed = [int(file.stem) for file in files if _ENTRY_FILE.fullmatch(file.name)]
             entries: list[Entry] = []
-            while True:  # by name: a listing may miss what is added meanwhile
+            while True:  # by name: a listing may lack entries that are added meanwhile
                 file = folder / f"{len(entries) + 1:06}.json"
                 try:
                     content = file.read_bytes()
@@ -113,12 +114,12 @@ class Ledger:
                 entries.append(entry_from(file, content, population, len(entries) + 1))
 
     def entry_of(self, population: str, release: str, published: Path) -> Entry:
-        """Return the entry of a `release` of a `population`, in the folder `published`.
+        """Return the entry of a `release` of a `population`, which is in the folder `published`.
 
         Raises
         ------
         DeniableError
-            If there is no such entry, as after a loss, so that totals are too small.
+            If there is no such entry, because totals are too small without it.
         """
         for entry in self.entries(population):
             if entry.release == release:
@@ -139,7 +140,7 @@ class Ledger:
     def overlaps(
         self, population: str, records: RecordDigests, release: str = ""
     ) -> tuple[Overlap, ...]:
-        """Return which releases of a `population`, other than `release`, had some of `records`."""
+        """Return the overlap with each other release of a `population` that shares records."""
         others = (each for each in self.entries(population) if each.release != release)
         found = (overlap(records, each.release, each.records) for each in others)
         return tuple(each for each in found if each.shared)
@@ -152,11 +153,10 @@ class Ledger:
         part: Part | None = None,
         records: RecordDigests = NO_RECORDS,
     ) -> str | None:
-        """Return the words that the next release of a `population` needs; None if it is the first.
+        """Return the text of consent that the next release needs; None if it is the first.
 
-        They hold name and number of the `release` and the total with its `epsilon`, so that no
-        release that comes between leaves them valid, or takes them. The total depends on the `part`
-        of the respondents, if there is one, and on the `records`.
+        It states name and number of the `release` and the total with its `epsilon`. So it is
+        invalid after any other release. The total depends on `part` and `records`.
         """
         entries = self.entries(population)
         new = Entry(1, population, release, "", counted(epsilon), records, "", part=part)
@@ -172,42 +172,40 @@ class Ledger:
         consent: str | None = None,
         part: Part | None = None,
     ) -> Entry:
-        """Count a release before its draw; when this returns, the entry is on the disk.
+        """Count a release before its draw; afterwards the entry is on the disk.
 
-        Asked again for the same release, plan, records and epsilon it returns the same entry, which
-        costs nothing and needs no consent.
+        A second call for the same release, plan, records and epsilon returns the same entry, counts
+        nothing and needs no consent.
 
         Parameters
         ----------
-        population : str
-            Of letters, digits, "_", "-" and "."; large and small letters are the same.
-        release : str
-            Its name, of the same characters.
+        population, release : str
+            Names of letters, digits, "_", "-" and "."; case has no meaning in a population.
         plan : str
-            A digest of all that decides the draw beside records and key.
+            Digest of plan and key.
         records : RecordDigests
             Under the key of the ledger.
         epsilon : float, Fraction or None
-            Of the release; None or infinite if no finite one holds. A float counts as it is
-            written, .1 as 1/10; `Fraction(epsilon)` is the float itself.
+            None or infinite if no finite epsilon holds. A float counts as it is written, .1 as
+            1/10; `Fraction(epsilon)` is the exact float.
         consent : str, optional
-            What `consent_needed` says, from the owner.
+            The text of `consent_needed`, given by the data owner.
         part : Part, optional
             The public part of the respondents that answers; by default all of them.
 
         Raises
         ------
         DeniableError
-            If the release was begun with another plan, other records or another epsilon; if a
-            further release has no consent, or one to another total; if a consent is given where the
-            ledger has no release; if the folder cannot be kept or is not private.
+            If the release was begun with another plan, other records or another epsilon. If a
+            further release has no consent, or a consent to another total. If a consent is given but
+            the ledger has no release. If the folder cannot be written or is open to others.
         """
         _refuse_bad_name("release", release)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         new = Entry(1, population, release, plan, counted(epsilon), records, now, part=part)
         folder = self._folder_of(population)
-        with self._in_words():
-            self._made()
+        with self._as_errors():
+            self._make()
             private_folder(folder)
             remove_abandoned(folder)
             for _ in range(ATTEMPTS):
@@ -215,7 +213,7 @@ class Ledger:
                 begun = next((each for each in entries if each.release == release), None)
                 if begun:
                     _refuse_another(begun, new)
-                    sync_folder(folder)  # who made the entry may have been killed before
+                    sync_folder(folder)  # the process that made it may be dead
                     return begun
                 self._refuse_without_consent(new, entries, consent)
                 new = replace(new, number=len(entries) + 1)
@@ -254,13 +252,13 @@ class Ledger:
 
     def _folder_of(self, population: str) -> Path:
         _refuse_bad_name("population", population)
-        return self.folder / population.lower()  # as file systems do that know no difference
+        return self.folder / population.lower()  # some file systems ignore case
 
     def key(self, first: bytes | None = None) -> bytes:
-        """Return the key of digests, made once: a new one, or `first` if that is given."""
-        with self._in_words():
+        """Return the key of digests; it is made once, from `first` if that is given."""
+        with self._as_errors():
             known = self.populations()
-            self._made()
+            self._make()
             file = self.folder / KEY_FILE
             if not file.exists():
                 if known:
@@ -269,7 +267,7 @@ class Ledger:
                         f"releases of {', '.join(known)}; restore it from a copy"
                     )
                 put_once(file, first or os.urandom(KEY_BYTES))
-            sync_folder(self.folder)  # who made the key may have been killed before
+            sync_folder(self.folder)  # the process that made it may be dead
             key = file.read_bytes()
         if len(key) != KEY_BYTES:
             raise DataError(
@@ -277,8 +275,8 @@ class Ledger:
             )
         return key
 
-    def _made(self) -> None:
-        """Make the folder if it is not there, and refuse one that others can look into."""
+    def _make(self) -> None:
+        """Make the folder if it does not exist, and refuse a folder that is open to others."""
         private_folder(self.folder)
         mode = self.folder.stat().st_mode & 0o777
         if mode & 0o077:
@@ -288,7 +286,7 @@ class Ledger:
             )
 
     @contextmanager
-    def _in_words(self) -> Iterator[None]:
+    def _as_errors(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
@@ -318,16 +316,13 @@ def _refuse_bad_name(what: str, name: str) -> None:
 
 
 def _refuse_another(begun: Entry, new: Entry) -> None:
-    other = [
-        what
-        for what, differs in (
-            ("another plan or another key", begun.plan != new.plan),
-            ("other records, or the same in another order", begun.records != new.records),
-            (f"epsilon {epsilon_text(begun.epsilon)}", begun.epsilon != new.epsilon),
-            ("another part of the respondents", begun.part != new.part),
-        )
-        if differs
-    ]
+    differences = {
+        "another plan or another key": begun.plan != new.plan,
+        "other records, or the same in another order": begun.records != new.records,
+        f"epsilon {epsilon_text(begun.epsilon)}": begun.epsilon != new.epsilon,
+        "another part of the respondents": begun.part != new.part,
+    }
+    other = [what for what, differs in differences.items() if differs]
     if other:
         raise DeniableError(
             f"release {new.release!r} of population {new.population!r} was begun on {begun.time} "

@@ -44,6 +44,7 @@ from deniable.plans import Plan
 from deniable.release.drawing import Release
 from deniable.release.entries import (
     Entry,
+    RecordDigests,
     canonical,
     composed_epsilon,
     counted_epsilon,
@@ -64,7 +65,6 @@ from deniable.release.keys import (
     stores,
 )
 from deniable.release.ledger import Ledger
-from deniable.release.overlap import RecordDigests
 from deniable.release.receipts import (
     ENTRY_FILE,
     RECEIPT,
@@ -137,7 +137,7 @@ def protect(
         are not the drawn ones. Nothing incomplete is left in ``public``.
     """
     release = _opened(
-        (source, plan, folder, name), quasi_identifiers, data_source, "production", progress
+        source, plan, folder, name, quasi_identifiers, data_source, "production", progress
     )
     counting = Ledger(ledger if ledger is not None else release.folder.resolve().parent / LEDGER)
     published = release.folder / PUBLIC
@@ -194,9 +194,7 @@ def protect_test(
         If the file does not match the schema, the plan fails its audit, or the folder holds a
         production release.
     """
-    release = _opened(
-        (source, plan, folder, name), quasi_identifiers, data_source, "test", progress
-    )
+    release = _opened(source, plan, folder, name, quasi_identifiers, data_source, "test", progress)
     refuse_production(release.name, release.folder)
     release.refuse_failing_claims()
     release.records.read()
@@ -210,14 +208,16 @@ def protect_test(
 
 
 def _opened(
-    given: tuple[Any, Plan, Path | str, str | None],
+    source: Any,
+    plan: Plan,
+    folder: Path | str,
+    name: str | None,
     quasi_identifiers: Sequence[str],
     data_source: str,
     mode: Literal["test", "production"],
     progress: Progress,
 ) -> Release:
     """Return a release, after all checks that need no record."""
-    source, plan, folder, name = given
     at = Path(folder)
     if at.exists() and not at.is_dir():
         raise DeniableError(f"{at}: a file exists there; name another folder for the release")

@@ -104,15 +104,10 @@ def store_states(folder: Path) -> None:
 
 
 def faults_of_files(folder: Path) -> list[str]:
-    """Return a line for each public file that was changed since the release was published.
+    """Return a line for each public file in a release's `folder` that changed since publication.
 
-    Where sizes and times are those at publication, files are not read. Otherwise their checksums
-    are compared with the list, and sizes and times are stored again.
-
-    Parameters
-    ----------
-    folder : path
-        Folder of a production release.
+    Files are read only if a size or a time changed. If their checksums agree with the list, sizes
+    and times are stored again.
     """
     public, stored = folder / PUBLIC, folder / PRIVATE / STATES_FILE
     if not public.is_dir():
@@ -129,7 +124,7 @@ def faults_of_files(folder: Path) -> list[str]:
 
 
 def refuse_other_settings(release: str, folder: Path, settings: Mapping[str, Any]) -> None:
-    """Compare the `settings` of a production `release` with those by which it was published.
+    """Compare the `settings` of a production `release` with the settings of its publication.
 
     Raises
     ------

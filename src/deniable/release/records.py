@@ -6,7 +6,7 @@ from typing import Any
 from deniable.errors import DeniableError
 from deniable.plans import Plan
 from deniable.release.digests import Fingerprint, Sketch
-from deniable.release.overlap import RecordDigests
+from deniable.release.entries import RecordDigests
 from deniable.schema import RecordBatch, RecordsFile
 
 Progress = Callable[[str, int, int], None]
@@ -27,6 +27,11 @@ class OriginalRecords:
     plan : Plan
     progress : callable, optional
 
+    Attributes
+    ----------
+    fingerprint : list of bytes
+        Known after `read`, as is the number of records.
+
     Raises
     ------
     DataError
@@ -36,11 +41,11 @@ class OriginalRecords:
     def __init__(self, source: Any, plan: Plan, progress: Progress = silent) -> None:
         self.file = RecordsFile.open(source, plan.schema, passed=plan.passed)
         self.progress, self._schema = progress, plan.schema
-        self._fingerprint: list[bytes] = []
+        self.fingerprint: list[bytes] = []
         self._records = 0
 
     def __len__(self) -> int:
-        """Return the number of records, known after `read`."""
+        """Return the number of records."""
         return self._records
 
     @property
@@ -48,22 +53,8 @@ class OriginalRecords:
         """Number of records with missing values that the schema drops."""
         return self.file.left_out
 
-    @property
-    def fingerprint(self) -> list[bytes]:
-        """The fingerprint of the records, known after `read`."""
-        return self._fingerprint
-
     def read(self, ledger_key: bytes | None = None) -> RecordDigests | None:
-        """Validate all values in a first pass.
-
-        Parameters
-        ----------
-        ledger_key : bytes, optional
-
-        Returns
-        -------
-        RecordDigests or None
-            The digests under the key of the ledger; None without a key.
+        """Validate all values in a first pass; return digests under the key of a ledger, if given.
 
         Raises
         ------
@@ -78,7 +69,7 @@ class OriginalRecords:
             if sketch is not None:
                 sketch.add(batch)
             self._records += len(batch)
-        self._fingerprint = list(fingerprint.parts())
+        self.fingerprint = list(fingerprint.parts())
         return sketch.with_fingerprint(fingerprint) if sketch is not None else None
 
     def batches(self) -> Iterator[RecordBatch]:
@@ -93,7 +84,7 @@ class OriginalRecords:
         for batch in self._batches("randomizing", self._records):
             again.add(batch)
             yield batch
-        if list(again.parts()) != self._fingerprint:
+        if list(again.parts()) != self.fingerprint:
             raise DeniableError(
                 "the file changed while it was read: the randomized values are discarded; leave "
                 "the file as it is, and start again"

@@ -2,15 +2,15 @@
 
 The rows of one table, in the columns ``about``, ``measure``, ``before`` and ``after``:
 
-- for each column, the proportion of values that are unchanged and the largest posterior probability
-  of its most exposed categories;
-- for the quasi-identifiers, the number of records that share theirs with few others, and the
-  probability that a match by them is correct;
-- for each column released as is, the number of its values, and of values in one record only;
+- each column: the proportion of unchanged values, and the largest posterior probability of its most
+  exposed categories;
+- quasi-identifiers: the number of records that share theirs with few others, and the probability
+  that a match by them is correct;
+- each column released as is: the number of its values, and of values in one record only;
 - the number of records that were left out.
 
-If randomized values are not categories, an intruder takes each for the category that leads to it
-most often; among several, for the middle one.
+If randomized values are not categories, an intruder takes each one for the category that leads to
+it most often; among several, for the middle one.
 
 The probability that a protected record with the quasi-identifiers j belongs to a given person with
 these is M[j, j] / R[j]. M is their transition matrix and R[j] the expected number of randomized
@@ -38,7 +38,8 @@ MAX_CELLS = 1 << 21
 MAX_VALUES = 100_000
 RISK_OF_RECORDS = "all records"
 EXPOSED = 3  # categories shown of a column
-GROUP_SIZES = (1, 2, 4)
+GROUPS = {1: "no other", 2: "at most one other", 4: "at most 3 others"}
+"""Sizes of small groups of records, and the other records of a group in words."""
 SAME = 1e-12  # relative difference of equal probabilities
 
 
@@ -143,8 +144,8 @@ class Risk:
         ]
 
     def _begin_known(self) -> None:
-        for position, name in enumerate(self._known):
-            if name in self._known[:position]:
+        for name in self._known:
+            if self._known.count(name) > 1:
                 raise DeniableError(
                     f"the quasi-identifier {shown(name)} is given twice; name it once"
                 )
@@ -193,13 +194,8 @@ class Risk:
 
     def _of_known(self, before: Counts) -> list[tuple[str, str, float, float]]:
         about, after = " x ".join(self._known), self._after
-        rows = []
-        for size in GROUP_SIZES:
-            others = (
-                f"at most {size - 1} others"
-                if size > 2
-                else ("no other", "at most one other")[size - 1]
-            )
+        rows: list[tuple[str, str, float, float]] = []
+        for size, others in GROUPS.items():
             measure = f"records that share their quasi-identifiers with {others}"
             protected = _in_groups(after, size) if after is not None else float("nan")
             rows.append((about, measure, _in_groups(before, size), protected))
@@ -211,14 +207,10 @@ class Risk:
         right = np.divide(kept, randomized, out=np.zeros_like(kept), where=randomized > 0)[there]
         share = 1 / before[there]
         expected = float(there.sum() / before.sum()), float(kept[there].sum() / before.sum())
-        return [
-            *rows,
-            (about, "expected probability that a match is right", *expected),
-            (
-                *(about, "largest probability that a match is right"),
-                *(float(share.max()), float(right.max())),
-            ),
-        ]
+        largest = float(share.max()), float(right.max())
+        rows.append((about, "expected probability that a match is right", *expected))
+        rows.append((about, "largest probability that a match is right", *largest))
+        return rows
 
 
 class _Values:

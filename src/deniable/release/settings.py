@@ -74,8 +74,8 @@ class ReleaseSettings(Strict):
         A test release is drawn from the root seed and protects nobody. A production release is
         drawn once, by a secret key, and its epsilon is counted in the ledger.
     population : str, optional
-        The respondents: epsilons of all releases of one population are added. A production release
-        of a data set must have one; otherwise it is the one of the schema.
+        The respondents: epsilons of all releases of one population are added. By default the one of
+        the schema, except for a production release of a data set.
     consent : str, optional
         Text that a further release of the same population needs.
     accept : list of str
@@ -118,7 +118,7 @@ class ReleaseSettings(Strict):
         return self
 
     @model_validator(mode="after")
-    def _counted(self) -> Self:
+    def _with_population(self) -> Self:
         if self.mode == "production" and self.population is None and self.data is not None:
             raise ValueError(
                 "population is missing; allowed: a name for the respondents (or the survey and "
@@ -168,8 +168,7 @@ class ReleaseSettings(Strict):
         Parameters
         ----------
         schema : Schema, optional
-            Columns of the whole file, if there is no plan file. The population of the settings
-            replaces its own.
+            Columns of the whole file, if there is no plan file.
         data : RecordsFile, optional
             The original records, if `options` reads them.
         released : mapping of str to Responses, optional
@@ -178,16 +177,16 @@ class ReleaseSettings(Strict):
         Raises
         ------
         DeniableError
-            If there is no such plan, a risk is not accepted, or a name is not a risk of the plan.
+            If there is no such plan, or as `refuse_another_plan`.
         """
-        if isinstance(self.plan, dict):
-            assert schema is not None
-            own = schema.model_copy(update={"population": self.population or schema.population})
-            plan = settings_from(self.plan).make(own, data, released, self.accept)
-        else:
+        if isinstance(self.plan, str):
             from deniable.plans import read_plan  # noqa: PLC0415
 
             plan = read_plan(self.plan)
+        else:
+            assert schema is not None
+            own = schema.model_copy(update={"population": self.population or schema.population})
+            plan = settings_from(self.plan).make(own, data, released, self.accept)
         self.refuse_another_plan(plan)
         return plan
 
