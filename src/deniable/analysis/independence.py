@@ -39,7 +39,6 @@ class _Found:
     p_value: float
     p_value_by: str
     records: int
-    target: str = "population"
 
 
 def tested(table: Table, protected: Responses, weight: str | None, seed: int) -> pd.DataFrame:
@@ -56,14 +55,17 @@ def tested(table: Table, protected: Responses, weight: str | None, seed: int) ->
     DeniableError
         If the table cannot be tested, or the rule fails for weighted records.
     """
-    _refuse_untestable(table, weight)
-    if _few(table):
-        (counted,) = protected.count([table.reports], weight)
-        found = _by_counts(table, counted, seed)
-    else:
-        found = _by_scores(table, protected, seed)
     about = {"columns": table.label, "null": "independent of each other"}
-    return pd.DataFrame([about | asdict(found)])
+    found = asdict(_tested(table, protected, weight, seed))
+    return pd.DataFrame([about | found | {"target": "population"}])
+
+
+def _tested(table: Table, protected: Responses, weight: str | None, seed: int) -> _Found:
+    _refuse_untestable(table, weight)
+    if not _few(table):
+        return _by_scores(table, protected, seed)
+    (counted,) = protected.count([table.reports], weight)
+    return _by_counts(table, counted, seed)
 
 
 def tested_tables(
@@ -88,10 +90,9 @@ def tested_tables(
             if weight is None and _few(table):
                 together.append(table)
             else:
-                (row,) = tested(table, responses, weight, seed).to_dict("records")
-                valid = row["p_value_by"].startswith(("chi", "F"))
-                names = ("records", "statistic", "degrees_of_freedom", "p_value", "p_value_by")
-                rows[table] = {name: row[name] for name in names} | {"valid": valid}
+                row = _tested(table, responses, weight, seed)
+                valid = row.p_value_by.startswith(("chi", "F"))
+                rows[table] = {"records": row.records} | asdict(row) | {"valid": valid}
         except DeniableError as error:
             left_out[table.label] = str(error)
     counted = responses.count([table.reports for table in together])
@@ -153,10 +154,10 @@ def _by_scores(table: Table, protected: Responses, seed: int) -> _Found:
     are equally likely. So the p-value is the proportion of random orders with a statistic as large,
     counted as `channel_test` counts tables; of many records it is by chi-squared.
     """
-    scores = Scores.of(table.sides, [np.eye(side.cells.size) for side in table.sides], protected)
+    scores = Scores(protected, table.sides, [np.eye(side.cells.size) for side in table.sides])
     pairs = zip(scores.matrices, scores.counted, strict=True)
     matrices = [_uncorrelated(matrix, counted.counts) for matrix, counted in pairs]
-    read = [codes for codes, _ in scores.batches(protected)]
+    read = [codes for codes, _ in scores.batches()]
     first, *others = (np.concatenate(codes) for codes in zip(*read, strict=True))
     records, sizes = first.size, [len(matrix) for matrix in matrices]
 

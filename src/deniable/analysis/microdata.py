@@ -73,9 +73,9 @@ def strata_of(protected: Responses, tables: list[Table]) -> list[Stratum]:
     names = [name for name in tables[0].cells.names if name not in domains[0].names]
     strata = []
     for each in zip(*(table.strata or (table.all_records,) for table in tables), strict=True):
-        first = each[0].at
-        size = first.stop - first.start
-        rows = np.flatnonzero(codes[0] // size == first.start // size)
+        size = each[0].at.stop - each[0].at.start
+        number = each[0].at.start // size
+        rows = np.flatnonzero(codes[0] // size == number)
         if not rows.size:
             continue
         cells = [column[rows] - own.at.start for column, own in zip(codes, each, strict=True)]
@@ -84,9 +84,7 @@ def strata_of(protected: Responses, tables: list[Table]) -> list[Stratum]:
             part.proportions if table.invariant else consistent(at.channel, part.counts).proportions
             for table, at, part in zip(tables, each, parts, strict=True)
         ]
-        of_strata = (
-            tables[0].cells.project(names).unravel(np.array([first.start // size])) if names else ()
-        )
+        of_strata = tables[0].cells.project(names).unravel(np.array([number])) if names else ()
         key = {name: int(code[0]) for name, code in zip(names, of_strata, strict=True)}
         strata.append(Stratum(each[0].name, key, rows, cells, domains, found))
     return strata

@@ -10,7 +10,7 @@ import pandas as pd
 
 from deniable.analysis.answers import EstimateOptions, columns_of
 from deniable.analysis.estimator import Estimator
-from deniable.analysis.scores import Scores, by_scores
+from deniable.analysis.scores import Scores
 from deniable.arrays import Flags, Floats
 from deniable.errors import DeniableError
 from deniable.records import Attribute
@@ -171,8 +171,8 @@ def _answered(
         functional = cells.reshape(1, -1).astype(float)
         return pd.DataFrame(known.columns(table, options, functional))
     sets = [_sets(conditions, side) for side in table.sides]
-    scores = Scores.of(table.sides, sets, known.source, known.weight, options.inverse)
-    limits, records = by_scores(scores, known.source, known.weight, options)
+    scores = Scores(known.source, table.sides, sets, known.weight, options.inverse)
+    limits, records = scores.estimates(options)
     columns = columns_of([*limits, np.clip(limits[0], 0.0, 1.0)], records, options)
     return pd.DataFrame(columns | {"consistent_by": "projection"})
 

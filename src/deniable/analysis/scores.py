@@ -6,7 +6,6 @@ product of their scores is unbiased for the indicator of a cell of the table.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -17,57 +16,84 @@ from deniable.arrays import Codes, Floats
 from deniable.channels import Inverse, roots_of_variances
 from deniable.estimation import euclidean_projection, student
 from deniable.records import Domain
-from deniable.responses import Counted, Responses, Side, Table, cells_of
+from deniable.responses import Responses, Side, Table, cells_of
 
 AT_ONCE = 1 << 22
 """Scores that are held at a time."""
 
 
-@dataclass(frozen=True, eq=False)
 class Scores:
     """Scores of the randomized values of some sides, for sets of their cells.
 
+    Parameters
+    ----------
+    source : Responses
+    sides : sequence of Side
+    sets : sequence of arrays, shape (sets, cells)
+        For each side, sets of its cells: 1 in the cells of the set, else 0.
+    weight : str, optional
+        The released column of weights that records count by.
+    inverse : "least" or "own"
+
     Attributes
     ----------
-    sides : tuple of Side
-    counted : tuple of Counted
-        The counts of the randomized values of each side.
-    matrices : tuple of arrays, each of shape (sets, reports)
-        For each side the score of each randomized value for each set. Products have one set of
-        each side; the set of the last side changes first.
+    matrices : list of arrays, shape (sets, reports)
+        For each side the score of each randomized value for each set.
     """
 
-    sides: tuple[Side, ...]
-    counted: tuple[Counted, ...]
-    matrices: tuple[Floats, ...]
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
+        source: Responses,
         sides: Sequence[Side],
         sets: Sequence[Floats],
-        protected: Responses,
         weight: str | None = None,
         inverse: Inverse = "least",
-    ) -> "Scores":
-        """Return the scores of some `sides` by an `inverse` of their channels.
-
-        The `sets` of a side, shape (sets, cells), are 1 in the cells of the set, else 0.
-        """
-        counted = protected.count([side.reports for side in sides], weight)
-        matrices = [
+    ) -> None:
+        self._source, self._sides, self._weight = source, sides, weight
+        self.counted = source.count([side.reports for side in sides], weight)
+        self.matrices = [
             side.channel.fitted_to(each.counts, inverse).solve(own)
-            for side, each, own in zip(sides, counted, sets, strict=True)
+            for side, each, own in zip(sides, self.counted, sets, strict=True)
         ]
-        return cls(tuple(sides), tuple(counted), tuple(matrices))
 
-    def batches(
-        self, protected: Responses, weight: str | None = None
-    ) -> Iterator[tuple[list[Codes], Floats | None]]:
-        """Yield the codes of each side in a batch of `protected` records, and their weights."""
-        names = [name for side in self.sides for name in side.reports.names]
-        for batch in protected.batches(names, weight):
-            yield [batch.joint(side.reports) for side in self.sides], batch.weights
+    def batches(self) -> Iterator[tuple[list[Codes], Floats | None]]:
+        """Yield the codes of each side in a batch of records, and their weights."""
+        names = [name for side in self._sides for name in side.reports.names]
+        for batch in self._source.batches(names, self._weight):
+            yield [batch.joint(side.reports) for side in self._sides], batch.weights
+
+    def estimates(self, options: EstimateOptions) -> tuple[list[Floats], int]:
+        """Return estimates, standard errors and limits of proportions, and the number of records.
+
+        Arrays have one value for one set of each side; the last side changes first. Intervals are
+        by Student's t, or for the file by the normal distribution, from the linearization of the
+        weighted mean (`deniable.estimation.survey_weights`).
+
+        Raises
+        ------
+        DeniableError
+            As `deniable.analysis.answers.refuse_one_record`.
+        """
+        refuse_one_record(self.counted[0], options)
+        shape = (prod(len(each) for each in self.matrices[:-1]), len(self.matrices[-1]))
+        total = squares = 0.0
+        first, once, twice = (np.zeros(shape) for _ in range(3))  # w g, w^2 g, w^2 g^2
+        for codes, weights in self.batches():
+            for part, left, right in factors(self.matrices, codes):
+                own = np.ones(left.shape[1]) if weights is None else weights[part]
+                total, squares = total + own.sum(), squares + (own**2).sum()
+                first += (left * own) @ right.T
+                once += (left * own**2) @ right.T
+                twice += (left * own) ** 2 @ (right**2).T
+        records, share = self.counted[0].records, first / total
+        if options.target == "population":
+            variance = (twice - 2 * share * once + share**2 * squares) * records / (records - 1)
+            freedom = records - 1.0
+        else:
+            variance, freedom = twice - once, np.inf
+        error = roots_of_variances(variance, 1e-12 * twice) / total
+        reach = student(np.array(freedom), options.confidence) * error
+        return [each.ravel() for each in (share, error, share - reach, share + reach)], records
 
 
 def factors(
@@ -94,50 +120,15 @@ def factors(
         yield part, first, last[:, codes[-1][part]]
 
 
-def by_scores(
-    scores: Scores, protected: Responses, weight: str | None, options: EstimateOptions
-) -> tuple[list[Floats], int]:
-    """Return estimates, standard errors and limits of proportions, flat, and the records' number.
-
-    Intervals are by Student's t, or for the file by the normal distribution, from the linearization
-    of the weighted mean (`deniable.estimation.survey_weights`).
-
-    Raises
-    ------
-    DeniableError
-        As `deniable.analysis.answers.refuse_one_record`.
-    """
-    refuse_one_record(scores.counted[0], options)
-    shape = (prod(len(each) for each in scores.matrices[:-1]), len(scores.matrices[-1]))
-    total = squares = 0.0
-    first, once, twice = (np.zeros(shape) for _ in range(3))  # w g, w^2 g, w^2 g^2
-    for codes, weights in scores.batches(protected, weight):
-        for part, left, right in factors(scores.matrices, codes):
-            own = np.ones(left.shape[1]) if weights is None else weights[part]
-            total, squares = total + own.sum(), squares + (own**2).sum()
-            first += (left * own) @ right.T
-            once += (left * own**2) @ right.T
-            twice += (left * own) ** 2 @ (right**2).T
-    records, share = scores.counted[0].records, first / total
-    if options.target == "population":
-        variance = (twice - 2 * share * once + share**2 * squares) * records / (records - 1)
-        freedom = records - 1.0
-    else:
-        variance, freedom = twice - once, np.inf
-    error = roots_of_variances(variance, 1e-12 * twice) / total
-    reach = student(np.array(freedom), options.confidence) * error
-    return [each.ravel() for each in (share, error, share - reach, share + reach)], records
-
-
 def scored(
-    table: Table, protected: Responses, weight: str | None, options: EstimateOptions
+    table: Table, source: Responses, weight: str | None, options: EstimateOptions
 ) -> dict[str, Any]:
     """Return the columns of the estimates of a `table`; see `columns_of`.
 
     The consistent distribution is the one nearest to the estimate.
     """
-    scores = Scores.of(table.sides, table.parts_as_sets(), protected, weight, options.inverse)
-    limits, records = by_scores(scores, protected, weight, options)
+    scores = Scores(source, table.sides, table.parts_as_sets(), weight, options.inverse)
+    limits, records = scores.estimates(options)
     cells = Domain(tuple(attribute for part in table.parts for attribute in part))
     order = np.argsort(cells_of(cells, table.domain))
     parts = [each[order] for each in (*limits, euclidean_projection(limits[0]))]
