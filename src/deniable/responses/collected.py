@@ -27,7 +27,7 @@ from deniable.schema import FileFormat, ValidationErrors, open_source
 
 TEXTS, NUMBERS = ("attributes", "categories"), ("p", "fake", "reports")
 ROUNDING = 1e-9
-"""By how much the sum of a distribution of fake answers may differ from 1."""
+"""The largest difference from 1 of the sum of a distribution of fake answers."""
 
 
 class CollectedResponses(Responses):
@@ -44,7 +44,7 @@ class CollectedResponses(Responses):
     Raises
     ------
     DataError
-        If a column or a table is missing, or p, a table q or its cells are not the design's.
+        If a column or a table is missing, or p, q or the cells of a table differ from the design.
     """
 
     def __init__(self, source: Any, design: CollectionDesign, form: FileFormat) -> None:
@@ -72,14 +72,11 @@ class CollectedResponses(Responses):
 
         The question of a client is random and known; it is a part of the randomized value.
 
-        Parameters
-        ----------
-        names : sequence of str
-
         Raises
         ------
         DeniableError
-            If a name is missing, doubled or unknown, or no collected table contains all columns.
+            If no name is given, a name is unknown or given twice, or no collected table contains
+            all columns.
         """
         domain = domain_of(self._design.domain, names)
         ways = self._ways(domain)

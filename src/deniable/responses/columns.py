@@ -41,14 +41,7 @@ class ResponseColumn:
 
 
 def response_columns(schema: Schema, protocol: Protocol) -> tuple[ResponseColumn, ...]:
-    """Return the columns of the protected file, in the order of the original file.
-
-    Parameters
-    ----------
-    schema : Schema
-    protocol : Protocol
-        Clusters of the schema's randomized columns, each with its channel.
-    """
+    """Return the columns of the protected file of a `protocol`, in the order of the `schema`."""
     cluster_of = {name: cluster for cluster in protocol.clusters for name in cluster}
     found = {}
     for name in schema.domain().names:
@@ -76,11 +69,6 @@ class ProtectedFormat:
     columns : sequence of ResponseColumn
     passed : sequence of str
         Names of the columns that are released without randomization.
-
-    Attributes
-    ----------
-    names : list of str
-        Names of the columns of the protected file.
     """
 
     def __init__(
@@ -104,15 +92,7 @@ class ProtectedFormat:
         }
 
     def table(self, reports: Microdata, passed: Mapping[str, pa.Array]) -> pa.Table:
-        """Return a batch as a table.
-
-        Parameters
-        ----------
-        reports : Microdata
-            The randomized values.
-        passed : mapping of str to pyarrow.Array
-            The columns that are released without randomization.
-        """
+        """Return a batch as a table: randomized values, `reports`, and the `passed` columns."""
         arrays = [
             self._passed_on(passed[name])
             if name in passed
@@ -135,41 +115,36 @@ def _coded(values: pa.Array, codes: Any) -> pa.Array:
 
 
 def _reported(column: Column, attribute: Attribute, channel: Channel) -> ResponseColumn:
-    wider = _beyond_the_grid(column, channel) if column.kind == "numeric" else None
-    if wider is None and not reports_categories(channel):
+    """Return the column of a channel; a square wave has points beyond the grid of a column."""
+    if column.kind == "numeric":
+        from deniable.channels import SquareWave, SquareWaveOrMissing  # noqa: PLC0415
+
+        if isinstance(channel, SquareWave):
+            return _typed(column, _wider_points(column, channel.half_width))
+        if isinstance(channel, SquareWaveOrMissing):
+            return _typed(column, (*_wider_points(column, channel.half_width), MISSING))
+    if not reports_categories(channel):
         return _as_text(attribute)
-    return _typed(column, attribute.categories if wider is None else wider)
-
-
-def _beyond_the_grid(column: Column, channel: Channel) -> Sequence[str] | None:
-    """Return the texts of a square wave, which has points beyond the grid; None for others."""
-    from deniable.channels import SquareWave, SquareWaveOrMissing  # noqa: PLC0415
-
-    if isinstance(channel, SquareWave):
-        return _wider_points(column, channel.half_width)
-    if isinstance(channel, SquareWaveOrMissing):
-        return (*_wider_points(column, channel.half_width), MISSING)
-    return None
+    return _typed(column, attribute.categories)
 
 
 def _typed(column: Column, texts: Sequence[str]) -> ResponseColumn:
-    told = [None if each == MISSING else each for each in texts]
-    values = pa.array(told, pa.string())
+    named = [None if each == MISSING else each for each in texts]
+    values = pa.array(named, pa.string())
     if column.kind == "numeric":
         values = values.cast(pa.float64())
     if column.type is not None:
         values = values.cast(type_named(column.type))
     if column.kind == "numeric":
-        told = [each and each.replace(".", column.decimal) for each in told]
+        named = [each and each.replace(".", column.decimal) for each in named]
     # A code such as -9 or 99 may be a point too; then two values would have the same text.
-    missing = next(each for each in (*column.missing.values, "") if each not in told)
-    return ResponseColumn(
-        column.name, tuple(missing if each is None else each for each in told), values
-    )
+    missing = next(each for each in (*column.missing.values, "") if each not in named)
+    in_csv = tuple(missing if each is None else each for each in named)
+    return ResponseColumn(column.name, in_csv, values)
 
 
 def _wider_points(column: Column, more: int) -> tuple[str, ...]:
-    """Return the points of a grid, extended by `more` points at either end, as texts."""
+    """Return the points of a grid, with `more` points at either end, as texts."""
     assert column.bounds is not None
     low, step = Fraction(repr(column.bounds[0])), Fraction(repr(column.step))
     number = len(column.points)

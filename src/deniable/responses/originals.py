@@ -28,10 +28,10 @@ def compare_records(
     estimates: Mapping[str, pd.DataFrame],
     generator: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return how often intervals cover the original proportions, and distances of estimates.
+    """Return the coverage of intervals of the original proportions, and distances of estimates.
 
-    Redraws are counts of randomized values through the same channels. So many tables of counts are
-    drawn because the cells of one release depend on each other: its intervals miss together.
+    Redraws are counts of randomized values through the same channels. One release is not enough,
+    because its cells depend on each other: its intervals miss together.
 
     Parameters
     ----------
@@ -40,22 +40,21 @@ def compare_records(
     original : Microdata
         The original records that answered.
     estimates : mapping of str to DataFrame
-        ``margins`` and ``pairs``, ``weights`` and ``synthetic`` of `deniable.Released`, those that
-        exist.
+        ``margins``, ``pairs``, ``weights`` and ``synthetic`` of `deniable.Released`, if they exist.
     generator : Generator
         Draws the redraws; they protect nobody.
 
     Returns
     -------
     DataFrame
-        Rows with ``check`` "coverage", one for each category of a column: ``columns``, ``values``,
-        ``stratum`` (empty: all records), ``original`` (the proportion), ``covered`` (whether the
-        interval for the file contains it), ``coverage`` (the proportion of ``redraws`` with an
-        interval that does), and for invariant matrices ``reported_coverage``, that of the intervals
-        of the proportions of randomized values. Then rows with ``check`` "distance", one for each
-        column and each estimated pair: the total variation distance from the original proportions
-        of those of the ``protected`` records, of the ``consistent`` and the ``shrunk`` estimates,
-        of the weighted records (``weights``) and of the ``synthetic`` ones.
+        First rows with ``check`` "coverage", one for each category of a column: ``columns``,
+        ``values``, ``stratum`` (empty for all records), ``original`` (the proportion), ``covered``
+        (whether the interval for the file contains it), ``coverage`` (the proportion of
+        ``redraws`` with an interval that contains it), and for invariant matrices
+        ``reported_coverage``, the same for proportions of randomized values. Then rows with
+        ``check`` "distance", one for each column and each estimated pair: total variation distances
+        from the original proportions, of the ``protected`` records, the ``consistent`` and the
+        ``shrunk`` estimates, the weighted records (``weights``) and the ``synthetic`` records.
     """
     margins = estimates.get("margins")
     rows: list[dict[str, Any]] = []
@@ -146,9 +145,9 @@ def _distances(
     synthetic = _coded(original, estimates.get("synthetic"))
     for label, names in tables.items():
         true = original.counts(names).reshape(-1) / len(original)
-        rows = [_of_file(margins, "column", label), _of_file(pairs, "columns", label)]
-        given = next((each for each in rows if each is not None), None)
-        found: dict[str, Any] = {}
+        given = _of_file(margins, "column", label)
+        given = _of_file(pairs, "columns", label) if given is None else given
+        found: dict[str, Floats] = {}
         if given is not None and len(given) == true.size:
             kept = {"reported": "protected", "consistent": "consistent", "shrunk": "shrunk"}
             found = {new: given[old].to_numpy(float) for old, new in kept.items() if old in given}
