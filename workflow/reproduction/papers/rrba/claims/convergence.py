@@ -47,11 +47,12 @@ READINGS = {
 RUN = ["dataset", "probability", "block_size", "p"]
 BLOCKS = 200
 """Of a run ([rrba], 7.1)."""
+OPEN = "; the end of the run leaves {} of {} open"
 LATE = 0.9
-"""Share of a run after which a mean time of convergence is taken for that of its end."""
+"""A mean time of convergence after this part of a run counts as the end of the run."""
 HALF = 0.5
 WITHIN = 0.95
-"""Share of the runs within an interval of that confidence, 1 - alpha ([rrba], section 5)."""
+"""The proportion of runs within an interval of that confidence, 1 - alpha ([rrba], section 5)."""
 SMALL_P = (0.009, 0.048, 0.095)
 MENTIONED = (0.072, 0.116, 0.356, 0.446)
 """The cells of the text's account of Figure 6."""
@@ -62,8 +63,8 @@ SMALL_BLOCKS = (18, 50)
 
 def evidence_on_convergence(fig5: pd.DataFrame, fig6: pd.DataFrame) -> dict[str, list[Evidence]]:
     """Return evidence by reading: `fig5`, `fig6` with the cells that the text mentions, both."""
-    fig6 = fig6[_among(fig6["probability"], MENTIONED)]
-    same = fig5["dataset"].isin(set(fig6["dataset"])) & _among(fig5["probability"], MENTIONED)
+    fig6 = fig6[fig6["probability"].isin(MENTIONED)]
+    same = fig5["dataset"].isin(set(fig6["dataset"])) & fig5["probability"].isin(MENTIONED)
     both = pd.concat([fig6.assign(figure="rrba_fig6"), fig5[same].assign(figure="rrba_fig5")])
     given = {"rrba_fig5": fig5, "rrba_fig6": fig6, "both": both}
     return {
@@ -92,11 +93,11 @@ def alike_in_all_data(table: pd.DataFrame) -> Outcome:
     outcome = equivalent(pairs, f"answers of two data sets differ by {ratios_of(pairs)}")
 
     def unknown(first: Row, second: Row, found: Comparison) -> bool:
-        # Those that were cut off may be farther apart, and not closer, than they seem.
+        # Times that were cut off may be farther apart, and not closer.
         bound = first["cut_off"] or second["cut_off"]
         return _cut_off(first, second, found) or (bound and found.difference > 0)
 
-    return _told(pairs, *undecided_where(unknown, pairs, outcome))
+    return undecided_where(unknown, pairs, outcome, OPEN)
 
 
 def small_blocks_early(table: pd.DataFrame) -> Outcome:
@@ -107,7 +108,7 @@ def small_blocks_early(table: pd.DataFrame) -> Outcome:
         for pair in paired(times, ["dataset", "probability", "p"], "block_size", small, large)
     ]
     outcome = below(pairs, f"answers over those at the next larger block: {ratios_of(pairs)}")
-    return _told(pairs, *undecided_where(_cut_off, pairs, outcome))
+    return undecided_where(_cut_off, pairs, outcome, OPEN)
 
 
 def _times(table: pd.DataFrame) -> pd.DataFrame:
@@ -118,13 +119,8 @@ def _times(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _cut_off(first: Row, second: Row, _: Comparison) -> bool:
-    """Return whether the smaller of two times is a lower bound: then neither may be smaller."""
+    """Return whether the smaller of two times is a lower bound."""
     return bool(min(first, second, key=lambda row: (row["median"], not row["cut_off"]))["cut_off"])
-
-
-def _told(pairs: Sequence[Pair], outcome: Outcome, unknown: int) -> Outcome:
-    said = f"; the end of the run leaves {unknown} of {len(pairs)} open" if unknown else ""
-    return replace(outcome, figure=outcome.figure + said)
 
 
 def blocks_of_table_size_suffice(table: pd.DataFrame) -> Outcome:
@@ -136,25 +132,19 @@ def blocks_of_table_size_suffice(table: pd.DataFrame) -> Outcome:
     close = _number(both["mean"], runs)
     ends = (np.maximum(close - cut_off, 0), np.minimum(close + cut_off, runs))
     least, most = (rows_of(both.assign(**_shares(number, runs))) for number in ends)
-    found = [_enough(*each) for each in zip(least, most, strict=True)]
+    found = []
+    for low, high in zip(least, most, strict=True):
+        known = low if low["median"] > WITHIN else high if high["median"] < WITHIN else None
+        found += below([(exact_row(WITHIN), known)], "").comparisons if known else [UNKNOWN]
     shares = range_of(both["mean"])
     return Outcome(tuple(found), f"share of runs that end close, blocks of {smallest}: {shares}")
-
-
-def _enough(least: Row, most: Row) -> Comparison:
-    """Compare a share, known to lie between two, with the one that is claimed."""
-    if least["median"] <= WITHIN <= most["median"]:
-        return UNKNOWN
-    return below(
-        [(exact_row(WITHIN), least if least["median"] > WITHIN else most)], ""
-    ).comparisons[0]
 
 
 # -- Figure 6: what converges ----------------------------------------------------------------------
 
 
 def none_at_small_p(table: pd.DataFrame) -> Outcome:
-    rows = _converged(table[_among(table["p"], SMALL_P)])
+    rows = _converged(table[table["p"].isin(SMALL_P)])
     figure = f"share of converged runs: {range_of(row['median'] for row in rows)}"
     return below([(row, exact_row(HALF)) for row in rows], figure)
 
@@ -165,8 +155,8 @@ def _as_said(
     """Test, for one p and some blocks, that only certain cells converge, and in large blocks."""
 
     def decide(table: pd.DataFrame) -> Outcome:
-        shown = table[_among(table["p"], (p,)) & table["block_size"].isin(blocks)]
-        expected = shown["block_size"].isin(LARGE_BLOCKS) & _among(shown["probability"], converging)
+        shown = table[table["p"].isin((p,)) & table["block_size"].isin(blocks)]
+        expected = shown["block_size"].isin(LARGE_BLOCKS) & shown["probability"].isin(converging)
         pairs: list[Pair] = []
         wrong = []
         for row in _converged(shown.assign(expected=expected)):
@@ -198,10 +188,10 @@ def smaller_p_larger_blocks(table: pd.DataFrame) -> Outcome:
 
 
 def _sooner(low: Mapping[int, Row], high: Mapping[int, Row]) -> Comparison:
-    """Say by how much smaller blocks suffice at the higher p, given runs by block size."""
+    """Compare whether smaller blocks suffice at the higher p, given runs by block size."""
     sizes = low.keys() & high.keys()
     for_it, against = _crossing(low, high, sizes), _crossing(high, low, sizes)
-    # Where both converge from the same size on, or both never, nothing is known.
+    # If both converge from the same size on, or both never, nothing is known.
     if for_it.difference > 0 >= against.difference:
         return for_it
     if against.difference > 0 >= for_it.difference:
@@ -210,7 +200,7 @@ def _sooner(low: Mapping[int, Row], high: Mapping[int, Row]) -> Comparison:
 
 
 def _crossing(fewer: Mapping[int, Row], more: Mapping[int, Row], sizes: Set[int]) -> Comparison:
-    """Return by how much, at the clearest size, one is below one half and the other above."""
+    """Compare two proportions, below and above one half, at the clearest size."""
     found = (
         below([(fewer[size], exact_row(HALF)), (exact_row(HALF), more[size])], "").worst
         for size in sizes
@@ -236,7 +226,7 @@ TESTS = (
 
 
 def _with_converged(table: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Return the rows of a measure, with the share of runs that converged beside the mean."""
+    """Return the rows of a measure, and the proportion of converged runs."""
     shown, converged = (table[table["measure"] == name] for name in (measure, "converged"))
     if not len(shown):
         raise LookupError("runs under this rule")
@@ -244,7 +234,7 @@ def _with_converged(table: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 
 def _converged(table: pd.DataFrame) -> list[dict[Any, Any]]:
-    """Return the shares of runs that converge; a `LookupError` says that there are none."""
+    """Return the proportions of runs that converge; without any, raise a `LookupError`."""
     shown = table[table["measure"] == "converged"]
     if not len(shown):
         raise LookupError("runs at these p and block sizes")
@@ -257,12 +247,6 @@ def _number(shares: "pd.Series[float]", runs: Counts) -> Counts:
 
 
 def _shares(number: Counts, runs: Counts) -> dict[str, Floats]:
-    """Return shares with exact intervals: Student's have no width if all runs agree."""
+    """Return proportions with exact intervals; Student's have no width if all runs agree."""
     low, high = clopper_pearson(number, runs)
     return {"mean": number / runs, "ci_low": low, "ci_high": high}
-
-
-def _among(column: "pd.Series[float]", values: Sequence[float]) -> "pd.Series[bool]":
-    """Return where a column has one of some values, as far as a file keeps their digits."""
-    found = np.isclose(column.to_numpy()[:, None], values, rtol=1e-9, atol=0).any(axis=1)
-    return pd.Series(found, index=column.index)

@@ -87,14 +87,16 @@ def _matched(firsts: pd.DataFrame, seconds: pd.DataFrame, keys: Sequence[str]) -
 
 
 def undecided_where(
-    unknown: Callable[[Row, Row, Comparison], bool], pairs: Sequence[Pair], outcome: Outcome
-) -> tuple[Outcome, int]:
-    """Return the `outcome` of `pairs` without `unknown` ones, and the number of these."""
-    found = [unknown(*pair, each) for pair, each in zip(pairs, outcome.comparisons, strict=True)]
-    kept = (
-        UNKNOWN if lost else each for lost, each in zip(found, outcome.comparisons, strict=True)
-    )
-    return replace(outcome, comparisons=tuple(kept)), sum(found)
+    unknown: Callable[[Row, Row, Comparison], bool],
+    pairs: Sequence[Pair],
+    outcome: Outcome,
+    remark: str,
+) -> Outcome:
+    """Return the `outcome` of `pairs` without `unknown` ones, and a `remark` on their number."""
+    lost = [unknown(*pair, each) for pair, each in zip(pairs, outcome.comparisons, strict=True)]
+    kept = (UNKNOWN if each else own for each, own in zip(lost, outcome.comparisons, strict=True))
+    said = remark.format(sum(lost), len(pairs)) if any(lost) else ""
+    return replace(outcome, comparisons=tuple(kept), figure=outcome.figure + said)
 
 
 # -- 7.3: tests of independence --------------------------------------------------------------------
@@ -168,9 +170,8 @@ def _unless_fitted(pairs: Sequence[Pair], figure: str) -> Outcome:
     def unknown(_: Row, ours: Row, found: Comparison) -> bool:
         return bool(ours["fitted"] and found.difference > 0)
 
-    outcome, fitted = undecided_where(unknown, pairs, below(pairs, figure))
-    said = f"; {fitted} of {len(pairs)} support nothing: n and effect were fitted" if fitted else ""
-    return replace(outcome, figure=figure + said)
+    remark = "; {} of {} support nothing: n and effect were fitted"
+    return undecided_where(unknown, pairs, below(pairs, figure), remark)
 
 
 def better_than_laplace_and_mcindep(given: _Tests) -> Outcome:
