@@ -1,4 +1,4 @@
-"""Cells, streams, summaries, verdicts, claims; what a catalog entry is."""
+"""Settings, random streams, summaries, verdicts, claims and catalog entries of studies."""
 
 import lazy_loader
 

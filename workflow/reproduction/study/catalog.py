@@ -34,9 +34,9 @@ def resolve(place: str) -> Any:
 class Resources:
     """The resources that a job requests at its first attempt, twice as much at the second.
 
-    The minutes are at least five times those of the slowest job at full size. The memory has room
-    for the two Snakemakes around a job on its node (200 MB each, docs/cluster.md). All jobs use one
-    thread. Resources change no result, so no digest has them (``repr=False``).
+    The minutes are at least five times the time of the slowest job at full size. The memory has
+    room for the two Snakemakes around a job on its node (200 MB each, docs/cluster.md). All jobs
+    use one thread. Resources change no result, so no digest has them (``repr=False``).
     """
 
     minutes: int = 3

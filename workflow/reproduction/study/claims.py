@@ -194,7 +194,7 @@ def by_sentence(readings: pd.DataFrame) -> pd.DataFrame:
     A claim holds, or fails, if it does under every reading. It *depends on the reading* if it holds
     under one and fails under another, *on the margin* if it does so under some and is decided under
     all others. Else it is undecided. The p-value is the largest of any reading. Figure and worst
-    comparison are those of that reading, among the ones with a comparison. Counts of comparisons
+    comparison belong to that reading, among readings with a comparison. Counts of comparisons
     are of all ``readings``.
     """
     rows = []

@@ -233,7 +233,7 @@ def simulate_chunk(
 ) -> pd.DataFrame:
     """Simulate one `chunk` (from 0) of `chunks` of the cells of `grids`; summarize each output.
 
-    Further arguments are as in `replicate`. The columns are those of the cell and the output, then
+    Further arguments are as in `replicate`. The columns name the cell and the output, then come
     regenerated, ci_low, ci_high, replicates, and `EPSILON_COLUMNS` if the simulator ``spends``.
     """
     rows = []

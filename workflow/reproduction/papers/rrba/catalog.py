@@ -1,4 +1,4 @@
-"""What is reproduced of [rrba]: studies, tables, figures and sections, an entry each."""
+"""Entries of the catalog for [rrba]: studies, tables, analyses, figures and sections."""
 
 from reproduction.study import (
     Analysis,

@@ -1,7 +1,7 @@
 """Views that disagree, before and after they are made consistent ([rrba], 4.3).
 
 A trial deals the records of a file out to the views, one view a client, and collects each table of
-a view as RRBA does. Tables of different views disagree on the margins that they share. They are
+a view by RRBA. Tables of different views disagree on the margins that they share. They are
 treated in three ways: each table by itself (the nearest distribution, step one of section 6), and
 all together by the l2 and the l1 program of `deniable.contingency.consistency`, which reconstructs
 unobserved tables, too. The results are compared with the file's own proportions.

@@ -13,8 +13,8 @@ probability Pr(|Z| < sqrt(2) z p), for every block size, in block 3 as in block 
 
 ``precise``: the estimate pooled over all blocks so far is as precise as truthful answers of 500
 people. Its standard error, known without the truth, is at most sqrt(pi (1 - pi) / 500). This takes
-about 500 lambda (1 - lambda) / (p^2 pi (1 - pi)) clients, lambda = p pi + (1 - p) q, in blocks of
-any size, and it remains so.
+about 500 lambda (1 - lambda) / (p^2 pi (1 - pi)) clients in blocks of any size, with
+lambda = p pi + (1 - p) q. It remains so.
 
 The 500 is the size of Survey, but the choice was not blind. For q = pi the text's account of Figure
 6 (which p and block sizes converge) follows from any reference between about 490 and 580, and from

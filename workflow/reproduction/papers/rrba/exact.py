@@ -2,11 +2,10 @@
 
 The theorem claims ln(1 / (1 - p)) for the protocol, for all tables and any number of answers of a
 client. This is ``claimed``; ``claimed_composed`` counts it for each answer, the generous
-interpretation. Exact epsilons are those of the clients' channels, in rational numbers.
+interpretation. Exact epsilons belong to the clients' channels, in rational numbers.
 
-The worked cases, in fractions: the two coins of Figure 1 and section 1, Example 3.1 with Table 1,
-the lists of views of section 4, equation (4) on the example's own table, and the two-step estimate
-(7) of one small table.
+The worked cases are in fractions: the two coins of Figure 1 and section 1, Example 3.1 with Table
+1, the lists of views of section 4, equation (4) on the example, and the two-step estimate (7).
 """
 
 import math
@@ -60,8 +59,8 @@ def epsilon_table(
 ) -> pd.DataFrame:
     """Return claimed and exact epsilons of answers, views of pairs, and rounds.
 
-    `files` are by data set, `probabilities` are the p, `floors`, in (0, 1], those of tables made
-    from data, `rounds` the numbers of times that a client answers. Columns are `EPSILON_COLUMNS`:
+    `files` are by data set, `probabilities` are the p, `floors`, in (0, 1], belong to tables made
+    from data, `rounds` are numbers of answers of a client. Columns are `EPSILON_COLUMNS`:
 
     - ``unit``: "answer", "view", or "rounds";
     - ``table``: "uniform" (before the first block), "lowest" (with a cell at its floor), or "true"

@@ -1,4 +1,4 @@
-"""What the report's first page says of [rrba]."""
+"""Verdicts on [rrba] for the report's first page."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +15,7 @@ SHOWN_P = 0.5
 
 
 def in_short(tables: Tables) -> Verdicts:
-    """Return what becomes of Theorem 4.1 in `tables`, and how many printed numbers agree."""
+    """Return the verdict on Theorem 4.1 from `tables`, and how many published numbers agree."""
     return Verdicts(privacy=[*_theorem(tables)], numbers=[*_numbers(tables)])
 
 
@@ -54,7 +54,7 @@ def _theorem(tables: Tables) -> Iterator[PrivacyVerdict]:
 
 
 def _spent(single: pd.DataFrame) -> str:
-    """Return how many times its claim an answer spends: of uniform tables, and of all."""
+    """Return the range of exact over claimed ε of an answer, of uniform tables and of all."""
     low, high = short(single["ratio"].min()), short(single["ratio"].max())
     uniform = single.loc[single["table"] == "uniform", "ratio"]
     if not len(uniform):

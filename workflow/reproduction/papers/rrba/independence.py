@@ -249,7 +249,7 @@ def _decisions(
 def counted(results: pd.DataFrame) -> pd.DataFrame:
     """Add ``rejected`` and ``trials`` to `results` in per cent, and exact intervals.
 
-    Student's intervals, those of summaries, have no width if all trials agree.
+    The Student intervals of summaries have no width if all trials agree.
     """
     trials = results["replicates"].to_numpy(dtype=int)
     rejected = np.rint(results["regenerated"].to_numpy() * trials / PERCENT).astype(int)

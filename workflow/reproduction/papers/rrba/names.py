@@ -1,4 +1,4 @@
-"""What data sets, methods, measures and rules of [rrba] are called, in figures and on the page."""
+"""Names of data sets, methods, measures and rules of [rrba], in figures and on the page."""
 
 DATASETS = {"survey": "Survey", "alarm": "Alarm", "child": "Child"}
 FILES = DATASETS | {
@@ -27,7 +27,7 @@ EQUAL_METHODS = {
     "laplace_honest": "Laplace, 2 / ε, trusted curator",
 }
 PROTOCOLS = ("projective_geometry", "hadamard", "unary_encoding")
-"""Those of the methods with other reports than cells, at equal epsilon."""
+"""The methods with other responses than cells."""
 METRICS = {
     "l2": "l2 distance, records",
     "jensen_shannon": "Jensen-Shannon distance",
@@ -59,14 +59,14 @@ TESTS = {
 HYPOTHESES = {"H0": "independent, rejected", "H1": "dependent, rejected"}
 UNDECIDED = "undecided"
 SIZES = ("held", "held, conservative", "too large", UNDECIDED)
-"""What may be decided of the size of a test."""
+"""The decisions on the size of a test."""
 RULES = {
     "table": "accepted if a cell of the table is below 5",
     "fitted": "accepted if an expected cell is below 5",
     "ignore": "no rule for small cells",
 }
-"""As the text may be read: it has a rule, which accepts every null in sparse tables, and says that
-its test succeeds there."""
+"""Interpretations of the text's rule. It accepts every null in sparse tables, but the text says
+that its test succeeds there."""
 CONSISTENCY_METHODS = {
     "nearest": "each table by itself",
     "l2": "all together, l2",
@@ -86,5 +86,5 @@ MAIN_READINGS = {
 
 
 def dataset_of(file: str) -> str:
-    """Return the data set that a `file` stands for: its name up to the first underscore."""
+    """Return the data set of a `file`: its name up to the first underscore."""
     return file.split("_", maxsplit=1)[0]

@@ -14,7 +14,7 @@ The ``reading`` names the measured table:
 - ``last_block`` (RRBA): the published protocol. Its table comes by (4) from the last block alone
   and is projected. ``noisy`` and ``projected`` pool all blocks, without bias.
 
-The epsilons are those of one answer about one table. RRBA's is local: of a client's response. The
+All epsilons are for one answer about one table. RRBA's is local: of a client's response. The
 epsilon of Laplace noise is central: a curator sees the true table. Both are for the replacement of
 a record. Counts then have the sensitivity 2, and noise of scale b has epsilon 2 / b exactly.
 """
@@ -29,7 +29,7 @@ import numpy as np
 import pandas as pd
 
 from deniable.arrays import Counts, Floats
-from deniable.channels import KeepOrReplace
+from deniable.channels import HadamardResponse, KeepOrReplace, ProjectiveGeometry, UnaryEncoding
 from deniable.contingency import nearest_tables
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation import (
@@ -53,7 +53,6 @@ from deniable.rrba import (
 )
 from deniable.sampling import SeededNoise, generator_for
 
-from reproduction.papers.rrba.by_protocols import by_protocols
 from reproduction.papers.rrba.names import EVERY, MAIN_READINGS, PROTOCOLS, dataset_of
 from reproduction.study import Cell, replicate
 
@@ -85,6 +84,11 @@ ADAPTED = {
     "rrba_uniform": Rule("none"),
 }
 """The rules by which RRBA makes its tables, by method."""
+COUNTED: Mapping[str, type[ProjectiveGeometry] | type[HadamardResponse]] = {
+    "projective_geometry": ProjectiveGeometry,
+    "hadamard": HadamardResponse,
+}
+"""The protocols with so few responses that they are counted one by one."""
 AT_ONCE = 3_000_000
 """Counts that are simulated at once."""
 
@@ -266,7 +270,7 @@ class EqualEpsilon(_Simulation):
         yield "rrba_at_truth", BOTH, records * self._at_truth(true, blocks, epsilon, generator)
         yield "laplace_honest", BOTH, _laplace(true, 2 / epsilon, generator)
         # On a stream of their own, so that the other methods have the same draws without them.
-        for name, table in by_protocols(true, epsilon, generator.spawn(1)[0]):
+        for name, table in _by_protocols(true, epsilon, generator.spawn(1)[0]):
             yield name, BOTH, records * table
 
     def _at_truth(
@@ -288,6 +292,24 @@ def _laplace(true: Counts, scale: float, generator: np.random.Generator) -> Floa
     """Return tables with independent Laplace noise of a scale in each cell."""
     counts = true.astype(float)
     return np.asarray(SeededNoise(generator).add(counts, np.full(counts.shape, scale), 1)[0])
+
+
+def _by_protocols(
+    true: Counts, epsilon: float, generator: np.random.Generator
+) -> Iterator[tuple[str, Floats]]:
+    """Yield estimates of protocols of `epsilon` from responses of `true` tables, axes run, cell.
+
+    Their own inverses are unbiased for all tables. The bits of unary encoding are independent, so
+    only the numbers of ones are drawn.
+    """
+    records, m = int(true[0].sum()), true.shape[1]
+    for name, protocol in COUNTED.items():
+        channel = protocol.of_epsilon(m, epsilon)
+        reports = channel.randomize_counts(true, generator)
+        yield name, channel.estimate(reports, inverse="own")
+    bit = UnaryEncoding.of_epsilon(2, epsilon)
+    ones = generator.binomial(true, bit.own) + generator.binomial(records - true, bit.others)
+    yield "unary_encoding", (ones / records - bit.others) / (bit.own - bit.others)
 
 
 def drawn_sets(
@@ -318,8 +340,8 @@ def figure_7_table(
 ) -> pd.DataFrame:
     """Return the histograms of Figure 7: distances over trials and sets of attributes.
 
-    `runs` are arguments of `reproduction.study.replicate`. With the study's own, the trials are
-    those of Tables 4 and 5. The `published` averages are as in `printed_table`. Columns are
+    `runs` are arguments of `reproduction.study.replicate`. With the study's own, the trials are the
+    ones of Tables 4 and 5. The `published` averages are as in `printed_table`. Columns are
     `FIGURE_7_COLUMNS`; bins without a trial are left out.
     """
     rows: list[dict[str, Any]] = []

@@ -36,7 +36,7 @@ def table_3(results: pd.DataFrame, published: pd.DataFrame | None) -> pd.DataFra
 
     All methods with Laplace noise are compared with the published one. The text states neither n
     nor the effect. If both rates of RRBA agree, these were fitted, and that is the ``verdict``. The
-    columns are `TABLE_3_KEYS` and those of `reproduction.study.compare`.
+    columns are `TABLE_3_KEYS` and the ones of `reproduction.study.compare`.
     """
     noise = results["method"].str.startswith("laplace")
     named = results.assign(printed_as=results["method"].mask(noise, "laplace"))
@@ -59,7 +59,7 @@ def printed_table(results: pd.DataFrame, published: pd.DataFrame | None) -> pd.D
     - ``regenerated``: the mean over sets of attributes; ``subset_min``, ``subset_max``: the
       smallest and the largest mean of a set;
     - ``verdict``: of the mean over sets, given the 100 published trials; ``subsets_agreeing``: the
-      number of sets with a mean that agrees, as the text does not name its set;
+      number of sets with a mean that agrees, because the text names none;
     - ``printed_is``: whether the published value is "below", "within" or "above" the range of sets;
     - ``epsilon_exact``: the largest of a set; ``epsilon_theorem``: by Theorem 4.1;
     - ``main``: one row for each published value, which comes first: the file drawn from the

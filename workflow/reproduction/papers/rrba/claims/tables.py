@@ -134,8 +134,8 @@ def _halves(table: pd.DataFrame) -> list[pd.DataFrame]:
 def accuracies(null: pd.DataFrame, alternative: pd.DataFrame) -> pd.DataFrame:
     """Return the proportion of right decisions, half of the trials a null, in per cent.
 
-    The halves, `null` and `alternative`, count as independent. The columns are those of setting and
-    method, ``mean``, ``ci_low``, ``ci_high``, and ``fitted``: whether both rates of RRBA are.
+    The halves, `null` and `alternative`, count as independent. The columns name setting and
+    method, then ``mean``, ``ci_low``, ``ci_high``, and ``fitted``: whether both rates of RRBA are.
     """
     keys = [name for name in (*SETTING, "method") if name in null and name in alternative]
     both = null.merge(alternative, on=keys, suffixes=HYPOTHESES)

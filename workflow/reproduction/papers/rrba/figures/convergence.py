@@ -37,7 +37,7 @@ CRITERIA = {
 
 @in_style
 def figure_4(table: pd.DataFrame) -> Figure:
-    """Draw epsilon over p, claimed by (6) and exact, from the `table` of `figure_4_table`."""
+    """Plot epsilon over p, claimed by (6) and exact, from the `table` of `figure_4_table`."""
     figure, ((axis,),) = panels(1, 1, (0, 4.6), (0.752, 0.188, 0.736, 0.552))
     for _, part in table.groupby(["curve", "cells", "floor"], dropna=False, sort=False):
         kind = part.iloc[0]
@@ -72,10 +72,7 @@ def _curve(curve: str, cells: int, floor: float) -> dict[str, Any]:
 
 @in_style
 def figure_5(table: pd.DataFrame) -> Figure:
-    """Draw the answers until convergence over the block size, by data set.
-
-    The `table` has the columns of its catalog entry; of several p the largest is drawn.
-    """
+    """Plot the answers until convergence over the block size, by data set, for the largest p."""
     shown = table[table["p"] == table["p"].max()]
     titles = {name: DATASETS.get(name, name) for name in dict.fromkeys(shown["dataset"])}
     title = f"Figure 5: answers until convergence, p = {shown['p'].iloc[0]:g}"
@@ -84,7 +81,7 @@ def figure_5(table: pd.DataFrame) -> Figure:
 
 @in_style
 def figure_6(table: pd.DataFrame) -> Figure:
-    """Draw the same by p; of several data sets in the `table` the first is drawn."""
+    """Plot the answers until convergence over the block size, by p, for the first data set."""
     shown = table[table["dataset"] == table["dataset"].iloc[0]]
     name = str(shown["dataset"].iloc[0])
     title = f"Figure 6: answers until convergence, {DATASETS.get(name, name)}"
@@ -92,7 +89,7 @@ def figure_6(table: pd.DataFrame) -> Figure:
 
 
 def _convergence(table: pd.DataFrame, column: str, titles: Mapping[Any, str], title: str) -> Figure:
-    """Draw a row of panels for each criterion, a column for each value that has a title."""
+    """Plot a row of panels for each criterion, with a column for each value with a title."""
     probabilities = sorted(set(table["probability"]))
     colours = mpl.colormaps["viridis"](np.linspace(0, 0.92, len(probabilities)))
     sizes = sorted(set(table["block_size"]))
@@ -101,7 +98,7 @@ def _convergence(table: pd.DataFrame, column: str, titles: Mapping[Any, str], ti
     figure, axes = panels(
         len(CRITERIA), len(titles), size, around, (0.08, 0.1), sharex=True, sharey=True
     )
-    # Once for all panels: each pivot of its own takes as long as the panel.
+    # Once for all panels: a pivot takes as long as a panel.
     keys = ["update", "criterion", column, "probability", "block_size"]
     means: Any = table.pivot_table(index=keys, columns="measure", values="mean").sort_index()
     for row, ((update, criterion), label) in zip(axes, CRITERIA.items(), strict=True):

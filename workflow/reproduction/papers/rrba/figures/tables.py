@@ -73,15 +73,15 @@ METRICS: Mapping[str, tuple[str, str]] = {
 }
 APART = 0.24
 FEW_DECADES = 2.6
-"""Below so many, a logarithmic scale has ticks at 3, 30, too."""
+"""Shorter logarithmic scales have ticks at 3 and 30, too."""
 
 
 @in_style
 def table_3(table: pd.DataFrame) -> Figure:
-    """Draw printed and regenerated rejections, a panel for each k.
+    """Plot published and regenerated rejections, one panel for each k.
 
-    Of the settings with the most sampled tables and without the rule of five; if there are none,
-    of the first rule. The `table` has the columns of its catalog entry.
+    Shown are the settings of `table` with the most sampled tables, without the rule of five if
+    there are any, else with the first rule.
     """
     rules = list(dict.fromkeys(table["small_cells"]))
     rule = "ignore" if "ignore" in rules else rules[0]
@@ -147,10 +147,10 @@ def _table_3_legend(settings: int) -> list[Line2D]:
 
 @in_style
 def power(table: pd.DataFrame) -> Figure:
-    """Draw rejections over n, a column of panels for each k and a row for each kind of margins.
+    """Plot rejections over n, with panels in a column for each k and a row for each margins.
 
-    Thick: the largest effect; thin: no effect, the size. Of the pattern "pair" if there is one, and
-    of the largest epsilon. The `table` has the columns of its catalog entry.
+    Thick lines show the largest effect, thin ones the size. Shown are the largest epsilon and, if
+    there is one, the pattern "pair".
     """
     shown = table[table["measure"] == "rejected"]
     shown = shown[shown["epsilon"] == shown["epsilon"].max()]
@@ -204,11 +204,10 @@ def _power_panel(axis: Axes, part: pd.DataFrame, methods: list[str], largest: fl
 
 @in_style
 def tables_4_and_5(*tables: pd.DataFrame) -> Figure:
-    """Draw the distances of one p or several: a row each p, columns of measures.
+    """Plot the distances of the `tables`, with a row for each p and a column for each measure.
 
-    Printed values are diamonds. Ours: the mean over sets of attributes as a point, filled where the
-    verdict is "agrees", and a bar from the smallest to the largest mean of a set. The `tables` have
-    the columns `reproduction.papers.rrba.table_results.TABLE_COLUMNS`.
+    Published values are diamonds. Ours are points, filled if they agree, for the mean over sets of
+    attributes, and bars from the smallest to the largest mean of a set.
     """
     table = pd.concat(tables, ignore_index=True)
     values = sorted(table["p"].unique())
@@ -279,11 +278,7 @@ def _cell(axis: Axes, row: Mapping[Any, Any], centre: float) -> None:
 
 @in_style
 def figure_7(table: pd.DataFrame) -> Figure:
-    """Draw the histograms of distances over trials and sets of attributes.
-
-    Vertical lines are the printed averages. The `table` has the columns
-    `reproduction.papers.rrba.released_tables.FIGURE_7_COLUMNS`.
-    """
+    """Plot the histograms of distances over trials and sets, and published averages as lines."""
     columns = ["file", "p", "epsilon_claimed", "metric"]
     shown = list(dict.fromkeys(table[columns].itertuples(index=False, name=None)))
     # By file and p, both measures below each other.
@@ -330,11 +325,7 @@ def _histograms(axis: Axes, part: pd.DataFrame) -> None:
 
 @in_style
 def equal_epsilon(table: pd.DataFrame) -> Figure:
-    """Draw the distances at equal exact epsilon: a row a measure, a column a file and k.
-
-    Projected tables are drawn. The `table` has the columns
-    `reproduction.papers.rrba.table_results.EQUAL_COLUMNS`.
-    """
+    """Plot the distances of projected tables at equal exact epsilon, by measure, file and k."""
     shown = table[table["reading"] == "projected"]
     cells = list(dict.fromkeys(shown[["file", "k"]].itertuples(index=False, name=None)))
     cells.sort(key=lambda cell: (list(FILES).index(cell[0]), cell[1]))
