@@ -33,8 +33,8 @@ from reproduction.papers.rrba.independence import (
     keep_for,
     proportions,
 )
+from reproduction.papers.rrba.sections import table_3 as arranged
 from reproduction.papers.rrba.table_results import table_3 as beside_printed
-from reproduction.papers.rrba.table_sections import table_3 as arranged
 from reproduction.study.engine import replicate, simulate_chunk
 from reproduction.study.published import read_published
 
@@ -187,7 +187,7 @@ def test_table_3_where_it_reproduces(table_3: pd.DataFrame) -> None:
     assert (rrba["verdict"] == "fitted").all()
     sizes = table_3[(table_3["method"] == "mcindep") & (table_3["hypothesis"] == "H0")]
     assert (sizes["verdict"] == "agrees").sum() >= 2  # 9 of 100 for k = 4 is at the edge
-    shown = arranged(table_3.assign(small_cells="ignore", sampled_tables=99))["table_3"]
+    shown = arranged(table_3.assign(small_cells="ignore", sampled_tables=99))
     place = shown.heads.index("RRBA, table stays uniform")
     printed, ours = (row[place] for row in shown.rows if row[:2] == ("2", "accuracy"))
     assert printed == "96.5"
