@@ -94,7 +94,7 @@ class KeepOrReplace(Channel):
 
     @classmethod
     def of_epsilon(cls, size: int, epsilon: float) -> "KeepOrReplace":
-        """Return generalized randomized response of an epsilon: other categories are equally likely.
+        """Return generalized randomized response of an epsilon: equal chances for other categories.
 
         P[u, u] = exp(epsilon) / (exp(epsilon) + size - 1), the largest common diagonal that a
         matrix of this epsilon can have ([pram], (3.6)). The exact epsilon is at most `epsilon`, in

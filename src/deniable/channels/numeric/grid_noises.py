@@ -1,8 +1,8 @@
-"""Noises that are added to numbers on a public grid, as channels: Laplace's, and the staircase.
+"""Noises that are added to numbers on a public grid, as channels: Laplace and staircase noise.
 
-Both have the period k - 1, the largest distance of two of the k cells: so far from the true cell a
-report is exp(epsilon) times less likely, whatever it is before. What would be reported beyond the
-grid of the reports is reported as its end, which is no loss of privacy.
+Both have the period k - 1, the largest distance between two of the k cells: at this distance
+further a value is exp(epsilon) times less likely. Values beyond the grid are reported as its end,
+which is no loss of privacy.
 """
 
 import math
@@ -19,21 +19,20 @@ from deniable.channels.maps import refuse_other_than_whole
 def laplace_channel(cells: int, epsilon: float, beyond: int = 0) -> DenseChannel:
     """Return the channel that adds discrete Laplace (two-sided geometric) noise to a cell's number.
 
-    The noise i has a probability in proportion to exp(-epsilon |i| / (cells - 1)).
+    The noise i has a probability in proportion to exp(-epsilon |i| / (cells - 1)). Raises
+    `ChannelError` if a parameter is out of range.
 
     SOURCE: Ghosh, Roughgarden, Sundararajan (2009), "Universally utility-maximizing privacy
     mechanisms", the (truncated) geometric mechanism.
-
-    Raises `ChannelError` if a parameter is out of range.
 
     Parameters
     ----------
     cells : int, >= 2
         k, in order.
     epsilon : float, in (0, 30]
-        Not exceeded by the exact one, that of the matrix that is drawn.
+        The exact epsilon of the matrix is at most this.
     beyond : int, >= 0
-        By how many cells the grid of the reports goes on at either end: there are k + 2 beyond.
+        Number of additional values at either end of the grid: there are k + 2 beyond.
 
     Examples
     --------
@@ -51,13 +50,11 @@ def laplace_channel(cells: int, epsilon: float, beyond: int = 0) -> DenseChannel
 def staircase_channel(cells: int, epsilon: float, beyond: int = 0) -> DenseChannel:
     """Return the channel that adds staircase noise to a cell's number.
 
-    All noises below r are alike, all from r to r + k - 2 less likely by exp(epsilon), and so on,
-    with the r, at most k - 1, of the least mean of absolute noise.
+    All noises below r are equally likely, all from r to r + k - 2 less likely by exp(epsilon), and
+    so on. The r, at most k - 1, has the least mean absolute noise. The `cells`, `epsilon`, `beyond`
+    and the error are as in `laplace_channel`.
 
     SOURCE: Geng, Viswanath (2014), "The optimal mechanism in differential privacy".
-
-    The number of `cells`, `epsilon`, how many cells are `beyond` the grid at either end, and what
-    is raised, are those of `laplace_channel`.
     """
     _refuse_bad_grid(cells, epsilon, beyond)
     first = _first_step(cells - 1, epsilon)
@@ -70,7 +67,7 @@ def staircase_channel(cells: int, epsilon: float, beyond: int = 0) -> DenseChann
 
 
 def _first_step(period: int, epsilon: float) -> int:
-    """Return the length of the staircase's first step, 1, ..., period, by the mean of each."""
+    """Return the length of the staircase's first step, 1, ..., period, with the least mean."""
     less = math.exp(-epsilon)
     r = np.arange(1, period + 1)
     mass = r + (period - r) * less  # of noises 0, ..., period - 1
@@ -89,7 +86,6 @@ def _refuse_bad_grid(cells: int, epsilon: float, beyond: int) -> None:
 def _within(
     epsilon: float, cells: int, beyond: int, first_period: Callable[[float], Floats]
 ) -> DenseChannel:
-    """Return the channel of weights by epsilon, with as much less of it as rounding takes."""
     return channel_within(
         epsilon, lambda e: DenseChannel(_added(first_period(e), e, cells, beyond))
     )
@@ -98,7 +94,7 @@ def _within(
 def _added(first_period: Floats, epsilon: float, cells: int, beyond: int) -> Floats:
     """Return the matrix of added noise, from weights of the noises 0, ..., k - 2.
 
-    The weight of k - 1 more is that divided by exp(epsilon). The ends take all that is beyond.
+    The weight of k - 1 more is divided by exp(epsilon). The ends take everything beyond.
     """
     whole, part = np.divmod(np.arange(cells + beyond), cells - 1)
     weights = np.exp(-epsilon * whole) * first_period[part]

@@ -1,4 +1,4 @@
-"""The square wave: numbers on a public grid, reported within a window more often than outside."""
+"""The square wave: numbers on a public grid, more likely reported within a window."""
 
 import math
 from dataclasses import dataclass
@@ -23,23 +23,20 @@ SMALL_EPSILON = 1e-4  # below, the series of the rule for the width; the error i
 
 @dataclass(frozen=True)
 class SquareWave(Channel):
-    """Report a cell within b of the true one, with the probability `inside`, else any other cell.
+    """Report a cell within b of the true one with the probability `inside`, else any other cell.
 
-    The categories are the k cells of a grid in order. The grid of the reports goes on for b cells
-    at either end, so there are k + 2b: cell u is reported as v = u, ..., u + 2b, its window, with
-    the probability inside / (2b + 1) each, and as each of the k - 1 others with
-    (1 - inside) / (k - 1). With b = 0 this is generalized randomized response.
+    The categories are the k cells of a grid in order. The grid of the values continues for b cells
+    at either end, so there are k + 2b. Cell u is reported as v = u, ..., u + 2b, its window, with
+    the probability inside / (2b + 1) each, and as each of the k - 1 others with (1 - inside) / (k -
+    1). With b = 0 this is generalized randomized response. Epsilon is the logarithm of the ratio of
+    these two probabilities, with `inside` as the exact float.
+
+    Its own left inverse has the least variance for equal proportions. It is computed from the
+    matrix, so grids of more than some 4,096 cells only draw and report. Raises `ChannelError` if a
+    parameter is out of range.
 
     SOURCE: Li, Wang, Lopuhaä-Zwakenberg, Li and Škorić 2020, [square_wave], in the discrete form
     (cells, then randomization).
-
-    The channel is epsilon-differentially private for one report with epsilon = the logarithm of the
-    ratio of these two probabilities: the first report is in the window of the first cell only. It
-    is that of `inside` as the very float, in rational numbers.
-
-    Its own left inverse is that of least variance where all cells are alike. It is computed from
-    the matrix, so that grids of more than some 4,096 cells only draw and report. Raises
-    `ChannelError` if a parameter is out of range.
 
     Parameters
     ----------
@@ -47,7 +44,7 @@ class SquareWave(Channel):
     half_width : int, >= 0
         b, in cells.
     inside : float
-        At most 1, and not below (2b + 1) / (k + 2b), which tells nothing.
+        In [(2b + 1) / (k + 2b), 1]; at the lower end values reveal nothing.
 
     Examples
     --------
@@ -78,17 +75,11 @@ class SquareWave(Channel):
 
     @classmethod
     def of_epsilon(cls, cells: int, epsilon: float, half_width: int | None = None) -> "SquareWave":
-        """Return the channel whose exact epsilon is the largest not above the one asked for.
+        """Return the channel of `cells` with the largest exact epsilon that is at most `epsilon`.
 
-        Raises `ChannelError` if a parameter is out of range, or floats do not reach so small an
-        epsilon.
-
-        Parameters
-        ----------
-        cells : int, >= 2
-        epsilon : float, in (0, 30]
-        half_width : int, >= 0, optional
-            By default that of `window_half_width`.
+        There are 2 or more cells, and epsilon is in (0, 30]. The `half_width` is by default
+        `window_half_width`. Raises `ChannelError` if a parameter is out of range, or too small for
+        floats.
         """
         refuse_epsilon(epsilon)
         refuse_other_than_whole("cells", cells, 1)
@@ -111,7 +102,6 @@ class SquareWave(Channel):
 
     @cached_property
     def singular(self) -> bool:
-        """Whether the matrix has a condition beyond 1e12."""
         return self._dense.singular
 
     def _drawn(self, true: Codes, source: RandomSource) -> Codes:
@@ -128,7 +118,7 @@ class SquareWave(Channel):
         return self._placed(true.astype(np.int64), outcomes).astype(self._report_type(true))
 
     def _placed(self, true: Codes, outcomes: Codes) -> Codes:
-        """Return the reports that outcomes stand for: first the window's, then the others in order.
+        """Return the values of outcomes: first the window's, then the others in order.
 
         So one distribution of outcomes serves all cells.
         """
@@ -154,7 +144,7 @@ class SquareWave(Channel):
 
     @property
     def exact_entries(self) -> tuple[Fraction, Fraction]:
-        """Return the probabilities of a report within and outside of the window."""
+        """Return the probabilities of a value within and outside of the window."""
         inside = Fraction(self.inside)
         return inside / self.window, (1 - inside) / (self.cells - 1)
 
@@ -164,7 +154,7 @@ class SquareWave(Channel):
 
     @cached_property
     def _above(self) -> float:
-        """How much likelier a report is within the window."""
+        """The difference of the probabilities within and outside of the window."""
         high, low = self.exact_entries
         return float(high - low)
 
@@ -214,13 +204,12 @@ class SquareWave(Channel):
 
 
 def window_half_width(cells: int, epsilon: float) -> int:
-    """Return the b of most mutual information, for numbers of which nothing is known beforehand.
+    """Return the b of most mutual information if nothing is known of the numbers beforehand.
 
-    Of a grid of so many `cells`, and an `epsilon` in (0, 30]. That of the continuous mechanism, as
-    a share of the range, (epsilon e - e + 1) / (2 e (e - 1 - epsilon)) with e = exp(epsilon), in
-    whole cells, rounded down. Half the range where epsilon is next to 0, nothing where it is large.
-
-    SOURCE: [square_wave], where a bound on the mutual information is maximized.
+    For a grid of so many `cells`, and an `epsilon` in (0, 30]. As a share of the range it is the
+    width of the continuous mechanism, (epsilon e - e + 1) / (2 e (e - 1 - epsilon)) with e =
+    exp(epsilon). It is rounded down to whole cells. SOURCE: [square_wave], where a bound on the
+    mutual information is maximized.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The square wave for numbers that can be missing, which is an answer of its own."""
+"""The square wave for numbers that can be missing: "missing" is one more category."""
 
 import math
 
@@ -13,13 +13,13 @@ from deniable.errors import ChannelError
 
 
 class SquareWaveOrMissing(DenseChannel):
-    """Report "missing" by a coin that depends on whether the number is, else by the square wave.
+    """Report "missing" with a probability that depends on the truth, else by the square wave.
 
-    The categories are the k cells of a grid in order, and last "missing"; the reports those of
-    `SquareWave`, k + 2b, and last "missing". A number is reported as missing with one probability,
-    else through the wave; what is missing is reported so with another one, else as any cell of the
-    wider grid alike. Epsilon is that of the matrix of the weights. Raises `ChannelError` if a
-    parameter is none of these, or the weights are not a channel.
+    The categories are the k cells of a grid in order, and last "missing"; the values are the k + 2b
+    of `SquareWave`, and last "missing". A number is reported as missing with one probability, else
+    through the wave. A missing value is reported so with another probability, else as any cell of
+    the wider grid with equal probabilities. Raises `ChannelError` if a parameter is out of range,
+    or the weights are not a channel.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class SquareWaveOrMissing(DenseChannel):
     half_width : int, >= 0
         b, in cells.
     weights : array, shape (5,)
-        The different entries of the matrix: of a number, for each report in its window, for each
+        The different entries of the matrix: of a number, for each value in its window, for each
         other number, and for "missing"; of a missing value, for each number, and for "missing".
         Rows are taken in their exact proportions.
 
@@ -65,18 +65,10 @@ class SquareWaveOrMissing(DenseChannel):
     def from_probabilities(
         cls, cells: int, half_width: int, inside: float, kept_missing: float, made_missing: float
     ) -> "SquareWaveOrMissing":
-        """Return the channel of a square wave and two coins.
+        """Return the channel of a square wave (`cells`, `half_width`, `inside`) and two coins.
 
-        Raises `ChannelError` if a parameter is out of range.
-
-        Parameters
-        ----------
-        cells, half_width : int
-            As in the class.
-        inside : float
-            As of `SquareWave`.
-        kept_missing, made_missing : float, in [0, 1]
-            The probabilities that a missing value, and a number, is reported as missing.
+        `kept_missing` and `made_missing` are the probabilities, in [0, 1], that a missing value and
+        a number are reported as missing. Raises `ChannelError` if a parameter is out of range.
 
         Examples
         --------
@@ -95,20 +87,14 @@ class SquareWaveOrMissing(DenseChannel):
 
     @classmethod
     def of_epsilon(cls, cells: int, epsilon: float) -> "SquareWaveOrMissing":
-        """Return the channel of at most this exact epsilon.
+        """Return the channel of `cells`, >= 2, with at most the exact `epsilon`, in (0, 30].
 
-        The wave is that of `SquareWave.of_epsilon`, with E = exp(epsilon) between the window and
-        what is outside; so numbers, once reported as such, are told apart as well as without
-        missing values. Of coins with kept_missing = E made_missing it is the one that says least
-        often "missing" of a number. The most probable report of a number is r times as probable as
-        on average, so that from (1 - made) r <= E (1 - E made) follows made_missing = (E - r) /
-        (E^2 - r). Raises `ChannelError` if a parameter is out of range, or floats do not reach so
-        small an epsilon.
-
-        Parameters
-        ----------
-        cells : int, >= 2
-        epsilon : float, in (0, 30]
+        The wave is `SquareWave.of_epsilon`, with a ratio E = exp(epsilon) between the window and
+        the other cells. So numbers that are reported as numbers are as informative as without
+        missing values. Among coins with kept_missing = E made_missing it reports a number as
+        "missing" least often. The most probable value of a number is r times as probable as on
+        average, so from (1 - made) r <= E (1 - E made) follows made_missing = (E - r) / (E^2 - r).
+        Raises `ChannelError` if a parameter is out of range, or too small for floats.
         """
         refuse_epsilon(epsilon)
         refuse_other_than_whole("cells", cells, 2)

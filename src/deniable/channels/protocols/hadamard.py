@@ -15,24 +15,18 @@ LEAST_STRIDE = 64
 
 @dataclass(frozen=True, eq=False)
 class HadamardResponse(TwoLevelChannel):
-    """Half of the reports support a category: those where its row of a Hadamard matrix is +1.
+    """Half of the values support a category: its row of a Hadamard matrix is +1 there.
 
-    There are m = 2 ** t reports, the least power of 2 above the number of categories. Category u
-    has row w = u + 1 of Sylvester's matrix, S_u = {v: w and v have an even number of bits in
-    common}; row 0, which has no -1, is nobody's. c = m / 2, l = m / 4, and so q = 1 / 2: of a rare
-    category n times the variance is ((exp(epsilon) + 1) / (exp(epsilon) - 1)) ** 2.
+    There are m = 2 ** t values, the least power of 2 above the number of categories. Category u has
+    row w = u + 1 of Sylvester's matrix, S_u = {v: w and v have an even number of bits in common}.
+    No category has row 0, which has no -1. c = m / 2, l = m / 4, and so q = 1 / 2: n times the
+    variance of a rare category is ((exp(epsilon) + 1) / (exp(epsilon) - 1)) ** 2. Value 0 supports
+    every category and reveals nothing; the construction draws it.
 
-    Report 0 supports everybody and says nothing; it is drawn as the construction has it.
+    Raises `ChannelError` if there are fewer than 2 `categories`, or `probability`, that a value
+    supports the true category, is not in [0, 1].
 
     SOURCE: Acharya, Sun and Zhang 2019, [hadamard_response], for high privacy.
-
-    Raises `ChannelError` if there are fewer categories, or the probability is none.
-
-    Parameters
-    ----------
-    categories : int, at least 2
-    probability : float, in [0, 1]
-        That the report supports the true category.
 
     Examples
     --------
@@ -52,10 +46,7 @@ class HadamardResponse(TwoLevelChannel):
 
     @classmethod
     def of_epsilon(cls, size: int, epsilon: float) -> "HadamardResponse":
-        """Return the channel of `size` categories and an `epsilon` in (0, 30].
-
-        Its exact epsilon does not exceed this.
-        """
+        """Return the channel of `size` categories with at most the exact `epsilon`, in (0, 30]."""
         refuse_few_categories(size, "Hadamard response")
         refuse_epsilon(epsilon)
         return cls(size, probability_of_epsilon(epsilon, 2, 1))
@@ -73,11 +64,11 @@ class HadamardResponse(TwoLevelChannel):
         return self.reports // 4
 
     def place(self, categories: Counts, indexes: Counts) -> Counts:
-        """Return report number j: its bits but the pivot's are the low ones of j, in order.
+        """Return value number j: its bits except the pivot are the low bits of j, in order.
 
-        The j are `indexes`, one each of `categories`; see `TwoLevelChannel.place`. The pivot is the
-        lowest bit of the category's row. It is set so that the bits in common are even for a member
-        and odd for another.
+        The j are `indexes`, one for each of `categories`; see `TwoLevelChannel.place`. The pivot is
+        the lowest bit of the category's row. It is set so that the number of common bits is even
+        for a member and odd otherwise.
         """
         rows = categories + 1
         pivot = rows & -rows
@@ -104,7 +95,7 @@ class HadamardResponse(TwoLevelChannel):
 
 
 def _hadamard_transform(values: Floats) -> Floats:
-    """Return H values along the last axis, whose length is a power of 2; H is Sylvester's matrix.
+    """Return H values along the last axis, of a power of 2 in length; H is Sylvester's matrix.
 
     Sums and differences of whole numbers are exact as long as the numbers are below 2 ** 53.
     """

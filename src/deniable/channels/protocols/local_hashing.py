@@ -1,4 +1,4 @@
-"""Local hashing, to compare with: a public hash of the category, by randomized response."""
+"""Local hashing, for comparison: a public hash of the category, by randomized response."""
 
 import itertools
 import math
@@ -21,21 +21,19 @@ MAX_TRANSFORM = 2**24
 
 @dataclass(frozen=True, eq=False)
 class LocalHashing(TwoLevelChannel):
-    """Report a hash function, drawn by the person, and one of its g values.
+    """Report a hash function, drawn at random, and one of its g values.
 
     The functions are linear: category u is the vector x_u = (1, digits of u to base g) of t numbers
-    modulo the prime g, a function is a vector a, and hashes u to a . x_u. Any two categories are
-    hashed independently, exactly. S_u has the reports (a, a . x_u): m = g ** (t + 1), c = g ** t,
-    l = g ** (t - 1). The report (a, y) has the code g a + y, with a read as a number to base g.
+    modulo the prime g. A function is a vector a, and hashes u to a . x_u. Any two categories are
+    hashed independently, exactly. S_u has the values (a, a . x_u): m = g ** (t + 1), c = g ** t, l
+    = g ** (t - 1). The value (a, y) has the code g a + y, with a read as a number to base g.
 
-    With g about exp(epsilon) + 1, n times the variance of a rare category is about
-    4 exp(epsilon) / (exp(epsilon) - 1) ** 2. A reference: projective geometry response has this
-    variance with fewer reports.
+    With g about exp(epsilon) + 1, n times the variance of a rare category is about 4 exp(epsilon) /
+    (exp(epsilon) - 1) ** 2. It is a reference: projective geometry response has this variance with
+    fewer values. Raises `ChannelError` if a parameter is out of range.
 
-    SOURCE: Wang, Blocki, Li and Jha 2017, [local_hashing] (optimized local hashing), with
-    functions that are independent in pairs for random ones.
-
-    Raises `ChannelError` if a parameter is out of range.
+    SOURCE: Wang, Blocki, Li and Jha 2017, [local_hashing] (optimized local hashing), with functions
+    that are independent in pairs instead of random ones.
 
     Parameters
     ----------
@@ -68,10 +66,9 @@ class LocalHashing(TwoLevelChannel):
 
     @classmethod
     def of_epsilon(cls, size: int, epsilon: float, prime: int | None = None) -> "LocalHashing":
-        """Return the channel of `size` categories and an `epsilon` in (0, 30].
+        """Return the channel of `size` categories with at most the exact `epsilon`, in (0, 30].
 
-        Its exact epsilon does not exceed this. The number of values is the given `prime`, or by
-        default that of least variance of a rare category, up to 2 ** 15.
+        By default the `prime`, up to 2 ** 15, has the least variance of a rare category.
         """
         refuse_few_categories(size, "local hashing")
         refuse_epsilon(epsilon)
@@ -99,10 +96,10 @@ class LocalHashing(TwoLevelChannel):
         return int(self.prime ** (self.length - 1))
 
     def place(self, categories: Counts, indexes: Counts) -> Counts:
-        """Return report number j: function j and its hash of u; others by what they exceed it by.
+        """Return value number j: function j with its hash of u, then others by excess over it.
 
-        The j are `indexes`, one each of `categories`; see `TwoLevelChannel.place`. Number j - c is
-        that of function a with the hash and 1 + b, modulo g, where j - c is (g - 1) a + b.
+        The j are `indexes`, one for each of `categories`; see `TwoLevelChannel.place`. For j - c =
+        (g - 1) a + b it is function a with the hash plus 1 + b, modulo g.
         """
         rest = indexes - self.members
         own = rest < 0
@@ -114,7 +111,7 @@ class LocalHashing(TwoLevelChannel):
         )
 
     def _hashes(self, functions: Counts, categories: Counts | int) -> Counts:
-        """Return what functions hash categories to, not yet modulo g."""
+        """Return the hashes of categories by functions, not yet modulo g."""
         g, total, left = self.prime, np.zeros_like(functions), np.asarray(categories)
         for _ in range(self.length - 1):
             functions, digit = np.divmod(functions, g)

@@ -20,22 +20,21 @@ MAX_TRANSFORM = 2**25
 
 @dataclass(frozen=True, eq=False)
 class ProjectiveGeometry(TwoLevelChannel):
-    """Categories and reports are points of a projective space; orthogonal ones go together.
+    """Categories and values are points of a projective space; orthogonal ones go together.
 
-    The points of PG(t - 1, q) are the vectors of t numbers modulo a prime q, but for 0, a vector
-    and its multiples being one point: m = (q ** t - 1) / (q - 1), with the least t that gives no
-    fewer points than categories. Category u is point number u, and S_u has the points v with
-    u . v = 0: c = (q ** (t - 1) - 1) / (q - 1), l = (q ** (t - 2) - 1) / (q - 1). With q about
-    exp(epsilon) + 1, n times the variance of a rare category tends to
-    4 exp(epsilon) / (exp(epsilon) - 1) ** 2, the least of any channel, as categories grow.
+    The points of PG(t - 1, q) are the vectors of t numbers modulo a prime q except 0. A vector and
+    its multiples are one point: m = (q ** t - 1) / (q - 1), with the least t that gives no fewer
+    points than categories. Category u is point number u, and S_u has the points v with u . v = 0: c
+    = (q ** (t - 1) - 1) / (q - 1), l = (q ** (t - 2) - 1) / (q - 1). With q about exp(epsilon) + 1,
+    n times the variance of a rare category tends to 4 exp(epsilon) / (exp(epsilon) - 1) ** 2, the
+    least of any channel, as categories grow.
 
-    Points are numbered by the multiple whose first number that is not 0 is 1: in the order of these
-    read as numbers to base q. So 0 .. 01 is point 0, and the points of a smaller space come first.
+    The representative of a point is the multiple with first nonzero number 1. Points are numbered
+    in the order of these, read as numbers to base q. So 0 .. 01 is point 0, and the points of a
+    smaller space come first. Raises `ChannelError` if a parameter is out of range.
 
-    SOURCE: Feldman, Nelson, Nguyen and Talwar 2022, [projective_geometry]; sums over all sets
-    by a recursion of ours (`membership_sums`).
-
-    Raises `ChannelError` if a parameter is out of range.
+    SOURCE: Feldman, Nelson, Nguyen and Talwar 2022, [projective_geometry]; sums over all sets by a
+    recursion of ours (`membership_sums`).
 
     Parameters
     ----------
@@ -43,7 +42,7 @@ class ProjectiveGeometry(TwoLevelChannel):
     prime : int
         q, a prime, with at most 2 ** 27 points.
     probability : float, in [0, 1]
-        That the report supports the true category.
+        That the value supports the true category.
 
     Examples
     --------
@@ -70,12 +69,11 @@ class ProjectiveGeometry(TwoLevelChannel):
         prime: int | None = None,
         largest_work: float = math.inf,
     ) -> "ProjectiveGeometry":
-        """Return the channel of `size` categories and an `epsilon` in (0, 30].
+        """Return the channel of `size` categories with at most the exact `epsilon`, in (0, 30].
 
-        Its exact epsilon does not exceed this. The `prime` is the given one, or by default that
-        whose own estimate of a category as frequent as all others has the least variance, of those
-        with no more than 2 ** 25 cells to transform and, if there are such, with so much `work`
-        as `largest_work` at most.
+        By default the `prime` gives the own estimate of a category as frequent as all others the
+        least variance, among primes with at most 2 ** 25 cells to transform and, if there are any,
+        with a `work` of at most `largest_work`.
         """
         refuse_few_categories(size, "projective geometry response")
         refuse_epsilon(epsilon)
@@ -112,13 +110,13 @@ class ProjectiveGeometry(TwoLevelChannel):
     # -- drawing -----------------------------------------------------------------------------------
 
     def place(self, categories: Counts, indexes: Counts) -> Counts:
-        """Return report number j: its numbers but one in the order of j, the pivot solved for.
+        """Return value number j: all its numbers but one in the order of j, the pivot solved for.
 
-        The j are `indexes`, one each of `categories`; see `TwoLevelChannel.place`. The pivot stands
-        where the category's vector has its last number that is not 0. Member j has the numbers of
-        point j of the smaller space at the other places. Number j - c, of t - 1 digits to base q,
-        has them there too, with 1 for the first digit that is not 0, and this digit is u . v; but
-        if all of them stand after the pivot, the pivot is the first and is 1.
+        The j are `indexes`, one for each of `categories`; see `TwoLevelChannel.place`. The pivot is
+        at the last nonzero number of the category's vector. Member j has the numbers of point j of
+        the smaller space at the other places. Number j - c, of t - 1 digits to base q, has its
+        digits there too, with 1 for the first nonzero digit, and this digit is u . v. But if all of
+        them are after the pivot, the pivot is the first number and is 1.
         """
         q, powers, starts = self.prime, self._powers, self._starts
         vectors, pivots, digits, inverses = self._solved
@@ -157,7 +155,7 @@ class ProjectiveGeometry(TwoLevelChannel):
 
     @cached_property
     def _starts(self) -> Counts:
-        """The first points whose vectors begin with 1 at each place, counted from the last."""
+        """The first point for each place of the first number, counted from the last."""
         return np.array([_points(t, self.prime) for t in range(self.dimension + 1)])
 
     @cached_property
@@ -188,10 +186,10 @@ class ProjectiveGeometry(TwoLevelChannel):
     def membership_sums(self, values: Floats) -> Floats:
         """Return the sums of values over each S_u, by a Fourier transform of a q-th of the space.
 
-        From `values` f of shape (..., reports) to (..., size).
-        Points are (0, x'), those of the smaller space, and (1, x) for any vector x of t - 1
-        numbers. Let G be the transform of f(1, x) over x, G(y) = sum over x of f(1, x) w^(x . y)
-        with w = exp(-2 pi i / q). The sums over the hyperplanes of points (0, y') and (1, y) are
+        From `values` f of shape (..., reports) to (..., size). Points are (0, x'), which form the
+        smaller space, and (1, x) for any vector x of t - 1 numbers. Let G be the transform of f(1,
+        x) over x, G(y) = sum over x of f(1, x) w^(x . y) with w = exp(-2 pi i / q). The sums over
+        the hyperplanes of points (0, y') and (1, y) are
 
             N(0, y') = N'(y') + (1 / q) sum over a of G(a y'),
             N(1, y) = N'(y) + (1 / q) sum over a of w^a G(a y),
@@ -239,7 +237,7 @@ class ProjectiveGeometry(TwoLevelChannel):
 
     @cached_property
     def _points(self) -> Positions:
-        """The point on which each vector of t - 1 numbers lies; the first one lies on none."""
+        """The point of each vector of t - 1 numbers; the first vector has none."""
         q, t = self.prime, self.dimension
         found = np.zeros(q ** (t - 1), dtype=np.int32)
         for length in range(t - 1):
@@ -257,7 +255,7 @@ def _points(dimension: int, prime: int) -> int:
 
 
 def _dimension(size: int, prime: int) -> int:
-    """Return the least length of vectors for so many points; at least 2, for 2 categories."""
+    """Return the least length of vectors, at least 2, for so many points."""
     return next(t for t in range(2, 64) if _points(t, prime) >= size)
 
 

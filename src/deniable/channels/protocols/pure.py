@@ -1,4 +1,4 @@
-"""Pure protocols: each category has a set of reports that support it, and these are counted."""
+"""Pure protocols: each category is supported by a set of randomized values, which are counted."""
 
 from abc import abstractmethod
 
@@ -18,18 +18,18 @@ CHUNK_RECORDS = 1 << 16  # draws and codes of a chunk stay in the processor's ca
 
 
 class PureProtocol(Channel):
-    """A channel whose reports support categories, as all that are unlike support alike.
+    """A channel with values that support categories, and equal support by all other categories.
 
-    The set S_u of the reports that support category u is reported with one probability p by whoever
-    is of category u, and with one probability q by anybody else. The share of S_u among the
-    reports is then unbiased for q + (p - q) pi_u, and its own left inverse, whatever the truth, is
+    The set S_u of the values that support category u has one probability p if u is true, and one
+    probability q otherwise. The proportion of S_u among the values is then unbiased for q + (p - q)
+    pi_u. Its own left inverse, for any true distribution, is
 
         D[v, u] = (1[v in S_u] - q) / (p - q).
 
-    SOURCE: Wang, Blocki, Li and Jha 2017, [local_hashing].
+    A kind supplies p and q as floats, sums over sets, and tests of membership. All vectors may have
+    leading batch axes.
 
-    A kind supplies p and q as floats, sums over sets, tests of membership, and what any channel
-    must; all vectors may have leading batch axes.
+    SOURCE: Wang, Blocki, Li and Jha 2017, [local_hashing].
     """
 
     categories: int
@@ -45,12 +45,12 @@ class PureProtocol(Channel):
     @property
     @abstractmethod
     def support_of_own(self) -> float:
-        """Return p, the probability that a report supports the true category."""
+        """Return p, the probability that a value supports the true category."""
 
     @property
     @abstractmethod
     def support_of_others(self) -> float:
-        """Return q, the probability that a report supports any one other category."""
+        """Return q, the probability that a value supports any one other category."""
 
     @property
     @abstractmethod
@@ -63,18 +63,18 @@ class PureProtocol(Channel):
 
     @abstractmethod
     def point_sums(self, weights: Floats) -> Floats:
-        """Return for each report the sum of the `weights` of the categories that it supports.
+        """Return for each value the sum of the `weights` of the categories that it supports.
 
         From shape (..., size) to (..., reports): the transpose of `membership_sums`.
         """
 
     @abstractmethod
     def supported_by(self, reports: Codes, category: int) -> Flags:
-        """Return which of `reports` support a `category`, in the shape of `reports`."""
+        """Return which of `reports`, values of any shape, support a `category`."""
 
     @property
     def singular(self) -> bool:
-        """Whether p - q is zero up to rounding: reports then say nothing of the truth."""
+        """Whether p - q is zero up to rounding: values then reveal nothing."""
         return abs(self.gain) < SINGULAR_WEIGHT
 
     def solve_transposed(self, reported: Floats) -> Floats:
@@ -105,8 +105,8 @@ class PureProtocol(Channel):
     def own_variance(self, proportions: npt.ArrayLike = 0.0) -> Floats:
         """Return n times the variance of the own estimate of categories of these `proportions`.
 
-        l (1 - l) / (p - q) ** 2 with l = q + (p - q) pi, whatever the proportions of the others;
-        that of a rare category by default. SOURCE: [local_hashing].
+        l (1 - l) / (p - q) ** 2 with l = q + (p - q) pi, for any proportions of the others. By
+        default the category is rare. SOURCE: [local_hashing].
         """
         self.refuse_singular()
         supported = self.support_of_others + self.gain * np.asarray(proportions, dtype=float)
@@ -115,9 +115,9 @@ class PureProtocol(Channel):
     def supports(self, reports: Codes) -> Counts:
         """Return how many of the records' `reports` support each category, shape (size,).
 
-        What `estimate_from_supports` needs; the records of several files add up. Where there may be
-        more reports than counters, as those of subsets of 40 categories, this needs none a report.
-        Raises `DataError` if there is a code that is no report's.
+        `estimate_from_supports` takes them. Supports of several files add up. This needs no counter
+        for each value, of which 40 categories may have too many. Raises `DataError` for an unknown
+        code.
         """
         reported = np.asarray(reports).reshape(-1)
         refuse_foreign_codes(reported, self.reports, "the reports")
@@ -130,7 +130,8 @@ class PureProtocol(Channel):
     def estimate_from_supports(self, supports: npt.ArrayLike, records: int) -> Floats:
         """Return the own estimate of the true proportions from `supports` of so many `records`.
 
-        As `estimate` of the tally with the inverse "own". Supports have the shape (..., size).
+        It equals `estimate` of the tally with the inverse "own". Supports have the shape (...,
+        size).
         """
         self.refuse_singular()
         refuse_no_records(records)
@@ -143,7 +144,7 @@ class PureProtocol(Channel):
         return DenseChannel(self.matrix(), np.asarray(proportions, dtype=float))
 
     def refuse_large_tally(self, limit: int = MAX_TALLY) -> None:
-        """Raise `ChannelError` if one number a report would be too many: over `limit`."""
+        """Raise `ChannelError` if there are over `limit` values, too many for one number each."""
         if self.reports > limit:
             raise ChannelError(
                 f"{self.reports:,} reports are too many to have a number each (limit {limit:,}); "

@@ -1,4 +1,4 @@
-"""Subset selection: a report is a subset of the categories, more likely with the true one."""
+"""Subset selection: a value is a subset of the categories, more likely with the true one."""
 
 import itertools
 import math
@@ -25,14 +25,11 @@ class SubsetSelection(TwoLevelChannel):
     """Report a subset of d of the k categories: with the true one among them, or without it.
 
     m = C(k, d), c = C(k - 1, d - 1), l = C(k - 2, d - 2). With d about k / (exp(epsilon) + 1) no
-    channel of this epsilon has a lower worst mean variance as the records grow; d = 1 is
-    generalized randomized response.
-
-    The report {a_1 < ... < a_d} has the code C(a_1, 1) + ... + C(a_d, d): colexicographic order.
+    channel of this epsilon has a lower worst mean variance as the records grow. d = 1 is
+    generalized randomized response. The subset {a_1 < ... < a_d} has the code C(a_1, 1) + ... +
+    C(a_d, d): colexicographic order. Raises `ChannelError` if a parameter is out of range.
 
     SOURCE: Ye and Barg 2018, [subset_selection].
-
-    Raises `ChannelError` if a parameter is out of range.
 
     Parameters
     ----------
@@ -81,11 +78,10 @@ class SubsetSelection(TwoLevelChannel):
     def of_epsilon(
         cls, size: int, epsilon: float, subset_size: int | None = None
     ) -> "SubsetSelection":
-        """Return the channel of `size` categories and an `epsilon` in (0, 30].
+        """Return the channel of `size` categories with at most the exact `epsilon`, in (0, 30].
 
-        Its exact epsilon does not exceed this. The subsets are of the given `subset_size`, or by
-        default of that whose own estimate of a category as frequent as all others has the least
-        variance, of those whose subsets can be numbered.
+        By default the `subset_size`, among those with subsets that can be numbered, gives the own
+        estimate of a category as frequent as all others the least variance.
         """
         refuse_few_categories(size, "subset selection")
         refuse_epsilon(epsilon)
@@ -110,10 +106,10 @@ class SubsetSelection(TwoLevelChannel):
         return math.comb(self.size - 2, self.subset_size - 2) if self.subset_size > 1 else 0
 
     def place(self, categories: Counts, indexes: Counts) -> Counts:
-        """Return report number j: in the order of their codes among the categories but u.
+        """Return value number j: in the order of their codes among the categories but u.
 
-        The j are `indexes`, one each of `categories`; see `TwoLevelChannel.place`.
-        Number j < c is that of the d - 1 categories beside u; number j - c that of d others.
+        The j are `indexes`, one for each of `categories`; see `TwoLevelChannel.place`. Number j < c
+        has d - 1 categories besides u, number j - c has d others.
         """
         reports = np.empty_like(indexes)
         own = indexes < self.members
@@ -123,10 +119,7 @@ class SubsetSelection(TwoLevelChannel):
         return reports
 
     def _codes(self, categories: Counts, ranks: Counts, others: int) -> Counts:
-        """Return the codes of subsets of so many other categories, by rank, and of u if one more.
-
-        The elements are found from the largest to the smallest.
-        """
+        """Return the codes of subsets of so many other categories, by rank, and of u if needed."""
         codes, smaller = np.zeros_like(ranks), np.zeros_like(ranks)
         inserted, left = self.subset_size - others, ranks.copy()
         for position in range(others, 0, -1):
@@ -191,7 +184,7 @@ class SubsetSelection(TwoLevelChannel):
         return np.concatenate(sums).T.reshape(*np.shape(weights)[:-1], self.reports)
 
     def _subsets(self) -> Iterator[tuple[int, Sparse]]:
-        """Yield the rows of the incidence of subsets and categories, some at a time, with where."""
+        """Yield rows of the incidence of subsets and categories, in batches, with the first row."""
         self.refuse_large_tally(MAX_ENUMERATED)
         yield 0, self._first_subsets
         for start in range(CHUNK_RECORDS, self.reports, CHUNK_RECORDS):

@@ -1,4 +1,4 @@
-"""Two-level channels: the reports of a set are reported alike, and so are all others."""
+"""Two-level channels: all values of a set have one probability, and all others another."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -17,18 +17,17 @@ from deniable.sampling import KeyedColumn, Levels, RandomSource, multinomial
 
 
 class TwoLevelChannel(PureProtocol):
-    """A channel by a block design: P[u, v] is high for v in S_u, and low for any other report.
+    """A channel by a block design: P[u, v] is high for v in S_u, and low for any other value.
 
-    Each S_u has c of the m reports, any two of them share l. All that is held is one float, the
-    probability p that a report is in S_u; the matrix that is drawn from has exactly
+    Each S_u has c of the m values, any two of them share l. One float is stored, the probability p
+    that a value is in S_u. The matrix that is drawn from has exactly
 
         high = p / c,    low = (1 - p) / (m - c),    parity = high / low, or low / high.
 
-    Anybody of another category reports in S_u with probability q = l high + (c - l) low. The parity
-    says what one report tells: exp(epsilon), of any two categories and any report.
+    Under another category a value is in S_u with probability q = l high + (c - l) low.
 
-    A kind supplies m, c and l, sums over sets, and which report is number j for category u: below
-    c the members of S_u, from c on the others.
+    A kind supplies m, c and l, sums over sets, and value number j for category u: below c the
+    members of S_u, from c on the others.
     """
 
     probability: float
@@ -36,24 +35,23 @@ class TwoLevelChannel(PureProtocol):
     @property
     @abstractmethod
     def members(self) -> int:
-        """Return c, the number of reports in the set of a category."""
+        """Return c, the number of values in the set of a category."""
 
     @property
     @abstractmethod
     def shared(self) -> int:
-        """Return l, the number of reports that the sets of any two categories share."""
+        """Return l, the number of values that the sets of any two categories share."""
 
     @abstractmethod
     def place(self, categories: Counts, indexes: Counts) -> Counts:
-        """Return report number j of category u, for each pair: j < c are the members of S_u.
+        """Return value number j of category u, for each pair: j < c are the members of S_u.
 
-        The u are `categories`, the j `indexes`, both of one shape, of 64 bits, in 0 .. size - 1 and
-        0 .. reports - 1. For one category the indexes and the reports are a permutation of each
-        other.
+        The u are `categories`, the j `indexes`, both int64 and of one shape, in 0 .. size - 1 and 0
+        .. reports - 1. For one category the values are a permutation of the indexes.
         """
 
     def _check_probability(self) -> None:
-        """Hold the probability as a float; refuse one that is none."""
+        """Store the probability as a float; refuse one outside [0, 1]."""
         refuse_no_number("the probability", self.probability)
         probability = float(self.probability)
         if not 0 <= probability <= 1:
@@ -65,12 +63,12 @@ class TwoLevelChannel(PureProtocol):
 
     @property
     def high(self) -> Fraction:
-        """Pr(a report in S_u | u), as it is drawn."""
+        """Pr(a value in S_u | u), as it is drawn."""
         return Fraction(self.probability) / self.members
 
     @property
     def low(self) -> Fraction:
-        """Pr(a report not in S_u | u), as it is drawn."""
+        """Pr(a value not in S_u | u), as it is drawn."""
         return (1 - Fraction(self.probability)) / (self.reports - self.members)
 
     @property
@@ -87,7 +85,6 @@ class TwoLevelChannel(PureProtocol):
 
     @property
     def exact_parity(self) -> Fraction | None:
-        """The parity as a fraction: some report is in one of two sets and not in the other."""
         return exact_ratio(max(self.high, self.low), min(self.high, self.low))
 
     def exact_column(self, report: int) -> list[Fraction]:
@@ -124,7 +121,7 @@ class TwoLevelChannel(PureProtocol):
         return self._placed(true, lambda part: self._levels.draw_keyed(column.chosen(part)))
 
     def _placed(self, true: Codes, indexes: Callable[[slice], Counts]) -> Codes:
-        """Turn the index that is drawn for each record into a report."""
+        """Turn the index that is drawn for each record into a value."""
         reports = np.empty(true.size, dtype=self._report_type(true))
         flat = true.reshape(-1)
         for start in range(0, flat.size, CHUNK_RECORDS):
@@ -164,11 +161,11 @@ class TwoLevelChannel(PureProtocol):
 
 
 def probability_of_epsilon(epsilon: float, reports: int, members: int) -> float:
-    """Return the p of a two-level channel of an epsilon: the largest whose own does not exceed it.
+    """Return the largest p of a two-level channel with an exact epsilon of at most `epsilon`.
 
-    p = c exp(`epsilon`) / (c exp(epsilon) + m - c) before rounding, with m `reports`, c of them,
-    the `members`, in a set. Raises `ChannelError` if epsilon is not in (0, 30], or too small to be
-    met.
+    p = c exp(epsilon) / (c exp(epsilon) + m - c) before rounding, with m `reports`, c of them, the
+    `members`, in a set. Raises `ChannelError` if epsilon is not in (0, 30], or too small for
+    floats.
     """
     others = reports - members
 

@@ -1,4 +1,4 @@
-"""Unary encoding, to compare with: a bit a category, each of them randomized."""
+"""Unary encoding, for comparison: one randomized bit for each category."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,14 +22,13 @@ MAX_ENUMERATED = 2**20
 class UnaryEncoding(PureProtocol):
     """Report a bit for each category: 1 with probability p if it is the true one, else with q.
 
-    The report is the whole number with these bits, that of category 0 being the lowest; S_u has
-    the reports with bit u. The parity is p (1 - q) / ((1 - p) q): two categories change two bits.
-    With p = 1 / 2 and q = 1 / (exp(epsilon) + 1), n times the variance of a rare category is
-    4 exp(epsilon) / (exp(epsilon) - 1) ** 2, whatever the number of categories.
+    The value is the whole number with these bits, lowest for category 0. S_u has the values with
+    bit u. The parity is p (1 - q) / ((1 - p) q), since two categories change two bits. With p = 1 /
+    2 and q = 1 / (exp(epsilon) + 1), n times the variance of a rare category is 4 exp(epsilon) /
+    (exp(epsilon) - 1) ** 2, for any number of categories. Raises `ChannelError` if a parameter is
+    out of range.
 
     SOURCE: Wang, Blocki, Li and Jha 2017, [local_hashing] (optimized unary encoding).
-
-    Raises `ChannelError` if a parameter is out of range.
 
     Parameters
     ----------
@@ -68,10 +67,7 @@ class UnaryEncoding(PureProtocol):
 
     @classmethod
     def of_epsilon(cls, size: int, epsilon: float) -> "UnaryEncoding":
-        """Return the optimized one of `size` categories and an `epsilon` in (0, 30].
-
-        Its exact epsilon does not exceed this. A bit of the true category is 1 as often as 0.
-        """
+        """Return the optimized channel of `size` categories with at most the exact `epsilon`."""
 
         def parity(others: float) -> Fraction:
             return (1 - Fraction(others)) / Fraction(others)
@@ -99,7 +95,6 @@ class UnaryEncoding(PureProtocol):
 
     @property
     def exact_parity(self) -> Fraction | None:
-        """The parity as a fraction, that of a report with one of two bits."""
         p, q = Fraction(self.own), Fraction(self.others)
         odds, others = p / (1 - p), q / (1 - q)
         return exact_ratio(max(odds, others), min(odds, others))
@@ -139,7 +134,7 @@ class UnaryEncoding(PureProtocol):
 
     @property
     def _alike(self) -> Floats:
-        """The probabilities of the reports of somebody of no category."""
+        """The probabilities of the values if no category is true."""
         self.refuse_large_tally(MAX_ENUMERATED)
         ones = np.bitwise_count(np.arange(self.reports))
         powers = [
