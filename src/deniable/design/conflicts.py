@@ -3,13 +3,13 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from deniable.arrays import Floats, Sparse
+from deniable.arrays import Floats
 from deniable.channels import MAX_EPSILON
 from deniable.design.programs import (
     Constraints,
@@ -25,6 +25,7 @@ from deniable.errors import NoAnswerError
 DIGITS = 4  # of the values that a message proposes
 SHOWN = 6  # requirements that a message names, at most
 TAKES_PART = 1e-9
+PRECISION = 1e-10  # relative, of proposed values: as near as solvers tell them apart
 
 
 class InfeasibleError(NoAnswerError):
@@ -172,77 +173,49 @@ class _Case:
 
     def remedy(self, group: Group) -> str | None:
         """Return the change of one requirement, in words, that makes all feasible; or None."""
+        others = self.wanted.with_groups(each for each in self.wanted.groups if each is not group)
+        without = f"to do without {_described([group], self.names)[0]}"
         match group.kind:
-            case "epsilon":
-                return self._epsilon(group)
+            case "epsilon" if _is_feasible(others):
+                found = self._nearest(group, MAX_EPSILON)
+                return without if found is None else f"epsilon <= {_rounded(found, up=True)}"
             case "retention" | "change":
-                return self._floor(group)
-            case "cost":
-                costs = group.left[:, : self.proportions.size**2].toarray().ravel()
-                least = self._least(group, costs)
-                return None if least is None else f"expected cost <= {_rounded(least, up=True)}"
-        if _is_feasible(self._without(group)):
-            return f"to do without {_described([group], self.names)[0]}"
-        return None
+                found = self._nearest(group, 0.0)
+                if found is None or found <= 10.0**-DIGITS:
+                    return None
+                of = "every category" if self._is_common(group) else self.names[group.categories[0]]
+                return f"{group.kind} of {of} >= {_rounded(found, up=False)}"
+            case "cost" if _is_feasible(others):
+                found = self._nearest(group, float(group.left.sum()))
+                return None if found is None else f"expected cost <= {_rounded(found, up=True)}"
+        return without if _is_feasible(others) else None
 
-    def _without(self, group: Group) -> Polytope:
-        return self.wanted.with_groups(each for each in self.wanted.groups if each is not group)
-
-    def _least(self, group: Group, costs: Floats) -> float | None:
-        """Return the least cost of what meets all requirements but one."""
-        wanted = self._without(group)
-        objective = np.zeros(wanted.variables)
-        objective[: wanted.entries] = costs
-        found = Constraints(*wanted.constraints).minimise(objective, high=wanted.highest)
-        return None if found is None else found.value
-
-    def _epsilon(self, group: Group) -> str | None:
-        if not _is_feasible(self._without(group)):
+    def _nearest(self, group: Group, feasible: float) -> float | None:
+        """Return the bound nearest to the group's at which all can be met; None: not at any."""
+        if not _is_feasible(self._with_bound(group, feasible)):
             return None
+        infeasible = group.bound
+        while abs(feasible - infeasible) > PRECISION * max(feasible, infeasible):
+            middle = (feasible + infeasible) / 2
+            if _is_feasible(self._with_bound(group, middle)):
+                feasible = middle
+            else:
+                infeasible = middle
+        return feasible
 
-        def feasible(epsilon: float) -> bool:
-            changed = replace(self.requirements, epsilon=epsilon)
-            return _is_feasible(polytope(self.proportions, changed))
+    def _with_bound(self, group: Group, bound: float) -> Polytope:
+        asked, kind = self.requirements, group.kind
+        changed: Any = bound
+        if kind == "cost" and asked.cost is not None:
+            changed = replace(asked.cost, at_most=bound)
+        elif kind in ("retention", "change") and not self._is_common(group):
+            changed = asked.floors(kind, self.proportions.size)
+            changed[group.categories[0]] = bound
+        return polytope(self.proportions, replace(asked, **{kind: changed}))
 
-        low, high = group.bound, MAX_EPSILON
-        if not feasible(high):
-            return f"to do without {_described([group], self.names)[0]}"
-        while high - low > 10.0 ** (-DIGITS - 1) * high:
-            middle = (low + high) / 2
-            low, high = (low, middle) if feasible(middle) else (middle, high)
-        return f"epsilon <= {_rounded(high, up=True)}"
-
-    def _floor(self, group: Group) -> str | None:
-        size, (v,) = self.proportions.size, group.categories
-        given = getattr(self.requirements, group.kind)
-        sign = 1 if group.kind == "retention" else -1
-        if isinstance(given, (int, float)):
-            value = self._common_floor(group.kind, sign)
-            of = "every category"
-        else:
-            costs = np.zeros((size, size))
-            costs[v, v] = -sign
-            least = self._least(group, costs.ravel())
-            value = None if least is None else (-least if sign == 1 else 1 - least)
-            of = self.names[v]
-        if value is None or value <= 10.0**-DIGITS:
-            return None
-        return f"{group.kind} of {of} >= {_rounded(value, up=False)}"
-
-    def _common_floor(self, kind: Kind, sign: int) -> float | None:
-        """Return the largest floor that all categories can have."""
-        size, variables = self.wanted.size, self.wanted.variables
-        left, right, equal_left, equal_right = self.wanted.without(kind).constraints
-        own = sparse.eye_array(variables, format="csr")[np.arange(size) * (size + 1)]
-        floors: Sparse = sparse.hstack([-sign * own, sparse.csr_array(np.ones((size, 1)))])
-        program = Constraints(
-            sparse.csr_array(sparse.vstack([padded(left, variables + 1), floors])),
-            np.append(right, np.full(size, 0.0 if sign == 1 else 1.0)),
-            padded(equal_left, variables + 1),
-            equal_right,
-        )
-        found = program.minimise(np.append(np.zeros(variables), -1.0))
-        return None if found is None else float(found.x[-1])
+    def _is_common(self, group: Group) -> bool:
+        """Return whether a floor is one number for all categories."""
+        return isinstance(getattr(self.requirements, group.kind), (int, float))
 
 
 def _rounded(value: float, *, up: bool) -> str:
@@ -251,7 +224,7 @@ def _rounded(value: float, *, up: bool) -> str:
         return "0"
     unit = 10.0 ** (math.floor(math.log10(abs(value))) - DIGITS + 1)
     direction: Callable[[float], int] = math.ceil if up else math.floor
-    near = value * (1 - 2e-10 if up else 1 + 2e-10)  # as near as solvers tell values apart
+    near = value * (1 - 10 * PRECISION if up else 1 + 10 * PRECISION)
     return f"{direction(near / unit) * unit:.{DIGITS}g}"
 
 
