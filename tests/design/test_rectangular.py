@@ -17,10 +17,9 @@ from deniable.channels import (
     SubsetSelection,
 )
 from deniable.design import Cost, Requirements, design, report_names
-from deniable.design.programs.amounts import fewest
 from deniable.design.programs.certificate import certified
 from deniable.design.programs.losses import loss_of
-from deniable.design.rectangular import _in_order
+from deniable.design.rectangular import _fewest, _in_order
 from deniable.errors import ConfigError
 
 GLOBAL = 1e-6
@@ -334,7 +333,7 @@ def test_few_columns_tell_what_many_do():
         many = np.where(generator.random((4, 60)) < 0.5, 3.0, 1.0) * 10 ** -generator.uniform(
             0, 9, 60
         )
-        few = fewest(many, pi)
+        few = _fewest(many, pi)
         assert few.shape[1] <= 10
         np.testing.assert_allclose(few.sum(axis=1), many.sum(axis=1), rtol=1e-12)
         J, told = ((P / (pi @ P)) @ P.T for P in (many, few))

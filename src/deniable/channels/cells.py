@@ -19,7 +19,6 @@ from deniable.errors import DataError, shown
 from deniable.texts import text_of
 
 DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
-DECIMALS = re.compile(rf"{DECIMAL.pattern}(,{DECIMAL.pattern})*", re.ASCII)
 FRACTION = re.compile(r"[+-]?\d{1,300}/\d{1,300}", re.ASCII)
 MAX_SHOWN = 5
 LONGEST_LISTED = 43
@@ -185,13 +184,8 @@ def column_of(
 
 def numbers_of(row: Row, columns: Sequence[str]) -> list[float]:
     """Return the non-negative numbers of a `row` of a matrix, one for each of the `columns`."""
-    cells = row.cells[1:]
-    joined = ",".join(cells)
-    if DECIMALS.fullmatch(joined) and joined.count(",") == len(cells) - 1:  # all of them at once
-        values = list(map(float, cells))
-        if min(values) >= 0:
-            return values
-    return [one_number(row, column, text) for column, text in zip(columns, cells, strict=True)]
+    pairs = zip(columns, row.cells[1:], strict=True)
+    return [one_number(row, column, text) for column, text in pairs]
 
 
 def one_number(row: Row, column: str, text: str) -> float:

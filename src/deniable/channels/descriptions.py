@@ -22,7 +22,6 @@ from deniable.channels.base import Channel
 from deniable.channels.product import ProductChannel
 from deniable.errors import ChannelError, DeniableError, shown
 
-MANTISSA = 53  # bits
 EDITED = "it was edited; make it again"
 
 
@@ -61,22 +60,14 @@ def weights_to_json(values: Floats) -> dict[str, Any]:
     >>> weights_to_json(np.array([0.375, 0.5]))
     {'denominator': 8, 'weights': [3, 4]}
     """
-    fractions, exponents = np.frexp(np.asarray(values, dtype=float))
-    mantissas = (fractions * 2.0**MANTISSA).astype(np.int64)
-    lowest_bits = mantissas & -mantissas
-    zeros = np.frexp(lowest_bits.astype(float))[1] - 1  # trailing zeros of each mantissa
-    own = np.where(mantissas == 0, 0, exponents - MANTISSA + zeros)
-    lowest = min(int(own.min(initial=0)), 0)
-    shifts = np.where(mantissas == 0, 0, own - lowest)
-    odd = np.where(mantissas == 0, 0, mantissas >> np.where(mantissas == 0, 0, zeros))
-    flat = [
-        each << by for each, by in zip(odd.ravel().tolist(), shifts.ravel().tolist(), strict=True)
-    ]
-    weights: list[Any] = flat
-    if odd.ndim == 2:
-        width = odd.shape[1]
-        weights = [flat[at : at + width] for at in range(0, len(flat), width)]
-    return {"denominator": 1 << -lowest, "weights": weights}
+    ratios = [value.as_integer_ratio() for value in np.ravel(values).tolist()]
+    denominator = max((below for _, below in ratios), default=1)  # all are powers of 2
+    weights = [above * (denominator // below) for above, below in ratios]
+    if np.ndim(values) == 1:
+        return {"denominator": denominator, "weights": weights}
+    width = np.shape(values)[1]
+    rows = [weights[at : at + width] for at in range(0, len(weights), width)]
+    return {"denominator": denominator, "weights": rows}
 
 
 def weights_from_json(value: Any) -> Floats:

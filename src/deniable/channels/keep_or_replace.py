@@ -173,16 +173,10 @@ class KeepOrReplace(Channel):
     @cached_property
     def _kept_or_replaced(self) -> Outcomes:
         """The replacement of a record, or as one more outcome "kept": for a >= 0."""
-        a, total = self.diagonal_weight, sum(self._weights)
-        replaced = [(1 - a) * (weight / (total or 1)) for weight in self._weights]
-        return Outcomes(
-            np.array([[*replaced, a if total else 1.0]]), self._kept_or_replaced_exactly
-        )
-
-    def _kept_or_replaced_exactly(self, _: int) -> Categories:
         a, total = Fraction(self.diagonal_weight), sum(self._weights)
-        replaced = [(1 - a) * Fraction(weight, total or 1) for weight in self._weights]
-        return Categories.of([*replaced, a if total else Fraction(1)])
+        exact = [(1 - a) * Fraction(weight, total or 1) for weight in self._weights]
+        exact.append(a if total else Fraction(1))
+        return Outcomes(np.array([exact], dtype=float), lambda _: Categories.of(exact))
 
     @cached_property
     def _by_row(self) -> Outcomes:

@@ -290,7 +290,9 @@ def distribution(values: npt.ArrayLike, what: str = "the proportions") -> Floats
     pi = np.asarray(values, dtype=float)
     adds_up = abs(pi.sum() - 1) <= ROW_SUM_TOLERANCE  # not so if one is NaN
     if pi.ndim != 1 or np.any(pi < 0) or not adds_up:
-        raise ChannelError(f"{what} must be one distribution: not negative, sum 1")
+        raise ChannelError(
+            f"{what} must be one distribution: not negative, sum 1; the sum is {pi.sum():.9g}"
+        )
     return pi
 
 

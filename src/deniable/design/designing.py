@@ -13,7 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats
-from deniable.channels import MAX_LINEAR_DESIGN, MAX_SEARCHED_DESIGN, DenseChannel, Target
+from deniable.channels import (
+    MAX_LINEAR_DESIGN,
+    MAX_SEARCHED_DESIGN,
+    DenseChannel,
+    Target,
+    distribution,
+)
 from deniable.design.conflicts import InfeasibleError, refuse_conflicts, refuse_unestimable
 from deniable.design.exactness import Exact, exact_matrix, exact_reports
 from deniable.design.programs import (
@@ -142,7 +148,8 @@ def design(
     >>> found.optimality, found.channel.reports, round(found.loss, 3)
     ('global', 6, 37.359)
     """
-    pi = _distribution(proportions)
+    pi = distribution(proportions)
+    pi = pi / pi.sum()
     names = _names(requirements.categories, pi.size)
     chosen, meant = _resolved(requirements, loss, estimator, target)
     _refuse_reports(reports, requirements, loss, chosen, pi.size)
@@ -245,18 +252,6 @@ def _notes(P: Floats, names: Sequence[str]) -> tuple[str, ...]:
             "inverted; the estimator 'inverse' leads to a matrix that is not"
         )
     return tuple(notes)
-
-
-def _distribution(proportions: npt.ArrayLike) -> Floats:
-    pi = np.asarray(proportions, dtype=float)
-    if pi.ndim != 1 or not pi.size:
-        raise DeniableError(f"proportions must be one row of numbers, not of shape {pi.shape}")
-    if not np.all(np.isfinite(pi)) or np.any(pi < 0) or abs(pi.sum() - 1) > 1e-9:
-        raise DeniableError(
-            f"the proportions must be one distribution: not negative, sum 1; they sum to "
-            f"{pi.sum():.9g}"
-        )
-    return np.asarray(pi / pi.sum())
 
 
 def _names(categories: Sequence[str] | None, size: int) -> tuple[str, ...]:

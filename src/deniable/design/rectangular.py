@@ -1,22 +1,26 @@
 """Channels with more reports than categories: the best with any number, or with at most so many.
 
-With any number the best is that of a convex program (`deniable.design.programs.relaxation`), and is
-found. With few, no program is known that has it: two families of channels are looked at, each no
-worse with one report more, so that what is found is not either.
+With the shapes of reports given, and only their amounts free, the best channel is a convex program
+(`deniable.design.programs.relaxation`). With all staircases given it is the best of all channels.
+The vector y of J has size (size + 1) / 2 entries, linear in the amounts, so that so many reports
+are as informative as any number (Caratheodory). The sums of rows follow, because J pi is the vector
+of these sums.
 
-- From above: reports of the best channel are left out, one by one, those that are missed least.
-- From below: to the best square channel the staircase is added that gains most, again and again;
-  and exchanged for another as long as that tells more.
+With fewer reports no program is known. Two families of channels are searched, each no worse with
+one report more, so that the result is not either. Protocols with so many reports, their sets in the
+best amounts, are in both.
 
-Protocols with so many reports, their sets in the best amounts, are among either.
+- From above: reports of the best channel are left out, one by one, the least useful first.
+- From below: to the best square channel the staircase is added that gains most, again and again,
+  and exchanged for another as long as that gains.
 """
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import scipy
 
 from deniable.arrays import Flags, Floats
 from deniable.channels import (
@@ -27,22 +31,32 @@ from deniable.channels import (
     SubsetSelection,
 )
 from deniable.design.programs import (
+    Bounded,
+    CentralPath,
     InverseVariance,
     Program,
     Relaxation,
-    best_amounts,
-    column_to_drop,
-    eliminated,
-    epsilon_alone,
+    Requirements,
+    certified,
     improving_columns,
-    is_channel,
-    is_improvement,
-    optimum,
+    information,
+    inverse_of_information,
+    polytope,
+    weighted_hessian,
 )
 
 Reports = Literal["square", "any"] | int
 """How many reports a channel may have: as many as categories, any number, at most so many."""
 
+# The barrier's share of the loss: in the end; where bounds are best; where losses fall steadily.
+FINE, CENTRAL, NEARLY = 1e-12, 1e-7, 1e-6
+DECREASE = 0.15
+MAX_WEIGHTS = 40
+ROUNDS = 4
+PROVED = 1e-7  # of the loss: a bound this near is not improved any more
+KEPT = 1e-9  # of the loss: what leaving out reports may cost it
+LITTLE = 1e-3  # of the mean amount: that of a staircase which is added
+ADDS_UP = 1e-9
 TRIED = 3  # staircases that gain most
 EXCHANGES = 6  # of one report each, for one number of reports
 FROM_BELOW = 3  # times the categories: beyond so many reports, only from above
@@ -52,21 +66,13 @@ ADDED = 0.1  # of the mean amount: that of a staircase which is added
 ALIKE = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class Searched:
-    """The best channel `P` found, shape (size, reports); a `bound` for any number of reports."""
-
-    P: Floats
-    bound: float
-
-
 def least_with_reports(
     loss: InverseVariance,
     epsilon: float,
     square: Floats,
     relaxation: Relaxation,
     reports: Literal["any"] | int,
-) -> Searched:
+) -> Bounded:
     """Search for the channel of least `loss` of an `epsilon` with any, or at most so many, reports.
 
     Parameters
@@ -77,19 +83,154 @@ def least_with_reports(
         What the square channel's bound was found by.
     reports : "any" or int
     """
-    program = epsilon_alone(loss, epsilon)
-    best = optimum(program, relaxation)
+    program = Program.of(loss, polytope(loss.proportions, Requirements(epsilon=epsilon)))
+    best = _optimum(program, relaxation)
     columns = best.columns
     if reports != "any" and columns.shape[1] > reports:
         columns = _few(program, epsilon, square, columns, reports)
-    chosen = columns if is_improvement(loss, columns, square, WORTHWHILE) else square
-    return Searched(_in_order(chosen), best.bound)
+    chosen = columns if _is_improvement(loss, columns, square, WORTHWHILE) else square
+    return Bounded(_in_order(chosen), best.bound)
+
+
+def _best_amounts(program: Program, columns: Floats) -> Floats:
+    """Return `columns`, shape (size, columns), in the amounts of least loss.
+
+    The sums of rows are 1 to rounding, unless no amounts have such sums.
+    """
+    return _weighed(program, columns)[0]
+
+
+def _weighed(program: Program, columns: Floats) -> tuple[Floats, Floats]:
+    """Return columns in the amounts of least loss, and in amounts with the best lower bound."""
+    path = CentralPath.among(program, columns)
+    best = central = columns
+    least = np.inf
+    for _ in range(MAX_WEIGHTS):
+        if not path.approach():
+            break
+        value = path.value()
+        share = path.weight * path.codes.size / abs(value)
+        if share >= CENTRAL:
+            central = path.every_column()
+        if share <= NEARLY:
+            if not value <= least * (1 + FINE):
+                break
+            best, least = path.every_column(), min(value, least)
+        if share <= FINE:
+            break
+        path.weight *= DECREASE
+    return best, central
+
+
+def _optimum(program: Program, first: Relaxation) -> Relaxation:
+    """Return the best channel with any number of reports, as few as one knows, and a better bound.
+
+    From `first`, what solved the `program` to a lesser precision. Its rows sum to 1 to rounding.
+    """
+    loss, pi = program.loss, program.loss.proportions
+    columns, bound = first.columns, first.bound
+    central = columns
+    for _ in range(ROUNDS):
+        proof = certified(loss, program.ratio, central)
+        bound = max(bound, proof.bound)
+        value = loss.value(columns)
+        if value - bound <= PROVED * abs(value):
+            break
+        used = columns[:, pi @ columns > KEPT]
+        little = LITTLE * float(used.min(axis=0).mean())
+        more = np.hstack([used, little * proof.staircases.T])
+        weighed, central = _weighed(program, more)
+        if _is_improvement(loss, weighed, columns):
+            columns = weighed
+    few = _fewest(columns, pi)
+    again = _best_amounts(program, few)
+    few = again if _is_improvement(loss, again, few) else few
+    return Relaxation(bound, _without_idle(program, few))
+
+
+def _is_improvement(
+    loss: InverseVariance, columns: Floats, other: Floats, margin: float = 0.0
+) -> bool:
+    """Return whether `columns` are a channel of less `loss` than `other`, by a relative `margin`.
+
+    Both have the shape (size, reports), each with reports of its own number.
+    """
+    least = loss.value(other)
+    return _is_channel(columns) and loss.value(columns) < least - margin * abs(least)
+
+
+def _is_channel(columns: Floats) -> bool:
+    """Return whether `columns`, shape (size, reports), are a channel: with rows of sum 1."""
+    return bool(np.all(columns >= 0) and np.abs(columns.sum(axis=1) - 1).max() <= ADDS_UP)
+
+
+def _without_idle(program: Program, columns: Floats) -> Floats:
+    """Leave reports out as long as the loss is kept."""
+    loss, highest = program.loss, program.loss.value(columns)
+    highest += KEPT * abs(highest)
+    for fewer in _eliminated(program, columns, len(columns)):
+        if loss.value(fewer) > highest:
+            break
+        columns = fewer
+    return columns
+
+
+def _fewest(columns: Floats, proportions: Floats) -> Floats:
+    """Return few columns, some of those given in other amounts, that tell the same.
+
+    The `columns` have the shape (size, columns), the `proportions` (size,).
+    """
+    lows = columns.min(axis=0)
+    features = information((columns / lows).T, proportions)
+    told = features @ lows
+    scale = np.abs(told).max()
+    try:
+        amounts, _ = scipy.optimize.nnls(features / scale, told / scale, maxiter=100 * lows.size)
+    except RuntimeError:  # its iterations do not end
+        return columns
+    kept = amounts > 0
+    return np.asarray(columns[:, kept] / lows[kept] * amounts[kept])
+
+
+def _eliminated(program: Program, columns: Floats, count: int) -> Iterator[Floats]:
+    """Yield channels with one report fewer each, down to `count`: the loss rises little.
+
+    The first leaves out one of `columns`, shape (size, reports), a channel of the `program`. The
+    amounts of those left are the best; ends where none make a channel.
+    """
+    while columns.shape[1] > count:
+        least = _column_to_drop(program, columns)
+        columns = _best_amounts(program, np.delete(columns, least, axis=1))
+        if not _is_channel(columns) or not np.isfinite(program.loss.value(columns)):
+            return
+        yield columns
+
+
+def _column_to_drop(program: Program, columns: Floats) -> int:
+    """Return which column can be left out at the least loss, as a quadratic model has it.
+
+    The model is the `program`'s loss near the amounts of `columns`, shape (size, columns), all of
+    which can change but for the sums of rows: with M the inverse of its matrix, where all amounts
+    are 1, to leave out amount j costs 1 / (2 M_jj).
+    """
+    pi, size = program.loss.proportions, program.size
+    C = inverse_of_information(columns, pi)
+    weights = np.ones(size)
+    if program.loss.worst:
+        cells = np.diagonal(C) - program.loss.own
+        weights = (cells >= cells.max() * (1 - NEARLY)).astype(float)
+    features = information(columns.T, pi)
+    H = features.T @ weighted_hessian(C, weights) @ features
+    H += 1e-11 * np.trace(H) / len(H) * np.eye(len(H))
+    bordered = np.block([[H, columns.T], [columns, np.zeros((size, size))]])
+    M = np.diagonal(np.linalg.pinv(bordered, hermitian=True))[: len(H)]
+    return int(np.argmax(M))
 
 
 def _few(program: Program, epsilon: float, square: Floats, most: Floats, count: int) -> Floats:
     """Return the best channel found with at most so many reports; `most` has more."""
     size, loss = program.size, program.loss
-    above = {P.shape[1]: P for P in eliminated(program, most, size)}
+    above = {P.shape[1]: P for P in _eliminated(program, most, size)}
     protocols = {P.shape[1]: P for P in _of_protocols(program, epsilon, count)}
     best = below = square
     for reports in range(size + 1, count + 1):
@@ -98,7 +239,7 @@ def _few(program: Program, epsilon: float, square: Floats, most: Floats, count: 
             below = _exchanged(program, _with_one_more(program, below, found))
             found.append(below)
         for P in found:
-            best = P if is_improvement(loss, P, best) else best
+            best = P if _is_improvement(loss, P, best) else best
     return best
 
 
@@ -112,8 +253,8 @@ def _of_protocols(program: Program, epsilon: float, count: int) -> Iterator[Floa
 def _protocols(program: Program, epsilon: float, count: int) -> Iterator[Floats]:
     for channel in _pure_protocols(program.size, epsilon):
         if program.size < channel.reports <= count:
-            P = best_amounts(program, channel.matrix()).columns
-            yield P if is_improvement(program.loss, P, channel.matrix()) else channel.matrix()
+            P = _best_amounts(program, channel.matrix())
+            yield P if _is_improvement(program.loss, P, channel.matrix()) else channel.matrix()
 
 
 def _pure_protocols(size: int, epsilon: float) -> Iterator[PureProtocol]:
@@ -128,7 +269,7 @@ def _pure_protocols(size: int, epsilon: float) -> Iterator[PureProtocol]:
 def _with_one_more(program: Program, P: Floats, others: Sequence[Floats]) -> Floats:
     """Return the best of other channels and those with a staircase more than P."""
     gained = improving_columns(program.loss, program.ratio, P, TRIED)
-    found = [each for s in gained if is_channel(each := _added(program, P, s))]
+    found = [each for s in gained if _is_channel(each := _added(program, P, s))]
     return min([*found, *others], key=program.loss.value, default=P)
 
 
@@ -137,9 +278,9 @@ def _exchanged(program: Program, P: Floats) -> Floats:
     for _ in range(EXCHANGES):
         (staircase,) = improving_columns(program.loss, program.ratio, P, 1)
         more = _added(program, P, staircase)
-        fewer = np.delete(more, column_to_drop(program, more), axis=1)
-        found = best_amounts(program, fewer).columns
-        if not is_improvement(program.loss, found, P, WORTHWHILE):
+        fewer = np.delete(more, _column_to_drop(program, more), axis=1)
+        found = _best_amounts(program, fewer)
+        if not _is_improvement(program.loss, found, P, WORTHWHILE):
             break
         P = found
     return P
@@ -147,7 +288,7 @@ def _exchanged(program: Program, P: Floats) -> Floats:
 
 def _added(program: Program, P: Floats, staircase: Floats) -> Floats:
     little = ADDED * float(P.min(axis=0).mean())
-    return best_amounts(program, np.column_stack([P, little * staircase])).columns
+    return _best_amounts(program, np.column_stack([P, little * staircase]))
 
 
 def _in_order(P: Floats) -> Floats:

@@ -148,7 +148,7 @@ def test_violations_are_those_of_the_definitions():
 
 @pytest.mark.parametrize(
     ("proportions", "fault"),
-    [([0.5, 0.6], "sum to 1.1"), ([1.5, -0.5], "not negative"), ([], "one row of numbers")],
+    [([0.5, 0.6], "the sum is 1.1"), ([1.5, -0.5], "not negative"), ([], "one distribution")],
 )
 def test_proportions_must_be_a_distribution(proportions, fault):
     with pytest.raises(DeniableError, match=fault):
