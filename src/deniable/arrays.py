@@ -18,8 +18,8 @@ ROUNDING = 1e-9  # by which share of a threshold floats that come from arithmeti
 def at_least(values: npt.ArrayLike, threshold: npt.ArrayLike) -> Flags:
     """Return where `values` are at least a `threshold`, or miss it by rounding alone.
 
-    Sums and ratios of floats are off by far less than `ROUNDING`, and exact values that differ by
-    less, but for rounding, decide nothing here. Not a number is at least nothing.
+    Sums and ratios of floats are off by far less than `ROUNDING`, and exact values never differ by
+    so little otherwise. NaN is never at least the threshold.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The one family of errors that a user is meant to read.
+"""The errors that users read.
 
 Every message names the place (file, column, category, option), the offending value and the remedy.
 """
@@ -18,7 +18,7 @@ LONGEST = 60  # characters of a value that a message shows
 
 
 def plain(text: str) -> str:
-    r"""Return a `text` as a terminal can show it: what is not printable is escaped.
+    r"""Return a `text` with unprintable characters escaped.
 
     Examples
     --------
@@ -31,9 +31,7 @@ def plain(text: str) -> str:
 
 
 def shown(value: object, longest: int = LONGEST) -> str:
-    r"""Return a `value` as a message shows it: on one line, nothing unprintable.
-
-    It is cut short to the `longest` number of characters.
+    r"""Return a `value` for a message: on one line, printable, of at most `longest` characters.
 
     Examples
     --------
@@ -49,9 +47,9 @@ def shown(value: object, longest: int = LONGEST) -> str:
 
 
 class DeniableError(ValueError):
-    """Something that a user can mend: the message says what, where and how.
+    """An error that a user can fix: the message says what, where and how.
 
-    Names and paths may hold anything; a message has no control characters but ends of lines.
+    Names and paths may contain anything; the message has no control characters but line ends.
     """
 
     def __str__(self) -> str:
@@ -59,7 +57,7 @@ class DeniableError(ValueError):
 
 
 class NoAnswerError(DeniableError):
-    """What was asked for does not exist, though nothing that was given is at fault."""
+    """A result that does not exist, although the input is valid."""
 
 
 class DataError(DeniableError):
@@ -67,27 +65,24 @@ class DataError(DeniableError):
 
 
 class ChannelError(DeniableError):
-    """A matrix that is no channel, or counts and codes that do not fit one."""
+    """A matrix that is not a channel, or counts and codes that do not fit one."""
 
 
 class SingularChannelError(ChannelError):
-    """A channel that erases what would have to be estimated."""
+    """A channel that allows no estimates."""
 
 
 class ConfigError(DeniableError):
-    """A config with faults; the message has a line for each of them."""
+    """A config with errors; the message has a line for each of them."""
 
 
 class MissingExtraError(DeniableError, ImportError):
-    """A package that is not installed; the message names the extra it comes with."""
+    """A package that is not installed; the message names its extra."""
 
 
 @contextmanager
 def from_extras() -> Iterator[None]:
-    """Let an import in this block name the extra of `EXTRAS` whose package it does not find.
-
-    Raises `MissingExtraError` if the package is not installed.
-    """
+    """Raise `MissingExtraError`, with the extra of `EXTRAS`, if an import in the block fails."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -100,7 +95,7 @@ def from_extras() -> Iterator[None]:
 
 
 def refuse_unknown(what: str, given: str, known: Iterable[str]) -> None:
-    """Raise `DeniableError` if `given`, the name of `what`, is none of those `known`.
+    """Raise `DeniableError` unless `given`, the name of `what`, is one of the `known` names.
 
     Examples
     --------

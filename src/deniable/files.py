@@ -1,4 +1,4 @@
-"""Files that are whole or absent: written to a temporary name, then renamed."""
+"""Files that appear whole or not at all: written to a temporary name, then renamed."""
 
 import errno
 import hashlib
@@ -35,9 +35,9 @@ _TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}")
 
 
 def kept_private(folder: Path | str) -> Path:
-    """Make a `folder`, if it is not there, that its owner alone may look into, and return it.
+    """Return a `folder` after making it, if necessary, and closing it to everybody but its owner.
 
-    Raises `OSError` if it is another user's, who alone can close it.
+    Raises `OSError` if it belongs to another user, who alone can close it.
     """
     private = Path(folder)
     private.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
@@ -50,11 +50,11 @@ def kept_private(folder: Path | str) -> Path:
 def written_whole(
     path: Path | str, *, private: bool = False, closed: bool = False
 ) -> Iterator[Path]:
-    """Give a temporary path beside `path`; rename it to `path` if the block ends well.
+    """Give a temporary path next to `path`; rename it to `path` if the block succeeds.
 
-    When the block raises, the temporary file is removed and `path` is as it was. What is `private`
-    is its owner's alone, and so is then its folder, whatever the umask; what is `closed` is its
-    owner's in a folder that is not. Raises `DeniableError` if `path` is a device or a pipe, such as
+    If the block raises, the temporary file is removed and `path` is unchanged. A `private` file,
+    and then also its folder, is only for its owner, whatever the umask. A `closed` file is only for
+    its owner in an open folder. Raises `DeniableError` if `path` is a device or a pipe, such as
     /dev/null, which the rename would replace.
     """
     target = Path(path)
@@ -81,9 +81,9 @@ def written_whole(
 
 
 def write_once(path: Path | str, content: bytes) -> None:
-    """Write `content` to `path`, a private file in a private folder, unless it is there.
+    """Write `content` to `path`, a private file in a private folder, unless it exists.
 
-    It is on the disk then, as `put_once` does it; also for the others, if several try at once.
+    It is then on the disk, as by `put_once`; also for all processes, if several try at once.
     """
     target = Path(path)
     if not put_once(kept_private(target.parent) / target.name, content):
@@ -91,17 +91,11 @@ def write_once(path: Path | str, content: bytes) -> None:
 
 
 def put_once(file: Path, content: bytes) -> bool:
-    """Put a private `file` of this `content` there unless there is one; return whether it was put.
+    """Create a private `file` with this `content` unless it exists; return whether it was created.
 
-    Of several processes that try, one puts it. When this returns True, content and name are on the
-    disk. A process that is killed leaves the whole file or none, and perhaps a temporary one.
-
-    Raises
-    ------
-    DeniableError
-        If the file system has no hard links.
-    OSError
-        If it cannot be done for another reason.
+    Of several processes that try, one creates it. If this returns True, content and name are on the
+    disk. A killed process leaves the whole file or none, and perhaps a temporary one. Raises
+    `DeniableError` if the file system has no hard links, and `OSError` for other failures.
     """
     handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
     temporary = Path(name)
@@ -170,7 +164,7 @@ def remove_abandoned(folder: Path) -> None:
 
 
 def sync_tree(folder: Path) -> None:
-    """Return when a `folder` is on the disk, with all that is in it."""
+    """Return when a `folder` is on the disk, with all its contents."""
     for path in folder.rglob("*"):
         if path.is_dir():
             sync_folder(path)
@@ -182,9 +176,9 @@ def sync_tree(folder: Path) -> None:
 
 @contextmanager
 def folder_written_whole(path: Path | str, *, private: bool = False) -> Iterator[Path]:
-    """Give a temporary folder beside `path` that takes its place if the block ends well.
+    """Give a temporary folder next to `path` that replaces it if the block succeeds.
 
-    If it is `private`, its owner alone may look into it.
+    A `private` folder is only for its owner.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -199,9 +193,9 @@ def folder_written_whole(path: Path | str, *, private: bool = False) -> Iterator
 
 
 def remove_leftovers(path: Path | str) -> None:
-    """Remove what `written_whole` and `folder_written_whole` left beside `path` when killed.
+    """Remove leftovers of `written_whole` and `folder_written_whole` next to `path`.
 
-    For whoever alone writes `path`: what another process is writing goes too.
+    Only for the single writer of `path`: files of other processes are removed too.
     """
     target = Path(path)
     if target.parent.is_dir():
@@ -221,10 +215,7 @@ def _umask() -> int:
 
 
 def write_text(path: Path | str, text: str, *, private: bool = False, closed: bool = False) -> None:
-    """Write `text` to `path` as UTF-8 with Unix line ends.
-
-    What is `private` or `closed` is told by `written_whole`.
-    """
+    """Write `text` to `path` as UTF-8 with Unix line ends; `private`, `closed`: `written_whole`."""
     with written_whole(path, private=private, closed=closed) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
@@ -237,10 +228,7 @@ def json_line(value: Any) -> str:
 def write_json(
     path: Path | str, value: Any, *, private: bool = False, closed: bool = False
 ) -> None:
-    """Write `value` to `path` as JSON that a person can read and `diff` can compare.
-
-    What is `private` or `closed` is told by `written_whole`.
-    """
+    """Write `value` to `path` as indented JSON; `private`, `closed`: see `written_whole`."""
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     write_text(path, text, private=private, closed=closed)
 
@@ -251,10 +239,10 @@ def read_json(path: Path | str) -> Any:
 
 
 def read_fitted(path: Path | str, from_json: Callable[[Any], Fitted]) -> Fitted:
-    """Read the file of fitted parameters at `path` as what they are of, rebuilt from JSON values.
+    """Read fitted parameters at `path`, rebuilt from JSON values by `from_json`.
 
-    What `from_json` refuses in words of its own it must raise as `DeniableError`. Raises
-    `DataError`, naming the file and what is wrong with it.
+    `from_json` raises `DeniableError` for its own errors. Raises `DataError` with the file and the
+    error.
     """
     try:
         return from_json(read_json(path))

@@ -1,4 +1,4 @@
-"""Texts that people give, as plain values: YAML and JSON within limits, so that none can hang."""
+"""YAML and JSON texts of users as plain values, within limits, so that none can hang."""
 
 import json
 import math
@@ -20,8 +20,8 @@ NUMBERS = ("int", "float", "timestamp")
 def text_of(path: Path | str, most: int | None = None) -> str:
     """Return the text of the file at `path`, in UTF-8 with or without a byte order mark.
 
-    It may have `most` bytes; None is no limit. Raises `DataError` if it cannot be read, has more
-    bytes than may be, or is no such text.
+    It may have `most` bytes; None means no limit. Raises `DataError` if it cannot be read, is too
+    long, or is not such a text.
     """
     try:
         with Path(path).open("rb") as stream:
@@ -42,20 +42,20 @@ def text_of(path: Path | str, most: int | None = None) -> str:
 
 
 class TooMuchError(yaml.MarkedYAMLError):
-    """YAML that goes too deep, or repeats too much: the `problem`, at its `problem_mark`.
+    """YAML that is nested or repeated too much: the `problem`, at its `problem_mark`.
 
     The `context`, `context_mark` and `note` of PyYAML's errors are left out.
     """
 
 
 class Loader(LOADER):  # type: ignore[misc]
-    """Builds plain values; names the line of one that is none, such as a date in month 13.
+    """Builds plain values; names the line of an invalid one, such as a date in month 13.
 
-    From a `stream`: text, bytes, or an open file of either.
+    The `stream` is text, bytes, or an open file of either.
     """
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """Return the value of a `node`, as PyYAML does; `deep`, with all that is in it at once."""
+        """Return the value of a `node`, as PyYAML does; `deep` builds all its contents at once."""
         kind = node.tag.rpartition(":")[2]
         try:
             if kind in NUMBERS and len(node.value) > LONGEST_NUMBER:
@@ -73,9 +73,9 @@ class Loader(LOADER):  # type: ignore[misc]
 
 
 def refuse_too_deep(text: str) -> None:
-    """Refuse a YAML `text` that goes too deep, repeats itself without end, or repeats too much.
+    """Refuse a YAML `text` that is nested too deeply, contains itself, or repeats too much.
 
-    Its events tell, before anything is built of it.
+    This reads its events, before any value is built.
     """
     sizes: dict[str, int] = {}  # of what an anchor names
     opened: list[
@@ -113,10 +113,10 @@ def refuse_too_deep(text: str) -> None:
 
 
 def read_given_json(path: Path | str, most: int = 100 * MAX_BYTES) -> Any:
-    """Read a JSON file that a user gives, at `path`, of `most` bytes at most.
+    """Read a JSON file of a user, at `path`, of `most` bytes at most.
 
-    Raises `DataError` if it cannot be read, is no strict JSON (NaN, a key given twice), has a
-    number of over 1,000 digits or beyond what a float holds, or more than 50 levels.
+    Raises `DataError` if it cannot be read, is not strict JSON (NaN, a key given twice), has a
+    number of over 1,000 digits or too large for a float, or more than 50 levels.
     """
     text = text_of(path, most)
 

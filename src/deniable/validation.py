@@ -1,4 +1,4 @@
-"""Files that people write: what YAML and pydantic find wrong with them, a line for each fault."""
+"""Files that people write: errors found by YAML and pydantic, one line each."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,14 +29,10 @@ Values = Annotated[list[T], Field(min_length=1)]
 
 
 def repeated_keys(text: str) -> Iterator[str]:
-    """Yield a line of a message for each key that a mapping in a YAML `text` gives again.
+    """Yield a line of a message for each repeated key of a mapping in a YAML `text`.
 
-    YAML readers silently take the last.
-
-    Raises
-    ------
-    yaml.YAMLError
-        If it is no YAML, or too deep.
+    YAML readers silently take the last. Raises `yaml.YAMLError` for other text, or if it is too
+    deep.
 
     Examples
     --------
@@ -70,9 +66,9 @@ def _repeated_in(root: yaml.Node | None) -> Iterator[str]:
 def read_yaml(path: Path | str) -> Any:
     """Read the values of the YAML file at `path`, of at most 4 MB and 50 levels.
 
-    Raises `DataError` if it cannot be read, is no YAML, repeats itself by aliases without end or
-    too often, has a number of over 1,000 digits, or gives a key of a mapping twice: file, line and
-    remedy.
+    Raises `DataError`, with file, line and remedy, if it cannot be read, is not YAML, contains
+    itself or repeats too much by aliases, has a number of over 1,000 digits, or gives a key of a
+    mapping twice.
     """
     return yaml_values(text_of(path, MAX_BYTES), str(path))
 
@@ -97,9 +93,7 @@ def yaml_values(text: str, where: str) -> Any:
 
 
 def message(what: str, lines: Sequence[str], manual: str) -> str:
-    """Return the message for the faults that something has, each once; and where to read on.
-
-    That is `what`, the faults are `lines`, and `manual` says where.
+    """Return the message for `what` with its errors, the `lines`, each once; see the `manual`.
 
     Examples
     --------
@@ -154,20 +148,12 @@ def fault_lines(
     whole: str = "file",
     words: Mapping[str, str] | None = None,
 ) -> list[str]:
-    """Return a line for each option at fault: its path, its value, what is allowed, a hint.
+    """Return a line for each invalid option: its path, its value, the allowed values, a hint.
 
-    An option that may be of two types has one line too, with what is allowed of both.
-
-    Parameters
-    ----------
-    error : ValidationError
-    model : type of BaseModel
-        What the values were held against.
-    whole : str
-        What stands for a path where all options together are at fault.
-    words : mapping of str to str, optional
-        What is allowed in the file's own words, by pydantic's types of errors; ``quoted`` is the
-        hint for a number in quotes.
+    An option of two possible types has one line too. The `error` is from validation by the `model`.
+    `whole` replaces the path if all options together are invalid. `words` are the allowed values in
+    the file's own words, by pydantic's types of errors; ``quoted`` is the hint for a number in
+    quotes.
 
     Examples
     --------
@@ -198,7 +184,7 @@ def fault_lines(
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a fault is."""
+    """The place of an error."""
 
     path: str  # as people write it, such as studies.first.grids[0].p
     holder: type[BaseModel]  # the section that the option is in
@@ -206,7 +192,7 @@ class _Place:
 
     @classmethod
     def of(cls, location: Sequence[int | str], model: type[BaseModel], whole: str) -> "_Place":
-        """Follow pydantic's location, in which tags of unions stand between options."""
+        """Follow pydantic's location, in which tags of unions are between options."""
         path, holder, kinds = "", model, (model,)
         for part in location:
             if len(kinds) > 1:
@@ -240,7 +226,7 @@ def _kinds(annotation: Any) -> tuple[Any, ...]:
 
 
 def _tagged(kind: Any, tag: int | str) -> bool:
-    """Return whether pydantic means a type by a tag: a value of its discriminator, or its name."""
+    """Return whether pydantic's tag means a type: a value of its discriminator, or its name."""
     fields = getattr(kind, "model_fields", {}).values()
     if any(tag in get_args(field.annotation) for field in fields):
         return True

@@ -1,7 +1,7 @@
-"""Channels designed by convex optimization: the best for a stated need.
+"""Transition matrices optimized for stated requirements by convex programs.
 
-Unless said otherwise, proportions have shape (size,), matrices and their costs (size, size), a row
-for each true category.
+Unless stated otherwise, proportions have shape (size,), matrices and their costs (size, size), with
+a row for each true category.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""Requirements that no channel meets: which of them contradict each other; what would mend it."""
+"""Infeasible requirements: a smallest set that conflicts, and single changes that help."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -34,7 +34,6 @@ class InfeasibleError(NoAnswerError):
     Attributes
     ----------
     message : str
-        What the error says.
     conflict : tuple of str
         Requirements that contradict each other; without any one of them the others do not.
     remedies : tuple of str
@@ -49,9 +48,9 @@ class InfeasibleError(NoAnswerError):
 
 
 def refuse_conflicts(proportions: Floats, requirements: Requirements, names: Sequence[str]) -> None:
-    """Refuse `requirements` that no channel meets, with an `InfeasibleError`.
+    """Raise `InfeasibleError` for `requirements` that no channel meets, with their remedies.
 
-    At the true `proportions` of the categories, of shape (size,), which have these `names`.
+    The `proportions`, shape (size,), belong to categories with these `names`.
     """
     case = _Case(proportions, requirements, names, polytope(proportions, requirements))
     conflict = _smallest_conflict(case.wanted)
@@ -67,10 +66,10 @@ def refuse_conflicts(proportions: Floats, requirements: Requirements, names: Seq
 
 
 def _smallest_conflict(wanted: Polytope) -> list[Group]:
-    """Return requirements that cannot be met together, though all but any one of them can.
+    """Return requirements that cannot be met together, although all but any one of them can.
 
-    A linear program that pays for what is missed finds requirements that matter; one by one they
-    are then left out, and stay out while the others cannot be met.
+    A linear program that pays for violations finds a set that matters. Then requirements are left
+    out one by one, and stay out if the others still cannot be met.
     """
     rigid = [group for group in wanted.groups if group.kind == "rows"]
     others = [group for group in wanted.groups if group.kind != "rows"]
@@ -90,7 +89,7 @@ def _is_feasible(wanted: Polytope) -> bool:
 
 
 def _that_matter(wanted: Polytope, rigid: Sequence[Group], others: Sequence[Group]) -> list[Group]:
-    """Return a set that cannot be met: those with a price where as little as possible is missed."""
+    """Return a set that cannot be met: the requirements with a price at the least violation."""
     rows, right, owners = [], [], []
     for owner, group in enumerate(others):
         for sign in (1, -1) if group.equality else (1,):
@@ -121,7 +120,7 @@ def _that_matter(wanted: Polytope, rigid: Sequence[Group], others: Sequence[Grou
 
 
 def _described(groups: Iterable[Group], names: Sequence[str]) -> list[str]:
-    """Return requirements in words; floors of several categories that are the same, together."""
+    """Return requirements in words, equal floors of several categories together."""
     found: dict[tuple[Kind, float, int], list[Group]] = {}
     for number, group in enumerate(groups):
         alone = -1 if group.kind in ("retention", "change") else number
@@ -154,7 +153,7 @@ def _joined(words: Sequence[str], last: str) -> str:
 
 
 def _distinct(conflict: Sequence[Group], requirements: Requirements) -> list[Group]:
-    """Return the requirements to try to change: of floors given as one number, the first."""
+    """Return the requirements to try to change, one for floors given as one number."""
     numbers = {"retention": requirements.retention, "change": requirements.change}
     chosen: list[Group] = []
     for group in reversed(conflict):
@@ -191,7 +190,7 @@ class _Case:
         return without if _is_feasible(others) else None
 
     def _nearest(self, group: Group, feasible: float) -> float | None:
-        """Return the bound nearest to the group's at which all can be met; None: not at any."""
+        """Return the bound nearest to the group's at which all can be met; None if none."""
         if not _is_feasible(self._with_bound(group, feasible)):
             return None
         infeasible = group.bound
@@ -219,7 +218,7 @@ class _Case:
 
 
 def _rounded(value: float, *, up: bool) -> str:
-    """Return a value with few digits, on the side where it can be met."""
+    """Return a value with few digits, rounded to the feasible side."""
     if value == 0:
         return "0"
     unit = 10.0 ** (math.floor(math.log10(abs(value))) - DIGITS + 1)
@@ -231,10 +230,10 @@ def _rounded(value: float, *, up: bool) -> str:
 def refuse_unestimable(
     wanted: Polytope, requirements: Requirements, names: Sequence[str], least_epsilon: float
 ) -> None:
-    """Refuse `requirements` that leave singular matrices only, if the reason can be seen.
+    """Raise `InfeasibleError` if `requirements` visibly leave only singular matrices.
 
-    With an `InfeasibleError`; below `least_epsilon`, estimates are lost in rounding. `wanted` is
-    what they leave, `names` are those of the categories.
+    Below `least_epsilon`, estimates are lost in rounding. `wanted` is the polytope of the
+    requirements, and `names` belong to the categories.
     """
     way_out = "then nothing can be estimated by inversion; minimise 'changed' or 'distance' instead"
     if requirements.epsilon is not None and requirements.epsilon < least_epsilon:
@@ -258,7 +257,7 @@ def refuse_unestimable(
 
 
 def _silenced(wanted: Polytope, report: int, names: Sequence[str]) -> tuple[str, list[str]]:
-    """Say why a report is given by nobody."""
+    """Return the reason why a value is never reported, and the requirements at fault."""
     at_fault = [
         group
         for group in wanted.groups

@@ -1,7 +1,7 @@
-"""The one entry: the channel of least loss that meets what is asked of it.
+"""The entry point: the channel of least loss that meets the requirements.
 
-It has as many reports as categories unless others are asked for: a file that is changed keeps its
-categories, and retention, invariance, transitions and costs speak of a report as of a category.
+By default it has as many reports as categories: a protected file keeps its categories, and
+retention, invariance, transitions and costs treat a report as a category.
 """
 
 import math
@@ -47,29 +47,29 @@ NEGLIGIBLE = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """A designed channel.
+    """An optimized transition matrix.
 
     Attributes
     ----------
     channel : DenseChannel
-        Its exact epsilon is at most what was asked for. With other reports than categories its own
-        left inverse is that of least variance at the proportions of the design.
+        Its exact epsilon is at most the required one. With more reports than categories its own
+        left inverse has the least variance at the proportions of the design.
     loss : float
-        Of one record: n times the variance, or a share or cost of a record.
+        Of one record: n times the variance, or a proportion or cost of a record.
     lower_bound : float or None
-        No channel that meets the requirements has a smaller loss, whatever its number of reports;
-        None if no bound is known.
+        No channel that meets the requirements has a smaller loss, with any number of reports; None
+        if no bound is known.
     optimality : "global" or "local"
         Global if the loss is within 1e-6 of the lower bound, relative.
     violations : mapping
-        By how much the matrix misses each requirement, recomputed from it alone
-        (`deniable.design.exactness.violations`); at most 1e-9.
+        How far the matrix misses each requirement, at most 1e-9, recomputed from the matrix alone
+        (`deniable.design.exactness.violations`).
     loss_name, estimator, target : str
-        What was minimised; see `design`.
+        The loss that was minimized; see `design`.
     notes : tuple of str
-        What a user should know of the matrix, in sentences.
+        Remarks for users of the matrix, in sentences.
     report_names : tuple of str
-        Those of the categories; of other reports the categories that are likely behind each, "a|c".
+        The categories; for other reports the likely categories of each, "a|c".
     """
 
     channel: DenseChannel
@@ -101,26 +101,25 @@ def design(
     proportions : array, shape (size,), not negative, sum 1
         True or expected frequencies of the categories.
     requirements : Requirements
-        What the channel must satisfy.
     loss : "trace", "worst_cell", "changed" or "distance"
-        - ``trace``, ``worst_cell``: sum and largest of the variances of the estimated proportions;
-          convex neither in the matrix nor otherwise. The best of many starts is returned, with a
-          lower bound; ``optimality`` says whether they meet.
-        - ``changed``: the expected share of records whose category changes. Linear: global.
+        - ``trace``, ``worst_cell``: sum and largest of the variances of the estimated proportions.
+          They are not convex in the matrix. The best of many starts is returned, with a lower
+          bound; ``optimality`` says whether they meet.
+        - ``changed``: the expected proportion of records that change category. Linear: global.
         - ``distance``: the expected cost of a record, with the requirements' costs. Linear: global.
     estimator : "inverse" or "reports", optional
-        Whose variance: the estimate by inversion, (1.2) of [pram], or the reports' own shares,
-        which need an invariant matrix; by default these if invariance is required.
+        Whose variance: the estimate by inversion, (1.2) of [pram], or the reports' own proportions,
+        which need an invariant matrix and are then the default.
     target : "population" or "file", optional
-        Whether variances include that of sampling (`deniable.channels.base.Target`). By default
-        they do for "inverse", as in (1.3), and do not for "reports", as in (2.4). Only the worst
-        cell can depend on it.
+        Whether variances include sampling (`deniable.channels.base.Target`). By default they do for
+        "inverse", as in (1.3), and do not for "reports", as in (2.4). Only the worst cell can
+        depend on it.
     reports : "square", "any" or int
-        - ``square``: one report a category, as a file needs that keeps its categories.
-        - ``any``: any number. For variances by inversion with epsilon alone and at most 16
-          categories: the best of all channels, up to size (size + 1) / 2 reports. The variances are
-          those by the left inverse of least variance at these proportions.
-        - a number, of the categories or more: at most so many; the best that was found, no worse
+        - ``square``: one report for each category, as for a file that keeps its categories.
+        - ``any``: any number, for variances by inversion with epsilon alone and at most 16
+          categories. This is the best of all channels, with up to size (size + 1) / 2 reports. The
+          variances belong to the left inverse of least variance at these proportions.
+        - a number, at least of the categories: at most so many. The best channel found is no worse
           than with fewer, and than the square one.
     seed : int
         Of the search's random starts: the same seed gives the same matrix.
@@ -129,10 +128,10 @@ def design(
     ------
     InfeasibleError
         If no channel meets the requirements, with those that contradict each other; or if all that
-        do are singular, and a variance of the estimate by inversion is to be small.
+        do are singular, and the loss is a variance by inversion.
     ConfigError
-        If other reports than categories are asked for with a loss, an estimator or a requirement
-        that needs these.
+        If other reports than categories are requested with a loss, an estimator or a requirement
+        that needs categories.
     DeniableError
         If an argument is out of range, or there are too many categories: over 40, over 24 for
         variances, over 16 with other reports than categories.
@@ -181,9 +180,9 @@ def design(
 def _with_reports(
     loss: InverseVariance, square: Exact, found: Found, requirements: Requirements, reports: Reports
 ) -> tuple[Exact, float | None]:
-    """Return the best channel with other reports than categories, if that is better, and a bound.
+    """Return the best channel with other reports, if it is better than the square one, and a bound.
 
-    Without a bound on epsilon, which leaves no relaxation, true reports are the best.
+    Without a bound on epsilon there is no relaxation, and true reports are the best.
     """
     if found.relaxation is None or requirements.epsilon is None or reports == "square":
         return square, found.bound
@@ -216,7 +215,7 @@ def _searched(function: Loss, pi: Floats, requirements: Requirements, seed: int)
 def _best_exact(
     function: Loss, candidates: Sequence[Floats], pi: Floats, requirements: Requirements
 ) -> tuple[Exact, float]:
-    """Make matrices exact, best first, until one is as good as it was before, and return it."""
+    """Make matrices exact, best first, until one loses nothing by it; return the best one."""
     best: tuple[Exact, float] | None = None
     fault: DeniableError | None = None
     for P in candidates:
@@ -290,7 +289,7 @@ def _resolved(
 def _refuse_reports(
     reports: Reports, requirements: Requirements, loss: LossName, estimator: Estimator, size: int
 ) -> None:
-    """Refuse other reports than categories where something needs these, or there are too many."""
+    """Refuse other reports than categories if an option needs categories, or there are too many."""
     whole = isinstance(reports, (int, np.integer)) and not isinstance(reports, bool)
     if not whole and reports not in ("square", "any"):
         raise ConfigError(

@@ -1,11 +1,11 @@
-"""From a solver's matrix to one that meets its requirements in exact arithmetic, or to rounding.
+"""From a solver's matrix to one that meets its requirements exactly, or to rounding.
 
-A solver meets constraints to some 1e-9. Here the constraints that bind are told from its matrix and
-are then solved as equations: entries on the floor or ceiling of their column are exactly the ratio
-apart, zeros are exactly 0.0, rows sum to 1 to the last digit or so. What is claimed without a
-tolerance, epsilon and the floors of retention, is held against exact fractions of what would be
-drawn, with a margin of a few units of rounding that grows until the claim holds. Where requirements
-leave no room for that, epsilon comes first: a floor is then missed by rounding.
+A solver meets constraints to some 1e-9. Here the binding constraints are recognized in its matrix
+and then solved as equations: entries on the floor or ceiling of their column are exactly the ratio
+apart, zeros are exactly 0.0, rows sum to 1 to the last digit or so. Epsilon and the floors of
+retention are claimed without a tolerance. They are compared with exact fractions of the matrix that
+is drawn, with a margin of a few units of rounding that grows until the claim holds. If requirements
+leave no room for that, epsilon comes first, and a floor is missed by rounding.
 """
 
 import math
@@ -43,15 +43,15 @@ class Exact:
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """What makes a matrix better than another: claims that hold, then small violations."""
+        """Sort key of matrices: claims that hold first, then small violations."""
         missed = any(self.violations.get(claim, 0.0) > 0 for claim in ("epsilon", "retention"))
         return missed, self.worst
 
 
 def exact_matrix(P: Floats, proportions: Floats, requirements: Requirements) -> Exact:
-    """Return a matrix near a solver's, which meets the requirements to some 1e-7, that does.
+    """Return an exact matrix near a solver's, which meets the requirements to some 1e-7.
 
-    The solver's is `P`, of shape (size, size); `requirements` are at the `proportions`, of shape
+    The solver's is `P`, of shape (size, size), for `requirements` at `proportions` of shape
     (size,). Raises `DeniableError` if no matrix near it meets them to 1e-9.
     """
     best: Exact | None = None
@@ -79,19 +79,12 @@ def exact_matrix(P: Floats, proportions: Floats, requirements: Requirements) -> 
 
 
 def exact_reports(P: Floats, proportions: Floats, requirements: Requirements) -> Exact:
-    """Return a channel with any number of reports near a solver's, whose epsilon is exact.
+    """Return a channel with any number of reports near a solver's, with an exact epsilon.
 
-    Nothing but epsilon is required. Each column keeps its shape, its entries on the floor and the
-    ceiling exactly the ratio apart; the amounts of all change as little as makes rows sum to 1.
-    Raises `DeniableError` if no channel near it meets the epsilon.
-
-    Parameters
-    ----------
-    P : array, shape (size, reports)
-        Positive; the sums of rows are 1 to some 1e-9.
-    proportions : array, shape (size,)
-    requirements : Requirements
-        Of an epsilon, and nothing else.
+    `P`, shape (size, reports), is positive and has rows of sum 1 to some 1e-9. The `requirements`
+    are an epsilon alone, and the `proportions` have shape (size,). Each column keeps its shape,
+    with entries on the floor and the ceiling exactly the ratio apart. The amounts change as little
+    as makes rows sum to 1. Raises `DeniableError` if no channel near it meets the epsilon.
     """
     ratio = math.exp(requirements.epsilon or 0.0)
     lows = P.min(axis=0)
@@ -124,7 +117,7 @@ def _with_smaller_epsilon(
     """Return P mixed with as little of its mean row as makes the claim of epsilon true.
 
     For requirements that leave no room: a floor of retention, or a cap of costs, is then missed by
-    that share at most. Zeros stay zeros, and an invariant matrix invariant.
+    that proportion at most. Zeros stay zeros, and an invariant matrix invariant.
     """
     idle = np.tile(proportions @ P, (len(P), 1))
     for share in MARGINS[1:]:
@@ -137,17 +130,13 @@ def _with_smaller_epsilon(
 
 
 def violations(P: Floats, proportions: Floats, requirements: Requirements) -> dict[str, float]:
-    """Return by how much a matrix misses each requirement, from the matrix alone.
+    """Return how far a matrix misses each requirement, from the matrix alone.
 
-    Nothing of the solver or of its constraints is used: epsilon is the exact one of what is drawn,
-    the rest is recomputed from the definitions. The matrix `P` has the shape (size, size), or
-    (size, reports); the `proportions`, (size,), and the `requirements` are those of the design.
-
-    Returns
-    -------
-    dict
-        ``rows`` (of their sums from 1) and, of what is required, ``epsilon``, ``invariance``,
-        ``retention``, ``change``, ``forbidden``, ``allowed``, ``cost``; 0 where it is met.
+    This uses neither the solver nor its constraints: epsilon is the exact one of the matrix that is
+    drawn, the rest follows from the definitions. The matrix `P` has the shape (size, size) or
+    (size, reports). The `proportions`, (size,), and the `requirements` belong to the design. The
+    result has ``rows`` (difference of their sums from 1) and, if required, ``epsilon``,
+    ``invariance``, ``retention``, ``change``, ``forbidden``, ``allowed``, ``cost``; 0 where met.
     """
     size, own = len(P), np.diagonal(P)
     found = {"rows": float(np.max(np.abs(P.sum(axis=1) - 1)))}
@@ -172,7 +161,7 @@ def violations(P: Floats, proportions: Floats, requirements: Requirements) -> di
 
 
 def _shortfall(row: Floats, category: int, floor: float) -> float:
-    """Return how much of a floor is missing in a row that is drawn in its exact proportions."""
+    """Return how much a row, drawn in its exact proportions, misses a floor by."""
     if row[category] > floor + 1e-12 or floor == 0:
         return 0.0
     total = sum(map(Fraction, row.tolist()), Fraction())
@@ -180,7 +169,7 @@ def _shortfall(row: Floats, category: int, floor: float) -> float:
 
 
 def _solved(P: Floats, wanted: Polytope, binding: float, margin: float) -> Floats | None:
-    """Return the matrix with what binds solved as equations, None if that has no solution."""
+    """Return the matrix with binding constraints solved as equations; None without a solution."""
     pattern = _Pattern.of(P, wanted, binding, margin)
     left, right = pattern.equations(P, wanted, binding, margin)
     y = pattern.unknowns(P)
@@ -200,8 +189,8 @@ def _solved(P: Floats, wanted: Polytope, binding: float, margin: float) -> Float
 class _Pattern:
     """Which unknown each entry is, and by which factor: P.ravel() = factors * y[unknown].
 
-    `unknown` is -1 for zeros; a factor is 1, or 1 / ratio for entries on the floor of a column
-    whose ceiling is the unknown.
+    `unknown` is -1 for zeros. A factor is 1, or 1 / ratio for entries on the floor of a column with
+    the unknown as its ceiling.
     """
 
     unknown: Positions
@@ -237,7 +226,7 @@ class _Pattern:
         return cls(compact, factors.ravel(), size)
 
     def unknowns(self, P: Floats) -> Floats:
-        """Return the unknowns as a matrix has them: of those of many entries, the largest."""
+        """Return the unknowns of a matrix: the largest of the entries that share one."""
         y = np.zeros(int(self.unknown.max()) + 1)
         own = self.unknown >= 0
         np.maximum.at(y, self.unknown[own], P.ravel()[own])
@@ -250,7 +239,7 @@ class _Pattern:
     def equations(
         self, P: Floats, wanted: Polytope, binding: float, margin: float
     ) -> tuple[Floats, Floats]:
-        """Return the equations that must hold, and the inequalities that bind, over y."""
+        """Return the equations and the binding inequalities over y."""
         own = self.unknown >= 0
         place = np.zeros((self.size**2, int(self.unknown.max()) + 1))
         place[np.flatnonzero(own), self.unknown[own]] = self.factors[own]

@@ -73,15 +73,11 @@ def least_with_reports(
     relaxation: Relaxation,
     reports: Literal["any"] | int,
 ) -> Bounded:
-    """Search for the channel of least `loss` of an `epsilon` with any, or at most so many, reports.
+    """Search for the channel of least `loss` with at most the given number of `reports`, or any.
 
-    Parameters
-    ----------
-    square : array, shape (size, size)
-        The best square channel known, which is returned if no other is better.
-    relaxation : Relaxation
-        What the square channel's bound was found by.
-    reports : "any" or int
+    Its exact epsilon is at most `epsilon`. The best known channel with as many reports as
+    categories is `square`, shape (size, size). It is returned if no other is better. Its bound is
+    from the `relaxation`.
     """
     program = Program.of(loss, polytope(loss.proportions, Requirements(epsilon=epsilon)))
     best = _optimum(program, relaxation)
@@ -123,9 +119,9 @@ def _weighed(program: Program, columns: Floats) -> tuple[Floats, Floats]:
 
 
 def _optimum(program: Program, first: Relaxation) -> Relaxation:
-    """Return the best channel with any number of reports, as few as one knows, and a better bound.
+    """Return the best channel with any number of reports, as few as possible, and a better bound.
 
-    From `first`, what solved the `program` to a lesser precision. Its rows sum to 1 to rounding.
+    From the program's solution at a lower precision. Its rows sum to 1 to rounding.
     """
     loss, pi = program.loss, program.loss.proportions
     columns, bound = first.columns, first.bound
@@ -151,21 +147,18 @@ def _optimum(program: Program, first: Relaxation) -> Relaxation:
 def _is_improvement(
     loss: InverseVariance, columns: Floats, other: Floats, margin: float = 0.0
 ) -> bool:
-    """Return whether `columns` are a channel of less `loss` than `other`, by a relative `margin`.
-
-    Both have the shape (size, reports), each with reports of its own number.
-    """
+    """Return whether columns are a channel of less loss than another, by a relative margin."""
     least = loss.value(other)
     return _is_channel(columns) and loss.value(columns) < least - margin * abs(least)
 
 
 def _is_channel(columns: Floats) -> bool:
-    """Return whether `columns`, shape (size, reports), are a channel: with rows of sum 1."""
+    """Return whether columns are a channel: not negative, with rows of sum 1."""
     return bool(np.all(columns >= 0) and np.abs(columns.sum(axis=1) - 1).max() <= ADDS_UP)
 
 
 def _without_idle(program: Program, columns: Floats) -> Floats:
-    """Leave reports out as long as the loss is kept."""
+    """Leave reports out as long as the loss stays the same."""
     loss, highest = program.loss, program.loss.value(columns)
     highest += KEPT * abs(highest)
     for fewer in _eliminated(program, columns, len(columns)):
@@ -176,10 +169,7 @@ def _without_idle(program: Program, columns: Floats) -> Floats:
 
 
 def _fewest(columns: Floats, proportions: Floats) -> Floats:
-    """Return few columns, some of those given in other amounts, that tell the same.
-
-    The `columns` have the shape (size, columns), the `proportions` (size,).
-    """
+    """Return few of the columns, in other amounts, with the same information."""
     lows = columns.min(axis=0)
     features = information((columns / lows).T, proportions)
     told = features @ lows
@@ -193,10 +183,9 @@ def _fewest(columns: Floats, proportions: Floats) -> Floats:
 
 
 def _eliminated(program: Program, columns: Floats, count: int) -> Iterator[Floats]:
-    """Yield channels with one report fewer each, down to `count`: the loss rises little.
+    """Yield channels with one report fewer each, down to a count: the loss rises little.
 
-    The first leaves out one of `columns`, shape (size, reports), a channel of the `program`. The
-    amounts of those left are the best; ends where none make a channel.
+    The amounts of those left are the best. The end is reached if none make a channel.
     """
     while columns.shape[1] > count:
         least = _column_to_drop(program, columns)
@@ -207,11 +196,11 @@ def _eliminated(program: Program, columns: Floats, count: int) -> Iterator[Float
 
 
 def _column_to_drop(program: Program, columns: Floats) -> int:
-    """Return which column can be left out at the least loss, as a quadratic model has it.
+    """Return which column can be left out at the least loss by a quadratic model.
 
-    The model is the `program`'s loss near the amounts of `columns`, shape (size, columns), all of
-    which can change but for the sums of rows: with M the inverse of its matrix, where all amounts
-    are 1, to leave out amount j costs 1 / (2 M_jj).
+    It models the loss near the amounts of the columns, all of which can change except for the sums
+    of rows. With M the inverse of its matrix, where all amounts are 1, leaving out amount j costs 1
+    / (2 M_jj).
     """
     pi, size = program.loss.proportions, program.size
     C = inverse_of_information(columns, pi)
@@ -244,7 +233,7 @@ def _few(program: Program, epsilon: float, square: Floats, most: Floats, count: 
 
 
 def _of_protocols(program: Program, epsilon: float, count: int) -> Iterator[Floats]:
-    """Yield the best channel of each number of reports, at most so many, that protocols have."""
+    """Yield the best protocol of each number of reports, at most so many."""
     made = sorted(_protocols(program, epsilon, count), key=lambda P: P.shape[1])
     for _, alike in itertools.groupby(made, lambda P: P.shape[1]):
         yield min(alike, key=program.loss.value)
@@ -267,14 +256,14 @@ def _pure_protocols(size: int, epsilon: float) -> Iterator[PureProtocol]:
 
 
 def _with_one_more(program: Program, P: Floats, others: Sequence[Floats]) -> Floats:
-    """Return the best of other channels and those with a staircase more than P."""
+    """Return the best of other channels and of P with one more staircase."""
     gained = improving_columns(program.loss, program.ratio, P, TRIED)
     found = [each for s in gained if _is_channel(each := _added(program, P, s))]
     return min([*found, *others], key=program.loss.value, default=P)
 
 
 def _exchanged(program: Program, P: Floats) -> Floats:
-    """Return a channel with staircases exchanged for others that tell more."""
+    """Return a channel with staircases exchanged for more informative ones."""
     for _ in range(EXCHANGES):
         (staircase,) = improving_columns(program.loss, program.ratio, P, 1)
         more = _added(program, P, staircase)
@@ -292,7 +281,7 @@ def _added(program: Program, P: Floats, staircase: Floats) -> Floats:
 
 
 def _in_order(P: Floats) -> Floats:
-    """Return reports that are proportional as one; those of few categories first."""
+    """Return the columns with proportional ones joined, and those of few categories first."""
     if P.shape[1] == len(P):
         return P
     merged: list[Floats] = []
@@ -319,12 +308,8 @@ def _high(column: Floats) -> Flags:
 def report_names(P: Floats, categories: Sequence[str]) -> tuple[str, ...]:
     """Return a name for each report: the categories for which it is likely, "a|c".
 
-    Those of a square channel are the categories. A name that is there already is numbered.
-
-    Parameters
-    ----------
-    P : array, shape (size, reports)
-    categories : sequence of str
+    Reports of a square channel have the names of the `categories`. Equal names are numbered. `P`
+    has the shape (size, reports).
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""The search for the best channel where the loss is not convex: many starts, local descents.
+"""The search for the best channel if the loss is not convex: many starts, local descents.
 
-Every search starts from the closed forms that meet the requirements too, and ends with the best of
-all matrices that it has seen: what it finds is never worse than they are.
+Every search also starts from the closed forms that meet the requirements, and returns the best of
+all matrices it has seen. So its result is never worse than they are.
 """
 
 import math
@@ -42,9 +42,9 @@ NEARBY = (0.2, 0.8)  # the range of a random vertex's weight where a search star
 
 
 class _Effort(NamedTuple):
-    """Numbers of starts: vertices, block designs, channels of the relaxation; of finalists.
+    """Numbers of starts, of finalists, and of restarts near the best vertex of a concave loss.
 
-    And of restarts near the best vertex, where the loss is concave.
+    Starts are vertices (`corners`), block designs, and channels of the relaxation.
     """
 
     corners: int
@@ -60,11 +60,11 @@ def _effort(size: int) -> _Effort:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a search came to: the best matrices, best first, and a lower bound of all losses.
+    """The result of a search: the best matrices, best first, and a lower bound of all losses.
 
-    These `candidates` meet the requirements to a solver's tolerance; the best closed form that does
-    is among them. The `bound` is None if none is known. The `relaxation` is that with epsilon
-    alone, None if it was not solved.
+    These `candidates` meet the requirements to a solver's tolerance and include the best closed
+    form that does. The `bound` is None if none is known. The `relaxation` has epsilon alone; None
+    if it was not solved.
     """
 
     candidates: list[Floats]
@@ -75,10 +75,10 @@ class Found:
 def least_variance(
     loss: InverseVariance, proportions: Floats, requirements: Requirements, generator: Generator
 ) -> Found:
-    """Search for the matrix whose estimate by inversion has the least trace or largest variance.
+    """Search for the matrix of least trace or largest variance of the estimate by inversion.
 
-    That is the `loss`. Some matrix meets the `requirements` at the `proportions`; the loss found is
-    infinite if only singular ones were met. The `generator` draws where the search starts.
+    This is the `loss`. Some matrix meets the `requirements` at the `proportions`. The loss found is
+    infinite if all matrices found are singular. The `generator` draws the starts.
     """
     wanted = polytope(proportions, requirements)
     inside = interior(wanted)
@@ -157,7 +157,7 @@ def _bound(loss: InverseVariance, relaxation: Relaxation | None, bounded: bool) 
 def _corners(
     wanted: Polytope, proportions: Floats, generator: Generator, count: int
 ) -> list[Floats]:
-    """Return vertices: that of most retention, and some at random."""
+    """Return vertices: the one of most retention, and some at random."""
     programs, size = LinearPrograms(wanted), proportions.size
     costs = [-np.eye(size) * proportions[:, None]]
     costs += [generator.standard_normal((size, size)) for _ in range(count)]
@@ -166,7 +166,7 @@ def _corners(
 
 
 def _descended(loss: InverseVariance, inside: Interior, starts: Sequence[Floats]) -> list[Floats]:
-    """Return the local minima of all starts, those of the best found to the end."""
+    """Return the local minima of all starts, the best ones to full precision."""
     points = [inside.inside(P, TO_CENTRE) for P in starts]
     values = [loss.scale(inside.matrix(x)) for x in points]
     hopeful: list[Floats] = []
@@ -185,7 +185,7 @@ def _descended(loss: InverseVariance, inside: Interior, starts: Sequence[Floats]
 
 
 def _slide(loss: InverseVariance, wanted: Polytope, P: Floats) -> Floats:
-    """Return a matrix whose loss is not above that of P: by Frank and Wolfe's method."""
+    """Return a matrix with a loss not above that of P, by the method of Frank and Wolfe."""
     programs = LinearPrograms(wanted)
     value = loss.value(P)
     if not math.isfinite(value):
@@ -210,7 +210,7 @@ def least_concave(
     """Search for the invariant matrix whose own proportions have the least variances.
 
     The search goes from vertex to better vertices, and starts again between the best vertex and
-    random ones. Its result is local; for two categories the lower bound shows that it is the best.
+    random ones. Its result is local; for two categories the lower bound proves that it is the best.
     The `loss`, `proportions`, `requirements` and `generator` are as in `least_variance`.
     """
     wanted = polytope(proportions, requirements)

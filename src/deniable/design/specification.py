@@ -1,4 +1,4 @@
-"""What is asked of a channel, as a YAML file that a person writes; every fault is told."""
+"""Read design requirements from a YAML file and report every error."""
 
 import csv
 import io
@@ -32,17 +32,11 @@ SHARE_TOLERANCE = 1e-6  # of the sum of proportions that are written by hand
 
 @dataclass(frozen=True, eq=False)
 class Specification:
-    """What `deniable.design.design` is to be asked, and the categories' names.
+    """The arguments of `deniable.design.design`, and the names of the categories.
 
-    The `proportions`, `requirements`, `loss`, `estimator`, `target` and `reports` are its
-    arguments.
-
-    Parameters
-    ----------
-    categories : tuple of str
-        Their names, in the order of the proportions.
-    records : int, optional
-        Those of the file or sample, for standard errors: the sum of the counts if these are given.
+    The `proportions`, `requirements`, `loss`, `estimator`, `target` and `reports` are arguments of
+    it. The `categories` are named in the order of the proportions. `records`, for standard errors,
+    is the size of the file or sample, by default the sum of given counts, or None.
     """
 
     categories: tuple[str, ...]
@@ -92,14 +86,10 @@ class _SpecificationFile(Strict):
 
 
 def read_specification(path: Path | str) -> Specification:
-    """Read the specification at `path`, in YAML; a file of counts is looked for beside it.
+    """Read the YAML specification at `path`; a file of counts is found next to it.
 
-    Raises
-    ------
-    ConfigError
-        With a line for each fault: the option, its value, what is allowed.
-    DataError
-        If the file of counts cannot be read.
+    Raises `ConfigError`, with a line for each error: the option, its value, the allowed values; and
+    `DataError` if the file of counts cannot be read.
     """
     file = Path(path)
     try:
@@ -202,7 +192,7 @@ def _in_order(
 
 
 def _faults(given: _SpecificationFile, names: Sequence[str]) -> Iterator[str]:
-    """Yield what is wrong in itself or names categories that do not exist."""
+    """Yield errors of single options, and unknown categories."""
     earlier: set[str] = set()
     for position, name in enumerate(names):
         if name in earlier:
@@ -218,7 +208,7 @@ def _faults(given: _SpecificationFile, names: Sequence[str]) -> Iterator[str]:
 
 
 def _named(asked: _RequirementsSection) -> Iterator[tuple[str, str, str]]:
-    """Yield where requirements name a category, the name, and how a message shows it."""
+    """Yield places where requirements name a category, the name, and its form in a message."""
     for option in ("retention", "change"):
         floors = getattr(asked, option)
         if isinstance(floors, dict):

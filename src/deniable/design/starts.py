@@ -38,10 +38,10 @@ epsilon near 0."""
 
 
 def _closed_forms(proportions: Floats, requirements: Requirements) -> Iterator[Floats]:
-    """Yield families of closed forms at the epsilon that is allowed; not all meet requirements.
+    """Yield families of closed forms at the allowed epsilon; not all meet the requirements.
 
-    Generalized randomized response; the invariant two-step matrix; what keeps a record or draws
-    from the proportions; what keeps a record or draws any category; retention at the floors.
+    They are generalized randomized response, the invariant two-step matrix, and retention at the
+    floors.
     """
     size, epsilon = proportions.size, requirements.epsilon
     odds = np.full((size, size), np.exp(-np.inf if epsilon is None else -epsilon))
@@ -58,10 +58,9 @@ def _closed_forms(proportions: Floats, requirements: Requirements) -> Iterator[F
 def feasible_forms(
     polytope: Polytope, proportions: Floats, requirements: Requirements
 ) -> list[Floats]:
-    """Return the closed forms that meet the `requirements` at `proportions`: in the `polytope`.
+    """Return closed forms that meet the `requirements` at `proportions`: in the `polytope`.
 
-    A family that does not is mixed with what says nothing, all rows the same, as little as makes
-    it meet them, if that does.
+    Other ones are mixed with as little as possible of a matrix with equal rows, if that helps.
     """
     size = proportions.size
     found = [np.tile(row, (size, 1)) for row in (proportions, np.full(size, 1 / size))]
@@ -76,7 +75,7 @@ def feasible_forms(
 
 
 def _mixed(polytope: Polytope, P: Floats, Q: Floats) -> Floats:
-    """Return t P + (1 - t) Q with the largest t that meets the requirements, which Q does."""
+    """Return t P + (1 - t) Q with the largest t that meets the requirements, as Q does."""
     low, high = 0.0, 1.0
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
@@ -89,10 +88,10 @@ def _mixed(polytope: Polytope, P: Floats, Q: Floats) -> Floats:
 
 @lru_cache(maxsize=MAX_BLOCK_DESIGN)
 def developed(points: int) -> dict[int, Flags]:
-    """Return the best design that an abelian group develops from a block, for each block size.
+    """Return, for each block size, the best design that an abelian group develops from a block.
 
-    Of so many categories, and reports, at most 16. A block has up to half of the points; the
-    incidence matrix says which category each report is high in, categories in rows.
+    There are `points`, at most 16, categories and reports, and a block has up to half of them. The
+    incidence matrix has categories in rows, and is true where a report is high.
     """
     found: dict[int, Flags] = {1: np.eye(points, dtype=bool)}
     most = WORTHWHILE * (points - 1)
@@ -107,10 +106,10 @@ def developed(points: int) -> dict[int, Flags]:
 
 
 def _best_block(orders: tuple[int, ...], size: int) -> tuple[Positions, float]:
-    """Return the block of a size whose shifts tell most: by the characters of the group.
+    """Return the block of a size with the most informative shifts, by the group's characters.
 
-    The eigenvalues of the incidence matrix are the block's Fourier coefficients; as epsilon falls
-    to 0 the loss is in proportion to the sum of their inverse squares, the first left out.
+    The eigenvalues of the incidence matrix are the block's Fourier coefficients. As epsilon falls
+    to 0 the loss is in proportion to the sum of their inverse squares without the first.
     """
     points = int(np.prod(orders))
     rest = list(combinations(range(1, points), size - 1))
@@ -147,7 +146,7 @@ def _factorisations(number: int, least: int = 2) -> Iterator[tuple[int, ...]]:
 
 @lru_cache(maxsize=4)
 def incidences(size: int) -> tuple[Flags, ...]:
-    """Return incidence matrices of up to two designs side by side, and singles for the rest."""
+    """Return incidence matrices of up to two designs side by side, and single categories."""
     found = []
     for parts in _parts(size, 2 if size <= MAX_IN_THREE_PARTS else 1, ()):
         designs = [developed(points)[block] for points, block in parts]
@@ -157,7 +156,7 @@ def incidences(size: int) -> tuple[Flags, ...]:
 
 
 def _parts(left: int, designs: int, before: tuple[Part, ...]) -> Iterator[tuple[Part, ...]]:
-    """Yield the designs that lie side by side, larger ones first."""
+    """Yield the designs that are side by side, larger ones first."""
     yield before
     largest = before[-1] if before else (MAX_BLOCK_DESIGN, MAX_BLOCK_DESIGN)
     for points in range(min(left, largest[0]) if designs else 0, 2, -1):
@@ -167,12 +166,11 @@ def _parts(left: int, designs: int, before: tuple[Part, ...]) -> Iterator[tuple[
 
 
 def _vertex_channels(proportions: Floats, ratio: float, count: int) -> list[Floats]:
-    """Return the channels of least trace that are built of block designs side by side.
+    """Return the `count` channels of least trace that are built of block designs side by side.
 
-    Which category takes which place is chosen best: with g_v what a report of v adds to the trace,
-    the loss is the sum over places of (S g) times the proportion there, so that the commonest
-    category takes the place of least S g. `ratio` is exp(epsilon); so many are returned, best
-    first.
+    Categories are assigned to places in the best way: with g_v the contribution of a report of v to
+    the trace, the loss is the sum over places of (S g) times the proportion there, so the commonest
+    category gets the place of least S g. `ratio` is exp(epsilon).
     """
     found = []
     for incidence in incidences(proportions.size):
@@ -196,10 +194,10 @@ def _gathered(
 ) -> list[Floats]:
     """Return channels that gather the relaxation's many reports into as many as categories.
 
-    To report one of several reports in their place subtracts from the information J the spread of
-    the gathered columns, each in proportion to its probability. Reports are gathered so that the
-    trace of J^-1 rises little: half of the channels by k-means in the metric of J^-2, half by the
-    best pairs from four times as many.
+    Reporting one value for several reports subtracts from the information J the spread of the
+    gathered columns, each in proportion to its probability. Reports are gathered so that the trace
+    of J^-1 rises little: half of the channels by k-means in the metric of J^-2, half by the best
+    pairs from four times as many.
     """
     columns = relaxation.columns[:, relaxation.columns.sum(axis=0) > 1e-7]
     size = proportions.size
@@ -223,7 +221,7 @@ def _gathered(
 def _by_means(
     places: Floats, weights: Floats, groups: int, generator: np.random.Generator
 ) -> Floats:
-    """Return which group each place is in, by weighted k-means from spread-out first means."""
+    """Return the group of each place, by weighted k-means from spread-out first means."""
     chosen = [int(generator.choice(len(weights), p=weights / weights.sum()))]
     nearest = np.sum((places - places[chosen[0]]) ** 2, axis=1)
     for _ in range(groups - 1):
@@ -243,7 +241,7 @@ def _by_means(
 
 
 def _by_pairs(columns: Floats, proportions: Floats, generator: np.random.Generator) -> Floats:
-    """Gather the pair of reports that costs the trace least, by and large, until few are left."""
+    """Gather the pair of reports that costs the trace least, with noise, until few are left."""
     while columns.shape[1] > proportions.size:
         shares = np.asarray(proportions @ columns, dtype=float)
         X = np.asarray(columns / shares, dtype=float)
@@ -269,8 +267,8 @@ def _squared_distances(X: Floats, metric: Floats) -> Floats:
 def labelled(P: Floats, proportions: Floats, polytope: Polytope) -> Floats:
     """Return the matrix `P` with its reports renamed so that most records are retained.
 
-    Of records with these `proportions` of categories. Names that a requirement of the `polytope`
-    speaks against cost more than any retention is worth.
+    The `proportions` belong to the categories. Names that violate a requirement of the `polytope`
+    cost more than any retention is worth.
     """
     gains = proportions[:, None] * P  # of giving the name of category u to report v
     for group in polytope.groups:
@@ -296,11 +294,11 @@ def first_matrices(
     generator: np.random.Generator,
     counts: tuple[int, int],
 ) -> list[Floats]:
-    """Return the starts that are no closed forms: of block designs, and of the relaxation.
+    """Return the starts other than closed forms: of block designs, and of the relaxation.
 
-    At most so many of each (`counts`); of the latter, which are there if the `relaxation` is, those
+    There are at most so many of each (`counts`). From the `relaxation`, if any, they are the ones
     of least `loss` of several times as many, which the `generator` draws. The `polytope` and the
-    `proportions` are those of `labelled`.
+    `proportions` are as in `labelled`.
     """
     designs, channels = counts
     found = _vertex_channels(proportions, polytope.ratio, designs)

@@ -1,4 +1,4 @@
-"""What a page of the report is built of: sections, numbers as text, and where each comes from."""
+"""Parts of the report's pages: rows of tables, numbers as text, Markdown and pictures as HTML."""
 
 import html
 import math
@@ -49,26 +49,26 @@ def rows_of(table: pd.DataFrame) -> list[Row]:
 
 
 def by(table: pd.DataFrame, *columns: str) -> dict[Any, Row]:
-    """Return the rows of a `table` by what stands in its `columns`, if several as a tuple."""
+    """Return the rows of a `table` by the values of its `columns`, as a tuple if several."""
     key = itemgetter(*columns)
     return {key(row): row for row in rows_of(table)}
 
 
 def first_of(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
-    """Return the rows of a `table` that have in `columns` what stands there first: the paper's."""
+    """Return the rows of a `table` with the first value of each of the `columns`: the paper's."""
     for column in columns:
         table = table.loc[table[column] == table[column].iloc[0]]
     return table
 
 
 def groups_of(table: pd.DataFrame, *columns: str) -> list[tuple[Row, pd.DataFrame]]:
-    """Return the values of `columns` with the rows of a `table` that have them, as they appear."""
+    """Return the values of `columns`, in order of appearance, with their rows of a `table`."""
     groups: Any = table.groupby(list(columns), sort=False)
     return [(dict(zip(columns, values, strict=True)), part) for values, part in groups]
 
 
 def nearest(values: Iterable[float], target: float) -> float | None:
-    """Return the positive one of `values` nearest to a `target` as a ratio; None: there is none.
+    """Return the positive one of `values` with the ratio nearest to a `target`, or None.
 
     >>> nearest([3, 9, 100], 10), nearest([0], 10)
     (9, None)
@@ -130,9 +130,9 @@ def plain(value: float) -> str:
 
 
 def between(low: float, high: float, text: Callable[[float], str] = short) -> str:
-    """Return a range from `low` to `high`, each as `text`; as one number if both agree.
+    """Return a range from `low` to `high`, each as `text`; one number if both are equal.
 
-    As nothing if it has no ends, as with very few runs.
+    Infinite ends, as after very few replicates, give a dash.
 
     >>> between(0.1, 0.25), between(float("-inf"), float("inf")), between(1.0, 1.0)
     ('0.100 – 0.250', '–', '1.00')
@@ -154,7 +154,7 @@ def joined(words: Iterable[Any]) -> str:
 
 
 def typeset(text: str) -> Markup:
-    """Return `text` with the thresholds T_v and T_d set as a paper sets them.
+    """Return `text` with subscripts in the thresholds T_v and T_d.
 
     >>> str(typeset("T_v < 50"))
     'T<sub>v</sub> &lt; 50'
@@ -165,8 +165,8 @@ def typeset(text: str) -> Markup:
 def markdown(text: str, folder: str) -> str:
     r"""Return `text` in Markdown as HTML; HTML within it stays text.
 
-    Its title is left to the page, its headings stand one below those of sections, and what it links
-    to beside it is found from the page, which sees the text in `folder`.
+    The title is left out, headings are one level below those of sections, and relative links are
+    found from a page that has the text in `folder`.
 
     >>> markdown("# Title\n\n## Heading\n\n[file](a.csv)", "../docs")
     '<h3>Heading</h3>\n<p><a href="../docs/a.csv">file</a></p>\n'
@@ -185,7 +185,7 @@ def markdown(text: str, folder: str) -> str:
 
 
 def living_links(page: str, places: Mapping[str, str]) -> str:
-    """Return the HTML of a `page` whose links to sections lead to their `places`; others are text.
+    """Return the HTML of a `page` with links to sections at their `places`; others become text.
 
     >>> living_links('<a href="#a">this</a> and <a href="#b">that</a>', {"a": "other.html#a"})
     '<a href="other.html#a">this</a> and that'
@@ -198,11 +198,10 @@ def living_links(page: str, places: Mapping[str, str]) -> str:
 
 
 def inline_svg(svg: str, name: str, label: str) -> str:
-    """Return a picture, text of an `svg`, to stand within a page.
+    """Return the text of an `svg` as a picture within a page.
 
-    What a file of its own has around it goes, what is named within it gets names that no other
-    picture has (the picture's own `name` before them), and readers who hear the page are told by
-    the `label` what it shows.
+    The file's header is removed, ids get the picture's `name` as a prefix, and the `label` is the
+    description for screen readers.
     """
     inside = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     inside = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", inside)
@@ -211,10 +210,10 @@ def inline_svg(svg: str, name: str, label: str) -> str:
 
 
 def linked_svg(svg: str, address: str, label: str) -> str:
-    """Return a picture that a page loads from an `address`, as large as `inline_svg` would be.
+    """Return a picture that a page loads from an `address`, as large as by `inline_svg`.
 
-    It is that of the text `svg`, and the `label` says what it shows.
-    It is loaded when it comes near the screen; its place is kept free until then.
+    The text `svg` gives its size and the `label` its description. It is loaded when it comes near
+    the screen, and its place is reserved.
     """
     size = re.search(r'<svg[^>]*\bviewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
     room = f' width="{float(size[1]):.0f}" height="{float(size[2]):.0f}"' if size else ""

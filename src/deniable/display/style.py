@@ -1,4 +1,4 @@
-"""What all figures share: inks, fonts, the banner on surrogate data, whole files."""
+"""The style of all figures: colors, fonts, the banner on surrogate data, whole files."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
@@ -39,7 +39,7 @@ STYLE: dict[Any, Any] = {
 
 
 def in_style(draw: Callable[Drawing, Figure]) -> Callable[Drawing, Figure]:
-    """Let a function `draw` in the style of all figures, marked if its first table is surrogate."""
+    """Apply the figure style to `draw` and mark figures of surrogate data, by the first table."""
 
     @wraps(draw)
     def styled(*args: Drawing.args, **options: Drawing.kwargs) -> Figure:
@@ -69,9 +69,9 @@ def panels(
 ) -> tuple[Figure, Any]:
     """Return a figure with panels, and their axes as an array, shape (`rows`, `columns`).
 
-    The `size` is width (`NARROWEST` at least) and height, `around` what is left free at the left,
-    right, top and bottom, all in inches; `between` is what is left free between columns and between
-    rows, as shares of a panel. What is `shared` (``sharex`` ...) is as `Figure.subplots` takes it.
+    The `size` is width (at least `NARROWEST`) and height, and `around` the margins at the left,
+    right, top and bottom, all in inches. `between` is the space between columns and between rows,
+    as a proportion of a panel. `shared` options (``sharex`` ...) are as in `Figure.subplots`.
     """
     width, height = max(size[0], NARROWEST), size[1]
     left, right, top, bottom = around
@@ -88,25 +88,25 @@ def panels(
 
 
 def gridded(axis: Axes, along: Any = "both", linewidth: float = 0.6) -> None:
-    """Draw a grid along an `axis` (`along` x, y or both), below what is drawn, of a `linewidth`."""
+    """Draw a grid of a `linewidth` behind an `axis`, `along` x, y or both."""
     axis.grid(axis=along, color=GRID, linewidth=linewidth)
     axis.set_axisbelow(True)
 
 
 def plain_ticks(axis: Axis, ticks: Sequence[float], text: Callable[[float], str]) -> None:
-    """Mark the numbers `ticks` of an `axis`, as `text` shows them, and no others."""
+    """Mark only the numbers `ticks` on an `axis`, formatted by `text`."""
     axis.set_major_locator(FixedLocator(list(ticks)))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
 
 
 def as_number(value: float) -> str:
-    """Return a `value` as an axis shows it."""
+    """Return a `value` as text on an axis."""
     return f"{value:,g}"
 
 
 def as_share(value: float) -> str:
-    """Return a `value`, a share, as an axis shows it, in percent."""
+    """Return a `value`, a proportion, as text on an axis, in percent."""
     return f"{100 * value:g} %"
 
 
@@ -121,7 +121,7 @@ def mark_key(colour: str, marker: str, label: str, **style: Any) -> Line2D:
 
 
 def legend_below(figure: Figure, keys: Iterable[Line2D], columns: int) -> None:
-    """Write what lines and marks stand for: `keys` in `columns`, at the bottom of a `figure`."""
+    """Add a legend of `keys` in `columns` at the bottom of a `figure`."""
     figure.legend(handles=[*keys], loc="lower center", ncols=columns, frameon=False)
 
 
@@ -133,7 +133,7 @@ def heading(figure: Figure, title: str, below: str) -> None:
 
 
 def line_with_band(axis: Axes, table: pd.DataFrame, x: str, y: str, **style: Any) -> None:
-    """Draw a summary `y` of a `table` over its column `x`, in a `style`, on an `axis`.
+    """Draw `y` of a `table` over its column `x`, in a `style`, on an `axis`.
 
     Its 95 % interval (ci_low, ci_high) is a band.
     """
@@ -147,7 +147,7 @@ def line_with_band(axis: Axes, table: pd.DataFrame, x: str, y: str, **style: Any
 
 
 def mark_surrogate(figure: Figure, table: pd.DataFrame) -> None:
-    """Put the banner on a `figure` if its `table` has rows of surrogate data, which may be none."""
+    """Put the banner on a `figure` if its `table` has rows of surrogate data; it may be empty."""
     if "data_source" in table and (table["data_source"] == "surrogate").any():
         figure.text(
             0.99,

@@ -1,6 +1,6 @@
-"""Files of records, through Arrow: Parquet that says what it holds, CSV as chunks of text.
+"""Files of records through Arrow: Parquet with metadata, CSV as batches of text.
 
-With one clear message for whatever is wrong.
+Each error is one clear message.
 """
 
 import csv
@@ -41,15 +41,15 @@ class ArrowRecords(ABC):
         """Return the records as an Arrow table."""
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return the records as a DataFrame: categories as they are called, numbers as floats."""
+        """Return the records as a DataFrame: names of categories, and numbers as floats."""
         frame: pd.DataFrame = self.to_arrow().to_pandas()
         frame.attrs.clear()
         return frame
 
     def write_parquet(self, path: Path | str, *, private: bool = False) -> None:
-        """Write the records to `path` as Parquet; what they are and their marks are its metadata.
+        """Write the records to `path` as Parquet; the metadata describe columns and marks.
 
-        True records are `private`: their owner alone can read the file.
+        Original records are `private`: only their owner can read the file.
         """
         with written_whole(path, private=private) as temporary:
             pq.write_table(self.to_arrow(), temporary, compression="zstd")
@@ -68,7 +68,7 @@ class ArrowRecords(ABC):
 
 
 def column_of(frame: "pd.DataFrame", name: str, kind: pa.DataType) -> pa.Array:
-    """Return the column `name` of a `frame` as an Arrow array of a `kind`; None is what is missing.
+    """Return the column `name` of a `frame` as an Arrow array of a `kind`, with None for missing.
 
     Raises `DataError` if there is no such column, or it has values of another kind.
     """
@@ -90,16 +90,12 @@ def column_of(frame: "pd.DataFrame", name: str, kind: pa.DataType) -> pa.Array:
 def read_described(
     path: Path | str, key: bytes, parse: Callable[[Any], About], what: str, unsaid: str
 ) -> tuple[pa.Table, About]:
-    """Read the table at `path` that `write_parquet` wrote, and what its metadata say under a `key`.
+    """Read a Parquet table at `path` from `write_parquet`, and its metadata under a `key`.
 
-    Raises `DataError` if the file is absent, no Parquet, or has no such metadata.
-
-    Parameters
-    ----------
-    parse : callable
-        From JSON values; raises KeyError, TypeError or ValueError for others than were written.
-    what, unsaid : str
-        For messages: what the metadata must describe, and the fault and remedy where they do not.
+    `parse` reads the metadata's JSON values and raises KeyError, TypeError or ValueError for
+    invalid ones. `what` and `unsaid` are for messages: the object that the metadata describe, and
+    the error and remedy if there are none. Raises `DataError` if the file is absent, not Parquet,
+    or without such metadata.
     """
     try:
         # Not `pq.read_table`, which loads what reads folders of files first.
@@ -122,9 +118,9 @@ def read_described(
 def refuse_missing_columns(
     path: Path | str, table: pa.Table, names: Sequence[str], who: str
 ) -> None:
-    """Refuse the `table` at `path` unless it has one column for each of the `names`.
+    """Raise `DataError` unless the `table` at `path` has one column for each of the `names`.
 
-    Which they are is told by `who`, such as "the domain has".
+    The message says `who` requires them, such as "the domain has".
     """
     for name in names:
         if table.column_names.count(name) != 1:
@@ -137,16 +133,11 @@ def refuse_missing_columns(
 def text_columns(
     path: Path | str, names: Sequence[str], column_positions: Sequence[int] | None, delimiter: str
 ) -> Iterator[tuple[int, list[pa.Array]]]:
-    """Yield the named columns of a CSV file as text, a chunk of records at a time.
+    """Yield columns of a CSV file as text, with the number of records before each batch.
 
-    Yielded are the number of records before this chunk, and its columns in the order of `names`.
-    The `path`, `column_positions` and `delimiter` are those of `deniable.records.read_csv`.
-
-    Raises
-    ------
-    DataError
-        One message with file, line or record and remedy, for a file that cannot be read, is no
-        UTF-8 text, lacks a column, has a row of another length or has no records.
+    The `names`, `path`, `column_positions` and `delimiter` are as in `deniable.records.read_csv`.
+    Raises `DataError`, with file, line or record and remedy, if the file cannot be read, is not
+    UTF-8 text, lacks a column, has a row of another length or has no records.
     """
     import pyarrow.compute as pc  # noqa: PLC0415 - seldom needed, slow to import
     from pyarrow import csv as arrow_csv  # noqa: PLC0415
@@ -194,10 +185,7 @@ def text_columns(
 
 
 def text_column(path: Path | str, table: pa.Table, name: str) -> pa.Array:
-    """Return the column `name` of the `table` at `path` as text.
-
-    Raises `DataError` if its values are none, such as lists.
-    """
+    """Return the column `name` of the `table` at `path` as text, or raise `DataError`."""
     column = table.column(name)
     try:
         return column.cast(pa.string()).combine_chunks()
@@ -208,9 +196,10 @@ def text_column(path: Path | str, table: pa.Table, name: str) -> pa.Array:
 
 
 def leading_numbers(texts: pa.Array) -> Floats:
-    """Return the numbers that `texts` are, up to the first text that is none, shape (numbers,).
+    """Return the numbers in `texts` up to the first text that is not a number, shape (numbers,).
 
-    A decimal point or none, an exponent or none, no white space, no "nan" or "inf".
+    A number may have a decimal point and an exponent, but no white space, and is not "nan" or
+    "inf".
     """
     import pyarrow.compute as pc  # noqa: PLC0415 - seldom needed, slow to import
 
@@ -221,12 +210,12 @@ def leading_numbers(texts: pa.Array) -> Floats:
 
 
 def no_number(text: str) -> str:
-    """Return what is wrong with a `text`, perhaps empty, in the place of a number."""
+    """Return the error of a `text`, perhaps empty, in the place of a number."""
     return f"has '{shortened(text)}', which is no number" if text else "has a missing value"
 
 
 def shortened(text: str) -> str:
-    """Return a file's `text` as a message can quote it: plain, of at most 500 characters."""
+    """Return a file's `text` for a message: plain, at most 500 characters."""
     text = plain(text)
     return text if len(text) <= LONGEST_QUOTATION else f"{text[:LONGEST_QUOTATION]} ..."
 

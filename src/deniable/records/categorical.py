@@ -27,7 +27,7 @@ CHUNK_RECORDS = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class Microdata(arrow.ArrowRecords):
-    """Records over a domain, one column of integer codes an attribute.
+    """Records over a domain: one column of integer codes for each attribute.
 
     Raises `DataError` if columns and attributes do not match, differ in length, or hold foreign
     codes.
@@ -35,12 +35,10 @@ class Microdata(arrow.ArrowRecords):
     Parameters
     ----------
     domain : Domain
-        The attributes.
     columns : tuple of integer arrays, shape (records,)
-        The codes of each attribute, in the domain's order; converted to the smallest unsigned type
-        that holds them.
+        The codes of each attribute, in the domain's order, converted to the smallest unsigned type.
     marks : mapping of str to str
-        What travels with the file: its source, and that it is a rehearsal if it is one.
+        Metadata that are stored with the file, such as its source.
 
     Examples
     --------
@@ -72,17 +70,12 @@ class Microdata(arrow.ArrowRecords):
 
     @classmethod
     def of_frame(cls, frame: "pd.DataFrame", domain: Domain | None = None) -> "Microdata":
-        """Return the records of a DataFrame, whose values are the names of categories.
+        """Return the records of a DataFrame with names of categories as values.
 
-        Raises `DataError` if a column is absent, or a value is missing or no category.
-
-        Parameters
-        ----------
-        frame : DataFrame
-            Numbers and truth values count by their text: 20, true.
-        domain : Domain, optional
-            The attributes to take. By default all columns, each with the values that occur, as text
-            in order: such a domain tells of the records.
+        Numbers and truth values in the `frame` count by their text: 20, true. The `domain` has the
+        attributes to take. By default these are all columns, each with the values that occur, as
+        text in order: such a domain reveals information about the records. Raises `DataError` if a
+        column is absent, or a value is missing or unknown.
 
         Examples
         --------
@@ -117,11 +110,10 @@ class Microdata(arrow.ArrowRecords):
         return Microdata(self.domain, tuple(column[records] for column in self.columns), self.marks)
 
     def counts(self, names: Sequence[str] | None = None) -> Counts:
-        """Return the contingency table of the attributes `names` (all by default).
+        """Return the contingency table of the attributes `names` (all by default), int64.
 
-        One pass over the records, in chunks, so that no joint code of the whole file is held. The
-        array of int64 has the shape of the projected domain. Raises `DataError` if the table would
-        have more than 200 million cells.
+        The records are counted in batches. The table has the shape of the projected domain. Raises
+        `DataError` if it would have more than 200 million cells.
         """
         data = self if names is None else self.project(names)
         if data.domain.size > MAX_COUNTED_DOMAIN:
@@ -150,23 +142,22 @@ class Microdata(arrow.ArrowRecords):
 
 
 def attributes_to_json(domain: Domain) -> list[dict[str, Any]]:
-    """Describe the attributes of `domain` in plain JSON values: name, scale, categories of each."""
+    """Describe the attributes of `domain` as JSON values: name, scale and categories of each."""
     return [{"name": a.name, "scale": a.scale, "categories": list(a.categories)} for a in domain]
 
 
 def domain_from_json(attributes: Sequence[Mapping[str, Any]]) -> Domain:
-    """Rebuild a domain from `attributes`, as `attributes_to_json` describes them."""
+    """Rebuild a domain from `attributes`, a result of `attributes_to_json`."""
     return Domain(
         tuple(Attribute(a["name"], tuple(a["categories"]), a["scale"]) for a in attributes)
     )
 
 
 def encode(values: pa.Array, attribute: Attribute, where: str, first_record: int = 1) -> Codes:
-    """Turn text into the codes of `attribute`, shape (records,).
+    """Return the codes of text `values` of an `attribute`, shape (records,).
 
-    Raises `DataError`, naming `where`, the record (the first of the `values` is number
-    `first_record`), the column, the value and the remedy, for the first value that is missing or
-    that is no category.
+    Raises `DataError`, naming `where`, the record (counted from `first_record`), the column, the
+    value and the remedy, for the first missing or unknown value.
     """
     import pyarrow.compute as pc  # noqa: PLC0415 - seldom needed, slow to import
 
@@ -202,13 +193,9 @@ def _encode_numbers(
 def discretize(
     columns: Sequence[npt.ArrayLike], discretizations: "Sequence[Discretization]"
 ) -> Microdata:
-    """Turn numeric columns into microdata of ordinal attributes.
+    """Turn numeric `columns`, shape (records,), into microdata of ordinal attributes.
 
-    Parameters
-    ----------
-    columns : sequence of arrays of numbers, shape (records,)
-    discretizations : sequence of Discretization
-        One a column; their attributes are the domain.
+    There is one `discretizations` entry for each column; their attributes are the domain.
     """
     if len(columns) != len(discretizations):
         raise DeniableError(
@@ -229,28 +216,26 @@ def read_csv(
     column_positions: Sequence[int] | None = None,
     delimiter: str = ",",
 ) -> Microdata:
-    """Read a CSV file of category names, and of numbers that fall into intervals, in chunks.
+    """Read a CSV file of category names, and of numbers that fall into intervals, in batches.
 
     Parameters
     ----------
-    path : path
-        Of the file, in UTF-8.
+    path : path of a file in UTF-8
     domain : Domain
-        The attributes to read; further columns of the file are left out.
+        The attributes to read. Other columns of the file are ignored.
     discretizations : sequence of Discretization, optional
-        Of the attributes whose columns hold numbers.
-    column_positions : sequence of int, one an attribute, optional
-        0-based column of each attribute in a file without a header. By default the file has a
-        header and the attributes are found by name.
+        For the attributes with numbers in their columns.
+    column_positions : sequence of int, one for each attribute, optional
+        0-based columns in a file without a header. By default the header has the names.
     delimiter : str
-        One character. White space around values is dropped; blank lines are passed over.
+        One character. White space around values and blank lines are ignored.
 
     Raises
     ------
     DataError
-        One message with file, line or record, column, value and remedy, for a file that cannot be
-        read, is no UTF-8 text, lacks a column, has a row of another length, a missing value, an
-        unknown category, or a number that is none or in no interval.
+        With file, line or record, column, value and remedy, if the file cannot be read, is not
+        UTF-8 text, lacks a column, has a row of another length, a missing value, an unknown
+        category, a text instead of a number, or a number in no interval.
     """
     intervals = _intervals(discretizations, domain)
     parsed: list[list[Codes]] = [[] for _ in domain]
@@ -280,8 +265,7 @@ def _intervals(
 def read_parquet(path: Path | str) -> Microdata:
     """Read microdata that `Microdata.write_parquet` wrote to the file at `path`.
 
-    Raises `DataError` if the file is absent, is no Parquet, does not say what its domain is, or
-    lacks a column.
+    Raises `DataError` if the file is absent, not Parquet, without a domain, or lacks a column.
     """
     table, (domain, marks) = arrow.read_described(
         path,

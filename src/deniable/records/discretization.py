@@ -1,9 +1,9 @@
 """Numeric attributes as ordinal ones, by edges that are stated in advance ([multirr], section 4).
 
-Randomized response needs categories. The edges between them must come from public knowledge: what
-is asked for in a questionnaire, or a range anybody would expect. Edges taken from the records to
-be protected (quantiles, the smallest and the largest value) are published with the categories and
-tell something of the records that no epsilon counts; nothing here computes edges from data.
+Randomized response needs categories. The edges between them must be public knowledge: the ranges of
+a questionnaire, or a range that anybody would expect. Edges taken from the original records
+(quantiles, the smallest and the largest value) are published with the categories and reveal
+information that no epsilon covers. Nothing here computes edges from data.
 """
 
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ from deniable.records.domain import Attribute
 class Discretization:
     """Right-open intervals that a numeric attribute falls into.
 
-    Raises `DeniableError` if edges are not finite or do not increase, or make no interval.
+    Raises `DeniableError` if edges are not finite or do not increase, or form no interval.
 
     Parameters
     ----------
@@ -31,12 +31,12 @@ class Discretization:
     edges : tuple of float
         Strictly increasing; a value that equals an edge belongs to the interval above it.
     open_below, open_above : bool
-        Whether a further interval takes all values below the first edge, or from the last one on.
+        Whether a further interval has all values below the first edge, or from the last one on.
 
     Attributes
     ----------
     attribute : Attribute
-        The ordinal attribute whose categories are the intervals.
+        The ordinal attribute with the intervals as categories.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class Discretization:
         return list(pairwise([*low, *self.edges, *high]))
 
     def codes(self, values: npt.ArrayLike) -> Codes:
-        """Return the code of the interval that each of `values` falls into, shape (records,).
+        """Return the code of the interval of each of `values`, shape (records,).
 
         Raises `DataError`, naming attribute, record (from 1), value and remedy, for the first value
         that is missing, infinite or in no interval.
@@ -103,9 +103,9 @@ class Discretization:
         return np.asarray(found.astype(self.attribute.code_type))
 
     def fault(self, numbers: np.ndarray) -> tuple[int, str] | None:
-        """Return the position of the first of `numbers` in no interval, its fault and remedy.
+        """Return the position, error and remedy of the first of `numbers` in no interval, or None.
 
-        The numbers have the shape (records,); None if each of them is in an interval.
+        The numbers have the shape (records,).
         """
         low, high = self._bounds[0][0], self._bounds[-1][1]
         # In this form NaN is refused too; infinity is, even where an end is open.

@@ -1,4 +1,4 @@
-"""What can be answered: attributes with their categories, and ordered products of them."""
+"""Attributes with their categories, and ordered products of them."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -26,8 +26,8 @@ class Attribute:
     name : str
         Not empty.
     categories : tuple of str
-        At least one, in the order of their codes 0, 1, ...; an ordinal attribute has them from low
-        to high.
+        At least one, in the order of their codes 0, 1, ...; for an ordinal attribute from low to
+        high.
     scale : "nominal" or "ordinal"
 
     Examples
@@ -66,10 +66,7 @@ class Attribute:
         return np.dtype(np.min_scalar_type(self.size - 1))
 
     def code_of(self, category: str) -> int:
-        """Return the code of `category`.
-
-        Raises `DataError` if the attribute has no such category.
-        """
+        """Return the code of `category`; raise `DataError` if the attribute does not have it."""
         if category not in self.categories:
             raise DataError(
                 f"attribute {self.name!r} has no category {category!r}; "
@@ -80,7 +77,7 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Domain:
-    """An ordered product of `attributes`: at least one, of different names.
+    """An ordered product of `attributes`: at least one, with different names.
 
     Examples
     --------
@@ -122,10 +119,7 @@ class Domain:
         return math.prod(self.shape)
 
     def position(self, name: str) -> int:
-        """Return the position of the attribute `name`, from 0.
-
-        Raises `DataError` if the domain has no such attribute.
-        """
+        """Return the position of the attribute `name`, from 0; raise `DataError` if unknown."""
         if name not in self.names:
             raise DataError(
                 f"there is no attribute {name!r}; there are {', '.join(map(repr, self.names))}"
@@ -147,11 +141,11 @@ class Domain:
         ]
 
     def ravel(self, columns: Sequence[Codes]) -> npt.NDArray[np.int64]:
-        """Turn `columns` of codes, one an attribute, into codes of the joint cells (row-major).
+        """Turn `columns` of codes, one for each attribute, into codes of joint cells (row-major).
 
-        Columns are of one shape, mostly (records,), and so is what is returned. Raises
-        `DeniableError` if the number of columns is not that of the attributes, they differ in
-        length, a code lies outside its attribute, or the cells are too many for 64-bit codes.
+        Columns have one shape, mostly (records,), and the result has it too. Raises `DeniableError`
+        if columns and attributes do not match, columns differ in length, a code is outside its
+        attribute, or the cells are too many for 64-bit codes.
         """
         if len(columns) != len(self):
             raise DeniableError(f"{len(self)} attributes, but {len(columns)} columns of codes")
@@ -167,9 +161,9 @@ class Domain:
         return joint
 
     def unravel(self, joint: Codes) -> tuple[Codes, ...]:
-        """Turn codes of `joint` cells into one column of codes an attribute (inverse of `ravel`).
+        """Turn codes of `joint` cells into one column of codes for each attribute.
 
-        Each column has the shape of `joint`. Raises `DataError` for a code that is no cell's, and
+        Columns have the shape of `joint`. Raises `DataError` for a code without a cell, and
         `DeniableError` if the cells are too many for 64-bit codes.
         """
         self._refuse_too_large()
@@ -192,7 +186,7 @@ class Domain:
 
 
 def refuse_foreign_codes(codes: Codes, size: int, what: str) -> None:
-    """Raise `DataError`, naming `what` they are, unless `codes` are integers in 0 .. `size` - 1."""
+    """Raise `DataError`, naming `what`, unless `codes` are integers in 0 .. `size` - 1."""
     if codes.dtype.kind not in "iu":
         raise DataError(
             f"{what}: codes must be integers, not {codes.dtype}; encode the values first"

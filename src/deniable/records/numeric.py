@@ -35,10 +35,10 @@ MAX_CLASSES = 127
 
 @dataclass(frozen=True, eq=False)
 class NumericMicrodata(ArrowRecords):
-    """Records of finite numbers, and a class of each that is kept apart from them.
+    """Records of finite numbers, and separately a class of each.
 
-    Raises `DataError` if shapes do not match, a name is empty or given twice, a value is no finite
-    number or a label is no code of a class.
+    Raises `DataError` if shapes do not match, a name is empty or there twice, a value is not a
+    finite number, or a label is not the code of a class.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class NumericMicrodata(ArrowRecords):
     labels : array of int8, shape (records,)
         The code of each record's class, 0 .. number of classes - 1; of shape (0,) without classes.
     marks : mapping of str to str
-        What travels with the file: its source, and that it is a rehearsal if it is one.
+        Metadata that are stored with the file, such as its source.
 
     Examples
     --------
@@ -79,16 +79,9 @@ class NumericMicrodata(ArrowRecords):
 
     @classmethod
     def of_frame(cls, frame: "pd.DataFrame", class_name: str = "") -> "NumericMicrodata":
-        """Return the records of a DataFrame of numbers.
+        """Return the records of a DataFrame of numbers, `frame`, with classes in `class_name`.
 
-        Raises `DataError` if a column has values that are no finite numbers, or there is no such
-        class.
-
-        Parameters
-        ----------
-        frame : DataFrame
-        class_name : str, optional
-            The column that holds classes; all others are numbers.
+        Raises `DataError` if a value is not a finite number, or there is no such class attribute.
 
         Examples
         --------
@@ -110,10 +103,7 @@ class NumericMicrodata(ArrowRecords):
         return len(self.values)
 
     def position(self, name: str) -> int:
-        """Return the position of the attribute `name` among the numeric ones, from 0.
-
-        Raises `DataError` if there is no attribute of that name.
-        """
+        """Return the position of the numeric attribute `name`, or raise `DataError`."""
         if name not in self.names:
             raise DataError(
                 f"there is no numeric attribute {name!r}; there are {', '.join(self.names)}"
@@ -133,7 +123,7 @@ class NumericMicrodata(ArrowRecords):
     ) -> "NumericMicrodata":
         """Return the same records and classes with other `values`, as a mechanism makes them.
 
-        They have the shape (records, attributes); the `marks` are by default those of the records.
+        They have the shape (records, attributes). The `marks` are by default unchanged.
         """
         marks = self.marks if marks is None else marks
         return replace(self, values=np.asarray(values, dtype=np.float64), marks=marks)
@@ -152,8 +142,7 @@ class NumericMicrodata(ArrowRecords):
         """Return the first 66 % of the records, to train on, and the others, to test on.
 
         The number of the first is rounded to the nearest whole one (713 of Census, 3,233 of Wine;
-        [idp], section 4.2). Raises `DataError` if this leaves no record to train or none to test
-        on.
+        [idp], section 4.2). Raises `DataError` if either part would be empty.
         """
         first = round(TRAINING_SHARE * len(self))
         if not 0 < first < len(self):
@@ -243,8 +232,8 @@ def _class_codes(
 def read_numeric_parquet(path: Path | str) -> NumericMicrodata:
     """Read the numeric microdata at `path` that `NumericMicrodata.write_parquet` wrote.
 
-    Raises `DataError` if the file is absent, is no Parquet, does not say what its attributes are,
-    lacks a column, or holds a value that is no finite number or a class that is not in its list.
+    Raises `DataError` if the file is absent, not Parquet, without described attributes, lacks a
+    column, or holds a value that is not a finite number or a class that is not in its list.
     """
     what = "numeric attributes"
     unsaid = "does not say which attributes are numeric; give the file of a numeric data set"
@@ -283,7 +272,7 @@ def _labels(path: Path | str, of_class: Attribute, table: pa.Table) -> ClassCode
 
 
 def read_true_records(path: Path | str) -> Microdata | NumericMicrodata:
-    """Read prepared records, whichever kind the Parquet file at `path` says they are.
+    """Read prepared records of the kind that the Parquet file at `path` describes.
 
     Raises `DataError` if the file is absent, damaged, or describes no records.
     """

@@ -1,8 +1,8 @@
-"""Exact draws: they have the very probabilities that are stated, as rational numbers.
+"""Exact draws: they have exactly the stated rational probabilities.
 
-A uniform number is drawn bit by bit as far as it takes to tell it from every threshold: the first
-bits for all records at once, the rest for the few, if any, that they leave open. No probability is
-rounded, so what a matrix claims is what is drawn, however small the entry.
+A uniform number is drawn bit by bit until it differs from every threshold: the first bits for all
+records at once, more bits for the few records that need them. No probability is rounded, so a
+matrix states exactly what is drawn, however small the entry.
 """
 
 import math
@@ -21,13 +21,13 @@ WORD = 2**53
 
 
 def multinomial(generator: np.random.Generator, totals: Counts, probabilities: Floats) -> Counts:
-    """Draw multinomial counts in which a zero probability stays a zero count.
+    """Draw multinomial counts in which a zero probability stays a zero count, by `generator`.
 
-    Of each of `totals`, shape (...), counts of shape (..., outcomes), int64. The `probabilities`,
-    shape (outcomes,), are not negative and taken in proportion to their sum; `generator` draws.
+    For each of `totals`, shape (...), counts of shape (..., outcomes), int64. The `probabilities`,
+    shape (outcomes,), are not negative and in proportion to their sum.
 
-    NumPy gives what rounding leaves over to the last category, even one of probability 0
-    (the fault of sdcMicro's issue 303); here only categories that can occur take part.
+    NumPy gives the rest of rounding to the last category, even with probability 0 (the error of
+    sdcMicro's issue 303). Here only categories that can occur take part.
     """
     support = np.flatnonzero(probabilities)
     drawn = generator.multinomial(totals, probabilities[support] / probabilities[support].sum())
@@ -41,8 +41,8 @@ def multinomial(generator: np.random.Generator, totals: Counts, probabilities: F
 def events(source: RandomSource, probability: float | Fraction, size: int) -> Flags:
     """Return `size` independent events of one `probability` in [0, 1], exactly, by `source`.
 
-    The first 16 bits of a uniform number decide all but once in 65,536 times: a quarter of the
-    random words that a float a record would take.
+    The first 16 bits of a uniform number decide all but once in 65,536 times. This needs a quarter
+    of the random words of floats.
     """
     exact = Fraction(probability)
     first_bits = source.integers(-(2**63), 2**63, -(-size // 4)).view(np.uint16)[:size]
@@ -57,9 +57,9 @@ def events(source: RandomSource, probability: float | Fraction, size: int) -> Fl
 
 @dataclass(frozen=True, eq=False)
 class Categories:
-    """A distribution over categories, to be drawn from exactly.
+    """A distribution over categories, for exact draws.
 
-    `cumulative` are the cumulative weights, one a category, and the last is the total: the
+    `cumulative` are the cumulative weights of the categories, and the last is the total: the
     probabilities are the weights divided by the total, as rational numbers.
     """
 

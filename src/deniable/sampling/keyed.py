@@ -1,9 +1,8 @@
 """Keyed draws: the randomness of a release as a function of its key, its plan and its records.
 
-A release that is made again, by a retry, in other portions, by another engine, or by a job that
-comes back from the dead, is the same release: nothing is drawn that could differ. What a cell is
-reported as depends on the key, the digest of the plan, the purpose, the attributes' names and the
-record's number in the whole file, and on nothing else.
+A release that is drawn again, by a retry, in other batches, by another engine, or by a late job, is
+the same release. The randomized value of a cell depends on the key, the digest of the plan, the
+purpose, the attributes' names and the record's number in the whole file, and on nothing else.
 
 **Layout, version 1.** For each purpose and attribute (or group of attributes that share a channel)
 there is a subkey, HMAC-SHA256 under the release's key of
@@ -13,20 +12,19 @@ there is a subkey, HMAC-SHA256 under the release's key of
 each as its length in bytes, a big-endian number of 64 bits, and its bytes (text in UTF-8). From a
 subkey AES-256 makes
 
-- *words*: those of 16 bits are the key stream of counter mode, whose counter starts at 0 and is a
-  big-endian number of 128 bits; record r has its bytes 2 r and 2 r + 1, a little-endian number
-  (purpose "outcome"). Those of 64 bits are bytes 8 r to 8 r + 7 ("wide outcome").
-- *continuations*: where a word does not decide, attempt a = 0, 1, ... of record r has the 128 bits
-  of the encrypted block of two big-endian numbers of 64 bits, r and a ("continuation"). They follow
+- *words*: those of 16 bits are the key stream of counter mode. Its counter starts at 0 and is a
+  big-endian number of 128 bits. Record r has bytes 2 r and 2 r + 1, a little-endian number (purpose
+  "outcome"). Words of 64 bits are bytes 8 r to 8 r + 7 ("wide outcome").
+- *continuations*: if a word does not decide, attempt a = 0, 1, ... of record r has the 128 bits of
+  the encrypted block of two big-endian numbers of 64 bits, r and a ("continuation"). They follow
   the bits before, the highest first, as further digits of one binary fraction.
-
 - *order* of all records: record r has bytes 16 r to 16 r + 15 of the key stream under the subkey of
-  the purpose "order" without names, two little-endian numbers of 64 bits; records stand in the
-  order of the first of them, then of the second, then of their numbers.
+  the purpose "order" without names, two little-endian numbers of 64 bits. Records are in the order
+  of the first of them, then of the second, then of their numbers.
 
-The fraction is a uniform number in [0, 1); `deniable.sampling.outcomes` says what is reported by
-it. Known answers stand in the tests. What is exact for ideal random bits holds against whoever
-cannot tell AES-256 and HMAC-SHA256 from them, as with any operating system's generator.
+The fraction is a uniform number in [0, 1). `deniable.sampling.outcomes` turns it into an outcome.
+Known answers are in the tests. The exactness for ideal random bits holds against everybody who
+cannot distinguish AES-256 and HMAC-SHA256 from them, as with any operating system's generator.
 """
 
 import hashlib
@@ -67,22 +65,16 @@ def new_key() -> bytes:
 
 
 def framed(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield `parts` with their lengths in front, so that no others come to the same bytes."""
+    """Yield `parts` with their lengths in front, so that other parts never give the same bytes."""
     return (len(part).to_bytes(8, "big") + part for part in parts)
 
 
 @dataclass(frozen=True)
 class KeyedDraws:
-    """What all randomness of a release comes from.
+    """The origin of all randomness of a release.
 
-    Raises `DeniableError` if the key is not of that length.
-
-    Parameters
-    ----------
-    key : bytes
-        32 of them. They are in no representation of this object.
-    plan : bytes
-        Digest of the plan: of whatever else decides what is drawn.
+    The `key` has 32 bytes and is not part of this object's text; otherwise `DeniableError` is
+    raised. `plan` is the digest of the plan, and of everything else that decides the draws.
     """
 
     key: bytes = field(repr=False)
@@ -94,7 +86,7 @@ class KeyedDraws:
 
     @classmethod
     def of(cls, source: "RandomnessSource") -> "KeyedDraws":
-        """Return draws by a key that a `source` draws first; keyed draws as they are."""
+        """Return draws by a key that a `source` draws first; keyed draws are returned unchanged."""
         if isinstance(source, KeyedDraws):
             return source
         refuse_no_source(source)
@@ -107,14 +99,13 @@ class KeyedDraws:
         return hmac.digest(self.key, b"".join(framed(parts)), hashlib.sha256)
 
     def stream(self, *names: str) -> "KeyedStream":
-        """Return numbers for what is made in one piece; `names` say what they are for."""
+        """Return random numbers for objects that are made as a whole; `names` are their purpose."""
         return KeyedStream(self, names)
 
     def order(self, records: int) -> Positions:
-        """Return which record stands where, `records` being their number in the whole file.
+        """Return the order of records, a permutation of 0 .. `records` - 1, for the whole file.
 
-        A permutation of 0 .. records - 1, shape (records,), uniform but for records that tie in
-        all 128 bits.
+        It is uniform except for records that tie in all 128 bits.
         """
         return by_words(self.order_words(range(records)))
 
@@ -126,9 +117,9 @@ class KeyedDraws:
         return np.frombuffer(made, dtype="<u8").reshape(-1, 2)
 
     def column(self, names: Sequence[str], records: int | Numbers) -> "KeyedColumn":
-        """Return what reports on the attributes `names`, together, are drawn from.
+        """Return the randomness of the attributes `names`, together, for some records.
 
-        The `records` are the first so many of the whole file, or those of these numbers, from 0.
+        The `records` are the first so many of the whole file, or these numbers, from 0.
         """
         if isinstance(records, int):
             return KeyedColumn(self, tuple(names), range(records))
@@ -141,7 +132,7 @@ RandomnessSource = RandomSource | KeyedDraws
 
 @dataclass(frozen=True, eq=False)
 class KeyedColumn:
-    """What the reports of some records on an attribute, or on a group of them, are drawn from.
+    """The randomness of some records for an attribute, or for a group of attributes.
 
     The attributes are `names`, the `records` numbers in the whole file, from 0, and `draws` hold
     the key.
@@ -156,11 +147,11 @@ class KeyedColumn:
         return len(self.records)
 
     def factor(self, position: int) -> "KeyedColumn":
-        """Return what the attribute at `position` is drawn from if each has its own channel."""
+        """Return the randomness of the attribute at `position` if each has its own channel."""
         return KeyedColumn(self.draws, (*self.names, str(position)), self.records)
 
     def chosen(self, part: slice | Positions) -> "KeyedColumn":
-        """Return what a `part` of the records, by position in this column, is drawn from."""
+        """Return the randomness of a `part` of the records, by position in this column."""
         records: Numbers
         if isinstance(self.records, range):
             own = self.records
@@ -189,8 +180,8 @@ class KeyedColumn:
     def continued(self, which: Positions, attempt: int) -> npt.NDArray[np.uint64]:
         """Return 128 further bits of each of the records at the positions `which`.
 
-        The bits of `attempt` 0, 1, ..., as two numbers a record, the higher bits first: shape
-        (records, 2).
+        The bits of `attempt` 0, 1, ..., as two numbers for each record, the higher bits first:
+        shape (records, 2).
         """
         blocks = np.empty((len(which), 2), dtype=">u8")
         blocks[:, 0], blocks[:, 1] = self.chosen(which).records, attempt
@@ -205,7 +196,7 @@ class KeyedColumn:
 
 
 def by_words(words: Words) -> Positions:
-    """Return the positions of records in the order of their two `words`, then as they stand."""
+    """Return the positions of records in the order of their two `words`, then of position."""
     first = words[:, 0].copy()
     order = np.argsort(first)
     first = first[order]
@@ -214,17 +205,11 @@ def by_words(words: Words) -> Positions:
 
 
 class KeyedStream:
-    """Numbers one after the other, for what is made in one piece: a `RandomSource`.
+    """Random numbers one after the other, for objects that are made as a whole: a `RandomSource`.
 
     Words of 64 bits are the key stream of counter mode from its beginning, little-endian (purpose
-    "stream"). What is made depends on all that is asked for; so never for reports of a file.
-
-    Parameters
-    ----------
-    draws : KeyedDraws
-        The key and the plan.
-    names : sequence of str
-        What the numbers are for: other names have another stream.
+    "stream"). The numbers depend on all earlier calls, so this is never used for values of a file.
+    `draws` have the key and the plan; different `names` have different streams.
     """
 
     def __init__(self, draws: KeyedDraws, names: Sequence[str]) -> None:
@@ -251,7 +236,7 @@ def _ends(records: Numbers) -> tuple[int, int]:
 
 
 def _words_one_by_one(key: algorithms.AES, records: Positions, size: int) -> Words:
-    """Return words of so many bytes, a block each: those of few records of a long file."""
+    """Return words of so many bytes, one block each, for few records of a long file."""
     counters = np.zeros((len(records), 2), dtype=">u8")
     block, place = np.divmod(records, BLOCK_BYTES // size)
     counters[:, 1] = block

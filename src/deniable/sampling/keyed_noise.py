@@ -1,15 +1,15 @@
-"""Laplace noise from a release's key: exact, and the same whenever it is made again.
+"""Laplace noise from a release's key: exact, and the same at every repetition.
 
 Discrete Laplace variables on a grid, by the algorithm of Canonne, Kamath and Steinke (The discrete
 Gaussian for differential privacy, 2020, Algorithm 2): uniform whole numbers and events of rational
 probability, no floating point. The bits of the n-th value of a call are the encrypted blocks of two
 big-endian numbers of 64 bits, n and a = 0, 1, ... (purpose "noise", the call's number), the highest
-bits first: whatever is rejected, no value takes another's bits.
+bits first. So rejections never use the bits of another value.
 
-Real values get noise on the multiples of 2**-1074, the smallest step between floats, as OpenDP's
-``make_laplace`` has it: every float is such a multiple, so neither value nor epsilon gives anything
-for the grid, and the rounding of the sum to the nearest float is post-processing. Tests hold both
-against OpenDP's sampler.
+Real values get noise on the multiples of 2**-1074, the smallest step between floats, as in OpenDP's
+``make_laplace``. Every float is such a multiple, so the grid changes neither value nor epsilon, and
+the rounding of the sum to the nearest float is post-processing. Tests compare both with OpenDP's
+sampler.
 """
 
 from dataclasses import dataclass, field
@@ -30,9 +30,9 @@ WORD_BITS = 64
 
 @dataclass(frozen=True, eq=False)
 class KeyedNoise:
-    """A `deniable.sampling.Noise` for releases; each call has a number, and bits of its own.
+    """A `deniable.sampling.Noise` for releases; each call has a number and its own bits.
 
-    The key is that of `draws`; `_calls` counts the calls, from 0, and is not to be given.
+    The key is in `draws`; `_calls` counts the calls, from 0, and is not an argument.
     """
 
     draws: KeyedDraws
@@ -93,7 +93,7 @@ class Bits:
         return drawn
 
     def happens(self, numerator: int, denominator: int) -> bool:
-        """Return an event of probability `numerator` / `denominator`; so many bits as it takes."""
+        """Return an event of probability `numerator` / `denominator`, exactly."""
         word, scale = 0, 1
         while True:
             word, scale = (word << WORD_BITS) | self.take(WORD_BITS), scale << WORD_BITS

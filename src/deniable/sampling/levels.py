@@ -1,11 +1,11 @@
 """Exact draws of an index that is uniform within each of two ranges, by a source or by keys.
 
 **Layout of keyed draws, version 1.** Record r of a column is in the first range if a uniform number
-is below the probability: its word of 16 bits, and where that is the first 16 bits of the
-probability too, the continuations 0, 2, 4, ... as further digits. Its place in a range of n indexes
-is the whole part of n times another uniform number: its word of 64 bits, and where that leaves the
-whole part open, the continuations 1, 3, 5, ... as further digits (`deniable.sampling.keyed` has
-words and continuations). No probability is rounded, and no float is looked at.
+is below the probability: its word of 16 bits, and if these are the first 16 bits of the probability
+too, the continuations 0, 2, 4, ... as further digits. Its place in a range of n indexes is the
+whole part of n times another uniform number: its word of 64 bits, and if this leaves the whole part
+open, the continuations 1, 3, 5, ... as further digits (`deniable.sampling.keyed` defines words and
+continuations). No probability is rounded, and no float is used.
 """
 
 import math
@@ -29,9 +29,9 @@ LOW_HALF = np.uint64(2**32 - 1)
 class Levels:
     """A range of `first` indexes, hit with a `probability` in [0, 1], then one of `second`.
 
-    Indexes are 0 .. first - 1 in the first and first .. first + second - 1 in the second range.
-    Within a range all are alike; a range that can be hit has at least one. Together they have less
-    than 2 ** 63.
+    Indexes are 0 .. first - 1 in the first and first .. first + second - 1 in the second range,
+    with equal chances within a range. A range of positive probability has at least one index.
+    Together they have less than 2 ** 63.
     """
 
     probability: float | Fraction
@@ -64,7 +64,7 @@ class Levels:
 def keyed_events(column: KeyedColumn, probability: float | Fraction) -> Flags:
     """Return whether the number of each record of `column` is below a `probability`, exactly.
 
-    Each happens with this probability, in [0, 1]; shape (records,).
+    The probability is in [0, 1], and the result has the shape (records,).
     """
     scaled = Fraction(probability) * 2**NARROW
     whole = math.floor(scaled)

@@ -1,7 +1,7 @@
-"""Laplace noise, added by whoever is given a `Noise`.
+"""The interface of Laplace noise, and seeded noise.
 
-`SeededNoise` computes in ordinary floating point and can be repeated: fit for experiments, unfit
-for releases (the gaps between floats give values away), whose noise is `KeyedNoise`.
+`SeededNoise` computes in ordinary floating point and can be repeated. It is for experiments, not
+for releases, because the gaps between floats reveal values. Releases use `KeyedNoise`.
 """
 
 from dataclasses import dataclass
@@ -17,14 +17,9 @@ class Noise(Protocol):
     """Adds Laplace noise."""
 
     def add(self, values: Floats, scales: Floats, runs: int) -> Floats:
-        """Return values plus independent Laplace draws, shape (runs, *values.shape).
+        """Return `values` plus independent Laplace draws, shape (runs, *values.shape).
 
-        Parameters
-        ----------
-        values, scales : arrays of one shape, scales >= 0
-            A value of scale 0 stays as it is.
-        runs : int
-            How many times all values are given noise.
+        They are added `runs` times. The `scales`, of the shape of values, are >= 0; 0 adds nothing.
         """
 
     def add_whole(self, counts: Counts, scale: float) -> Counts:
@@ -37,10 +32,10 @@ class Noise(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class SeededNoise:
-    """Draws from a generator: for experiments.
+    """Draws from a `generator`: for experiments.
 
-    The difference of two standard exponentials is a standard Laplace variable, that of two
-    geometric variables a discrete one. All are drawn from `generator`.
+    The difference of two standard exponentials is a standard Laplace variable, and the difference
+    of two geometric variables a discrete one.
     """
 
     generator: np.random.Generator
@@ -63,13 +58,13 @@ class SeededNoise:
 
 
 def refuse_scale(scale: float) -> None:
-    """Raise `DeniableError` if discrete noise cannot have that `scale`."""
+    """Raise `DeniableError` unless discrete noise can have the `scale`."""
     if not (np.isfinite(scale) and scale > 0):
         raise DeniableError(f"the scale of discrete noise is {scale}; it must be above 0")
 
 
 def refuse_misfit(values: Floats, scales: Floats) -> None:
-    """Raise `DeniableError` if `values` and `scales` are not alike, or a scale is none."""
+    """Raise `DeniableError` unless `values` and `scales` have one shape and scales are valid."""
     if values.shape != scales.shape:
         raise DeniableError(
             f"values of shape {values.shape} and scales of shape {scales.shape} must be alike"

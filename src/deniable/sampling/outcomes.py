@@ -1,11 +1,11 @@
-"""Outcomes of keyed draws: exactly those of rational probabilities, most of them by a table.
+"""Outcomes of keyed draws: exactly with rational probabilities, most of them by a table.
 
-The outcome of a record is that of the interval of thresholds (cumulative probabilities) in which
-its uniform number lies. The first bits of a word are looked up: an entry of the table is the
-outcome of all numbers that begin so, or says that a threshold may lie among them. These few
-records take further bits and are compared with the thresholds as floats; who comes closer to one
-than floats can err, next to never, is compared with the thresholds themselves, in whole numbers,
-with as many bits as that takes. No probability is rounded.
+The outcome of a record belongs to the interval of thresholds (cumulative probabilities) that
+contains its uniform number. The first bits of a word are looked up. An entry of the table is the
+outcome of all numbers that begin so, or marks that a threshold may be among them. These few records
+take further bits and are compared with the thresholds as floats. If a number is closer to a
+threshold than the error of floats, which is very rare, it is compared with the thresholds
+themselves, in whole numbers, with as many bits as necessary. No probability is rounded.
 """
 
 from collections.abc import Callable
@@ -31,14 +31,10 @@ CHUNK_RECORDS = 1 << 16  # words and outcomes of a chunk stay in the processor's
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """Distributions to draw from by the key, a row each.
+    """Distributions for keyed draws, one for each row.
 
-    Parameters
-    ----------
-    shares : array, shape (rows, outcomes)
-        The probabilities of each row as floats, to within rounding: they are looked at first.
-    exact : function
-        Returns the distribution of a row as it is.
+    `shares`, shape (rows, outcomes), are the probabilities as floats, to within rounding. `exact`
+    returns the exact distribution of a row by number.
     """
 
     shares: Floats
@@ -52,7 +48,7 @@ class Outcomes:
     def draw(self, column: KeyedColumn, rows: Codes | None = None) -> Codes:
         """Return the outcome of each record of `column`, from its row, shape (records,).
 
-        The `rows` are one a record, shape (records,); by default the only one there is.
+        The `rows` have the same shape; they may be left out if there is only one.
         """
         if max(self.shares.shape) > MAX_TABLED:
             return self._draw_wide(column, rows)
@@ -82,7 +78,7 @@ class Outcomes:
 
     @property
     def _slack(self) -> float:
-        """More than the thresholds, sums of so many floats, and numbers of 53 bits may err."""
+        """A bound of the error of thresholds, sums of so many floats, and numbers of 53 bits."""
         return 1e-12 + self.size * 2.0**-52
 
     @cached_property
@@ -92,7 +88,7 @@ class Outcomes:
 
     @cached_property
     def _table(self) -> Codes:
-        """The outcome of what a word begins with, row after row; `size` where that is open."""
+        """The outcome by the first bits of a word, row after row; `size` where it is open."""
         length, rows = 1 << self._bits, len(self.shares)
         places = self._thresholds * length
         dtype = np.min_scalar_type(self.size)

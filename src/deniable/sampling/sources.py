@@ -1,4 +1,4 @@
-"""Streams of chance: a seeded one for each job of an experiment, the operating system's."""
+"""Random streams: a seeded one for each job of an experiment, and the operating system's."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ from deniable.errors import DeniableError, shown
 
 
 class RandomSource(Protocol):
-    """The interface of `numpy.random.Generator` and `SystemRandomSource` that randomizing needs."""
+    """The interface of `numpy.random.Generator` and `SystemRandomSource` for randomization."""
 
     def random(self, size: int) -> Floats:
         """Return `size` uniform multiples of 2**-53 in [0, 1)."""
@@ -24,9 +24,9 @@ class RandomSource(Protocol):
 
 
 class SystemRandomSource:
-    """The operating system's cryptographic generator, for releases of somebody's own data.
+    """The operating system's cryptographic generator, for releases of real data.
 
-    No seed, no state that could be kept: two runs differ.
+    It has no seed and no state that could be stored: two runs differ.
     """
 
     def random(self, size: int) -> Floats:
@@ -42,14 +42,9 @@ class SystemRandomSource:
 
 
 def refuse_no_source(source: object, *, of_counts: bool = False) -> None:
-    """Raise `DeniableError` for what draws nothing, such as a seed in a generator's place.
+    """Raise `DeniableError` unless `source` can draw, for example if it is a seed.
 
-    Parameters
-    ----------
-    source : object
-        What was given as one.
-    of_counts : bool
-        Whether counts are to be drawn, which a `numpy.random.Generator` alone does.
+    Counts (`of_counts`) need a `numpy.random.Generator`.
     """
     if not hasattr(source, "multinomial" if of_counts else "integers"):
         system = "" if of_counts else ", or deniable.SystemSource()"
@@ -68,7 +63,7 @@ def uniform_integers(
 ) -> Counts:
     """Return `size` integers in `low` .. `high` - 1 from random words of 64 bits, by rejection.
 
-    These are drawn by `words_of`, as many as it is given.
+    `words_of` draws the given number of words.
     """
     span = high - low
     if span == 2**64:  # every word is one of them
@@ -81,16 +76,11 @@ def uniform_integers(
 
 
 def generator_for(root_seed: int, key: Mapping[str, Any]) -> np.random.Generator:
-    """Derive the random stream of one job from the root seed and the job's own key.
+    """Return the random stream of one job from the root seed and the job's own key.
 
-    The stream depends on nothing else: not on the order of jobs, on the number of cores or on how
-    cells were put into chunks.
-
-    Parameters
-    ----------
-    root_seed : int, >= 0
-    key : mapping of plain JSON values
-        Equal keys give equal streams, in whatever order their items are written.
+    The stream does not depend on the order of jobs, the number of cores, or the chunks. `root_seed`
+    is >= 0. `key` is a mapping of plain JSON values; equal keys, in any order of items, give equal
+    streams.
 
     Examples
     --------

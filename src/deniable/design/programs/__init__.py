@@ -1,7 +1,7 @@
-"""Requirements and losses as mathematical programs, and what solves them.
+"""Requirements and losses as mathematical programs, and their solvers.
 
-Unless said otherwise, proportions have shape (size,), matrices and their costs (size, size), a row
-for each true category.
+Unless stated otherwise, proportions have shape (size,), matrices and their costs (size, size), with
+a row for each true category.
 """
 
 import lazy_loader

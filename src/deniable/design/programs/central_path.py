@@ -1,9 +1,9 @@
 """The interior-point method that solves the program of `deniable.design.programs.relaxation`.
 
-It keeps few staircases, takes others in as their prices ask for it, and lets the barrier's weight
-fall meanwhile: one path to the optimum, not one for each set of staircases. The information J has
-size (size + 1) / 2 entries, so that a Newton step over thousands of staircases costs one
-factorisation of that size (Woodbury's formula).
+It keeps few staircases, takes in others by their prices, and lowers the barrier's weight meanwhile:
+one path to the optimum, not one for each set of staircases. The information J has size (size + 1) /
+2 entries, so a Newton step over thousands of staircases costs one factorisation of that size
+(Woodbury's formula).
 """
 
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ class _Pairs:
         return np.asarray(weight / self.primal - self.dual - self.ratio * change)
 
     def move(self, change: Floats, answer: Floats, weight: float) -> None:
-        """Change numbers and duals, and keep duals within reason."""
+        """Change numbers and duals, and keep duals near the central path."""
         self.primal = self.primal + change
         central = weight / self.primal
         moved = self.dual + answer
@@ -64,9 +64,9 @@ class _Pairs:
 class CentralPath:
     """A `program`'s iterates: `amounts` theta of the staircases kept, and `slacks` b_j - <A_j, P>.
 
-    For the largest cell also the `distances` of each cell's variance below a ceiling, whose duals
-    are the weights w. `weight` is the barrier's; the staircase and the report of each amount are
-    in `codes`, which are rows of `staircases`, and `reports`.
+    For the largest cell also the `distances` of each cell's variance below a ceiling; their duals
+    are the weights w. `weight` is the barrier's. The staircase and the report of each amount are in
+    `codes`, which are rows of `staircases`, and `reports`.
     """
 
     def __init__(
@@ -97,9 +97,9 @@ class CentralPath:
 
     @classmethod
     def started(cls, program: Program, centre: Floats, others: Sequence[Floats]) -> "CentralPath":
-        """Return the path's start: a matrix inside, taken apart; and staircases of others.
+        """Return the path's start: a matrix inside, decomposed, and the staircases of others.
 
-        The matrix, `centre`, is inside what the `program` requires; `others` are matrices, too.
+        The matrix, `centre`, is in the interior of the `program`; `others` are further matrices.
         """
         found: dict[tuple[int, int], float] = {}
         for v, column in program.reports_of(centre):
@@ -130,7 +130,7 @@ class CentralPath:
         return cls(program, (columns / lows).T, own, np.zeros_like(own), amounts, np.zeros(0))
 
     def value(self) -> float:
-        """Return the loss of the iterate, which may still miss a requirement by rounding."""
+        """Return the loss of the iterate, which may still violate a requirement by rounding."""
         cells = self._cells_of(self._features @ self.amounts.primal)
         return float(cells.max() if self.program.loss.worst else cells.sum())
 
@@ -145,7 +145,7 @@ class CentralPath:
         return np.asarray((self._staircases[self.codes] * self.amounts.primal[:, None]).T)
 
     def approach(self) -> bool:
-        """Take Newton steps until one is (nearly) whole; return whether rounding let them."""
+        """Take Newton steps until one is (nearly) whole; return False if rounding prevents it."""
         try:
             for _ in range(NEWTON_STEPS):
                 if self._step() > 0.9:
@@ -208,8 +208,8 @@ class CentralPath:
     def _multiplied(self, known: Floats, gaps: Floats) -> tuple[Floats, float]:
         """Return the multipliers of requirements and cells, and the change of the ceiling.
 
-        `known`, of shape (rows, 1 + rows), is what the rows make of the step without multipliers,
-        and of each multiplier.
+        `known`, shape (rows, 1 + rows), has the rows' values of the step without multipliers, and
+        of each multiplier.
         """
         program = self.program
         count = len(program.right)
@@ -233,15 +233,15 @@ class CentralPath:
         return np.asarray(np.diagonal(C) - self.program.loss.own)
 
     def _requirements(self, codes: Positions, reports: Positions) -> Floats:
-        """Return what each staircase contributes to each requirement."""
+        """Return the contribution of each staircase to each requirement."""
         left, s = self.program.left[:, :, reports], self._staircases[codes]
         return np.asarray(np.einsum("jun,nu->jn", left, s, optimize=True))
 
     def priced(self) -> tuple[float, Floats]:
-        """Return the lower bound, and what each staircase gains beyond what it pays.
+        """Return the lower bound, and what each staircase gains minus what it pays.
 
-        The latter of shape (reports, 2 ** size), with minus infinity for the staircases that are
-        the same throughout, and say nothing.
+        The latter, of shape (reports, 2 ** size), is minus infinity for constant staircases, which
+        are not informative.
         """
         program, loss = self.program, self.program.loss
         C = relaxation.inverse_information(self._features @ self.amounts.primal, program.size)
@@ -265,10 +265,7 @@ class CentralPath:
         return bound, excess
 
     def advance(self, excess: Floats) -> None:
-        """Take in staircases that gain, and lower the weight if they do not gain much.
-
-        Their `excess` is that of `priced`.
-        """
+        """Take in staircases by their `excess`, from `priced`; lower the weight if it is small."""
         taken = self._take_in(excess)
         if not taken or excess.max() < 10 * self.weight / self.amounts.primal.max():
             self.weight *= DECREASE
@@ -313,8 +310,8 @@ def _root(hessian: Floats) -> Floats:
 class Relaxation:
     """A lower `bound` of the loss of every channel that meets the requirements, and `columns`.
 
-    These are the best channel's that was found with any number of reports, those of one staircase
-    taken together, of shape (size, reports).
+    These are the best channel found with any number of reports, shape (size, reports), with the
+    reports of one staircase joined.
     """
 
     bound: float
@@ -326,8 +323,8 @@ def relax(
 ) -> Relaxation | None:
     """Solve the convex program, and bound the `loss` of every channel in a `polytope`.
 
-    Its epsilon is bounded, `centre` is a matrix in its interior; the staircases of `others` are
-    looked at first. Returns None if there are too many categories, over 16.
+    Its epsilon is bounded, and `centre` is a matrix in its interior. The staircases of `others` are
+    included first. Returns None if there are over 16 categories.
     """
     if polytope.size > relaxation.MAX_ENUMERATED:
         return None

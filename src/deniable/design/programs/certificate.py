@@ -1,15 +1,15 @@
-"""A lower bound from a channel alone, however it was found: a linear program in the prices.
+"""A lower bound from any channel alone: a linear program in the prices.
 
 The bound of `deniable.design.programs.relaxation` holds for any C, weights w and prices n of the
-rows. With epsilon alone a staircase pays n' s, whatever the report, and with C = J^-1 of a channel
-gains the sum over u of w_u (C_u' s)^2 / (pi' s), which is linear in w. For this C the best bound is
+rows. With epsilon alone a staircase pays n' s for any report, and with C = J^-1 of a channel gains
+the sum over u of w_u (C_u' s)^2 / (pi' s), which is linear in w. For this C the best bound is
 therefore
 
     maximise  sum of w_u (2 C_uu - own_u) - sum of n_u
     with      no staircase gaining more than it pays,  w >= 0 of sum 1,  or all w = 1 for the trace.
 
-It is near the channel's loss where this is near the least. Staircases are taken in as the prices
-ask for it; in the end all are looked at, and what one gains by rounding is added to the prices.
+It is near the channel's loss if this is near the least. Staircases are taken in by their prices. In
+the end all are checked, and the largest gain by rounding is added to the prices.
 """
 
 from dataclasses import dataclass
@@ -34,10 +34,7 @@ NO_GAIN = 1e-9  # of the largest gain: what solvers leave
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """A lower `bound`, and the `staircases` that gain most beside the channel's own, best first.
-
-    Of shape (staircases, size).
-    """
+    """A lower `bound`, and the other `staircases` that gain most, shape (staircases, size)."""
 
     bound: float
     staircases: Floats
@@ -58,24 +55,24 @@ class _Dual:
 
     @cached_property
     def staircases(self) -> Floats:
-        """All of them, but the two that are the same throughout, shape (staircases, size)."""
+        """All staircases but the two constant ones, shape (staircases, size)."""
         return np.where(members(self.loss.proportions.size)[1:-1], self.ratio, 1.0)
 
     @cached_property
     def gains(self) -> Floats:
-        """What each staircase gains by each cell, shape (staircases, size)."""
+        """The gain of each staircase by each cell, shape (staircases, size)."""
         shares = self.staircases @ self.loss.proportions
         return np.asarray((self.staircases @ self.inverse) ** 2 / shares[:, None])
 
     def own(self) -> Positions:
-        """Return the staircases that columns are nearest to, and those high in one category."""
+        """Return the staircases nearest to columns, and those high in one category."""
         high = self.columns > self.columns.min(axis=0) * (1 + self.ratio) / 2
         size = len(self.columns)
         codes = np.union1d(high.T @ (1 << np.arange(size)), 1 << np.arange(size))
         return np.asarray(codes[(codes > 0) & (codes < 2**size - 1)] - 1)
 
     def solved(self, chosen: Positions) -> tuple[Floats, Floats] | None:
-        """Return the prices and the weights that are best where only these staircases gain."""
+        """Return the best prices and weights if only these staircases gain."""
         size, worst = len(self.columns), self.loss.worst
         s, gains, cells = self.staircases[chosen], self.gains[chosen], np.diagonal(self.inverse)
         totals, unit = gains.sum(axis=1), float(cells.max())
@@ -100,7 +97,7 @@ class _Dual:
         return unit * found.x[:size], weights / weights.sum()
 
     def bound(self, prices: Floats, weights: Floats, excess: Floats) -> float:
-        """Return the bound where the prices of all rows rise until no staircase gains."""
+        """Return the bound if the prices of all rows rise until no staircase gains."""
         shift = float(np.max(excess / self.staircases.sum(axis=1)))
         paid = float(prices.sum()) + shift * prices.size
         if paid <= 0:
@@ -111,15 +108,10 @@ class _Dual:
 
 
 def certified(loss: InverseVariance, ratio: float, columns: Floats) -> Certificate:
-    """Return a lower bound of the loss of all channels whose epsilon is at most ln(ratio).
+    """Return a lower bound of the loss of all channels with epsilon of at most ln(ratio).
 
-    Parameters
-    ----------
-    loss : InverseVariance
-    ratio : float
-        Above 1, exp(epsilon).
-    columns : array, shape (size, reports)
-        A channel, the nearer to the best one the better; of at most 16 categories.
+    The `ratio` is above 1. `columns`, shape (size, reports), is a channel of at most 16 categories:
+    the lower its `loss`, the better the bound.
     """
     dual = _Dual(loss, ratio, columns)
     chosen, best, excess = dual.own(), -np.inf, np.zeros(len(dual.staircases))
@@ -140,12 +132,11 @@ def certified(loss: InverseVariance, ratio: float, columns: Floats) -> Certifica
 
 
 def improving_columns(loss: InverseVariance, ratio: float, columns: Floats, count: int) -> Floats:
-    """Return the staircases that most would lessen a channel's loss, shape (count, size).
+    """Return the `count` staircases that reduce a channel's loss most, shape (count, size).
 
-    The `loss`, the `ratio` and the channel's `columns` are those of `certified`; `count` is the
-    most staircases that are returned. The columns are in the best amounts: none of them gains more
-    or less than it pays, which tells the prices and, for the largest cell, the weights of the cells
-    that are largest.
+    The `loss`, the `ratio` and the channel's `columns` are as in `certified`. The columns are in
+    the best amounts: each gains what it pays. This determines the prices and, for the largest cell,
+    the weights of the largest cells.
     """
     dual = _Dual(loss, ratio, columns)
     size, shares = len(columns), loss.proportions @ columns

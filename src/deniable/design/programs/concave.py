@@ -28,10 +28,7 @@ TANGENT_STEPS = 50
 
 @dataclass(frozen=True, eq=False)
 class Concave:
-    """Linear programs that bound or lower a concave `loss` of the matrices of a `polytope`.
-
-    The matrices are invariant.
-    """
+    """Linear programs for a concave `loss` of the invariant matrices of a `polytope`."""
 
     loss: ReportsVariance
     polytope: Polytope
@@ -45,7 +42,7 @@ class Concave:
     ) -> Bounded | None:
         """Minimise the sum, or the largest, of <slopes[:, v], P[:, v]> + constants[v].
 
-        Over low <= P <= high; all but the constants, a number a column, are of the shape of P.
+        Over low <= P <= high. All but the constants, one for each column, have the shape of P.
         """
         inner, size = self.polytope, self.polytope.size
         entries, variables = inner.entries, inner.variables
@@ -76,7 +73,7 @@ class Concave:
         return Bounded(P / P.sum(axis=1, keepdims=True), found.bound + offset)
 
     def lowered(self, P: Floats) -> Floats:
-        """Return a vertex whose loss is not above that of `P`, a matrix that fits, by tangents."""
+        """Return a vertex with a loss not above that of `P`, a feasible matrix, by tangents."""
         value = self.loss.value(P)
         zeros, ones = np.zeros_like(P), np.ones_like(P)
         for _ in range(TANGENT_STEPS):
@@ -97,7 +94,7 @@ class Concave:
         return np.broadcast_to(pi[:, None], (pi.size, pi.size))
 
     def bound(self) -> float:
-        """Return a lower bound of the loss: that of the secants over `box`."""
+        """Return a lower bound of the loss, by the secants over `box`."""
         low, high = self.box()
         slopes = self._weights * (1 - low - high)
         constants = self.loss.sampling + np.sum(self._weights * low * high, axis=0)

@@ -1,9 +1,9 @@
 """Local minima of a loss over a polytope, by a primal-dual interior-point method.
 
 The variances by inversion are smooth but not convex, and have exact Hessians. A Newton step
-minimises the quadratic model of loss and barrier; where that is not convex, as much as it takes of
-the loss's concave part is left out. It is taken as far as the barrier function falls. As the
-barrier's weight falls to rounding, the iterates end at a local minimum, on whichever constraints
+minimises the quadratic model of loss and barrier. If that is not convex, the least necessary share
+of the loss's concave part is left out. The step ends where the barrier function stops falling. As
+the barrier's weight falls to rounding, the iterates end at a local minimum, on the constraints that
 bind there.
 """
 
@@ -37,7 +37,7 @@ TIGHTENED = (0.5, 0.9, 0.99)
 
 @dataclass(frozen=True, eq=False)
 class Interior:
-    """The relative interior of a polytope, over the free variables: those not zero throughout.
+    """The relative interior of a polytope, over the free variables: those not always zero.
 
     The constraints are A x <= b and E x = e, with x the free variables.
 
@@ -68,17 +68,14 @@ class Interior:
         return np.asarray(self.free[self.free < self.polytope.entries])
 
     def among_free(self, matrix: Floats) -> Floats:
-        """Return the part of a `matrix` over all entries of P that concerns the free ones.
-
-        From shape (entries, entries) to (free entries, free entries).
-        """
+        """Return the free part of a `matrix` over all entries: (free entries, free entries)."""
         entries = self.free_entries
         if entries.size == len(matrix):
             return matrix
         return np.asarray(matrix[np.ix_(entries, entries)])
 
     def curvature(self, weights: Floats) -> Floats:
-        """Return A' W A for a diagonal W of `weights`, one an inequality."""
+        """Return A' W A for a diagonal W of `weights`, one for each inequality."""
         rows, flat, products, wide = self._products
         size = self.free.size
         curvature = np.bincount(flat, products * weights[rows], minlength=size**2)
@@ -114,21 +111,19 @@ class Interior:
 
     @cached_property
     def rows(self) -> Floats:
-        """A as a dense matrix: of so few entries products with it are sooner made."""
+        """A as a dense matrix, which is faster at this size."""
         return np.asarray(self.left.toarray())
 
     def slacks(self, x: Floats) -> Floats:
-        """Return b - A x of a point `x`, shape (free,): the room that each inequality leaves."""
+        """Return b - A x of a point `x`, shape (free,): the slack of each inequality."""
         return np.asarray(self.right - self.rows @ x)
 
     def inside(self, P: Floats, share: float) -> Floats:
-        """Return a point inside that is mixed of a matrix `P` and, to a `share`, of the centre.
+        """Return a point inside: a mixture of a matrix `P` and, to a `share`, of the centre.
 
-        By its free variables; the share is in (0, 1].
-
-        What a matrix misses of the equations is first shared out over its entries, by their
-        squares; if it is still outside, the point is between the centre and where the way to it
-        leaves the polytope.
+        The share is in (0, 1], and the point is given by its free variables. The entries first
+        share out, by their squares, what the equations miss. If the result is outside, the point is
+        between the centre and the boundary.
         """
         target = self.polytope.point(P)[self.free]
         weights = target**2 + 1e-12
@@ -157,10 +152,10 @@ def interior(polytope: Polytope) -> Interior | None:
 
 
 def _centre(polytope: Polytope, free: Positions) -> Floats | None:
-    """Return a point with as much room as can be had, except between the ratios.
+    """Return a point with as much room as possible, except between the ratios.
 
-    The largest t with A x + t <= b, and with x >= t for the ceilings, or, if there are none, for
-    the entries.
+    The largest t with A x + t <= b, and with x >= t for the ceilings, or without any for the
+    entries.
     """
     left, right, room = [], [], []
     for group in polytope.without("forbidden", "allowed").groups:
@@ -215,10 +210,7 @@ def _independent(left: Floats, right: Floats) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, eq=False)
 class LocalMinimum:
-    """A matrix `P` inside the polytope, near a local minimum; its loss, and its free variables.
-
-    The loss is the `value`, the variables are `x`.
-    """
+    """A matrix `P` near a local minimum, its loss (`value`), and its free variables, `x`."""
 
     P: Floats
     value: float
@@ -228,9 +220,9 @@ class LocalMinimum:
 class _Step(NamedTuple):
     """A Newton step.
 
-    The change of the free variables; by how much the slope of loss and barrier has it fall; the
-    share of the loss's concave part that was left out; and the change of the weights of cells, of
-    which the loss is a smoothed maximum.
+    It has the change of the free variables, the decrease of loss and barrier by their slope, the
+    share of the loss's concave part that was left out, and the change of the weights of cells if
+    the loss is a smoothed maximum.
     """
 
     change: Floats
@@ -247,10 +239,10 @@ class Descent:
     interior: Interior
 
     def run(self, start: Floats, precision: float, first: float = FIRST_WEIGHT) -> LocalMinimum:
-        """Return a local minimum near `start`, a point inside with a finite loss.
+        """Return a local minimum near `start`, the free variables of a point with a finite loss.
 
-        It is given by its free variables, shape (free,). The barrier's weight ends at `precision`
-        and begins at `first`, shares of the loss divided by the number of constraints.
+        The barrier's weight begins at `first` and ends at `precision`, proportions of the loss
+        divided by the number of constraints.
         """
         inner, x = self.interior, start
         unit = max(self.loss.scale(inner.matrix(x)), 1e-12) / len(inner.right)
@@ -327,10 +319,10 @@ class Descent:
 
 
 def _multipliers(left: Floats, right: Floats) -> Floats:
-    """Return the multipliers of equations, the least ones where rounding leaves them undecided.
+    """Return the multipliers of equations, the least ones if rounding leaves them undecided.
 
-    Close to the boundary an equation may be of entries that hardly move; whether its pivot is then
-    tiny or 0 is up to the machine's linear algebra.
+    Near the boundary an equation may contain only entries that hardly move. Whether its pivot is
+    then tiny or 0 depends on the machine's linear algebra.
     """
     try:
         return np.asarray(np.linalg.solve(left, right))
@@ -341,7 +333,7 @@ def _multipliers(left: Floats, right: Floats) -> Floats:
 def _factorised(
     hessian: Floats, concave: Floats, scales: Floats, damping: float
 ) -> tuple[Floats, float]:
-    """Return the Cholesky factor of a Hessian without as much of its concave part as it takes."""
+    """Return the Cholesky factor of a Hessian without the necessary share of its concave part."""
     count = len(concave)
     damping, ridge = damping if damping >= LEAST_DAMPING else 0.0, 0.0
     while True:
@@ -378,5 +370,5 @@ def to_boundary(values: Floats, change: Floats) -> float:
 
 
 def _safeguarded(duals: Floats, central: Floats) -> Floats:
-    """Return duals within reason of the central path."""
+    """Return duals clipped to a range around the central path."""
     return np.asarray(np.clip(duals, central / DUAL_SAFEGUARD, central * DUAL_SAFEGUARD))

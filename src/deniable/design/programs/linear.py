@@ -1,7 +1,7 @@
-"""Linear programs by HiGHS, with bounds that do not rest on its tolerances.
+"""Linear programs by HiGHS, with bounds that do not depend on its tolerances.
 
-HiGHS is called directly rather than through cvxpy or SciPy: a search solves hundreds of programs
-over the same constraints, each a matter of few steps from where the last one ended.
+HiGHS is called directly, not through cvxpy or SciPy: a search solves hundreds of programs over the
+same constraints, each a few steps from the last solution.
 """
 
 import math
@@ -34,16 +34,16 @@ OPTIMAL = highspy.HighsModelStatus.kOptimal
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Where a linear program is least.
+    """The minimum of a linear program.
 
     Attributes
     ----------
     x, value
     bound : float
-        No x that fits has a smaller value: by weak duality from the dual variables, these clipped
-        to their signs, and what they leave of the objective counted at the variables' own bounds.
+        No feasible x has a smaller value, by weak duality. The dual variables are clipped to their
+        signs, and the rest of the objective is counted at the variables' own bounds.
     prices : array
-        By how much the value would fall if a unit more of each inequality were allowed.
+        The decrease of the value if one unit more of each inequality were allowed.
     """
 
     x: Floats
@@ -55,12 +55,8 @@ class Solution:
 class Constraints:
     """A x <= b and E x = e, under which linear functions are minimised, one after the other.
 
-    Parameters
-    ----------
-    left, equal_left : sparse arrays, shapes (inequalities, variables), (equations, variables)
-        A and E.
-    right, equal_right : arrays
-        b and e.
+    A (`left`) and E (`equal_left`) are sparse arrays, shapes (inequalities, variables) and
+    (equations, variables); b and e are `right` and `equal_right`.
     """
 
     def __init__(
@@ -90,8 +86,8 @@ class Constraints:
     ) -> Solution | None:
         """Minimise `objective` @ x over `low` <= x <= `high`, by default 0 and no limit.
 
-        All three are of shape (variables,). Returns None if no x fits. Raises `DeniableError` if
-        the solver gives up.
+        All three have the shape (variables,). Returns None if there is no feasible x. Raises
+        `DeniableError` if the solver gives up.
         """
         lowest = np.zeros(objective.size) if low is None else low
         highest = np.full(objective.size, np.inf) if high is None else high
@@ -119,7 +115,7 @@ class Constraints:
         return Solution(x, float(objective @ x), bound, -prices)
 
     def _run(self) -> highspy.HighsModelStatus:
-        """Solve from where the last program ended; if that fails, from nothing."""
+        """Solve from the end of the last program; if that fails, from the beginning."""
         self._solver.run()
         status: highspy.HighsModelStatus = self._solver.getModelStatus()
         if status not in (OPTIMAL, INFEASIBLE):
@@ -133,7 +129,7 @@ class Constraints:
 
 @dataclass(frozen=True, eq=False)
 class Bounded:
-    """The best matrix `P` that was found, and a `bound`: no feasible one costs or loses less."""
+    """The best matrix `P` that was found, and a `bound`: no feasible one has a smaller loss."""
 
     P: Floats
     bound: float
@@ -144,17 +140,14 @@ class LinearPrograms:
     """Linear programs over one `polytope`.
 
     Variables are the excess of each entry over the floor of its column, which is its ceiling h_v
-    divided by the ratio, and the ceilings: what lies on its floor has then an excess of exactly 0,
-    also where exp(-epsilon) is smaller than the solver's tolerance.
+    divided by the ratio, and the ceilings. So an entry on its floor has an excess of exactly 0,
+    even if exp(-epsilon) is smaller than the solver's tolerance.
     """
 
     polytope: Polytope
 
     def corner(self, costs: Floats) -> Bounded | None:
-        """Return a vertex at which the sum of `costs` * P is least, None if no matrix is feasible.
-
-        The costs have the shape of P, (size, size).
-        """
+        """Return a vertex of least sum of `costs` * P, shape (size, size); None if infeasible."""
         scale = float(np.abs(costs).max()) or 1.0
         objective = np.zeros(self.polytope.variables)
         objective[: self.polytope.entries] = costs.ravel() / scale

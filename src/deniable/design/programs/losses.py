@@ -1,16 +1,16 @@
-"""What a channel costs: the losses that a design can minimise, of one record.
+"""The losses that a design can minimise, of one record.
 
-All are n times a variance, or a share of records, so that they do not depend on the number of
+All are n times a variance, or a proportion of records, so they do not depend on the number of
 records. With P[u, v] = Pr(report v | true u), lambda = P' pi and M the inverse of P:
 
-- estimate by inversion, (1.2) of [pram]: the variance of cell u is
-  sum_v lambda_v M[v, u]^2 - pi_u^2 in a population and sum_v lambda_v M[v, u]^2 - pi_u in a file,
-  the diagonals of (1.3) and of its last term. No function of P that is convex: relabelling the
-  reports keeps it, and the mean of all relabellings is singular.
-- the reports' own shares, of an invariant matrix: lambda_v - sum_u pi_u P[u, v]^2 in a file, the
-  diagonal of (2.4), and pi_v (1 - pi_v) more in a population, (2.5). Concave in P: least at a
-  vertex of what is feasible, of which there are many.
-- shares of changed records and expected costs: linear in P.
+- estimate by inversion, (1.2) of [pram]: the variance of cell u is sum_v lambda_v M[v, u]^2 -
+  pi_u^2 in a population and sum_v lambda_v M[v, u]^2 - pi_u in a file, the diagonals of (1.3) and
+  of its last term. It is not convex in P: relabelling the reports keeps it, and the mean of all
+  relabellings is singular.
+- the reports' own proportions, of an invariant matrix: lambda_v - sum_u pi_u P[u, v]^2 in a file,
+  the diagonal of (2.4), and pi_v (1 - pi_v) more in a population, (2.5). Concave in P: least at one
+  of many vertices of the feasible set.
+- proportions of changed records and expected costs: linear in P.
 """
 
 from abc import ABC, abstractmethod
@@ -37,13 +37,13 @@ class Expansion:
     ----------
     gradient : array, shape (size, size)
     hessian, concave : array, shape (size * size, size * size)
-        By entries of P in the order of `P.ravel()`; and what added to it leaves no negative
-        eigenvalue.
+        By entries of P in the order of `P.ravel()`; and a matrix that, when added to it, leaves no
+        negative eigenvalue.
     slopes : array, shape (cells, size * size)
-        Gradients of cells of which the loss is a smoothed maximum; none for other losses.
+        Gradients of cells if the loss is their smoothed maximum; otherwise none.
     above, stiffness : array, shape (cells,)
-        How far the smoothed maximum's ceiling is above each, and by how much a change of a cell
-        beside the others changes its weight.
+        The distance of the smoothed maximum's ceiling above each, and the change of a cell's weight
+        by a change of the cell relative to the others.
     """
 
     gradient: Floats
@@ -58,8 +58,7 @@ class Expansion:
 class Linear:
     """An expected cost, the sum over u and v of pi_u P[u, v] cost[u, v].
 
-    The `weights` are pi_u cost[u, v]; for the share of changed records 0 on the diagonal and pi_u
-    elsewhere.
+    The `weights` are pi_u cost[u, v]: for the proportion of changed records pi_u off the diagonal.
     """
 
     weights: Floats
@@ -71,16 +70,10 @@ class Linear:
 
 @dataclass(frozen=True, eq=False)
 class Variance(ABC):
-    """The variances of the cells' estimates: their sum, or the largest.
+    """The variances of the cells' estimates: their sum, or the largest if `worst`.
 
-    Parameters
-    ----------
-    proportions : array, shape (size,)
-        True or expected frequencies of the categories, of sum 1.
-    target : "population" or "file"
-        Whether sampling adds to the variances, or not.
-    worst : bool
-        Whether the loss is the largest variance, and not the sum.
+    The true or expected `proportions` have the shape (size,) and sum 1. Sampling adds to the
+    variances if `target` is "population", and not if it is "file".
     """
 
     proportions: Floats
@@ -89,22 +82,19 @@ class Variance(ABC):
 
     @abstractmethod
     def cells(self, P: Floats) -> Floats:
-        """Return the variance of each cell's estimate under `P`, infinite if it is singular.
-
-        Times the number of records; shape (size,).
-        """
+        """Return n times the variance of each cell's estimate under `P`, infinite if singular."""
 
     def value(self, P: Floats) -> float:
-        """Return the trace at `P` or the largest variance; infinite if nothing can be estimated."""
+        """Return the trace or the largest variance at `P`; infinite if estimates are impossible."""
         cells = self.cells(P)
         return float(cells.max() if self.worst else cells.sum())
 
 
 @dataclass(frozen=True, eq=False)
 class ReportsVariance(Variance):
-    """Variances of the reports' own shares under an invariant matrix ([pram], (2.4), (2.5)).
+    """Variances of the reports' own proportions under an invariant matrix ([pram], (2.4), (2.5)).
 
-    The true `proportions`, the `target` and whether the `worst` counts are those of `Variance`.
+    The `proportions`, the `target` and `worst` are as in `Variance`.
     """
 
     def cells(self, P: Floats) -> Floats:
@@ -113,7 +103,7 @@ class ReportsVariance(Variance):
 
     @property
     def sampling(self) -> Floats:
-        """What sampling adds to each variance: nothing if the target is the file."""
+        """The variance by sampling: 0 if the target is the file."""
         pi = self.proportions
         return np.asarray(pi * (1 - pi) if self.target == "population" else np.zeros(pi.size))
 
@@ -122,9 +112,9 @@ class ReportsVariance(Variance):
 class InverseVariance(Variance):
     """Variances of the estimate by inversion ([pram], (1.2) and (1.3)), of one record.
 
-    The true `proportions`, the `target` and whether the `worst` counts are those of `Variance`.
-    The largest of c_1 .. c_k is smoothed as the least t - s * sum log(t - c_u) over t, with s the
-    sharpness: what an interior-point method makes of "minimise t with c_u <= t".
+    The `proportions`, the `target` and `worst` are as in `Variance`. The largest of c_1 .. c_k is
+    smoothed as the least t - s * sum log(t - c_u) over t, with s the sharpness, as an
+    interior-point method does for "minimise t with c_u <= t".
     """
 
     def cells(self, P: Floats) -> Floats:
@@ -138,18 +128,18 @@ class InverseVariance(Variance):
 
     @property
     def own(self) -> Floats:
-        """What is subtracted from the diagonal of J^-1, of P'^-1 diag(lambda) P^-1."""
+        """The numbers subtracted from the diagonal of J^-1, of P'^-1 diag(lambda) P^-1."""
         pi = self.proportions
         return np.asarray(pi**2 if self.target == "population" else pi)
 
     def scale(self, P: Floats) -> float:
-        """Return what randomization by `P` adds to the loss: how large a difference is large."""
+        """Return what randomization by `P` adds to the loss, as a scale of differences."""
         return replace(self, target="file").value(P)
 
     def smooth(self, P: Floats, sharpness: float) -> float:
         """Return the trace under `P`, or the largest variance smoothed: slightly more.
 
-        The smaller the `sharpness`, above 0, the nearer it is to the largest.
+        The smaller the `sharpness`, above 0, the smaller the difference.
         """
         cells = self.cells(P)
         if not np.all(np.isfinite(cells)):
@@ -162,8 +152,8 @@ class InverseVariance(Variance):
     def expansion(self, P: Floats, sharpness: float, weights: Floats | None = None) -> Expansion:
         """Return gradient and Hessian of the smooth loss at `P`, a matrix that is not singular.
 
-        The `sharpness` is that of `smooth`. `weights` are those of the cells in the Hessian of a
-        smoothed maximum; by default those in its gradient.
+        The `sharpness` is as in `smooth`. `weights` belong to the cells in the Hessian of a
+        smoothed maximum; by default they are the weights in its gradient.
         """
         if not self.worst:
             return Expansion(*self._weighted(P, np.ones(len(P))))
@@ -225,8 +215,8 @@ class InverseVariance(Variance):
 def excesses(cells: Floats, sharpness: float) -> Floats:
     """Return t - c_u > 0 for numbers c_u, the `cells`: the sum of `sharpness` / (t - c_u) is 1.
 
-    That t is where t - sharpness * sum log(t - c_u) is least; the terms of the sum are the weights
-    of the c_u in the gradient of that least value, the smoothed maximum.
+    This t minimises t - sharpness * sum log(t - c_u). The terms of the sum are the weights of the
+    c_u in the gradient of the minimum, the smoothed maximum.
     """
     gaps = cells.max() - cells
     step = sharpness * cells.size
@@ -243,8 +233,8 @@ def excesses(cells: Floats, sharpness: float) -> Floats:
 def inverse_of_information(P: Floats, proportions: Floats) -> Floats:
     """Return J^-1, J the sum of p_v p_v' / (pi' p_v) over columns; infinite if it is singular.
 
-    The columns p_v are those of `P`, the `proportions` are pi. By orthogonal factors of P' with its
-    rows scaled, whose condition is not squared.
+    The columns p_v belong to `P`, the `proportions` are pi. Orthogonal factors of P' with its rows
+    scaled do not square the condition.
     """
     shares = proportions @ P
     _, R = np.linalg.qr((P[:, shares > 0] / np.sqrt(shares[shares > 0])).T)
@@ -275,16 +265,11 @@ def loss_of(
     target: Target = "population",
     costs: Floats | Sequence[Sequence[float]] | None = None,
 ) -> Loss:
-    """Return a loss by its name.
+    """Return a loss by its `name`: "trace", "changed", "worst_cell" or "distance".
 
-    Parameters
-    ----------
-    name : "trace", "changed", "worst_cell" or "distance"
-    proportions : array, shape (size,)
-    estimator, target
-        Of the estimate whose variance is meant by "trace" and "worst_cell".
-    costs : array, shape (size, size)
-        For "distance": of reporting v where u is true.
+    The `proportions` have the shape (size,). The `estimator` and the `target` are for "trace" and
+    "worst_cell". For "distance", `costs`, shape (size, size), are the costs of reporting v if u is
+    true.
     """
     pi = proportions
     if name == "changed":

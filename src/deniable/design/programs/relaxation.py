@@ -61,10 +61,10 @@ def members(size: int) -> Flags:
 
 
 def decomposition(column: Floats, ratio: float) -> dict[int, float]:
-    """Return a positive `column`, no entry over `ratio` times another, as a mixture of staircases.
+    """Return a positive `column`, with no entry over `ratio` times another, as staircases.
 
-    By their numbers: a staircase for each drop in the sorted column, high above it; what is then
-    left is the same for all entries, and is shared by the staircases that are high in one.
+    The result has an amount for each staircase by number: one for each drop in the sorted column,
+    high above it. The constant rest is shared by the staircases that are high in one category.
     """
     size = column.size
     order = np.argsort(-column, kind="stable")
@@ -125,9 +125,9 @@ def _triangle(size: int) -> tuple[Positions, Positions, Floats]:
 class Program:
     """The convex program's data: the `loss`, the `ratio` exp(E), finite, and the requirements.
 
-    `left` holds the A_j, of shape (requirements, size, size), `right`, (requirements,), the b_j,
-    `inequality` which are no equations; `merged` says whether no requirement tells reports apart:
-    one report then stands for all.
+    `left` holds the A_j, of shape (requirements, size, size), `right`, (requirements,), the b_j.
+    `inequality` marks those that are not equations. `merged` is true if no requirement
+    distinguishes reports: then one report represents all.
     """
 
     loss: InverseVariance
@@ -139,7 +139,7 @@ class Program:
 
     @classmethod
     def of(cls, loss: InverseVariance, polytope: Polytope) -> "Program":
-        """Return the program of a `loss` for requirements, a `polytope`, epsilon among them."""
+        """Return the program of a `loss` for the requirements, with epsilon, of a `polytope`."""
         size = polytope.size
         groups = polytope.without("epsilon").groups
         left = np.concatenate([group.left[:, : size**2].toarray() for group in groups])
@@ -161,5 +161,5 @@ class Program:
         return self.loss.proportions.size
 
     def reports_of(self, P: Floats) -> Iterable[tuple[int, Floats]]:
-        """Return the reports of a matrix `P` that are told apart, by number, with their columns."""
+        """Return the distinguished reports of a matrix `P`, by number, with their columns."""
         return [(0, P.sum(axis=1))] if self.merged else enumerate(P.T)

@@ -1,8 +1,8 @@
-"""What is asked of a channel, and the polytope of the channels that meet it: all of it is linear.
+"""Requirements of a channel, and the polytope of the channels that meet them: all are linear.
 
 Points of the polytope are x = (P, h): the entries of the matrix row by row, then, if epsilon is
 bounded, a ceiling for each column. With E the bound, h_v >= P[u, v] >= exp(-E) h_v for all u and v
-says that no two entries of a column differ by a factor of more than exp(E).
+means that no two entries of a column differ by a factor of more than exp(E).
 """
 
 import math
@@ -24,20 +24,20 @@ Floors = float | Sequence[float] | Mapping[int, float]
 
 @dataclass(frozen=True, eq=False)
 class Cost:
-    """What reporting v costs where u is true, and how much of it may be expected.
+    """Costs of reporting v if u is true, and a bound of the expected cost.
 
-    Raises `DeniableError` if not exactly one of matrix and power is given, or a number is out of
+    Raises `DeniableError` unless exactly one of matrix and power is given, and numbers are in
     range.
 
     Parameters
     ----------
     matrix : array, shape (size, size), optional
-        Costs, not negative; those on the diagonal are usually 0.
-    power : float, above 0, optional
+        Costs, not negative, usually 0 on the diagonal.
+    power : float, in (0, 10], optional
         Instead of a matrix: categories are in order, and u to v costs |u - v| ** power.
-    at_most : float, optional
-        The largest expected cost of a record, under the proportions that a channel is designed
-        for: a requirement. Without it the costs only serve the loss "distance".
+    at_most : float, not negative, optional
+        The largest expected cost of a record, under the proportions of the design: a requirement.
+        Without it the costs only serve the loss "distance".
     """
 
     matrix: Sequence[Sequence[float]] | Floats | None = None
@@ -81,28 +81,27 @@ class Cost:
 
 @dataclass(frozen=True, eq=False)
 class Requirements:
-    """What a channel must satisfy; categories are numbered from 0.
+    """Requirements of a channel; categories are numbered from 0.
 
-    Raises `DeniableError` if a number is out of range. Whether categories exist is seen when they
-    are known, by `deniable.design.design`.
+    Raises `DeniableError` if a number is out of range; `deniable.design.design` checks the
+    categories.
 
     Parameters
     ----------
     epsilon : float in [0, 30], optional
-        The channel's exact epsilon is at most this. With 0 reports say nothing of the truth.
+        Upper bound of the channel's exact epsilon. With 0 reports reveal nothing.
     invariant : bool
-        The matrix leaves the proportions as they are, P' pi = pi ([pram], (2.1)).
+        The matrix keeps the proportions, P' pi = pi ([pram], (2.1)).
     retention : float, sequence or mapping, in [0, 1], optional
         Floors: category v is retained with at least this probability, P[v, v] >= r_v.
     change : float, sequence or mapping, in [0, 1], optional
         Category v is changed with at least this probability, P[v, v] <= 1 - c_v.
     forbidden : pairs (true, reported)
         Transitions that never happen: exact zeros.
-    allowed : mapping from a true category to those that may be reported in its place, optional
-        All other reports of that category are exact zeros, except itself: whether a category may
-        be retained is only for `forbidden` to deny.
+    allowed : mapping from a true category to its allowed reports, optional
+        All other reports of that category are exact zeros, except itself, which only `forbidden`
+        excludes.
     cost : Cost, optional
-        Costs of transitions, and how much of them may be expected.
     categories : sequence of str, optional
         Names of the categories, for messages.
     """
@@ -128,10 +127,7 @@ class Requirements:
                     raise DeniableError(f"a {what} of {value} is asked for; it must be in [0, 1]")
 
     def floors(self, what: Literal["retention", "change"], size: int) -> Floats:
-        """Return `what` is asked of each of `size` categories: r_v of retention or c_v of change.
-
-        0 where there is no floor.
-        """
+        """Return the floors `what`, r_v or c_v, of each of `size` categories; 0 without a floor."""
         given, values = getattr(self, what), np.zeros(size)
         if isinstance(given, Mapping):
             _refuse_unknown(tuple(given), size, what)
@@ -148,9 +144,9 @@ class Requirements:
         return values
 
     def zeros(self, size: int) -> dict[tuple[int, int], Literal["forbidden", "allowed"]]:
-        """Return the transitions that must not happen, each with "forbidden" or "allowed".
+        """Return the excluded transitions, each with "forbidden" or "allowed".
 
-        Pairs (true, reported) of the `size` categories.
+        They are pairs (true, reported) of the `size` categories.
         """
         found: dict[tuple[int, int], Literal["forbidden", "allowed"]] = {}
         for true, listed in (self.allowed or {}).items():
@@ -185,16 +181,16 @@ Kind = Literal[
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Linear constraints that one requirement amounts to.
+    """Linear constraints of one requirement.
 
     Attributes
     ----------
     kind : str
-        "rows" is what makes a matrix a channel: its rows sum to 1.
+        "rows" means that rows sum to 1, as in any channel.
     categories : tuple of int
-        The category of a retention or a change, the pair of a transition that must not happen.
+        The category of a retention or a change, the pair of a forbidden transition.
     bound : float
-        What is asked for: the epsilon, a floor, the largest expected cost.
+        The required epsilon, floor or largest expected cost.
     left, right, equality
         Whether left @ x, of shape (constraints, variables) @ (variables,), equals right or is at
         most that.
@@ -212,8 +208,8 @@ class Group:
 class Polytope:
     """The matrices of `size` categories that meet some requirements; no variable is negative.
 
-    The requirements are `groups` of linear constraints. `ratio` is exp(epsilon), or infinity if
-    epsilon is not bounded; there are then no ceilings.
+    The requirements are `groups` of linear constraints. `ratio` is exp(epsilon), or infinity
+    without a bound on epsilon; there are then no ceilings.
     """
 
     size: int
@@ -257,10 +253,10 @@ class Polytope:
 
     @cached_property
     def zeros(self) -> Flags:
-        """Which entries are zero in every matrix of the polytope, for a reason that can be seen.
+        """Which entries are zero in every matrix of the polytope, for an evident reason.
 
-        What must be zero by itself, all else in a row of which one entry must be 1, and all reports
-        of a category of which one is zero if epsilon is bounded.
+        These are excluded transitions, the rest of a row with an entry of 1, and the whole column
+        of a zero if epsilon is bounded.
         """
         zero = np.zeros((self.size, self.size), dtype=bool)
         for group in self.groups:
@@ -276,7 +272,7 @@ class Polytope:
 
     @property
     def highest(self) -> Floats:
-        """Upper bounds of the variables: 0 for what must be zero, else 1."""
+        """Upper bounds of the variables: 0 for evident zeros, else 1."""
         high = np.ones(self.variables)
         high[: self.entries][self.zeros.ravel()] = 0.0
         if any(group.kind == "epsilon" for group in self.groups):
@@ -302,9 +298,9 @@ class Polytope:
         return np.asarray(x[: self.entries].reshape(self.size, self.size))
 
     def point(self, P: Floats) -> Floats:
-        """Return a point of a matrix `P`, whose epsilon need not be the polytope's.
+        """Return a point of a matrix `P`, which may have another epsilon than the polytope.
 
-        Its ceilings are half way between what they must and may be.
+        Its ceilings are halfway between their least and largest values.
         """
         if not math.isfinite(self.ratio):
             return np.asarray(P.ravel(), dtype=float)
@@ -316,9 +312,8 @@ class Polytope:
 def polytope(proportions: Floats, requirements: Requirements) -> Polytope:
     """Return the polytope of the channels that meet the `requirements`.
 
-    The `proportions`, shape (size,), are what an invariant matrix leaves as they are, and what
-    costs are expected under. Raises `DeniableError` if the requirements name categories that do not
-    exist, or costs of another size.
+    Invariant matrices keep the `proportions`, shape (size,), and expected costs are under them.
+    Raises `DeniableError` for unknown categories, or costs of another size.
     """
     epsilon = requirements.epsilon
     ratio = math.inf if epsilon is None else math.exp(epsilon)
@@ -352,10 +347,7 @@ def _groups(pi: Floats, requirements: Requirements, ratio: float) -> Iterator[Gr
 
 
 def padded(left: Sparse, variables: int) -> Sparse:
-    """Return constraints `left` on the first variables as such on so many `variables`.
-
-    The others are free: their columns are zero.
-    """
+    """Return constraints `left` on the first variables as constraints on so many `variables`."""
     shape = (left.shape[0], variables)
     return sparse.csr_array((left.data, left.indices, left.indptr), shape=shape)
 
