@@ -19,7 +19,6 @@ from .claim_files import (
 from .claims import (
     SENTENCE_COLUMNS as SENTENCE_COLUMNS,
     Claim as Claim,
-    Claims as Claims,
     Decide as Decide,
     Evidence as Evidence,
     by_sentence as by_sentence,

@@ -14,7 +14,6 @@ Decide = Callable[[], Outcome]
 """Decides a claim, or raises a `LookupError` if the tables lack the cells for it."""
 Test = Callable[[Any], Outcome | Iterable[tuple[str, Decide]]]
 """Decides a claim from its evidence, once or for each interpretation ("reading") that it yields."""
-Function = TypeVar("Function", bound=Callable[..., Any])
 Found = TypeVar("Found")
 
 
@@ -29,48 +28,6 @@ class Claim:
     test: str  # the comparison, in words
     about: str  # the evidence that decides it, by its name in `decide_claims`
     decide: Test
-
-
-class Claims(list[Claim]):
-    """The claims of a text, in the order of their tests.
-
-    >>> from reproduction.study.comparisons import counted
-    >>> claims = Claims()
-    >>> @claims.claim("Large.", "above {n}", section="1", name="above_{n}", cases=[{"n": 2}])
-    ... def _above(numbers, n):
-    ...     return counted((each > n for each in numbers), "")
-    >>> [(each.id, each.test, each.decide([3, 1]).verdict) for each in claims]
-    [('above_2', 'above 2', 'fails')]
-    """
-
-    def claim(
-        self,
-        printed: str,
-        test: str,
-        *,
-        section: str,
-        kind: Kind = "every",
-        about: str = "",
-        name: str = "",
-        cases: Iterable[Mapping[str, Any]] = ({},),
-    ) -> Callable[[Function], Function]:
-        """Return a decorator that enters a claim with its test, or one for each of the `cases`.
-
-        Arguments are as in `Claim`. `name` is the id, by default the function's name without its
-        leading underscore. The values of a case are further arguments of the function and fill the
-        braces of the texts.
-        """
-
-        def enter(function: Function) -> Function:
-            known = name or function.__name__.removeprefix("_")
-            for case in cases:
-                claim = Claim(known, section, printed, kind, test, about, partial(function, **case))
-                texts = ("id", "section", "printed", "test", "about") if case else ()
-                filled = {text: getattr(claim, text).format(**case) for text in texts}
-                self.append(replace(claim, **filled))
-            return function
-
-        return enter
 
 
 @dataclass(frozen=True, eq=False)
