@@ -16,7 +16,7 @@ from deniable.contingency.independence import (
     channel_test,
     score_statistic,
 )
-from deniable.contingency.likelihood import fit_of, fit_through_channel
+from deniable.contingency.likelihood import fit_at, fit_through_channel
 from deniable.contingency.log_linear import LogLinearModel
 from deniable.errors import ChannelError, DeniableError, SingularChannelError
 
@@ -285,7 +285,7 @@ def test_blocks_with_replacements_of_their_own_keep_the_size() -> None:
 
 def test_measures_of_a_fit_at_known_proportions() -> None:
     channel = KeepOrReplace.uniform(4, 0.5)
-    fit = fit_of(margins_of([0.5, 0.5]), 1000, channel, INDEPENDENT)
+    fit = fit_at(margins_of([0.5, 0.5]), np.array(1000.0), channel, INDEPENDENT)
     assert fit.effective_records(INDEPENDENT) == pytest.approx(250)
     assert score_statistic(1000 * fit.reported, fit, channel) == pytest.approx(0, abs=1e-20)
 
@@ -297,7 +297,7 @@ def test_variances_of_margins_are_those_of_many_fits() -> None:
     reports = rng.multinomial(5000, channel.reported(truth), 4000)
     fits = fit_through_channel(reports, channel, INDEPENDENT)
     spread = INDEPENDENT.margin(fits.proportions, (0,))[:, 1].std()
-    distance = fit_of(truth, 5000, channel, INDEPENDENT).distance_from_zero(INDEPENDENT)
+    distance = fit_at(truth, np.array(5000.0), channel, INDEPENDENT).distance_from_zero(INDEPENDENT)
     assert 0.3 / spread == pytest.approx(float(distance), rel=0.06)  # 5 errors of 4,000 fits
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import rdata
 from tests.datasets.colours import ENTRY, GOOD, changed, with_numbers, write_manifest
-from tests.datasets.workers import PAY, SEX, TEXT, loaded
+from tests.datasets.workers import PAY, SEX, TEXT, dataset_of, loaded
 
 from deniable.datasets.manifest import ClassAttribute, Dataset, load_manifest
 from deniable.datasets.published import (
@@ -130,21 +130,21 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_read_csv(file: Path) -> None:
-    data = read_numeric_csv(file, ["age"], PAY, delimiter=";")
+    data = read_numeric_csv(dataset_of(file, ["age"], PAY, delimiter=";"), file)
     assert data.column("age").tolist() == [17.5, 44, 60]
     # 10 is at most 10, 10.01 is above.
     assert data.labels.tolist() == [0, 1, 0]
     assert (data.class_name, data.classes) == ("pay", ("low", "high"))
-    both = read_numeric_csv(file, ["pay", "age"], SEX, delimiter=";")
+    both = read_numeric_csv(dataset_of(file, ["pay", "age"], SEX, delimiter=";"), file)
     assert both.values.tolist() == [[10, 17.5], [10.01, 44], [3, 60]]
     assert both.labels.tolist() == [0, 1, 1]
-    assert read_numeric_csv(file, ["age"], delimiter=";").classes == ()
+    assert read_numeric_csv(dataset_of(file, ["age"], delimiter=";"), file).classes == ()
 
 
 def test_read_csv_without_a_header(file: Path) -> None:
     file.write_text("1,a,2\n3,b,4\n")
     place = ClassAttribute(name="kind", classes=("a", "b"), position=1)
-    data = read_numeric_csv(file, ["x", "y"], place, column_positions=[2, 0, 1])
+    data = read_numeric_csv(dataset_of(file, ["x", "y"], place, [2, 0, 1]), file)
     assert data.values.tolist() == [[2, 1], [4, 3]]
     assert data.labels.tolist() == [0, 1]
 
@@ -154,12 +154,12 @@ def test_read_csv_in_chunks(file: Path, monkeypatch: pytest.MonkeyPatch) -> None
     values = np.random.default_rng(1).normal(size=3000)
     rows = "".join(f"{value!r},{'fm'[n % 2]}\n" for n, value in enumerate(values.tolist()))
     file.write_text("age,sex\n" + rows)
-    data = read_numeric_csv(file, ["age"], SEX)
+    data = read_numeric_csv(dataset_of(file, ["age"], SEX), file)
     assert np.array_equal(data.column("age"), values)
     assert data.labels.tolist() == [n % 2 for n in range(3000)]
     file.write_text("age,sex\n" + rows + "?,f\n")
     with pytest.raises(DataError, match=r"record 3001, column 'age' has '\?', which is no number"):
-        read_numeric_csv(file, ["age"], SEX)
+        read_numeric_csv(dataset_of(file, ["age"], SEX), file)
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_read_csv_in_chunks(file: Path, monkeypatch: pytest.MonkeyPatch) -> None
 def test_wrong_csv_is_refused_with_what_is_wrong(file: Path, text: str, words: str) -> None:
     file.write_text(text)
     with pytest.raises(DataError) as caught:
-        read_numeric_csv(file, ["age"], SEX)
+        read_numeric_csv(dataset_of(file, ["age"], SEX), file)
     assert str(caught.value).startswith(f"{file}: ")
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -193,19 +193,15 @@ def test_wrong_csv_is_refused_with_what_is_wrong(file: Path, text: str, words: s
 
 def test_wrong_csv_files(file: Path) -> None:
     with pytest.raises(DataError, match=r"absent\.csv: No such file"):
-        read_numeric_csv(file.with_name("absent.csv"), ["age"])
-    with pytest.raises(DataError, match="it must be one ASCII character"):
-        read_numeric_csv(file, ["age"], delimiter=";;")
+        read_numeric_csv(dataset_of(file, ["age"]), file.with_name("absent.csv"))
     with pytest.raises(DataError, match="4 columns, but column 9"):
-        read_numeric_csv(file, ["age"], column_positions=[9], delimiter=";")
-    with pytest.raises(DataError, match="1 attributes, but 2 column positions"):
-        read_numeric_csv(file, ["age"], column_positions=[0, 1], delimiter=";")
+        read_numeric_csv(dataset_of(file, ["age"], None, [9], ";"), file)
     file.write_bytes(b"age\n1\n\xff\xfe\n")
     with pytest.raises(DataError, match="UTF-8"):
-        read_numeric_csv(file, ["age"])
+        read_numeric_csv(dataset_of(file, ["age"]), file)
     file.write_bytes(b"\xff\xfe\n1\n")
     with pytest.raises(DataError, match="no UTF-8 text"):
-        read_numeric_csv(file, ["age"])
+        read_numeric_csv(dataset_of(file, ["age"]), file)
 
 
 def test_number_of_records_is_that_of_the_manifest(file: Path, tmp_path: Path) -> None:
@@ -235,8 +231,16 @@ def test_read_data_frame(tmp_path: Path) -> None:
     data = read_published(loaded(tmp_path, **RDA), path)
     assert data.column("age").tolist() == [17.5, 44, 60]
     assert data.labels.tolist() == [0, 1, 0]
-    assert read_data_frame(path, ["pay", "age"], SEX).labels.tolist() == [0, 1, 1]
-    assert read_data_frame(path, ["pay"]).values.tolist() == [[10], [11], [3]]
+    assert read_data_frame(dataset_of(path, ["pay", "age"], SEX, **RDA), path).labels.tolist() == [
+        0,
+        1,
+        1,
+    ]
+    assert read_data_frame(dataset_of(path, ["pay"], **RDA), path).values.tolist() == [
+        [10],
+        [11],
+        [3],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -256,7 +260,7 @@ def test_read_data_frame(tmp_path: Path) -> None:
 def test_wrong_data_frames_are_refused(tmp_path: Path, columns: dict[str, Any], words: str) -> None:
     path = write_rda(tmp_path / "workers.rda", **columns)
     with pytest.raises(DataError) as caught:
-        read_data_frame(path, ["age"], SEX)
+        read_data_frame(dataset_of(path, ["age"], SEX, **RDA), path)
     assert str(caught.value).startswith(f"{path}: ")
     assert words in str(caught.value)
 
@@ -264,15 +268,15 @@ def test_wrong_data_frames_are_refused(tmp_path: Path, columns: dict[str, Any], 
 def test_wrong_rda_files(tmp_path: Path) -> None:
     path = tmp_path / "workers.rda"
     with pytest.raises(DataError, match=r"workers\.rda: No such file"):
-        read_data_frame(path, ["age"])
+        read_data_frame(dataset_of(path, ["age"], **RDA), path)
     for content in (b"", b"no R data", b"RDX3\nX\n\x00\x00", bytes(range(256)) * 9):
         path.write_bytes(content)
         with pytest.raises(DataError, match="not readable as R data"):
-            read_data_frame(path, ["age"])
+            read_data_frame(dataset_of(path, ["age"], **RDA), path)
     frame = pd.DataFrame({"age": [1.0]})
     rdata.write_rda(path, {"one": frame, "two": frame})
     with pytest.raises(DataError, match=r"2 data frames among its objects \(one, two\)"):
-        read_data_frame(path, ["age"])
+        read_data_frame(dataset_of(path, ["age"], **RDA), path)
 
 
 # ---- the stages ---------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """A numeric data set of workers: its manifest entry and its file."""
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,3 +35,23 @@ def loaded(folder: Path, **changes: Any) -> NumericDataset:
     dataset = load_manifest(folder / "datasets.yaml")["workers"]
     assert isinstance(dataset, NumericDataset)
     return dataset
+
+
+def dataset_of(
+    path: Path,
+    names: Sequence[str],
+    class_attribute: ClassAttribute | None = None,
+    positions: Sequence[int] | None = None,
+    delimiter: str = ",",
+    **changes: Any,
+) -> NumericDataset:
+    """Load an entry with these numbers and this class, next to the file."""
+    numbers: list[dict[str, Any]] = [{"name": name} for name in names]
+    for each, position in zip(numbers, positions or [], strict=False):
+        each["position"] = position
+    own: Any = ...
+    if class_attribute is not None:
+        values = class_attribute.model_dump(mode="json", exclude_unset=True)
+        own = values | ({"position": positions[-1]} if positions else {})
+    about = {"delimiter": delimiter, "header": positions is None} | changes
+    return loaded(path.parent, numeric_attributes=numbers, **about, **{"class": own})

@@ -17,7 +17,6 @@ from deniable.estimation.metrics import (
     chi_squared_between,
     jensen_shannon_distances,
     l2_distances,
-    queried_cells,
     random_queries,
     relative_errors,
     squared_errors,
@@ -41,14 +40,15 @@ from deniable.estimation.metrics import (
     ],
 )
 def test_queried_cells(cells, coverage, asked):
-    assert queried_cells(cells, float(coverage)) == asked
+    drawn = random_queries(cells, float(coverage), 2, np.random.default_rng(0))
+    assert drawn.sum(axis=1).tolist() == [asked] * 2
     assert asked == max(math.ceil(Fraction(coverage) * cells), 1)
 
 
 @pytest.mark.parametrize("coverage", [0, -0.1, 1.0001, np.nan])
 def test_coverage_that_is_none(coverage):
     with pytest.raises(DeniableError, match=f"the coverage is {coverage}; it must be above 0"):
-        queried_cells(10, coverage)
+        random_queries(10, coverage, 1, np.random.default_rng(0))
 
 
 def test_queries_are_random_sets_of_cells():

@@ -120,8 +120,7 @@ class Layout:
                 raise DeniableError(f"a wanted table over {names}: name each attribute once")
             if unknown := [name for name in names if name not in sizes]:
                 raise DeniableError(
-                    f"no table has the attribute {unknown[0]!r}, so nothing is known of it; leave "
-                    "it out of what is wanted"
+                    f"no table has the attribute {unknown[0]!r}; remove it from the wanted tables"
                 )
         effects: dict[Names, npt.NDArray[np.int64]] = {}
         places, rows, columns, values, even, cells = {}, [], [], [], [], 0

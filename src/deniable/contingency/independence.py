@@ -46,7 +46,7 @@ import scipy
 
 from deniable.arrays import ROUNDING, Counts, Flags, Floats, Positions, at_least
 from deniable.channels import Channel
-from deniable.contingency.likelihood import ModelFit, fit_of, fit_through_channel, portions
+from deniable.contingency.likelihood import ModelFit, fit_at, fit_through_channel, portions
 from deniable.contingency.log_linear import LogLinearModel
 from deniable.errors import DeniableError
 
@@ -153,7 +153,8 @@ def channel_test(
     # Of even margins: a measure of the channel alone, so that the rule does not pick tables by
     # what they happened to report.
     even = np.full(model.cells, 1 / model.cells)
-    effective = np.asarray(records * fit_of(even, 1.0, channel, model).effective_records(model))
+    of_one = fit_at(even, np.ones(()), channel, model)
+    effective = np.asarray(records * of_one.effective_records(model))
     distance = fit.distance_from_zero(model)
     valid = fit.converged & at_least(expected, LEAST_EXPECTED)
     valid &= at_least(effective, LEAST_RECORDS) & at_least(distance, LEAST_DISTANCE)

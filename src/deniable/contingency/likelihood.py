@@ -80,22 +80,13 @@ class ModelFit:
         return np.concatenate(shares, axis=-1), np.concatenate(variances, axis=-1)
 
 
-def fit_of(
-    proportions: npt.ArrayLike, records: float, channel: Channel, model: LogLinearModel
-) -> ModelFit:
-    """Return the fit to `records` randomized values with exactly the expected proportions.
-
-    They come through the `channel` from the `proportions`, tables of the `model`, shape (...,
-    cells).
-    """
-    pi = np.asarray(proportions, dtype=float)
-    return _fit_at(pi, np.full(pi.shape[:-1], float(records)), channel, model)
-
-
-def _fit_at(
+def fit_at(
     pi: Floats, records: Floats, channel: Channel, model: LogLinearModel, converged: Any = True
 ) -> ModelFit:
-    """Return the fit with known original proportions."""
+    """Return the fit with original proportions `pi`, tables of the `model`, shape (..., cells).
+
+    The numbers of `records` and `converged` have the shape (...); `channel` is over the cells.
+    """
     batch, shape = pi.reshape(-1, model.cells), pi.shape[:-1]
     reported = channel.reported(batch)
     slopes = slopes_at(batch, model.design)
@@ -121,7 +112,7 @@ def fit_through_channel(
     batch, shape = counts.reshape(-1, channel.reports), counts.shape[:-1]
     theta, converged = _scored(batch, channel, model)
     pi = _softmax(theta @ model.design.T).reshape(*shape, model.cells)
-    return _fit_at(pi, batch.sum(axis=1), channel, model, converged.reshape(shape))
+    return fit_at(pi, batch.sum(axis=1), channel, model, converged.reshape(shape))
 
 
 def _scored(batch: Floats, channel: Channel, model: LogLinearModel) -> tuple[Floats, Flags]:

@@ -125,8 +125,7 @@ def _solve(problem: Any, solver: str, may_fail: bool = False) -> bool:
         return False
     if status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
         raise DeniableError(
-            f"a program of consistent tables was not solved by {solver} ({status}); round the "
-            "tables, or take the other norm"
+            f"{solver} did not solve consistent tables ({status}); round them, or change the norm"
         )
     return True
 

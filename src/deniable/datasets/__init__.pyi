@@ -10,7 +10,7 @@ from .networks import (
     NETWORKS as NETWORKS,
     BayesianNetwork as BayesianNetwork,
     ConditionalTable as ConditionalTable,
-    drawn_from_resources as drawn_from_resources,
+    drawn_file as drawn_file,
     exact_margin as exact_margin,
     from_resources as from_resources,
     write as write,

@@ -208,14 +208,6 @@ class PublishedFile(Strict):
                     raise ValueError(f"{place}.{key}: {value!r} is taken by {taken}; give another")
         return self
 
-    def refuse_other_number(self, records: int, path: Path | str) -> None:
-        """Raise `DataError` unless the file `path` has as many `records` as the published one."""
-        if records != self.records:
-            raise DataError(
-                f"{path}: {records:,} records, but the manifest says {self.records:,} for "
-                f"{self.name!r}; get the published file again from {self.address}"
-            )
-
 
 class Dataset(PublishedFile):
     """A published file with categorical attributes: categories, or intervals.

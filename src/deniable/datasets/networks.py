@@ -241,8 +241,7 @@ def dense_table(network: BayesianNetwork, table: ConditionalTable) -> Floats:
             values[configuration] = probabilities
     if np.isnan(values).any():
         raise DeniableError(
-            f"the table of {table.attribute!r} lacks a row for some parents; give every "
-            "configuration its own"
+            f"the table of {table.attribute!r} lacks a row for some parents; add it"
         )
     return values
 
@@ -347,11 +346,6 @@ def drawn_file(name: str, network_of: Callable[[str], BayesianNetwork]) -> Micro
             "the network or the random stream has changed: restore them, or record anew"
         )
     return Microdata(drawn.domain, drawn.columns, {"data_source": "network", "sha256": found})
-
-
-def drawn_from_resources(name: str, folder: Path | str) -> Microdata:
-    """Draw the file `name`, one of `FILES`, from the networks in `folder`; see `drawn_file`."""
-    return drawn_file(name, lambda network: from_resources(network, folder))
 
 
 def digest(microdata: Microdata) -> str:

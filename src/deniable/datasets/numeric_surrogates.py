@@ -44,8 +44,7 @@ def fit(data: NumericMicrodata, *, sha256: str = "") -> Copula:
     """
     if len(data) < MIN_RECORDS:
         raise DataError(
-            f"{len(data)} records are too few to fit a surrogate that describes none of them; "
-            f"give at least {MIN_RECORDS}"
+            f"{len(data)} records are too few to fit a surrogate; give at least {MIN_RECORDS}"
         )
     margins = tuple(
         _margin(name, column) for name, column in zip(data.names, data.values.T, strict=True)
@@ -274,11 +273,7 @@ def _columns(data: NumericMicrodata) -> list[npt.NDArray[Any]]:
 
 def margin_distance(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     """Return the Kolmogorov distance of samples `a` and `b`, the largest gap of distributions."""
-    first, second = np.sort(a), np.sort(b)
-    points = np.concatenate([first, second])
-    below_first = np.searchsorted(first, points, side="right") / len(first)
-    below_second = np.searchsorted(second, points, side="right") / len(second)
-    return float(np.abs(below_first - below_second).max())
+    return float(scipy.stats.ks_2samp(a, b, method="asymp").statistic)
 
 
 def fidelity(published: NumericMicrodata, drawn: NumericMicrodata) -> pd.DataFrame:

@@ -38,26 +38,22 @@ def read_published(dataset: AnyDataset, path: Path | str) -> Microdata | Numeric
     `read_data_frame`, and for another number of records than the manifest's.
     """
     data: Microdata | NumericMicrodata
-    positions = None if dataset.header else dataset.positions
-    if isinstance(dataset, Dataset):
+    if isinstance(dataset, NumericDataset):
+        read = read_data_frame if dataset.format == "rda" else read_numeric_csv
+        data = read(dataset, path)
+    else:
         data = read_csv(
             path,
             dataset.domain,
             discretizations=dataset.discretizations,
-            column_positions=positions,
+            column_positions=None if dataset.header else dataset.positions,
             delimiter=dataset.delimiter,
         )
-    elif dataset.format == "rda":
-        data = read_data_frame(path, dataset.names, dataset.class_attribute)
-    else:
-        data = read_numeric_csv(
-            path,
-            dataset.names,
-            dataset.class_attribute,
-            column_positions=positions,
-            delimiter=dataset.delimiter,
+    if len(data) != dataset.records:
+        raise DataError(
+            f"{path}: {len(data):,} records, but the manifest says {dataset.records:,} for "
+            f"{dataset.name!r}; get the published file again from {dataset.address}"
         )
-    dataset.refuse_other_number(len(data), path)
     return data
 
 
@@ -115,44 +111,29 @@ def fit_surrogate(
     return numeric_surrogates.fidelity(numbers, stand_in)
 
 
-def read_numeric_csv(
-    path: Path | str,
-    names: Sequence[str],
-    class_attribute: ClassAttribute | None = None,
-    *,
-    column_positions: Sequence[int] | None = None,
-    delimiter: str = ",",
-) -> NumericMicrodata:
-    """Read the CSV file `path` of numbers `names`, and of a class if there is one, in chunks.
+def read_numeric_csv(dataset: NumericDataset, path: Path | str) -> NumericMicrodata:
+    """Read the numbers, and the class, of a `dataset` from the CSV file `path`, in chunks.
 
-    `class_attribute` is the class. For `column_positions`, with the class last, and `delimiter` see
-    `deniable.records.read_csv`. A `DataError` has file, record, column, value and remedy, also for
-    a value that is missing or not a finite number, and an unknown class.
+    A `DataError` has file, record, column, value and remedy, as by `deniable.records.read_csv`, and
+    for a value that is missing or not a finite number, or an unknown class.
     """
-    wanted = [*names, *([class_attribute.name] if class_attribute else [])]
-    values: list[list[Floats]] = [[] for _ in names]
-    labels: list[ClassCodes] = []
-    for before, columns in text_columns(path, wanted, column_positions, delimiter):
-        for name, column, parsed in zip(names, columns, values, strict=False):
+    wanted = [column.name for column in dataset.columns.values()]
+    positions = None if dataset.header else dataset.positions
+    chunks: list[list[Any]] = [[] for _ in wanted]
+    for before, columns in text_columns(path, wanted, positions, dataset.delimiter):
+        for name, column, parsed in zip(dataset.names, columns, chunks, strict=False):
             parsed.append(_numbers(column, f"{path}", name, before + 1))
-        if class_attribute is not None:
-            labels.append(_classes(columns[-1], class_attribute, f"{path}", before + 1))
-    return _numeric_microdata(
-        names, [np.concatenate(parsed) for parsed in values], class_attribute, labels
-    )
+        if own := dataset.class_attribute:
+            chunks[-1].append(_classes(columns[-1], own, f"{path}", before + 1))
+    return _numeric_microdata(dataset, [np.concatenate(each) for each in chunks])
 
 
-def _numeric_microdata(
-    names: Sequence[str],
-    columns: Sequence[Floats],
-    class_attribute: ClassAttribute | None,
-    labels: Sequence[ClassCodes],
-) -> NumericMicrodata:
-    values = np.column_stack(columns)
-    if class_attribute is None:
-        return NumericMicrodata(tuple(names), values)
-    about = (class_attribute.name, class_attribute.classes, np.concatenate(labels))
-    return NumericMicrodata(tuple(names), values, *about)
+def _numeric_microdata(dataset: NumericDataset, columns: Sequence[Any]) -> NumericMicrodata:
+    """Return the records with these columns, the class last."""
+    if not (own := dataset.class_attribute):
+        return NumericMicrodata(dataset.names, np.column_stack(columns))
+    values = np.column_stack(columns[:-1])
+    return NumericMicrodata(dataset.names, values, own.name, own.classes, columns[-1])
 
 
 def _numbers(texts: pa.Array, where: str, name: str, first_record: int) -> Floats:
@@ -190,34 +171,28 @@ def _class_of(numbers: Floats, class_attribute: ClassAttribute) -> ClassCodes:
     return np.searchsorted(class_attribute.at_most, numbers, side="left").astype(np.int8)
 
 
-def read_data_frame(
-    path: Path | str, names: Sequence[str], class_attribute: ClassAttribute | None = None
-) -> NumericMicrodata:
-    """Read numbers `names`, and a class, from the data frame of the R data file (.rda) at `path`.
+def read_data_frame(dataset: NumericDataset, path: Path | str) -> NumericMicrodata:
+    """Read the numbers, and the class, of a `dataset` from the R data file (.rda) at `path`.
 
-    `class_attribute` is the class, if there is one. A `DataError` is raised for a file that cannot
-    be read or does not hold one data frame, and as by `read_numeric_csv`.
+    A `DataError` is raised for a file that cannot be read or does not hold one data frame, and as
+    by `read_numeric_csv`.
     """
     frame = _only_frame(Path(path))
-    wanted = [*names, *([class_attribute.name] if class_attribute else [])]
-    for name in wanted:
-        if name not in frame:
+    for column in dataset.columns.values():
+        if column.name not in frame:
             raise DataError(
-                f"{path}: no column {name!r} in the data frame "
-                f"({shortened(', '.join(map(str, frame)))}); each attribute needs one column of "
-                "its name"
+                f"{path}: no column {column.name!r} in the data frame "
+                f"({shortened(', '.join(map(str, frame)))}); each attribute needs a column"
             )
-    columns = [_frame_numbers(frame[name], f"{path}", name) for name in names]
-    labels = []
-    if class_attribute is not None:
-        column = frame[class_attribute.name]
-        if class_attribute.at_most:
-            numbers = _frame_numbers(column, f"{path}", class_attribute.name)
-            labels = [_class_of(numbers, class_attribute)]
+    columns: list[Any] = [_frame_numbers(frame[name], f"{path}", name) for name in dataset.names]
+    if own := dataset.class_attribute:
+        if own.at_most:
+            labels = _class_of(_frame_numbers(frame[own.name], f"{path}", own.name), own)
         else:
-            texts = [value.strip() if isinstance(value, str) else "" for value in column]
-            labels = [_classes(pa.array(texts, type=pa.string()), class_attribute, f"{path}", 1)]
-    return _numeric_microdata(names, columns, class_attribute, labels)
+            texts = [value.strip() if isinstance(value, str) else "" for value in frame[own.name]]
+            labels = _classes(pa.array(texts, type=pa.string()), own, f"{path}", 1)
+        columns.append(labels)
+    return _numeric_microdata(dataset, columns)
 
 
 def _only_frame(file: Path) -> Any:

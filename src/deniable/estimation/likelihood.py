@@ -289,7 +289,8 @@ def _step_of(matrices: Sequence[Floats]) -> Callable[[Floats, float, Floats], St
         from deniable.estimation.compiled import step  # noqa: PLC0415
 
         shapes = np.array([matrix.shape for matrix in matrices])
-        forth, back = _end_to_end(matrices), _end_to_end([matrix.T for matrix in matrices])
+        forth = np.concatenate([matrix.ravel() for matrix in matrices])
+        back = np.concatenate([matrix.T.ravel() for matrix in matrices])
         return lambda observed, records, point: step(point, observed, records, shapes, forth, back)
     matrix = np.ascontiguousarray(matrices[0])
 
@@ -308,10 +309,6 @@ def _step_of(matrices: Sequence[Floats]) -> Callable[[Floats, float, Floats], St
     return dense_step
 
 
-def _end_to_end(matrices: Sequence[Floats]) -> Floats:
-    return np.concatenate([matrix.ravel() for matrix in matrices])
-
-
 def _climb(
     step: Callable[[Floats], Step], cells: int, tolerance: float, most: int
 ) -> tuple[Floats, int, float]:
@@ -327,8 +324,7 @@ def _climb(
         steps += 1
         if gap <= tolerance or steps >= most:
             return first, steps, gap
-        length = _length(start, first, second, reach)
-        jump = _jump(start, first, second, length)
+        jump, length = _jump(start, first, second, reach)
         after, height, lacking = step(jump)
         steps += 1
         if height >= middle - ROUNDING * abs(middle):
@@ -345,18 +341,15 @@ def _climb(
     return start, steps, gap
 
 
-def _length(start: Floats, first: Floats, second: Floats, reach: float) -> float:
-    """Return SQUAREM's step length |r| / |v|, at least 1 (which is two EM steps)."""
+def _jump(start: Floats, first: Floats, second: Floats, reach: float) -> tuple[Floats, float]:
+    """Extrapolate two EM steps, and return SQUAREM's length |r| / |v|, at least 1 (both steps).
+
+    A part of each proportion is kept, because EM never leaves 0.
+    """
     r = first - start
     v = second - first - r
     bend = float(v @ v)
-    return max(1.0, min(float(np.sqrt(r @ r / bend)), reach)) if bend else reach
-
-
-def _jump(start: Floats, first: Floats, second: Floats, length: float) -> Floats:
-    """Extrapolate; keep a part of each proportion, because EM never leaves 0."""
-    r = first - start
-    v = second - first - r
+    length = max(1.0, min(float(np.sqrt(r @ r / bend)), reach)) if bend else reach
     least = np.maximum(LEAST_SHARE * second, LEAST_MASS / start.size)
     jump = np.maximum(start + 2.0 * length * r + length * length * v, least)
-    return np.asarray(jump / jump.sum())
+    return jump / jump.sum(), length

@@ -15,14 +15,6 @@ from deniable.errors import DeniableError
 from deniable.sampling import refuse_no_source
 
 
-def queried_cells(cells: int, coverage: float) -> int:
-    """Return the number of `cells` in a query with a proportion of `coverage`, rounded up."""
-    if not 0 < coverage <= 1:
-        raise DeniableError(f"the coverage is {coverage}; it must be above 0 and at most 1")
-    # .07 of 100 cells is 7, although .07 * 100 is a little more in floating point.
-    return max(math.ceil(coverage * cells - 1e-9), 1)
-
-
 def random_queries(
     cells: int, coverage: float, queries: int, generator: np.random.Generator
 ) -> Flags:
@@ -32,7 +24,10 @@ def random_queries(
     size are equally likely under `generator`.
     """
     refuse_no_source(generator)
-    asked = queried_cells(cells, coverage)
+    if not 0 < coverage <= 1:
+        raise DeniableError(f"the coverage is {coverage}; it must be above 0 and at most 1")
+    # .07 of 100 cells is 7, although .07 * 100 is a little more in floating point.
+    asked = max(math.ceil(coverage * cells - 1e-9), 1)
     keys = generator.random((queries, cells))
     last = np.partition(keys, asked - 1, axis=1)[:, asked - 1 : asked]
     return np.asarray(keys <= last)
@@ -122,7 +117,6 @@ def _refuse_negative(tables: npt.ArrayLike) -> Floats:
     values = np.asarray(tables, dtype=float)
     if values.size and not (values.min() >= 0 and np.all(values.sum(axis=-1) > 0)):
         raise DeniableError(
-            "a table to compare has a negative cell, one that is no number, or nothing in it; "
-            "project the estimate onto the tables of counts first"
+            "a table to compare is empty or has a negative cell; project the estimate first"
         )
     return values

@@ -45,8 +45,7 @@ def rescaled(proportions: npt.ArrayLike, what: str) -> Floats:
     # Not so, either, if one is not a number.
     if not (shares.size and np.all(shares >= 0) and abs(shares.sum() - 1) <= SUM_TOLERANCE):
         raise DeniableError(
-            f"{what} are no distribution (not negative, sum 1); project the estimate onto the "
-            "simplex first (deniable.estimation.simplex)"
+            f"{what} are no distribution (not negative, sum 1); project the estimate first"
         )
     return np.asarray(shares / shares.sum())
 

@@ -243,10 +243,6 @@ def _numeric(seen: Evidence) -> _Drafted:
     column.options += [("bounds", f"[{low}, {high}]"), ("step", step)]
     _add_decimal(column, seen)
     column.remarks.append("bounds are those of the records, rounded: write public ones")
-    if seen.stand_ins:
-        texts = quoted_list(list(seen.stand_ins))
-        column.warnings.append(f"{texts} among the numbers are taken as missing values")
-    _add_codes(column, seen)
     _add_missing(column, seen, list(seen.stand_ins))
     return column
 
@@ -255,14 +251,6 @@ def _add_decimal(column: _Drafted, seen: Evidence) -> None:
     if seen.decimal == ",":
         column.options.append(("decimal", '","'))
         column.remarks.append("a comma stands before decimals")
-
-
-def _add_codes(column: _Drafted, seen: Evidence) -> None:
-    if seen.codes:
-        column.warnings.append(
-            f"{quoted_list(seen.codes)} may be no number but a code of missing values; if so, move "
-            "it to the values of missing, and mend the bounds or categories"
-        )
 
 
 def _categorical(seen: Evidence) -> _Drafted:
@@ -296,15 +284,19 @@ def _categorical(seen: Evidence) -> _Drafted:
                 f"{quoted_list(same)} differ by spaces, capitals or the form of accents alone; "
                 "mend the file if they are meant to be one"
             )
-    if stand_ins:
-        texts = quoted_list(stand_ins)
-        column.warnings.append(f"{texts} among the numbers are taken as missing values")
-    _add_codes(column, seen)
     _add_missing(column, seen, stand_ins)
     return column
 
 
 def _add_missing(column: _Drafted, seen: Evidence, stand_ins: Sequence[str]) -> None:
+    if stand_ins:
+        texts = quoted_list(stand_ins)
+        column.warnings.append(f"{texts} among the numbers are taken as missing values")
+    if seen.codes:
+        column.warnings.append(
+            f"{quoted_list(seen.codes)} may be no number but a code of missing values; if so, move "
+            "it to the values of missing, and mend the bounds or categories"
+        )
     if seen.missing or stand_ins:
         values = quoted_list(["", *stand_ins])
         column.options.append(("missing", f"{{values: {values}, policy: category}}"))

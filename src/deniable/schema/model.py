@@ -283,8 +283,7 @@ class Schema(Strict):
                 raise DataError(f"column {name!r} is {column.kind}; numeric columns are masked")
             if column.missing.policy == "category":
                 raise DataError(
-                    f"missing values of {name!r} are a category, which a masked number cannot be; "
-                    "declare the policy drop or refuse"
+                    f"missing values of {name!r} are a category; declare the policy drop or refuse"
                 )
         columns = []
         for each in self.columns:

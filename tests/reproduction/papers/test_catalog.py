@@ -3,7 +3,7 @@
 import inspect
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from tests.simulations import simulated_whole
 from tests.slow_variants import one_in
 
 from deniable.datasets.manifest import load_manifest
-from deniable.datasets.networks import drawn_from_resources
+from deniable.datasets.networks import drawn_file, from_resources
 from deniable.errors import ConfigError
 from deniable.records.categorical import Microdata
 from deniable.records.numeric import NumericMicrodata
@@ -71,7 +71,7 @@ def numbers() -> NumericMicrodata:
 @cache
 def network_file(name: str) -> Microdata:
     """Return a file of [rrba] as its rule draws it."""
-    return drawn_from_resources(name, ROOT / "resources" / "networks")
+    return drawn_file(name, partial(from_resources, folder=ROOT / "resources" / "networks"))
 
 
 @pytest.fixture
