@@ -229,12 +229,8 @@ def _sizes(tables: Sequence[NoisyTable]) -> dict[str, int]:
 class ConsistentTables:
     """Distributions that agree on all shared margins.
 
-    Attributes
-    ----------
-    tables : mapping from attributes to array
-        The observed tables, then the wanted ones.
-    closed_form : bool
-        Whether no program was needed.
+    `tables` maps attributes to arrays, first the observed tables, then the wanted ones.
+    `closed_form` says whether no program was needed.
     """
 
     tables: Mapping[Names, Floats]
@@ -249,6 +245,9 @@ def consistent_tables(
 ) -> ConsistentTables:
     """Return the distributions closest to noisy tables that agree on all shared margins.
 
+    A `DeniableError` is raised if tables differ in the categories of an attribute, or no table has
+    a wanted attribute.
+
     Parameters
     ----------
     tables : sequence of NoisyTable
@@ -258,11 +257,6 @@ def consistent_tables(
     norm : "l2" or "l1"
         Of the misfit. ``l2`` weights squares by the precision of the tables, ``l1`` absolute
         differences by its root.
-
-    Raises
-    ------
-    DeniableError
-        If tables differ in the categories of an attribute, or no table has a wanted attribute.
 
     Examples
     --------

@@ -109,6 +109,9 @@ def channel_test(
 ) -> ChannelTest:
     """Test a log-linear model from randomized values, adjusted for their channel.
 
+    A `DeniableError` is raised if the model leaves nothing to test, the channel is singular or does
+    not fit the model, or the counts are invalid.
+
     Parameters
     ----------
     reports : non-negative counts, shape (..., reports)
@@ -123,12 +126,6 @@ def channel_test(
         Monte Carlo tables for each p-value.
     enough : int, >= 1, optional
         End a p-value's tables once this number have a statistic at least as large.
-
-    Raises
-    ------
-    DeniableError
-        If the model leaves nothing to test, the channel is singular or does not fit the model, or
-        the counts are invalid.
 
     Examples
     --------

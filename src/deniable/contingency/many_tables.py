@@ -42,13 +42,8 @@ MAX_MONTE_CARLO_CELLS = 36
 class TableToTest:
     """Counts of the randomized values of a table.
 
-    Attributes
-    ----------
-    shape : tuple of int
-        Numbers of categories of its attributes.
-    channel : Channel
-        From the joint cells to the randomized values.
-    counts : array of int, shape (reports,)
+    The `shape` has the numbers of categories of its attributes. The `channel` leads from the joint
+    cells to the randomized values, with `counts` of shape (reports,).
     """
 
     shape: tuple[int, ...]

@@ -220,14 +220,8 @@ def test_against_true_statistic(
     This is our interpretation of [rrba], 7.3.1, for tables with Laplace noise: since there are no
     critical values, "we used the true values of the attributes as the values for the comparison
     with noisy data (they are known in advance)". It has no level, and needs the original tables.
-
-    Parameters
-    ----------
-    noisy, true : shape (..., cells)
-        Released and original counts.
-    records : positive, shape (...) or a single number
-    model : LogLinearModel
-        The null.
+    The `noisy` and the `true` counts have the shape (..., cells); for `records` and `model` see
+    `asymptotic_test`.
 
     Examples
     --------

@@ -25,16 +25,9 @@ ABOUT = (
 class Margin:
     """The distribution of the numeric attribute `name`.
 
-    Raises `DataError` if a parameter is out of range or not in order.
-
-    Parameters
-    ----------
-    probabilities : tuple of float, 2 to 101
-        From 0 to 1, increasing.
-    quantiles : tuple of float
-        At each of the probabilities; equal neighbours make an atom.
-    decimals : int or None
-        Values are rounded to these, so that ties of the file are kept; None for no rounding.
+    The `probabilities`, 2 to 101, increase from 0 to 1. Equal neighbours among the `quantiles` make
+    an atom. Values are rounded to `decimals`, so that ties of the file are kept; None means no
+    rounding. A `DataError` is raised for invalid values.
     """
 
     name: str
@@ -69,17 +62,12 @@ class Margin:
 class Copula:
     """A joint distribution of numeric attributes, and of the class if there is one.
 
-    Raises `DataError` if names repeat, shares do not sum to 1 within 1e-6, or correlations are
-    invalid.
+    All `margins` have the same probabilities. Without a class, `class_name`, `classes` and
+    `shares`, the probabilities of the classes, are empty. A `DataError` is raised if names repeat,
+    shares do not sum to 1 within 1e-6, or correlations are invalid.
 
     Parameters
     ----------
-    margins : tuple of Margin
-        All at the same probabilities.
-    class_name : str
-        Empty if there is no class; then `classes` and `shares` are empty too.
-    shares : tuple of float
-        The probability of each class.
     correlations : array, shape (attributes, attributes), or one more each way with a class
         Of the normal scores, the class last: symmetric, positive definite, with a unit diagonal.
     provenance : mapping of str to plain JSON values

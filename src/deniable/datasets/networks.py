@@ -42,17 +42,11 @@ SEED = 2024  # root of the streams of all drawn files; each adds its own name
 
 @dataclass(frozen=True)
 class ConditionalTable:
-    """The distribution of one attribute given its parents, with fallbacks to fewer parents.
+    """The distribution of one `attribute` given its parents, with fallbacks to fewer parents.
 
-    Parameters
-    ----------
-    attribute : str
-        Its name.
-    parents : tuple of str
-        The last one is given up first.
-    rows : mapping of tuple of int to tuple of float
-        From codes of the first parents to the probability of each category. A record uses the
-        longest key that agrees with its parents; the empty key is the last resort.
+    The last of the `parents` is given up first. `rows` lead from codes of the first parents to the
+    probability of each category. A record uses the longest key that agrees with its parents; the
+    empty key is the last resort.
     """
 
     attribute: str
@@ -67,19 +61,12 @@ class ConditionalTable:
 
 @dataclass(frozen=True)
 class BayesianNetwork:
-    """A joint distribution as a product of conditional ones.
+    """A joint distribution over a `domain` as a product of conditional ones.
 
-    Raises `DataError` with table and row if a table is missing, repeated or out of order, lacks its
-    last resort, has an unknown attribute or category, or probabilities do not sum to 1 within 1e-6.
-
-    Parameters
-    ----------
-    domain : Domain
-    tables : tuple of ConditionalTable
-        One for each attribute, parents before children.
-    provenance : mapping of str to plain JSON values
-        The arguments of `fit`, and the mean and largest total variation distance, over pairs of
-        attributes, of a sample of the same size from the file.
+    There is one of `tables` for each attribute, parents before children. The `provenance` has the
+    arguments of `fit`, and the mean and largest total variation distance, over pairs of attributes,
+    of a sample of the same size from the file. A `DataError` names the table and row if a table is
+    missing, repeated or out of order, or a row is invalid.
     """
 
     domain: Domain

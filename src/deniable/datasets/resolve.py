@@ -131,7 +131,8 @@ def obtain(
     """Obtain the published file of a `dataset` in `folder`, or choose surrogates.
 
     A verified file in the folder is used. Otherwise `auto` tries the mirror, then the public
-    address, and chooses the surrogate last.
+    address, and chooses the surrogate last. A `DataError` is raised if the requested source has no
+    valid file, or the disk cannot be written.
 
     Parameters
     ----------
@@ -146,11 +147,6 @@ def obtain(
         Of the duration and the size of a download.
     say : callable
         Receives the address and the reasons, in lines for a log.
-
-    Raises
-    ------
-    DataError
-        If the requested source has no valid file, or the disk cannot be written.
     """
     if source not in get_args(SourceSetting):
         allowed = ", ".join(get_args(SourceSetting))

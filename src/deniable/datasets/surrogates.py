@@ -165,10 +165,8 @@ def sample(network: BayesianNetwork, records: int, generator: np.random.Generato
 
     Among the records that use one row of a table, each category gets the expected number, rounded
     up or down at random without bias, and random records get it. So the surrogate has the margins
-    of the published file; independent draws would add the noise of a sample.
-
-    Equal states of the `generator` give equal records, in random order, marked with `data_source`
-    "surrogate".
+    of the published file, without the noise of a sample. Equal states of the `generator` give equal
+    records, in random order, marked with `data_source` "surrogate".
     """
     columns: dict[str, Counts] = {}
     for table in network.tables:

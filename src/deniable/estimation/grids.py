@@ -35,7 +35,7 @@ def grid_estimate(
     rise: float = RISE,
     iterations: int = MAX_STEPS,
 ) -> Floats:
-    """Return distributions over the cells of a grid by EM, or by EM with smoothing (EMS).
+    """Return distributions over the cells of a grid, shape (..., cells), by EM, or smoothed (EMS).
 
     From the uniform distribution, x_u <- x_u * sum over v of P[u, v] n_v / (n lambda_v), lambda =
     P' x. Then smoothing gives a quarter of each cell to either neighbour, (1, 2, 1) / 4. A quarter
@@ -43,7 +43,8 @@ def grid_estimate(
 
     Steps end when the log-likelihood of all records changes by less than `rise`. This is
     deliberately earlier than its maximum (`expectation_maximization`), because further steps fit
-    noise.
+    noise. A `ChannelError` is raised if the counts do not fit the channel, are invalid, or are
+    impossible.
 
     SOURCE: [square_wave], with the thresholds 1e-3 (EMS) and 1e-3 exp(epsilon) (EM). There (2, 1) /
     3 smooths the cells at the ends, and the result is rescaled.
@@ -61,16 +62,6 @@ def grid_estimate(
     rise : float, > 0, in nats
     iterations : int, >= 1
         The most steps; there is a warning if they are reached.
-
-    Returns
-    -------
-    array, shape (..., cells)
-
-    Raises
-    ------
-    ChannelError
-        If the counts do not fit the channel, are negative, not finite or all zero, or are
-        impossible.
     """
     matrix = channel.matrix()
     frequencies, totals = channel.frequencies(reported_counts)
@@ -147,7 +138,8 @@ def bootstrap_intervals(
 
     Resamples are drawn with replacement, and each is estimated anew. So the intervals are for the
     population of which the records are a sample. They lie around the mean of the estimate: where it
-    is biased (EMS smooths) they cover less than stated.
+    is biased (EMS smooths) they cover less than stated. A `DeniableError` is raised as by
+    `grid_estimate`, and if an argument is out of range or the counts are not whole.
 
     SOURCE: Efron, Tibshirani (1993), "An introduction to the bootstrap", 13.3.
 
@@ -162,11 +154,6 @@ def bootstrap_intervals(
     confidence : float, in (0, 1)
     smoothed, rise
         See `grid_estimate`.
-
-    Raises
-    ------
-    DeniableError
-        As `grid_estimate`, and if an argument is out of range or the counts are not whole.
     """
     refuse_bad_confidence(confidence)
     if resamples < MIN_RESAMPLES:

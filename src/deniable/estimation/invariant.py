@@ -24,11 +24,8 @@ from deniable.errors import ChannelError
 class OwnProportions:
     """Proportions of the randomized values of `records` records, as estimates.
 
-    Attributes
-    ----------
-    records : int
-    values, variance : array, shape (..., proportions)
-        The estimates, and their estimated variances given these records.
+    The estimates, `values`, and their estimated `variance` given the records have the shape (...,
+    proportions).
     """
 
     records: int
@@ -52,6 +49,10 @@ class OwnProportions:
 def own_proportions(channel: Channel, counts: Counts, indicators: Floats) -> OwnProportions:
     """Return sums of proportions of randomized values through an invariant matrix.
 
+    The variance is (2.4) of [pram] with the proportions of randomized values in place of T/n. A
+    `ChannelError` is raised if sums of counts differ or are 0, or the channel has other randomized
+    values than categories.
+
     Parameters
     ----------
     channel : Channel
@@ -60,15 +61,6 @@ def own_proportions(channel: Channel, counts: Counts, indicators: Floats) -> Own
         Randomized values. All tables of a batch have the same sum.
     indicators : zeros and ones, shape (proportions, categories)
         A row marks the categories to be added.
-
-    Raises
-    ------
-    ChannelError
-        If the sums differ or are 0, or the channel has other randomized values than categories.
-
-    Notes
-    -----
-    The variance is (2.4) of [pram] with the proportions of randomized values in place of T/n.
     """
     if not channel.square:
         raise ChannelError(

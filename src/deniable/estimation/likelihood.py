@@ -41,13 +41,8 @@ RIDGE = 1e-12
 class Likelihood:
     """A maximum-likelihood estimate with a bound on its error.
 
-    Attributes
-    ----------
-    proportions : shape (..., categories)
-    iterations : int
-        Steps, the most of any table of the batch; 0 for a closed form.
-    gap : float
-        Upper bound on the log-likelihood that any table of the batch lacks, in nats.
+    The `proportions` have the shape (..., categories). `iterations` is the largest number of steps
+    of a table, 0 for a closed form. `gap` bounds the log-likelihood that any table lacks, in nats.
     """
 
     proportions: Floats
@@ -65,7 +60,8 @@ def maximum_likelihood(
     """Return the distribution under which counts of randomized values are most likely.
 
     Keep-or-replace channels have a closed form. Others with categories^2 times randomized values up
-    to 512^3 take Newton's method, and EM if it does not converge; larger ones take EM.
+    to 512^3 take Newton's method, and EM if it does not converge; larger ones take EM. A
+    `ChannelError` is raised if the channel is singular, or the counts do not fit it or are invalid.
 
     Parameters
     ----------
@@ -75,12 +71,6 @@ def maximum_likelihood(
         The largest gap to the maximum log-likelihood at which steps end, in nats.
     iterations : int
         The most EM steps; beyond them there is a warning with the gap.
-
-    Raises
-    ------
-    ChannelError
-        If the channel is singular (`SingularChannelError`), or the counts do not fit it, are
-        negative, not finite, or all zero.
     """
     channel.refuse_singular()  # many distributions are equally likely under it
     if (form := channel.weight_and_replacement) is not None:
@@ -244,20 +234,9 @@ def expectation_maximization(
     the steps. Between pairs of steps SQUAREM extrapolates. A jump that lowers the likelihood by
     more than rounding is rejected.
 
-    Parameters
-    ----------
-    reported_counts : shape (..., reports)
-    channel : Channel
-        Each factor of a product has at most 4,096 categories and randomized values, or a matrix as
-        large.
-    tolerance : float, > 0
-    iterations : int, >= 1
-        See `maximum_likelihood`.
-
-    Raises
-    ------
-    ChannelError
-        As `maximum_likelihood`, and if a randomized value is impossible through the channel.
+    For `reported_counts`, `tolerance` and `iterations` see `maximum_likelihood`. Each factor of the
+    `channel` has at most 4,096 categories and randomized values, or a matrix as large. A
+    `ChannelError` is raised also if a randomized value is impossible.
     """
     frequencies, totals = channel.frequencies(reported_counts)
     tables = frequencies.reshape(-1, frequencies.shape[-1])

@@ -196,6 +196,10 @@ def survey_estimate(
 ) -> SurveyEstimate:
     """Estimate from the randomized records of a complex survey.
 
+    A `DeniableError` is raised if the arguments do not fit each other, weights are negative or sum
+    to 0, a stratum has one sampling unit, or the channel is singular or too large without
+    functionals.
+
     Parameters
     ----------
     channel : Channel
@@ -211,15 +215,6 @@ def survey_estimate(
     clusters : shape (records,), any labels, optional
         Primary sampling units, labelled within their stratum; by default each record. The target
         "file" ignores them, because randomization is by record.
-
-    Raises
-    ------
-    DataError
-        If codes, weights and labels do not fit each other, or weights are negative or sum to 0.
-    DeniableError
-        If a stratum has one sampling unit, so that its variance is unknown.
-    ChannelError
-        If the channel is singular, or too large without functionals.
     """
     counts = WeightedCounts.of_records(codes, weights, channel.reports, strata)
     _refuse_misfit(channel, counts, inverse)

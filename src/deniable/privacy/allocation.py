@@ -35,19 +35,16 @@ def allocate_by_size(
 ) -> tuple[float, ...]:
     """Return the epsilon of each attribute or cluster of attributes; 0 if it has one cell.
 
+    A `DeniableError` is raised if epsilon is not finite and positive, or no size is above 1.
+
     Parameters
     ----------
     epsilon : float, above 0
         Of the whole record.
-    sizes : sequence of int
+    sizes : sequence of int, >= 1
         Numbers of categories of the attributes, or of cells of the clusters.
     how : "even" or "size"
         The same epsilon for each, or in proportion to the logarithm of its size.
-
-    Raises
-    ------
-    DeniableError
-        If epsilon is not a finite number above 0, a size is below 1, or all of them are 1.
 
     Examples
     --------

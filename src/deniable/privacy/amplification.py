@@ -101,16 +101,9 @@ def witness(
     """Return a breach, exactly; None if the channel guarantees that there is none.
 
     The category that gives the decisive randomized value most often has a prior between the least
-    that reaches rho_2 and rho_1. The one that gives it least often has nearly all of the rest.
-
-    Parameters
-    ----------
-    channel : Channel
-        Of at most 4,096 categories.
-    rho_1, rho_2 : float or Fraction
-        0 < rho_1 < rho_2 < 1.
-    direction : "upward" or "downward"
-        Downward is the upward (1 - rho_2)-to-(1 - rho_1) breach of the complement.
+    that reaches rho_2 and rho_1. The one that gives it least often has nearly all of the rest. The
+    `channel` has at most 4,096 categories, and 0 < `rho_1` < `rho_2` < 1. The `direction`
+    "downward" means the upward (1 - rho_2)-to-(1 - rho_1) breach of the complement.
     """
     low, high = thresholds(rho_1, rho_2)
     refuse_unknown("direction", direction, get_args(Direction))

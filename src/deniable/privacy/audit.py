@@ -34,16 +34,10 @@ FLOAT_TOLERANCE = 1e-9  # entries of a shipped matrix are floats, some of them f
 
 @dataclass(frozen=True)
 class Finding:
-    """A claimed epsilon and the epsilons found.
+    """A `claimed` epsilon by a paper's formula, and the epsilons found, rounded up.
 
-    Attributes
-    ----------
-    claimed
-        Epsilon by the paper's formula.
-    exact
-        Epsilon of the paper's matrix in whole numbers, rounded up.
-    shipped
-        Epsilon of the matrix that this library draws from, by its dense columns, rounded up.
+    `exact` belongs to the paper's matrix in whole numbers, and `shipped` to the dense columns of
+    the matrix that this library draws from.
     """
 
     claimed: float
@@ -149,8 +143,7 @@ class SamplerTest:
 
     Attributes
     ----------
-    draws
-        Number of randomized values drawn.
+    draws : int
     statistic, degrees_of_freedom
         Pearson's chi-square over all rows, with cells expected below 5 pooled row by row.
     rare_p_value
@@ -175,17 +168,9 @@ def audit_sampler(
 ) -> SamplerTest:
     """Draw from a sampler at each category and test the randomized values against its matrix.
 
-    Parameters
-    ----------
-    randomize : callable
-        From codes to randomized codes, as the release uses it.
-    matrix : row-stochastic, shape (categories, reports)
-    draws_a_row : int, >= 1
-
-    Raises
-    ------
-    DeniableError
-        If the matrix has no column for a randomized value.
+    `randomize` turns codes into randomized codes, as the release uses it, for `draws_a_row` draws
+    at each row of the row-stochastic `matrix`, shape (categories, reports). A `DeniableError` is
+    raised for a randomized value without a column.
     """
     P = np.asarray(matrix, dtype=float)
     size, width = P.shape

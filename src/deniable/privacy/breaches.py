@@ -30,13 +30,9 @@ UNSURE = 1e-9
 class Breach:
     """The randomized values that cause a breach of one set under one prior (Definition 3.1).
 
-    Attributes
-    ----------
-    prior_probability : float
-    posterior : shape (reports,)
-        Of the set given each randomized value; NaN for one that is impossible under the prior.
-    upward, downward : tuple of int
-        Values that cause an upward rho_1-to-rho_2, a downward rho_2-to-rho_1 breach.
+    The set has a `prior_probability`, and a `posterior` given each value, shape (reports,), NaN for
+    impossible ones. `upward` and `downward` are the values that cause a rho_1-to-rho_2 and a
+    rho_2-to-rho_1 breach.
     """
 
     prior_probability: float
@@ -49,18 +45,9 @@ class Breach:
 class WorstSet:
     """The set with the most extreme posterior, among all unlikely (downward: likely) sets.
 
-    Attributes
-    ----------
-    members
-        Codes of its categories.
-    report
-        The randomized value.
-    prior_probability, posterior
-        Of the set, before and after that value.
-    bound
-        No such set has a larger posterior (downward: a smaller one).
-    exact
-        Whether `members` attain the bound.
+    It has the codes `members`, and the `prior_probability` and the `posterior` given the randomized
+    value `report`. No such set has a posterior beyond the `bound`. If it is `exact`, the set
+    attains it.
     """
 
     members: tuple[int, ...]
@@ -90,7 +77,8 @@ class Factors:
 def posterior_of_set(channel: Channel, prior: Prior, members: Iterable[int]) -> Floats:
     """Return Pr(category in Q | randomized value), shape (reports,), from [pram], (3.1).
 
-    It is NaN for randomized values that are impossible under the prior.
+    It is NaN for randomized values that are impossible under the prior. A `ChannelError` is raised
+    if the prior is not a distribution over the categories, or Q is empty or has an unknown code.
 
     Parameters
     ----------
@@ -99,12 +87,6 @@ def posterior_of_set(channel: Channel, prior: Prior, members: Iterable[int]) -> 
     prior : shape (size,), one distribution
     members : iterable of int
         Q, as codes of categories.
-
-    Raises
-    ------
-    ChannelError
-        If the prior is not a distribution over the categories, or Q is empty or has an unknown
-        code.
 
     Examples
     --------
@@ -123,14 +105,8 @@ def find_breaches(
     """Return the randomized values that cause a breach of Q ([pram], Definition 3.1).
 
     Upward: Pr(Q) < rho_1 and Pr(Q | value) > rho_2. Downward: Pr(Q) > rho_2 and Pr(Q | value) <
-    rho_1. Values that are impossible under the prior cause none.
-
-    Parameters
-    ----------
-    channel, prior, members
-        See `posterior_of_set`.
-    rho_1, rho_2 : float or Fraction
-        0 < rho_1 < rho_2 < 1, or a `DeniableError` is raised.
+    rho_1. Values that are impossible under the prior cause none. For `channel`, `prior` and
+    `members` see `posterior_of_set`. A `DeniableError` is raised unless 0 < `rho_1` < `rho_2` < 1.
 
     Examples
     --------

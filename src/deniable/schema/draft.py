@@ -45,16 +45,10 @@ HEAD = """\
 
 @dataclass(frozen=True)
 class Draft:
-    """A drafted schema.
+    """A drafted schema, as commented YAML `text`.
 
-    Parameters
-    ----------
-    text : str
-        As commented YAML.
-    found : str
-        The format of the file, and the number of columns of each kind.
-    warnings : tuple of str
-        Points for its owner to check.
+    `found` describes the file and counts its kinds of columns; `warnings` are points for its owner
+    to check.
     """
 
     text: str
@@ -75,18 +69,8 @@ class _Drafted:
 def draft_schema(source: Any, population: str | None = None) -> str:
     r"""Return a schema drafted from a file or table, as commented YAML text.
 
-    Parameters
-    ----------
-    source : path or table
-        Of a CSV, Parquet or Arrow file, or a folder of Parquet files; or a table of pandas, Polars
-        or pyarrow.
-    population : str, optional
-        The population of the records; by default named after the file.
-
-    Raises
-    ------
-    DataError
-        If it cannot be read.
+    For `source` see `RecordsFile.open`. The `population` of the records is by default named after
+    the file. A `DataError` is raised if the file cannot be read.
 
     Examples
     --------
@@ -308,11 +292,6 @@ def round_grid(low: float, high: float, *, whole: bool) -> tuple[str, str, str]:
     """Return round bounds that contain the numbers, and a step for about 100 points.
 
     The numbers lie between `low` and `high`. If all are `whole`, so is the step.
-
-    Examples
-    --------
-    >>> round_grid(17, 90, whole=True), round_grid(0.013, 0.97, whole=False)
-    (('10', '90', '1'), ('0', '1', '0.01'))
     """
     span = Decimal(repr(high)) - Decimal(repr(low)) or Decimal(1)
     power = Decimal(1).scaleb((span / STEPS).adjusted())

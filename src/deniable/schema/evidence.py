@@ -28,29 +28,24 @@ CODES = frozenset(map(str, (-1, -2, -7, -8, -9, -97, -98, -99, -777, -888, -999,
 
 
 class Evidence:
-    """Evidence about the values of a column, gathered batch by batch in bounded memory.
+    """Evidence about the values of a column of a `kind`, gathered in bounded memory.
 
     Attributes
     ----------
-    kind : DataType
     counts : Counter of str
         Of the values that are not missing, as text, while there are at most `MAX_COUNTED`.
     many : bool
         Whether there were more.
     missing : int
         Number of missing values, empty texts included.
-    low, high : float
-        Of the numbers.
-    whole : bool
-        Whether all numbers are whole.
+    low, high, whole
+        Range of the numbers, and whether all are whole.
     decimal : str
         The decimal mark of numbers in text, a point or a comma.
     unfit : str
         The reason why a value cannot be a category, or an empty string.
-    ordered : bool
-        Whether the file declares an order of values.
-    order : list of str
-        Its values in that order.
+    ordered, order
+        Whether the file declares an order of values, and the values in that order.
     """
 
     def __init__(self, kind: pa.DataType) -> None:

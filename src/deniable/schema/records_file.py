@@ -100,6 +100,9 @@ class RecordsFile:
     ) -> "RecordsFile":
         """Open records.
 
+        A `DataError` is raised if they cannot be read, or have other columns or types than the
+        schema.
+
         Parameters
         ----------
         source : path or table
@@ -108,11 +111,6 @@ class RecordsFile:
         schema : Schema
         passed : sequence of str, optional
             The identifiers and weights to read; by default all.
-
-        Raises
-        ------
-        DataError
-            If it cannot be read, or has other columns or types than the schema.
         """
         opened = open_source(source, schema.file.delimiter, schema.file.encoding)
         if isinstance(source, (str, Path)) and opened.format.kind != schema.file.kind:

@@ -194,20 +194,10 @@ class _TableSource(Source):
 
 
 def open_source(source: Any, delimiter: str | None = None, encoding: str | None = None) -> Source:
-    """Open records.
+    """Open records; for `source` see `RecordsFile.open`.
 
-    Parameters
-    ----------
-    source : path or table
-        Of a CSV, Parquet or Arrow file, or a folder of Parquet files; or a table of pandas, Polars
-        or pyarrow.
-    delimiter, encoding : str, optional
-        Of a CSV file; detected by default.
-
-    Raises
-    ------
-    DataError
-        If it cannot be read, or the name of a column is not allowed.
+    The `delimiter` and the `encoding` of a CSV file are detected by default. A `DataError` is
+    raised if it cannot be read, or the name of a column is not allowed.
     """
     if not isinstance(source, (str, Path)):
         return _TableSource(_table(source))
