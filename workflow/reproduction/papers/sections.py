@@ -124,6 +124,7 @@ def risk(tables: Tables) -> dict[str, Any]:
         "matrix": part["matrix"].iloc[0],
         "rows": rows,
         "assessments": assessments,
+        "every": table,
         "facts": {
             "record": bool(release["equal_risk_record"].all()),
             "attribute": release.groupby("mechanism")["equal_risk_attribute"].all().to_dict(),
