@@ -75,7 +75,10 @@ class Agreement:
             moved = cells + (1 - cells.sum()) / cells.size
             for subset in self._own(names):
                 change = sums[subset] / weights[subset] - _effect(names, cells, subset)
-                moved += _spread(names, change, subset) * (change.size / cells.size)
+                own = np.transpose(change, np.argsort([names.index(name) for name in subset]))
+                sizes = iter(own.shape)
+                own = own.reshape([next(sizes) if name in subset else 1 for name in names])
+                moved += own * (change.size / cells.size)
             found[names] = moved
         return found
 
@@ -133,22 +136,20 @@ def _subsets(names: Names) -> list[Names]:
     return [subset for count in counts for subset in combinations(ordered, count)]
 
 
-def _effect(names: Names, cells: Floats, subset: Names) -> Floats:
-    """Return the effect of a subset: its marginal distribution without smaller effects."""
+def marginal(names: Names, cells: Floats, subset: Sequence[str]) -> Floats:
+    """Return the margin of a table of `names` and `cells` over a `subset`, axes in its order."""
     order = [names.index(name) for name in subset]
     others = tuple(axis for axis in range(cells.ndim) if axis not in order)
     kept = sorted(order)
-    effect = np.transpose(cells.sum(axis=others), [kept.index(axis) for axis in order])
+    return np.transpose(cells.sum(axis=others), [kept.index(axis) for axis in order])
+
+
+def _effect(names: Names, cells: Floats, subset: Names) -> Floats:
+    """Return the effect of a subset: its marginal distribution without smaller effects."""
+    effect = marginal(names, cells, subset)
     for axis in range(effect.ndim):
         effect = effect - effect.mean(axis=axis, keepdims=True)
     return np.asarray(effect)
-
-
-def _spread(names: Names, change: Floats, subset: Names) -> Floats:
-    """Return a `change` of a subset's sums with the axes of a table of `names`."""
-    own = np.transpose(change, np.argsort([names.index(name) for name in subset]))
-    sizes = iter(own.shape)
-    return own.reshape([next(sizes) if name in subset else 1 for name in names])
 
 
 def nearest_agreeing(

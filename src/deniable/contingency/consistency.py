@@ -33,7 +33,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from deniable.arrays import Floats
-from deniable.contingency.agreement import Agreement, nearest_agreeing
+from deniable.contingency.agreement import Agreement, marginal, nearest_agreeing
 from deniable.contingency.log_linear import effect_columns
 from deniable.errors import DeniableError, refuse_unknown
 
@@ -82,11 +82,7 @@ class NoisyTable:
 
 def margin_of(table: NoisyTable, attributes: Sequence[str]) -> Floats:
     """Return the margin of a `table` over some `attributes`, with axes in their order."""
-    kept = [table.attributes.index(name) for name in attributes]
-    others = tuple(axis for axis in range(len(table.attributes)) if axis not in kept)
-    left = [axis for axis in range(len(table.attributes)) if axis in kept]
-    margin = table.proportions.sum(axis=others)
-    return np.asarray(np.transpose(margin, [left.index(axis) for axis in kept]))
+    return marginal(table.attributes, table.proportions, attributes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -108,7 +108,18 @@ def fit_through_channel(
     reports), are counts through the `channel` over the joint cells. A `DeniableError` is raised if
     it is singular or does not fit the model, or the counts are invalid.
     """
-    counts = _counts(reports, channel, model)
+    if channel.size != model.cells:
+        raise DeniableError(
+            f"the channel has {channel.size} categories, but the model's tables have "
+            f"{model.cells} cells; give the channel of the joint cells"
+        )
+    if channel.singular:
+        raise SingularChannelError(
+            f"the channel over {channel.size} categories is singular: no model can be told from "
+            "another through it"
+        )
+    counts = np.asarray(reports, dtype=float)
+    channel.frequencies(counts)  # the same refusals as for an estimate
     batch, shape = counts.reshape(-1, channel.reports), counts.shape[:-1]
     theta, converged = _scored(batch, channel, model)
     pi = _softmax(theta @ model.design.T).reshape(*shape, model.cells)
@@ -149,22 +160,6 @@ def _scored(batch: Floats, channel: Channel, model: LogLinearModel) -> tuple[Flo
         if not running.size:
             break
     return theta, converged
-
-
-def _counts(reports: npt.ArrayLike, channel: Channel, model: LogLinearModel) -> Floats:
-    if channel.size != model.cells:
-        raise DeniableError(
-            f"the channel has {channel.size} categories, but the model's tables have "
-            f"{model.cells} cells; give the channel of the joint cells"
-        )
-    if channel.singular:
-        raise SingularChannelError(
-            f"the channel over {channel.size} categories is singular: no model can be told from "
-            "another through it"
-        )
-    values = np.asarray(reports, dtype=float)
-    channel.frequencies(values)  # the same refusals as for an estimate
-    return values
 
 
 def _softmax(logits: Floats) -> Floats:

@@ -132,6 +132,7 @@ def _tested(
         enough=ENOUGH,
     )
     drawn = found.monte_carlo_tables.tolist()
+    by = [f"{number} Monte Carlo tables" if number else TOO_FEW for number in drawn]
     return {
         position: {
             "records": numbers[row],
@@ -139,16 +140,10 @@ def _tested(
             "degrees_of_freedom": freedom,
             "p_value": float(found.p_value[row]),
             "valid": bool(found.valid[row]),
-            "p_value_by": _way(bool(found.valid[row]), drawn[row]),
+            "p_value_by": CHI_SQUARED if found.valid[row] else by[row],
         }
         for row, position in enumerate(positions)
     }
-
-
-def _way(valid: bool, drawn: int) -> str:
-    if valid:
-        return CHI_SQUARED
-    return f"{drawn} Monte Carlo tables" if drawn else TOO_FEW
 
 
 def _is_smallest(row: dict[str, Any], monte_carlo_tables: int) -> bool:

@@ -100,21 +100,15 @@ def _margin(name: str, column: Floats) -> Margin:
     low, high = np.diff(means)[[0, -1]] / np.diff(middles)[[0, -1]] * middles[0]
     floor = 0.0 if means[0] >= 0 else -np.inf  # what is never negative stays so
     quantiles = np.array([max(means[0] - low, floor), *means, means[-1] + high])
-    decimals = _decimals(column)
+    # The fewest decimals that write most values exactly, if there are any.
+    fitting = ((np.round(column, each) == column).mean() for each in range(MAX_DECIMALS + 1))
+    decimals = next((i for i, share in enumerate(fitting) if share >= WRITTEN_IN_FULL), None)
     if decimals is None:
         quantiles = np.array([float(f"{quantile:.9g}") for quantile in quantiles])
     else:
         quantiles = np.round(quantiles, decimals)
     probabilities = (0.0, *np.round(middles, WRITTEN_DIGITS + 1).tolist(), 1.0)
     return Margin(name, probabilities, tuple(np.maximum.accumulate(quantiles).tolist()), decimals)
-
-
-def _decimals(column: Floats) -> int | None:
-    """Return the fewest decimals that write most values of a column exactly, if there are any."""
-    for decimals in range(MAX_DECIMALS + 1):
-        if (np.round(column, decimals) == column).mean() >= WRITTEN_IN_FULL:
-            return decimals
-    return None
 
 
 def _expansions(copula: Copula) -> Floats:

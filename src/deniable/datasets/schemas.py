@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from deniable.files import write_text
-from deniable.records import Domain, Microdata, NumericMicrodata
+from deniable.records import Microdata, NumericMicrodata
 
 HEAD = "# Written with the records beside it. Categories and bounds are those of the manifest.\n"
 
@@ -24,9 +24,19 @@ def write_schema(
     a numeric column without bounds is declared ``left_out``.
     """
     if isinstance(data, Microdata):
-        columns = _categorical(data.domain)
+        columns: list[dict[str, Any]] = [
+            {"name": each.name, "kind": "categorical", "categories": [*each.categories]}
+            | ({"ordered": True} if each.scale == "ordinal" else {})
+            for each in data.domain
+        ]
     else:
-        columns = [_number(name, (bounds or {}).get(name)) for name in data.names]
+        public = {name: [*ends] for name, ends in (bounds or {}).items()}
+        columns = [
+            {"name": name, "kind": "numeric", "type": "double", "bounds": public[name]}
+            if name in public
+            else {"name": name, "kind": "left_out", "type": "double"}
+            for name in data.names
+        ]
         if data.classes:
             column = {"name": data.class_name, "kind": "categorical"}
             columns.append(column | {"categories": [*data.classes]})
@@ -34,19 +44,3 @@ def write_schema(
     values |= {"file": {"kind": "parquet"}, "columns": columns}
     text = yaml.safe_dump(values, sort_keys=False, default_flow_style=None, width=float("inf"))
     write_text(path, HEAD + text, private=True)
-
-
-def _categorical(domain: Domain) -> list[dict[str, Any]]:
-    """Return a column for each attribute of a `domain`."""
-    return [
-        {"name": each.name, "kind": "categorical", "categories": [*each.categories]}
-        | ({"ordered": True} if each.scale == "ordinal" else {})
-        for each in domain
-    ]
-
-
-def _number(name: str, bounds: tuple[float, float] | None) -> dict[str, Any]:
-    """Return a column of numbers, left out of releases if it has no public bounds."""
-    if bounds is None:
-        return {"name": name, "kind": "left_out", "type": "double"}
-    return {"name": name, "kind": "numeric", "type": "double", "bounds": [*bounds]}

@@ -20,10 +20,9 @@ from fractions import Fraction
 from math import sqrt
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
-from deniable.channels import Channel, distribution, refuse_no_records
+from deniable.channels import Channel, refuse_no_records
 from deniable.errors import ChannelError, DeniableError
 
 MAX_CELLS = 10**200  # beyond, percentiles and squares leave the floats
@@ -46,48 +45,6 @@ def bonferroni_critical_value(categories: int, alpha: float = 0.05) -> float:
             "over 1e200 cells have no bound in floating point; take fewer attributes together"
         )
     return float(sqrt(scipy.special.chdtri(1, alpha / categories)))
-
-
-def absolute_error(proportions: npt.ArrayLike, records: int, alpha: float = 0.05) -> float:
-    """Return the absolute error (5) of [multirr], max over u of sqrt(B l_u (1 - l_u) / n).
-
-    With confidence 1 - `alpha`, all estimates are at most this far from their proportions
-    (Definition 1), up to the normal approximation. The `proportions` l of the randomized values
-    (lambda in the paper), or their estimates, have the shape (r,) and the sum 1. n is the number of
-    `records`.
-
-    Examples
-    --------
-    >>> round(absolute_error([0.5, 0.5], 100), 6)
-    0.11207
-    """
-    shares = distribution(proportions)
-    refuse_no_records(records)
-    return bonferroni_critical_value(shares.size, alpha) * sqrt(
-        (shares * (1 - shares)).max() / records
-    )
-
-
-def relative_error(proportions: npt.ArrayLike, records: int, alpha: float = 0.05) -> float:
-    """Return the relative error (6) of [multirr], max over u of sqrt(B (1 - l_u) / (l_u n)).
-
-    It is infinite if a proportion is 0, and relative to the proportion itself. The intervals of
-    Definition 2 are relative to the estimate. To hold with their confidence they need e / (1 - e)
-    instead of this e, and do not exist for e >= 1. For `proportions`, `records` and `alpha` see
-    `absolute_error`.
-
-    Examples
-    --------
-    >>> round(relative_error([0.5, 0.5], 100), 6), relative_error([1.0, 0.0], 100)
-    (0.22414, inf)
-    """
-    shares = distribution(proportions)
-    refuse_no_records(records)
-    smallest = float(shares.min())  # the bound falls as a proportion grows
-    factor = bonferroni_critical_value(shares.size, alpha)
-    if smallest == 0:
-        return math.inf
-    return factor * sqrt(max(1 - smallest, 0.0) / smallest / records)
 
 
 def best_case_relative_error(categories: int, records: int, alpha: float = 0.05) -> float:

@@ -75,7 +75,9 @@ def grid_estimate(
         if not going.size:
             break
         observed, x = tables[going], found[going]
-        x = x * (_shares(observed, x @ matrix) @ matrix.T)
+        expected = x @ matrix
+        ratios = np.divide(observed, expected, out=np.zeros_like(observed), where=observed > 0)
+        x = x * (ratios @ matrix.T)
         if smoothed:
             points = channel.size - apart
             x = np.concatenate([smooth(x[:, :points]), x[:, points:]], axis=1)
@@ -93,11 +95,6 @@ def grid_estimate(
             stacklevel=2,
         )
     return found.reshape(*frequencies.shape[:-1], channel.size)
-
-
-def _shares(observed: Floats, expected: Floats) -> Floats:
-    """Return observed / expected, 0 where nothing is observed."""
-    return np.divide(observed, expected, out=np.zeros_like(observed), where=observed > 0)
 
 
 def smooth(distributions: Floats) -> Floats:

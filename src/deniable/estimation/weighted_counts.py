@@ -55,7 +55,20 @@ class WeightedCounts:
         The `codes`, shape (records,), are randomized values in 0 .. `size` - 1; `size` is a
         channel's `reports`. The `weights` are finite and not negative. `strata` are any labels.
         """
-        reported, chosen = _records(codes, weights, size)
+        reported, chosen = np.asarray(codes), np.asarray(weights, dtype=float)
+        if reported.ndim != 1 or chosen.shape != reported.shape:
+            raise DataError(
+                f"codes of shape {reported.shape} and weights of shape {chosen.shape}; give one "
+                "weight a record"
+            )
+        refuse_foreign_codes(reported, size, "the reported categories")
+        bad = np.flatnonzero(~(np.isfinite(chosen) & (chosen >= 0)))
+        if bad.size:
+            raise DataError(
+                f"record {bad[0] + 1} has the weight {chosen[bad[0]]}; weights must be finite and "
+                "not negative"
+            )
+        reported = reported.astype(np.int64)
         number, stratum = numbered(strata, reported.size, "strata")
         cells = stratum * size + reported
         shape = (number, size)
@@ -73,23 +86,6 @@ class WeightedCounts:
         """
         sums, squares = self.weights.sum(axis=-2), self.squares.sum(axis=(-2, -1), keepdims=True)
         return np.asarray(sums * (sums.sum(axis=-1, keepdims=True) / squares[..., 0]))
-
-
-def _records(codes: Codes, weights: npt.ArrayLike, size: int) -> tuple[Codes, Floats]:
-    reported, chosen = np.asarray(codes), np.asarray(weights, dtype=float)
-    if reported.ndim != 1 or chosen.shape != reported.shape:
-        raise DataError(
-            f"codes of shape {reported.shape} and weights of shape {chosen.shape}; give one "
-            "weight a record"
-        )
-    refuse_foreign_codes(reported, size, "the reported categories")
-    bad = np.flatnonzero(~(np.isfinite(chosen) & (chosen >= 0)))
-    if bad.size:
-        raise DataError(
-            f"record {bad[0] + 1} has the weight {chosen[bad[0]]}; weights must be finite and not "
-            "negative"
-        )
-    return reported.astype(np.int64), chosen
 
 
 def numbered(

@@ -192,17 +192,12 @@ def audit_sampler(
         own, more = _pearson(observed, expected)
         statistic, freedom = statistic + own, freedom + more
     whole = float(scipy.special.chdtrc(freedom, statistic)) if freedom else 1.0
-    rare_p = _rare_p_value(rare_observed, rare_expected)
+    rare_p = math.nan  # of the distribution of rare randomized values, given their number
+    if number := rare_observed.sum():
+        own, more = _pearson(rare_observed, rare_expected * number / rare_expected.sum())
+        rare_p = float(scipy.special.chdtrc(more, own)) if more > 0 else math.nan
     p_value = whole if math.isnan(rare_p) else min(1.0, 2 * min(whole, rare_p))
     return SamplerTest(size * draws_a_row, statistic, freedom, rare_p, p_value, impossible)
-
-
-def _rare_p_value(observed: np.ndarray, expected: np.ndarray) -> float:
-    """Test the distribution of rare randomized values, given their number."""
-    if observed.sum() == 0:
-        return math.nan
-    statistic, freedom = _pearson(observed, expected * observed.sum() / expected.sum())
-    return float(scipy.special.chdtrc(freedom, statistic)) if freedom > 0 else math.nan
 
 
 def _pearson(observed: np.ndarray, expected: np.ndarray) -> tuple[float, int]:

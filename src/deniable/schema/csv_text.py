@@ -101,7 +101,9 @@ class CsvText:
                 f"delimiter that the file has, likely {other[0]!r}"
             )
         marked = start.startswith(codecs.BOM_UTF8) and codecs.lookup(encoding).name == "utf-8"
-        form = CsvForm(_line_end(sample[len(first) :]), marked)
+        rest = sample[len(first) :]
+        end = next((each for each in ("\r\n", "\n", "\r") if rest.startswith(each)), "\n")
+        form = CsvForm(end, marked)
         return cls(path, delimiter, encoding, tuple(names), form)
 
     def batches(
@@ -313,11 +315,6 @@ def _found_delimiter(sample: str) -> str:
         return (alike, widths[0]) if widths[0] > 1 else (0.0, 1)
 
     return max(DELIMITERS, key=fit)  # the first, a comma, where there is one column
-
-
-def _line_end(text: str) -> str:
-    """Return the line end at the beginning of a `text`."""
-    return next((each for each in ("\r\n", "\n", "\r") if text.startswith(each)), "\n")
 
 
 def _header(path: Path, line: str, delimiter: str) -> list[str]:

@@ -104,7 +104,8 @@ def drafted(
     number = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
     read = _format(opened, delimiter, encoding)
     found = f"{read}; {records:,} records, {len(columns)} columns: {number}"
-    whose = population or _population(source)
+    stem = Path(source).stem if isinstance(source, (str, Path)) else ""
+    whose = population or re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-_") or "records"
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", whose):
         raise DataError(f"the population {whose!r}; give it a name of letters, digits, '_' and '-'")
     if out := [name for name, column in columns.items() if column.kind == "left_out"]:
@@ -149,11 +150,6 @@ def _file(source: Source) -> str:
         return f"{{kind: {file.kind}}}"
     delimiter, encoding = quoted(str(file.delimiter)), quoted(str(file.encoding))
     return f"{{kind: csv, delimiter: {delimiter}, encoding: {encoding}}}"
-
-
-def _population(source: Any) -> str:
-    stem = Path(source).stem if isinstance(source, (str, Path)) else ""
-    return re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-_") or "records"
 
 
 def _entry(name: str, column: _Drafted) -> str:
