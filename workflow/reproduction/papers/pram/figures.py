@@ -1,6 +1,6 @@
-"""Figures of [pram]: coverage, variances, joint distributions, breaches, designed channels.
+"""Figures of [pram]: coverage, variances, joint distributions, breaches, optimized channels.
 
-Each is drawn from the tables that the catalog names, with their keys there.
+The catalog names the tables of each figure.
 """
 
 from collections.abc import Mapping
@@ -18,6 +18,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator, Perce
 from deniable.display import style
 
 from reproduction.papers.pram import names
+from reproduction.study import where
 
 # Colours (safe for colour-blind readers), with markers or lines.
 TWO = (("#0072b2", "o"), ("#d55e00", "s"))
@@ -52,8 +53,8 @@ FAINTEST = 1e-4  # probabilities below this share the palest ink; zeros stay whi
 
 @style.in_style
 def coverage(table: pd.DataFrame) -> Figure:
-    """Draw from a `table` how often intervals hold the truth, by channel."""
-    covered = table[table["measure"] == "coverage"]
+    """Plot from a `table` how often intervals contain the truth, by channel."""
+    covered = where(table, measure="coverage")
     channels = [name for name in names.CHANNELS if name in set(covered["channel"])]
     titles = {
         "population": "of the population (sampling and randomization)",
@@ -64,9 +65,9 @@ def coverage(table: pd.DataFrame) -> Figure:
     for axis, (target, title) in zip(axes, titles.items(), strict=True):
         _nominal(axis)
         for row, channel in enumerate(channels):
-            part = covered[(covered["channel"] == channel) & (covered["target"] == target)]
             for shift, (method, look) in zip((-0.16, 0.16), METHODS.items(), strict=True):
-                _covered(axis, part[part["method"] == method], row + shift, *look)
+                part = where(covered, channel=channel, target=target, method=method)
+                _covered(axis, part, row + shift, *look)
         axis.set_title(f"95 % intervals {title}", fontsize=9.5)
         axis.set_xlabel("share of runs whose interval holds the truth")
         axis.xaxis.set_major_locator(MultipleLocator(0.01))
@@ -79,9 +80,8 @@ def coverage(table: pd.DataFrame) -> Figure:
     axes[0].invert_yaxis()
     keys = [style.mark_key(*look, names.METHODS[name]) for name, look in METHODS.items()]
     keys.append(style.mark_key(style.INK, "|", "each category"))
-    style.legend_below(
-        figure, [*keys, Line2D([], [], color=style.GRID, linewidth=7, label="94 to 96 %")], 4
-    )
+    keys.append(Line2D([], [], color=style.GRID, linewidth=7, label="94 to 96 %"))
+    style.legend_below(figure, keys, 4)
     style.heading(
         figure,
         "How often the intervals of estimated proportions hold the truth",
@@ -92,26 +92,26 @@ def coverage(table: pd.DataFrame) -> Figure:
 
 
 def _covered(axis: Axes, part: pd.DataFrame, height: float, colour: str, marker: str) -> None:
-    single = part[part["intervals"] == "none"]
-    each = single[single["category"] != names.EVERY]["mean"]
+    single = where(part, intervals="none").set_index("category")["mean"]
+    each = single.drop(names.EVERY, errors="ignore")
     axis.plot(each, np.full(len(each), height), "|", color=colour, markersize=8, alpha=0.65)
-    mean = single[single["category"] == names.EVERY]["mean"]
+    mean = single[single.index == names.EVERY]
     axis.plot(mean, np.full(len(mean), height), marker, color=colour, markersize=6)
 
 
 @style.in_style
 def variance(table: pd.DataFrame) -> Figure:
-    """Draw from a `table` each mechanism's variance inflation over the epsilon of its matrix."""
+    """Plot from a `table` the variance inflation of each mechanism over its epsilon."""
     known = list(dict.fromkeys(table["attribute"]))
     shown = [name for name in SHOWN_ATTRIBUTES if name in known] or known[:4]
     size, around = (2.4 * len(shown) + 0.9, 4.3), (0.75, 0.1, 0.95, 1.15)
     figure, (axes,) = style.panels(1, len(shown), size, around, sharey=True)
     for axis, attribute in zip(axes, shown, strict=True):
-        part = table[table["attribute"] == attribute]
+        part = where(table, attribute=attribute)
         for mechanism, (colour, line) in MECHANISMS.items():
-            rows = part[part["mechanism"] == mechanism].sort_values("epsilon")
-            x, y = rows["epsilon"], rows["inflation"]
-            axis.plot(x, y, color=colour, linestyle=line, linewidth=1.7)
+            rows = where(part, mechanism=mechanism).sort_values("epsilon")
+            look = {"color": colour, "linestyle": line, "linewidth": 1.7}
+            axis.plot(rows["epsilon"], rows["inflation"], **look)
         axis.set_title(f"{attribute}, {part['categories'].iloc[0]} categories", fontsize=10)
         axis.set(xlabel="epsilon of the matrix", yscale="log")
         style.plain_ticks(axis.yaxis, RATIO_TICKS, style.as_number)
@@ -130,9 +130,9 @@ def variance(table: pd.DataFrame) -> Figure:
 
 @style.in_style
 def invariant(table: pd.DataFrame) -> Figure:
-    """Draw from a `table` variances claimed for invariant PRAM over true ones, and coverages."""
-    shares = table[(table["estimator"] == "shares") & (table["records"] == table["records"].max())]
-    shares = shares[shares["p"] == shares["p"].min()]
+    """Plot from a `table` variances claimed for invariant PRAM over true ones, and coverages."""
+    shares = where(table, estimator="shares", records=table["records"].max())
+    shares = where(shares, p=shares["p"].min())
     attributes = list(dict.fromkeys(shares["attribute"]))
     methods = {k: v for k, v in names.INVARIANT_METHODS.items() if k in set(shares["method"])}
     size = (style.NARROWEST, 0.30 * len(methods) * len(attributes) + 2.2)
@@ -140,12 +140,12 @@ def invariant(table: pd.DataFrame) -> Figure:
     labels: list[str] = []
     for method, called in methods.items():
         for attribute in attributes:
-            part = shares[(shares["method"] == method) & (shares["attribute"] == attribute)]
+            part = where(shares, method=method, attribute=attribute)
             for claim, (colour, marker) in CLAIMS.items():
-                own, mark = part[part["claim"] == claim], {"color": colour, "markersize": 5}
                 for axis, measure in zip(axes, ("claimed_to_true", "coverage"), strict=True):
-                    means = own["mean"][own["measure"] == measure]
-                    axis.plot(means, [len(labels)] * len(means), marker, **mark)
+                    means = where(part, claim=claim, measure=measure)["mean"]
+                    place = [len(labels)] * len(means)
+                    axis.plot(means, place, marker, color=colour, markersize=5)
             labels.append(f"{attribute}  ({called})")
     axes[0].set_xscale("log")
     style.plain_ticks(axes[0].xaxis, RATIO_TICKS, style.as_number)
@@ -159,9 +159,8 @@ def invariant(table: pd.DataFrame) -> Figure:
             axis.axhline(edge - 0.5, color=style.INK, linewidth=0.5)
     axes[0].set_yticks(range(len(labels)), labels)
     axes[0].set_ylim(len(labels) - 0.5, -0.5)
-    style.legend_below(
-        figure, (style.mark_key(*look, names.CLAIMS[k]) for k, look in CLAIMS.items()), 4
-    )
+    keys = [style.mark_key(*look, names.CLAIMS[k]) for k, look in CLAIMS.items()]
+    style.legend_below(figure, keys, 4)
     style.heading(
         figure,
         "Shares of reports after invariant PRAM: variance claimed and true",
@@ -172,7 +171,7 @@ def invariant(table: pd.DataFrame) -> Figure:
 
 
 def _nominal(axis: Axes) -> None:
-    """Mark where coverage is what it ought to be."""
+    """Mark the nominal coverage."""
     axis.axvspan(*names.WITHIN, color=style.GRID, alpha=0.55, linewidth=0)
     axis.axvline(0.95, color=style.INK, linewidth=0.8, linestyle=":")
     axis.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
@@ -180,16 +179,16 @@ def _nominal(axis: Axes) -> None:
 
 @style.in_style
 def joint_loss(table: pd.DataFrame) -> Figure:
-    """Draw from a `table` what dependence is left of pairs whose attributes are made invariant."""
+    """Plot from a `table` the dependence left between attributes that are made invariant."""
     pairs = list(dict.fromkeys(zip(table["first"], table["second"], strict=True)))
     rows = {"cramers_v": "Cramér's V", "distance": "distance from the true table"}
     size, around = (2.5 * len(pairs) + 0.9, 5.9), (0.72, 0.14, 0.95, 1.0)
     figure, axes = style.panels(2, len(pairs), size, around, (0.07, 0.1), sharex=True, sharey="row")
     for column, (first, second) in enumerate(pairs):
-        part = table[(table["first"] == first) & (table["second"] == second)]
+        part = where(table, first=first, second=second)
         for axis, measure in zip(axes[:, column], rows, strict=True):
             for estimator, (colour, line) in JOINT_ESTIMATORS.items():
-                drawn = part[(part["estimator"] == estimator) & (part["measure"] == measure)]
+                drawn = where(part, estimator=estimator, measure=measure)
                 look = {"color": colour, "linestyle": line, "linewidth": 1.7}
                 if len(drawn):
                     style.line_with_band(axis, drawn, "epsilon", "mean", **look)
@@ -215,15 +214,13 @@ def joint_loss(table: pd.DataFrame) -> Figure:
 
 @style.in_style
 def breaches(bounds: pd.DataFrame, approach: pd.DataFrame) -> Figure:
-    """Draw how far a report can move a probability, `bounds`, and how priors `approach` them."""
+    """Plot the `bounds` on probabilities after a report, and how priors `approach` them."""
     figure, ((left, right),) = style.panels(
         1, 2, (style.NARROWEST, 4.7), (0.7, 0.14, 0.89, 0.99), (0.24, 0)
     )
-    epsilons = sorted(bounds["epsilon"].unique())
-    colours = mpl.colormaps["viridis"](np.linspace(0.85, 0.05, len(epsilons)))
-    grid = np.linspace(0, 1, 201)
-    for epsilon, colour in zip(epsilons, colours, strict=True):
-        part = bounds[bounds["epsilon"] == epsilon]
+    inks, grid = _inks(bounds["epsilon"], 0.05), np.linspace(0, 1, 201)
+    for epsilon, colour in inks.items():
+        part = where(bounds, epsilon=epsilon)
         eta = float(part["parity"].iloc[0])
         left.plot(grid, eta * grid / (1 + (eta - 1) * grid), color=colour, linewidth=1.2)
         left.plot(grid, grid / (eta - (eta - 1) * grid), color=colour, linewidth=1.2)
@@ -237,21 +234,21 @@ def breaches(bounds: pd.DataFrame, approach: pd.DataFrame) -> Figure:
     channels = approach.groupby("channel", sort=False)
     for (channel, part), (colour, marker) in zip(channels, TWO, strict=True):
         for side, line in (("largest", "-"), ("smallest", "--")):
-            rows, label = part[part["side"] == side], f"{channel}: {side}"
-            line_style = {"color": colour, "linestyle": line, "linewidth": 1.2, "label": label}
-            right.plot(1 - rows["mass"], rows["gap"], marker=marker, markersize=4, **line_style)
+            rows, label = where(part, side=side), f"{channel}: {side}"
+            look = {"color": colour, "linestyle": line, "linewidth": 1.2, "label": label}
+            right.plot(1 - rows["mass"], rows["gap"], marker=marker, markersize=4, **look)
     right.set(xscale="log", yscale="log")
     right.invert_xaxis()
     right.set_xlabel("what the prior (3.12) leaves to the other categories")
     right.set_ylabel("gap of posterior / prior to its bound, as a share")
     right.set_title("priors that come as close as one likes", fontsize=10)
-    look: Any = {"frameon": False, "fontsize": 8, "columnspacing": 1.0}
+    look = {"frameon": False, "fontsize": 8, "columnspacing": 1.0}
     keys = right.get_legend_handles_labels()
     figure.legend(*keys, loc="lower right", ncols=2, handlelength=1.6, **look)
     keys = left.get_legend_handles_labels()
-    figure.legend(*keys, loc="lower left", ncols=-(-len(epsilons) // 2), handlelength=1.2, **look)
-    for axis in (left, right):
-        style.gridded(axis)
+    figure.legend(*keys, loc="lower left", ncols=-(-len(inks) // 2), handlelength=1.2, **look)
+    style.gridded(left)
+    style.gridded(right)
     style.heading(
         figure,
         "What one report can tell an intruder: the bounds of section 3 are tight",
@@ -262,21 +259,18 @@ def breaches(bounds: pd.DataFrame, approach: pd.DataFrame) -> Figure:
 
 @style.in_style
 def design(table: pd.DataFrame) -> Figure:
-    """Draw from a `table` designed channels' loss as a share of closed forms' at equal epsilon."""
+    """Plot from a `table` the loss of optimized channels over that of closed forms."""
     kinds = list(dict.fromkeys(zip(table["loss"], table["requirements"], strict=True)))
     attributes = list(dict.fromkeys(table["attribute"]))
-    epsilons = sorted(table["epsilon"].unique())
+    inks = _inks(table["epsilon"], 0.1)
     columns = min(3, len(kinds))
     rows = -(-len(kinds) // columns)
     size = (3.2 * columns + 1.0, (0.27 * len(attributes) + 0.75) * rows + 2.0)
     figure, axes = style.panels(
         rows, columns, size, (1.15, 0.15, 0.95, 0.95), (0.06, 0.32), sharex=True, sharey=True
     )
-    colours = mpl.colormaps["viridis"](np.linspace(0.85, 0.1, len(epsilons)))
-    inks = dict(zip(epsilons, colours, strict=True))
     for axis, (loss, requirements) in zip(axes.flat, kinds, strict=False):
-        part = table[(table["loss"] == loss) & (table["requirements"] == requirements)]
-        _shares(axis, part, attributes, inks)
+        _shares(axis, where(table, loss=loss, requirements=requirements), attributes, inks)
         axis.set_title(f"{loss}: {requirements}", fontsize=8.5)
     for axis in axes.flat[len(kinds) :]:
         axis.set_visible(False)
@@ -285,13 +279,21 @@ def design(table: pd.DataFrame) -> Figure:
     keys = [style.mark_key(colour, "D", f"ε = {e:g}") for e, colour in inks.items()]
     for marker, label in RIVALS.values():
         keys.append(style.mark_key(style.INK, marker, f"over {label}", fillstyle="none"))
-    style.legend_below(figure, [*keys, style.mark_key(style.INK, "|", "lower bound")], 4)
+    keys.append(style.mark_key(style.INK, "|", "lower bound"))
+    style.legend_below(figure, keys, 4)
     style.heading(
         figure,
         "What designed channels save: loss as a share of a closed form's",
         "at equal exact epsilon, true frequencies of Adult; the further left, the better",
     )
     return figure
+
+
+def _inks(epsilons: pd.Series, last: float) -> dict[float, Any]:
+    """Return a colour for each epsilon, ending at `last` in the palette."""
+    every = sorted(epsilons.unique())
+    colours = mpl.colormaps["viridis"](np.linspace(0.85, last, len(every)))
+    return dict(zip(every, colours, strict=True))
 
 
 def _shares(
@@ -318,14 +320,14 @@ def _shares(
 
 @style.in_style
 def channels(table: pd.DataFrame) -> Figure:
-    """Draw the designed matrices of a `table` with their categories, a heat map each."""
+    """Plot a heat map of each optimized matrix of a `table`."""
     designs = list(dict.fromkeys(table["design"]))
     columns = min(2, len(designs))
     rows = -(-len(designs) // columns)
     size = (5.6 * columns + 0.6, 5.2 * rows + 1.0)
     figure, axes = style.panels(rows, columns, size, (1.35, 0.75, 0.95, 1.25), (0.42, 0.45))
     for axis, name in zip(axes.flat, designs, strict=False):
-        image = _heat_map(axis, table[table["design"] == name])
+        image = _heat_map(axis, where(table, design=name))
         axis.set_title(name, fontsize=9.5)
     for axis in axes.flat[len(designs) :]:
         axis.set_visible(False)

@@ -1,14 +1,14 @@
-"""The channels on attributes of Adult whose intervals are looked at.
+"""Channels on attributes of Adult for the coverage of intervals.
 
-- ``warner``: income, the truth told with probability .7 (Warner, 1965);
+- ``warner``: income, the truth with probability .7 (Warner, 1965);
 - ``generalized``: education, 16 categories, kept with probability .6, else any of them alike;
-- ``ordinal``: education in 7 levels, a dense matrix that is not symmetric: a neighbour is reported
-  more often than what is further off, and a lower level more often than a higher one;
+- ``ordinal``: education in 7 levels, a dense matrix that is not symmetric: near levels are reported
+  more often than far ones, and lower levels more often than higher ones;
 - ``product``: relationship and income, each on its own, all 12 cells at once;
-- ``near_singular``: the 7 levels through a matrix of rows that are 98 % the same, with a condition
-  number of 296; to be asked with more records;
+- ``near_singular``: the 7 levels through a matrix with rows that are 98 % the same and a condition
+  number of 296, which needs more records;
 - ``neighbours``: education, each category reported as itself or a neighbour. Rare categories then
-  have few reports, and Wald's intervals from a thousand records hold the truth too seldom.
+  have few reports, and Wald's intervals from a thousand records cover the truth too rarely.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,11 +29,11 @@ LEVELS = {
     "bachelor": ("Bachelors",),
     "beyond": ("Masters", "Prof-school", "Doctorate"),
 }
-"""Of education, in order, with the categories of Adult that are of each."""
+"""Levels of education, in order, with their categories in Adult."""
 
 
 def _ordinal() -> Floats:
-    """Weights 1, .35, .35^2, ... by distance, half as much again for what lies below."""
+    """Return a matrix of weights 1, .35, .35^2, ... by distance, 1.5 times as much below."""
     codes = np.arange(len(LEVELS))
     distance = codes[None, :] - codes[:, None]
     weights = 0.35 ** np.abs(distance) * np.where(distance < 0, 1.5, 1.0)
@@ -41,7 +41,7 @@ def _ordinal() -> Floats:
 
 
 def _neighbours(size: int = 16) -> Floats:
-    """.8 for the category itself; the rest for its neighbours, alike."""
+    """Return a matrix of .8 for the category itself, and the rest for its neighbours."""
     weights = np.eye(size, k=1) + np.eye(size, k=-1)
     return np.asarray(0.8 * np.eye(size) + 0.2 * weights / weights.sum(axis=1, keepdims=True))
 
@@ -58,15 +58,15 @@ CHANNELS: Mapping[str, tuple[tuple[str, ...], Channel]] = {
     "near_singular": (("education",), DenseChannel(0.02 * ORDINAL + 0.98 * ORDINAL.mean(axis=0))),
     "neighbours": (("education",), DenseChannel(_neighbours())),
 }
-"""For each channel its attributes in Adult, and itself."""
+"""Each channel with its attributes in Adult."""
 
 
 def setting(
     data: Microdata, name: str, classes: Sequence[str] = ()
 ) -> tuple[Channel, list[str], Floats]:
-    """Return the channel called `name`, names of its categories, and their true shares in `data`.
+    """Return the channel `name`, names of its categories, and their true proportions in `data`.
 
-    `classes` are attributes: with them the shares are of each class and category, classes first.
+    With attributes as `classes` the proportions have one more axis for each, before the categories.
     """
     attributes, channel = CHANNELS[name]
     labels = data.domain.project(attributes).cell_labels()

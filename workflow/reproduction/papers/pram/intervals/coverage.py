@@ -1,8 +1,8 @@
-"""Coverage of the intervals of [pram], (1.2) and (1.3), through five channels, and one more.
+"""Coverage of the intervals of [pram], (1.2) and (1.3), through six channels.
 
-A run draws the reports of a file of n records with the proportions of Adult: for the population as
-one multinomial with [pram]'s lambda (1.1), for the file from fixed true counts. From them it
-estimates, with all kinds of intervals, and asks which of these hold the truth.
+A replicate draws the reports of a file of n records with the proportions of Adult: for the
+population as one multinomial with [pram]'s lambda (1.1), for the file from fixed true counts. It
+makes all kinds of intervals and compares them with the truth.
 """
 
 from dataclasses import dataclass
@@ -27,15 +27,15 @@ AT_ONCE: tuple[Simultaneous, ...] = ("bonferroni", "scheffe")
 
 @dataclass(frozen=True, eq=False)
 class PramCoverage:
-    """Simulates estimates and their intervals, `data` being Adult or having its attributes."""
+    """Simulates estimates and their intervals on `data` with the attributes of Adult."""
 
     data: Microdata
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what names each output of a `cell`: target, method, intervals, measure, category.
+        """Return the names of each output of a `cell`.
 
         - ``coverage`` of single intervals, for each category and for the mean of all, and of
-          simultaneous intervals (1 if all hold); ``width``: mean width of the single intervals;
+          simultaneous intervals (1 if all contain the truth); ``width``: mean of single intervals;
         - ``bias``: error of a category's estimate in true standard errors; ``spread``: squared
           error over the true variance, ``variance_ratio``: estimated over true variance, with n - 1
           and (for the population) n in the denominator, both means over categories.
@@ -56,7 +56,7 @@ class PramCoverage:
         return [dict(zip(names, each, strict=True)) for each in found]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the outputs of runs, shape (replicates, outputs); cells: channel, records."""
+        """Return outputs, shape (replicates, outputs). Cells: channel, records."""
         channel, _, proportions = setting(self.data, cell["channel"])
         records = int(cell["records"])
         columns: list[Floats] = []
@@ -76,7 +76,7 @@ class PramCoverage:
 
 
 def rounded_counts(proportions: Floats, records: int) -> Counts:
-    """Return counts of `records` in the `proportions`, largest remainders rounded up."""
+    """Return counts of `records` in the `proportions`, with largest remainders rounded up."""
     exact = proportions * records
     counts = np.floor(exact).astype(np.int64)
     missing = records - int(counts.sum())
@@ -87,7 +87,7 @@ def rounded_counts(proportions: Floats, records: int) -> Counts:
 def _coverages(
     channel: Channel, reports: Counts, truth: Floats, target: Target, method: Method
 ) -> list[Floats]:
-    """Return which intervals hold the truth, single ones and all at once, and the mean width."""
+    """Return whether single and simultaneous intervals contain the truth, and the mean width."""
     intervals = partial(confidence_intervals, channel, reports, method=method, target=target)
     single = intervals()
     covered = single.cover(truth).astype(float)
@@ -104,7 +104,7 @@ def _accuracy(channel: Channel, reports: Counts, truth: Floats, target: Target) 
     variance = np.diagonal(channel.covariance(truth, records, target))
     estimate = channel.estimate(reports)
     errors = (estimate - truth) / np.sqrt(variance)
-    # Squared standard errors are no estimate without bias where a variance below 0 is NaN.
+    # Squared standard errors are biased: a variance below 0 is NaN there.
     moments = channel.second_moments(reports / records)
     if target == "file":
         ratios = [(moments - estimate) / records / variance]

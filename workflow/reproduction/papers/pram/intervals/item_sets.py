@@ -1,10 +1,9 @@
-"""Item sets through product channels: what they cost as they grow ([pram], section 4).
+"""Errors of item sets through product channels, by size ([pram], section 4).
 
-Transactions of 40 items come from a latent-class model that is drawn once: each client is of one of
-a few kinds, and a kind has its own probability of each item. Each item is randomized on its own
-with the same epsilon, so that the whole record has 40 times that. A run draws, for each kind, the
-reported patterns of the items that it likes most: one multinomial with the distribution of reports
-((1.1)). Sets are drawn independently; only what becomes of each is asked.
+Transactions of 40 items come from a latent-class model that is drawn once: each client has one of a
+few kinds, and a kind has a probability of each item. Each item is randomized on its own with the
+same epsilon, so that the whole record has 40 times that. For each kind a replicate draws the
+reported patterns of its favourite items: one multinomial with the distribution of reports (1.1).
 """
 
 import math
@@ -23,24 +22,17 @@ from deniable.sampling import multinomial
 from reproduction.study import Cell
 
 MEASURES = (
-    "support",
-    "bias",
-    "standard_error",
-    "relative_error",
-    "expected_relative_error",
-    "coverage_score",
-    "coverage_wald",
-    "coverage_bonferroni",
-    "told_from_zero",
+    *("support", "bias", "standard_error", "relative_error", "expected_relative_error"),
+    *("coverage_score", "coverage_wald", "coverage_bonferroni", "told_from_zero"),
 )
 
 
 @dataclass(frozen=True, eq=False)
 class LatentClasses:
-    """Clients of several kinds; given the kind, items are bought independently.
+    """Clients of several kinds. Given the kind, items are bought independently.
 
-    Of the kinds with `shares`, sum 1, shape (kinds,), and `chances` of each item to be bought, in
-    [0, 1], shape (kinds, items).
+    `shares` are the proportions of the kinds, and `chances`, shape (kinds, items), the
+    probabilities that they buy each item.
     """
 
     shares: Floats
@@ -48,10 +40,7 @@ class LatentClasses:
 
     @classmethod
     def drawn(cls) -> "LatentClasses":
-        """Draw 4 kinds (seed 2016): shares from a Dirichlet(5, ...), chances from a Beta(.5, 2).
-
-        Half of the chances are below .15 or so, a tenth above .55.
-        """
+        """Draw 4 kinds (seed 2016): shares from a Dirichlet(5, ...), chances from a Beta(.5, 2)."""
         generator = np.random.default_rng(2016)
         shares = generator.dirichlet(np.full(4, 5.0))
         return cls(shares, generator.beta(0.5, 2.0, size=(4, 40)))
@@ -66,7 +55,7 @@ class LatentClasses:
         return np.asarray(law.sum(axis=0))
 
     def favourites(self, size: int) -> list[tuple[int, ...]]:
-        """Return for each kind the items that it buys most often, `size` of them."""
+        """Return for each kind the `size` items that it buys most often."""
         order = np.argsort(-self.chances, axis=1, kind="stable")
         return [tuple(int(item) for item in sorted(row[:size])) for row in order]
 
@@ -79,12 +68,12 @@ def item_channel(epsilon: float) -> KeepOrReplace:
 
 @dataclass(frozen=True, eq=False)
 class PramItemSets:
-    """Simulates estimates of item sets' supports in a `model`, else `LatentClasses.drawn`."""
+    """Simulates estimates of item sets' supports in a `model`, by default `LatentClasses.drawn`."""
 
     model: LatentClasses = field(default_factory=LatentClasses.drawn)
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what names each output of a `cell`: the mean over the item sets of one size.
+        """Return the name of each output of a `cell`: a mean over the item sets of one size.
 
         - ``support``, ``standard_error``: the true support; the estimated standard error;
         - ``bias``: error in true standard errors; ``relative_error``: absolute, over the support;
@@ -96,7 +85,7 @@ class PramItemSets:
         return [{"measure": measure} for measure in MEASURES]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the outputs of runs; a cell has size, epsilon (of an item) and records."""
+        """Return outputs, shape (replicates, outputs). Cells: size, epsilon of an item, records."""
         size, records = cell["size"], cell["records"]
         channel = ProductChannel((item_channel(cell["epsilon"]),) * size)
         last = np.zeros((1, channel.size))

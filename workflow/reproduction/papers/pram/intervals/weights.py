@@ -6,13 +6,14 @@ The population is Adult. Records are drawn from it with replacement, and randomi
   relationship (`SIZES`);
 - ``stratified``: the six relationships are strata, each with the same number of draws.
 
-Both oversample the married, who earn more and have more education: without weights the estimates
-are of another population. Weights known to depend on a characteristic tell of it, whatever the
-channel hides; here they tell the relationship.
+Both oversample the married, who earn more and have more education, so that estimates without
+weights are biased. Weights that depend on a characteristic reveal it, here the relationship,
+whatever the channel hides.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -29,65 +30,67 @@ from reproduction.study import Cell
 
 CLASSES = "relationship"
 SIZES = {"Husband": 4, "Wife": 4, "Unmarried": 2, "Not-in-family": 2}
-"""How often a person is drawn under ``pps``, relative to those of other relationships."""
-ESTIMATORS = ("hajek", "horvitz_thompson", "unweighted")
+"""Sizes of persons under ``pps`` by relationship, 1 for all others."""
+ESTIMATORS = {
+    "hajek": ("coverage", "variance_ratio", "bias"),
+    "horvitz_thompson": ("coverage", "variance_ratio", "bias", "expected_bias"),
+    "unweighted": ("coverage", "bias", "expected_bias"),
+}
+"""The measures of each estimator for the population."""
+OF_ALL_CATEGORIES = ("coverage", "variance_ratio")
+
+
+def _measures(target: Target, estimator: str) -> tuple[str, ...]:
+    return ESTIMATORS[estimator] if target == "population" else ("coverage",)
 
 
 @dataclass(frozen=True, eq=False)
 class PramWeights:
-    """Simulates weighted estimates and intervals, `data` being Adult or having its attributes."""
+    """Simulates weighted estimates and intervals on `data` with the attributes of Adult."""
 
     data: Microdata
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what names each output of a `cell`: target, estimator, category, measure.
+        """Return the names of each output of a `cell`: target, estimator, category, measure.
 
-        - ``coverage``: share of the categories whose interval holds the truth;
+        - ``coverage``: proportion of the categories with an interval that contains the truth;
         - ``variance_ratio``: estimated over true variance (of the linearized ratio for ``hajek``),
           mean over categories, for the population;
-        - ``bias``: error of the estimate of a category, in proportions of the population;
-          ``expected_bias``: what is expected of it, exactly, but for ``hajek``, a ratio.
+        - ``bias``: error of the estimate of a category, a proportion of the population;
+          ``expected_bias``: its exact expectation, except for ``hajek``, a ratio.
         """
         _, labels, _ = setting(self.data, cell["channel"])
-        found = []
-        for target in TARGETS:
-            for estimator in ESTIMATORS:
-                one = {"target": target, "estimator": estimator}
-                found.append(one | {"category": EVERY, "measure": "coverage"})
-                if target == "population":
-                    if estimator != "unweighted":
-                        found.append(one | {"category": EVERY, "measure": "variance_ratio"})
-                    found += [one | {"category": each, "measure": "bias"} for each in labels]
-                    if estimator != "hajek":
-                        found += [
-                            one | {"category": each, "measure": "expected_bias"} for each in labels
-                        ]
-        return found
+        return [
+            {"target": target, "estimator": estimator, "category": category, "measure": measure}
+            for target, estimator in product(TARGETS, ESTIMATORS)
+            for measure in _measures(target, estimator)
+            for category in ([EVERY] if measure in OF_ALL_CATEGORIES else labels)
+        ]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return outputs, shape (replicates, outputs); cells: design, channel, records.
+        """Return outputs, shape (replicates, outputs). Cells: design, channel, records.
 
-        The channel is of a single attribute, other than the relationship.
+        The channel randomizes one attribute, which is not the relationship.
         """
         channel, design = self.setting(cell)
         true = design.draw(generator, replicates)
         reports = channel.randomize_counts(true, generator)
         columns: list[Floats] = []
-        for target in TARGETS:
-            for estimator in ESTIMATORS:
-                truth = design.proportions
-                if target == "file":
-                    truth = design.shares_of_file(true, estimator)
-                found = intervals(channel, design, reports, target, estimator)
-                columns.append(found.cover(truth).mean(axis=1))
-                if target == "population":
-                    if estimator != "unweighted":
-                        variance = design.variance(channel, estimator)
-                        columns.append((found.standard_error**2 / variance).mean(axis=1))
-                    columns += [*(found.estimate - truth).T]
-                    if estimator != "hajek":
-                        expected = design.expected(estimator) - truth
-                        columns += [np.full(replicates, each) for each in expected]
+        for target, estimator in product(TARGETS, ESTIMATORS):
+            truth = design.proportions
+            if target == "file":
+                truth = design.shares_of_file(true, estimator)
+            found = intervals(channel, design, reports, target, estimator)
+            columns.append(found.cover(truth).mean(axis=1))
+            measures = _measures(target, estimator)
+            if "variance_ratio" in measures:
+                variance = design.variance(channel, estimator)
+                columns.append((found.standard_error**2 / variance).mean(axis=1))
+            if "bias" in measures:
+                columns += [*(found.estimate - truth).T]
+            if "expected_bias" in measures:
+                expected = design.expected(estimator) - truth
+                columns += [np.full(replicates, each) for each in expected]
         return np.column_stack(columns)
 
     def setting(self, cell: Cell) -> tuple[Channel, "Design"]:
@@ -107,18 +110,9 @@ class PramWeights:
 class Design:
     """Draws with replacement from classes of persons with equal chances within each.
 
-    Attributes
-    ----------
-    present : shape (classes,)
-        Shares of the classes in the population.
-    within : shape (classes, categories)
-        Proportions of the categories in each class.
-    drawn : shape (classes,)
-        Shares of the classes in the draws: expected, or fixed if stratified.
-    records : int
-        Draws.
-    stratified : bool
-        Whether each class has a number of draws of its own.
+    `present` are the proportions of the classes in the population, `within` the proportions of the
+    categories in each class, shape (classes, categories), and `drawn` the proportions of the
+    classes in the draws: expected, or fixed if `stratified`. There are `records` draws.
     """
 
     present: Floats
@@ -134,13 +128,13 @@ class Design:
 
     @cached_property
     def allocation(self) -> Counts:
-        """Draws from each stratum, even ones."""
+        """The numbers of draws from each stratum, as equal as possible."""
         each, rest = divmod(self.records, self.drawn.size)
         return each + (np.arange(self.drawn.size) < rest).astype(np.int64)
 
     @cached_property
     def weights(self) -> Floats:
-        """Weight of a record of each class; a share of the population of total 1."""
+        """The weight of a record of each class, a proportion of the population."""
         drawn = self.allocation if self.stratified else self.records * self.drawn
         return np.asarray(self.present / drawn)
 
@@ -155,7 +149,7 @@ class Design:
         return np.stack(drawn, axis=1)
 
     def weighted_counts(self, reports: Counts) -> WeightedCounts:
-        """Return the sums of weights of `reports`, counts by run and class, by stratum if any."""
+        """Return sums of weights by stratum for `reports`, counts by replicate and class."""
         weights = self.weights[:, None]
         sums, squares, records = reports * weights, reports * weights**2, reports.sum(axis=-1)
         if not self.stratified:
@@ -164,7 +158,7 @@ class Design:
         return WeightedCounts(sums, squares, records)
 
     def shares_of_file(self, true: Counts, estimator: str) -> Floats:
-        """Return what an `estimator` estimates of the file with `true` counts, run by run."""
+        """Return the target of an `estimator` in the file with `true` counts, by replicate."""
         if estimator == "unweighted":
             return np.asarray(true.sum(axis=1) / self.records)
         sums = (true * self.weights[:, None]).sum(axis=1)
@@ -173,22 +167,19 @@ class Design:
         )
 
     def expected(self, estimator: str) -> Floats:
-        """Return an `estimator`'s expectation for the population, by any channel: it adds no bias.
-
-        Of ``horvitz_thompson`` that is the truth, of ``unweighted`` that of another population.
-        """
+        """Return an `estimator`'s expectation for the population. Channels add no bias."""
         if estimator == "horvitz_thompson":
             return self.proportions
         drawn = self.allocation / self.records if self.stratified else self.drawn
         return np.asarray(drawn @ self.within)
 
     def variance(self, channel: Channel, estimator: str) -> Floats:
-        """Return a weighted `estimator`'s true variances by `channel`; of the linearized ratio."""
+        """Return the true variances of a weighted `estimator` by `channel`, ratios linearized."""
         law = channel.reported(self.within)
         second = channel.second_moments(law)
         if self.stratified:
             return np.asarray((self.present**2 / self.allocation) @ (second - self.within**2))
-        # One draw's value: weight times records times its score, less the truth for the ratio.
+        # The value of one draw: weight times records times its score, less the truth for a ratio.
         truth = self.proportions
         values = (self.weights * self.records) ** 2 * self.drawn
         if estimator == "hajek":
@@ -199,9 +190,10 @@ class Design:
 def intervals(
     channel: Channel, design: Design, reports: Counts, target: Target, estimator: str
 ) -> Intervals:
-    """Return the intervals of an `estimator` from `reports`, shape (runs, classes, categories).
+    """Return the intervals of an `estimator` for the `target`: population or file.
 
-    They are of a `design`, through a `channel`, and for the `target`: population or file.
+    `reports` are counts through the `channel` of records drawn by the `design`, shape (replicates,
+    classes, categories).
     """
     if estimator == "unweighted":
         return confidence_intervals(channel, reports.sum(axis=1), target=target)
