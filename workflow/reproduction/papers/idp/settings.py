@@ -1,4 +1,4 @@
-"""What studies, audit and attacks of [idp] can be told, as typed models."""
+"""Models of the settings of studies, audit and attacks of [idp]."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -20,7 +20,7 @@ def _each_once(values: list[Any]) -> list[Any]:
 
 
 class SseGrid(Strict):
-    """Curves of Figures 3 and 4: every combination of the values."""
+    """Curves of Figures 3 and 4."""
 
     method: Values[Literal[Method, "dp_median", "dp_synthetic", "no_data", "least_dp"]]
     epsilon: Values[Epsilon]
@@ -28,17 +28,14 @@ class SseGrid(Strict):
 
 
 class SseStudy(StudySettings[SseGrid]):
-    """A study of the mean SSE of masked records against k."""
+    """A study of the mean SSE of masked records by k."""
 
     k: Annotated[Values[ClusterSize], AfterValidator(_each_once)]
-    grids: list[SseGrid]  # none: neither the study nor what is worked out of its data
+    grids: list[SseGrid]  # none: neither the study nor its claims
 
 
 class ForestGrid(Strict):
-    """Curves of Figures 5 and 6: every combination of the values.
-
-    An epsilon of 0 and a k of 0 are for methods that have none.
-    """
+    """Curves of Figures 5 and 6, with an epsilon or k of 0 for methods that have none."""
 
     method: Values[
         Literal["original", "majority", Method, "dp_synthetic", "dp_naive_bayes", "dp_rule"]
@@ -65,7 +62,7 @@ class ForestGrid(Strict):
 class ForestStudy(StudySettings[ForestGrid]):
     """A study of classifiers trained on protected records."""
 
-    # Their means come with Student's intervals, from 2 runs on.
+    # Means have Student's intervals, from 2 replicates on.
     replicates: Annotated[int, Field(ge=2, le=100_000)]
     domain_factors: Annotated[Values[DomainFactor], AfterValidator(_each_once)]
     attribute: Annotated[str, Field(min_length=1)]
@@ -73,7 +70,7 @@ class ForestStudy(StudySettings[ForestGrid]):
 
 
 class IndividualAudit(Strict):
-    """What is audited: k for each data set, claimed epsilons, factors of the domain."""
+    """The k of each data set, claimed epsilons and domain factors of the audit."""
 
     census_k: Values[ClusterSize]
     wine_k: Values[ClusterSize]
@@ -84,7 +81,7 @@ class IndividualAudit(Strict):
 
 
 class GridNoises(Strict):
-    """At which epsilons noises are compared, and how often; of some runs with intervals."""
+    """Epsilons, replicates and intervals of the comparison of noises."""
 
     epsilons: Annotated[Values[Epsilon], AfterValidator(_each_once)]
     replicates: Annotated[int, Field(ge=2, le=100_000)]
@@ -101,7 +98,7 @@ class GridNoises(Strict):
 
 
 class IndividualAttacks(Strict):
-    """What is attacked, with how many releases."""
+    """The attacked settings and the number of releases."""
 
     k: Values[ClusterSize]
     epsilons: Values[Epsilon]

@@ -1,7 +1,4 @@
-"""What [pram], section 3, says in numbers: breaches, factors, and an intruder of Adult.
-
-No simulation: every number is computed from matrices and true margins.
-"""
+"""Breaches, factors, and an intruder of Adult ([pram], section 3), computed without simulation."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
@@ -31,7 +28,7 @@ PRIORS = (0.01, 0.05, 0.1, 0.25, 0.5)
 EPSILONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
 THRESHOLDS = ((0.05, 0.2), (0.05, 0.5), (0.1, 0.5), (0.2, 0.5), (0.1, 0.9), (0.01, 0.5))
 MASSES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
-"""Of the category that takes nearly all of the prior in [pram], (3.12)."""
+"""Prior probabilities of the commonest category in [pram], (3.12)."""
 PROBABILITIES = (0.3, 0.5, 0.7)  # to keep the true category
 
 SKEWED = [
@@ -44,34 +41,36 @@ CHANNELS: Mapping[str, Channel] = {
     "generalized randomized response": channel_of_parity(4, float(np.exp(np.log(15)))),
     "four different columns": DenseChannel(np.array(SKEWED)),
 }
-"""Whose approach to the bound is shown: symmetric, and not; both of parity 15."""
+"""A symmetric channel and another one, both of parity 15, that approach the bound."""
 
 
 def bound_table(
     priors: Sequence[float] = PRIORS, epsilons: Sequence[float] = EPSILONS
 ) -> pd.DataFrame:
-    """Return how far a report can move a probability ``rho_1`` at most ([pram], (3.9) and (3.13)).
+    """Return the bounds of a probability ``rho_1`` after a report ([pram], (3.9) and (3.13)).
 
-    The bounds hold for every channel of one of the `epsilons` (``parity`` is its exponential),
-    every set of a probability in `priors` and every report; each such channel attains them under
-    some prior. ``largest_factor`` is that of posterior to prior.
+    They hold for every channel of one of the `epsilons` (``parity`` is its exponential), every set
+    with a probability in `priors`, and every report. Each such channel attains them under some
+    prior. ``largest_factor`` is the ratio of posterior to prior.
     """
-    table = pd.DataFrame(product(priors, epsilons), columns=["rho_1", "epsilon"])
-    table["parity"] = [float(np.exp(epsilon)) for epsilon in table["epsilon"]]
-    cells = list(zip(table["rho_1"], table["parity"], strict=True))
-    table["smallest_posterior"] = [float(smallest_posterior(*cell)) for cell in cells]
-    table["largest_posterior"] = [float(largest_posterior(*cell)) for cell in cells]
+    rows = []
+    for rho_1, epsilon in product(priors, epsilons):
+        parity = float(np.exp(epsilon))
+        low, high = smallest_posterior(rho_1, parity), largest_posterior(rho_1, parity)
+        rows.append((rho_1, epsilon, parity, float(low), float(high)))
+    names = ("rho_1", "epsilon", "parity", "smallest_posterior", "largest_posterior")
+    table = pd.DataFrame(rows, columns=names)
     return table.assign(largest_factor=table["largest_posterior"] / table["rho_1"])
 
 
 def threshold_table(
     thresholds: Sequence[tuple[float, float]] = THRESHOLDS, sizes: Sequence[int] = (2, 5, 16)
 ) -> pd.DataFrame:
-    """Return what rules out every rho_1-to-rho_2 breach ([pram], (3.5)).
+    """Return the largest parity that rules out every rho_1-to-rho_2 breach ([pram], (3.5)).
 
-    `thresholds` are pairs of both, `sizes` numbers of categories. ``diagonal`` is that of the
-    matrix of the largest parity; a parity up to ``largest_factor``, rho_2 / rho_1, already follows
-    from Theorem 3.2.
+    `thresholds` are pairs of both, `sizes` numbers of categories. ``diagonal`` is the diagonal of
+    the matrix of that parity. Theorem 3.2 needs a parity of at most ``largest_factor``, rho_2 /
+    rho_1.
     """
     rows = []
     for (rho_1, rho_2), size in product(thresholds, sizes):
@@ -96,9 +95,9 @@ def approach_table(
 ) -> pd.DataFrame:
     """Return how close priors of the form (3.12) of [pram] come to its bound, on both sides.
 
-    `channels` are by name; ``mass`` is a, of `masses`, ``ratio`` that of posterior to prior,
-    ``bound`` the parity, or 1 over it, ``gap`` how far the ratio is from the bound, as a share of
-    it; ``category`` and ``report`` are codes.
+    `channels` are by name. ``mass`` is a, from `masses`, ``ratio`` posterior over prior, ``bound``
+    the parity or 1 over it, ``gap`` the relative distance of the ratio from the bound. ``category``
+    and ``report`` are codes.
     """
     rows = []
     sides: tuple[Side, ...] = ("largest", "smallest")
@@ -123,12 +122,12 @@ def approach_table(
 def intruder_table(
     data: Microdata, attributes: Sequence[str], probabilities: Sequence[float] = PROBABILITIES
 ) -> pd.DataFrame:
-    """Return what each report tells an intruder whose prior is the attribute's true margin.
+    """Return the beliefs of an intruder after each report, with the true margin as the prior.
 
-    Of each of the `attributes` of `data`. Channels keep the true category with probability p, one
-    of `probabilities`, and else report any category alike, so that the posterior of the reported
-    ``category`` is the bound (3.9), whatever the prior. ``likeliest`` is the true category of
-    largest posterior given the report: for a rare one often not the one reported.
+    Channels of each of the `attributes` of `data` keep the true category with probability p, from
+    `probabilities`, and else report any category alike. So the posterior of the reported
+    ``category`` is the bound (3.9) for every prior. ``likeliest`` is the true category of largest
+    posterior given the report, for a rare one often not the reported one.
     """
     rows = []
     for named, channel, margin, categories in _channels(data, attributes, probabilities):
@@ -155,25 +154,22 @@ def worst_set_table(
     probabilities: Sequence[float] = PROBABILITIES,
     priors: Sequence[float] = PRIORS,
 ) -> pd.DataFrame:
-    """Return the worst set for an intruder whose prior is the true margin, beside the bound.
+    """Return the worst set for an intruder with the true margin as the prior, beside the bound.
 
-    `data`, `attributes` and `probabilities` are those of `intruder_table`. Of all sets of
-    categories of prior probability below rho_1, one of `priors`, the one that a report makes most
-    likely; its complement is what a report makes least likely. ``members`` are joined by " + ", and
-    empty if there is no such set; ``exact``: no set is worse; ``bound`` is that of all priors;
-    ``largest_factor`` is over all sets and reports.
+    `data`, `attributes` and `probabilities` are as in `intruder_table`. Among all sets of
+    categories with a prior probability below rho_1, from `priors`, a report makes this set most
+    likely, and its complement least likely. ``members`` are joined by " + ", and empty if there is
+    no such set. ``exact``: no set is worse. ``bound`` is for all priors, ``largest_factor`` over
+    all sets and reports.
     """
     rows = []
     for named, channel, margin, categories in _channels(data, attributes, probabilities):
-        largest_factor = extreme_factors(channel, margin).largest
+        factor = extreme_factors(channel, margin).largest
         for rho_1 in priors:
-            rows.append(
-                named
-                | {"rho_1": rho_1}
-                | _described(worst_upward(channel, margin, rho_1), categories)
-                | {"bound": float(largest_posterior(rho_1, channel.parity))}
-                | {"largest_factor": largest_factor}
-            )
+            worst = _described(worst_upward(channel, margin, rho_1), categories)
+            bound = float(largest_posterior(rho_1, channel.parity))
+            beside = {"bound": bound, "largest_factor": factor}
+            rows.append(named | {"rho_1": rho_1} | worst | beside)
     return pd.DataFrame(rows)
 
 

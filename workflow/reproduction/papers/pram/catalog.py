@@ -1,4 +1,4 @@
-"""What is reproduced of [pram]: studies, tables, figures and sections, an entry each."""
+"""Studies, tables, figures and sections of [pram], one entry each."""
 
 from reproduction.study import (
     DESIGN_RTOL,
@@ -47,88 +47,74 @@ TABLES = (
     ),
 )
 MECHANISM_KEYS = ("attribute", "epsilon", "mechanism")
+RESULTS = Columns(("result",), by_chance=("says", "test", "figure"))
+DESIGNS = Columns(
+    ("attribute", "epsilon", "loss", "requirements", "estimator"), tolerance=DESIGN_RTOL
+)
+ENTRIES = Columns(("design", "true", "reported"), by_chance=("probability",))
+
+
+def _table(name: str, made_by: str, of: Columns | tuple[str, ...], *audited: str) -> AnalysisTable:
+    return AnalysisTable(f"pram_{name}", made_by, of, audited=audited)
+
+
 ANALYSES = (
-    Analysis(
-        "pram_results",
-        (
-            AnalysisTable(
-                "pram_results",
-                ".numbered_results:numbered_results",
-                Columns(("result",), by_chance=("says", "test", "figure")),
-            ),
-        ),
-    ),
+    Analysis("pram_results", (_table("results", ".numbered_results:numbered_results", RESULTS),)),
     Analysis(
         "pram_variance",
-        tuple(
-            AnalysisTable(f"pram_{name}", f".variance:{made_by}", MECHANISM_KEYS, audited=readers)
-            for name, made_by, readers in (
-                ("variance", "variance_inflation", ("matrices",)),
-                ("whole_file", "whole_file_epsilons", ("kept_secret", "published")),
-            )
+        (
+            _table("variance", ".variance:variance_inflation", MECHANISM_KEYS, "matrices"),
+            _table(
+                "whole_file",
+                ".variance:whole_file_epsilons",
+                MECHANISM_KEYS,
+                *("kept_secret", "published"),
+            ),
         ),
         data=("adult",),
         settings=("analyses.pram_variance",),
     ),
     Analysis(
         "pram_breaches",
-        tuple(
-            AnalysisTable(f"pram_{name}", f".breaches:{made_by}", keys, audited=tuple(audited))
-            for name, made_by, keys, *audited in (
-                ("breach_bounds", "bound_table", ("rho_1", "epsilon")),
-                ("breach_thresholds", "threshold_table", ("rho_1", "rho_2", "categories")),
-                ("approach", "approach_table", ("channel", "side", "mass")),
-                ("intruder", "intruder_table", ("attribute", "p", "category")),
-                ("worst_sets", "worst_set_table", ("attribute", "p", "rho_1"), "posteriors"),
-            )
+        (
+            _table("breach_bounds", ".breaches:bound_table", ("rho_1", "epsilon")),
+            _table(
+                "breach_thresholds", ".breaches:threshold_table", ("rho_1", "rho_2", "categories")
+            ),
+            _table("approach", ".breaches:approach_table", ("channel", "side", "mass")),
+            _table("intruder", ".breaches:intruder_table", ("attribute", "p", "category")),
+            _table(
+                "worst_sets",
+                ".breaches:worst_set_table",
+                ("attribute", "p", "rho_1"),
+                "posteriors",
+            ),
         ),
         data=("adult",),
     ),
     Analysis(
         "pram_design",
         (
-            AnalysisTable(
-                "pram_design",
-                ".design:design_table",
-                Columns(
-                    ("attribute", "epsilon", "loss", "requirements", "estimator"),
-                    tolerance=DESIGN_RTOL,
-                ),
-                audited=("designed",),
-            ),
-            AnalysisTable(
-                "pram_channels",
-                ".design:channel_table",
-                Columns(("design", "true", "reported"), by_chance=("probability",)),
-            ),
+            _table("design", ".design:design_table", DESIGNS, "designed"),
+            _table("channels", ".design:channel_table", ENTRIES),
         ),
         data=("adult",),
         settings=("analyses.pram_design",),
     ),
 )
-FIGURES = (
-    *(
-        Figure(f"pram_{name}", f".figures:{name}", shows, tuple(tables))
-        for name, shows, *tables in (
-            ("coverage", "How often intervals of estimates hold the truth, by channel"),
-            (
-                "variance",
-                "Variance inflation of randomized response and invariant PRAM over epsilon",
-            ),
-            ("invariant", "Variances claimed for invariant PRAM over true ones, and coverage"),
-            ("joint_loss", "Dependence of pairs whose attributes are made invariant, over epsilon"),
-            (
-                "breaches",
-                "Bounds on what a report can tell, and priors that come close to them",
-                *("pram_breach_bounds", "pram_approach"),
-            ),
-            (
-                "design",
-                "Losses of designed channels beside generalized RR and two steps, over epsilon",
-            ),
-            ("channels", "Designed channels as heat maps, true categories by reported ones"),
-        )
-    ),
+SHOWS = {
+    "coverage": "How often intervals of estimates hold the truth, by channel",
+    "variance": "Variance inflation of randomized response and invariant PRAM over epsilon",
+    "invariant": "Variances claimed for invariant PRAM over true ones, and coverage",
+    "joint_loss": "Dependence of pairs whose attributes are made invariant, over epsilon",
+    "breaches": "Bounds on what a report can tell, and priors that come close to them",
+    "design": "Losses of designed channels beside generalized RR and two steps, over epsilon",
+    "channels": "Designed channels as heat maps, true categories by reported ones",
+}
+OF_BREACHES = {"breaches": ("pram_breach_bounds", "pram_approach")}
+FIGURES = tuple(
+    Figure(f"pram_{name}", f".figures:{name}", shows, OF_BREACHES.get(name, ()))
+    for name, shows in SHOWS.items()
 )
 
 

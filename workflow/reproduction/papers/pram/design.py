@@ -1,8 +1,8 @@
-"""What channels designed by optimization gain over closed forms, on a data set's attributes.
+"""Gains of optimized channels over closed forms, on the attributes of a data set.
 
-All channels of a row have the same bound on their exact epsilon and meet the same requirements; a
-closed form that cannot is left out. Losses are those of one record: variances without that of
-sampling (the target "file"), or shares and costs. The search for a design has a seed of its own.
+All channels of a row have the same bound on their exact epsilon and meet the same requirements. A
+closed form that does not is left out. Losses are for one record: variances without the variance of
+sampling (the target "file"), or proportions and costs. The search has a fixed seed.
 """
 
 from collections.abc import Sequence
@@ -20,25 +20,25 @@ from deniable.pram import margins
 from deniable.records import Microdata
 
 FEW = 10
-"""Categories up to which the dearest designs are in the table: with more they take seconds each."""
+"""The largest number of categories for designs that take seconds each beyond it."""
 FEASIBLE = 1e-9
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """A loss with requirements, as rows of the table have them."""
+    """A loss with requirements, of several rows of the table."""
 
-    loss: LossName  # what is least
-    requirements: str  # what is required besides the epsilon, in words
-    estimator: Estimator = "inverse"  # of the estimate whose variance is meant
+    loss: LossName  # to be minimized
+    requirements: str  # in words
+    estimator: Estimator = "inverse"
     invariant: bool = False
     cost: Cost | None = None
-    floor: float | None = None  # of the retention, as a share of generalized randomized response's
-    attributes: tuple[str, ...] = ()  # in the table for these alone; empty: for all
+    floor: float | None = None  # of the retention, relative to generalized randomized response
+    attributes: tuple[str, ...] = ()  # the only ones in the table; empty: all
     dear: bool = False  # in the table up to `FEW` categories only
 
     def asked(self, size: int, epsilon: float) -> Requirements:
-        """Return what is required for so many categories."""
+        """Return the requirements for a number of categories."""
         kept = None
         if self.floor is not None:
             kept = self.floor * float(KeepOrReplace.of_epsilon(size, epsilon).matrix()[0, 0])
@@ -47,7 +47,7 @@ class _Kind:
         )
 
     def takes(self, attribute: str, size: int) -> bool:
-        """Return whether an attribute of so many categories is in the table."""
+        """Return whether an attribute with `size` categories is in the table."""
         return (size <= FEW or not self.dear) and attribute in (self.attributes or (attribute,))
 
 
@@ -77,18 +77,18 @@ SHOWN: tuple[tuple[str, float, _Kind, str], ...] = (
     ("race", 2.0, INVARIANT, "invariant, least trace of the reports' shares"),
     ("education", 2.0, ORDINAL, "invariant, least ordinal distance"),
 )
-"""The designs whose matrices are drawn: attribute, epsilon, kind, and that in words."""
+"""The optimized matrices of the figure: attribute, epsilon, kind, and the kind in words."""
 
 
 def design_table(data: Microdata, epsilons: Sequence[float]) -> pd.DataFrame:
-    """Return the losses of designed channels beside those of closed forms.
+    """Return the losses of optimized channels beside closed forms.
 
-    They are for the margins of `data`, without categories that no record has, at `epsilons` above
-    0, at most 30: a row for each attribute of two or more categories, epsilon and kind.
-    ``generalized_rr`` and ``two_step`` (invariant) are the losses of the closed forms of that
-    epsilon, ``gain_over_...`` are these divided by the designed one; ``lower_bound``: no channel
-    that meets the requirements has less; ``optimality``: global or local; ``exact_epsilon`` and
-    ``worst_violation`` are of the designed matrix.
+    There is one row per attribute of `data` with two or more categories, epsilon and kind, for the
+    true margin without empty categories and `epsilons` above 0, at most 30. ``generalized_rr`` and
+    ``two_step`` (invariant) are the losses of the closed forms of that epsilon, ``gain_over_...``
+    their ratios to the optimized loss. No channel that meets the requirements has a loss below
+    ``lower_bound``. ``optimality`` is global or local. ``exact_epsilon`` and ``worst_violation``
+    belong to the optimized matrix.
     """
     return pd.DataFrame(
         {"attribute": attribute, "categories": counts.size}
@@ -131,7 +131,7 @@ def _row(kind: _Kind, shares: Floats, epsilon: float) -> dict[str, Any]:
 
 
 def channel_table(data: Microdata) -> pd.DataFrame:
-    """Return some designed matrices for `data` by entry; a design is named by what is least."""
+    """Return the entries of the optimized matrices in `SHOWN`, for `data`."""
     known = {attribute: (names, counts) for attribute, names, counts in margins(data)}
     tables = []
     for attribute, epsilon, kind, words in SHOWN:

@@ -1,4 +1,4 @@
-"""What the report's first page says of [pram]."""
+"""Verdicts on [pram] for the report's first page."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ PRIVACY = "3"  # the section of the census report on privacy
 
 
 def in_short(tables: Tables) -> Verdicts:
-    """Return what `tables` say of breach bounds and invariant matrices; it prints formulas only."""
+    """Return verdicts on invariant matrices and bounds of breaches from `tables`."""
     return Verdicts(privacy=[*_invariant(tables), *_breaches(tables)])
 
 
@@ -37,7 +37,7 @@ def _invariant(tables: Tables) -> Iterator[PrivacyVerdict]:
 
 
 def _of_files(table: pd.DataFrame) -> str:
-    """Return how often the file's epsilon exceeds its secret matrix's, a mechanism at a time."""
+    """Return how often the file's epsilon exceeds the one of its secret matrix, by mechanism."""
     said = []
     for of, part in groups_of(table[table["mechanism"].isin(INVARIANT)], "mechanism"):
         spent = part["whole_file_epsilon"]
@@ -50,7 +50,7 @@ def _of_files(table: pd.DataFrame) -> str:
 
 
 def _designed(tables: Tables) -> str:
-    """Return how channels designed by optimization compare with those in closed form."""
+    """Return how optimized channels compare with closed forms."""
     if not {"pram_design", "pram_channels"} <= set(tables):
         return ""
     table = tables["pram_design"]

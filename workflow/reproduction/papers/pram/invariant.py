@@ -1,9 +1,9 @@
-"""What variances are claimed for invariant PRAM and what they are ([pram], section 2).
+"""Variances claimed for invariant PRAM and true variances ([pram], section 2).
 
-A run draws a sample of records from an attribute's distribution, makes the matrix from the sample
-as an owner does, and randomizes. It then holds what is claimed of the estimate's variance, and the
-intervals made of it, against what is true. All variances are traces, in units of that of sampling
-alone, (1 - sum of pi^2) / n: they are variance inflations.
+A replicate draws a sample of records from an attribute's distribution, makes the matrix from the
+sample as an owner does, and randomizes. Then it compares claimed variances of the estimate, and
+their intervals, with the truth. All variances are traces in units of the variance of sampling
+alone: they are variance inflations.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,48 +27,46 @@ CLAIMS: Mapping[str, tuple[str, ...]] = {
     "shares": ("multinomial", "fixed_matrix", "conditional", "bound"),
     "inverted": ("multinomial", "fixed_matrix", "conditional"),
 }
-"""Who claims what variance, by estimator.
+"""The claims of variance, by estimator.
 
-``multinomial``: a user who takes the reports for the data, (diag(s) - s s') / n. ``fixed_matrix``:
-a user with the matrix who takes it for one that was fixed beforehand, (1.3). ``conditional``: the
-owner, (2.4) beside the variance of sampling. ``bound``: a user without the matrix, (2.6).
+- ``multinomial``: a user who takes the reports for the data, (diag(s) - s s') / n.
+- ``fixed_matrix``: a user with the matrix who assumes that it was fixed beforehand, (1.3).
+- ``conditional``: the owner, (2.4) and the variance of sampling.
+- ``bound``: a user without the matrix, (2.6).
 """
 MEASURES = (
-    "claimed_inflation",
-    "claimed_to_true",
-    "coverage",
-    "coverage_rarest",
-    "coverage_commonest",
+    *("claimed_inflation", "claimed_to_true"),
+    *("coverage", "coverage_rarest", "coverage_commonest"),
 )
 
 
 @dataclass(frozen=True, eq=False)
 class InvariantPram:
-    """Simulates the estimates of a margin after invariant PRAM, and what is claimed of them.
+    """Simulates estimates of a margin after invariant PRAM, and the claims on their variance.
 
-    Margins of `data` are the populations that samples are drawn from; categories without records
-    are left out. A cell has ``attribute``, ``records``, ``method`` and ``p``:
+    Margins of `data`, without empty categories, are the populations of the samples. A cell has
+    ``attribute``, ``records``, ``method`` and ``p``:
 
     - ``two_step``: from the matrix that keeps with probability p, else reports any category alike.
-    - ``lazy``: keep with probability p, else draw from the sample's proportions; by (2.5) the
+    - ``lazy``: keep with probability p, else draw from the sample's proportions. By (2.5) the
       inflation of S / n is 1 + (1 - p^2) (1 - 1/n).
-    - ``resampling``: all are drawn from the sample's proportions, whatever p; attains (2.6).
-    - ``two_step_fixed``: as ``two_step``, but made once, from the population. A control, which no
-      owner can have: its reports are multinomial with the population's proportions, so that S / n
-      has the variance of sampling and no other.
+    - ``resampling``: draw all from the sample's proportions, for any p. It attains (2.6).
+    - ``two_step_fixed``: as ``two_step``, but made once from the population, a control that no
+      owner can have. Its reports are multinomial with the population's proportions, so that S / n
+      has the variance of sampling.
     """
 
     data: Microdata
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what names each output of a `cell`: estimator, claim, measure.
+        """Return the names of each output of a `cell`: estimator, claim, measure.
 
-        Estimators are ``shares``, the reports' own S / n, and ``inverted``, (1.2), but for
-        ``resampling``. Under the claim ``none``, ``squared_error`` is what the run missed the truth
-        by and ``inflation`` has the true variance as its mean, (2.5), without the noise of reports;
-        of the shares it is the closed form in every run, but for ``two_step``, which has none.
-        Claims of `CLAIMS` have ``claimed_inflation``; ``claimed_to_true``, over the true trace; and
-        ``coverage`` of nominal 95 % intervals, over all categories, the rarest and the commonest.
+        Estimators are ``shares``, the reports' own S / n, and ``inverted``, (1.2), except for
+        ``resampling``. The claim ``none`` has ``squared_error``, and ``inflation`` with the true
+        variance as its mean, (2.5), without the noise of reports. For ``shares`` it is the closed
+        form in every replicate, except for ``two_step``, which has none. `CLAIMS` have
+        ``claimed_inflation``, ``claimed_to_true`` and the ``coverage`` of nominal 95 % intervals
+        for all categories, the rarest and the commonest.
         """
         named = []
         for estimator in _estimators(cell):
@@ -104,7 +102,7 @@ class InvariantPram:
             claimed = variances[claim]
             covered = errors <= Z_95 * np.sqrt(np.maximum(claimed, 0.0))
             yield claimed.sum(axis=1) / unit
-            # The mean over a block stands for the expectation: it varies by a thousandth or so.
+            # The mean over a block replaces the expectation: it varies by a thousandth or so.
             yield claimed.sum(axis=1) / true.mean()
             yield covered.mean(axis=1)
             yield covered[:, pi.argmin()].astype(float)
@@ -123,7 +121,7 @@ class InvariantPram:
 
 @dataclass(frozen=True, eq=False)
 class _Sample:
-    """Runs that were randomized: the population's shares, and counts with axes run, category."""
+    """Randomized replicates: the population's proportions, and counts by replicate and category."""
 
     pi: Floats
     counts: Counts
@@ -139,7 +137,7 @@ class _Sample:
         return inverses(self.matrices, self.counts > 0)
 
     def estimates(self, estimator: str) -> tuple[Floats, dict[str, Floats]]:
-        """Return the estimate and the variances claimed of each entry; under "added", (2.4)."""
+        """Return the estimate, and the claimed variances of its entries with (2.4) as "added"."""
         n, true = self.records, self.counts / self.records
         reported = np.asarray(self.reports / n)
         claims = {}
@@ -166,10 +164,10 @@ class _Sample:
 
 
 def matrices_of(method: str, p: float, samples: Floats, pi: Floats) -> Floats:
-    """Return the matrix of each run by a `method`, shape (runs, size, size).
+    """Return the matrix of each replicate by a `method`, shape (replicates, size, size).
 
-    Made from the proportions of each of the `samples`, shape (runs, size), or, for the control,
-    from those of the population, `pi`, shape (size,); `p` is in (0, 1).
+    It is made from the proportions of each of the `samples`, shape (replicates, size), or for the
+    control from the population's proportions `pi`. The probability `p` is in (0, 1).
     """
     runs, size = samples.shape
     first = KeepOrReplace.uniform(size, p)
@@ -186,12 +184,10 @@ def matrices_of(method: str, p: float, samples: Floats, pi: Floats) -> Floats:
 
 
 def randomize_batch(true: Counts, matrices: Floats, generator: np.random.Generator) -> Counts:
-    """Draw by a `generator` the counts of reports, shape (runs, size), each run by its own matrix.
+    """Draw by a `generator` counts of reports, shape (replicates, size), as `true` counts have.
 
-    The `true` counts have the same shape, the `matrices` (runs, size, size).
-
-    NumPy gives what rounding leaves over to the last category: in each run the commonest is last,
-    so that a category without records is never reported.
+    The `matrices` have the shape (replicates, size, size). NumPy adds rounding errors to the last
+    category. In each replicate the commonest is last, so that no empty category is reported.
     """
     order = np.argsort(true, axis=1)
     sorted_columns = np.take_along_axis(matrices, order[:, None, :], axis=2)
@@ -204,9 +200,9 @@ def randomize_batch(true: Counts, matrices: Floats, generator: np.random.Generat
 
 
 def inverses(matrices: Floats, occurring: Flags) -> Floats:
-    """Return inverses of `matrices` among `occurring` categories; others stay apart, as they are.
+    """Return inverses of `matrices` among `occurring` categories, and the identity for others.
 
-    A category that no record of a sample has is not reported either: its column is zero.
+    An empty category of a sample is not reported: its column is zero.
     """
     size = matrices.shape[-1]
     both = occurring[:, :, None] & occurring[:, None, :]
@@ -223,7 +219,7 @@ def _estimators(cell: Cell) -> tuple[str, ...]:
 
 
 def _claims(cell: Cell, estimator: str) -> tuple[str, ...]:
-    # Nothing is to be inverted in resampling; (2.4) is not for the control, whose matrix is not
-    # invariant for the sample.
+    # Resampling has no inverse. The matrix of the control is not invariant for the sample, as (2.4)
+    # requires.
     absent = {"resampling": "fixed_matrix", "two_step_fixed": "conditional"}.get(cell["method"])
     return tuple(claim for claim in CLAIMS[estimator] if claim != absent)

@@ -1,9 +1,9 @@
-"""What invariant PRAM of single attributes does to joint distributions ([pram], section 2).
+"""The effect of invariant PRAM of single attributes on joint distributions ([pram], section 2).
 
 Matrices R1, R2 that are invariant for the two margins of a joint distribution pi leave both margins
-as they are, but the reports' joint distribution is R1' pi R2. Beside it: one matrix over the
-cross-classification, invariant for the joint distribution, at the same epsilon for a change of both
-values; and an analyst who knows R1 and R2 and inverts them.
+unchanged, but the reports' joint distribution is R1' pi R2. The study compares it with one matrix
+that is invariant for the joint distribution, at the same epsilon for a change of both values, and
+with an analyst who inverts the known R1 and R2.
 """
 
 from dataclasses import dataclass
@@ -22,13 +22,8 @@ from reproduction.study import Cell
 
 ESTIMATORS = ("separate", "separate_inverted", "joint")
 MEASURES = (
-    "expected_distance",
-    "distance",
-    "margin_distance",
-    "cramers_v",
-    "expected_cramers_v",
-    "query_bias",
-    "query_error",
+    *("expected_distance", "distance", "margin_distance", "cramers_v", "expected_cramers_v"),
+    *("query_bias", "query_error"),
 )
 
 
@@ -36,8 +31,8 @@ MEASURES = (
 class Mechanisms:
     """The invariant matrices of a pair of attributes, at one epsilon of the pair.
 
-    The file's `true` counts have the shape (first, second); `separate` has an invariant matrix for
-    each margin, each of half the epsilon, and `joint` is one for all cells.
+    The `true` counts of the file have the shape (first, second). `separate` has an invariant matrix
+    for each margin, each of half the epsilon, and `joint` has one for all cells.
     """
 
     true: Counts
@@ -48,8 +43,7 @@ class Mechanisms:
     def of(cls, counts: Counts, epsilon: float) -> "Mechanisms":
         """Make the two-step matrices for a file's `counts`, of an `epsilon` of the pair.
 
-        Categories without records are left out: an invariant matrix never reports them, and
-        Cramer's V is over those that are left.
+        Empty categories are left out, also of Cramer's V: an invariant matrix never reports them.
         """
         counts = counts[np.ix_(counts.any(axis=1), counts.any(axis=0))]
         shares = counts / counts.sum()
@@ -69,9 +63,9 @@ class Mechanisms:
 
 @dataclass(frozen=True, eq=False)
 class JointLoss:
-    """Simulates joint distributions after invariant PRAM, of one file whose records are `data`.
+    """Simulates joint distributions after invariant PRAM of one file with the records `data`.
 
-    The `coverage` is the share of the pair's cells that a count query asks for; a cell has
+    A count query covers a proportion `coverage` of the pair's cells. A cell of the study has
     ``first``, ``second`` and ``epsilon`` (of the pair of values). Epsilons are conditional on the
     matrices, which disclose margins or joint distribution if published.
     """
@@ -80,24 +74,23 @@ class JointLoss:
     coverage: float = 0.1
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return what names each output of a `cell`: estimator, measure.
+        """Return the names of each output of a `cell`: estimator, measure.
 
         ``true`` has ``cramers_v`` alone. The estimators are the reports of ``separate``, the same
-        inverted, without bias but not within [0, 1], and the reports of ``joint``; their measures
+        inverted, without bias but not within [0, 1], and the reports of ``joint``. Measures are:
 
-        - ``expected_distance``: total variation between the estimate's expectation and the truth,
-          computed; ``distance``: that of the run's estimate; ``margin_distance``: of margins, the
-          larger of two;
-        - ``cramers_v``: of the estimate, clipped and rescaled where it is outside [0, 1];
-          ``expected_cramers_v``: of its expectation, what many records show;
-        - ``query_bias``: of a random count query, |expectation - truth|, as a share of records;
-          ``query_error``: the run's error in the same query.
+        - ``expected_distance``: exact total variation between the estimate's expectation and the
+          truth; ``distance``: of the estimate; ``margin_distance``: the larger one of both margins;
+        - ``cramers_v``: of the estimate, clipped and rescaled if it is outside [0, 1];
+          ``expected_cramers_v``: of its expectation;
+        - ``query_bias``: |expectation - truth| of a random count query, a proportion of records;
+          ``query_error``: the error of the replicate in the same query.
         """
         named = [{"estimator": "true", "measure": "cramers_v"}]
         return named + [{"estimator": e, "measure": m} for e in ESTIMATORS for m in MEASURES]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the outputs of each run, shape (replicates, outputs)."""
+        """Return the outputs, shape (replicates, outputs)."""
         made = self.mechanisms(cell)
         true = made.true / made.true.sum()
         queries = random_queries(true.size, self.coverage, replicates, generator)

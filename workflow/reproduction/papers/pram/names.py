@@ -1,4 +1,4 @@
-"""What channels, mechanisms and claims are called, in figures and on the page."""
+"""Names of channels, mechanisms and claims in figures and on pages."""
 
 CHANNELS = {
     "warner": "Warner, 2 categories",

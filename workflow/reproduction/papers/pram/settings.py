@@ -1,7 +1,4 @@
-"""What the studies of [pram] can be told, as typed models, and what readers see it called.
-
-Names have also the mechanisms, claims and estimators that are compared whatever the settings.
-"""
+"""Models of the settings of the studies of [pram]. A grid has every combination of its values."""
 
 from typing import Annotated, Literal
 
@@ -15,7 +12,7 @@ Records = Annotated[int, Field(ge=2, le=10_000_000)]
 
 
 class CoverageGrid(Strict):
-    """Channels and sizes of files: every combination of the values."""
+    """Channels and sizes of files."""
 
     channel: Values[
         Literal["warner", "generalized", "ordinal", "product", "near_singular", "neighbours"]
@@ -23,37 +20,25 @@ class CoverageGrid(Strict):
     records: Values[Records]
 
 
-class CoverageStudy(StudySettings[CoverageGrid]):
-    """A study of the intervals of estimates: how often they hold the truth."""
-
-
 class WeightsGrid(Strict):
-    """Designs of surveys with weights: every combination of the values."""
+    """Designs of surveys with weights."""
 
     design: Values[Literal["pps", "stratified"]]
-    # Of one attribute that is not the relationship, which the designs go by.
+    # Of one attribute, but not the relationship, on which the designs depend.
     channel: Values[Literal["warner", "generalized", "ordinal", "near_singular", "neighbours"]]
     records: Values[Records]
 
 
-class WeightsStudy(StudySettings[WeightsGrid]):
-    """A study of weighted estimates from the randomized records of a survey."""
-
-
 class ItemSetGrid(Strict):
-    """Sizes of item sets and epsilons of an item: every combination of the values."""
+    """Sizes of item sets and epsilons of an item."""
 
     epsilon: Values[Epsilon]
     size: Values[Annotated[int, Field(ge=1, le=12)]]
     records: Values[Records]
 
 
-class ItemSetStudy(StudySettings[ItemSetGrid]):
-    """A study of the supports of item sets among 40 items."""
-
-
 class InvariantGrid(Strict):
-    """Attributes under invariant PRAM: every combination of the values."""
+    """Attributes under invariant PRAM."""
 
     attribute: Values[str]
     records: Values[Records]
@@ -61,31 +46,33 @@ class InvariantGrid(Strict):
     p: Values[Probability]
 
 
-class InvariantStudy(StudySettings[InvariantGrid]):
-    """A study of the variances that are claimed for invariant PRAM."""
-
-
 class JointLossGrid(Strict):
-    """Pairs of attributes made invariant one by one: every combination of the values."""
+    """Pairs of attributes that are made invariant one by one."""
 
     first: Values[str]
     second: Values[str]
     epsilon: Values[Epsilon]
 
 
+CoverageStudy = StudySettings[CoverageGrid]
+WeightsStudy = StudySettings[WeightsGrid]
+ItemSetStudy = StudySettings[ItemSetGrid]
+InvariantStudy = StudySettings[InvariantGrid]
+
+
 class JointLossStudy(StudySettings[JointLossGrid]):
-    """A study of what invariant PRAM of single attributes does to joint distributions."""
+    """A study of joint distributions after invariant PRAM of single attributes."""
 
     coverage: Coverage = 0.1
 
 
 class PramVariance(Strict):
-    """At which epsilons the variances of mechanisms are held against each other."""
+    """The epsilons of the comparison of variances."""
 
     epsilons: Values[Epsilon]
 
 
 class PramDesigns(Strict):
-    """For which epsilons channels are designed."""
+    """The epsilons of optimized channels."""
 
     epsilons: Values[Epsilon]

@@ -1,9 +1,9 @@
 """Variance inflation of randomized response, PRAM and invariant PRAM, in closed form ([pram]).
 
-All mechanisms of an attribute are held against each other at one exact epsilon of their matrix. For
-the invariant ones that is conditional on a matrix that is made from the file, and covers less:
-their inflation stays under 2 as epsilon falls to 0, as what they then release is a sample from the
-true margin (`deniable.pram.matrices.whole_file_epsilon`).
+All mechanisms of an attribute are compared at one exact epsilon of their matrix. For invariant ones
+it is conditional on a matrix that is made from the file, and covers less. Their inflation stays
+below 2 as epsilon falls to 0, because they then release a sample from the true margin
+(`deniable.pram.matrices.whole_file_epsilon`).
 """
 
 import math
@@ -32,23 +32,22 @@ HALF_A_RECORD = 0.5
 
 
 def variance_inflation(data: Microdata, epsilons: Sequence[float]) -> pd.DataFrame:
-    """Return by how much each mechanism inflates the variance of an attribute's estimated shares.
+    """Return the factor by which each mechanism inflates the variance of estimated proportions.
 
     - ``randomized_response``: generalized (Warner's for two categories), (1.2) and (1.3).
-    - ``pram_given_parity``: a fixed matrix of parity exp(epsilon) with the largest diagonal, (3.6):
-      that of randomized response, reached from the other side.
-    - ``invariant_two_step``: S / n through `two_step_with_epsilon`; (2.4) at the population's
-      shares, which is (2.5) but for terms of order 1/n.
-    - ``invariant_two_step_inverted``: the same, inverted by a user who knows the matrix, as (1.2)
-      does.
-    - ``invariant_lazy``: S / n where records are kept with a probability, else drawn from the
-      file's shares; (2.5) exactly.
-    - ``bound``: what no invariant method exceeds, (2.6), of no epsilon and retention of its own.
+    - ``pram_given_parity``: the fixed matrix of parity exp(epsilon) with the largest diagonal,
+      (3.6), which is also the matrix of randomized response.
+    - ``invariant_two_step``: S / n through `two_step_with_epsilon`. The variance is (2.4) at the
+      population's proportions, which differs from (2.5) by terms of order 1/n.
+    - ``invariant_two_step_inverted``: the same, inverted with the known matrix, as in (1.2).
+    - ``invariant_lazy``: S / n if records are kept with a probability, else drawn from the file's
+      proportions. The variance is (2.5) exactly.
+    - ``bound``: the largest variance of an invariant method, (2.6), without epsilon or retention.
 
-    Margins of `data` are taken for the population, without categories that no record has;
-    `epsilons` are above 0, at most 30. ``records`` is n, ``retention`` the expected share of those
-    whose category stays; ``trace_sampling`` and ``trace_added`` are of the covariance matrices, for
-    n records, and ``inflation`` is (sampling + added) / sampling.
+    The margins of `data`, without empty categories, are the population. `epsilons` are above 0, at
+    most 30. ``records`` is n, ``retention`` the expected proportion of unchanged records.
+    ``trace_sampling`` and ``trace_added`` belong to covariance matrices for n records, and
+    ``inflation`` is (sampling + added) / sampling.
     """
     rows: list[dict[str, Any]] = []
     for name, _, counts in margins(data):
@@ -60,17 +59,14 @@ def variance_inflation(data: Microdata, epsilons: Sequence[float]) -> pd.DataFra
 
 
 def inflations(shares: Floats, epsilon: float, records: int) -> list[dict[str, Any]]:
-    """Return the rows of one attribute and `epsilon`, from mechanism on, for so many `records`.
-
-    No category's share is 0 in `shares`.
-    """
+    """Return the rows of one attribute with positive `shares`, for one `epsilon` and `records`."""
     response = KeepOrReplace.of_epsilon(shares.size, epsilon)
     parity = _of_given_parity(shares.size, epsilon)
     two_step = two_step_with_epsilon(shares, epsilon)
     lazy = lazy_resampling_with_epsilon(shares, epsilon)
     sampling = float(np.trace(sampling_covariance(shares, records)))
     kept = lazy.diagonal_weight
-    # (2.4), at shares that need not be those of a whole number of records.
+    # (2.4), at proportions that need not belong to a whole number of records.
     conditional = float(np.sum(shares - shares @ two_step.matrix() ** 2) / records)
     added: Mapping[str, tuple[Channel | None, float]] = {
         "randomized_response": (response, _fixed_matrix(response, shares, records)),
@@ -95,11 +91,11 @@ def inflations(shares: Floats, epsilon: float, records: int) -> list[dict[str, A
 
 
 def whole_file_epsilons(data: Microdata, epsilons: Sequence[float]) -> pd.DataFrame:
-    """Return what the `epsilons` of invariant matrices leave out, by attribute of `data`.
+    """Return the epsilon of the whole file beside `epsilons` of invariant matrices on `data`.
 
-    For a file in which one record changes, released with its matrix kept secret
-    (``whole_file_epsilon``) or published (infinite if that discloses other shares after the change,
-    as it does). ``resampling`` has epsilon 0; ``smallest_count`` is of the rarest category.
+    One record of the file changes. The matrix is kept secret (``whole_file_epsilon``) or published
+    (infinite if it discloses other proportions after the change, as it does). ``resampling`` has
+    epsilon 0, and ``smallest_count`` belongs to the rarest category.
     """
     rows: list[dict[str, Any]] = []
     for name, _, counts in margins(data):
@@ -107,7 +103,7 @@ def whole_file_epsilons(data: Microdata, epsilons: Sequence[float]) -> pd.DataFr
         for epsilon in epsilons:
             of_two_steps = partial(two_step_with_epsilon, epsilon=epsilon)
             methods.append((epsilon, "invariant_two_step", of_two_steps))
-            if counts.min() > 1:  # else a neighbouring file has no record of a category
+            if counts.min() > 1:  # otherwise a neighbouring file has an empty category
                 of_one = partial(lazy_resampling_with_epsilon, epsilon=epsilon)
                 methods.append((epsilon, "invariant_lazy", of_one))
         rows += [
@@ -126,7 +122,7 @@ def whole_file_epsilons(data: Microdata, epsilons: Sequence[float]) -> pd.DataFr
 
 
 def _published_epsilon(method: Method, counts: Counts) -> float:
-    """Return what a published invariant matrix spends on the record that one change moves."""
+    """Return the epsilon of a published invariant matrix for one changed record."""
     moved = np.array(counts)
     moved[[counts.argmax(), counts.argmin()]] += (-1, 1)
     shares = [disclosed_proportions(method(each / each.sum())) for each in (counts, moved)]
@@ -142,7 +138,7 @@ def _of_given_parity(size: int, epsilon: float) -> KeepOrReplace:
 
 
 def _fixed_matrix(channel: Channel, shares: Floats, records: int) -> float:
-    """Return the trace of what randomization adds by (1.3); infinite if nothing can be inverted."""
+    """Return the trace of the variance added by (1.3), infinite without an inverse."""
     if channel.singular:
         return math.inf
     return float(np.trace(channel.covariance(shares, records, "file")))
