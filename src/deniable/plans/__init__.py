@@ -1,4 +1,4 @@
-"""What is done to each column of a file, at an exact epsilon of the record."""
+"""Plans: the mechanism of each column of a file, with its exact epsilon of the record."""
 
 import lazy_loader
 

@@ -55,7 +55,7 @@ def allocate_to_blocks(
     least = MIN_MEAN_EPSILON * sum(size > 1 for size in sizes)
     if epsilon < least:
         raise DeniableError(
-            f"epsilon is {epsilon}, of which nothing can be estimated from these columns; ask for "
+            f"epsilon is {epsilon}, too small to estimate anything from these columns; give "
             f"{least:.2g} or more"
         )
     if how == "even" or sum(size > 1 for size in sizes) == 1:

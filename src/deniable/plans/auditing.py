@@ -43,8 +43,8 @@ def audit_row(
     above it by rounding.
 
     The claim is about the `unit` of privacy and the column, block or record `of`. Its epsilons are
-    the stated one (`claimed`), and those of the exact probabilities and of the floats (`shipped`).
-    The method in `shown_by` computed the `exact` one.
+    the stated one (`claimed`), the `exact` one, which the method in `shown_by` computed, and the
+    one of the floats in use (`shipped`).
     """
     slack = claimed * (1 + FLOAT_TOLERANCE) + FLOAT_TOLERANCE
     holds = exact <= claimed and shipped <= slack

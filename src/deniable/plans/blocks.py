@@ -4,19 +4,19 @@ The estimates are proportions: of a category, or for a number of all values at o
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Literal
 
 import numpy as np
 
-from deniable.arrays import Floats
+from deniable.arrays import Counts, Floats
 from deniable.channels import Channel
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.records import Attribute, Domain
 from deniable.responses import holds_wider_points
-from deniable.schema import Schema
+from deniable.schema import RecordBatch, Schema
 
 Responses = Literal["any", "categories"]
 MAX_CLUSTER = 4096
@@ -237,6 +237,16 @@ def blocks_of(
         )
         blocks.append(block)
     return tuple(blocks)
+
+
+def count_cells(parts: Sequence[Domain], batches: Iterable[RecordBatch]) -> list[Counts]:
+    """Return the counts of the joint cells of each of the `parts`, in one pass over `batches`."""
+    counts = [np.zeros(part.size, dtype=np.int64) for part in parts]
+    for batch in batches:
+        for number, part in enumerate(parts):
+            cells = part.ravel([batch.codes[name] for name in part.names])
+            counts[number] += np.bincount(cells, minlength=part.size)
+    return counts
 
 
 def _prior(attribute: Attribute, priors: Mapping[str, Floats]) -> Floats:

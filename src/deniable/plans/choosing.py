@@ -67,7 +67,7 @@ def choose(
     Raises
     ------
     DeniableError
-        If there is no such channel; the message names the block.
+        If the channel is impossible; the message names the block.
     """
     refuse_unknown("mechanism", kind, (BEST, *MECHANISMS))
     if block.part.size == 1:

@@ -3,13 +3,11 @@
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from deniable.arrays import Counts
 from deniable.errors import DeniableError
-from deniable.plans.blocks import MAX_CLUSTER
+from deniable.plans.blocks import MAX_CLUSTER, count_cells
 from deniable.randomized_response import cluster_attributes, dependences_from_tables, pair_measures
 from deniable.records import Domain
 from deniable.schema import RecordsFile
@@ -49,15 +47,12 @@ def clusters_from(
     if not 0 <= least_dependence <= 1:
         raise DeniableError(f"T_d is {least_dependence}; dependences are in [0, 1]")
     domain = data.schema.domain() if domain is None else domain
-    tables: dict[tuple[str, str], Counts] = {
-        (first.name, second.name): np.zeros((first.size, second.size), dtype=np.int64)
-        for first, second in combinations(domain, 2)
-        if first.size * second.size <= largest_cells
+    pairs = [domain.project(pair) for pair in combinations(domain.names, 2)]
+    small = [pair for pair in pairs if pair.size <= largest_cells]
+    tables = {
+        (pair.names[0], pair.names[1]): counts.reshape(pair.shape)
+        for pair, counts in zip(small, count_cells(small, data.portions()), strict=True)
     }
-    for batch in data.portions():
-        for (first, second), table in tables.items():
-            cells = batch.codes[first].astype(np.int64) * table.shape[1] + batch.codes[second]
-            table[...] += np.bincount(cells, minlength=table.size).reshape(table.shape)
     return clusters_from_tables(domain, tables, largest_cells, least_dependence, ordinal)
 
 

@@ -57,8 +57,8 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
 def plan_from_json(values: Any, where: str = "the plan") -> Plan:
     """Rebuild a plan from its JSON document, and compare the plan with all statements in it.
 
-    The `values` are those of `plan_to_json`; a block ``release`` is ignored. Messages begin with
-    the place, `where`.
+    `plan_to_json` returns such `values`; a block ``release`` is ignored. Messages begin with the
+    place, `where`.
 
     Raises
     ------

@@ -3,13 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from deniable.arrays import Floats
 from deniable.channels import refuse_bad_budget
 from deniable.errors import DeniableError, refuse_unknown, shown
 from deniable.plans.allocation import Split, allocate_to_blocks
-from deniable.plans.blocks import Block, Responses, blocks_of, refuse_unknown_columns
+from deniable.plans.blocks import Block, Responses, blocks_of, count_cells, refuse_unknown_columns
 from deniable.plans.choosing import BEST, INVARIANT, MECHANISMS, Choice, choose
 from deniable.plans.columns import ColumnsPlan
 from deniable.plans.curator import clusters_from
@@ -75,7 +73,7 @@ def make_plan(
     Raises
     ------
     DeniableError
-        If there is no such plan, or a risk is not accepted.
+        If the plan is impossible, or a risk is not accepted.
     """
     refuse_bad_budget(epsilon)
     refuse_unknown("responses", responses, ("any", "categories"))
@@ -178,11 +176,7 @@ def protocol_of(schema: Schema, blocks: Sequence[Block], choices: Sequence[Choic
 
 def with_distributions(blocks: Sequence[Block], data: RecordsFile) -> tuple[Block, ...]:
     """Return the `blocks` with distributions of the `data` as priors; refuse an empty file."""
-    counts = [np.zeros(block.part.size, dtype=np.int64) for block in blocks]
-    for batch in data.portions():
-        for number, block in enumerate(blocks):
-            cells = block.part.ravel([batch.codes[name] for name in block.names])
-            counts[number] += np.bincount(cells, minlength=block.part.size)
+    counts = count_cells([block.part for block in blocks], data.portions())
     records = int(counts[0].sum())
     if not records:
         raise DeniableError("the file has no record to choose by")

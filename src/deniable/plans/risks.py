@@ -55,7 +55,7 @@ def released_columns(schema: Schema, accept: Sequence[str]) -> tuple[str, ...]:
 
 
 def refuse_unaccepted(risks: Mapping[str, str], accept: Sequence[str], schema: Schema) -> None:
-    """Raise `DeniableError` if one of the `risks` is not in `accept`, or a name there is no risk.
+    """Raise `DeniableError` if a name in `risks` is not in `accept`, or one there is not a risk.
 
     The message names the columns of the `schema` that have a risk.
     """

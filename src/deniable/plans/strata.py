@@ -87,7 +87,7 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
         Raises
         ------
         DeniableError
-            If a column or a stratum is unknown or missing, there is no such plan, or not one of
+            If a column or a stratum is unknown or missing, the plan is impossible, or not one of
             epsilon and retention is given.
         """
         values = epsilon if retention is None else retention

@@ -30,10 +30,10 @@ SAME = 1e-6  # relative
 GUESSED = 12**-0.5
 """Standard deviation of a proportion with a uniform distribution between 0 and 1."""
 BY_DATA = (
-    "Chosen by the true records: for their trusted owner alone. A plan that is chosen so tells of "
-    "them what no epsilon counts; choose by a public prior to avoid that."
+    "Chosen by the original records, for the data owner only. A plan that is chosen in this way "
+    "reveals information that no epsilon counts. Choose by a public prior to avoid that."
 )
-BY_PRIOR = "Chosen by a public prior: of the records only their number is used."
+BY_PRIOR = "Chosen by a public prior: only the number of records is used."
 WAYS: tuple[tuple[str, Split], ...] = (
     *((BEST, "even"), (BEST, "size"), (BEST, "optimal")),
     *((kind, "even") for kind in MECHANISMS if kind != INVARIANT),

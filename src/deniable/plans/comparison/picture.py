@@ -32,15 +32,15 @@ OTHERS = (*OF_A_WAY, "epsilon", "exact_epsilon", "posterior_of_1_percent", "reco
 @in_style
 def draw(table: pd.DataFrame) -> Figure:
     """Draw the `table` of a `Comparison`: a panel for margins, pairs and each stated table."""
-    told = [name for name in table.columns if name not in OTHERS and table[name].notna().any()]
-    figure, axes = panels(1, len(told), (3.1 * len(told), 4.6), AROUND, between=(0.3, 0.2))
+    shown = [name for name in table.columns if name not in OTHERS and table[name].notna().any()]
+    figure, axes = panels(1, len(shown), (3.1 * len(shown), 4.6), AROUND, between=(0.3, 0.2))
     ways = dict(
         zip(map(tuple, table[OF_A_WAY[:2]].drop_duplicates().to_numpy()), COLOURS, strict=False)
     )
     groups = dict(zip(table["clusters"].unique(), LINES, strict=False))
     for (mechanism, split, clusters), rows in table.groupby(OF_A_WAY, sort=False):
         ordered, colour = rows.sort_values("exact_epsilon"), ways[mechanism, split]
-        for axis, name in zip(axes[0], told, strict=True):
+        for axis, name in zip(axes[0], shown, strict=True):
             at = ordered[["exact_epsilon", name]].to_numpy(np.float64).T
             axis.plot(*at, groups[clusters], color=colour, marker=".")
     keys = [line_key(colour, "-", ", ".join(way)) for way, colour in ways.items()]
@@ -49,7 +49,7 @@ def draw(table: pd.DataFrame) -> Figure:
             line_key(INK, line, f"clusters {clusters}" if clusters else "no clusters")
             for clusters, line in groups.items()
         ]
-    for axis, name in zip(axes[0], told, strict=True):
+    for axis, name in zip(axes[0], shown, strict=True):
         axis.set(title=name, xlabel="exact epsilon of the record", xscale="log", yscale="log")
         plain_ticks(axis.xaxis, sorted(set(table["epsilon"])), as_number)
         gridded(axis)

@@ -12,7 +12,7 @@ from deniable.validation import Epsilon, Values
 
 
 class MaskedSettings(PlanOptions):
-    """Settings of a `MaskedPlan`; its options are those of `MaskedPlan.from_schema`."""
+    """Settings of a `MaskedPlan`; its options are parameters of `MaskedPlan.from_schema`."""
 
     kind: Literal["masked"]
     columns: Values[str] | None = None

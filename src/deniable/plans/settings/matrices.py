@@ -39,7 +39,7 @@ class _Matrix(Strict):
     def channel(self, proportions: Floats, block: Domain) -> "Channel":
         """Return the channel of a `block`, by the original `proportions` of its cells.
 
-        Raises `DeniableError` if there is no such matrix.
+        Raises `DeniableError` if the matrix is impossible.
         """
         from deniable.pram import pram_matrix  # noqa: PLC0415
 

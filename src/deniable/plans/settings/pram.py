@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deniable.arrays import Counts, Floats
+from deniable.arrays import Floats
 from deniable.channels import Channel
 from deniable.errors import DeniableError
-from deniable.plans.blocks import group_columns
+from deniable.plans.blocks import count_cells, group_columns
 from deniable.plans.categorical import answering_batches
 from deniable.plans.interface import Part
 from deniable.plans.making import refuse_weights
@@ -17,7 +17,6 @@ from deniable.plans.strata import randomized_domain, strata_of
 from deniable.pram import Stratum
 from deniable.randomized_response import Protocol
 from deniable.records import Domain
-from deniable.schema import RecordsFile
 
 if TYPE_CHECKING:
     from deniable.plans.settings.matrices import PramMatrix
@@ -32,14 +31,14 @@ def pram_protocols(
 ) -> dict[Stratum, Protocol]:
     """Return the channels of each stratum.
 
-    The settings `matrix` are those of all matrices. If matrices are made from the original records
+    All matrices have the settings `matrix`. If matrices are made from the original records
     in `given`, of the `part` that answers, strata without records have no matrix. Columns in
     `strata` are released unchanged, and groups of columns in `joint` share a matrix.
 
     Raises
     ------
     DeniableError
-        If there is no such matrix, the records are missing, or a matrix never changes a record or
+        If a matrix is impossible, the records are missing, or a matrix never changes a record or
         cannot be estimated from.
     """
     domain = given.schema.domain()
@@ -55,7 +54,9 @@ def pram_protocols(
                 f"matrices of kind {matrix.kind} are made from the original records, which are "
                 "missing; the data owner must also accept chosen_by_data"
             )
-        counts = _counts(domain.project(strata) if strata else None, blocks, given.data, part)
+        batches = (batch for batch, _ in answering_batches(given.data.portions(), part))
+        within = [domain.project([*strata, *block]) for block in names]
+        counts = [each.reshape(len(known), -1) for each in count_cells(within, batches)]
     protocols = {}
     for number, stratum in enumerate(known):
         if counts is not None and not counts[0][number].sum():
@@ -72,22 +73,6 @@ def pram_protocols(
         )
         protocols[stratum] = Protocol(randomized, names, channels)
     return protocols
-
-
-def _counts(
-    strata: Domain | None, blocks: Sequence[Domain], data: RecordsFile, part: Part | None
-) -> list[Counts]:
-    """Return for each block the counts of its cells by stratum, shape (strata, cells)."""
-    number = 1 if strata is None else strata.size
-    found = [np.zeros((number, block.size), dtype=np.int64) for block in blocks]
-    for batch, _ in answering_batches(data.portions(), part):
-        codes = batch.codes
-        own = 0 if strata is None else strata.ravel([codes[name] for name in strata.names])
-        for counts, block in zip(found, blocks, strict=True):
-            cells = block.ravel([codes[name] for name in block.names]).astype(np.int64)
-            both = np.bincount(own * block.size + cells, minlength=counts.size)
-            counts[...] += both.reshape(counts.shape)
-    return found
 
 
 def _channel(matrix: "PramMatrix", where: str, block: Domain, shares: Floats) -> Channel:

@@ -71,7 +71,7 @@ class PlanOptions(Strict):
         Raises
         ------
         DeniableError
-            If there is no such plan, or a risk is not accepted.
+            If the plan is impossible, or a risk is not accepted.
         """
         return self.plan(PlanInputs(schema, data, released or {}, tuple(accept)))
 
