@@ -8,7 +8,7 @@ import itertools
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -42,9 +42,10 @@ from deniable.privacy import (
     witness,
 )
 
-Check = Callable[[], tuple[int, float, str]]
-"""Returns how many cases were looked at (tables, matrices, or priors with sets), the largest gap
-from what the result says, relative to its size where it has one, and what a reader wants to see."""
+Found = tuple[int, float, str]
+"""The number of cases (tables, matrices, or priors with sets), the largest gap to the result,
+relative to its size where it has one, and the numbers for a reader."""
+Check = Callable[[], Found]
 ROUNDING = 1e-12
 RECORDS = 4
 PROPORTIONS = np.array([0.5, 0.3, 0.2])
@@ -55,7 +56,7 @@ RANDOMIZED_RESPONSE = KeepOrReplace.uniform(3, keep=0.6)
 
 
 class Result(NamedTuple):
-    """A result's `number`, what it `says` in other words, its `test` in words, and its `check`."""
+    """A result with its `number`, a paraphrase `says`, its `test` in words, and its `check`."""
 
     number: str
     says: str
@@ -67,7 +68,7 @@ RESULTS: list[Result] = []  # in the order of the text
 
 
 def _result(number: str, says: str, test: str) -> Callable[[Check], Check]:
-    """Return a decorator that enters a result with its check."""
+    """Return a decorator that enters the check of a result."""
 
     def enter(check: Check) -> Check:
         RESULTS.append(Result(number, says, test, check))
@@ -91,7 +92,7 @@ def numbered_results() -> pd.DataFrame:
 
 
 def _reports() -> Distribution:
-    """Return the distribution of the table of reports, by way of every true table."""
+    """Return the distribution of the table of reports, from all true tables."""
     found: Distribution = {}
     for true, p in multinomial(RECORDS, PROPORTIONS).items():
         for table, q in reports_given(true, CHANNEL.matrix()).items():
@@ -100,7 +101,7 @@ def _reports() -> Distribution:
 
 
 @_result("(1.1)", "counts of reports are multinomial(n, P'π)", ENUMERATED)
-def _law_of_reports() -> tuple[int, float, str]:
+def _law_of_reports() -> Found:
     reports = _reports()
     law = multinomial(RECORDS, CHANNEL.reported(PROPORTIONS))
     gap = max(abs(reports[table] - p) for table, p in law.items())
@@ -108,14 +109,14 @@ def _law_of_reports() -> tuple[int, float, str]:
 
 
 @_result("(1.2)", "the inverse makes an unbiased estimate", ENUMERATED)
-def _estimate_is_unbiased() -> tuple[int, float, str]:
+def _estimate_is_unbiased() -> Found:
     reports = _reports()
     mean, _ = moments(reports, {table: CHANNEL.estimate(table) for table in reports})
     return len(reports), _farthest(mean, PROPORTIONS), f"mean {_vector(mean)}"
 
 
 @_result("(1.3)", "its covariance", ENUMERATED)
-def _variance_of_the_estimate() -> tuple[int, float, str]:
+def _variance_of_the_estimate() -> Found:
     reports = _reports()
     _, true = moments(reports, {table: CHANNEL.estimate(table) for table in reports})
     formula = CHANNEL.covariance(PROPORTIONS, RECORDS)
@@ -125,7 +126,7 @@ def _variance_of_the_estimate() -> tuple[int, float, str]:
 @_result(
     "(1.3) plug-in", "estimated from the reports, without bias if divided by n − 1", ENUMERATED
 )
-def _plug_in_is_unbiased() -> tuple[int, float, str]:
+def _plug_in_is_unbiased() -> Found:
     reports = _reports()
     flat = {table: CHANNEL.estimated_covariance(table).reshape(-1) for table in reports}
     mean, _ = moments(reports, flat)
@@ -146,7 +147,7 @@ def _resampling(counts: tuple[int, ...]) -> Channel:
 
 
 @_result("(2.1)", "matrices that leave the file's shares as they are", ENUMERATED)
-def _invariance() -> tuple[int, float, str]:
+def _invariance() -> Found:
     cases = [(np.array(each) / RECORDS, each) for each in tables_of(RECORDS, 3)]
     methods = (_two_step, _resampling)
     gaps = [_farthest(make(each).reported(pi), pi) for pi, each in cases for make in methods]
@@ -154,7 +155,7 @@ def _invariance() -> tuple[int, float, str]:
 
 
 class _Shares(NamedTuple):
-    """The moments of S / n under an invariant method; ``gap`` is that of (2.4)."""
+    """The moments of S / n under an invariant method, and the gap of (2.4)."""
 
     mean: Floats
     covariance: Floats
@@ -164,7 +165,7 @@ class _Shares(NamedTuple):
 
 
 def _shares(method: Callable[[tuple[int, ...]], Channel]) -> _Shares:
-    """Enumerate true tables and reports; the matrix is made from each true table anew."""
+    """Enumerate true tables and reports, with a new matrix for each true table."""
     law = multinomial(RECORDS, PROPORTIONS)
     everything: Distribution = {}
     within, gap = np.zeros((3, 3)), 0.0
@@ -182,19 +183,19 @@ def _shares(method: Callable[[tuple[int, ...]], Channel]) -> _Shares:
 
 
 @_result("(2.3)", "shares of reports are unbiased", ENUMERATED)
-def _shares_are_unbiased() -> tuple[int, float, str]:
+def _shares_are_unbiased() -> Found:
     found = _shares(_two_step)
     return found.cases, _farthest(found.mean, PROPORTIONS), f"mean {_vector(found.mean)}"
 
 
 @_result("(2.4)", "their covariance given the file", ENUMERATED)
-def _conditional_variance() -> tuple[int, float, str]:
+def _conditional_variance() -> Found:
     found = _shares(_two_step)
     return found.cases, found.gap, "every true table of four records"
 
 
 @_result("(2.5)", "their covariance over samples", ENUMERATED)
-def _variance_of_shares() -> tuple[int, float, str]:
+def _variance_of_shares() -> Found:
     found = _shares(_two_step)
     sampling = (np.diag(PROPORTIONS) - np.outer(PROPORTIONS, PROPORTIONS)) / RECORDS
     formula = sampling + found.within
@@ -209,7 +210,7 @@ def _variance_of_shares() -> tuple[int, float, str]:
     "no invariant PRAM exceeds (2 − 1/n) times the sampling covariance",
     "smallest eigenvalue of the difference, five ways to make the matrix",
 )
-def _bound_holds() -> tuple[int, float, str]:
+def _bound_holds() -> Found:
     bound = covariance_bound(PROPORTIONS, RECORDS)
     methods = [_two_step, _resampling, *(_between(theta) for theta in (0.25, 0.5, 0.75))]
     lowest = min(np.linalg.eigvalsh(bound - _shares(m).covariance)[0] for m in methods)
@@ -222,14 +223,14 @@ def _between(theta: float) -> Callable[[tuple[int, ...]], Channel]:
 
 
 @_result("(2.6) tight", "one attains it", ENUMERATED)
-def _bound_is_attained() -> tuple[int, float, str]:
+def _bound_is_attained() -> Found:
     bound = covariance_bound(PROPORTIONS, RECORDS)
     gap = _farthest(_shares(_resampling).covariance, bound)
     return 1, gap, "attained by drawing every report from the true shares"
 
 
 @_result("(2.7)", "the same for survey weights", "20 samples with random weights")
-def _weighted_invariance() -> tuple[int, float, str]:
+def _weighted_invariance() -> Found:
     generator = np.random.default_rng(27)
     gaps = []
     for _ in range(20):
@@ -245,18 +246,19 @@ def _weighted_invariance() -> tuple[int, float, str]:
 # -- section 3: privacy ----------------------------------------------------------------------------
 
 
-def _priors(channel: Channel) -> list[tuple[Fraction, ...]]:
-    """Return a grid of priors over three categories, none of them zero."""
-    tenths = [t for t in tables_of(10, channel.size) if min(t) > 0]
-    extreme = [(1, 1, 98), (98, 1, 1), (1, 98, 1), (1, 49, 50), (49, 1, 50)]
-    return [tuple(Fraction(n, sum(t)) for n in t) for t in [*tenths, *extreme]]
+TENTHS = [table for table in tables_of(10, 3) if min(table) > 0]
+EXTREME = [(1, 1, 98), (98, 1, 1), (1, 98, 1), (1, 49, 50), (49, 1, 50)]
+PRIORS = [tuple(Fraction(n, sum(table)) for n in table) for table in [*TENTHS, *EXTREME]]
+"""A grid of positive priors over three categories."""
+DIRECTIONS: tuple[Literal["upward", "downward"], ...] = ("upward", "downward")
+SIDES: tuple[Side, ...] = ("largest", "smallest")
 
 
 @_result("(3.1)", "what a report says of the truth", "a grid of priors")
-def _posterior() -> tuple[int, float, str]:
+def _posterior() -> Found:
     gaps = []
     exact = [[Fraction(str(p)) for p in row] for row in CHANNEL.matrix().tolist()]
-    for prior in _priors(CHANNEL):
+    for prior in PRIORS:
         found = CHANNEL.posterior([float(p) for p in prior])
         for v in range(CHANNEL.size):
             joint = [p * row[v] for p, row in zip(prior, exact, strict=True)]
@@ -270,15 +272,14 @@ def _posterior() -> tuple[int, float, str]:
     "no breach if the parity is within the bound",
     "a grid of priors, all sets, both directions",
 )
-def _no_breach_up_to_the_bound() -> tuple[int, float, str]:
-    permitted = cases = 0
-    for low, high in BREACHES:
-        channel = channel_of_parity(3, largest_parity(low, high))
-        for prior in _priors(channel):
-            for direction in ("upward", "downward"):
-                permitted += permits_breach(channel, prior, low, high, direction=direction) is True
-                cases += 1
-    return cases, float(permitted), f"breaches at the bound of (3.5): {permitted}"
+def _no_breach_up_to_the_bound() -> Found:
+    cases = [
+        permits_breach(channel, prior, low, high, direction=direction) is True
+        for low, high in BREACHES
+        for channel in [channel_of_parity(3, largest_parity(low, high))]
+        for prior, direction in itertools.product(PRIORS, DIRECTIONS)
+    ]
+    return len(cases), float(sum(cases)), f"breaches at the bound of (3.5): {sum(cases)}"
 
 
 @_result(
@@ -286,24 +287,20 @@ def _no_breach_up_to_the_bound() -> tuple[int, float, str]:
     "beyond it there is a prior with a breach (not in the text)",
     "the prior, set and report, in fractions",
 )
-def _breach_beyond_the_bound() -> tuple[int, float, str]:
-    missing, ratios = 0, []
-    for low, high in BREACHES:
-        bound = largest_parity(low, high)
-        channel = channel_of_parity(3, bound * 1.01)
-        for direction in ("upward", "downward"):
-            found = witness(channel, low, high, direction)
-            missing += found is None
-            if found and direction == "upward":
-                before, after = float(found.prior_probability), float(found.posterior)
-                ratios.append(f"{before:.4g} → {after:.4g}")
+def _breach_beyond_the_bound() -> Found:
+    every = [
+        witness(channel_of_parity(3, largest_parity(low, high) * 1.01), low, high, direction)
+        for (low, high), direction in itertools.product(BREACHES, DIRECTIONS)
+    ]
+    shown = "none"
+    if first := every[0]:
+        shown = f"{float(first.prior_probability):.4g} → {float(first.posterior):.4g}"
     limits = "-to-".join(f"{float(each):g}" for each in BREACHES[0])
-    figure = f"1 % beyond the bound, for {limits}: {ratios[0] if ratios else 'none'}"
-    return 2 * len(BREACHES), float(missing), figure
+    return len(every), float(every.count(None)), f"1 % beyond the bound, for {limits}: {shown}"
 
 
 @_result("(3.6)", "parity with 0/0 = 1 and a/0 infinite", "two matrices")
-def _parity_conventions() -> tuple[int, float, str]:
+def _parity_conventions() -> Found:
     unreachable = DenseChannel(np.array([[0.5, 0.5, 0.0], [0.25, 0.75, 0.0], [0.5, 0.5, 0.0]]))
     telling = DenseChannel(np.array([[0.5, 0.5, 0.0], [0.25, 0.5, 0.25], [0.5, 0.25, 0.25]]))
     gap = abs(unreachable.parity - 2.0) if math.isinf(telling.parity) else math.inf
@@ -311,7 +308,7 @@ def _parity_conventions() -> tuple[int, float, str]:
 
 
 @_result("(3.6) matrix", "η/(η + k − 1) on the diagonal has parity η", "k and η")
-def _matrix_of_parity() -> tuple[int, float, str]:
+def _matrix_of_parity() -> Found:
     parities, sizes = [1.5, 2.0, 5.0, 19.0], [2, 3, 16]
     cells = list(itertools.product(sizes, parities))
     gap = max(abs(channel_of_parity(k, e).parity / e - 1) for k, e in cells)
@@ -319,14 +316,14 @@ def _matrix_of_parity() -> tuple[int, float, str]:
 
 
 @_result("(3.11)", "posterior over prior within [1/η, η]", "a grid of priors, all sets")
-def _ratios_are_bounded() -> tuple[int, float, str]:
+def _ratios_are_bounded() -> Found:
     eta = CHANNEL.parity
-    factors = [extreme_factors(CHANNEL, prior) for prior in _priors(CHANNEL)]
+    factors = [extreme_factors(CHANNEL, prior) for prior in PRIORS]
     excess = (max(each.largest / eta, 1 / (eta * each.smallest)) - 1 for each in factors)
     return len(factors), max(0.0, *excess), f"every ratio within [1/η, η], η = {eta:g}"
 
 
-def _approach(side: Side) -> tuple[int, float, str]:
+def _approach(side: Side) -> Found:
     eta = Fraction(CHANNEL.parity)
     masses = [Fraction(9, 10), Fraction(99, 100), Fraction(9999, 10000), 1 - Fraction(1, 10**14)]
     found = [prior_approaching_parity(CHANNEL, mass, side).ratio for mass in masses]
@@ -343,9 +340,9 @@ _result("(3.13)", "so is the lower one", "priors in fractions")(lambda: _approac
 
 
 @_result("(3.14) if", "η ≤ β guarantees β-factor privacy", "a grid of priors, all sets")
-def _factor_guaranteed() -> tuple[int, float, str]:
+def _factor_guaranteed() -> Found:
     beta = CHANNEL.parity
-    factors = [extreme_factors(CHANNEL, prior) for prior in _priors(CHANNEL)]
+    factors = [extreme_factors(CHANNEL, prior) for prior in PRIORS]
     broken = sum(
         each.largest > beta * (1 + ROUNDING) or each.smallest < (1 - ROUNDING) / beta
         for each in factors
@@ -354,21 +351,17 @@ def _factor_guaranteed() -> tuple[int, float, str]:
 
 
 @_result("(3.14) only if", "η > β does not", "a prior for each β, in fractions")
-def _factor_broken() -> tuple[int, float, str]:
-    betas = [1.0, 2.0, CHANNEL.parity * (1 - 1e-9)]
-    missing = sum(
-        (breaching_prior(CHANNEL, beta, "largest") is None)
-        + (breaching_prior(CHANNEL, beta, "smallest") is None)
-        for beta in betas
-    )
-    return len(betas) * 2, float(missing), "a prior that breaches, for every β below η"
+def _factor_broken() -> Found:
+    betas = (1.0, 2.0, CHANNEL.parity * (1 - 1e-9))
+    found = [breaching_prior(CHANNEL, *of) for of in itertools.product(betas, SIDES)]
+    return len(found), float(found.count(None)), "a prior that breaches, for every β below η"
 
 
 # -- section 4: item sets --------------------------------------------------------------------------
 
 
 @_result("4", "chosen item sets without the cells of all items", "10 items")
-def _item_sets() -> tuple[int, float, str]:
+def _item_sets() -> Found:
     generator = np.random.default_rng(4)
     items, records = 10, 2000
     channel = ProductChannel((KeepOrReplace.uniform(2, keep=0.6),) * items)
