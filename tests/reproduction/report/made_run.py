@@ -30,7 +30,7 @@ from reproduction.papers.catalog import (
 )
 from reproduction.papers.multirr import error_analysis, secure_sum as secure_sum_trials
 from reproduction.papers.multirr.catalog import CLUSTER_QUERY_KEYS
-from reproduction.papers.multirr.dependences import secure_assessments
+from reproduction.papers.multirr.dependence_assessment import secure_assessments
 from reproduction.papers.multirr.example_1 import example_1
 from reproduction.papers.multirr.verdicts import (
     agreement_by_reading,

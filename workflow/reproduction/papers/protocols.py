@@ -43,7 +43,7 @@ PROTOCOLS: Mapping[str, Callable[[int, float], Channel]] = {
 def protocols(tables: Tables) -> dict[str, Any]:
     """Prepare the variances of all protocols and the chosen one, by size and epsilon.
 
-    Variances are n times those of a category's own estimate if all categories are equally frequent.
+    Variances are of a category's own estimate, times n, if all categories are equally frequent.
     ``drawn`` is the lowest exact epsilon of the row's channels. The `tables` are not read.
     """
     rows = []

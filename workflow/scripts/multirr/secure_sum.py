@@ -3,7 +3,7 @@
 from deniable.files import write_table
 from deniable.records import read_true_records
 
-from reproduction.papers.multirr.dependences import secure_assessments
+from reproduction.papers.multirr.dependence_assessment import secure_assessments
 from reproduction.papers.multirr.secure_sum import fault_trials, linkage_example, trials
 from reproduction.pipeline import job
 

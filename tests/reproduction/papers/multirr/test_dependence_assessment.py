@@ -12,7 +12,7 @@ from scipy import stats
 from sklearn.metrics import adjusted_rand_score
 from tests.simulations import simulated_whole
 
-from deniable.randomized_response.assessment import assessment_protocol
+from deniable.randomized_response.assessment import PairReports, assessment_protocol
 from deniable.randomized_response.dependence import (
     Clusters,
     cluster_attributes,
@@ -22,10 +22,13 @@ from deniable.randomized_response.dependence import (
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 
+from reproduction.papers.multirr import dependence_assessment
 from reproduction.papers.multirr.dependence_assessment import (
     DependenceAssessment,
     adjusted_rand,
+    masked_pairs,
     rank_correlations,
+    secure_assessments,
 )
 
 T_V, T_D = (6, 24), (0.1, 0.3)
@@ -188,3 +191,45 @@ def test_clusters_of_an_order_are_those_of_algorithm_1(
             expected = cluster_attributes(small_data.domain, frame, t_v, t_d)
             assert fresh.clusters(strength, t_v, t_d) == expected
     assert len(fresh._formed) < 900
+
+
+# -- the secure sum between few parties -----------------------------------------------------------
+
+
+def test_assessments_from_sums_are_those_from_counts(small_data: Microdata) -> None:
+    table = secure_assessments(small_data, 1, 40)
+    assert table["method"].tolist() == ["secure_sum", "pairs_joint"]
+    assert table["equals_direct_counts"].all()
+    assert table["clusters_equal"].all()
+    assert table["largest_difference"].tolist() == [0, 0]
+    cells = sum(a * b for a, b in itertools.combinations(small_data.domain.shape, 2))
+    assert table["messages"].tolist() == [cells * 40 * 40] * 2
+
+
+def test_masked_pairs_go_through_the_sum_and_true_ones_do_not(
+    small_data: Microdata, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summed = []
+
+    def note(data: Microdata, pair: tuple[str, str], source: object) -> object:
+        summed.append(data)
+        return counted(data, pair, source)  # type: ignore[arg-type]
+
+    counted = dependence_assessment.bivariate_distribution
+    monkeypatch.setattr(dependence_assessment, "bivariate_distribution", note)
+    secure_assessments(small_data, 1, 30)
+    pairs = len(summed) // 2
+    true, masked = summed[:pairs], summed[pairs:]
+    assert any(
+        not np.array_equal(one, other)
+        for a, b in zip(true, masked, strict=True)
+        for one, other in zip(a.columns, b.columns, strict=True)
+    )
+
+
+def test_every_pair_is_masked_anew(small_data: Microdata) -> None:
+    protocol = PairReports(small_data.domain, 0.5, "keep")
+    masked = masked_pairs(protocol, small_data, np.random.default_rng(1))
+    first, second, third = small_data.domain.names[:3]
+    one, other = masked[first, second].column(first), masked[first, third].column(first)
+    assert not np.array_equal(one, other)

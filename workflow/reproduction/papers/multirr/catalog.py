@@ -1,4 +1,4 @@
-"""What is reproduced of [multirr]: studies, tables, figures and sections, an entry each."""
+"""The catalog of [multirr]: studies, tables, analyses, figures and sections."""
 
 from functools import partial
 
@@ -15,9 +15,9 @@ from reproduction.study import (
     claims_tables,
 )
 
-PRINTED_RUNS = 1000  # [multirr], 6.5: medians over 1000 runs
+PRINTED_RUNS = 1000  # replicates of each published median ([multirr], 6.5)
 CLUSTER_QUERY_KEYS = ("dataset", "matrix", "mechanism", "projection", "p", "t_d", "t_v")
-VARIATION = "variation"  # of a reading, tried after the fact
+VARIATION = "variation"  # of an interpretation, tried after the comparison
 ERRORS = ("absolute_error", "relative_error")
 PRINTED_TABLES = {
     "multirr_table1": ("adult", "Table 1: relative error of RR-Clusters on Adult"),
@@ -218,7 +218,7 @@ ANALYSES = (
             _table("secure_sum_faults", ".secure_sum:fault_trials", ("fault",), "remedy_or_limit"),
             _table(
                 "secure_assessment",
-                ".dependences:secure_assessments",
+                ".dependence_assessment:secure_assessments",
                 ("method", "matrix", "p"),
                 *("clusters", "clusters_direct"),
             ),

@@ -171,7 +171,7 @@ def claims(said: Iterable[Claim], tables: Mapping[str, pd.DataFrame]) -> pd.Data
 
 
 def _of_one_clustering(table: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows whose T_d forms the clusters of the smallest T_d at their T_v."""
+    """Return the rows with a T_d that forms the clusters of the smallest T_d at their T_v."""
     if "against" in table or "t_d" not in table:
         return table  # compared already, each at one T_d
     named = clusters.groupby(["t_v", "t_d"])["cluster"].agg("; ".join)
@@ -201,7 +201,7 @@ def _evidence(table: pd.DataFrame, which: str, *columns: str) -> list[Evidence]:
 
 
 def _gains_of_records(cells: Cells) -> Cells:
-    """Return the ratio of the median with six times the records to that of Adult, by p and T_v."""
+    """Return the ratios of the medians on Adult6 to the medians on Adult, by p and T_v."""
     ratios = {
         (p, t_v): ratio(row, cells["adult", p, t_v])
         for (dataset, p, t_v), row in cells.items()

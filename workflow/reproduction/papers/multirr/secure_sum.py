@@ -57,7 +57,7 @@ class DropsOut(_Deviating):
 
 
 class Miscounts(_Deviating):
-    """A party whose shares sum to `shares` instead of 0, or that broadcasts `broadcast` too much.
+    """A party with shares that sum to `shares` instead of 0, or a broadcast `broadcast` too high.
 
     With a broadcast of 1 or -1 it counts itself in a wrong cell, or not in its own.
     """

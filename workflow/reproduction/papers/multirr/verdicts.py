@@ -89,8 +89,8 @@ def threshold_trend(results: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFra
     """Test for each p and T_v that the published values over T_d have one median ([multirr], 6.5).
 
     Only T_v with the same clusters at all T_d are tested: there the settings repeat one experiment,
-    and every trend is sampling error. The error of a published median is that of our interval for
-    the same setting, scaled to the paper's number of replicates and to the level of the published
+    and every trend is sampling error. The error of a published median is our interval's for the
+    same setting, scaled to the paper's number of replicates and to the level of the published
     value, because relative errors spread in proportion to their level.
 
     Parameters
@@ -103,7 +103,7 @@ def threshold_trend(results: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFra
     Returns
     -------
     DataFrame
-        The error is that of the ``mechanism``. Rows without ``p`` and ``t_v`` sum all tests of a
+        The intervals belong to the ``mechanism``. Rows without ``p`` and ``t_v`` sum all tests of a
         data set and mechanism; ``p_value_without_worst`` leaves out the largest statistic.
     """
     names = clusters.groupby(["t_v", "t_d"])["cluster"].agg("; ".join)
@@ -155,7 +155,7 @@ def _chi_square(statistic: float, freedom: int) -> dict[str, float]:
 
 
 def printed_table(tables: Tables, name: str) -> dict[str, Any]:
-    """Arrange one of the `tables` as the paper does: one row per p and T_d, columns by T_v."""
+    """Arrange one of the `tables` in the paper's form: one row per p and T_d, columns by T_v."""
     table = tables[name]
     cells = by(table, "p", "t_d", "t_v", "mechanism")
     p, t_d, sizes = (sorted(table[column].unique()) for column in ("p", "t_d", "t_v"))

@@ -1,6 +1,6 @@
 """Count queries of two attributes by the methods of [multirr], each at a stated exact epsilon.
 
-The replicates are those of Figure 3, and p follows from the epsilon of a whole record. Each method
+The replicates are as in Figure 3, and p follows from the epsilon of a whole record. Each method
 appears once at an epsilon, under its own name. RR-Independent and its adjustment come from cells
 with *kronecker* clusters, RR-Joint from cells with one *joint* cluster of all attributes.
 ``uniform`` is an answer without data, for comparison.
