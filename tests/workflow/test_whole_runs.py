@@ -180,7 +180,7 @@ def test_the_default_config_asks_for_all_printed_cells(config_values: dict[str, 
     on_request = {name for name, table in TABLES.items() if table.on_request}
     assert plan.tables() == [name for name in TABLES if name not in on_request]
     assert plan.figures() == [n for n, of in FIGURES.items() if not {*of.tables} & on_request]
-    assert plan.analyses() == list(ANALYSES.values())
+    assert plan.analyses == list(ANALYSES.values())
     assert plan.computed_tables() == list(COMPUTED_TABLES)
 
 

@@ -1,7 +1,7 @@
-"""The command line: one-off questions about a channel, and channels designed to order.
+"""The command line `deniable`; docs/command-line.md has formats and keys.
 
-Exit codes: 0 if all that was asked for was answered, 1 for an answer that does not exist, 2 for a
-fault in what was given: a file, an option, a command. `docs/command-line.md` has formats and keys.
+Exit codes: 0 for success, 1 if an answer does not exist, 2 for an error in a file, an option or a
+command.
 """
 
 import argparse
@@ -18,17 +18,15 @@ from typing import Any, NoReturn
 from deniable.cli.parser import parser
 from deniable.errors import DeniableError, NoAnswerError, plain
 
-# Each subcommand imports what it needs when it runs: asking for help takes no time.
-
 NO_ANSWER, FAULT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def run() -> NoReturn:
-    """Run the command line and leave at once, with its exit code.
+    """Run the command line and exit at once.
 
-    Arrow's threads may still read a CSV file by Python's means: an interpreter that is taken apart
-    meanwhile aborts, or hangs.
+    Threads of Arrow may still read a CSV file through Python. An interpreter that shuts down
+    meanwhile aborts or hangs.
     """
     code = main()
     for stream in (sys.stdout, sys.stderr):
@@ -40,18 +38,16 @@ def run() -> NoReturn:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line with `arguments`, by default the process's; return its exit code."""
     options = parser().parse_args(arguments)
-    # Small matrices gain nothing by more threads, which lose much where others have the cores.
-    # Not OMP_NUM_THREADS: PyArrow reads files by as many.
+    # More threads do not speed up small matrices. PyArrow reads files by OMP_NUM_THREADS threads.
     for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # Categories in any script, on any console.
-        sys.stdout.reconfigure(errors="backslashreplace")
+        sys.stdout.reconfigure(errors="backslashreplace")  # categories in any script
     try:
         problem = _problem(options)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Nobody reads on. What is still buffered must not fail again when Python ends.
+        # The reader has ended. Buffered output must not fail again when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except KeyboardInterrupt:
@@ -63,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _problem(options: argparse.Namespace) -> DeniableError | None:
-    """Answer what is asked, and return what could not be."""
+    """Run a command, imported only now, and return its error if there is one."""
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning

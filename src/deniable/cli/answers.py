@@ -1,4 +1,4 @@
-"""What the command line answers about a channel: plain mappings with stable keys, and as text."""
+"""Answers about a channel as plain mappings with stable keys, and their text."""
 
 import json
 import math
@@ -30,7 +30,7 @@ INDENT = "  "
 
 
 def privacy(named: NamedChannel) -> Answers:
-    """Return epsilon, parity, beta, bounds of posteriors of the channel `named`, for any prior."""
+    """Return epsilon, parity, beta and bounds of posteriors of a channel, for any prior."""
     channel = named.channel
     parity = channel.parity
     return {
@@ -56,9 +56,9 @@ def privacy(named: NamedChannel) -> Answers:
 
 
 def breach_answer(named: NamedChannel, prior: Floats | None, rho_1: float, rho_2: float) -> Answers:
-    """Return whether an upward `rho_1`-to-`rho_2` breach is possible, with one that is.
+    """Return whether an upward `rho_1`-to-`rho_2` breach is possible, with an example.
 
-    Of the channel `named`; given a `prior`, shape (categories,), also the worst under it.
+    With a `prior`, shape (categories,), also the worst breach under it.
     """
     channel, categories, reports = named.channel, named.categories, named.reports
     found = witness(channel, rho_1, rho_2)
@@ -89,10 +89,9 @@ def breach_answer(named: NamedChannel, prior: Floats | None, rho_1: float, rho_2
 
 
 def under_prior(named: NamedChannel, prior: Floats) -> Answers:
-    """Return what reports tell under a `prior`, and whether the channel `named` leaves it as it is.
+    """Return posteriors under a `prior`, shape (categories,), and whether it is invariant.
 
-    A prior has the shape (categories,). Nothing is left or changed where reports are no
-    categories: that is None then.
+    Invariance is None if reports are not categories.
     """
     channel = named.channel
     reported = channel.reported(prior)
@@ -122,23 +121,28 @@ def _factor(named: NamedChannel, found: Factors, side: str) -> Answers:
 def estimate(named: NamedChannel, counts: Counts, target: Target, confidence: float) -> Answers:
     """Return the unbiased estimate with its errors, and the maximum-likelihood distribution.
 
-    From `counts`, shape (reports,), of reports through the channel `named`; intervals for the
-    `target` have the `confidence`.
+    Parameters
+    ----------
+    named : NamedChannel
+    counts : array of int, shape (reports,)
+    target : {"population", "file"}
+        Target of the intervals.
+    confidence : float, above 0, below 1
 
     Raises
     ------
     SingularChannelError
         If the channel cannot be inverted.
     ChannelError
-        If the population is asked for and there is only one report.
+        If the target is the population and there is only one report.
     """
     from deniable.estimation import confidence_intervals  # noqa: PLC0415
 
     channel = named.channel
     intervals = confidence_intervals(channel, counts, confidence=confidence, target=target)
     likely = intervals.estimate
-    # Where the matrix is square, an unbiased estimate that is a distribution fits the reports
-    # exactly: none is likelier.
+    # With a square matrix, an unbiased estimate that is a distribution fits the reports exactly, so
+    # its likelihood is largest.
     if likely.min() < 0 or not channel.square:
         from deniable.estimation import maximum_likelihood  # noqa: PLC0415
 
@@ -158,7 +162,7 @@ def estimate(named: NamedChannel, counts: Counts, target: Target, confidence: fl
 
 
 def number(value: float | int | None) -> str:
-    """Return the text of a `value` with 6 significant digits; what is not defined is a dash."""
+    """Return the text of a `value` with 6 significant digits, or a dash if it is not defined."""
     if value is None or math.isnan(value):
         return "-"
     if math.isinf(value):
@@ -166,21 +170,26 @@ def number(value: float | int | None) -> str:
     return str(value) if isinstance(value, int) else f"{value:.{SIGNIFICANT_DIGITS}g}"
 
 
-def aligned(header: Sequence[str], rows: Sequence[Sequence[str | float | None]]) -> list[str]:
-    """Return lines of a table, its `header` and `rows`: first column to the left, others right."""
+def aligned(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str | float | None]],
+    right: Sequence[bool] | None = None,
+) -> list[str]:
+    """Return the lines of a table.
+
+    `right` says for each column whether it is flush right; by default all but the first are.
+    """
     cells = [list(map(plain, header))] + [
         [plain(value) if isinstance(value, str) else number(value) for value in row] for row in rows
     ]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
-    lines = []
-    for first, *rest in cells:
-        others = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
-        lines.append((INDENT + INDENT.join([first.ljust(widths[0]), *others])).rstrip())
-    return lines
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    sides = ["<>"[flush] for flush in right or [column > 0 for column in range(len(header))]]
+    form = INDENT + INDENT.join(f"{{:{s}{w}}}" for s, w in zip(sides, widths, strict=True))
+    return [form.format(*row).rstrip() for row in cells]
 
 
 def listed(facts: Sequence[tuple[str, str | float | None, str]]) -> list[str]:
-    """Return a line for each of the `facts`: a name, a value and, where there is one, a remark."""
+    """Return a line for each of the `facts`: name, value and remark."""
     values = [value if isinstance(value, str) else number(value) for _, value, _ in facts]
     names, width = max(len(name) for name, _, _ in facts), max(map(len, values))
     return [
@@ -190,9 +199,9 @@ def listed(facts: Sequence[tuple[str, str | float | None, str]]) -> list[str]:
 
 
 def to_json(answers: Mapping[str, Any]) -> str:
-    """Return the `answers` as one strict JSON object, a line for each of its keys.
+    """Return the `answers` as one strict JSON object, with a line for each key.
 
-    An infinite number is the string "Infinity", one that is not defined is null.
+    An infinite number is the string "Infinity", and an undefined one is null.
     """
     lines = [
         f"{INDENT}{json.dumps(key)}: {json.dumps(_plain(value), allow_nan=False)}"

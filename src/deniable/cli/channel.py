@@ -1,6 +1,7 @@
 """``deniable channel``: the privacy of a channel, posteriors under a prior, estimates."""
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from deniable.channels import NamedChannel, read_channel, read_counts, read_prior
@@ -19,18 +20,11 @@ from deniable.errors import ChannelError, NoAnswerError, SingularChannelError, s
 
 IF_ASKED_FOR = (
     *("breach", "prior", "reported", "invariant", "largest_change", "posterior"),
-    *(
-        "largest_factor",
-        "smallest_factor",
-        "records",
-        "target",
-        "inverse",
-        "confidence",
-        "estimate",
-    ),
-    *("standard_error", "covariance", "interval_low", "interval_high", "maximum_likelihood"),
+    *("largest_factor", "smallest_factor", "records", "target", "inverse", "confidence"),
+    *("estimate", "standard_error", "covariance", "interval_low", "interval_high"),
+    "maximum_likelihood",
 )
-"""Keys that have no value else, in their order."""
+"""Keys without a value unless an option requests them, in their order."""
 SHOWN_KEYS = ("estimate", "standard_error", "interval_low", "interval_high", "maximum_likelihood")
 UNBIASED = (
     "  Estimates are unbiased: they and their intervals may leave [0, 1]. Those of maximum",
@@ -42,18 +36,18 @@ OF_LEAST_VARIANCE = (
     "  beside the standard error. They and their intervals may leave [0, 1]; those of maximum",
     "  likelihood are a distribution.",
 )
-MAX_SHOWN = 12  # categories of a matrix as text
-MAX_NAMED = 4  # of a set
+MAX_SHOWN, MAX_NAMED = 12, 4
+"""Largest number of rows of a matrix that is shown, and of members of a set that are named."""
 
 
 def run(options: argparse.Namespace) -> None:
-    """Read the files, print what `options` ask for; what has no answer is raised at the end.
+    """Read the files of the `options` and print the answers.
 
     Raises
     ------
     DeniableError
-        For a fault in a file, before anything is printed; if the counts allow no estimate, after
-        all else is.
+        For an error in a file, before anything is printed. If the counts allow no estimate, after
+        all other answers.
     """
     if options.breach and options.breach[0] >= options.breach[1]:
         options.parser.error("argument --breach: RHO_1 must be smaller than RHO_2")
@@ -106,12 +100,12 @@ def _text(options: argparse.Namespace, named: NamedChannel, answers: Answers) ->
     if answers["prior"] is not None:
         lines += ["", f"Under the prior of {options.prior}", *_prior_lines(named, answers)]
     if answers["estimate"] is not None:
-        lines += ["", *_estimate_lines(options, named, answers)]
+        lines += ["", *_estimate_lines(options.counts, named, answers)]
     return lines
 
 
 def privacy_lines(answers: Answers) -> list[str]:
-    """Return the part of the text that holds whatever the prior, of `answers` by `privacy`."""
+    """Return the lines of `privacy`, which hold for any prior."""
     facts = [
         ("epsilon", answers["epsilon"], "ln(parity), of one report"),
         ("parity", answers["parity"], "largest ratio of two probabilities of one report"),
@@ -170,16 +164,14 @@ def _prior_lines(named: NamedChannel, answers: Answers) -> list[str]:
     return [*listed(facts), "", *matrix_lines("Posterior of each true category", header, rows)]
 
 
-def _estimate_lines(
-    options: argparse.Namespace, named: NamedChannel, answers: Answers
-) -> list[str]:
+def _estimate_lines(counts: Path, named: NamedChannel, answers: Answers) -> list[str]:
     share = f"{100 * answers['confidence']:g} %"
     of = "in the population" if answers["target"] == "population" else "among these records"
     columns = [answers[key].tolist() for key in SHOWN_KEYS]
     header = ("category", "estimate", "standard error", f"{share} low", "high", "max. likelihood")
     covariance = zip(named.categories, *answers["covariance"].T.tolist(), strict=True)
     return [
-        f"Proportions {of}, estimated from {answers['records']:,} reports of {options.counts}",
+        f"Proportions {of}, estimated from {answers['records']:,} reports of {counts}",
         *aligned(header, list(zip(named.categories, *columns, strict=True))),
         *(OF_LEAST_VARIANCE if answers["inverse"] else UNBIASED),
         "",
@@ -188,10 +180,7 @@ def _estimate_lines(
 
 
 def matrix_lines(title: str, header: tuple[str, ...], rows: list[Any]) -> list[str]:
-    """Return a matrix under its `title`, or where to find one that is too wide.
-
-    Its `header` and `rows` are as `aligned` takes them.
-    """
+    """Return the lines of a matrix with a `title` (see `aligned`), or of a note if it is large."""
     if len(rows) > MAX_SHOWN:
         return [f"{title}: {len(rows)} rows, see --json"]
     return [title, *aligned(header, rows)]

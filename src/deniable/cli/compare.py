@@ -23,14 +23,14 @@ OF_NUMBERS = (
 
 
 def run(options: argparse.Namespace) -> None:
-    """Compare, print table and recommendation; write them and a picture if `options` ask for it.
+    """Compare mechanisms, print table and recommendation, and write table and picture to --out.
 
     Raises
     ------
     DeniableError
-        If the file or its schema has a fault, or a name or an epsilon is none.
+        If the file, its schema, a name or an epsilon is invalid.
     """
-    if options.out:  # an extra that is missing is told before the work is done
+    if options.out:  # a missing extra is reported before the work
         from deniable.display import save  # noqa: PLC0415 - seldom needed, slow to import
         from deniable.plans import draw  # noqa: PLC0415
     schema = read_schema(options.schema)
@@ -79,9 +79,9 @@ def _show_progress(epsilon: float) -> None:
 
 
 def _command(way: Mapping[Any, Any], options: argparse.Namespace) -> str:
-    """Return what makes the plan of a row of the comparison, from no data."""
+    """Return the command that makes the plan of a row of the comparison, from no data."""
     tables = options.table or []
-    # Without clusters given, the tables are compared as such.
+    # By default the tables are compared as clusters.
     clusters = options.cluster or (tables if way["clusters"] else [])
     words = ["deniable", "plan", str(options.schema), "--epsilon", f"{way['epsilon']:.12g}"]
     words += ["--split", way["split"]]

@@ -15,7 +15,7 @@ from deniable.files import write_text
 if TYPE_CHECKING:  # at run time only `run` needs them: solvers are slow to import
     from deniable.design import Design, Specification
 
-ROUNDING = 1e-12  # what the sums of a matrix in double precision may be off by
+ROUNDING = 1e-12  # rounding error of the sums of a matrix in double precision
 
 
 def run(options: argparse.Namespace) -> None:
@@ -24,8 +24,7 @@ def run(options: argparse.Namespace) -> None:
     Raises
     ------
     DeniableError
-        For a fault in the specification, and if the requirements contradict each other; nothing is
-        then written.
+        Before anything is written, if the specification is invalid or cannot be met.
     """
     from deniable.design import design, read_specification  # noqa: PLC0415
 
@@ -91,7 +90,7 @@ def _change(channel: DenseChannel, proportions: Floats) -> float:
 
 
 def _covariance(specification: "Specification", found: "Design") -> Floats | None:
-    """Return the covariance of the estimated proportions, by the estimator that was designed for.
+    """Return the covariance of the estimated proportions by the estimator of the design.
 
     None without a number of records, and for a matrix that cannot be inverted.
     """

@@ -1,4 +1,4 @@
-"""``deniable estimate``: what can be known from a release's public folder, and only from it."""
+"""``deniable estimate``: estimates from the public folder of a release alone."""
 
 import argparse
 from pathlib import Path
@@ -6,23 +6,22 @@ from pathlib import Path
 import pandas as pd
 
 from deniable.analysis import Released, as_text, for_reading, notes_on, page, release_of
-from deniable.cli.answers import to_json
+from deniable.cli.answers import INDENT, aligned, to_json
 from deniable.cli.outputs import ANSWERS, refuse_overwriting
 from deniable.errors import DeniableError, plain
 from deniable.files import write_table, write_text, written_whole
 from deniable.release import epsilon_text
 
 Answers = dict[str, pd.DataFrame]
-INDENT = "  "
 
 
 def run(options: argparse.Namespace) -> None:
-    """Answer what `options` ask, all of it or nothing.
+    """Print or write the estimates of the `options`, all or none.
 
     Raises
     ------
     DeniableError
-        If the folder is damaged, a question names what the release has not, or is too large.
+        If the folder is damaged, or the release has no answer to a question.
     """
     _refuse_contradictions(options)
     released = Released(options.public)
@@ -135,26 +134,17 @@ def _text(facts: list[str], answers: Answers) -> str:
     lines, told = [*facts], set[str]()
     for title, answer in answers.items():
         table = for_reading(answer)
+        rows = [[as_text(value) for value in row] for row in table.itertuples(index=False)]
+        right = [pd.api.types.is_numeric_dtype(dtype) for dtype in table.dtypes]
         new = [note for note in notes_on(answer) if note not in told]
         told.update(new)
-        lines += ["", title, *_aligned(table), *(INDENT + note for note in new)]
+        lines += [
+            "",
+            title,
+            *aligned([*map(str, table)], rows, right),
+            *(INDENT + note for note in new),
+        ]
     return "".join(f"{plain(line)}\n" for line in lines)
-
-
-def _aligned(table: pd.DataFrame) -> list[str]:
-    """Return the lines of a table, numbers to the right."""
-    rows = [[str(name) for name in table]]
-    rows += [[plain(as_text(value)) for value in row] for row in table.itertuples(index=False)]
-    right = [pd.api.types.is_numeric_dtype(dtype) for dtype in table.dtypes]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        INDENT
-        + INDENT.join(
-            cell.rjust(width) if number else cell.ljust(width)
-            for cell, width, number in zip(row, widths, right, strict=True)
-        ).rstrip()
-        for row in rows
-    ]
 
 
 def _write_records(path: Path, records: pd.DataFrame) -> None:

@@ -1,4 +1,4 @@
-"""Check where a command writes: an output replaces no input and no file of another origin."""
+"""Check where a command writes: an output replaces only an earlier output of the same kind."""
 
 import re
 from collections.abc import Iterable
@@ -7,9 +7,7 @@ from pathlib import Path
 from deniable.errors import DeniableError
 
 BEGINNING = 4096
-"""Bytes of a file by which it is recognized."""
-SUMS = "SHA256SUMS"
-"""The list of files in the public folder of a release."""
+"""Bytes of a file that decide its kind. The patterns below match them."""
 PLAN = rb'\s*\{.*?"format"\s*:\s*"deniable-plan"'
 MATRIX = rb"true category"
 MATRICES = rb"stratum,block,true,reported,probability"
@@ -28,22 +26,20 @@ def refuse_overwriting(
 
     Parameters
     ----------
-    out : Path
-    inputs : iterable of Path or None
+    out, inputs, what
         As in `refuse_inputs`.
-    what : str
-        The content of the file, in words such as "plan".
     beginning : bytes, optional
-        Pattern of the first bytes of such a file, which may be replaced. By default no file may
-        be replaced.
+        Pattern of the first bytes of files that may be replaced; by default none.
 
     Raises
     ------
     DeniableError
-        As `refuse_inputs` says, and if `out` is a published file or one of other content.
+        As in `refuse_inputs`, and if `out` is a published file or one of other content.
     """
     refuse_inputs(out, inputs, what)
-    if _is_published(out.resolve()):
+    file = out.resolve()
+    sums = file.with_name("SHA256SUMS")  # the list of files of a public folder
+    if sums.is_file() and f"  {file.name}\n" in sums.read_text("utf-8", errors="replace"):
         raise DeniableError(f"{out}: this file is published. Name a file elsewhere")
     if out.is_file() and not _begins_with(out, beginning):
         kept = f"not a {what} of deniable" if beginning else f"not replaced by a {what}"
@@ -54,15 +50,15 @@ def refuse_overwriting(
 
 
 def refuse_inputs(out: Path, inputs: Iterable[Path | None], what: str) -> None:
-    """Check that the path `out` of an output is not one of a command's inputs.
+    """Check that the path `out` of an output is not one of the inputs of a command.
 
     Parameters
     ----------
     out : Path
     inputs : iterable of Path or None
-        Files and folders that the command reads. None stands for an option that is not given.
+        Files and folders that the command reads; None for an option that is not given.
     what : str
-        The output, in words such as "release".
+        The output in words, such as "plan" or "release".
 
     Raises
     ------
@@ -81,12 +77,6 @@ def refuse_inputs(out: Path, inputs: Iterable[Path | None], what: str) -> None:
             raise DeniableError(
                 f"{out}: this lies in {each}, an input of the command. Name a place elsewhere"
             )
-
-
-def _is_published(file: Path) -> bool:
-    """Return whether a `file` is in the list of files of a public folder."""
-    sums = file.with_name(SUMS)
-    return sums.is_file() and f"  {file.name}\n" in sums.read_text("utf-8", errors="replace")
 
 
 def _begins_with(file: Path, beginning: bytes | None) -> bool:

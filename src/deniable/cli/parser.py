@@ -1,19 +1,19 @@
-"""What the commands take: options, and the words of their help."""
+"""The options of all commands, with their help."""
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from deniable import __version__
-from deniable.cli.estimate_options import add_estimate
 from deniable.errors import shown
 
 DESCRIPTION = """\
-Protect a file of one's own, and estimate from what was released: schema, compare, plan, protect,
-estimate. Answer questions about a channel (a randomization matrix), or design one: channel, design.
+Protect a file of your own and estimate from a release: schema, compare, plan, protect, estimate.
+Analyse a channel (a transition matrix) or optimize one: channel, design.
 
 A matrix file is a CSV file with the categories as its header and as its first column, and a row for
-each true category: row u, column v holds the probability of reporting v when u is true.
+each true category. Row u, column v is the probability of reporting v if u is true.
 """
 EXAMPLES = """\
 examples:
@@ -24,17 +24,17 @@ examples:
   deniable channel matrix.csv --counts counts.csv --json
   deniable design specification.yaml --output designed
 """
-CHANNEL_DESCRIPTION = """\
-Print epsilon, parity, guaranteed factor (beta) and breach bounds of a channel; what a report tells
-under a prior; and the unbiased estimate from counts of reports, with its covariance, its standard
-errors and intervals, and the maximum-likelihood distribution.
+CHANNEL = """\
+Print epsilon, parity, guaranteed factor (beta) and breach bounds of a channel; posterior
+probabilities under a prior; and the unbiased estimate from counts of reports, with its covariance,
+standard errors, intervals and the maximum-likelihood distribution.
 """
 CHANNEL_EXAMPLES = """\
 files:
   MATRIX.csv   categories as header and as first column, a row for each true category; with the
                word "report" in the first cell, the header names reports of their own
   PRIOR.csv    columns category,probability
-  COUNTS.csv   columns category,count (or report,count): how often each was reported
+  COUNTS.csv   columns category,count (or report,count)
 
 examples:
   deniable channel matrix.csv
@@ -42,9 +42,9 @@ examples:
   deniable channel matrix.csv --counts counts.csv --target file --confidence 0.9
   deniable channel matrix.csv --json | jq .epsilon
 """
-DESIGN_DESCRIPTION = """\
-Design the channel of least loss for given proportions that meets given requirements. The matrix and
-its properties are written to NAME-matrix.csv and NAME-properties.json, with NAME from SPEC.yaml.
+DESIGN = """\
+Find the channel of least loss for given proportions that meets given requirements. Matrix and
+properties are written to NAME-matrix.csv and NAME-properties.json, with NAME from SPEC.yaml.
 """
 DESIGN_EXAMPLES = """\
 examples:
@@ -52,28 +52,29 @@ examples:
   deniable design specification.yaml --output designed
   deniable design specification.yaml --matrix matrix.csv --json
 """
-SCHEMA_DESCRIPTION = """\
-Draft a schema of a file of records: what each column seems to be, as YAML with comments, to be
-edited. It goes to standard output; what was found, and what to look at, to standard error.
+SCHEMA = """\
+Draft a schema of a file of records: the kind of each column, as YAML with comments, to be edited.
+The draft goes to standard output, and remarks to standard error.
 """
 SCHEMA_EXAMPLES = """\
 examples:
   deniable schema survey.csv > survey.yaml
   deniable schema survey.txt --delimiter ';' --encoding cp1252 --population panel > survey.yaml
 """
-PROTECT_DESCRIPTION = """\
-Protect a file of records by a plan: what may be given away goes to OUT/public, what knows the truth
-to OUT/private. It is drawn once: a command that was interrupted and is given again goes on.
+PROTECT = """\
+Protect a file of records by a plan. Files to publish go to OUT/public, and files that reveal the
+original records to OUT/private. The release is drawn once: after an interruption, the same command
+continues.
 """
 PROTECT_EXAMPLES = """\
 examples:
   deniable protect survey.csv plan.json --out release/
   deniable protect survey.csv plan.json --out release/ --quasi-identifiers sex age region
 """
-PLAN_DESCRIPTION = """\
-Plan what is done to each column of a file, at an exact epsilon of the whole record: mechanism and
-budget of each column or cluster, from its schema and from no data. Or verify a plan: compute its
-exact epsilons anew, in fractions, from the plan alone.
+PLAN = """\
+Plan mechanism and budget of each column or cluster of a file, at an exact epsilon of the whole
+record, from its schema and from no data. Or verify a plan: compute its exact epsilons again, in
+fractions, from the plan alone.
 """
 PLAN_EXAMPLES = """\
 examples:
@@ -83,9 +84,9 @@ examples:
   deniable plan survey.yaml --settings plan.yaml --out plan.json
   deniable plan --verify plan.json --matrices matrices.csv
 """
-COMPARE_DESCRIPTION = """\
-For the owner of a file: errors to expect of margins, pairs and stated tables by each mechanism at
-each exact epsilon, in closed form, and which way to spend an epsilon has the least.
+COMPARE = """\
+For the owner of a file: expected errors of marginal distributions, pairs and stated tables by each
+mechanism at each exact epsilon, in closed form, and the one with the least error.
 """
 COMPARE_EXAMPLES = """\
 examples:
@@ -93,225 +94,186 @@ examples:
   deniable compare survey.csv survey.yaml --epsilon 1 2 --table sex,income --out compared
   deniable compare survey.csv survey.yaml --epsilon 1 2 --public
 """
+ESTIMATE = """\
+Estimate from the public folder of a release alone: marginal distributions, tables, proportions,
+tests of independence, weights, synthetic records. Without a question: marginal distributions, and
+means and quantiles of numbers, as far as the release has them.
+"""
+ESTIMATE_EXAMPLES = """\
+queries:
+  conditions that all hold: column=value, =one|another, !=, and <, <=, >, >= of numeric and ordered
+  columns; quotes around names and values with any of "=!<>,|; (missing) is a missing value
+
+examples:
+  deniable estimate release/public
+  deniable estimate release/public --table sex income --test independence
+  deniable estimate release/public --query "sex=F,age>=30" --target file --confidence 0.9
+  deniable estimate release/public --table sex income --weight w --format html --out page.html
+  deniable estimate release/public --synthetic 1000 --out synthetic.csv
+"""
+FILE = "CSV, Parquet (or a folder of it) or Arrow"
 
 
 class _Parser(argparse.ArgumentParser):
-    """With descriptions and examples as they are written."""
+    """A parser that prints descriptions and examples as they are written."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **options)
 
 
 def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = _Parser(prog="deniable", description=DESCRIPTION, epilog=EXAMPLES)
     parser.add_argument("--version", action="version", version=f"deniable {__version__}")
     commands = parser.add_subparsers(
         title="commands", metavar="COMMAND", required=True, dest="command"
     )
-    _add_channel(commands)
-    _add_design(commands)
-    _add_schema(commands)
-    _add_compare(commands)
-    _add_plan(commands)
-    _add_protect(commands)
-    add_estimate(commands, _share, _path)
+
+    def command(name: str, summary: str, about: str, examples: str) -> argparse.ArgumentParser:
+        added: argparse.ArgumentParser = commands.add_parser(
+            name, help=summary, description=about, epilog=examples
+        )
+        added.set_defaults(parser=added)
+        return added
+
+    summary = "privacy of a channel, posteriors, and estimates through it"
+    _add_channel(command("channel", summary, CHANNEL, CHANNEL_EXAMPLES))
+    summary = "the best channel for stated requirements"
+    _add_design(command("design", summary, DESIGN, DESIGN_EXAMPLES))
+    _add_schema(command("schema", "draft a schema of your own file", SCHEMA, SCHEMA_EXAMPLES))
+    summary = "utility against exact epsilon, for your own file"
+    _add_compare(command("compare", summary, COMPARE, COMPARE_EXAMPLES))
+    summary = "mechanism and exact epsilon of each column of a file"
+    _add_plan(command("plan", summary, PLAN, PLAN_EXAMPLES))
+    _add_protect(command("protect", "protect your own file by a plan", PROTECT, PROTECT_EXAMPLES))
+    summary = "estimates from the public folder of a release alone"
+    _add_estimate(command("estimate", summary, ESTIMATE, ESTIMATE_EXAMPLES))
     return parser
 
 
-def _add_schema(commands: Any) -> None:
-    parser = commands.add_parser(
-        "schema",
-        help="draft a schema of a file of one's own",
-        description=SCHEMA_DESCRIPTION,
-        epilog=SCHEMA_EXAMPLES,
-    )
-    parser.add_argument(
-        "file", metavar="FILE", type=Path, help="CSV, Parquet (or a folder of it) or Arrow"
-    )
-    parser.add_argument(
-        "--population", metavar="NAME", help="whose records; by default the file's name"
-    )
-    parser.add_argument(
-        "--delimiter", metavar="C", help=r"of a CSV file, \t for a tab; found out by default"
-    )
-    parser.add_argument(
-        "--encoding", metavar="NAME", help="of a CSV file, such as cp1252; found out by default"
-    )
+def _add_schema(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("file", metavar="FILE", type=Path, help=FILE)
+    add("--population", metavar="NAME", help="the people of the records (default: the file's name)")
+    add("--delimiter", metavar="C", help=r"of a CSV file, \t for a tab (default: detected)")
+    add("--encoding", metavar="NAME", help="of a CSV file, such as cp1252 (default: detected)")
 
 
-def _add_compare(commands: Any) -> None:
-    parser = commands.add_parser(
-        "compare",
-        help="utility against exact epsilon, of a file of one's own",
-        description=COMPARE_DESCRIPTION,
-        epilog=COMPARE_EXAMPLES,
-    )
-    parser.add_argument("file", metavar="FILE", type=Path, help="CSV, Parquet or Arrow")
-    parser.add_argument("schema", metavar="SCHEMA.yaml", type=Path, help="what the file holds")
-    parser.add_argument("--epsilon", nargs="+", type=float, required=True, metavar="E")
-    parser.add_argument(
-        "--public", action="store_true", help="by uniform distributions, not true ones"
-    )
-    parser.add_argument("--out", type=_path, metavar="DIR", help="for compare.csv, .png and .svg")
-    _add_tables(parser)
+def _add_compare(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("file", metavar="FILE", type=Path, help=FILE)
+    add("schema", metavar="SCHEMA.yaml", type=Path, help="the schema of the file")
+    add("--epsilon", nargs="+", type=float, required=True, metavar="E")
+    add("--public", action="store_true", help="by uniform distributions, not original ones")
+    add("--out", type=_path, metavar="DIR", help="for compare.csv, .png and .svg")
+    _add_tables(add)
 
 
-def _add_tables(parser: argparse.ArgumentParser) -> None:
-    """Add what ``compare`` and ``plan`` are both told."""
-    parser.add_argument(
-        "--table", action="append", metavar="A,B", help="a table that will be estimated (repeat)"
-    )
-    parser.add_argument(
-        "--cluster", action="append", metavar="A,B", help="columns that go through one channel"
-    )
-    parser.add_argument(
-        "--responses",
-        choices=("any", "categories"),
-        default="any",
-        help="whether columns of text may have other values than categories (default: any)",
-    )
-    parser.add_argument(
-        "--prior",
-        action="append",
-        metavar="COLUMN=P.csv",
-        help="category,probability known in public, at which errors are expected (repeat)",
-    )
+def _add_tables(add: Callable[..., Any]) -> None:
+    """Add the options that ``compare`` and ``plan`` share."""
+    add("--table", action="append", metavar="A,B", help="a table that will be estimated (repeat)")
+    add("--cluster", action="append", metavar="A,B", help="columns that share a channel (repeat)")
+    text = "whether columns of text may have other values than categories (default: any)"
+    add("--responses", choices=("any", "categories"), default="any", help=text)
+    text = "public distribution category,probability, at which errors are expected (repeat)"
+    add("--prior", action="append", metavar="COLUMN=P.csv", help=text)
 
 
-def _add_plan(commands: Any) -> None:
-    parser = commands.add_parser(
-        "plan",
-        help="mechanism and exact epsilon of each column of a file",
-        description=PLAN_DESCRIPTION,
-        epilog=PLAN_EXAMPLES,
-    )
-    parser.add_argument("schema", metavar="SCHEMA.yaml", type=Path, nargs="?")
-    parser.add_argument("--epsilon", type=float, metavar="E", help="of the whole record")
-    parser.add_argument("--out", type=_path, metavar="PLAN.json")
-    parser.add_argument("--verify", type=Path, metavar="PLAN.json", help="verify this plan instead")
-    parser.add_argument(
-        "--split",
-        choices=("even", "size", "optimal"),
-        default="even",
-        help="of epsilon: even (default), by numbers of categories, or best for the stated tables",
-    )
-    parser.add_argument(
-        "--mechanism",
-        action="append",
-        metavar="[COLUMN=]KIND",
-        help="of all columns that can have it, or of one; by default the best by variance",
-    )
-    parser.add_argument(
-        "--data", type=Path, metavar="FILE", help="choose by the true file: --accept chosen_by_data"
-    )
-    parser.add_argument(
-        "--clusters-from-data",
-        nargs=2,
-        metavar=("T_V", "T_D"),
-        help="put columns together that depend by T_D or more in the true file, up to T_V cells",
-    )
-    parser.add_argument("--accept", nargs="+", metavar="NAME", help="accepted risks, by name")
-    settings = "options of a plan of any kind, as under plan in a config; instead of --epsilon"
-    parser.add_argument("--settings", type=Path, metavar="PLAN.yaml", help=settings)
-    parser.add_argument("--matrices", type=_path, metavar="M.csv", help="write all matrices, too")
-    parser.add_argument(
-        "--order", choices=("permuted", "as_in_file"), default="permuted", help="of the records"
-    )
-    _add_tables(parser)
+def _add_plan(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("schema", metavar="SCHEMA.yaml", type=Path, nargs="?")
+    add("--epsilon", type=float, metavar="E", help="of the whole record")
+    add("--out", type=_path, metavar="PLAN.json")
+    add("--verify", type=Path, metavar="PLAN.json", help="verify this plan instead")
+    text = "of epsilon: even (default), by numbers of categories, or best for the stated tables"
+    add("--split", choices=("even", "size", "optimal"), default="even", help=text)
+    text = "of all columns that can have it, or of one (default: the smallest variance)"
+    add("--mechanism", action="append", metavar="[COLUMN=]KIND", help=text)
+    text = "choose by the original file, with --accept chosen_by_data"
+    add("--data", type=Path, metavar="FILE", help=text)
+    text = "join columns of the original file that depend by T_D or more, up to T_V cells"
+    add("--clusters-from-data", nargs=2, metavar=("T_V", "T_D"), help=text)
+    add("--accept", nargs="+", metavar="NAME", help="accepted risks, by name")
+    text = "options of a plan of any kind, as under plan in a config; instead of --epsilon"
+    add("--settings", type=Path, metavar="PLAN.yaml", help=text)
+    add("--matrices", type=_path, metavar="M.csv", help="also write all matrices")
+    text = "of the records (default: permuted)"
+    add("--order", choices=("permuted", "as_in_file"), default="permuted", help=text)
+    _add_tables(add)
 
 
-def _add_protect(commands: Any) -> None:
-    parser = commands.add_parser(
-        "protect",
-        help="protect a file of one's own by a plan",
-        description=PROTECT_DESCRIPTION,
-        epilog=PROTECT_EXAMPLES,
-    )
-    parser.set_defaults(parser=parser)
-    parser.add_argument("file", metavar="FILE", type=Path, help="CSV, Parquet or Arrow")
-    parser.add_argument("plan", metavar="PLAN.json", type=Path, help="what deniable plan made")
-    parser.add_argument("--out", required=True, type=_path, help="the release's folder")
-    parser.add_argument("--name", help="of the release; by default the folder's")
-    parser.add_argument(
-        "--ledger", type=_path, help="where epsilons are counted; by default beside the folder"
-    )
-    parser.add_argument("--consent", help="the words that a population's next release needs")
-    parser.add_argument(
-        "--quasi-identifiers",
-        nargs="+",
-        metavar="COLUMN",
-        help="columns that an intruder may know, for risk.csv",
-    )
-    parser.add_argument(
-        "--keys", nargs="+", action=_Renamed, const="--quasi-identifiers", help=argparse.SUPPRESS
-    )
-    parser.add_argument("--key-folder", type=Path, help="place of the key until publication")
+def _add_protect(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("file", metavar="FILE", type=Path, help=FILE)
+    add("plan", metavar="PLAN.json", type=Path, help="a plan by deniable plan")
+    add("--out", required=True, type=_path, help="the folder of the release")
+    add("--name", help="of the release (default: of the folder)")
+    add("--ledger", type=_path, help="the folder that counts epsilons (default: next to --out)")
+    add("--consent", help="the text that a further release of the population needs")
+    text = "columns that an intruder may know, for risk.csv"
+    add("--quasi-identifiers", nargs="+", metavar="COLUMN", help=text)
+    renamed: dict[str, Any] = {"action": _Renamed, "const": "--quasi-identifiers"}
+    add("--keys", nargs="+", **renamed, help=argparse.SUPPRESS)
+    add("--key-folder", type=Path, help="place of the key until publication")
 
 
-def _add_channel(commands: Any) -> None:
-    parser = commands.add_parser(
-        "channel",
-        help="privacy of a channel, posteriors, and estimates through it",
-        description=CHANNEL_DESCRIPTION,
-        epilog=CHANNEL_EXAMPLES,
-    )
-    parser.set_defaults(parser=parser)
-    parser.add_argument("matrix", metavar="MATRIX.csv", type=_path, help="the channel's matrix")
-    parser.add_argument(
-        "--prior", metavar="P.csv", type=_path, help="an intruder's prior over the true categories"
-    )
-    parser.add_argument(
-        "--counts", metavar="C.csv", type=_path, help="counts of reports, to estimate from"
-    )
-    parser.add_argument(
-        "--breach",
-        nargs=2,
-        metavar=("RHO_1", "RHO_2"),
-        type=_share,
-        help="whether a set of prior probability below RHO_1 can get a posterior above RHO_2",
-    )
-    parser.add_argument(
-        "--target",
-        choices=("population", "file"),
-        default="population",
-        help="what is estimated: proportions in the population that the records were sampled from "
-        "(default), or among these very records",
-    )
-    parser.add_argument(
-        "--confidence",
-        type=_share,
-        default=0.95,
-        metavar="C",
-        help="of the intervals, each on its own (default: 0.95)",
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+def _add_channel(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("matrix", metavar="MATRIX.csv", type=_path, help="the matrix of the channel")
+    text = "an intruder's prior over the true categories"
+    add("--prior", metavar="P.csv", type=_path, help=text)
+    add("--counts", metavar="C.csv", type=_path, help="counts of reports to estimate from")
+    text = "whether a set of prior probability below RHO_1 can get a posterior above RHO_2"
+    add("--breach", nargs=2, metavar=("RHO_1", "RHO_2"), type=_share, help=text)
+    text = "proportions in the population of the records (default), or among these very records"
+    add("--target", choices=("population", "file"), default="population", help=text)
+    text = "of each interval (default: 0.95)"
+    add("--confidence", type=_share, default=0.95, metavar="C", help=text)
+    add("--json", action="store_true", help="print one JSON object instead of text")
 
 
-def _add_design(commands: Any) -> None:
-    parser = commands.add_parser(
-        "design",
-        help="the best channel for stated requirements",
-        description=DESIGN_DESCRIPTION,
-        epilog=DESIGN_EXAMPLES,
-    )
-    parser.add_argument(
-        "specification",
-        metavar="SPEC.yaml",
-        type=_path,
-        help="categories, proportions, requirements and loss (see docs/command-line.md)",
-    )
+def _add_design(parser: argparse.ArgumentParser) -> None:
+    text = "categories, proportions, requirements and loss (see docs/command-line.md)"
+    parser.add_argument("specification", metavar="SPEC.yaml", type=_path, help=text)
     place = parser.add_mutually_exclusive_group()
-    place.add_argument(
-        "--output",
-        metavar="DIR",
-        type=_path,
-        default=Path(),
-        help="folder for the two files (default: the current one)",
-    )
+    text = "folder for the two files (default: the current one)"
+    place.add_argument("--output", metavar="DIR", type=_path, default=Path(), help=text)
     place.add_argument("--matrix", metavar="FILE", type=_path, help="write only the matrix, here")
-    parser.add_argument(
-        "--json", action="store_true", help="print the properties as one JSON object"
+    parser.add_argument("--json", action="store_true", help="print properties as a JSON object")
+
+
+def _add_estimate(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    yes: dict[str, Any] = {"action": "store_true"}
+    add("public", metavar="PUBLIC", type=Path, help="the public folder")
+    add("--margins", **yes, help="the marginal distribution of each column")
+    add("--numbers", **yes, help="mean, standard deviation, quantiles of numbers")
+    columns: dict[str, Any] = {"nargs": "+", "metavar": "COLUMN", "action": "append"}
+    add("--table", **columns, default=[], help="a table of columns (repeat)")
+    add("--pairs", **yes, help="the tables of all pairs of columns")
+    add("--query", metavar="TEXT", action="append", default=[], help="a proportion (repeat)")
+    add("--test", choices=("independence",), help="of the columns of each --table")
+    add("--weight", metavar="COLUMN", help="released weights of the records")
+    text = (
+        "the population that records were drawn from (the default, except for masked numbers), "
+        "these records, or both"
     )
+    add("--target", choices=("population", "file", "both"), help=text)
+    text = (
+        "of channels with more reports than categories: the left inverse of least variance, or "
+        "the channel's own"
+    )
+    add("--inverse", choices=("least", "own"), default="least", help=text)
+    add("--by-stratum", **yes, help="also estimates in each stratum")
+    add("--confidence", type=_share, default=0.95, metavar="C", help="of each interval (0.95)")
+    made = parser.add_mutually_exclusive_group()
+    made.add_argument("--synthetic", metavar="N", type=int, help="make N synthetic records")
+    made.add_argument("--adjusted-weights", **yes, help="make weights that meet the estimates")
+    text = "of synthetic records: estimated clusters, or records repeated by their weights"
+    add("--basis", choices=("clusters", "weights"), default="clusters", help=text)
+    add("--seed", type=int, default=0, help="of synthetic records and Monte Carlo tests (0)")
+    add("--format", choices=("text", "csv", "json", "html"), default="text")
+    add("--out", type=_path, metavar="FILE", help="where to write (default: shown)")
 
 
 class _Renamed(argparse.Action):

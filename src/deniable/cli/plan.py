@@ -1,4 +1,4 @@
-"""``deniable plan``: which channel each column goes through, at an exact epsilon of the record."""
+"""``deniable plan``: the channel of each column, at an exact epsilon of the record."""
 
 import argparse
 from collections.abc import Sequence
@@ -30,12 +30,12 @@ HOLDS = {True: "yes", False: "NO"}
 
 
 def run(options: argparse.Namespace) -> None:
-    """Make a plan and write it, or verify one, by `options`; say on standard output what it is.
+    """Make, write and print a plan, or verify one.
 
     Raises
     ------
     DeniableError
-        If a file has a fault, there is no such plan, or one that is verified does not hold.
+        If a file is invalid, there is no such plan, or a verified plan does not hold.
     """
     if options.verify is not None:
         if options.schema is not None:
@@ -101,7 +101,7 @@ def _write_matrices(options: argparse.Namespace, plan: Plan) -> None:
 
 
 def columns_of(lists: list[str] | None) -> list[tuple[str, ...]]:
-    """Return names of columns from `lists` with commas; None are no lists."""
+    """Return the names in comma-separated `lists` of columns."""
     return [tuple(each.split(",")) for each in lists or []]
 
 
@@ -112,10 +112,7 @@ def prior_files(given: list[str] | None) -> list[Path]:
 
 
 def priors(schema: Schema, given: list[str] | None) -> dict[str, Floats]:
-    """Read the distributions `given` as COLUMN=FILE, each a CSV of ``category,probability``.
-
-    Columns and their categories are those of the `schema`; returned is a distribution by column.
-    """
+    """Return the distributions `given` as COLUMN=FILE, by column of the `schema`."""
     found = {}
     for each in given or []:
         name, equals, file = each.partition("=")
@@ -126,7 +123,7 @@ def priors(schema: Schema, given: list[str] | None) -> dict[str, Floats]:
 
 
 def _thresholds(given: list[str] | None) -> tuple[int, float] | None:
-    """Return T_v and T_d, which a command has as texts."""
+    """Return T_v and T_d."""
     if given is None:
         return None
     try:

@@ -27,10 +27,10 @@ def run(options: argparse.Namespace) -> None:
         If the plan or the file has an error, or the release cannot be made.
     """
     if options.key_folder and not options.key_folder.is_dir():
-        # A folder made by mistake may lie on a disk that keeps deleted files.
+        # A folder with a misspelled name could be on a disk that keeps deleted files.
         raise DeniableError(f"{options.key_folder}: the folder for the key does not exist; make it")
     if "jemalloc" in pa.supported_memory_backends():
-        pa.set_memory_pool(pa.jemalloc_memory_pool())  # the one that keeps least of what is freed
+        pa.set_memory_pool(pa.jemalloc_memory_pool())  # returns most of the freed memory
     refuse_inputs(options.out, [options.file], "release")
     plan = read_plan(options.plan)
     ledger = options.ledger or options.out.resolve().parent / "ledger"

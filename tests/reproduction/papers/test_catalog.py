@@ -346,7 +346,7 @@ def test_the_committed_config_asks_for_everything(config: Config) -> None:
     assert plan.figures() == [
         name for name, figure in FIGURES.items() if not set(figure.tables) & ON_REQUEST
     ]
-    assert plan.analyses() == list(ANALYSES.values())
+    assert plan.analyses == list(ANALYSES.values())
     assert plan.computed_tables() == list(COMPUTED_TABLES)
     for table in plan.tables():
         assert plan.chunks(table)

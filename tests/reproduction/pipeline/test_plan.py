@@ -59,7 +59,7 @@ def test_no_file_is_obtained_that_nothing_reads(values: dict[str, Any], root: Pa
     plan = Plan.prepare(without(values, "idp_fig4", "idp_fig6"), root)
     assert files_of(plan) == [CENSUS, ADULT]
     # Nor does any rule compute or plot results of Wine.
-    names = {analysis.name for analysis in plan.analyses()}
+    names = {analysis.name for analysis in plan.analyses}
     assert not names & {"idp_audit", "idp_claims"}
     assert not {"idp_fig4", "idp_fig6"} & set(plan.tables())
     assert {"idp_fig3", "idp_fig5"} <= set(plan.figures())
@@ -166,7 +166,7 @@ def test_a_config_of_one_release_asks_for_nothing_else(root: Path) -> None:
     made = [*plan.releases.all_made(), *plan.estimates(), "results/checks/own.csv"]
     assert plan.targets() == plan.released() == made
     assert plan.config.seed == 0
-    assert (plan.tables(), plan.analyses(), plan.figures(), plan.audited_tables()) == ([],) * 4
+    assert (plan.tables(), plan.analyses, plan.figures(), plan.audited_tables()) == ([],) * 4
     assert files_of(plan) == [ADULT]
     assert Plan.prepare({}, root).targets() == []
 
@@ -181,11 +181,11 @@ def test_a_config_of_one_study_asks_for_its_table(values: dict[str, Any], root: 
     ):
         plan.chunks("multirr_fig3")
     # No analysis is left whose settings or tables are missing.
-    made = {*plan.tables(), *(table.id for each in plan.analyses() for table in each.tables)}
-    for analysis in plan.analyses():
+    made = {*plan.tables(), *(table.id for each in plan.analyses for table in each.tables)}
+    for analysis in plan.analyses:
         assert all(plan.config.part(place) for place in analysis.settings)
         assert analysis.takes_what_is_there or {*analysis.needs} <= made
-    names = {analysis.name for analysis in plan.analyses()}
+    names = {analysis.name for analysis in plan.analyses}
     assert "multirr_example1" in names
     assert not names & {"multirr_secure_sum", "multirr_dependences", "pram_variance"}
     assert plan.made_tables("multirr_fig2", "multirr_example1", "multirr_risk") == [

@@ -142,7 +142,8 @@ def test_a_print_has_the_tables(browser: webdriver.Chrome, folder: Path, page: s
         )
         for each in browser.execute_script(NOT_LOADED):
             assert re.search(
-                r"results/(tables|audit|releases/\w+/(public|private))/\w+\.(csv|json)", each
+                r"results/(tables|audit|estimates/\w+|releases/\w+/(public|private))/\w+\.(csv|json)",
+                each,
             )
         browser.execute_script("dispatchEvent(new Event('afterprint'))")
         open_all_tables(browser)

@@ -6,14 +6,13 @@ from .config import (
     refuse_repeated_keys as refuse_repeated_keys,
     validate as validate,
 )
-from .downloads import RAW as RAW
 from .jobs import BENCHMARKS as BENCHMARKS, CPU_SUFFIX as CPU_SUFFIX, job as job
 from .outdated import reasons_of as reasons_of
 from .package_versions import (
     COMPUTING_PACKAGES as COMPUTING_PACKAGES,
     versions as versions,
 )
-from .plan import MIRROR_VARIABLE as MIRROR_VARIABLE, Plan as Plan
+from .plan import MIRROR_VARIABLE as MIRROR_VARIABLE, RAW as RAW, Plan as Plan
 from .provenance import (
     SOURCE_SUFFIX as SOURCE_SUFFIX,
     SOURCE_VARIABLE as SOURCE_VARIABLE,

@@ -14,10 +14,7 @@ from reproduction.pipeline.release_sweeps import releases_of
 
 
 def check_config(config: Config, datasets: Mapping[str, AnyDataset], networks: Path) -> None:
-    """Compare a `config` with the data sets that it names.
-
-    Plans are made by jobs of their own, which refuse everything that follows from records or from
-    computations.
+    """Compare a config with its data sets. Jobs check everything that needs records.
 
     Parameters
     ----------
@@ -72,7 +69,6 @@ def _columns(
 def _of_analyses(config: Config, adult: Sequence[str], records: int) -> Iterator[str]:
     """Yield columns and parties of studies and analyses that Adult does not have."""
     for study in type(config.studies).model_fields:
-        # Not every study has dependences, and not every config has settings of all of them.
         ordinal = getattr(getattr(config.studies, study), "ordinal", [])
         yield from _unknown(f"studies.{study}.ordinal", ordinal, adult)
     if config.studies.multirr_epsilon is not None:

@@ -1,31 +1,25 @@
-"""What jobs ask of a cluster, in the words of Snakemake."""
+"""Resources of the jobs of a rule, in Snakemake's terms."""
 
 from collections.abc import Callable, Mapping
 from inspect import isfunction
 from typing import Any
 
-from reproduction.study import Resources
 
-Asking = Any
-"""`Resources`, an entry of a catalog that has them, or a function of wildcards that finds one."""
+def needs(*entries: Any) -> Mapping[str, Callable[..., int]]:
+    """Return the resources of a rule: the largest of all `entries`, times the attempt's number.
 
-
-def needs(*asking: Asking) -> Mapping[str, Callable[..., int]]:
-    """Return the resources of a rule: the most that one of those `asking` asks for.
-
-    A second attempt asks for twice as much as the first, a third for three times.
+    An entry is `Resources`, an entry of a catalog with resources, or a function of wildcards that
+    returns one of these.
     """
 
-    def most(name: str) -> Callable[..., int]:
-        def asked(wildcards: Any, attempt: int) -> int:
-            return attempt * max(int(getattr(_of(each, wildcards), name)) for each in asking)
+    def largest(name: str) -> Callable[..., int]:
+        def found(wildcards: Any, attempt: int) -> int:
+            given = (each(wildcards) if isfunction(each) else each for each in entries)
+            return attempt * max(
+                int(getattr(each if hasattr(each, name) else each.resources, name))
+                for each in given
+            )
 
-        return asked
+        return found
 
-    return {"runtime": most("minutes"), "mem_mb": most("memory_mb")}
-
-
-def _of(asking: Asking, wildcards: Any) -> Resources:
-    entry = asking(wildcards) if isfunction(asking) else asking
-    found: Resources = entry if hasattr(entry, "memory_mb") else entry.resources
-    return found
+    return {"runtime": largest("minutes"), "mem_mb": largest("memory_mb")}

@@ -22,7 +22,7 @@ from reproduction.pipeline.syntax_trees import Tree, digest_of, syntax_tree, syn
 
 PACKAGES = {"deniable": Path(deniable.__file__).parent, "reproduction": Path(__file__).parents[1]}
 PARTS = Path(".snakemake/code")
-"""Holds the parts behind each digest, for `parts_of`."""
+"""Folder with the parts behind each digest, for `parts_of`."""
 PYTHON, ENTRIES = "python and packages", "entries of catalogs"
 _PLACE = re.compile(r"'([a-z_][\w.]*):[A-Za-z_][\w.]*'")
 
@@ -30,15 +30,15 @@ _PLACE = re.compile(r"'([a-z_][\w.]*):[A-Za-z_][\w.]*'")
 def code_digest(script: Path | str, *entries: Any) -> str:
     """Return a digest of all code behind a `script`, for the parameters of its rule.
 
-    It follows the import statements: to modules of the papers, else to whole top-level folders.
-    The package `reproduction.pipeline` is left out, because it computes nothing.
+    The digest follows import statements to modules of the papers, and otherwise to whole top-level
+    folders. The package `reproduction.pipeline` computes nothing and is left out.
 
     Parameters
     ----------
     script : path
     *entries : dataclasses of `reproduction.study.catalog`, or collections of them
-        Of these the values count, and all code that they name as "module:function". The catalogs
-        of all papers in `reproduction.papers` do not count as a whole.
+        Their values count, and all code that they name as "module:function". The catalogs in
+        `reproduction.papers` do not count as a whole.
     """
     source, said = syntax_tree(Path(script).read_bytes()), repr(entries)
     parts = _reached(filter(None, map(_part, [*_PLACE.findall(said), *source.imports])))
@@ -54,10 +54,7 @@ def code_digest(script: Path | str, *entries: Any) -> str:
 
 
 def parts_of(digest: str) -> dict[str, str]:
-    """Return the digest of each part of the code behind a `digest`: folders, modules, the script.
-
-    They are those that a run in this folder has stored. There are none elsewhere.
-    """
+    """Return the digests of the parts behind a `digest`, if a run in this folder stored them."""
     try:
         found: dict[str, str] = read_json(PARTS / f"{digest}.json")
     except (OSError, ValueError):
@@ -66,7 +63,7 @@ def parts_of(digest: str) -> dict[str, str]:
 
 
 def changed_code(recorded: Mapping[str, str]) -> list[str]:
-    """Return the names of those `recorded` parts that have another digest now, or are gone."""
+    """Return the names of the `recorded` parts that have changed or do not exist any more."""
     changed = [PYTHON] if recorded.get(PYTHON, _python()) != _python() else []
     for label, digest in recorded.items():
         if (package := label.partition("/")[0]) in PACKAGES:
@@ -76,7 +73,7 @@ def changed_code(recorded: Mapping[str, str]) -> list[str]:
 
 
 def run_facts() -> dict[str, str]:
-    """Return the versions that a report names, none of which names a machine."""
+    """Return the versions that a report names. They do not identify a machine."""
     code = digest_of("".join(map(_digest, PACKAGES.values())))
     facts = {"deniable": deniable.__version__, "library code": code}
     return facts | {"python": platform.python_version()} | installed(REPORTED_PACKAGES)
@@ -84,7 +81,7 @@ def run_facts() -> dict[str, str]:
 
 @cache
 def _trees() -> dict[Path, Tree]:
-    """Return digest and imports of each file of both packages, as they are at the first call."""
+    """Return digest and imports of each file of both packages at the first call."""
     files = (file for folder in PACKAGES.values() for file in sorted(folder.rglob("*.py")))
     return syntax_trees(list(files))
 
@@ -101,7 +98,7 @@ def _digest(part: Path) -> str:
 
 @cache
 def _part(name: str) -> Path | None:
-    """Return the folder or module with the code of an imported `name`, or None if none counts."""
+    """Return the folder or module of an imported `name`, or None if it does not count."""
     package, *rest = name.split(".")
     if package not in PACKAGES or rest[:1] == ["pipeline"]:
         return None
@@ -115,7 +112,7 @@ def _part(name: str) -> Path | None:
 
 
 def _reached(starts: Iterable[Path]) -> set[Path]:
-    """Return the parts at which imports arrive, directly or not."""
+    """Return the parts that are imported directly or indirectly."""
     found, pending = set[Path](), list(starts)
     while pending:
         if (part := pending.pop()) not in found:
@@ -131,7 +128,7 @@ def _imported_by(part: Path) -> set[Path]:
 
 
 def _label(part: Path) -> str:
-    """Return a name of a part that is the same wherever the packages are stored."""
+    """Return a name of a part that does not depend on the place of the packages."""
     root = next(folder for folder in PACKAGES.values() if part.is_relative_to(folder))
     return part.relative_to(root.parent).as_posix()
 

@@ -1,4 +1,4 @@
-"""The config as typed models: every fault found at once, a line each, before anything starts."""
+"""The config as typed models, which report all errors before anything starts."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -56,14 +56,14 @@ WORDS = {"quoted": "without quotes; --config gives numbers only one by one, not 
 
 
 class DataConfig(Strict):
-    """Where data come from."""
+    """The source of the data sets."""
 
     source: Literal["auto", "mirror", "public", "surrogate"] = "auto"
     mirror: Annotated[str, Field(min_length=1)] | None = None
 
 
 class StudiesConfig(Strict):
-    """The studies, by name. A study without settings has no cells."""
+    """The studies, by name. A study without settings is left out."""
 
     multirr_tables: ClusterQueryStudy | None = None
     multirr_sensitivity: ClusterQueryStudy | None = None
@@ -89,7 +89,7 @@ class StudiesConfig(Strict):
     rrba_power: PowerStudy | None = None
     rrba_tables: PrintedTablesStudy | None = None
     rrba_equal: EqualEpsilonStudy | None = None
-    # A sweep that config/sweep.yaml asks for; without cells it makes nothing.
+    # Without grids, as by default, there is no sweep.
     multirr_sweep: ThresholdStudy = ThresholdStudy(replicates=1000, grids=[])
 
     @model_validator(mode="after")
@@ -140,10 +140,7 @@ class AnalysesConfig(Strict):
 
 
 class KeysConfig(Strict):
-    """Where keys of releases lie until they are published: with each, if nothing is said.
-
-    Else in a `folder`, or behind a `command`, a program with its arguments.
-    """
+    """The place of keys until publication: a folder, a program, or by default with the release."""
 
     folder: Annotated[str, Field(min_length=1)] | None = None
     command: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
@@ -156,19 +153,17 @@ class KeysConfig(Strict):
 
 
 class Config(Strict):
-    """Everything that a run can be told: what config/README.md lists.
+    """All options of config/README.md.
 
     Attributes
     ----------
     seed : int, at least 0
-        The root of all streams of random numbers.
+        The root of all random streams.
     data : DataConfig
-        Where data sets come from.
     studies, analyses : settings by name
     ledger : str
-        The folder in which epsilons of releases are counted.
+        The folder that counts the epsilons of production releases.
     keys : KeysConfig
-        Where keys of releases lie.
     entries : list of settings, under the option ``releases``
         Releases, and sweeps of releases.
     """
@@ -205,14 +200,14 @@ class Config(Strict):
         return self
 
     def study(self, name: str) -> StudySettings[Any]:
-        """Return the study of that `name`, which must have settings."""
+        """Return the settings of a study."""
         study: StudySettings[Any] | None = getattr(self.studies, name)
         if study is None:
             raise ConfigError(message([f"studies.{name}: missing; it must be given"]))
         return study
 
     def cells(self, study: str) -> list[Cell]:
-        """Return the settings at which a `study` simulates; none if it has no settings."""
+        """Return the combinations of a `study`'s grids; none if it has no settings."""
         return list(self.study(study).cells()) if getattr(self.studies, study) else []
 
     def chunks(self, study: str) -> int:
@@ -232,14 +227,14 @@ class Config(Strict):
 
 
 def refuse_repeated_keys(path: Path | str) -> None:
-    """Refuse a config file, at `path`, that gives an option twice or repeats itself without end.
+    """Refuse a config file with a repeated option, or with aliases that repeat without end.
 
-    YAML would silently take the last of two, and of aliases make more than memory holds.
+    YAML would silently take the last of two options, and expand aliases beyond all memory.
 
     Raises
     ------
     ConfigError
-        With a line for each option, and where.
+        With the line of each repeated option.
     """
     try:
         repeated = list(validation.repeated_keys(Path(path).read_text("utf-8")))
@@ -247,18 +242,18 @@ def refuse_repeated_keys(path: Path | str) -> None:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise ConfigError(message([f"{path}: line {line}: {error.problem}"])) from None
     except (OSError, ValueError, yaml.YAMLError):
-        return  # whoever reads the file for its values says what is wrong with it
+        return  # Snakemake reports other errors of the file
     if repeated:
         raise ConfigError(message([f"{path}: {line}" for line in repeated]))
 
 
 def validate(values: Mapping[str, Any]) -> Config:
-    """Turn the `values` of the config files into a `Config`.
+    """Return the `Config` with the `values` of the config files.
 
     Raises
     ------
     ConfigError
-        With one line for each fault: path, value, what is allowed.
+        With one line for each error: option, value and allowed values.
     """
     try:
         return Config.model_validate(dict(values))
@@ -268,5 +263,5 @@ def validate(values: Mapping[str, Any]) -> Config:
 
 
 def message(lines: Sequence[str]) -> str:
-    """Return the message for the faults of a config, one in each of the `lines`."""
+    """Return the message of an invalid config, with one error in each line."""
     return validation.message("the config", lines, "config/README.md describes every option")

@@ -1,13 +1,8 @@
-"""What jobs need around them: kernels that add in one order, and a folder that can be written.
+"""Environment of jobs: arithmetic that gives the same bits, and folders that can be written.
 
-**Arithmetic.** Floating-point sums are to be the same bits on every processor.
-numpy and OpenBLAS choose among kernels by the processor that they find, and kernels add in
-different orders. The last bits then differ; a search among local optima, such as that for a
-designed channel, can end at another one. So jobs use the kernels that all x86-64 processors with
-AVX2 have, those of Intel since 2013 and of AMD since 2015, and one thread.
-
-**The folder of results.** Whether it can be written is known before anything starts, not from the
-failure of a job.
+Kernels of NumPy and OpenBLAS add in different orders, and they are chosen by the processor. So the
+last bits of sums differ, and a search among local optima can end at another one. Jobs use one
+thread and the kernels of all x86-64 processors with AVX2 (Intel since 2013, AMD since 2015).
 """
 
 import errno
@@ -22,47 +17,42 @@ from deniable.errors import DataError
 from deniable.files import kept_private
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
-"""Of OpenMP, the BLAS libraries, and Rust's solvers such as Clarabel."""
-AVX2 = {"X86_V3", "AVX2"}
-"""The names of the common level in numpy, from 2.4 on and before."""
-BEYOND_AVX2 = ("X86_V4", "AVX512")
-"""How the names of what not all of them have begin."""
-
+"""Variables of OpenMP, the BLAS libraries and solvers in Rust such as Clarabel."""
+AVX2, BEYOND_AVX2 = {"X86_V3", "AVX2"}, ("X86_V4", "AVX512")
+"""Names of the common level in NumPy (since 2.4 and before), and beginnings of higher ones."""
 NEEDED = 20_000_000
-"""Bytes without which not even a quick run ends."""
+"""Smallest number of free bytes for a quick run."""
 SHORT_OF_MEMORY = (
-    "failed to map segment",  # the loader's
+    "failed to map segment",  # from the loader
     "annot allocate memory",
     "can't start new thread",
 )
-# Snakemake's: of a run at work, or of one that was killed.
 LOCKS = Path(".snakemake/locks")
 PRIVATE = (Path("results/data"), Path("results/logs"), Path(".snakemake"))
-"""Of true records; of messages that quote a value of theirs; of hashes that Snakemake notes."""
+"""Folders with original records, messages that quote them, and hashes by Snakemake."""
 
 
 def settings(simd: dict[str, list[str]] | None = None) -> dict[str, str]:
-    """Return the variables to set before a job starts.
-
-    They must be set before numpy is imported, so they are for processes that are started.
+    """Return the variables of a process, to be set before it imports NumPy.
 
     Parameters
     ----------
     simd : dict, optional
-        What numpy says of the processor (*baseline*, *found*, *not found*); by default of this one.
+        The levels of a processor (*baseline*, *found*, *not found*) as NumPy reports them; by
+        default of this one.
 
     Returns
     -------
     dict
-        One thread; on x86-64 with AVX2, also kernels of that level. Elsewhere each kind of
-        processor has its own last bits.
+        One thread, and on x86-64 with AVX2 the kernels of that level. Other kinds of processors
+        have last bits of their own.
     """
     chosen = dict.fromkeys(THREADS, "1")
     if simd is None:
         import numpy as np  # noqa: PLC0415 - for this alone, which a job need not wait for
 
-        told: Any = np.show_config(mode="dicts")
-        simd = told["SIMD Extensions"]
+        reported: Any = np.show_config(mode="dicts")
+        simd = reported["SIMD Extensions"]
     if not AVX2 & {*simd.get("baseline", ()), *simd.get("found", ())}:
         return chosen
     optional = (*simd.get("found", ()), *simd.get("not found", ()))
@@ -71,19 +61,19 @@ def settings(simd: dict[str, list[str]] | None = None) -> dict[str, str]:
 
 
 def settle() -> None:
-    """Set the variables for all processes that this one starts."""
+    """Set the variables of all processes that this one starts."""
     os.environ.update(settings())
 
 
 def check_writable(folder: Path) -> None:
     """Check that results can be written into a `folder`, and that its disk is not full.
 
-    The folders of releases are passed over: whoever protects what was drawn once does well.
+    Folders of single releases are not checked, because a user may have protected them.
 
     Raises
     ------
     DataError
-        Naming the folder, what is wrong with it and what to do.
+        With the folder, the problem and the remedy.
     """
     existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     inside = sorted(folder.glob("*/")) if folder.is_dir() else []
@@ -103,12 +93,12 @@ def check_writable(folder: Path) -> None:
 
 
 def keep_from_others() -> None:
-    """Close the folders of true records, and of what tells of them, to all but their owner.
+    """Close the folders with information from original records to all but their owner.
 
     Raises
     ------
     DataError
-        Naming a folder that belongs to somebody else.
+        If a folder belongs to somebody else.
     """
     for folder in PRIVATE:
         try:
@@ -122,17 +112,17 @@ def keep_from_others() -> None:
 
 
 def remedy(error: Exception) -> str:
-    """Return how to go on after an `error` of disk or memory, to end its message; else nothing.
+    """Return the remedy for an `error` of disk or memory, to end its message; else nothing.
 
-    A library that finds no room in memory is not imported, or its thread not started.
+    Without memory, a library is not imported or its thread not started.
     """
     number = error.errno if isinstance(error, OSError) else None
     if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return "; make room and start again: what is finished is kept"
     if number in (errno.EROFS, errno.EACCES, errno.EPERM):
         return "; give this user the right to write there and start again: what is finished is kept"
-    told = any(words in str(error) for words in SHORT_OF_MEMORY)
-    if isinstance(error, MemoryError) or number == errno.ENOMEM or told:
+    short = any(words in str(error) for words in SHORT_OF_MEMORY)
+    if isinstance(error, MemoryError) or number == errno.ENOMEM or short:
         named = "" if isinstance(error, MemoryError) else " (MemoryError)"
         return (
             f"{named}; give the job more memory (ulimit -v, a cluster's limit), or let fewer "
@@ -142,16 +132,16 @@ def remedy(error: Exception) -> str:
 
 
 def end_on_hangup() -> None:
-    """Let the end of its terminal end this process as Ctrl-C does; under nohup it goes on.
+    """End this process like Ctrl-C when its terminal closes, unless it runs under nohup.
 
-    A run that SIGHUP kills outright leaves its lock behind.
+    A run that is killed by SIGHUP leaves its lock behind.
     """
     hangup = getattr(signal, "SIGHUP", None)  # not on every system
-    of_main_thread = threading.current_thread() is threading.main_thread()
-    if hangup and of_main_thread and signal.getsignal(hangup) == signal.SIG_DFL:
+    main_thread = threading.current_thread() is threading.main_thread()
+    if hangup and main_thread and signal.getsignal(hangup) == signal.SIG_DFL:
         signal.signal(hangup, signal.default_int_handler)
 
 
 def locked() -> bool:
-    """Return whether a run is at work in this project, or was killed and has not been unlocked."""
+    """Return whether a run of this project is active, or was killed and left its lock."""
     return LOCKS.is_dir() and any(LOCKS.iterdir())

@@ -1,4 +1,4 @@
-"""The log of a job: warnings, what went wrong in words, and a head that only its end removes."""
+"""The log of a job: warnings, errors, and a head that is removed when the job ends."""
 
 import sys
 import traceback
@@ -17,24 +17,24 @@ This job has not come to its end. If it is not at work any more, it was killed, 
 it: most often memory was short. Give it more (ulimit -v, a cluster's limit), or let fewer jobs run
 at once (--cores), and start again: what is finished is kept.
 """
-"""At the head of a log until its job ends: what is killed outright can leave no other line."""
+"""The head of the log of a job that is active or was killed."""
 
 
 @contextmanager
 def logged(file: Path, rule: str) -> Iterator[Callable[[str], None]]:
-    """Run a job of a `rule` with warnings in the log `file`; errors of users become one message.
+    """Run a job of a `rule` with warnings and errors in the log `file`.
 
-    Yields a function that adds a line to the log and shows it on the screen.
+    Yields a function that writes a line to the log and to the screen.
 
     Raises
     ------
     SystemExit
-        For such an error, whose message is in the log and on the screen. Others pass, and their
-        traceback is in the log.
+        After an error that a user can fix, with its message in the log and on the screen. Other
+        errors pass, with their traceback in the log.
     """
 
     def note(text: str) -> None:
-        # Nothing is lost with a full disk but the log.
+        # On a full disk only the log is lost.
         with suppress(OSError), file.open("a", encoding="utf-8") as log:
             print(text, file=log)
 

@@ -17,34 +17,15 @@ LOGS, BENCHMARKS, CPU_SUFFIX = Path("results/logs"), Path("results/benchmarks"),
 
 @contextmanager
 def job(snakemake: Any) -> Iterator[Callable[[str], None]]:
-    """Run a script between the check of its inputs and the record of its outputs.
+    """Check the inputs of a script, run it, and record its outputs.
 
-    `snakemake` is the object that Snakemake gives to scripts.
-
-    Warnings go to the job's log, and so do the lines that the script passes to the function that it
-    receives. Errors that a user can fix become one message.
+    `snakemake` is the object that Snakemake passes to scripts. Yields a function that writes a line
+    to the job's log and to the screen. See `logged` for warnings and errors.
     """
     log = Path(snakemake.log[0])
-    with logged(log, snakemake.rule) as say, recorded(_making(snakemake)):
-        yield say
-    if snakemake.bench_iteration is not None:
-        record_cpu_seconds(BENCHMARKS / log.relative_to(LOGS).with_suffix(CPU_SUFFIX))
-
-
-def record_cpu_seconds(file: Path) -> None:
-    """Write the CPU seconds of this process and the ended processes that it started to a `file`.
-
-    Snakemake's benchmark samples a job every half minute and loses what comes after the last look.
-    """
-    own, children = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    seconds = sum(each.ru_utime + each.ru_stime for each in (own, children))
-    write_json(file, {"cpu_seconds": round(seconds, 3)})
-
-
-def _making(snakemake: Any) -> JobProvenance:
     # Snakemake runs a copy: .snakemake/scripts/tmpXXXX.<script>.
     script = Path(sys.argv[0]).name.partition(".")[2]
-    return JobProvenance(
+    making = JobProvenance(
         rule=snakemake.rule,
         inputs=tuple(map(str, snakemake.input)),
         outputs=tuple(map(str, snakemake.output)),
@@ -52,3 +33,17 @@ def _making(snakemake: Any) -> JobProvenance:
         config=snakemake.config,
         script=Path(snakemake.scriptdir, script),
     )
+    with logged(log, snakemake.rule) as say, recorded(making):
+        yield say
+    if snakemake.bench_iteration is not None:
+        record_cpu_seconds(BENCHMARKS / log.relative_to(LOGS).with_suffix(CPU_SUFFIX))
+
+
+def record_cpu_seconds(file: Path) -> None:
+    """Write the CPU seconds of this process and its ended children to a `file`.
+
+    Snakemake's benchmark samples a job every half minute and loses the time after the last sample.
+    """
+    own, children = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    seconds = sum(each.ru_utime + each.ru_stime for each in (own, children))
+    write_json(file, {"cpu_seconds": round(seconds, 3)})

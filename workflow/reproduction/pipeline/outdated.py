@@ -1,7 +1,7 @@
-"""Results whose recorded settings, code or inputs differ from those of the config now.
+"""Find results with recorded settings, code or inputs that differ from the current ones.
 
-The provenance metadata next to each result decide, not the times of files and not Snakemake's own
-records, which a copy of the results may lack. A result that is made once is never outdated.
+The provenance metadata next to each result decide, because a copy of the results may lack
+Snakemake's own records. A result that is made once is never outdated.
 """
 
 import json
@@ -20,11 +20,11 @@ from reproduction.pipeline.provenance import (
 )
 
 MAX_REASONS = 3
-"""Settings that are named of a result."""
+"""Largest number of changed settings that are listed."""
 
 
 def reasons_of(plan: Plan, record: Record) -> list[str]:
-    """Return why the result of a `record` is outdated by the config of a `plan`, if it is."""
+    """Return the reasons for which the result of a `record` is outdated; none if it is not."""
     if record["made_once"]:
         return []
     reasons = list(_changed_settings(record.get("asked", {}), settings_now(plan, record)))
@@ -36,9 +36,7 @@ def reasons_of(plan: Plan, record: Record) -> list[str]:
 
 
 def settings_now(plan: Plan, record: Record) -> dict[str, Any]:
-    """Return the settings that the job of a `record` would have by the `plan` of a run.
-
-    They are named after its params.
+    """Return the current settings of the job of a `record`, by the names of its params.
 
     A parameter of another name keeps its recorded value.
     """
@@ -69,9 +67,10 @@ def settings_now(plan: Plan, record: Record) -> dict[str, Any]:
 
 
 def _of_analysis(plan: Plan, record: Record) -> dict[str, Any]:
-    """Return the settings of an analysis, of which one of several parts has the recorded options.
+    """Return the current settings of an analysis.
 
-    They are the recorded ones where several have.
+    If it reads several sections, they are the section with the recorded options. If several
+    sections have these options, the recorded settings are returned.
     """
     recorded: dict[str, Any] = record["asked"]["settings"]
     made_by = {table.path: each for each in ANALYSES.values() for table in each.tables}
@@ -85,7 +84,7 @@ def _of_analysis(plan: Plan, record: Record) -> dict[str, Any]:
 
 
 def _part(plan: Plan, path: str) -> dict[str, Any]:
-    """Return the settings at a `path` of the config; none if it has none."""
+    """Return the settings at a `path` of the config, or an empty mapping."""
     part = plan.config.part(path) if path else None
     values: dict[str, Any] = part.model_dump() if part else {}
     return values
@@ -101,7 +100,7 @@ def _changed_settings(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterat
 
 
 def _changed_inputs(plan: Plan, record: Record) -> Iterator[str]:
-    """Yield the inputs of the workflow's own that have another content now."""
+    """Yield the workflow's own inputs that have changed."""
     for name, digest in record["inputs"].items():
         found = next((file for file in (Path(name), plan.root / name) if file.exists()), None)
         # An input that a job makes is checked with the record of that job.

@@ -26,6 +26,6 @@ def installed(packages: Iterable[str]) -> dict[str, str]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions that the provenance metadata of a result have."""
+    """Return the versions in the provenance metadata of a result."""
     own = {"deniable": deniable.__version__, "python": platform.python_version()}
     return own | installed(RECORDED_PACKAGES)

@@ -1,27 +1,27 @@
-"""The files that a config asks for, and the settings, inputs and code of their jobs."""
+"""The files that a config requests, and the settings, inputs and code of their jobs."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from deniable.datasets import AnyDataset, load_manifest
-from deniable.errors import ConfigError
+from deniable.errors import ConfigError, DataError
 
 from reproduction.papers import ANALYSES, AUDITED, FIGURES, STUDIES, TABLES
 from reproduction.pipeline.code_digest import code_digest
 from reproduction.pipeline.config import Config, message, validate
-from reproduction.pipeline.downloads import RAW, download_settings
 from reproduction.pipeline.environment import check_writable, keep_from_others
-from reproduction.pipeline.provenance import SOURCE_SUFFIX
+from reproduction.pipeline.provenance import SOURCE_SUFFIX, read_provenance
 from reproduction.pipeline.release_sweeps import ReleaseSweep
-from reproduction.pipeline.releases import Releases, check_published
+from reproduction.pipeline.releases import Releases, any_of, check_published
 from reproduction.study import Analysis
 
 MIRROR_VARIABLE = "DENIABLE_DATA_MIRROR"
-RESULTS = Path("results")
+RESULTS, RAW = Path("results"), Path("results/data/raw")
 ESTIMATES = (
     *("margins.csv", "pairs.csv", "numbers.csv", "consistent.csv", "disagreement.csv"),
     *("two_step.csv", "independence.csv", "weights.csv", "synthetic.parquet"),
@@ -33,16 +33,15 @@ ESTIMATES = (
 class Plan:
     """A validated config, and the files that follow from it.
 
-    The root is the folder of the workflow's own files. It differs from the folder of the run where
-    another workflow has this one as its module, or where a run is given its directory.
-
     Attributes
     ----------
     config : Config
     root : Path
+        The folder of the workflow's own files. It differs from the folder of the run if this
+        workflow is a module of another one, or is run with a directory.
     datasets : mapping of str to AnyDataset
     damaged : mapping of str to str
-        Published releases whose files have changed; see `check_published`.
+        Published releases with changed files; see `check_published`.
     """
 
     config: Config
@@ -52,16 +51,14 @@ class Plan:
 
     @classmethod
     def prepare(cls, values: Mapping[str, Any], root: Path | str) -> "Plan":
-        """Validate the config of `values` and check it before the first job starts.
-
-        For the process that a user starts. The workflow's own files are below `root`.
+        """Validate and check a config in the main process, before the first job starts.
 
         Raises
         ------
         DeniableError
-            With one message for everything that is wrong with the config.
+            With all errors of the config.
         """
-        # Here, not above: it is large, and `recall` does without it.
+        # Imported here because it is large, and `recall` does not need it.
         from reproduction.pipeline.checks import check_config  # noqa: PLC0415
 
         plan = cls.recall(values, root)
@@ -73,11 +70,11 @@ class Plan:
 
     @classmethod
     def recall(cls, values: Mapping[str, Any], root: Path | str) -> "Plan":
-        """Return the plan that `prepare` has checked, from `values` and `root`, for a job."""
+        """Return a plan that `prepare` has checked, for the process of a job."""
         return cls(validate(values), Path(root), load_manifest(_resources(root) / "datasets.yaml"))
 
     def targets(self) -> list[str]:
-        """Return the files of a whole run: of all that the config names, and nothing else."""
+        """Return the files of a whole run."""
         tables, figures = [*self.tables(), *self.computed_tables()], self.figures()
         if not tables:
             return self.released()
@@ -96,7 +93,7 @@ class Plan:
         return code_digest(self.root / "workflow" / "scripts" / script, *entries)
 
     def settings(self, section: str, name: str) -> dict[str, Any]:
-        """Return plain settings, for a rule: those of a `name` in a `section` of the config."""
+        """Return the settings of a `name` in a `section` of the config, as plain values."""
         if section == "releases":
             return self.releases[name].model_dump(by_alias=True)
         part = self.config.part(f"{section}.{name}")
@@ -107,14 +104,27 @@ class Plan:
 
     @property
     def mirror(self) -> Path | None:
-        """The directory with published files, which the environment or the config names."""
+        """The directory with published files, by the environment or the config."""
         named = os.environ.get(MIRROR_VARIABLE) or self.config.data.mirror
         return Path(named).expanduser() if named else None
 
     def download_settings(self, file: str) -> dict[str, Any]:
-        """Return the parameters of the job that obtains a published `file`."""
-        dataset = next(each for each in self.datasets.values() if each.file == file)
-        return download_settings(dataset, self.config.data.source, self.mirror)
+        """Return the setting `source`, and whether the mirror has a published `file`.
+
+        If the published file was verified before, only ``surrogate`` changes the records. With
+        other settings the recorded parameters are returned, so that no job starts.
+        """
+        source, mirror = self.config.data.source, self.mirror
+        if source != "surrogate":
+            record = None
+            with suppress(DataError):
+                record = read_provenance(RAW / f"{file}{SOURCE_SUFFIX}")
+            dataset = next(each for each in self.datasets.values() if each.file == file)
+            published = {"kind": "original", "sha256": dataset.sha256}
+            if record and published in record["data"].values():
+                return dict(record["asked"])
+        has_file = mirror is not None and (mirror / file).is_file()
+        return {"source": source, "mirror": has_file and source in ("auto", "mirror")}
 
     def sources(self) -> list[str]:
         """Return the sources of the data sets that studies, analyses and releases read."""
@@ -122,22 +132,22 @@ class Plan:
         return sorted({self.source(name) for name in self.datasets if name in read})
 
     def source(self, dataset: str) -> str:
-        """Return the file that says where the records of a `dataset` come from."""
+        """Return the file with the source of a `dataset`."""
         return f"{RAW}/{self.datasets[dataset].file}{SOURCE_SUFFIX}"
 
     def surrogate(self, dataset: str) -> str:
-        """Return the file of the model that records of a `dataset` are drawn from in need."""
+        """Return the file with the surrogate model of a `dataset`."""
         return self.own(f"resources/{self.datasets[dataset].surrogate}")
 
     def own(self, path: str) -> str:
-        """Return the path of a file of the workflow's own, whose `path` is given from its folder.
+        """Return the path of one of the workflow's own files, by its `path` in the workflow.
 
-        The same where the run is in that folder: a project that is moved does not run anew.
+        It is relative if the run is in that folder, so a moved project stays up to date.
         """
         return path if self.root.resolve() == Path.cwd() else str(self.root / path)
 
     def chunks(self, table: str) -> list[str]:
-        """Return the files of results that a `table` is collected from."""
+        """Return the files of simulations that a `table` is collected from."""
         study = TABLES[table].study
         number = self.config.chunks(study)
         if not number:
@@ -148,23 +158,20 @@ class Plan:
         return [f"results/studies/{study}/chunk-{i}-of-{number}.csv" for i in range(number)]
 
     def tables(self) -> list[str]:
-        """Return the ids of the tables for which the config asks for cells."""
+        """Return the ids of the tables of studies that the config requests."""
         return [
             table.id
             for table in TABLES.values()
             if any(table.holds(cell) for cell in self.config.cells(table.study))
         ]
 
-    def analyses(self) -> list[Analysis]:
-        """Return the analyses whose tables are made, in the order of the catalogs.
-
-        Their data are those of studies, or other data sets of the same files. Their settings are in
-        the config. The tables that they need are made.
-        """
-        return self._analyses
-
     @cached_property
-    def _analyses(self) -> list[Analysis]:
+    def analyses(self) -> list[Analysis]:
+        """The requested analyses, in the order of the catalogs.
+
+        The files of their data are read by a study, their settings are in the config, and the
+        tables that they need are made.
+        """
         studied = _studied_data(self.config)
         files = {each.file for name, each in self.datasets.items() if name in studied}
         studied |= {name for name, each in self.datasets.items() if each.file in files}
@@ -176,7 +183,7 @@ class Plan:
             and all(self.config.part(place) is not None for place in each.settings)
         ]
         while True:
-            made = {*self.tables(), *(table.id for each in kept for table in each.tables)}
+            made = {*self.tables(), *_tables_of(kept)}
             possible = [each for each in kept if _is_possible(each, made)]
             if len(possible) == len(kept):
                 return kept
@@ -184,21 +191,21 @@ class Plan:
 
     def computed_tables(self) -> list[str]:
         """Return the ids of the tables that no study fills."""
-        tables = (table for analysis in self.analyses() for table in analysis.tables)
+        tables = (table for analysis in self.analyses for table in analysis.tables)
         return [table.id for table in tables if table.columns]
 
     def audited_tables(self) -> list[str]:
-        """Return the names of the tables that the audit of privacy reads, if they are made."""
+        """Return the names of the requested tables that the audit of privacy reads."""
         made = {*self.tables(), *self.computed_tables()}
         return [name for tables in AUDITED.values() for name in tables if name in made]
 
     def made_tables(self, *names: str) -> list[str]:
-        """Return the files of those tables, by their `names`, that the config requests."""
-        made = {*self.tables(), *(table.id for each in self.analyses() for table in each.tables)}
+        """Return the files of the tables with these `names` that the config requests."""
+        made = {*self.tables(), *_tables_of(self.analyses)}
         return [f"results/tables/{name}.csv" for name in names if name in made]
 
     def figures(self) -> list[str]:
-        """Return the ids of the figures whose tables are made."""
+        """Return the ids of the figures with requested tables."""
         made = {*self.tables(), *self.computed_tables()}
         return [name for name, figure in FIGURES.items() if made >= set(figure.tables)]
 
@@ -224,8 +231,7 @@ class Plan:
 
     def pattern_of_sweeps(self, *, own: bool) -> str:
         """Return a pattern for the names of sweeps of files of your `own`, or of data sets."""
-        names = [each.name for each in self.config.sweeps if own == (each.data is None)]
-        return "|".join(names) or "(?!)"
+        return any_of([each.name for each in self.config.sweeps if own == (each.data is None)])
 
     def sweep_inputs(self, name: str) -> dict[str, list[str]]:
         """Return the inputs of the rule that collects the sweep `name`, each by release."""
@@ -255,6 +261,10 @@ class Plan:
         ]
 
 
+def _tables_of(analyses: Sequence[Analysis]) -> list[str]:
+    return [table.id for analysis in analyses for table in analysis.tables]
+
+
 def _is_possible(analysis: Analysis, made: set[str]) -> bool:
     """Return whether the tables that an `analysis` needs are among those `made`."""
     found = made & set(analysis.needs)
@@ -262,9 +272,9 @@ def _is_possible(analysis: Analysis, made: set[str]) -> bool:
 
 
 def _studied_data(config: Config) -> set[str]:
-    """Return the data, networks among them, of the studies that the config gives cells."""
-    asked = (study for name, study in STUDIES.items() if config.cells(name))
-    return {name for study in asked for name in study.datasets}
+    """Return the data sets and networks of the studies that the config requests."""
+    requested = (study for name, study in STUDIES.items() if config.cells(name))
+    return {name for study in requested for name in study.datasets}
 
 
 def _resources(root: Path | str) -> Path:

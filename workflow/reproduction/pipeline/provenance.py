@@ -1,8 +1,8 @@
-"""What a result was made of, in a file beside it; and whether it is still what was made.
+"""Record next to each result how it was made, and check inputs against these records.
 
-Beside a result ``X`` stands ``X.provenance.json``: the SHA-256 of ``X``, the code, settings, seed
-and versions that made it, its inputs with theirs, and the data that it rests on. Nothing in it
-depends on machine, folder, time or number of cores: equal runs leave equal files.
+``X.provenance.json`` is stored next to each result ``X``: the SHA-256 of ``X``, its code, settings,
+seed and versions, its inputs with theirs, and the data behind them. Nothing in it depends on
+machine, folder, time or number of cores, so equal runs leave equal files.
 """
 
 import hashlib
@@ -23,19 +23,14 @@ from reproduction.pipeline.code_digest import code_digest, parts_of
 from reproduction.pipeline.package_versions import versions
 
 SOURCE_VARIABLE = "DENIABLE_SOURCE"
-"""Names the folder of the workflow's own files to its jobs."""
-SUFFIX = ".provenance.json"
-RESULTS = "results"
-DATA = "results/data"
-"""True records, and hashes of them: files of their owner's alone."""
+"""Environment variable with the folder of the workflow's own files."""
+SUFFIX, SOURCE_SUFFIX = ".provenance.json", ".source.json"
+RESULTS, DATA = "results", "results/data"
 WITHHELD = "withheld"
 PLACES = ("data", "keys", "ledger")
-"""Sections of the config that say where things lie."""
-SOURCE_SUFFIX = ".source.json"
-"""Of the file that says where the records of a published file come from; see `datasets.Source`."""
-SURROGATES = "resources/surrogates"
-MODELS = {SURROGATES: "surrogate", "resources/networks": "network"}
-"""Folders of the models that records are drawn from, with what their records are."""
+"""Sections of the config with places of files."""
+MODELS = {"resources/surrogates": "surrogate", "resources/networks": "network"}
+"""Folders of the models that records are drawn from, with the kind of these records."""
 MAKE_AGAIN = "delete it and start again: Snakemake makes it again"
 RESTORE = (
     "it belongs to a production release, which is drawn once: restore it from a copy, or "
@@ -47,23 +42,19 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class JobProvenance:
-    """A job as far as its results depend on it.
-
-    Of the rule's parameters the digest under ``code`` is recorded by itself, the others
-    together as the settings of the job. Where there is no digest, ``steps``
-    are the code that the script is told to call, each as "module:function".
+    """Everything of a job that its results depend on.
 
     Attributes
     ----------
     rule : str
-    inputs : tuple of str
-        Paths as the rule gives them: relative to the project's folder.
-    outputs : tuple of str
+    inputs, outputs : tuple of str
+        Paths relative to the project's folder, as the rule gives them.
     params : mapping of str to Any
+        The digest ``code``, and the settings of the job.
     config : mapping of str to Any
-        That the run was given.
+        The config of the run.
     script : Path
-        What the rule runs; read only where the rule has no digest of code.
+        The script of a rule without a digest ``code``.
     """
 
     rule: str
@@ -76,21 +67,14 @@ class JobProvenance:
 
 @dataclass(frozen=True)
 class Verified:
-    """A file with its SHA-256 and what is recorded of it, if anything is.
-
-    Attributes
-    ----------
-    label : str
-    sha256 : str
-    record : Record, optional
-    """
+    """A file with its SHA-256 and its record, if it has one."""
 
     label: str
     sha256: str
     record: Record | None
 
     def fault(self) -> str | None:
-        """Return what is wrong with the file and how to go on, or None if it is what was made."""
+        """Return the error and its remedy if the file differs from its record."""
         if self.record is None or self.record["sha256"] == self.sha256:
             return None
         return (
@@ -102,18 +86,17 @@ class Verified:
 
 @contextmanager
 def recorded(making: JobProvenance) -> Iterator[None]:
-    """Verify the inputs of `making`, run the block that makes the outputs, and record it.
+    """Verify the inputs of a job, run the block that makes its outputs, and record these.
 
-    What an earlier job recorded of the outputs, and what it left half-written if it was killed, is
-    removed before the block begins: at no time does a record stand beside a file that it is not of.
-    But what is made once keeps its record as long as it comes out the same: of the job that first
-    made it.
+    Before the block begins, earlier records of the outputs and half-written files are removed, so a
+    record never lies next to a file that it does not describe. A result that is made once keeps the
+    record of the job that first made it, as long as it stays the same.
 
     Raises
     ------
     DataError
-        Before the block begins: with a line for each input that is not what was made, or if two
-        inputs rest on different states of the same data.
+        Before the block begins, with one line for each input that differs from its record, or if
+        two inputs come from different states of the same data.
     """
     about = _about(making, verified(making.inputs))
     for output in making.outputs:
@@ -123,25 +106,25 @@ def recorded(making: JobProvenance) -> Iterator[None]:
         remove_leftovers(provenance_path(output))
     yield
     for output in making.outputs:
-        if Path(output).exists():  # Snakemake says what is missing
-            record: Record = {"file": label(output), "sha256": content_digest(output)} | about
-            if output.endswith(SOURCE_SUFFIX):
-                record["data"] = _published(output)
-            first = read_provenance(output)
-            if first is None or first["sha256"] != record["sha256"]:
-                _write(output, record, closed=_releases(making.config))
+        if not Path(output).exists():
+            continue  # Snakemake reports a missing output
+        record: Record = {"file": label(output), "sha256": content_digest(output)} | about
+        if output.endswith(SOURCE_SUFFIX):
+            record["data"] = _published(output)
+        first = read_provenance(output)
+        if first is None or first["sha256"] != record["sha256"]:
+            _write(output, record, closed=_has_production(making.config))
 
 
 def provenance_path(result: Path | str) -> Path:
-    """Return the file that says what a `result` was made of."""
+    """Return the path of the record of a `result`."""
     return Path(f"{result}{SUFFIX}")
 
 
 def content_digest(path: Path | str) -> str:
-    """Return the SHA-256 of the file at `path`, or that of a folder's list of files.
+    """Return the SHA-256 of a file, or of the list of files of a folder.
 
-    The list has a line a file, in order of their names: its SHA-256, two spaces, its path below the
-    folder, as the command ``sha256sum`` writes it.
+    The list has one line for each file, ordered by name, in the format of ``sha256sum``.
     """
     start = Path(path)
     if not start.is_dir():
@@ -156,12 +139,12 @@ def content_digest(path: Path | str) -> str:
 
 
 def read_provenance(result: Path | str) -> Record | None:
-    """Return what is recorded of a `result`, the path of a file, or None where nothing is.
+    """Return the record of a `result`, or None if it has none.
 
     Raises
     ------
     DataError
-        If there is a record that cannot be read.
+        If the record cannot be read.
     """
     path = provenance_path(result)
     try:
@@ -170,8 +153,7 @@ def read_provenance(result: Path | str) -> Record | None:
         return None
     except ValueError:
         record = None
-    keys = {"sha256", "data", "made_once"}
-    if not isinstance(record, dict) or not keys <= set(record):
+    if not isinstance(record, dict) or not {"sha256", "data", "made_once"} <= set(record):
         raise DataError(
             f"{path}: no record of provenance any more; delete it and start again: what a job can "
             "make again it makes with its record"
@@ -180,21 +162,19 @@ def read_provenance(result: Path | str) -> Record | None:
 
 
 def verified(paths: Iterable[str]) -> list[Verified]:
-    """Hold the files at `paths` against what is recorded of them, each once.
-
-    A file of which nothing is recorded is taken as it is.
+    """Compare the files at `paths` with their records, if they have any.
 
     Raises
     ------
     DataError
-        With a line for each file that is not what was made.
+        With one line for each file that differs.
     """
     found, faults = [], []
     for path in sorted(set(paths)):
         file = Verified(label(path), content_digest(path), read_provenance(path))
         if fault := file.fault():
             faults.append(fault)
-        elif _is_receipt(PurePosixPath(file.label)):
+        elif _is_receipt(file.label):
             faults += faults_of_receipt(path)
         found.append(file)
     if faults:
@@ -203,47 +183,47 @@ def verified(paths: Iterable[str]) -> list[Verified]:
 
 
 def _about(making: JobProvenance, inputs: Sequence[Verified]) -> Record:
-    """Return what is recorded of all outputs of a job alike."""
-    settings = settings_of(making.params)
-    code = making.params.get("code")
-    digest = code or code_digest(making.script, *making.params.get("steps", ()))
+    """Return the record that all outputs of a job share."""
+    settings, code = settings_of(making.params), making.params.get("code")
+    digest = code or code_digest(making.script)
+    unrecorded = [each.label for each in inputs if each.record is None]
     return {
         "rule": making.rule,
-        # Rules without a digest of code are those whose results newer code leaves alone.
+        # Newer code never repeats the results of a rule without a digest of code.
         "made_once": not code,
         "code": digest,
         "parts": parts_of(digest),
         "settings": digest_of_values(settings),
         "asked": settings,
-        # The run's, also of what draws nothing itself; none where the operating system drew.
+        # The seed of the run, also of jobs without randomness. Production releases have none.
         "seed": making.params.get("seed", making.config.get("seed")),
-        # Where things lie is no matter; what the data are stands under `data`.
         "config": digest_of_values({k: v for k, v in making.config.items() if k not in PLACES}),
         "inputs": {each.label: each.sha256 for each in inputs},
-        "unrecorded": [e.label for e in inputs if e.record is None and _is_made(e.label)],
+        "unrecorded": [name for name in unrecorded if name.startswith(f"{RESULTS}/")],
         "data": _data(inputs),
         "versions": versions(),
     }
 
 
 def _data(inputs: Sequence[Verified]) -> Record:
-    """Return the files that the records behind all inputs come from, with kind and SHA-256.
+    """Return the files behind the records of all inputs, with kind and SHA-256.
 
-    Without that of records behind a release: who knows all records but one needs no more than such
-    a hash to try the possible values of that one. Whatever epsilon the release has, the hash has
-    none.
+    The hash of records behind a production release is withheld. Somebody who knows all records but
+    one could try the possible values of that one with the hash, which no epsilon covers.
     """
     found: dict[str, dict[str, str]] = {}
     known_from: dict[str, str] = {}
-    sources = [each for each in inputs if each.label.endswith(SOURCE_SUFFIX)]
-    published = any(each.record and each.record["data"] for each in sources)
+    published = any(
+        each.label.endswith(SOURCE_SUFFIX) and each.record and each.record["data"]
+        for each in inputs
+    )
     for each in inputs:
-        if published and each.label.startswith(SURROGATES):
+        model = _model(each)
+        if published and model.get(each.label, {}).get("kind") == "surrogate":
             continue  # no record is drawn from it
-        data: Record = _origin(each) if each.record is None else each.record["data"]
-        told = not _is_receipt(PurePosixPath(each.label))
+        data: Record = model if each.record is None else each.record["data"]
         for origin, known in data.items():
-            entry = known if told else known | {"sha256": WITHHELD}
+            entry = known | ({"sha256": WITHHELD} if _is_receipt(each.label) else {})
             if entry["sha256"] == WITHHELD:
                 found.setdefault(origin, entry)
                 continue
@@ -259,45 +239,37 @@ def _data(inputs: Sequence[Verified]) -> Record:
 
 
 def _published(source: str) -> Record:
-    """Return the entry of the published file that a `source` says is there, if any is."""
+    """Return the entry of the published file that a `source` names, if that file was obtained."""
     found = read_source(source)
     entry = {"kind": "original", "sha256": found.sha256}
     return {label(source).removesuffix(SOURCE_SUFFIX): entry} if found.sha256 else {}
 
 
-def _origin(file: Verified) -> Record:
-    """Return the entry of a model that records are drawn from; nothing for any other file."""
+def _model(file: Verified) -> Record:
+    """Return the entry of a model that records are drawn from; nothing for other files."""
     kind = MODELS.get(PurePosixPath(file.label).parent.as_posix())
     return {file.label: {"kind": kind, "sha256": file.sha256}} if kind else {}
 
 
-def _is_made(label: str) -> bool:
-    """Return whether a file is one that a job makes."""
-    return label.startswith(f"{RESULTS}/")
-
-
 def _write(output: str, record: Record, *, closed: bool) -> None:
-    """Write what is recorded of a result; of what tells of true records, for the owner alone."""
-    path = PurePosixPath(record["file"])
-    private = PurePosixPath(DATA) in path.parents or _is_receipt(path)
+    """Write a record; for the owner alone if it has hashes of original records."""
+    name = record["file"]
+    private = name.startswith(f"{DATA}/") or _is_receipt(name)
     write_json(provenance_path(output), record, private=private, closed=closed)
 
 
-def _releases(config: Mapping[str, Any]) -> bool:
-    """Return whether a config protects somebody: then hashes of records are the owner's alone."""
+def _has_production(config: Mapping[str, Any]) -> bool:
+    """Return whether a config has a production release: then hashes of records are closed."""
     return any(each.get("mode") == "production" for each in config.get("releases", ()))
 
 
-def _is_receipt(path: PurePosixPath) -> bool:
+def _is_receipt(name: str) -> bool:
     """Return whether a file is the receipt of a production release."""
-    return path.match(RECEIPT)
+    return PurePosixPath(name).match(RECEIPT)
 
 
 def label(path: str) -> str:
-    """Return a `path` within the project's folder; of a file elsewhere nothing but its name.
-
-    The workflow's own files are named as in a run from their folder, wherever they lie.
-    """
+    """Return a `path` relative to the project or the workflow; for other files the name alone."""
     file = Path(path)
     if not file.is_absolute():
         return file.as_posix()
@@ -307,11 +279,11 @@ def label(path: str) -> str:
 
 
 def settings_of(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of a rule's `params` that are settings of its job."""
+    """Return the settings among the `params` of a rule."""
     return {key: value for key, value in params.items() if key != "code"}
 
 
 def digest_of_values(values: Mapping[str, Any]) -> str:
-    """Return a digest of plain `values`, whatever the order of their keys."""
+    """Return a digest of plain `values`, independent of the order of their keys."""
     text = json.dumps(values, sort_keys=True, allow_nan=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -38,7 +38,7 @@ class Releases:
     source_of : callable
         Returns the file with the source of a data set, by the name of the data set.
     damaged : mapping of str to str
-        Published releases whose files have changed, each with a message.
+        A message for each published release with changed files.
     """
 
     settings: tuple[ReleaseSettings, ...]
@@ -60,12 +60,8 @@ class Releases:
 
         Parameters
         ----------
-        test : bool, optional
-            Whether they are test releases.
-        own : bool, optional
-            Whether they are made from files of your own.
-        done : bool, optional
-            Whether they have a receipt.
+        test, own, done : bool, optional
+            Whether they are test releases, are made from files of your own, have a receipt.
         """
         names = [
             each.name
@@ -74,13 +70,12 @@ class Releases:
             and own in (None, each.data is None)
             and done in (None, (folder_of(each.name) / RECEIPT).exists())
         ]
-        return "|".join(names) or "(?!)"  # which nothing matches
+        return any_of(names)
 
     def made(self, name: str) -> str:
-        """Return the file or folder by which a rule depends on the release `name`.
+        """Return the public folder of a test release, or the receipt of a production release.
 
-        It is the public folder of a test release, and the receipt of a production release. Of a
-        damaged release it is a name that Snakemake reports as a missing input.
+        For a damaged release it is a name that Snakemake reports as a missing input.
         """
         if name in self.damaged:
             return f"{folder_of(name)}: its published files have changed, see the message above"
@@ -111,8 +106,8 @@ class Releases:
     def draw_inputs(self, name: str) -> dict[str, list[str]]:
         """Return the inputs of the rules that draw the release `name`, by their kind.
 
-        A production release also has the receipt of the release before it in the same population,
-        because its consent names number and total.
+        A production release waits for the release before it in the same population, because its
+        consent names number and total.
         """
         data = self[name].data
         published = data is not None and not data.startswith(NETWORK_FILES)
@@ -128,7 +123,7 @@ class Releases:
         return {each.data for each in self.settings if each.data is not None}
 
     def refuse_production(self) -> None:
-        """Raise `ConfigError` if there is a production release, where jobs share no folder."""
+        """Raise `ConfigError` if there is a production release, because jobs share no folder."""
         names = [each.name for each in self.settings if not each.test]
         if names:
             raise ConfigError(
@@ -151,14 +146,15 @@ def folder_of(name: str) -> Path:
     return Path(RELEASES, name)
 
 
+def any_of(names: Sequence[str]) -> str:
+    """Return a pattern that matches these `names` only."""
+    return "|".join(names) or "(?!)"
+
+
 def data_source(settings: ReleaseSettings, source: Sequence[Path | str]) -> DataSource:
     """Return the origin of the records of a release.
 
-    Parameters
-    ----------
-    settings : ReleaseSettings
-    source : sequence of path
-        The file with the source of the data set; empty for other records.
+    `source` has the file with the source of a data set, and is empty for other records.
     """
     if settings.data is None:
         return "own"
@@ -167,16 +163,9 @@ def data_source(settings: ReleaseSettings, source: Sequence[Path | str]) -> Data
 
 
 def check_published(settings: Sequence[ReleaseSettings], ledger: Path | str) -> dict[str, str]:
-    """Compare published releases with the config and with their files at publication.
+    """Compare published releases with the config, the ledger and their files at publication.
 
     Files are read only if their sizes or times have changed.
-
-    Parameters
-    ----------
-    settings : sequence of ReleaseSettings
-        The releases of the config.
-    ledger : path
-        The ledger that the config names.
 
     Returns
     -------

@@ -1,7 +1,4 @@
-"""Digest syntax trees of Python files without docstrings, comments and positions.
-
-So a changed docstring changes no digest, and a changed operator does.
-"""
+"""Digests of syntax trees of Python files, without docstrings, comments and positions."""
 
 import ast
 import hashlib
@@ -15,7 +12,7 @@ from typing import Any, NamedTuple
 from deniable.files import write_text
 
 CACHE = Path(".snakemake/syntax_trees.json")
-"""Digest and imports of each file by its SHA-256: to parse 400 files takes more than a second."""
+"""Digest and imports of each file by its SHA-256. Parsing 400 files takes more than a second."""
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -27,7 +24,7 @@ class Tree(NamedTuple):
 
 
 def syntax_tree(source: bytes) -> Tree:
-    """Return digest and imports of Python code, its `source`."""
+    """Return digest and imports of Python code."""
     tree, imports = ast.parse(source), list[str]()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -40,7 +37,7 @@ def syntax_tree(source: bytes) -> Tree:
 
 
 def syntax_trees(files: Sequence[Path]) -> dict[Path, Tree]:
-    """Return digest and imports of all `files`, and keep them for the next start."""
+    """Return digest and imports of all `files`, and store them for the next start."""
     known: dict[str, Any] = {}
     with suppress(OSError, ValueError):
         known = json.loads(CACHE.read_text(encoding="utf-8"))
@@ -55,6 +52,6 @@ def syntax_trees(files: Sequence[Path]) -> dict[Path, Tree]:
 
 
 def digest_of(content: str | bytes) -> str:
-    """Return the first 16 digits of the SHA-256 of a `content`, a text or bytes."""
+    """Return the first 16 digits of the SHA-256 of a `content`."""
     text = content.encode() if isinstance(content, str) else content
     return hashlib.sha256(text).hexdigest()[:16]
