@@ -1,7 +1,7 @@
 # The audit: claimed against exact epsilon, and the shipped samplers against their matrices.
 
 
-# Code that the script takes from the catalogs' package.
+# Code that the script imports by way of the package of all papers.
 AUDITING = (
     "reproduction.papers.audit:one_audit",
     "reproduction.papers.protocols:audited_protocols",
@@ -28,7 +28,7 @@ rule audit_privacy:
     params:
         code=lambda wildcards: plan.code("audit_privacy.py", AUDITED, AUDITING),
     message:
-        "Bringing every claim of privacy into one audit"
+        "Collecting all claims of privacy in one audit"
     script:
         "../scripts/audit_privacy.py"
 
@@ -53,6 +53,6 @@ rule audit_samplers:
         seed=plan.config.seed,
         code=lambda wildcards: plan.code("audit_samplers.py"),
     message:
-        "Holding the samplers that ship against the matrices they claim"
+        "Comparing the samplers of all releases with their matrices"
     script:
         "../scripts/audit_samplers.py"

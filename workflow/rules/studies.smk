@@ -53,7 +53,7 @@ rule collect:
             STUDIES[TABLES[wildcards.table].study].comparison,
         ),
     message:
-        "Table {wildcards.table}: setting results beside the printed numbers"
+        "Table {wildcards.table}: comparing results with published numbers"
     script:
         "../scripts/collect.py"
 
@@ -77,13 +77,13 @@ rule plot:
         "results/benchmarks/plot/{figure}.tsv"
     wildcard_constraints:
         figure="|".join(FIGURES),
-    # What a newcomer waits for comes first.
+    # Figures first: a user waits for them.
     priority: 10
     resources:
         **needs(lambda wildcards: FIGURES[wildcards.figure]),
     params:
         code=lambda wildcards: plan.code("plot.py", FIGURES[wildcards.figure]),
     message:
-        "Figure {wildcards.figure}: printed against regenerated"
+        "Figure {wildcards.figure}: plotting its tables"
     script:
         "../scripts/plot.py"

@@ -8,13 +8,13 @@ from deniable.release import ReleaseSettings, protect_test
 from reproduction.pipeline import data_source, job
 
 with job(snakemake):
-    given, asked = snakemake.input, snakemake.params
-    settings = ReleaseSettings.model_validate(asked.release)
+    given, params = snakemake.input, snakemake.params
+    settings = ReleaseSettings.model_validate(params.release)
     protect_test(
         given.records[0],
         read_plan(given.plan[0]),
         Path(snakemake.output.public).parent,
-        asked.seed,
+        params.seed,
         name=settings.name,
         quasi_identifiers=settings.quasi_identifiers,
         data_source=data_source(settings, given.source),

@@ -8,17 +8,17 @@ from deniable.release import KeyPlace, ReleaseSettings, protect
 from reproduction.pipeline import data_source, job
 
 with job(snakemake):
-    given, asked = snakemake.input, snakemake.params
-    settings = ReleaseSettings.model_validate(asked.release)
+    given, params = snakemake.input, snakemake.params
+    settings = ReleaseSettings.model_validate(params.release)
     protect(
         given.records[0],
         read_plan(given.plan[0]),
         Path(snakemake.output[0]).parents[1],
         name=settings.name,
-        ledger=asked.ledger,
+        ledger=params.ledger,
         consent=settings.consent,
         quasi_identifiers=settings.quasi_identifiers,
-        place=KeyPlace(**asked.place),
+        place=KeyPlace(**params.place),
         data_source=data_source(settings, given.source),
         settings=settings.stated(),
     )

@@ -26,6 +26,6 @@ with job(snakemake):
         summary=study.summary,
     )
     sources = {each.marks["data_source"] for each in records.values()}
-    # What comes from a surrogate in part is marked as if it did as a whole.
+    # Results with a part from a surrogate are marked as surrogate.
     source = "surrogate" if "surrogate" in sources else next(iter(sources), "model")
     write_table(snakemake.output[0], results.assign(data_source=source))

@@ -60,7 +60,7 @@ def breach_answer(named: NamedChannel, prior: Floats | None, rho_1: float, rho_2
 
     With a `prior`, shape (categories,), also the worst breach under it.
     """
-    channel, categories, reports = named.channel, named.categories, named.reports
+    channel = named.channel
     found = witness(channel, rho_1, rho_2)
     worst = worst_upward(channel, prior, rho_1) if prior is not None else None
     return {
@@ -68,23 +68,18 @@ def breach_answer(named: NamedChannel, prior: Floats | None, rho_1: float, rho_2
         "rho_2": rho_2,
         "largest_parity": largest_parity(rho_1, rho_2),
         "guaranteed": found is None,
-        "witness": found
-        and {
-            "prior": [float(p) for p in found.prior],
-            "members": [categories[u] for u in found.members],
-            "report": reports[found.report],
-            "prior_probability": float(found.prior_probability),
-            "posterior": float(found.posterior),
-        },
+        "witness": found and {"prior": [float(p) for p in found.prior]} | _breach(named, found),
         "worst_under_prior": worst
-        and {
-            "members": [categories[u] for u in worst.members],
-            "report": reports[worst.report],
-            "prior_probability": worst.prior_probability,
-            "posterior": worst.posterior,
-            "bound": worst.bound,
-            "exact": worst.exact,
-        },
+        and _breach(named, worst) | {"bound": worst.bound, "exact": worst.exact},
+    }
+
+
+def _breach(named: NamedChannel, found: Any) -> Answers:
+    return {
+        "members": [named.categories[u] for u in found.members],
+        "report": named.reports[found.report],
+        "prior_probability": float(found.prior_probability),
+        "posterior": float(found.posterior),
     }
 
 

@@ -36,9 +36,8 @@ def run(options: argparse.Namespace) -> None:
     schema = read_schema(options.schema)
     if options.out and options.out.exists() and not options.out.is_dir():
         raise DeniableError(f"{options.out}: a file is there already; name another folder")
-    if options.out:
-        inputs = [options.file, options.schema, *prior_files(options.prior)]
-        refuse_overwriting(options.out / TABLE, inputs, "comparison", COMPARISON)
+    inputs = [options.file, options.schema, *prior_files(options.prior)]
+    refuse_overwriting(options.out and options.out / TABLE, inputs, "comparison", COMPARISON)
     public = options.public or options.prior
     found = compare(
         options.file,
@@ -61,10 +60,8 @@ def run(options: argparse.Namespace) -> None:
     print(f"{found.records:,} records; root mean squared errors that randomization adds to shares")
     rows = [[as_text(value) for value in row] for row in shown[order].to_numpy().tolist()]
     print("\n".join(aligned(order, rows)))
-    told = [*found.repeated]
-    if any(column.kind == "numeric" for column in schema.randomized):
-        told.append(OF_NUMBERS)
-    print(*told, sep="\n")
+    numeric = any(column.kind == "numeric" for column in schema.randomized)
+    print(*found.repeated, *([OF_NUMBERS] if numeric else ()), sep="\n")
     print("", "Recommended, by the least error:", sep="\n")
     best = found.table[found.table["recommended"]].to_dict("records")
     for why, way in zip(found.recommendation, best, strict=True):

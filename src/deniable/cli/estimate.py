@@ -26,9 +26,9 @@ def run(options: argparse.Namespace) -> None:
     _refuse_contradictions(options)
     released = Released(options.public)
     made, files = options.synthetic is not None or options.adjusted_weights, options.out
-    answers = {} if made and not _asked(options) else _answers(released, options)
+    answers = {} if made and not _has_question(options) else _answers(released, options)
     facts = _facts(options.public, released)
-    shown = _as_asked(options.format, facts, answers) if answers else ""
+    shown = _formatted(options.format, facts, answers) if answers else ""
     if made:
         records = (
             released.adjusted_weights()
@@ -44,10 +44,9 @@ def run(options: argparse.Namespace) -> None:
     print(shown, end="")
 
 
-def _asked(options: argparse.Namespace) -> bool:
-    return bool(
-        options.margins or options.numbers or options.pairs or options.table or options.query
-    )
+def _has_question(options: argparse.Namespace) -> bool:
+    names = ("margins", "numbers", "pairs", "table", "query")
+    return any(getattr(options, name) for name in names)
 
 
 def _refuse_contradictions(options: argparse.Namespace) -> None:
@@ -57,10 +56,8 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
     made = options.synthetic is not None or options.adjusted_weights
     if made and (options.out is None or options.out.suffix not in (".csv", ".parquet")):
         error("argument --out: give a file .csv or .parquet for the records that are made")
-    if made and options.out:
-        refuse_overwriting(options.out, [options.public], "file of records")
-    elif options.out:
-        refuse_overwriting(options.out, [options.public], "file of estimates", ANSWERS)
+    what, beginning = ("file of records", None) if made else ("file of estimates", ANSWERS)
+    refuse_overwriting(options.out, [options.public], what, beginning)
     if options.synthetic is not None and options.synthetic < 1:
         error(f"argument --synthetic: {options.synthetic} records; ask for at least 1")
     if options.seed < 0:
@@ -71,7 +68,7 @@ def _answers(released: Released, options: argparse.Namespace) -> Answers:
     how = {"weight": options.weight, "confidence": options.confidence, "inverse": options.inverse}
     how |= {"target": options.target} if options.target else {}
     tables = how | ({"by_stratum": True} if options.by_stratum else {})
-    whole = not _asked(options)
+    whole = not _has_question(options)
     weighted = f", weighted by {options.weight}" if options.weight else ""
     found: Answers = {}
     if options.margins or (whole and _has_tables(released)):
@@ -87,8 +84,8 @@ def _answers(released: Released, options: argparse.Namespace) -> Answers:
     if options.pairs:
         found[f"pairs{weighted}"] = released.pairs(**tables)
     if options.query:
-        asked = [released.query(query, **how) for query in options.query]
-        found[f"queries{weighted}"] = pd.concat(asked, ignore_index=True)
+        queries = [released.query(query, **how) for query in options.query]
+        found[f"queries{weighted}"] = pd.concat(queries, ignore_index=True)
     return {title: answer for title, answer in found.items() if len(answer)}
 
 
@@ -113,7 +110,7 @@ def _facts(public: Path, released: Released) -> list[str]:
     ]
 
 
-def _as_asked(form: str, facts: list[str], answers: Answers) -> str:
+def _formatted(form: str, facts: list[str], answers: Answers) -> str:
     if form == "text":
         return _text(facts, answers)
     if form == "html":
@@ -131,13 +128,13 @@ def _as_asked(form: str, facts: list[str], answers: Answers) -> str:
 
 
 def _text(facts: list[str], answers: Answers) -> str:
-    lines, told = [*facts], set[str]()
+    lines, shown = [*facts], set[str]()
     for title, answer in answers.items():
         table = for_reading(answer)
         rows = [[as_text(value) for value in row] for row in table.itertuples(index=False)]
         right = [pd.api.types.is_numeric_dtype(dtype) for dtype in table.dtypes]
-        new = [note for note in notes_on(answer) if note not in told]
-        told.update(new)
+        new = [note for note in notes_on(answer) if note not in shown]
+        shown.update(new)
         lines += [
             "",
             title,

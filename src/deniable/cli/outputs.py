@@ -20,9 +20,9 @@ ANSWERS = (
 
 
 def refuse_overwriting(
-    out: Path, inputs: Iterable[Path | None], what: str, beginning: bytes | None = None
+    out: Path | None, inputs: Iterable[Path | None], what: str, beginning: bytes | None = None
 ) -> None:
-    """Check that a command may write a file to the path `out`.
+    """Check that a command may write a file to the path `out`, if there is one.
 
     Parameters
     ----------
@@ -36,6 +36,8 @@ def refuse_overwriting(
     DeniableError
         As in `refuse_inputs`, and if `out` is a published file or one of other content.
     """
+    if out is None:
+        return
     refuse_inputs(out, inputs, what)
     file = out.resolve()
     sums = file.with_name("SHA256SUMS")  # the list of files of a public folder

@@ -1,7 +1,6 @@
 """``deniable plan``: the channel of each column, at an exact epsilon of the record."""
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +39,7 @@ def run(options: argparse.Namespace) -> None:
     if options.verify is not None:
         if options.schema is not None:
             raise DeniableError("--verify takes a plan and no schema, which the plan has in it")
-        _refuse_bad_place(options.matrices, [options.verify])
+        refuse_overwriting(options.matrices, [options.verify], "table of matrices", MATRICES)
         _verify(options)
         _write_matrices(options, read_plan(options.verify))
         return
@@ -50,13 +49,10 @@ def run(options: argparse.Namespace) -> None:
         raise DeniableError("a plan needs SCHEMA.yaml, --epsilon and --out; or --settings")
     inputs = [options.schema, options.data, options.settings, *prior_files(options.prior)]
     refuse_overwriting(options.out, inputs, "plan", PLAN)
-    _refuse_bad_place(options.matrices, [*inputs, options.out])
+    refuse_overwriting(options.matrices, [*inputs, options.out], "table of matrices", MATRICES)
     schema = read_schema(options.schema)
     data = RecordsFile.open(options.data, schema) if options.data else None
-    if options.settings is not None:
-        plan = _by_settings(options, schema, data)
-    else:
-        plan = _by_options(options, schema, data)
+    plan = (_by_settings if options.settings else _by_options)(options, schema, data)
     write_plan(options.out, plan)
     print("\n".join([*_text(plan), "", f"written: {options.out}"]))
     _write_matrices(options, plan)
@@ -87,11 +83,6 @@ def _by_settings(options: argparse.Namespace, schema: Schema, data: RecordsFile 
         raise DeniableError(f"{options.settings}: not a section of options; begin with kind: ...")
     settings = settings_from(values, str(options.settings))
     return settings.make(schema, data, accept=options.accept or ())
-
-
-def _refuse_bad_place(matrices: Path | None, inputs: Sequence[Path | None]) -> None:
-    if matrices is not None:
-        refuse_overwriting(matrices, inputs, "table of matrices", MATRICES)
 
 
 def _write_matrices(options: argparse.Namespace, plan: Plan) -> None:
@@ -136,9 +127,8 @@ def _thresholds(given: list[str] | None) -> tuple[int, float] | None:
 
 
 def _mechanisms(given: list[str]) -> tuple[str, dict[str, str]]:
-    """Return the kind for all columns, and those of single ones."""
-    everywhere = "best"
-    single: dict[str, str] = {}
+    """Return the kind of all columns, and the kinds of single columns."""
+    everywhere, single = "best", dict[str, str]()
     for each in given:
         name, equals, kind = each.rpartition("=")
         refuse_unknown("mechanism", kind, ("best", *MECHANISMS))

@@ -1,4 +1,4 @@
-"""The report: what it is made of, its pages, its own sections."""
+"""The report: contents, pages, sections that belong to no paper, and errors of releases."""
 
 import lazy_loader
 

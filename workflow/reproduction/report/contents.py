@@ -1,4 +1,4 @@
-"""What the report is made of: the results of a run, read from its files."""
+"""The contents of the report: the results of a run, read from its files."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,15 +17,7 @@ from reproduction.pipeline import SOURCE_SUFFIX, run_facts
 
 @dataclass(frozen=True)
 class ReleaseFiles:
-    """The files of a release that the page shows.
-
-    Attributes
-    ----------
-    document : mapping
-        Its public ``plan.json``.
-    tables : mapping of str to DataFrame
-        Its estimates by the names of their files; of a test release also ``check``.
-    """
+    """Public ``plan.json`` of a release, and its estimates and check by name."""
 
     document: Mapping[str, Any]
     tables: Mapping[str, pd.DataFrame]
@@ -33,10 +25,9 @@ class ReleaseFiles:
 
 @dataclass(frozen=True)
 class Contents:
-    """What the report is made of: `releases`, `sources` of data by file, the `seed`, and more.
+    """The contents of the report. A section without its tables is left out.
 
-    `tables` are those that the run made, and a section without its tables is left out. `figures`
-    are SVG, `findings` Markdown, `facts` versions, the `config` is YAML.
+    `figures` are SVG, `findings` Markdown, `facts` versions, and the `config` is YAML.
     """
 
     tables: Tables
@@ -54,15 +45,15 @@ class Contents:
         return any(source.kind == "surrogate" for source in self.sources.values())
 
     def runs(self, tables: Iterable[str]) -> list[int]:
-        """Return how many runs stand behind a number of those of `tables` that studies fill."""
-        asked = (self.tables[name]["replicates"] for name in tables if name in self.tables)
-        return sorted({int(n) for replicates in asked for n in replicates.dropna().unique()})
+        """Return the numbers of replicates in those `tables` that exist."""
+        found = (self.tables[name]["replicates"] for name in tables if name in self.tables)
+        return sorted({int(n) for replicates in found for n in replicates.dropna().unique()})
 
 
 def gather(files: Any, config: Mapping[str, Any]) -> Contents:
-    """Read everything that the report shows, from `files`, the inputs of its rule by name.
+    """Read the contents from `files`, the inputs of the rule by name.
 
-    The `config` is without its data section: that may name a folder of the machine.
+    The `config` is without its data section, which may name a folder of the machine.
     """
     return Contents(
         tables={Path(path).stem: read_table(path) for path in [*files.tables, *files.audits]},
@@ -80,7 +71,7 @@ def gather(files: Any, config: Mapping[str, Any]) -> Contents:
 
 
 def _shown(path: str, config: Mapping[str, Any]) -> Source:
-    """Read a source, without its hash where a release protects somebody; see `provenance`."""
+    """Read a source, without its hash if there is a production release; see `provenance`."""
     source = read_source(path)
     real = any(each.get("mode") == "production" for each in config.get("releases", ()))
     return replace(source, sha256=None) if real else source
@@ -100,7 +91,7 @@ def _read_releases(files: Any) -> list[ReleaseFiles]:
 
 
 def public_folders(inputs: Iterable[Path | str]) -> list[Path]:
-    """Return the public folders of releases, by the `inputs` of a rule: folders and receipts."""
+    """Return the public folders of releases from the public folders and receipts in `inputs`."""
     paths = map(Path, inputs)
     folders = (path if path.name == "public" else path.parents[1] / "public" for path in paths)
     return [folder for folder in dict.fromkeys(folders) if folder.is_dir()]

@@ -1,4 +1,4 @@
-"""The sections that are no paper's: all verdicts in short, releases, findings, the run."""
+"""The sections that belong to no paper: all verdicts in short, releases, findings, the run."""
 
 import math
 import re
@@ -16,13 +16,13 @@ from reproduction.study import corrected
 
 ORDER = ("fails", "depends on the reading", "holds")
 ENUMERATED = {"pram": "pram_results"}
-"""Tables, and sections, of results that are decided case by case and exactly, by paper."""
+"""Tables and sections of results that are decided exactly, case by case, by paper."""
 SUSPICION, EPSILONS = 0.01, (1, 2, 4, 8)
-"""What epsilon means is shown by how far these let such a suspicion rise."""
+"""The meaning of these epsilons is shown by the largest posterior of this prior probability."""
 
 
 def in_short(contents: Contents) -> Row:
-    """Prepare the verdicts in `contents` on all papers: claims of privacy first, worst first."""
+    """Return the verdicts on all papers: claims of privacy first, worst first."""
     found = [(page, page.verdicts_on(contents.tables)) for page in PAGES if page.verdicts]
     privacy = [(page, each) for page, of in found for each in of.privacy]
     claims, taken_back = _claims_at_once(contents.tables)
@@ -42,18 +42,21 @@ def in_short(contents: Contents) -> Row:
 
 
 def _claims_at_once(tables: Tables) -> tuple[dict[str, list[tuple[str, str]]], Counter[str]]:
-    """Count, by paper, the verdicts on its sentences that stand among those of all papers.
+    """Count the verdicts on sentences by paper, corrected by Holm's procedure over all papers.
 
-    By Holm's procedure over all, but for results that leave nothing to chance; with numbers in
-    words. Beside them: how many verdicts of each paper's own page do not stand.
+    Exact results need no correction. Returns the verdicts with their numbers in words, and the
+    number of verdicts on each paper's own page that the correction takes back.
     """
     p_values, verdicts = {}, {}
     for paper in PAPERS:
         for row in rows_of(tables.get(f"{paper.key}_claims", pd.DataFrame())):
             p_values[paper.key, row["claim"]] = row["p_value"]
             verdicts[paper.key, row["claim"]] = row["verdict"]
-    there = ((paper, name) for paper, name in ENUMERATED.items() if name in tables)
-    counts = {paper: Counter(tables[name]["verdict"]) for paper, name in there}
+    counts = {
+        paper: Counter(tables[name]["verdict"])
+        for paper, name in ENUMERATED.items()
+        if name in tables
+    }
     taken_back: Counter[str] = Counter()
     for (paper, claim), verdict in corrected(p_values, verdicts).items():
         counts.setdefault(paper, Counter())[verdict] += 1
@@ -67,9 +70,9 @@ def _claims_at_once(tables: Tables) -> tuple[dict[str, list[tuple[str, str]]], C
 
 
 def risen(suspicion: float, epsilon: float) -> float:
-    """Return the largest probability to which a report of `epsilon` can raise a `suspicion`.
+    """Return the largest posterior of a `suspicion`, a prior probability, by Bayes' rule.
 
-    Bayes' rule, with a report that is exp(epsilon) times as likely if the suspicion is true.
+    The randomized value is exp(`epsilon`) times as likely if the suspicion is true.
 
     >>> risen(0.5, 0), round(risen(0.01, 2), 4)
     (0.5, 0.0695)
@@ -79,7 +82,7 @@ def risen(suspicion: float, epsilon: float) -> float:
 
 
 def _stated(privacy: pd.DataFrame) -> Row | None:
-    """Count the epsilons that releases state, and those that the exact one does not exceed."""
+    """Count the stated epsilons of releases, and those that the exact one does not exceed."""
     if not len(privacy):
         return None
     own = privacy[privacy["source"].str.startswith(RELEASE) & (privacy["claim"] == STATED)]
@@ -87,14 +90,14 @@ def _stated(privacy: pd.DataFrame) -> Row | None:
 
 
 def findings(contents: Contents) -> Row:
-    """Prepare the findings of `contents`, and whether they are about this run."""
+    """Return the findings, and whether they describe this run."""
     return {"findings": contents.findings, "as_written": is_run_of_findings(contents)}
 
 
 def is_run_of_findings(contents: Contents) -> bool:
-    """Return whether the run of `contents` has the seed, size and data that the findings name.
+    """Return whether the run has the seed, the size and the data of the findings.
 
-    Their "seed 5, up to 1,000 runs" gives the seed and the largest number of runs of any study.
+    Their "seed 5, up to 1,000 runs" gives the seed and the largest number of replicates.
     """
     headline = re.search(r"seed\s(\d+),\sup\sto\s([\d,]+)\sruns", contents.findings)
     runs = contents.runs(TABLES)
@@ -108,7 +111,7 @@ def is_run_of_findings(contents: Contents) -> bool:
 
 
 def run(contents: Contents) -> Row:
-    """Prepare what the run of `contents` was made from."""
+    """Return sources, seed, versions and config of the run."""
     shown = ("sources", "seed", "facts", "config")
     return {"papers": PAPERS} | {name: getattr(contents, name) for name in shown}
 
@@ -119,4 +122,4 @@ OWN: Mapping[str, Callable[[Contents], Row]] = {
     "findings": findings,
     "run": run,
 }
-"""What prepares them, by the ids of the sections."""
+"""The functions that return the contents of sections, by their ids."""

@@ -46,7 +46,7 @@ MEAN_OF_NORMAL = math.sqrt(2 / math.pi)
 
 
 def release_errors(tables: Mapping[str, pd.DataFrame]) -> list[Row]:
-    """Return the errors of one test release, each an average over its tables or numbers.
+    """Return the mean errors of one test release; one row with NaN if nothing can be compared.
 
     Parameters
     ----------
@@ -57,9 +57,8 @@ def release_errors(tables: Mapping[str, pd.DataFrame]) -> list[Row]:
     -------
     list of dict
         ``of`` (such as marginal distributions, pairs, means), ``estimates``, ``measure``,
-        ``error``, ``expected_error`` (by the standard errors that the estimates state, if their
-        errors are normal; NaN without them), ``number`` (of averaged tables or numbers). One row
-        with NaN if nothing can be compared.
+        ``error``, ``expected_error`` (by the stated standard errors, for normal errors; NaN without
+        them), ``number`` (of averaged tables or numbers).
     """
     check = tables["check"]
     if "check" in check:
@@ -128,18 +127,14 @@ def sweep_table(
 
     Parameters
     ----------
-    settings : mapping of str to mapping
-        The options of each release from the grid, by the name of the release.
-    documents : mapping of str to mapping
-        Their public ``plan.json``.
-    tables : mapping of str to mapping
-        See `release_errors`.
+    settings, documents, tables : mapping of str to mapping
+        Options from the grid, public ``plan.json``, and tables as for `release_errors`, by release.
 
     Returns
     -------
     DataFrame
-        Columns ``release``, the options, ``exact_epsilon`` (of a record), ``unit``,
-        ``records``, those of `release_errors` and ``data_source``.
+        Columns ``release``, the options, ``exact_epsilon`` (of a record), ``unit``, ``records``,
+        those of `release_errors`, and ``data_source``.
     """
     rows: list[Row] = []
     for name, options in settings.items():
@@ -162,15 +157,16 @@ def _shown(value: Any) -> Any:
 
 @in_style
 def plot_errors(table: pd.DataFrame, options: Sequence[str], name: str) -> Figure:
-    """Plot a table of `sweep_table`: errors against exact epsilon.
+    """Plot errors against exact epsilon.
 
     Parameters
     ----------
     table : DataFrame
+        By `sweep_table`.
     options : sequence of str
         The options of the grid. The first one varies along a line, the others between lines.
     name : str
-        The name of the grid's entry.
+        The name of the entry with the grid.
     """
     known = table[np.isfinite(table["exact_epsilon"]) & table["error"].notna()]
     known = known.assign(line=[_line_of(row, options[1:]) for row in rows_of(known)])

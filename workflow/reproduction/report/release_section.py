@@ -1,4 +1,4 @@
-"""The section on releases: the same shape for plans of every kind."""
+"""The section on releases, in one form for plans of all kinds."""
 
 import math
 from collections.abc import Sequence
@@ -10,10 +10,8 @@ from deniable.display import Row, rows_of
 
 from reproduction.report.contents import ReleaseFiles
 
-REPLICA = "paper_"
-"""Names of releases that repeat a setting of a paper begin with this."""
-MAX_TESTS = 12
-"""Tests of independence that the page lists."""
+REPLICA, MAX_TESTS = "paper_", 12
+"""Beginning of the names of releases by papers; largest number of tests that the page lists."""
 DISTANCES = {
     "protected": "protected records as they are",
     "consistent": "consistent estimates",
@@ -26,11 +24,11 @@ DISTANCES = {
     "js_consistent": "consistent tables (Jensen-Shannon)",
     "js_nearest": "two-step estimates, first step (Jensen-Shannon)",
 }
-"""Columns of checks with distances from the original tables, each with its name on the page."""
+"""Columns of checks with distances from the original tables, and their names on the page."""
 
 
 def releases(all_files: Sequence[ReleaseFiles]) -> Row:
-    """Return the contents of the section from the files of all releases, `all_files`."""
+    """Return the contents of the section from the files of all releases."""
     found = [_release(each) for each in all_files]
     return {
         "replicas": any(each["name"].startswith(REPLICA) for each in found),
@@ -64,7 +62,7 @@ def epsilon_of(value: Any) -> float:
 
 
 def _estimates(table: pd.DataFrame | None) -> list[Row]:
-    """Return the estimates of all records, for the population if there are such."""
+    """Return the estimates of all records, for the population if possible."""
     if table is None or "estimate" not in table:
         return []
     targets = set(table["target"].dropna())
@@ -115,7 +113,7 @@ def _checked(check: pd.DataFrame) -> Row:
 
 
 def _coverage(check: pd.DataFrame) -> Row | None:
-    """Return how many intervals cover, and how often over redraws if these exist."""
+    """Return the proportion of intervals that cover, and the coverage over redraws."""
     if "covered" not in check:
         return None
     covered = check["covered"].dropna()

@@ -1,6 +1,6 @@
 """The report as pages in a folder, and as one file for mailing; both open without a network.
 
-Their sections are listed in the catalogs of the papers; here they are filled and put together.
+The catalogs of the papers list the sections.
 """
 
 import json
@@ -44,13 +44,12 @@ with from_extras():
     import jinja2
     from markupsafe import Markup
 
-# Cells of other tables are counted in their own sections.
 PRINTED = [name for name, table in TABLES.items() if table.compared]
-"""The tables that have printed numbers beside ours."""
+"""The tables that compare published with recomputed numbers."""
 LONG = 8_000
-"""Characters of what opens on request, beyond which a page leaves it to a file of its own."""
-# What opens holds nothing else that does.
+"""Largest number of characters of a `details` element that is part of its page."""
 FILES = re.compile(r'<a href="[^"]*">results/[\w/-]+\.(?:csv|json)</a>')  # named under tables
+# No `details` element contains another one.
 OPENING = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
 
 
@@ -105,10 +104,10 @@ def render_pages(contents: Contents) -> Iterator[tuple[str, str]]:
 
 
 def without_long_tables(body: str, section: str) -> tuple[str, dict[str, str]]:
-    """Return `body`, HTML, without what is long and opens on request, and that by names.
+    """Return HTML without the contents of long `details` elements, and these contents by name.
 
-    In its place stand the files that it names, or that the `section` of this id does; what has none
-    stays.
+    They are replaced by links to their files, or else to the files of their `section`. Contents
+    without files stay.
 
     >>> without_long_tables("<details><summary>a</summary>b</details>", "s")
     ('<details><summary>a</summary>b</details>', {})
@@ -131,7 +130,7 @@ def without_long_tables(body: str, section: str) -> tuple[str, dict[str, str]]:
 
 
 def _possible(contents: Contents) -> list[Page]:
-    """Return the pages with the sections that there are tables for; none without sections."""
+    """Return the pages and sections for which there are tables."""
     pages = [
         replace(page, sections=tuple(s for s in page.sections if s.possible(contents.tables)))
         for page in PAGES
@@ -146,7 +145,7 @@ def _body(templates: jinja2.Environment, section: Section, contents: Contents) -
 
 
 def environment(compiled: jinja2.BytecodeCache | None = None) -> jinja2.Environment:
-    """Return what templates are filled by; ``compiled`` keeps compiled templates between uses."""
+    """Return the environment of all templates; ``compiled`` caches compiled templates."""
     shared = map(
         jinja2.PackageLoader, ("reproduction.report", "deniable.display", "reproduction.papers")
     )
@@ -169,7 +168,7 @@ def environment(compiled: jinja2.BytecodeCache | None = None) -> jinja2.Environm
 def _environment(
     contents: Contents, results: str, drawn: Callable[[str, str, str], str]
 ) -> jinja2.Environment:
-    """Return what all templates share; ``results`` leads from a page to the results' folder."""
+    """Return the environment with shared values; ``results`` leads from a page to the results."""
     shared = environment()
     shared.globals.update(
         tables=contents.tables,
