@@ -3,7 +3,14 @@
 from dataclasses import replace
 from pathlib import Path
 
-from deniable import datasets
+from deniable.datasets import (
+    draw_surrogate,
+    load_manifest,
+    read_published,
+    read_source,
+    verified_file,
+    write_schema,
+)
 from deniable.files import sha256
 from deniable.sampling import generator_for
 
@@ -11,15 +18,14 @@ from reproduction.pipeline import job
 
 with job(snakemake):
     given, name = snakemake.input, snakemake.wildcards.dataset
-    dataset = datasets.load_manifest(given.manifest)[name]
-    source = datasets.read_source(given.source)
+    dataset, source = load_manifest(given.manifest)[name], read_source(given.source)
     if source.kind == "published":
-        file = datasets.verified_file(dataset, source, Path(given.source).parent)
-        data = datasets.read_published(dataset, file)
+        file = verified_file(dataset, source, Path(given.source).parent)
+        data = read_published(dataset, file)
         marks = {"data_source": "original", "source_sha256": source.sha256}
     else:
         generator = generator_for(snakemake.params.seed, {"surrogate": name})
-        data = datasets.draw_surrogate(dataset, given.surrogate, generator)
+        data = draw_surrogate(dataset, given.surrogate, generator)
         marks = {"data_source": "surrogate", "source_sha256": sha256(given.surrogate)}
     replace(data, marks=marks).write_parquet(snakemake.output.records, private=True)
-    datasets.write_schema(snakemake.output.schema, data, name, getattr(dataset, "bounds", None))
+    write_schema(snakemake.output.schema, data, name, getattr(dataset, "bounds", None))

@@ -30,7 +30,7 @@ INDENT = "  "
 
 
 def privacy(named: NamedChannel) -> Answers:
-    """Return epsilon, parity, beta and bounds of posteriors of a channel, for any prior."""
+    """Return epsilon, parity, beta and breach bounds of the channel `named`, for any prior."""
     channel = named.channel
     parity = channel.parity
     return {
@@ -56,7 +56,7 @@ def privacy(named: NamedChannel) -> Answers:
 
 
 def breach_answer(named: NamedChannel, prior: Floats | None, rho_1: float, rho_2: float) -> Answers:
-    """Return whether an upward `rho_1`-to-`rho_2` breach is possible, with an example.
+    """Return whether the channel `named` allows a `rho_1`-to-`rho_2` breach, with an example.
 
     With a `prior`, shape (categories,), also the worst breach under it.
     """
@@ -86,7 +86,7 @@ def _breach(named: NamedChannel, found: Any) -> Answers:
 def under_prior(named: NamedChannel, prior: Floats) -> Answers:
     """Return posteriors under a `prior`, shape (categories,), and whether it is invariant.
 
-    Invariance is None if reports are not categories.
+    Invariance under the channel `named` is None if reports are not categories.
     """
     channel = named.channel
     reported = channel.reported(prior)
@@ -170,7 +170,7 @@ def aligned(
     rows: Sequence[Sequence[str | float | None]],
     right: Sequence[bool] | None = None,
 ) -> list[str]:
-    """Return the lines of a table.
+    """Return the lines of a table with a `header` and `rows`.
 
     `right` says for each column whether it is flush right; by default all but the first are.
     """

@@ -105,7 +105,7 @@ def _text(options: argparse.Namespace, named: NamedChannel, answers: Answers) ->
 
 
 def privacy_lines(answers: Answers) -> list[str]:
-    """Return the lines of `privacy`, which hold for any prior."""
+    """Return the lines of the `answers` by `privacy`, which hold for any prior."""
     facts = [
         ("epsilon", answers["epsilon"], "ln(parity), of one report"),
         ("parity", answers["parity"], "largest ratio of two probabilities of one report"),
@@ -180,7 +180,7 @@ def _estimate_lines(counts: Path, named: NamedChannel, answers: Answers) -> list
 
 
 def matrix_lines(title: str, header: tuple[str, ...], rows: list[Any]) -> list[str]:
-    """Return the lines of a matrix with a `title` (see `aligned`), or of a note if it is large."""
+    """Return a matrix with `title`, `header` and `rows`, or a note if it is large."""
     if len(rows) > MAX_SHOWN:
         return [f"{title}: {len(rows)} rows, see --json"]
     return [title, *aligned(header, rows)]

@@ -23,7 +23,7 @@ OF_NUMBERS = (
 
 
 def run(options: argparse.Namespace) -> None:
-    """Compare mechanisms, print table and recommendation, and write table and picture to --out.
+    """Compare mechanisms by the `options`: print a table and recommendations, and write them.
 
     Raises
     ------

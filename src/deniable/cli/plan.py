@@ -29,7 +29,7 @@ HOLDS = {True: "yes", False: "NO"}
 
 
 def run(options: argparse.Namespace) -> None:
-    """Make, write and print a plan, or verify one.
+    """Make, write and print a plan by the `options`, or verify one.
 
     Raises
     ------

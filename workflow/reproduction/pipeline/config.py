@@ -140,7 +140,7 @@ class AnalysesConfig(Strict):
 
 
 class KeysConfig(Strict):
-    """The place of keys until publication: a folder, a program, or by default with the release."""
+    """The place of keys: a `folder`, a `command`, or by default the private folder."""
 
     folder: Annotated[str, Field(min_length=1)] | None = None
     command: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
@@ -200,7 +200,7 @@ class Config(Strict):
         return self
 
     def study(self, name: str) -> StudySettings[Any]:
-        """Return the settings of a study."""
+        """Return the settings of the study with a `name`."""
         study: StudySettings[Any] | None = getattr(self.studies, name)
         if study is None:
             raise ConfigError(message([f"studies.{name}: missing; it must be given"]))
@@ -227,7 +227,7 @@ class Config(Strict):
 
 
 def refuse_repeated_keys(path: Path | str) -> None:
-    """Refuse a config file with a repeated option, or with aliases that repeat without end.
+    """Refuse a config file at `path` with a repeated option or with endless aliases.
 
     YAML would silently take the last of two options, and expand aliases beyond all memory.
 
@@ -263,5 +263,5 @@ def validate(values: Mapping[str, Any]) -> Config:
 
 
 def message(lines: Sequence[str]) -> str:
-    """Return the message of an invalid config, with one error in each line."""
+    """Return the message of an invalid config, with an error in each of the `lines`."""
     return validation.message("the config", lines, "config/README.md describes every option")

@@ -24,7 +24,7 @@ MAX_REASONS = 3
 
 
 def reasons_of(plan: Plan, record: Record) -> list[str]:
-    """Return the reasons for which the result of a `record` is outdated; none if it is not."""
+    """Return the reasons for which the result of a `record` is outdated by a `plan`."""
     if record["made_once"]:
         return []
     reasons = list(_changed_settings(record.get("asked", {}), settings_now(plan, record)))
@@ -36,7 +36,7 @@ def reasons_of(plan: Plan, record: Record) -> list[str]:
 
 
 def settings_now(plan: Plan, record: Record) -> dict[str, Any]:
-    """Return the current settings of the job of a `record`, by the names of its params.
+    """Return the settings of the job of a `record` by a `plan`, by the names of its params.
 
     A parameter of another name keeps its recorded value.
     """

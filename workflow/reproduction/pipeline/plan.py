@@ -51,7 +51,7 @@ class Plan:
 
     @classmethod
     def prepare(cls, values: Mapping[str, Any], root: Path | str) -> "Plan":
-        """Validate and check a config in the main process, before the first job starts.
+        """Check the config with these `values` in the main process, with the workflow at `root`.
 
         Raises
         ------
@@ -70,7 +70,7 @@ class Plan:
 
     @classmethod
     def recall(cls, values: Mapping[str, Any], root: Path | str) -> "Plan":
-        """Return a plan that `prepare` has checked, for the process of a job."""
+        """Return the plan of `values` and `root` that `prepare` has checked, for a job."""
         return cls(validate(values), Path(root), load_manifest(_resources(root) / "datasets.yaml"))
 
     def targets(self) -> list[str]:

@@ -67,7 +67,7 @@ class JobProvenance:
 
 @dataclass(frozen=True)
 class Verified:
-    """A file with its SHA-256 and its record, if it has one."""
+    """A file by its `label`, with its `sha256` and its `record`, if it has one."""
 
     label: str
     sha256: str
@@ -86,7 +86,7 @@ class Verified:
 
 @contextmanager
 def recorded(making: JobProvenance) -> Iterator[None]:
-    """Verify the inputs of a job, run the block that makes its outputs, and record these.
+    """Verify the inputs of the job `making`, run the block that makes its outputs, record them.
 
     Before the block begins, earlier records of the outputs and half-written files are removed, so a
     record never lies next to a file that it does not describe. A result that is made once keeps the
@@ -122,7 +122,7 @@ def provenance_path(result: Path | str) -> Path:
 
 
 def content_digest(path: Path | str) -> str:
-    """Return the SHA-256 of a file, or of the list of files of a folder.
+    """Return the SHA-256 of the file at `path`, or of the list of files of a folder.
 
     The list has one line for each file, ordered by name, in the format of ``sha256sum``.
     """

@@ -73,7 +73,7 @@ class Releases:
         return any_of(names)
 
     def made(self, name: str) -> str:
-        """Return the public folder of a test release, or the receipt of a production release.
+        """Return the public folder of a test release, or the receipt of a production release `name`.
 
         For a damaged release it is a name that Snakemake reports as a missing input.
         """
@@ -152,7 +152,7 @@ def any_of(names: Sequence[str]) -> str:
 
 
 def data_source(settings: ReleaseSettings, source: Sequence[Path | str]) -> DataSource:
-    """Return the origin of the records of a release.
+    """Return the origin of the records of a release with these `settings`.
 
     `source` has the file with the source of a data set, and is empty for other records.
     """
@@ -163,7 +163,7 @@ def data_source(settings: ReleaseSettings, source: Sequence[Path | str]) -> Data
 
 
 def check_published(settings: Sequence[ReleaseSettings], ledger: Path | str) -> dict[str, str]:
-    """Compare published releases with the config, the ledger and their files at publication.
+    """Compare published releases with `settings`, `ledger` and their files at publication.
 
     Files are read only if their sizes or times have changed.
 

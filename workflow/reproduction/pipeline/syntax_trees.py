@@ -24,7 +24,7 @@ class Tree(NamedTuple):
 
 
 def syntax_tree(source: bytes) -> Tree:
-    """Return digest and imports of Python code."""
+    """Return digest and imports of Python code, its `source`."""
     tree, imports = ast.parse(source), list[str]()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

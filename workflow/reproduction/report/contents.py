@@ -17,7 +17,7 @@ from reproduction.pipeline import SOURCE_SUFFIX, run_facts
 
 @dataclass(frozen=True)
 class ReleaseFiles:
-    """Public ``plan.json`` of a release, and its estimates and check by name."""
+    """The ``plan.json`` of a release, its `document`, and its estimates and check, the `tables`."""
 
     document: Mapping[str, Any]
     tables: Mapping[str, pd.DataFrame]
@@ -27,7 +27,8 @@ class ReleaseFiles:
 class Contents:
     """The contents of the report. A section without its tables is left out.
 
-    `figures` are SVG, `findings` Markdown, `facts` versions, and the `config` is YAML.
+    `tables`, `figures` and `sources` are given by name, `releases` in the order of the config.
+    Figures are SVG, `findings` Markdown, `facts` versions with the `seed`, and `config` is YAML.
     """
 
     tables: Tables

@@ -22,7 +22,7 @@ SUSPICION, EPSILONS = 0.01, (1, 2, 4, 8)
 
 
 def in_short(contents: Contents) -> Row:
-    """Return the verdicts on all papers: claims of privacy first, worst first."""
+    """Return the verdicts in `contents` on all papers: claims of privacy first, worst first."""
     found = [(page, page.verdicts_on(contents.tables)) for page in PAGES if page.verdicts]
     privacy = [(page, each) for page, of in found for each in of.privacy]
     claims, taken_back = _claims_at_once(contents.tables)
@@ -90,12 +90,12 @@ def _stated(privacy: pd.DataFrame) -> Row | None:
 
 
 def findings(contents: Contents) -> Row:
-    """Return the findings, and whether they describe this run."""
+    """Return the findings in `contents`, and whether they describe this run."""
     return {"findings": contents.findings, "as_written": is_run_of_findings(contents)}
 
 
 def is_run_of_findings(contents: Contents) -> bool:
-    """Return whether the run has the seed, the size and the data of the findings.
+    """Return whether the run of `contents` has seed, size and data of the findings.
 
     Their "seed 5, up to 1,000 runs" gives the seed and the largest number of replicates.
     """
@@ -111,7 +111,7 @@ def is_run_of_findings(contents: Contents) -> bool:
 
 
 def run(contents: Contents) -> Row:
-    """Return sources, seed, versions and config of the run."""
+    """Return sources, seed, versions and config of the run of `contents`."""
     shown = ("sources", "seed", "facts", "config")
     return {"papers": PAPERS} | {name: getattr(contents, name) for name in shown}
 

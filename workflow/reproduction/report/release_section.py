@@ -28,7 +28,7 @@ DISTANCES = {
 
 
 def releases(all_files: Sequence[ReleaseFiles]) -> Row:
-    """Return the contents of the section from the files of all releases."""
+    """Return the contents of the section from the files of all releases, `all_files`."""
     found = [_release(each) for each in all_files]
     return {
         "replicas": any(each["name"].startswith(REPLICA) for each in found),
@@ -57,7 +57,7 @@ def _release(files: ReleaseFiles) -> Row:
 
 
 def epsilon_of(value: Any) -> float:
-    """Return an epsilon of a JSON document, in which infinity is a text."""
+    """Return an epsilon by its `value` in a JSON document, in which infinity is a text."""
     return math.inf if isinstance(value, str) else float(value)
 
 

@@ -104,7 +104,7 @@ def render_pages(contents: Contents) -> Iterator[tuple[str, str]]:
 
 
 def without_long_tables(body: str, section: str) -> tuple[str, dict[str, str]]:
-    """Return HTML without the contents of long `details` elements, and these contents by name.
+    """Return HTML, the `body`, without the contents of long `details` elements, and these by name.
 
     They are replaced by links to their files, or else to the files of their `section`. Contents
     without files stay.
