@@ -73,7 +73,7 @@ class Releases:
         return any_of(names)
 
     def made(self, name: str) -> str:
-        """Return the public folder of a test release, or the receipt of a production release `name`.
+        """Return the public folder of the release `name`, or the receipt of a production release.
 
         For a damaged release it is a name that Snakemake reports as a missing input.
         """
