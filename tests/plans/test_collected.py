@@ -233,8 +233,8 @@ def test_settings_make_the_plan_that_they_state() -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({}, "neither of p and epsilon given"),
-        ({"p": 0.5, "epsilon": 1.0}, "both of p and epsilon given"),
+        ({}, "none of p and epsilon given"),
+        ({"p": 0.5, "epsilon": 1.0}, "p and epsilon of p and epsilon given"),
         ({"p": 0.5, "update": "pooled"}, "floor is missing"),
         ({"p": 0.5, "floor": 0.5}, "floor: 0.5"),
         ({"p": 1.0}, "less than 1"),

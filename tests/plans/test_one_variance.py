@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from deniable.channels import Channel, KeepOrReplace, ProductChannel, SubsetSelection
-from deniable.estimation import Reduced, unbiased_pair_part
 from deniable.plans.blocks import Block, ExpectedTable
-from deniable.randomized_response import Protocol
-from deniable.records import Attribute, Domain, Microdata
+from deniable.records import Attribute, Domain
 
 DOMAIN = Domain(
     tuple(
@@ -55,17 +53,3 @@ def test_the_expected_variance_is_that_of_the_product_of_channels(names: tuple[s
     )
     covariance = sums @ joint.covariance(uniform, 1, "file") @ sums.T
     assert added_variance(names) == pytest.approx(np.diagonal(covariance).mean(), rel=AGREE)
-
-
-@pytest.mark.parametrize("target", ["file", "population"])
-def test_the_estimated_variance_is_that_of_the_product_of_channels(target: str) -> None:
-    pair = CHANNELS["a0",], CHANNELS["a3",]
-    records = np.random.default_rng(5).integers(DOMAIN.shape, size=(900, 4))
-    protocol = Protocol(DOMAIN, tuple(CHANNELS), tuple(CHANNELS.values()))
-    data = Microdata(DOMAIN, tuple(records.T))
-    reports = protocol.randomize(data, np.random.default_rng(6))
-    counts = np.bincount(reports.column("a0") * 2 + reports.column("a3"), minlength=4)
-    errors = ProductChannel(pair).standard_errors(counts, target)
-    reduced = [Reduced.of(each, invariant=False) for each in pair]
-    part = unbiased_pair_part((reduced[0], reduced[1]), counts.reshape(2, 2), (np.eye(2),) * 2)
-    assert part.standard_errors(target) == pytest.approx(errors, rel=AGREE)

@@ -356,7 +356,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"kind": "columns", "p": 0.25, "matrix": "diagonal", "columns": ["town"]}, "singular"),
     ({"kind": "columns", "p": 0.5, "matrix": "kept"}, "matrix: 'kept'; allowed: with p printed"),
     ({"kind": "columns", "matrix": {"kind": "epsilon"}}, "matrix.epsilon: missing"),
-    ({"kind": "columns", "matrix": {"kind": "two_step"}}, "neither of epsilon and retention"),
+    ({"kind": "columns", "matrix": {"kind": "two_step"}}, "none of epsilon and retention"),
     ({"kind": "columns", "matrix": {"kind": "retention", "retention": 0.25}}, "town.*singular"),
     ({"kind": "strata", "epsilon": 1.0}, "strata: missing"),
     ({"kind": "strata", "strata": ["sex"]}, "none of epsilon, retention and matrix given"),

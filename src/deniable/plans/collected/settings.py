@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from deniable.plans.settings import PlanInputs, RecordOptions
+from deniable.plans.settings import PlanInputs, RecordOptions, only_option
 from deniable.validation import Coverage, Epsilon, Probability
 
 if TYPE_CHECKING:  # a config is checked without a computation
@@ -26,12 +26,7 @@ class CollectedSettings(RecordOptions):
 
     @model_validator(mode="after")
     def _in_pairs(self) -> Self:
-        if (self.p is None) == (self.epsilon is None):
-            given = "neither" if self.p is None else "both"
-            raise ValueError(
-                f"{given} of p and epsilon given; allowed: p, the probability that an answer is "
-                "kept, or the epsilon of a client's record"
-            )
+        only_option({"p": self.p, "epsilon": self.epsilon})
         if (self.floor is None) != (self.update == "uniform"):
             given = "floor is missing" if self.floor is None else f"floor: {self.floor:g}"
             allowed = "a floor, which bounds epsilon" if self.floor is None else "none"

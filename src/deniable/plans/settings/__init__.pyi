@@ -11,5 +11,6 @@ from .shared import (
     PlanInputs as PlanInputs,
     PlanOptions as PlanOptions,
     RecordOptions as RecordOptions,
+    only_option as only_option,
 )
 from .strata import StrataSettings as StrataSettings

@@ -15,7 +15,7 @@ from deniable.plans.settings.matrices import (
     RetentionMatrix,
     TwoStepMatrix,
 )
-from deniable.plans.settings.shared import ChannelOptions, Joint, PlanInputs, refuse_other_than_one
+from deniable.plans.settings.shared import ChannelOptions, Joint, PlanInputs, only_option
 from deniable.randomized_response import READINGS, ClusterMechanism, Reading
 from deniable.validation import Probability, Strict
 
@@ -87,16 +87,14 @@ class ColumnsSettings(ChannelOptions):
     @model_validator(mode="after")
     def _one_request(self) -> Self:
         printed = isinstance(self.matrix, PrintedMatrix)
-        by_matrix = self.matrix is not None and not printed
-        given = {"epsilon": self.epsilon is not None, "p": self.p is not None, "matrix": by_matrix}
-        names = [name for name, there in given.items() if there]
-        refuse_other_than_one(names, "epsilon, p and a mapping matrix")
+        mapping = None if printed else self.matrix
+        given = only_option({"epsilon": self.epsilon, "p": self.p, "a mapping matrix": mapping})
         if printed and self.p is None:
             raise ValueError("matrix is the name of an RR matrix; allowed: with p only")
         with_epsilon = (*OF_MAKE_PLAN, "choose_from")
         for request, options in (("epsilon", with_epsilon), ("p", ("cluster_mechanism",))):
             wrong = [name for name in options if name in self.model_fields_set]
-            if wrong and names != [request]:
+            if wrong and given != request:
                 raise ValueError(f"{wrong[0]} is given; allowed with {request} only")
         if self.joint and self.clusters is not None:
             raise ValueError("both joint and clusters given; allowed: one of them")

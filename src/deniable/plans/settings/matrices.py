@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from deniable.arrays import Floats
 from deniable.errors import DeniableError
+from deniable.plans.settings.shared import only_option
 from deniable.records import Domain
 from deniable.validation import Epsilon, Probability, Strict
 
@@ -71,11 +72,7 @@ class TwoStepMatrix(_Matrix):
 
     @model_validator(mode="after")
     def _one_first_matrix(self) -> Self:
-        if (self.epsilon is None) == (self.retention is None):
-            given = "neither" if self.epsilon is None else "both"
-            raise ValueError(
-                f"{given} of epsilon and retention given; allowed: one of them, for the first step"
-            )
+        only_option({"epsilon": self.epsilon, "retention": self.retention})
         return self
 
     @property

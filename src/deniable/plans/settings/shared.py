@@ -118,9 +118,13 @@ class ChannelOptions(RecordOptions):
         return tuple(getattr(getattr(self, "matrix", None), "files", {}).values())
 
 
-def refuse_other_than_one(names: Sequence[str], allowed: str) -> None:
-    """Raise `ValueError` unless one of the `allowed` options is given: the length of `names`."""
+def only_option(given: Mapping[str, object]) -> str:
+    """Return the name of the one option in `given` that is not None; else raise `ValueError`."""
+    names = [name for name, value in given.items() if value is not None]
     if len(names) != 1:
+        *first, last = given
         raise ValueError(
-            f"{' and '.join(names) or 'none'} of {allowed} given; allowed: one of them"
+            f"{' and '.join(names) or 'none'} of {', '.join(first)} and {last} given; allowed: one "
+            "of them"
         )
+    return names[0]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from pydantic import model_validator
 
 from deniable.plans.settings.matrices import PramMatrix
-from deniable.plans.settings.shared import ChannelOptions, PlanInputs, refuse_other_than_one
+from deniable.plans.settings.shared import ChannelOptions, PlanInputs, only_option
 from deniable.validation import Probability, Values
 
 if TYPE_CHECKING:  # a config is checked without a computation
@@ -27,9 +27,7 @@ class StrataSettings(ChannelOptions):
 
     @model_validator(mode="after")
     def _one_request(self) -> Self:
-        given = {"epsilon": self.epsilon, "retention": self.retention, "matrix": self.matrix}
-        names = [name for name, value in given.items() if value is not None]
-        refuse_other_than_one(names, "epsilon, retention and matrix")
+        only_option({"epsilon": self.epsilon, "retention": self.retention, "matrix": self.matrix})
         return self
 
     @property
