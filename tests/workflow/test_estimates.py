@@ -22,8 +22,7 @@ import sys
 from types import SimpleNamespace
 
 sys.path.append({workflow!r})
-from reproduction.pipeline import needs
-from reproduction.study import MINUTES, SECONDS
+from reproduction.pipeline import MINUTES, SECONDS, needs
 
 FOLDER = "results/releases/{{release}}"
 

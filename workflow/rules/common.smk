@@ -15,7 +15,10 @@ from deniable.errors import DeniableError
 from deniable.release import RECEIPT
 from reproduction.papers import AUDITED, FIGURES, PAGES, PAPERS, STUDIES, TABLES
 from reproduction.pipeline import (
+    MINUTES,
     MIRROR_VARIABLE,
+    SECONDS,
+    SIMULATION,
     SOURCE_SUFFIX,
     SOURCE_VARIABLE,
     Plan,
@@ -23,7 +26,6 @@ from reproduction.pipeline import (
     needs,
     refuse_repeated_keys,
 )
-from reproduction.study import MINUTES, SECONDS
 
 FOLDER = "results/releases/{release}"
 

@@ -13,7 +13,7 @@ rule simulate:
     benchmark:
         "results/benchmarks/simulate/{study}-{chunk}-of-{chunks}.tsv"
     resources:
-        **needs(lambda wildcards: STUDIES[wildcards.study]),
+        **needs(SIMULATION),
     params:
         study=lambda wildcards: plan.settings("studies", wildcards.study),
         seed=plan.config.seed,
@@ -44,7 +44,7 @@ rule collect:
     wildcard_constraints:
         table="|".join(TABLES),
     resources:
-        **needs(lambda wildcards: TABLES[wildcards.table]),
+        **needs(SECONDS),
     params:
         study=lambda wildcards: plan.settings("studies", TABLES[wildcards.table].study),
         code=lambda wildcards: plan.code(
@@ -80,7 +80,7 @@ rule plot:
     # Figures first: a user waits for them.
     priority: 10
     resources:
-        **needs(lambda wildcards: FIGURES[wildcards.figure]),
+        **needs(SECONDS),
     params:
         code=lambda wildcards: plan.code("plot.py", FIGURES[wildcards.figure]),
     message:

@@ -1,5 +1,11 @@
 from . import environment as environment
-from .cluster_needs import needs as needs
+from .cluster_needs import (
+    MINUTES as MINUTES,
+    SECONDS as SECONDS,
+    SIMULATION as SIMULATION,
+    Resources as Resources,
+    needs as needs,
+)
 from .code_digest import run_facts as run_facts
 from .config import (
     Config as Config,

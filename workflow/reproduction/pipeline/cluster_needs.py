@@ -1,25 +1,29 @@
-"""Resources of the jobs of a rule, in Snakemake's terms."""
+"""Resources that jobs request, in the words of Snakemake."""
 
 from collections.abc import Callable, Mapping
-from inspect import isfunction
-from typing import Any
+from typing import Any, NamedTuple
 
 
-def needs(*entries: Any) -> Mapping[str, Callable[..., int]]:
-    """Return the resources of a rule: the largest of all `entries`, times the attempt's number.
+class Resources(NamedTuple):
+    """The resources that a job requests at its first attempt.
 
-    An entry is `Resources`, an entry of a catalog with resources, or a function of wildcards that
-    returns one of these.
+    The minutes are at least five times the time of the slowest job at full size. The memory has
+    room for the two Snakemakes around a job on its node (200 MB each, docs/cluster.md). All jobs
+    use one thread.
     """
 
-    def largest(name: str) -> Callable[..., int]:
-        def found(wildcards: Any, attempt: int) -> int:
-            given = (each(wildcards) if isfunction(each) else each for each in entries)
-            return attempt * max(
-                int(getattr(each if hasattr(each, name) else each.resources, name))
-                for each in given
-            )
+    minutes: int
+    memory_mb: int
 
-        return found
 
-    return {"runtime": largest("minutes"), "mem_mb": largest("memory_mb")}
+SECONDS = Resources(3, 1000)  # of jobs that take seconds and 200 to 300 MB
+MINUTES = Resources(15, 1500)  # of jobs that may take minutes and up to 500 MB
+SIMULATION = Resources(30, 1500)  # of a chunk, which a user's own ``chunks`` may make larger
+
+
+def needs(resources: Resources) -> Mapping[str, Callable[[Any, int], int]]:
+    """Return the `resources` of a rule. The n-th attempt requests n times as much as the first."""
+    return {
+        "runtime": lambda wildcards, attempt: attempt * resources.minutes,
+        "mem_mb": lambda wildcards, attempt: attempt * resources.memory_mb,
+    }

@@ -1,11 +1,8 @@
 from .bootstrap import How as How
 from .catalog import (
-    MINUTES as MINUTES,
-    SECONDS as SECONDS,
     Analysis as Analysis,
     Figure as Figure,
     Paper as Paper,
-    Resources as Resources,
     Section as Section,
     Study as Study,
     StudyTable as StudyTable,

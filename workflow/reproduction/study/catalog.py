@@ -31,23 +31,6 @@ def resolve(place: str) -> Any:
 
 
 @dataclass(frozen=True)
-class Resources:
-    """The resources that a job requests at its first attempt, twice as much at the second.
-
-    The minutes are at least five times the time of the slowest job at full size. The memory has
-    room for the two Snakemakes around a job on its node (200 MB each, docs/cluster.md). All jobs
-    use one thread. Resources change no result, so no digest has them (``repr=False``).
-    """
-
-    minutes: int = 3
-    memory_mb: int = 1000
-
-
-SECONDS = Resources()  # of jobs that take seconds and 200 to 300 MB
-MINUTES = Resources(15, 1500)  # of jobs that may take minutes and up to 500 MB
-
-
-@dataclass(frozen=True)
 class Study:
     """An experiment that is repeated over the settings of a grid."""
 
@@ -58,8 +41,6 @@ class Study:
     published_replicates: int | None = None  # behind each published value
     datasets: tuple[str, ...] = ("adult",)
     """The original records to simulate on: none, or several as a mapping by name."""
-    resources: Resources = field(default=Resources(30, 1500), repr=False)
-    """Of a chunk. A user's own ``chunks`` may make it larger than the one of config.yaml."""
 
     def on(self, data: Any, settings: Mapping[str, Any]) -> Any:
         """Return the simulator with `settings` on original `data` (ignored without data sets)."""
@@ -97,7 +78,6 @@ class StudyTable:
     decided_elsewhere: bool = False  # as in `Columns`
     on_request: bool = False  # config/config.yaml does not request it
     audited: tuple[str, ...] = field(default=(), repr=False)  # as in `AnalysisTable`
-    resources: Resources = field(default=SECONDS, repr=False)  # to collect it
 
     def __post_init__(self) -> None:
         """Take the study of the same name, unless another is given."""
@@ -150,7 +130,6 @@ class Figure:
     shows: str  # for readers who hear the page
     tables: tuple[str, ...] = ()  # by id; by default its own
     options: Mapping[str, Any] = field(default_factory=dict)  # further arguments of ``draw``
-    resources: Resources = field(default=SECONDS, repr=False)
 
     def __post_init__(self) -> None:
         """Take the table of the same name, unless others are given."""
