@@ -1,7 +1,6 @@
 """Records that exact tables give away, by hand, by brute force and on Adult."""
 
 import os
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from deniable.datasets.manifest import load_manifest
 from deniable.datasets.published import read_published
-from deniable.errors import DataError, DeniableError
-from deniable.privacy.linkage import RebuiltRecord, linked_parties, rebuilt_records
+from deniable.privacy.linkage import linked_parties
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 
@@ -36,8 +34,6 @@ TABLES = {
 def test_by_hand():
     for pair, table in TABLES.items():
         assert PEOPLE.counts(pair).tolist() == table
-    soldier = {"job": "soldier", "sex": "f", "ill": "yes"}
-    assert rebuilt_records(TABLES, DOMAIN) == (RebuiltRecord("job", "soldier", soldier),)
     # Nobody is alone with a sex or an illness; the two who are ill are not linked, although only
     # one man is: that is a count of 1 in a combination.
     found = linked_parties(PEOPLE)
@@ -51,21 +47,6 @@ def test_by_hand():
     assert found.to_numpy().tolist() == [["job", "soldier", 6, 3, True]]
 
 
-def test_the_order_of_a_pair_does_not_matter():
-    turned = {(b, a): np.transpose(table) for (a, b), table in TABLES.items()}
-    assert rebuilt_records(turned, DOMAIN) == rebuilt_records(TABLES, DOMAIN)
-    (found,) = rebuilt_records(turned, DOMAIN)
-    assert list(found.record) == ["job", "sex", "ill"]
-
-
-def test_only_pairs_that_were_counted_link():
-    one = {pair: TABLES[pair] for pair in [("job", "sex"), ("sex", "ill")]}
-    (found,) = rebuilt_records(one, DOMAIN)
-    assert found.record == {"job": "soldier", "sex": "f"}
-    assert rebuilt_records({("sex", "ill"): TABLES["sex", "ill"]}, DOMAIN) == ()
-    assert rebuilt_records({}, DOMAIN) == ()
-
-
 def test_who_is_alone_twice_is_rebuilt_twice():
     people = Microdata(DOMAIN, tuple(np.array(c) for c in ((0, 0, 1), (0, 0, 1), (0, 0, 0))))
     found = linked_parties(people)
@@ -73,9 +54,7 @@ def test_who_is_alone_twice_is_rebuilt_twice():
         ["job", "soldier", 2],
         ["sex", "m", 2],
     ]
-    tables = {pair: people.counts(pair) for pair in combinations(DOMAIN.names, 2)}
-    first, second = rebuilt_records(tables, DOMAIN)
-    assert first.record == second.record == {"job": "soldier", "sex": "m", "ill": "no"}
+    assert found["equals_true_record"].all()
 
 
 def test_nobody_alone():
@@ -102,29 +81,6 @@ def test_against_a_search_through_the_records(records, seed):
     assert linked_parties(data).to_numpy().tolist() == expected
 
 
-@pytest.mark.parametrize(
-    ("pair", "table", "message"),
-    [
-        (
-            ("job", "sex"),
-            [[2, 1, 2], [1, 0, 1]],
-            r"the shape \(2, 3\), its attributes have \(3, 2\)",
-        ),
-        (("job", "sex"), [[2, 1], [1, 0], [2, 1.5]], "entries that are no counts"),
-        (("job", "sex"), [[2, 1], [1, 0], [4, -1]], "entries that are no counts"),
-        (("sex", "ill"), [[3, 1], [2, 1]], "'sex': its counts with 'ill' and with 'job' differ"),
-    ],
-)
-def test_tables_that_do_not_fit(pair, table, message):
-    with pytest.raises(DeniableError, match=message):
-        rebuilt_records(TABLES | {pair: table}, DOMAIN)
-
-
-def test_attributes_that_are_none():
-    with pytest.raises(DataError, match="no attribute 'age'"):
-        rebuilt_records({("job", "age"): [[1]]}, DOMAIN)
-
-
 @pytest.fixture(scope="module")
 def adult() -> Microdata:
     places = [os.environ.get("DENIABLE_DATA_MIRROR"), ROOT.parent / "shared" / "data"]
@@ -134,25 +90,6 @@ def adult() -> Microdata:
     return read_published(
         load_manifest(ROOT / "resources" / "datasets.yaml")["adult"], mirror / "adult.data"
     )
-
-
-@pytest.mark.real_data
-def test_first_records_of_adult(adult):
-    first = Microdata(adult.domain, tuple(column[:2000] for column in adult.columns))
-    tables = {pair: first.counts(pair) for pair in combinations(adult.domain.names, 2)}
-    found = rebuilt_records(tables, adult.domain)
-    assert found
-    rows = list(zip(*first.columns, strict=True))
-    for rebuilt in found:
-        true = [
-            {a.name: a.categories[code] for a, code in zip(adult.domain, row, strict=True)}
-            for row in rows
-            if adult.domain[rebuilt.attribute].categories[
-                row[adult.domain.position(rebuilt.attribute)]
-            ]
-            == rebuilt.category
-        ]
-        assert true == [rebuilt.record]
 
 
 @pytest.mark.real_data

@@ -70,15 +70,14 @@ class ChannelTest:
 
     Attributes
     ----------
-    statistic : array
-        Rao's score statistic, X^2.
-    p_value : array
-        NaN if the rule of validity fails and no Monte Carlo tables were drawn.
+    statistic, p_value
+        Rao's score statistic, X^2. The p-value is NaN if the rule of validity fails and no Monte
+        Carlo tables were drawn.
     degrees_of_freedom : int
         Of the limiting chi-squared distribution.
     valid : array of bool
         Whether `VALIDITY_RULE` holds, and the p-value is from the chi-squared distribution.
-    expected_counts, effective_records, distance_from_zero : arrays
+    expected_counts, effective_records, distance_from_zero
         The quantities of the rule.
     monte_carlo_tables : array of int64
         Number of tables behind each p-value; 0 for those by chi-squared.

@@ -33,10 +33,8 @@ class ModelFit:
 
     Attributes
     ----------
-    proportions : array, shape (..., cells)
-        Original proportions under the model.
-    reported : array, shape (..., reports)
-        Proportions of randomized values that they lead to.
+    proportions, reported : arrays, shapes (..., cells) and (..., reports)
+        Original proportions under the model, and proportions of randomized values.
     information : array, shape (..., parameters, parameters)
         Fisher's information of all records, at the fit.
     converged : array of bool, shape (...)

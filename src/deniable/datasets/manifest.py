@@ -143,14 +143,11 @@ class PublishedFile(Strict):
     ----------
     title, citation : str
         The data, and the reference to their source.
-    file : str
-        Name of the file, in a mirror directory as well.
-    address : str
-        Its public http or https address.
+    file, address : str
+        Its name, also in a mirror directory, and its public http or https address.
     sha256 : str
-        Digest of the published file, 64 hexadecimal digits; a file with another one is refused.
+        Its digest, 64 hexadecimal digits; a file with another one is refused.
     records : int, >= 1
-        The number of records in the file.
     delimiter : str
         Empty unless the file is CSV.
     header : bool

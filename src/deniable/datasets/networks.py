@@ -259,7 +259,7 @@ def exact_margin(network: BayesianNetwork, names: Sequence[str]) -> Floats:
 class DrawnFile:
     """A file, by `name`, of `records` records drawn from a `network`, one of `NETWORKS`.
 
-    If it is `resampled_from` another drawn file, its records are drawn from there with replacement.
+    If it is `resampled_from` another file, its records are drawn from there with replacement.
     """
 
     name: str

@@ -97,15 +97,10 @@ def enough_records(cells: int, records: int, factor: float = 10.0) -> bool:
 class AccuracyAnalysis:
     """RR-Independent compared with RR-Joint at equal frequencies ([multirr], 3.3).
 
-    Attributes
-    ----------
-    relative_error_independent : float
-        Max over the attributes of sqrt(B_j (|A_j| - 1) / n). As in the paper, each B_j is
-        simultaneous over the categories of its own attribute, not over all attributes.
-    widest : int
-        Position of the first attribute with this maximum.
-    relative_error_joint : float
-        sqrt(B (cells - 1) / n), simultaneous over all cells.
+    `relative_error_independent` is the max over the attributes of sqrt(B_j (|A_j| - 1) / n). As in
+    the paper, each B_j is simultaneous over the categories of its own attribute, not over all
+    attributes. `widest` is the position of the first attribute with this maximum.
+    `relative_error_joint` is sqrt(B (cells - 1) / n), simultaneous over all cells.
     """
 
     relative_error_independent: float

@@ -148,15 +148,11 @@ def _sums_of_scores(channel: Channel, asked: Floats | None) -> tuple[Sums, Sums,
 
 @dataclass(frozen=True, eq=False)
 class SurveyEstimate:
-    """A weighted estimate with its covariance.
+    """A weighted estimate with its covariance, for categories or functionals.
 
-    Attributes
-    ----------
-    estimate, covariance : shapes (f,) and (f, f), f categories or functionals
-    degrees_of_freedom : float
-        Primary sampling units less strata; infinite for the file.
-    target, inverse
-        See `survey_estimate`.
+    `degrees_of_freedom` are primary sampling units less strata; infinite for the file. The
+    `estimate` and the `covariance` have the shapes (f,) and (f, f). For `target` and `inverse` see
+    `survey_estimate`.
     """
 
     estimate: Floats

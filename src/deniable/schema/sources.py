@@ -36,17 +36,8 @@ class Piece(NamedTuple):
 class Source(ABC):
     """A file or table of records.
 
-    Attributes
-    ----------
-    where : str
-        Its name in messages.
-    format : FileFormat
-    types : mapping of str to DataType
-        Of the columns, in their order.
-    form : CsvForm
-        Of other formats than CSV, the default of Python's CSV files.
-    expected : int
-        Number of records, 0 if it is unknown before they are read.
+    Messages call it `where`. Its columns have the `types`, in their order. `form` is the form of a
+    CSV file. `expected` is the number of records, 0 if it is unknown before they are read.
     """
 
     where: str
