@@ -16,7 +16,7 @@ from tests.datasets.colours import (
 )
 from tests.datasets.workers import ENTRY as WORKERS, PAY, loaded
 
-from deniable.datasets.manifest import ClassAttribute, categorical, load_manifest, numeric
+from deniable.datasets.manifest import ClassAttribute, Dataset, NumericDataset, load_manifest
 from deniable.errors import DataError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -217,9 +217,11 @@ def test_two_data_sets_that_contradict_each_other(
 
 def test_the_numbers_of_the_project() -> None:
     manifest = load_manifest(ROOT / "resources" / "datasets.yaml")
-    assert list(categorical(manifest)) == ["adult", "adult_numeric", "adult_age"]
-    assert list(numeric(manifest)) == ["census", "wine"]
-    census, wine = numeric(manifest).values()
+    assert list(manifest) == ["adult", "adult_numeric", "adult_age", "census", "wine"]
+    assert all(isinstance(each, Dataset) for each in [*manifest.values()][:3])
+    census, wine = manifest["census"], manifest["wine"]
+    assert isinstance(census, NumericDataset)
+    assert isinstance(wine, NumericDataset)
     assert census.names == (
         "AFNLWGT",
         "AGI",

@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 from scipy.stats import chi2_contingency
 
 from deniable.datasets import networks, surrogates
-from deniable.datasets.manifest import Dataset, categorical, load_manifest
+from deniable.datasets.manifest import Dataset, load_manifest
 from deniable.datasets.networks import BayesianNetwork, ConditionalTable
 from deniable.datasets.published import read_published
 from deniable.errors import DataError
@@ -25,7 +25,11 @@ from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-MANIFEST = categorical(load_manifest(REPOSITORY / "resources" / "datasets.yaml"))
+MANIFEST = {
+    name: each
+    for name, each in load_manifest(REPOSITORY / "resources" / "datasets.yaml").items()
+    if isinstance(each, Dataset)
+}
 # Of each committed surrogate: mean and largest total variation over pairs. The promise is a mean
 # of .02; the largest of adult_numeric is that of education and hours per week. Of adult_age, which
 # has no pairs, of its margin.

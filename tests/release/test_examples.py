@@ -10,7 +10,7 @@ import pytest
 from deniable.datasets import (
     FILES,
     NETWORKS,
-    categorical,
+    Dataset,
     from_resources,
     load_manifest,
     write_schema,
@@ -29,7 +29,7 @@ REPLICA = "paper_"
 @pytest.fixture(scope="module")
 def domains() -> dict[str, Domain]:
     manifest = load_manifest(ROOT / "resources" / "datasets.yaml")
-    found = {name: dataset.domain for name, dataset in categorical(manifest).items()}
+    found = {name: each.domain for name, each in manifest.items() if isinstance(each, Dataset)}
     folder = ROOT / "resources" / "networks"
     of = {name: from_resources(name, folder).domain for name in NETWORKS}
     return found | {f"{NETWORK_FILES}{name}": of[file.network] for name, file in FILES.items()}

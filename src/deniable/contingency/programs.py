@@ -6,6 +6,7 @@ non-negative cells. CLARABEL solves quadratic programs and HiGHS linear ones.
 """
 
 import warnings
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -19,20 +20,21 @@ with from_extras():
 
 cp: Any = cvxpy  # whose types do not know most of its functions
 # What is aimed at, and what will do where that is out of reach (many cells at zero at once).
-CLARABEL_OPTIONS = {
-    "tol_gap_abs": 1e-10,
-    "tol_gap_rel": 1e-10,
-    "tol_feas": 1e-10,
-    "reduced_tol_gap_abs": 1e-6,
-    "reduced_tol_gap_rel": 1e-6,
-    "reduced_tol_feas": 1e-7,
+OPTIONS = {
+    "CLARABEL": {
+        "tol_gap_abs": 1e-10,
+        "tol_gap_rel": 1e-10,
+        "tol_feas": 1e-10,
+        "reduced_tol_gap_abs": 1e-6,
+        "reduced_tol_gap_rel": 1e-6,
+        "reduced_tol_feas": 1e-7,
+    },
+    "HIGHS": {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
 }
-HIGHS_OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 TIE = 1e-8
 """Share by which a solution of smallest norm may miss the least absolute misfit."""
 SLIGHT = 1e-8
 """Weight of the cells that were not observed: it moves the solution by about as little."""
-FAILED = "failed"
 INFEASIBLE = ("infeasible", "infeasible_inaccurate", "infeasible_or_unbounded")
 
 
@@ -117,10 +119,14 @@ def smallest_norm(known: Floats, basis: sparse.csr_array) -> Floats | None:
 
 
 def _solve(problem: Any, solver: str, may_fail: bool = False) -> bool:
-    options = CLARABEL_OPTIONS if solver == "CLARABEL" else HIGHS_OPTIONS
-    status = _status(problem, solver, options)
-    if status == FAILED:  # with its own tolerances, 1e-8, it goes on where 1e-10 is out of reach
-        status = _status(problem, solver, {})
+    status = "failed"
+    for options in (OPTIONS[solver], {}):  # the solver's own tolerances are larger, 1e-8
+        with warnings.catch_warnings(), suppress(cp.error.SolverError):
+            # "Inaccurate" is within the reduced tolerances.
+            warnings.filterwarnings("ignore", message="Solution may be inaccurate")
+            problem.solve(solver=getattr(cp, solver), **options)
+            status = str(problem.status)
+            break
     if status in INFEASIBLE and may_fail:
         return False
     if status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
@@ -128,14 +134,3 @@ def _solve(problem: Any, solver: str, may_fail: bool = False) -> bool:
             f"{solver} did not solve consistent tables ({status}); round them, or change the norm"
         )
     return True
-
-
-def _status(problem: Any, solver: str, options: dict[str, float]) -> str:
-    with warnings.catch_warnings():
-        # "Inaccurate" is within the reduced tolerances.
-        warnings.filterwarnings("ignore", message="Solution may be inaccurate")
-        try:
-            problem.solve(solver=getattr(cp, solver), **options)
-        except cp.error.SolverError:
-            return FAILED
-    return str(problem.status)

@@ -1,9 +1,8 @@
 from .manifest import (
     AnyDataset as AnyDataset,
+    Dataset as Dataset,
     NumericDataset as NumericDataset,
-    categorical as categorical,
     load_manifest as load_manifest,
-    numeric as numeric,
 )
 from .networks import (
     FILES as FILES,

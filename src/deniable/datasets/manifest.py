@@ -330,13 +330,3 @@ def _refuse_contradiction(where: str, dataset: AnyDataset, other: AnyDataset) ->
                 f"{where}: {key}: {here!r}, but {other.name!r}, of the same file "
                 f"{dataset.file!r}, has {there!r}; make them equal, or name another file"
             )
-
-
-def categorical(datasets: Mapping[str, AnyDataset]) -> dict[str, Dataset]:
-    """Return those `datasets`, by name, that have categorical attributes."""
-    return {name: each for name, each in datasets.items() if isinstance(each, Dataset)}
-
-
-def numeric(datasets: Mapping[str, AnyDataset]) -> dict[str, NumericDataset]:
-    """Return those `datasets`, by name, that have numeric attributes."""
-    return {name: each for name, each in datasets.items() if isinstance(each, NumericDataset)}

@@ -43,7 +43,6 @@ from .likelihood import (
     maximum_likelihood as maximum_likelihood,
 )
 from .metrics import (
-    absolute_errors as absolute_errors,
     chi_squared_between as chi_squared_between,
     jensen_shannon_distances as jensen_shannon_distances,
     l2_distances as l2_distances,

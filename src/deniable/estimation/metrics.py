@@ -33,17 +33,12 @@ def random_queries(
     return np.asarray(keys <= last)
 
 
-def absolute_errors(estimated: Floats, true: Floats) -> Floats:
-    """Return |Y_S - X_S| in records, with Y_S `estimated` and X_S `true`."""
-    return np.abs(estimated - true)
-
-
 def relative_errors(estimated: Floats, true: Floats) -> Floats:
     """Return |Y_S - X_S| / X_S ([multirr], (16)), with Y_S `estimated` and X_S `true` counts.
 
     The error of a positive estimate of 0 records is infinite; the error of 0 for 0 is 0.
     """
-    errors = absolute_errors(estimated, true)
+    errors = np.abs(estimated - true)
     empty = np.where(errors > 0, np.inf, 0.0)
     return np.divide(errors, true, out=empty, where=true > 0)
 

@@ -15,7 +15,7 @@ from deniable.arrays import Floats
 from deniable.errors import DataError, refuse_unknown, shown
 from deniable.records import Attribute, Domain
 from deniable.schema.texts import unfit
-from deniable.schema.types import refuse_foreign_missing, refuse_foreign_values
+from deniable.schema.types import refuse_foreign_texts
 from deniable.validation import Name, Strict, fault_lines, message, read_yaml, yaml_values
 
 FORMAT, VERSION = "deniable-schema", 1
@@ -133,8 +133,8 @@ class Column(Strict):
         if self.type is not None and self.randomized:
             on_grid = numeric and not self.continuous
             points = [number_text(each) for each in self.points] if on_grid else self.categories
-            refuse_foreign_values(self.name, self.type, points, numeric)
-            refuse_foreign_missing(self.name, self.type, self.missing.values, self.categories)
+            absent = self.missing.values
+            refuse_foreign_texts(self.name, self.type, points, absent, numeric=numeric)
         return self
 
     def _refuse_bad_grid(self) -> None:

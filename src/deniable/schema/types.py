@@ -73,10 +73,13 @@ def type_named(name: str) -> pa.DataType:
     return kind
 
 
-def refuse_foreign_values(name: str, kind: str, texts: Sequence[str], numeric: bool) -> None:
-    """Raise `DataError` if `texts` are not different values of a column's type, named `kind`.
+def refuse_foreign_texts(
+    name: str, kind: str, texts: Sequence[str], missing: Sequence[str], *, numeric: bool
+) -> None:
+    """Raise `DataError` if texts of the column `name` are not values of its type, named `kind`.
 
-    They are the categories of the column `name`, or points of its grid if `numeric`.
+    `texts` are its categories, or points of its grid if `numeric`, and differ. An empty text among
+    the `missing` values is one of any type; none of the others may equal a category.
     """
     own = type_named(kind)
     if numeric and not is_number(own):
@@ -89,27 +92,15 @@ def refuse_foreign_values(name: str, kind: str, texts: Sequence[str], numeric: b
         raise DataError(f"{what} {shown(wrong)} of {name!r}; allowed: values of {kind}") from None
     if len(values.unique()) < len(values):
         raise DataError(f"categories of {name!r}: two are the same {kind}; allowed: each once")
-
-
-def refuse_foreign_missing(
-    name: str, kind: str, texts: Sequence[str], categories: Sequence[str]
-) -> None:
-    """Raise `DataError` if missing values, `texts`, are not values of a column's type.
-
-    The type of the column `name` is named `kind`. An empty text is a missing value of any type. No
-    missing value may equal one of the `categories`.
-    """
-    own = type_named(kind)
-    for each in filter(None, texts):
+    for each in filter(None, missing):
         if not _is_of(each, own):
             raise DataError(
                 f"the missing value {shown(each)} of {name!r}; allowed: values of {kind}; an empty "
                 "cell is missing anyway"
             )
-    values = missing_values(texts, own)
-    known = pa.array(categories, pa.string()).cast(own)
-    for category, value in zip(categories, known, strict=True):
-        if value in values:
+    absent = missing_values(missing, own)
+    for category, value in () if numeric else zip(texts, values, strict=True):
+        if value in absent:
             raise DataError(
                 f"{shown(category)} of {name!r} is a category and a missing value; allowed: one"
             )

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from deniable.datasets import AnyDataset, categorical, numeric
+from deniable.datasets import AnyDataset
 from deniable.errors import ConfigError
 from deniable.release import NETWORK_FILES, ReleaseSettings
 from deniable.validation import Strict
@@ -54,10 +54,10 @@ def _columns(
     config: Config, datasets: Mapping[str, AnyDataset], networks: Path
 ) -> dict[str, list[str]]:
     """Return the names of the columns of all data sets, and of files drawn from networks."""
-    found = {name: list(each.domain.names) for name, each in categorical(datasets).items()}
-    for name, dataset in numeric(datasets).items():
-        class_column = dataset.class_attribute
-        found[name] = [*dataset.names, *([class_column.name] if class_column else [])]
+    found = {
+        name: [column.name for column in dataset.columns.values()]
+        for name, dataset in datasets.items()
+    }
     if any((each.data or "").startswith(NETWORK_FILES) for each in config.releases):
         from deniable.datasets import FILES, NETWORKS, from_resources  # noqa: PLC0415
 

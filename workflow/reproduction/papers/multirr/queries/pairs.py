@@ -16,7 +16,6 @@ from deniable.arrays import Counts, Floats
 from deniable.channels import ProductChannel
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation import (
-    absolute_errors,
     euclidean_projection,
     likelihood_or_uniform,
     random_queries,
@@ -92,7 +91,7 @@ class PairQueries(OfTrueRecords):
             answers = [np.einsum("rc,rqc->rq", joint, queries) for joint in joints]
             estimated = true.sum() * np.stack(answers, axis=1)
             truth = np.broadcast_to((queries @ true)[:, None], estimated.shape).astype(float)
-            found = (absolute_errors(estimated, truth), relative_errors(estimated, truth))
+            found = (np.abs(estimated - truth), relative_errors(estimated, truth))
             return np.stack(found, axis=-1).reshape(runs, -1)
 
         pairs = list(combinations(self.data.domain.names, 2))
