@@ -16,8 +16,8 @@ from scipy import stats
 from tests.sampling import reference
 
 from deniable.errors import DeniableError
-from deniable.sampling import KeyedDraws, KeyedNoise, keyed_noise
-from deniable.sampling.keyed_noise import Bits, discrete_laplace
+from deniable.sampling import KeyedDraws, KeyedNoise
+from deniable.sampling.noise import Bits, discrete_laplace
 
 KEY, PLAN = bytes(range(32)), hashlib.sha256(b"plan").digest()
 DRAWS = KeyedDraws(KEY, PLAN)
@@ -149,7 +149,7 @@ def test_numbers_below_a_bound_are_alike_and_all_of_them(bound: int) -> None:
 def test_events_have_their_probability(
     ratio: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keyed_noise, "WORD_BITS", 3)
+    monkeypatch.setattr("deniable.sampling.noise.WORD_BITS", 3)
     found = chances(lambda bits: bits.happens(*ratio), 12)
     # Undecided are at most the words in which the threshold lies.
     open_ = found.get(None, Fraction(0))

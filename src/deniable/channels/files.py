@@ -9,37 +9,239 @@ Every error message names file, row, column, value and remedy.
 """
 
 import csv
+import io
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
+from typing import NoReturn, TypeVar
 
 import numpy as np
 
 from deniable.arrays import Counts, Floats
 from deniable.channels.base import Channel
-from deniable.channels.cells import (
-    column_of,
-    numbers_of,
-    one_number,
-    refuse_bad_columns,
-    refuse_other_sums,
-    remedy_for_sum,
-    rows_in_order,
-    rows_of,
-    whole_number,
-)
 from deniable.channels.dense import DenseChannel
 from deniable.channels.exact import ROW_SUM_TOLERANCE
 from deniable.channels.maps import MAX_DENSE
 from deniable.errors import ChannelError, DataError, shown
 from deniable.files import written_whole
+from deniable.texts import text_of
 
+DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
+FRACTION = re.compile(r"[+-]?\d{1,300}/\d{1,300}", re.ASCII)
+MAX_SHOWN = 5
+LONGEST_LISTED = 43
+MAX_COUNT = 2**53
 CORNER, CORNER_OF_REPORTS = "true category", "true category / report"
 OTHER_NAMES = '; if the columns are reports of their own, write "report" in the first cell'
-OF_REPORTS = re.compile(r"\breports?\b", re.IGNORECASE)
-"""What the first cell has where columns are reports of their own."""
+OF_REPORTS = re.compile(r"\breports?\b", re.IGNORECASE)  # in the first cell: columns have own names
+Value = TypeVar("Value", int, float)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A `line` of a `file`, by number, its `cells` without white space around, and its `name`."""
+
+    file: Path
+    line: int
+    cells: list[str]
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}: row {shown(self.name)} (line {self.line})"
+
+
+def rows_of(file: Path) -> list[Row]:
+    """Return the lines of a `file` that are not empty, without white space around cells."""
+    reader = csv.reader(io.StringIO(text_of(file), newline=""), strict=True)
+    rows = []
+    try:
+        for cells in reader:
+            if any(stripped := [cell.strip() for cell in cells]):
+                rows.append(Row(file, reader.line_num, stripped))
+    except csv.Error as error:
+        raise DataError(f"{file}: line {reader.line_num} is no CSV: {error}; correct it") from None
+    if not rows:
+        raise DataError(f"{file}: the file is empty; give a header, then a row for each category")
+    first = rows[0].cells
+    if len(first) == 1 and (other := re.search(r"[;\t|]", first[0])):
+        raise DataError(
+            f"{file}: line {rows[0].line} is separated by {other.group()!r}; separate cells by "
+            "commas, and write decimals with a point"
+        )
+    return rows
+
+
+def refuse_bad_columns(file: Path, header: Row, rows: list[Row]) -> None:
+    """Raise `DataError` unless the `header` of a `file` names categories, each once.
+
+    If all `rows` have one more cell, the header lacks its first cell.
+    """
+    categories = header.cells[1:]
+    if rows and all(len(row.cells) == len(header.cells) + 1 for row in rows):
+        raise DataError(
+            f"{file}: the header (line {header.line}) has {len(header.cells)} cells, the rows have "
+            "one more; give the header a first cell, which may be empty"
+        )
+    if not categories:
+        raise DataError(
+            f"{file}: the header (line {header.line}) names no categories; list them after its "
+            "first cell"
+        )
+    if len(categories) > MAX_DENSE:
+        raise DataError(
+            f"{file}: {len(categories):,} categories; a matrix file may have {MAX_DENSE:,}"
+        )
+    seen = set()
+    for position, category in enumerate(categories):
+        if not category:
+            raise DataError(
+                f"{file}: column {position + 2} of the header (line {header.line}) has no "
+                "category; name it, or remove the column"
+            )
+        if category in seen:
+            raise DataError(f"{file}: the header has {shown(category)} twice; keep one column")
+        seen.add(category)
+
+
+def rows_in_order(
+    header: Row,
+    rows: Sequence[Row],
+    at: int,
+    categories: Sequence[str],
+    where: str,
+    if_none_is_known: str = "",
+) -> list[Row]:
+    """Return the `rows` in the order of the `categories`, which cell number `at` names.
+
+    Each has as many cells as the `header`. Messages say `where` the categories are from, and add
+    `if_none_is_known` if no row has any of them.
+    """
+    found: dict[str, Row] = {}
+    for row in rows:
+        if len(row.cells) != len(header.cells):
+            raise DataError(
+                f"{row.file}: line {row.line} has {len(row.cells)} cells, the header has "
+                f"{len(header.cells)}; give as many, and write decimals with a point"
+            )
+        name = row.cells[at]
+        if not name:
+            raise DataError(f"{row.file}: line {row.line} names no category; give it one")
+        if name in found:
+            raise DataError(
+                f"{row.file}: the category {shown(name)} has two rows, in lines "
+                f"{found[name].line} and {row.line}; keep one"
+            )
+        found[name] = replace(row, name=name)
+    known = set(categories)
+    if unknown := [name for name in found if name not in known]:
+        raise DataError(
+            f"{header.file}: {_listed(unknown)} among the rows, but not in {where}; "
+            f"there are {_listed(categories)}{if_none_is_known * (len(unknown) == len(found))}"
+        )
+    if missing := [category for category in categories if category not in found]:
+        raise DataError(f"{header.file}: no row for {_listed(missing)}; add it")
+    return [found[category] for category in categories]
+
+
+def refuse_other_sums(rows: Sequence[Row], matrix: Floats) -> None:
+    """Raise `DataError` unless each of the `rows`, with the numbers of the `matrix`, sums to 1."""
+    sums = [math.fsum(row) for row in matrix]
+    wrong = [number for number, total in enumerate(sums) if abs(total - 1) > ROW_SUM_TOLERANCE]
+    if not wrong:
+        return
+    remedy = remedy_for_sum(sums[wrong[0]])
+    if np.all(np.abs(matrix.sum(axis=0) - 1) <= ROW_SUM_TOLERANCE):
+        remedy = (
+            "the columns do: this looks column-stochastic, with a column for each true category; "
+            "transpose it"
+        )
+    raise DataError(f"{rows[wrong[0]]} sums to {sums[wrong[0]]:.10g}, not to 1; {remedy}")
+
+
+def remedy_for_sum(total: float) -> str:
+    """Return the remedy for probabilities with the sum `total`."""
+    if abs(total - 100) < 0.5:
+        return "these look like percentages: divide them by 100"
+    if abs(total - 1) < 0.01:
+        return "give more digits, or fractions such as 1/3"
+    return "give probabilities that sum to 1"
+
+
+def column_of(
+    file: Path,
+    name: str,
+    categories: Sequence[str],
+    parse: Callable[[Row, str, str], Value],
+    other: str = "category",
+) -> list[Value]:
+    """Return the values of the column `name` of a `file`, in the order of the `categories`.
+
+    The column ``category`` has their names, or the `other` one if there is none. `parse` reads a
+    cell from its row, the column's name and its text.
+    """
+    header, *rows = rows_of(file)
+    key = other if other in header.cells and "category" not in header.cells else "category"
+    for wanted in (key, name):
+        if header.cells.count(wanted) != 1:
+            problem = "twice" if wanted in header.cells else "not there"
+            raise DataError(
+                f"{file}: the column {wanted!r} is {problem} in line {header.line}; begin the file "
+                f"with the header {key},{name}"
+            )
+    at, value_at = header.cells.index(key), header.cells.index(name)
+    in_order = rows_in_order(header, rows, at, categories, "the channel's matrix")
+    return [parse(row, name, row.cells[value_at]) for row in in_order]
+
+
+def numbers_of(row: Row, columns: Sequence[str]) -> list[float]:
+    """Return the non-negative numbers of a `row` of a matrix, one for each of the `columns`."""
+    pairs = zip(columns, row.cells[1:], strict=True)
+    return [one_number(row, column, text) for column, text in pairs]
+
+
+def one_number(row: Row, column: str, text: str) -> float:
+    """Return the non-negative number that is the `text` of a `row` in a `column`."""
+    if DECIMAL.fullmatch(text):
+        value = float(text)
+    elif FRACTION.fullmatch(text) and int(text.partition("/")[2]):
+        value = float(Fraction(text))
+    else:
+        _refuse(row, column, text, *_fault(text))
+    if value < 0:
+        _refuse(row, column, text, "which is negative", "probabilities are at least 0")
+    return value
+
+
+def whole_number(row: Row, column: str, text: str) -> int:
+    """Return the number of records that is the `text` of a `row` in a `column`."""
+    short = len(text) < 400 and DECIMAL.fullmatch(text)
+    value = Fraction(text) if short else Fraction(-1)
+    if not 0 <= value <= MAX_COUNT or value.denominator != 1:
+        remedy = "give a whole number without separators, 0 for what nobody reported"
+        _refuse(row, column, text, "which is no number of records", remedy)
+    return int(value)
+
+
+def _fault(text: str) -> tuple[str, str]:
+    """Return the problem of a text that is not a number, and the remedy."""
+    if not text:
+        return "which is no number", "write 0 for what cannot happen"
+    percentage = text.removesuffix("%").strip()
+    if text.endswith("%") and DECIMAL.fullmatch(percentage):
+        return "a percentage", f"write {float(Fraction(percentage) / 100)!r}"
+    return "which is no number", "write a decimal such as 0.25, or a fraction such as 1/3"
+
+
+def _refuse(row: Row, column: str, text: str, problem: str, remedy: str) -> NoReturn:
+    raise DataError(f"{row}, column {shown(column)} has {shown(text)}, {problem}; {remedy}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    first = ", ".join(shown(name, LONGEST_LISTED) for name in names[:MAX_SHOWN])
+    return first + (f" and {len(names) - MAX_SHOWN} more" if len(names) > MAX_SHOWN else "")
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,13 +16,13 @@ from .keyed import (
     framed as framed,
     new_key as new_key,
 )
-from .keyed_noise import KeyedNoise as KeyedNoise
 from .levels import (
     Levels as Levels,
     keyed_events as keyed_events,
     keyed_integers as keyed_integers,
 )
 from .noise import (
+    KeyedNoise as KeyedNoise,
     Noise as Noise,
     SeededNoise as SeededNoise,
 )

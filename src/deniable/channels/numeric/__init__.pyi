@@ -4,6 +4,6 @@ from .grid_noises import (
 )
 from .square_wave import (
     SquareWave as SquareWave,
+    SquareWaveOrMissing as SquareWaveOrMissing,
     window_half_width as window_half_width,
 )
-from .wave_or_missing import SquareWaveOrMissing as SquareWaveOrMissing

@@ -6,10 +6,10 @@ from .choosing import (
 from .hadamard import HadamardResponse as HadamardResponse
 from .local_hashing import LocalHashing as LocalHashing
 from .projective_geometry import ProjectiveGeometry as ProjectiveGeometry
-from .pure import PureProtocol as PureProtocol
-from .subset_selection import SubsetSelection as SubsetSelection
-from .two_level import (
+from .pure import (
+    PureProtocol as PureProtocol,
     TwoLevelChannel as TwoLevelChannel,
     probability_of_epsilon as probability_of_epsilon,
 )
+from .subset_selection import SubsetSelection as SubsetSelection
 from .unary_encoding import UnaryEncoding as UnaryEncoding

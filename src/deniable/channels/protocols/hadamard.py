@@ -6,8 +6,11 @@ import numpy as np
 
 from deniable.arrays import Codes, Counts, Flags, Floats
 from deniable.channels.asked import refuse_epsilon
-from deniable.channels.protocols.pure import refuse_few_categories
-from deniable.channels.protocols.two_level import TwoLevelChannel, probability_of_epsilon
+from deniable.channels.protocols.pure import (
+    TwoLevelChannel,
+    probability_of_epsilon,
+    refuse_few_categories,
+)
 
 LEAST_STRIDE = 64
 """Below, steps of the transform are products with a small matrix: there loops would be short."""

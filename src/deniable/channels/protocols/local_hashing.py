@@ -11,8 +11,11 @@ import scipy
 from deniable.arrays import Codes, Counts, Flags, Floats
 from deniable.channels.asked import refuse_epsilon
 from deniable.channels.protocols.primes import primes_up_to, refuse_other_than_prime
-from deniable.channels.protocols.pure import refuse_few_categories
-from deniable.channels.protocols.two_level import TwoLevelChannel, probability_of_epsilon
+from deniable.channels.protocols.pure import (
+    TwoLevelChannel,
+    probability_of_epsilon,
+    refuse_few_categories,
+)
 from deniable.errors import ChannelError
 
 MAX_TRANSFORM = 2**24

@@ -10,8 +10,12 @@ import scipy
 from deniable.arrays import Codes, Counts, Flags, Floats, Positions
 from deniable.channels.asked import refuse_epsilon
 from deniable.channels.protocols.primes import primes_up_to, refuse_other_than_prime
-from deniable.channels.protocols.pure import MAX_TALLY, refuse_few_categories
-from deniable.channels.protocols.two_level import TwoLevelChannel, probability_of_epsilon
+from deniable.channels.protocols.pure import (
+    MAX_TALLY,
+    TwoLevelChannel,
+    probability_of_epsilon,
+    refuse_few_categories,
+)
 from deniable.errors import ChannelError
 
 MAX_TRANSFORM = 2**25

@@ -1,16 +1,25 @@
-"""Pure protocols: each category is supported by a set of randomized values, which are counted."""
+"""Pure protocols: each category is supported by a set of randomized values, which are counted.
+
+In two-level channels all values of the set have one probability, and all others another.
+"""
 
 from abc import abstractmethod
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Codes, Counts, Flags, Floats
+from deniable.channels.asked import closest_within, refuse_no_number
 from deniable.channels.base import MAX_TUNED, Channel
 from deniable.channels.dense import DenseChannel
+from deniable.channels.exact import exact_ratio
 from deniable.channels.maps import SINGULAR_WEIGHT, refuse_no_records, refuse_other_than_whole
 from deniable.errors import ChannelError
 from deniable.records import refuse_foreign_codes
+from deniable.sampling import KeyedColumn, Levels, RandomSource, multinomial
 
 MAX_TALLY = 2**27
 """Reports up to which one counter a report is kept: a gigabyte."""
@@ -157,3 +166,164 @@ def refuse_few_categories(size: int, what: str) -> None:
     refuse_other_than_whole("the number of categories", size, 0)
     if size < 2:
         raise ChannelError(f"{what} is for at least 2 categories, not {size}")
+
+
+class TwoLevelChannel(PureProtocol):
+    """A channel by a block design: P[u, v] is high for v in S_u, and low for any other value.
+
+    Each S_u has c of the m values, any two of them share l. One float is stored, the probability p
+    that a value is in S_u. The matrix that is drawn from has exactly
+
+        high = p / c,    low = (1 - p) / (m - c),    parity = high / low, or low / high.
+
+    Under another category a value is in S_u with probability q = l high + (c - l) low.
+
+    A kind supplies m, c and l, sums over sets, and value number j for category u: below c the
+    members of S_u, from c on the others.
+    """
+
+    probability: float
+
+    @property
+    @abstractmethod
+    def members(self) -> int:
+        """Return c, the number of values in the set of a category."""
+
+    @property
+    @abstractmethod
+    def shared(self) -> int:
+        """Return l, the number of values that the sets of any two categories share."""
+
+    @abstractmethod
+    def place(self, categories: Counts, indexes: Counts) -> Counts:
+        """Return value number j of category u, for each pair: j < c are the members of S_u.
+
+        The u are `categories`, the j `indexes`, both int64 and of one shape, in 0 .. size - 1 and 0
+        .. reports - 1. For one category the values are a permutation of the indexes.
+        """
+
+    def _check_probability(self) -> None:
+        """Store the probability as a float; refuse one outside [0, 1]."""
+        refuse_no_number("the probability", self.probability)
+        probability = float(self.probability)
+        if not 0 <= probability <= 1:
+            raise ChannelError(
+                f"the probability of a report in the set of the true category is {probability}; "
+                "it must be in [0, 1]"
+            )
+        object.__setattr__(self, "probability", probability)
+
+    @property
+    def high(self) -> Fraction:
+        """Pr(a value in S_u | u), as it is drawn."""
+        return Fraction(self.probability) / self.members
+
+    @property
+    def low(self) -> Fraction:
+        """Pr(a value not in S_u | u), as it is drawn."""
+        return (1 - Fraction(self.probability)) / (self.reports - self.members)
+
+    @property
+    def support_of_own(self) -> float:
+        return self.probability
+
+    @cached_property
+    def support_of_others(self) -> float:
+        return float(self.shared * self.high + (self.members - self.shared) * self.low)
+
+    @cached_property
+    def gain(self) -> float:
+        return float((self.members - self.shared) * (self.high - self.low))
+
+    @property
+    def exact_parity(self) -> Fraction | None:
+        return exact_ratio(max(self.high, self.low), min(self.high, self.low))
+
+    def exact_column(self, report: int) -> list[Fraction]:
+        code = np.array([report])
+        return [
+            self.high if self.supported_by(code, category)[0] else self.low
+            for category in range(self.size)
+        ]
+
+    def _fill_matrix(self) -> Floats:
+        codes, matrix = np.arange(self.reports), np.full((self.size, self.reports), float(self.low))
+        for category, row in enumerate(matrix):
+            row[self.supported_by(codes, category)] = float(self.high)
+        return matrix
+
+    def reported(self, proportions: npt.ArrayLike) -> Floats:
+        x = self._fitting(proportions, "proportions")
+        raised = float(self.high - self.low) * self.point_sums(x)
+        return np.asarray(raised + float(self.low) * x.sum(axis=-1, keepdims=True))
+
+    def expected(self, values: npt.ArrayLike) -> Floats:
+        x = self._fitting_reports(values, "values")
+        raised = float(self.high - self.low) * self.membership_sums(x)
+        return np.asarray(raised + float(self.low) * x.sum(axis=-1, keepdims=True))
+
+    @cached_property
+    def _levels(self) -> Levels:
+        return Levels(self.probability, self.members, self.reports - self.members)
+
+    def _drawn(self, true: Codes, source: RandomSource) -> Codes:
+        return self._placed(true, lambda part: self._levels.draw(source, part.stop - part.start))
+
+    def _drawn_keyed(self, true: Codes, column: KeyedColumn) -> Codes:
+        return self._placed(true, lambda part: self._levels.draw_keyed(column.chosen(part)))
+
+    def _placed(self, true: Codes, indexes: Callable[[slice], Counts]) -> Codes:
+        """Turn the index that is drawn for each record into a value."""
+        reports = np.empty(true.size, dtype=self._report_type(true))
+        flat = true.reshape(-1)
+        for start in range(0, flat.size, CHUNK_RECORDS):
+            part = slice(start, min(start + CHUNK_RECORDS, flat.size))
+            reports[part] = self.place(flat[part].astype(np.int64), indexes(part))
+        return reports.reshape(true.shape)
+
+    def _drawn_counts(self, true: Counts, generator: np.random.Generator) -> Counts:
+        self.refuse_large_tally()
+        tables = true.reshape(-1, self.size)
+        if tables.sum() < tables.size * self.reports:
+            reports = self._counts_by_record(tables, generator)
+        else:
+            reports = self._counts_by_category(tables, generator)
+        return reports.reshape(*true.shape[:-1], self.reports)
+
+    def _counts_by_record(self, tables: Counts, generator: np.random.Generator) -> Counts:
+        cells = len(tables) * self.reports
+        reports, ends = np.zeros(cells, dtype=np.int64), np.cumsum(tables)
+        step = max(CHUNK_RECORDS, cells // 4)
+        for start in range(0, int(ends[-1]) if ends.size else 0, step):
+            records = np.arange(start, min(start + step, int(ends[-1])))
+            table, category = np.divmod(np.searchsorted(ends, records, side="right"), self.size)
+            drawn = self.randomize(category, generator)
+            reports += np.bincount(table * self.reports + drawn, minlength=cells)
+        return reports
+
+    def _counts_by_category(self, tables: Counts, generator: np.random.Generator) -> Counts:
+        reports = np.zeros((len(tables), self.reports), dtype=np.int64)
+        for category in range(self.size):
+            codes = self.place(np.full(self.reports, category), np.arange(self.reports))
+            hit = generator.binomial(tables[:, category], self.probability)
+            sets = np.split(codes, [self.members])
+            for total, own in zip((hit, tables[:, category] - hit), sets, strict=True):
+                reports[:, own] += multinomial(generator, total, np.full(own.size, 1 / own.size))
+        return reports
+
+
+def probability_of_epsilon(epsilon: float, reports: int, members: int) -> float:
+    """Return the largest p of a two-level channel with an exact epsilon of at most `epsilon`.
+
+    p = c exp(epsilon) / (c exp(epsilon) + m - c) before rounding, with m `reports`, c of them, the
+    `members`, in a set. Raises `ChannelError` if epsilon is not in (0, 30], or too small for
+    floats.
+    """
+    others = reports - members
+
+    def parity(probability: float) -> Fraction:
+        exact = Fraction(probability)
+        return exact * others / (members * (1 - exact))
+
+    odds = others / members
+    return closest_within(epsilon, float(1 / (1 + odds * np.exp(-epsilon))), parity)

@@ -12,8 +12,12 @@ import scipy
 from deniable.arrays import Codes, Counts, Flags, Floats, Sparse
 from deniable.channels.asked import refuse_epsilon
 from deniable.channels.maps import refuse_other_than_whole
-from deniable.channels.protocols.pure import CHUNK_RECORDS, refuse_few_categories
-from deniable.channels.protocols.two_level import TwoLevelChannel, probability_of_epsilon
+from deniable.channels.protocols.pure import (
+    CHUNK_RECORDS,
+    TwoLevelChannel,
+    probability_of_epsilon,
+    refuse_few_categories,
+)
 from deniable.errors import ChannelError
 
 MAX_ENUMERATED = 2**24
