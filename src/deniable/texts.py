@@ -112,13 +112,13 @@ def refuse_too_deep(text: str) -> None:
             raise TooMuchError(problem=problem, problem_mark=mark)
 
 
-def read_given_json(path: Path | str, most: int = 100 * MAX_BYTES) -> Any:
-    """Read a JSON file of a user, at `path`, of `most` bytes at most.
+def read_given_json(path: Path | str) -> Any:
+    """Read a JSON file of a user, at `path`, of 400 MB at most.
 
     Raises `DataError` if it cannot be read, is not strict JSON (NaN, a key given twice), has a
     number of over 1,000 digits or too large for a float, or more than 50 levels.
     """
-    text = text_of(path, most)
+    text = text_of(path, 100 * MAX_BYTES)
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)

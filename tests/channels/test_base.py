@@ -28,7 +28,7 @@ from tests.channels.channel_cases import (
 )
 
 from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel
-from deniable.errors import ChannelError, DataError, SingularChannelError
+from deniable.errors import ChannelError, DataError, DeniableError, SingularChannelError
 from deniable.sampling import KeyedDraws, SystemRandomSource, multinomial
 
 EVERY = pytest.mark.parametrize("channel", EVERY_CHANNEL.values(), ids=EVERY_CHANNEL.keys())
@@ -331,7 +331,7 @@ def test_covariance_is_positive_semidefinite(data, channel):
 @EVERY
 @pytest.mark.parametrize("seeded", [True, False], ids=["seeded", "system"])
 def test_randomize_has_the_distribution_of_the_matrix(channel, seeded):
-    # False alarm: 1e-6 a row; with SystemSource at most 1e-4 a run of the whole test session.
+    # False alarm: 1e-6 a row; with SystemRandomSource at most 1e-4 a run of the whole test session.
     source = np.random.default_rng(20) if seeded else SystemRandomSource()
     rows = floats(exact_matrix(channel))
     codes = np.tile(np.arange(channel.size), (20_000, 1))
@@ -680,14 +680,14 @@ def test_proportions_that_are_none(channel):
 def test_targets_and_single_records(channel):
     one = [1] + [0] * (channel.reports - 1)
     for method in (channel.standard_errors, channel.estimated_covariance):
-        with pytest.raises(ChannelError, match="unknown target 'File'; use file or population"):
+        with pytest.raises(DeniableError, match="unknown target 'File'; use file or population"):
             method([5] * channel.reports, "File")
         with pytest.raises(ChannelError, match="at least 2, or the target 'file'"):
             method(one, "population")
         # One record can give a variance estimated below zero: no standard error then.
         assert not np.any(np.isinf(method(one, "file")))
     even = [1 / channel.size] * channel.size
-    with pytest.raises(ChannelError, match="unknown target 'sample'"):
+    with pytest.raises(DeniableError, match="unknown target 'sample'"):
         channel.covariance(even, 5, "sample")
     for call in (
         lambda: channel.covariance(even, 5, inverse="best"),
@@ -696,7 +696,7 @@ def test_targets_and_single_records(channel):
         lambda: channel.standard_errors([5] * channel.reports, inverse="best"),
         lambda: channel.estimated_covariance([5] * channel.reports, inverse="best"),
     ):
-        with pytest.raises(ChannelError, match="unknown inverse 'best'; use least or own"):
+        with pytest.raises(DeniableError, match="unknown inverse 'best'; use least or own"):
             call()
 
 

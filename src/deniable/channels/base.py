@@ -10,7 +10,7 @@ import numpy.typing as npt
 from deniable.arrays import Flags, Floats
 from deniable.channels.exact import log_rounded_up, rounded_up
 from deniable.channels.maps import MAX_DENSE, LinearMaps, distribution, refuse_no_records
-from deniable.errors import ChannelError
+from deniable.errors import ChannelError, refuse_unknown
 
 Target = Literal["file", "population"]
 """What an estimate is an estimate of.
@@ -66,7 +66,7 @@ class Channel(LinearMaps):
         The estimate is evened out by one record more of any category, so that every value can
         occur.
         """
-        _refuse_unknown("inverse", inverse, INVERSES)
+        refuse_unknown("inverse", inverse, INVERSES)
         if inverse == "own" or self.square:
             return self
         first = np.maximum(self.solve_transposed(frequencies), 0.0)
@@ -200,8 +200,8 @@ class Channel(LinearMaps):
             See `Inverse`.
         """
         self.refuse_singular()
-        _refuse_unknown("target", target, TARGETS)
-        _refuse_unknown("inverse", inverse, INVERSES)
+        refuse_unknown("target", target, TARGETS)
+        refuse_unknown("inverse", inverse, INVERSES)
         refuse_no_records(records)
         truth = distribution(self._fitting(proportions, "the proportions"))
         fixed = inverse == "own" or self.square
@@ -290,7 +290,7 @@ class Channel(LinearMaps):
         return weights
 
     def _sample(self, counts: npt.ArrayLike, target: Target) -> tuple[Floats, Floats]:
-        _refuse_unknown("target", target, TARGETS)
+        refuse_unknown("target", target, TARGETS)
         frequencies, records = self.frequencies(counts)
         if target == "population" and np.any(records < 2):
             raise ChannelError(
@@ -321,11 +321,6 @@ def _errors_of(
 def _spread(channel: Channel, frequencies: Floats, weights: Floats) -> Floats:
     solved = channel.solve(weights)
     return np.asarray((solved * frequencies) @ solved.T)
-
-
-def _refuse_unknown(what: str, given: str, known: tuple[str, ...]) -> None:
-    if given not in known:
-        raise ChannelError(f"unknown {what} {given!r}; use {' or '.join(known)}")
 
 
 def _positive(truth: Floats) -> Floats:

@@ -238,7 +238,7 @@ class LinearMaps(ABC):
 
     def _whole_counts(self, counts: npt.ArrayLike) -> Counts:
         values = np.asarray(counts)
-        self._refuse_misfit(values, "counts")
+        self._refuse_misfit(values, "counts", self.size)
         kind = values.dtype.kind
         if kind not in "iuf" or (kind == "f" and np.any(values != np.floor(values))):
             raise ChannelError("counts to randomize must be whole numbers")
@@ -251,27 +251,25 @@ class LinearMaps(ABC):
     def _fitting(self, values: npt.ArrayLike, what: str) -> Floats:
         """Return values as floats; refuse them unless the last axis has the categories."""
         found = np.asarray(values, dtype=float)
-        self._refuse_misfit(found, what)
+        self._refuse_misfit(found, what, self.size)
         return found
 
     def _fitting_reports(self, values: npt.ArrayLike, what: str) -> Floats:
         """Return values as floats; refuse them unless the last axis has the randomized values."""
         found = np.asarray(values, dtype=float)
-        if found.ndim == 0 or found.shape[-1] != self.reports:
-            if self.reports == self.size:
-                self._refuse_misfit(found, what)
-            raise ChannelError(
-                f"{what} of shape {found.shape} do not fit a channel with {self.reports} reports; "
-                "the last axis must have one entry a report"
-            )
+        self._refuse_misfit(found, what, self.reports)
         return found
 
-    def _refuse_misfit(self, values: np.ndarray, what: str) -> None:
-        if values.ndim == 0 or values.shape[-1] != self.size:
-            raise ChannelError(
-                f"{what} of shape {values.shape} do not fit a channel over {self.size} categories; "
-                "the last axis must have one entry a category"
-            )
+    def _refuse_misfit(self, values: np.ndarray, what: str, length: int) -> None:
+        if values.ndim and values.shape[-1] == length:
+            return
+        of, one = f"over {self.size} categories", "category"
+        if length != self.size:
+            of, one = f"with {length} reports", "report"
+        raise ChannelError(
+            f"{what} of shape {values.shape} do not fit a channel {of}; "
+            f"the last axis must have one entry a {one}"
+        )
 
     def _report_type(self, codes: Codes) -> np.dtype:
         """Return the type of randomized values: the type of the codes if it holds them all."""

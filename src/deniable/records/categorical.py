@@ -16,10 +16,9 @@ from deniable.records import arrow
 from deniable.records.domain import Attribute, Domain, refuse_foreign_codes
 
 if TYPE_CHECKING:
-    from deniable.records.discretization import Discretization
-
-if TYPE_CHECKING:
     import pandas as pd
+
+    from deniable.records.discretization import Discretization
 
 MAX_COUNTED_DOMAIN = 200_000_000
 CHUNK_RECORDS = 1 << 20

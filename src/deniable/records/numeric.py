@@ -242,10 +242,13 @@ def read_numeric_parquet(path: Path | str) -> NumericMicrodata:
     refuse_missing_columns(path, table, named, "the metadata have")
     columns = [_floats(path, name, table.column(name)) for name in names]
     values = np.column_stack(columns) if columns else np.empty((table.num_rows, 0))
-    labels = np.empty(0, dtype=np.int8) if of_class is None else _labels(path, of_class, table)
-    class_name, classes = (of_class.name, of_class.categories) if of_class else ("", ())
+    given: dict[str, Any] = {}
+    if of_class is not None:
+        texts = text_column(path, table, of_class.name)
+        labels = encode(texts, of_class, f"{path}")
+        given = {"class_name": of_class.name, "classes": of_class.categories, "labels": labels}
     try:
-        return NumericMicrodata(names, values, class_name, classes, labels, marks)
+        return NumericMicrodata(names, values, marks=marks, **given)
     except DataError as error:
         raise DataError(f"{path}: {error}") from None
 
@@ -264,11 +267,6 @@ def _floats(file: Path | str, name: str, column: pa.ChunkedArray) -> Floats:
         )
     # A null becomes NaN, which the checks of the records then name.
     return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
-
-
-def _labels(path: Path | str, of_class: Attribute, table: pa.Table) -> ClassCodes:
-    texts = text_column(path, table, of_class.name)
-    return encode(texts, of_class, f"{path}").astype(np.int8)
 
 
 def read_true_records(path: Path | str) -> Microdata | NumericMicrodata:

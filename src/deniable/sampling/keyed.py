@@ -39,14 +39,9 @@ import numpy as np
 import numpy.typing as npt
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from deniable.arrays import Counts, Floats, Positions
+from deniable.arrays import Positions
 from deniable.errors import DeniableError
-from deniable.sampling.sources import (
-    RandomSource,
-    refuse_no_source,
-    uniform_floats,
-    uniform_integers,
-)
+from deniable.sampling.sources import RandomSource, WordSource, refuse_no_source
 
 VERSION = b"deniable keyed draws 1"
 KEY_BYTES = 32
@@ -204,7 +199,7 @@ def by_words(words: Words) -> Positions:
     return np.lexsort((words[:, 1], words[:, 0])) if tied else order
 
 
-class KeyedStream:
+class KeyedStream(WordSource):
     """Random numbers one after the other, for objects that are made as a whole: a `RandomSource`.
 
     Words of 64 bits are the key stream of counter mode from its beginning, little-endian (purpose
@@ -216,14 +211,6 @@ class KeyedStream:
         counter = modes.CTR(bytes(BLOCK_BYTES))
         key = algorithms.AES(draws.subkey("stream", names))
         self._stream = Cipher(key, counter).encryptor()
-
-    def random(self, size: int) -> Floats:
-        """Return `size` uniform multiples of 2**-53 in [0, 1)."""
-        return uniform_floats(self._words(size))
-
-    def integers(self, low: int, high: int, size: int) -> Counts:
-        """Return `size` integers in `low` .. `high` - 1, exactly uniform by rejection."""
-        return uniform_integers(self._words, low, high, size)
 
     def _words(self, size: int) -> npt.NDArray[np.uint64]:
         return np.frombuffer(bytearray(self._stream.update(bytes(8 * size))), dtype="<u8")

@@ -3,7 +3,8 @@
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,19 +24,33 @@ class RandomSource(Protocol):
         """Return `size` uniform integers in `low` .. `high` - 1."""
 
 
-class SystemRandomSource:
+class WordSource(ABC):
+    """Random numbers from random words of 64 bits: a `RandomSource`."""
+
+    @abstractmethod
+    def _words(self, size: int) -> npt.NDArray[np.uint64]:
+        """Return random words of 64 bits that can be overwritten."""
+
+    def random(self, size: int) -> Floats:
+        """Return `size` uniform multiples of 2**-53 in [0, 1)."""
+        return np.asarray((self._words(size) >> np.uint64(11)).astype(np.float64) * 2.0**-53)
+
+    def integers(self, low: int, high: int, size: int) -> Counts:
+        """Return `size` integers in `low` .. `high` - 1, exactly uniform by rejection."""
+        span, words = high - low, self._words(size)
+        if span == 2**64:  # every word is one of them
+            return words.view(np.int64)
+        limit = np.uint64(2**64 - 1 - (2**64 % span))  # largest word of the last full span
+        while (rejected := np.flatnonzero(words > limit)).size:
+            words[rejected] = self._words(rejected.size)
+        return (words % np.uint64(span)).astype(np.int64) + low
+
+
+class SystemRandomSource(WordSource):
     """The operating system's cryptographic generator, for releases of real data.
 
     It has no seed and no state that could be stored: two runs differ.
     """
-
-    def random(self, size: int) -> Floats:
-        """Return `size` uniform multiples of 2**-53 in [0, 1)."""
-        return uniform_floats(self._words(size))
-
-    def integers(self, low: int, high: int, size: int) -> Counts:
-        """Return `size` integers in `low` .. `high` - 1, exactly uniform by rejection."""
-        return uniform_integers(self._words, low, high, size)
 
     def _words(self, size: int) -> npt.NDArray[np.uint64]:
         return np.frombuffer(bytearray(os.urandom(8 * size)), dtype=np.uint64)
@@ -47,32 +62,10 @@ def refuse_no_source(source: object, *, of_counts: bool = False) -> None:
     Counts (`of_counts`) need a `numpy.random.Generator`.
     """
     if not hasattr(source, "multinomial" if of_counts else "integers"):
-        system = "" if of_counts else ", or deniable.SystemSource()"
+        system = "" if of_counts else ", or deniable.SystemRandomSource()"
         raise DeniableError(
             f"{shown(source)} is no source of chance; give numpy.random.default_rng(seed){system}"
         )
-
-
-def uniform_floats(words: npt.NDArray[np.uint64]) -> Floats:
-    """Return the multiples of 2**-53 in [0, 1) that random `words` of 64 bits begin with."""
-    return np.asarray((words >> np.uint64(11)).astype(np.float64) * 2.0**-53)
-
-
-def uniform_integers(
-    words_of: Callable[[int], npt.NDArray[np.uint64]], low: int, high: int, size: int
-) -> Counts:
-    """Return `size` integers in `low` .. `high` - 1 from random words of 64 bits, by rejection.
-
-    `words_of` draws the given number of words.
-    """
-    span = high - low
-    if span == 2**64:  # every word is one of them
-        return words_of(size).view(np.int64)
-    limit = np.uint64(2**64 - 1 - (2**64 % span))  # largest word of the last full span
-    words = words_of(size)
-    while (rejected := np.flatnonzero(words > limit)).size:
-        words[rejected] = words_of(rejected.size)
-    return (words % np.uint64(span)).astype(np.int64) + low
 
 
 def generator_for(root_seed: int, key: Mapping[str, Any]) -> np.random.Generator:
