@@ -95,6 +95,17 @@ def test_what_is_no_term_and_no_rule_is_refused() -> None:
         compared("method = a", "method = b", rule="above")
 
 
+def test_a_slip_in_a_row_is_refused_and_leaves_no_claim_undecided() -> None:
+    with pytest.raises(DataError, match=r"'q = 3' names no cells.* k, method"):
+        CELLS.places("q = 3")
+    with pytest.raises(DataError, match="names no cell: method"):
+        compared("k = 1", "k = 2", each="")
+    with pytest.raises(DataError, match="names 'ratio'; there are"):
+        compared("method = a", "method = b", figure="{ratio}")
+    with pytest.raises(DataError, match="names 'q'; there are k, method"):
+        compared("method = a", "method = b", figure="[{q}]")
+
+
 def _by_function(cells: Cells) -> Outcome:
     raise LookupError("more")
 

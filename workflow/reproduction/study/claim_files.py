@@ -1,9 +1,9 @@
 """Claims of a paper as rows of a CSV file: each sentence, and the comparison that decides it.
 
 `resources/claims/<paper>.csv` has one row per claim, in the order of the text. The columns
-``claim``, ``section``, ``printed``, ``kind``, ``test`` and ``about`` are as in
-`Claim`. A claim that compares cells states them in five more columns. Without
-them, a function with the name of the claim decides it.
+``claim``, ``section``, ``printed``, ``kind``, ``test`` and ``about`` are as in `Claim`. A claim on
+cells states their comparison in five more columns. Without them, a function with the name of the
+claim decides it.
 
 - ``left`` and ``right``: the cells of the two sides, or a number. Each cell of one side is compared
   with each of the other. Terms between semicolons name cells: ``k = 3 | 5`` requires these values,
@@ -48,7 +48,7 @@ from reproduction.study.comparisons import (
 SAID = ("claim", "section", "printed", "kind", "test", "about")
 COMPARED = ("each", "left", "right", "rule", "figure")
 Place = dict[str, Any]
-"""A cell, or what several share: values by column."""
+"""A cell, or the common part of several: values by column."""
 TERM = re.compile(r"(\w+)(?: (=|>=|<=) (.+))?")
 IN_BRACKETS = re.compile(r"\[(.+)\]")
 
@@ -66,7 +66,10 @@ class Cells(dict[tuple[Any, ...], Row]):
         self.columns = tuple(columns)
 
     def at(self, place: Place) -> Row:
-        """Return the row at a `place`; a `KeyError` names a cell that is absent."""
+        """Return the row at a `place`. A `KeyError` names an absent cell."""
+        if differing := place.keys() ^ set(self.columns):
+            names = ", ".join(sorted(differing))
+            raise DataError(f"a comparison names no cell: {names} is missing, or not a column")
         return self[tuple(place[column] for column in self.columns)]
 
     def places(self, text: str) -> list[Place]:
@@ -77,9 +80,11 @@ class Cells(dict[tuple[Any, ...], Row]):
         required: dict[str, list[Any]] = {}
         bounds: dict[str, Callable[[Any], bool]] = {}
         for term in filter(None, text.split(";")):
-            if not (match := TERM.fullmatch(term.strip())):
+            match = TERM.fullmatch(term.strip())
+            if not match or match[1] not in self.columns:
                 raise DataError(
-                    f"{term.strip()!r} names no cells; write, for instance, 'k = 3 | 5'"
+                    f"{term.strip()!r} names no cells; write terms as 'k = 3 | 5'. The columns "
+                    f"are {', '.join(self.columns)}"
                 )
             column, relation, values = match.groups()
             if relation == "=":
@@ -88,7 +93,7 @@ class Cells(dict[tuple[Any, ...], Row]):
                 bounds[column] = partial(_is_within, relation, values)
         places = (dict(zip(self.columns, key, strict=True)) for key in self)
         found = {
-            tuple(place[column] for column in bounds): None
+            tuple(place[column] for column in bounds)
             for place in places
             if all(place[column] in values for column, values in required.items())
             and all(is_within(place[column]) for column, is_within in bounds.items())
@@ -119,6 +124,15 @@ def _number_or_text(text: str) -> Any:
         except ValueError:
             continue
     return text
+
+
+def _filled(template: str, values: Place) -> str:
+    try:
+        return template.format(**values)
+    except KeyError as unknown:
+        raise DataError(
+            f"the figure {template!r} names {unknown}; there are {', '.join(values)}"
+        ) from None
 
 
 class _Range(list[float]):
@@ -159,17 +173,16 @@ class Compared:
                 ends = {f"{side}_{column}": at[column] for at, _ in found for column in at} | ends
             for place, row in chain(right, left):
                 if label and place:
-                    named.setdefault(label[1].format(**place), row["median"])
+                    named.setdefault(_filled(label[1], place), row["median"])
         both = [(float(a["median"]), float(b["median"])) for a, b in require_any(pairs)]
-        figure = IN_BRACKETS.sub("{cells}", self.figure).format(
-            **ends,
-            left=_Range(first for first, _ in both),
-            right=_Range(second for _, second in both),
-            ratios=_Range([first / second for first, second in both if second] or [math.nan]),
-            apart=max(abs(first - second) for first, second in both),
-            cells=listed(named),
-        )
-        return self._decided(pairs, figure)
+        values: Place = ends | {
+            "left": _Range(first for first, _ in both),
+            "right": _Range(second for _, second in both),
+            "ratios": _Range([first / second for first, second in both if second] or [math.nan]),
+            "apart": max(abs(first - second) for first, second in both),
+            "cells": listed(named),
+        }
+        return self._decided(pairs, _filled(IN_BRACKETS.sub("{cells}", self.figure), values))
 
     def _decided(self, pairs: Sequence[Pair], figure: str) -> Outcome:
         match self.rule.split():

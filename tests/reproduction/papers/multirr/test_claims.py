@@ -164,7 +164,7 @@ def _gain_ratios(medians: pd.DataFrame) -> Iterator[dict[str, Any]]:
         outputs = [dict(zip(named, key, strict=True)) for key in rows]
         sigmas = tuple(sorted({output["sigma"] for output in outputs}))
         of = SimpleNamespace(coverages=sigmas, outputs=lambda _, found=outputs: found)
-        of._told = partial(GainQueries._told, of)
+        of._are_compared = partial(GainQueries._are_compared, of)
         for name, _, (first, second) in GainQueries.compared(of, {}):  # type: ignore[arg-type]
             one, other = (rows[tuple(outputs[i].values())] for i in (first, second))
             yield one | name | _over(one, other)

@@ -116,7 +116,7 @@ class GainQueries(PairQueries):
                 continue
             if one["sigma"] == other["sigma"]:
                 against = other["estimator"]
-            elif one["estimator"] == other["estimator"] and self._told(one, other):
+            elif one["estimator"] == other["estimator"] and self._are_compared(one, other):
                 against = f"sigma = {other['sigma']:g}"
             else:
                 continue
@@ -124,7 +124,7 @@ class GainQueries(PairQueries):
             found.append((one | name, "ratio", (i, j)))
         return found
 
-    def _told(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    def _are_compared(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
         ordered = sorted(self.coverages)
         a, b = one["sigma"], other["sigma"]
         neighbours = abs(ordered.index(a) - ordered.index(b)) == 1

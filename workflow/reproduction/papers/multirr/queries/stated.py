@@ -37,7 +37,7 @@ class StatedQueries(AdjustedQueries):
         """Return the simulator on the attributes of a `cell`."""
         return self if cell["attributes"] == "all" else self._of_few
 
-    def _told(self, cell: Cell) -> list[tuple[int, dict[str, Any]]]:
+    def _kept_outputs(self, cell: Cell) -> list[tuple[int, dict[str, Any]]]:
         """Return those outputs of Figure 3 that a `cell` keeps, with their places there."""
         clusters = self._on(cell).clusters(cell)
         mechanism, joint = cell["mechanism"], cell["mechanism"] == "joint"
@@ -61,7 +61,7 @@ class StatedQueries(AdjustedQueries):
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return the name of each output: a method, with the number of its clusters."""
-        return [output for _, output in self._told(cell)]
+        return [output for _, output in self._kept_outputs(cell)]
 
     def compared(self, cell: Cell) -> list[Any]:
         """Return no comparison: methods are compared by their intervals."""
@@ -80,7 +80,7 @@ class StatedQueries(AdjustedQueries):
         A cell has attributes, matrix, mechanism, t_v, t_d, epsilon.
         """
         values = AdjustedQueries.__call__(self._on(cell), cell, generator, replicates)
-        return np.asarray(values[:, [place for place, _ in self._told(cell)]])
+        return np.asarray(values[:, [place for place, _ in self._kept_outputs(cell)]])
 
     def _tables(self, reports: Sequence[Reports], pair: tuple[str, str]) -> list[Floats]:
         uniform = np.ones(self.data.domain.project(pair).shape)
