@@ -6,11 +6,11 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.display import SIGN, Row, Tables, between, groups_of, percent, plain, rows_of, short
+from deniable.display import SIGN, Row, Tables, between, groups_of, percent, rows_of, short
 
 from reproduction.papers.idp import names
-from reproduction.papers.idp.names import CLUSTERED, Shown, failing, noted
-from reproduction.study import PageTable, all_rows, pivot, span, texts, where
+from reproduction.papers.idp.names import CLUSTERED, failing, noted
+from reproduction.study import PageTable, all_rows, pivot, texts, where
 
 HOLDS_WITHIN = 1e-9
 BY_METHOD = {"dataset": "data", "method": "method"}
@@ -20,25 +20,22 @@ BESIDE = "microaggregation alone"
 
 
 def audit(tables: Tables) -> dict[str, Any]:
-    """Prepare the audit from `tables`: one centroid, all of them, records, as it runs, attacks."""
+    """Prepare the audit from `tables`: one centroid, all of them, released records."""
     at, table = names.shown(tables), tables["idp_audit"]
     first = where(table, domain_factor=at.factor, domain="public")
     together = (first["unit"] == "attribute") & (first["attribute"] == names.ALL)
     anew = {"reading": names.FIXED_SCALE, "clusters": names.RECLUSTERED}
     narrowest = where(tables["idp_audit_clusters"], domain_factor=at.factor)
-    alone = where(first, unit="centroid", reading=names.RECOMPUTED_SCALE, method=CLUSTERED)
     return {
         "at": at,
         "readings": _readings(where(at.at_k(first[~together]), epsilon=at.epsilon)),
         "tightness": _tightness(tables["idp_audit_clusters"]),
         "composition": _by_k(narrowest, _composition, "worst attribute: ε over the claimed ε"),
         "records": _records(where(table, unit="record", domain="public", **anew)),
-        "runs": _by_k(alone, _over_epsilons, "one centroid, as it runs: ε over the claimed ε"),
         "noiseless": _by_k(
             where(narrowest, method="idp_cbls"), _without_noise, "clusters released without noise"
         ),
         "certificate": _certificate(at.at_k(where(first, unit="record"))),
-        "attacks": _attacks(tables["idp_attacks"], at),
         **_protection(tables["idp_protection"]),
     }
 
@@ -119,13 +116,6 @@ def _records(public: pd.DataFrame) -> PageTable:
     return all_rows(found.reset_index(), "released records, scale frozen", heads)
 
 
-def _over_epsilons(part: pd.DataFrame) -> str:
-    """Return the ratio of one centroid to its claim, which holds if it holds at every ε."""
-    found = set(part["holds"].map(names.verdict_of))
-    verdict = next(each for each in ("fails", "undecided", "holds") if each in found)
-    return f"{span(part['times_claimed'])} {SIGN[verdict]}"
-
-
 def _without_noise(part: pd.DataFrame) -> str:
     """Return the proportion of clusters without noise, and the attribute with most such values."""
     worst = rows_of(part.loc[[part["values_without_noise"].idxmax()]])[0]
@@ -144,25 +134,8 @@ def _certificate(part: pd.DataFrame) -> PageTable:
     return _pivot(own, "epsilon", "least ε proved by released numbers", ("attributes",))
 
 
-def _attacks(table: pd.DataFrame, at: Shown) -> PageTable:
-    """Return how often attacks are right at the k that is shown."""
-
-    def right(row: Row) -> str:
-        interval = between(row["ci_low"], row["ci_high"], percent)
-        return f"{percent(row['accuracy'])} ({interval}){failing(row)}"
-
-    own = table[(table["k"] == at.k) | table["k"].isna()]
-    own = own.assign(found=texts(own, right))
-    parts = [kind.rows_of(own).assign(attack=kind.title) for kind in names.ATTACKS.values()]
-    shown_rows = pd.concat(parts).sort_values([*BY_METHOD], kind="stable")
-    limits = dict(zip(table["claimed_epsilon"], table["allowed"].map(percent), strict=True))
-    heads = {epsilon: f"ε = {plain(epsilon)}, allowed {at}" for epsilon, at in limits.items()}
-    label = "how often attacks are right"
-    return _pivot(shown_rows, "claimed_epsilon", label, ("attack",), names=heads)
-
-
 def _protection(table: pd.DataFrame) -> dict[str, PageTable]:
-    """Return losses between twins, links and certain values, beside microaggregation alone."""
+    """Return losses between twins, and links beside microaggregation alone."""
     twins = where(table, dataset="none").drop_duplicates(["method", "epsilon"])
     keys = [*BY_METHOD, "k", "epsilon"]
     by_nearest = where(table, measure=names.NEAREST).set_index(keys)["value"]
@@ -172,14 +145,9 @@ def _protection(table: pd.DataFrame) -> dict[str, PageTable]:
         beside = f" ({percent(by_nearest[at])})" if at in by_nearest.index else ""
         return percent(row["value"]) + beside
 
-    def surely(row: Row) -> str:
-        return percent(row["value"]) + (" ✗" if row["value"] > row["microaggregation"] else "")
-
-    table = table.assign(**{BESIDE: table["microaggregation"].map(percent)})
-    linked, certain = where(table, measure=names.LINKED), where(table, measure=names.CERTAIN)
-    linked = linked.assign(found=texts(linked, share))
-    certain = certain.assign(found=texts(certain, surely))
-    heads = BY_METHOD | {"k": "k", "found": "values known for certain", BESIDE: BESIDE}
+    linked = where(table, measure=names.LINKED)
+    alone = linked["microaggregation"].map(percent)
+    linked = linked.assign(found=texts(linked, share), **{BESIDE: alone})
     return {
         "twins": pivot(
             twins.replace(TITLES),
@@ -189,5 +157,4 @@ def _protection(table: pd.DataFrame) -> dict[str, PageTable]:
             value="value",
         ),
         "linked": _pivot(linked, "epsilon", "records linked to their own", ("k", BESIDE)),
-        "certain": all_rows(certain.replace(TITLES), "values known for certain", heads),
     }

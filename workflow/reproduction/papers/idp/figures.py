@@ -268,12 +268,6 @@ def _log_scale(axis: Axes, ticks: Sequence[float]) -> None:
     style.gridded(axis, "y", 0.5)
 
 
-ATTACKS: Mapping[str, str] = {
-    "frozen": "likelihood of centroids,\nscale frozen",
-    "runs": "likelihood of centroids,\nas it runs",
-    "partition": "records with equal values,\na random change",
-}
-"""Titles of the panels by kind of attack."""
 LAPLACE = ("#1b1f24", "^", "Laplace DP")
 
 
@@ -284,9 +278,10 @@ def attacks(table: pd.DataFrame) -> Figure:
     shown = table[(table["k"] == k) | table["k"].isna()]
     size = style.NARROWEST, 2.5 * table["dataset"].nunique() + 1.9
     labels = "claimed epsilon", "share of right answers"
-    figure, lines = _by_dataset(shown, [*ATTACKS.values()], labels, size, (1.1, 0.95))
+    titles = [kind.title for kind in names.ATTACKS.values()]
+    figure, lines = _by_dataset(shown, titles, labels, size, (1.1, 0.95))
     for own, line in lines:
-        for axis, kind in zip(line, (names.ATTACKS[name] for name in ATTACKS), strict=True):
+        for axis, kind in zip(line, names.ATTACKS.values(), strict=True):
             part = own[(own["reading"] == kind.reading) | (own["method"] == "dp")]
             part = where(part, attack=kind.attack)
             _accuracies(axis, part[part["neighbour"].str.contains(kind.neighbour)])

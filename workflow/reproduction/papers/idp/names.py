@@ -60,7 +60,7 @@ UNITS = {
 
 @dataclass(frozen=True)
 class Attack:
-    """Rows of an `attack` in one `reading`, with words of their `neighbour`, and a `title`."""
+    """Rows of an `attack` in one `reading`, with words of their `neighbour`; a panel's `title`."""
 
     attack: str
     reading: str
@@ -74,9 +74,14 @@ class Attack:
 
 
 ATTACKS = {
-    "frozen": Attack("likelihood", FIXED_SCALE, ALL, "centroids, scale frozen"),
-    "runs": Attack("likelihood", RECOMPUTED_SCALE, ALL, "centroids, as it runs"),
-    "partition": Attack("partition", RECOMPUTED_SCALE, "random record", "records, a random change"),
+    "frozen": Attack("likelihood", FIXED_SCALE, ALL, "likelihood of centroids,\nscale frozen"),
+    "runs": Attack("likelihood", RECOMPUTED_SCALE, ALL, "likelihood of centroids,\nas it runs"),
+    "partition": Attack(
+        "partition",
+        RECOMPUTED_SCALE,
+        "random record",
+        "records with equal values,\na random change",
+    ),
 }
 SHOWN_K, SHOWN_EPSILONS = 10.0, (0.1, 1.0)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import scipy
 
-from deniable.display import SIGN, Tables, between, nearest, percent, plain, short
+from deniable.display import SIGN, Tables, between, percent, plain, short
 
 from reproduction.papers.idp import names
 from reproduction.papers.idp.names import CLUSTERED, DP_BASELINES, MASKED, Shown
@@ -42,40 +42,18 @@ def _by_dataset(
     }
 
 
-def _means(table: pd.DataFrame, value: str) -> dict[str, Any]:
-    """Return the arguments of `pivot` for means of replicates."""
-    caption = f"Means of {table['replicates'].max()} replicates with 95 % intervals."
-    return {"value": value, "caption": caption}
-
-
 # -- Figures 3 and 4 -------------------------------------------------------------------------------
 
 
 def sse(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` the mean SSE of both data sets, and ratios between methods."""
+    """Prepare from `tables` ratios of the mean SSE of methods, and a test of the simulation."""
     expected = tables.get("idp_expected_sse", pd.DataFrame())
     confirmed = None
     if len(expected):
         total = float((expected["standardized"] ** 2).sum())
         p_value = float(scipy.special.chdtrc(len(expected), total))
         confirmed = {"cells": len(expected), "sum": total, "p": p_value}
-    return _by_dataset(tables, names.SSE_TABLES, _sse_of) | {"confirmed": confirmed}
-
-
-def _sse_of(table: pd.DataFrame, dataset: str) -> dict[str, PageTable]:
-    k = nearest(set(table["k"]), names.SHOWN_K)
-    keys = {"domain_factor": "domain, × maximum", "method": "method"}
-    at_k = where(table, k=k).sort_values("domain_factor", kind="stable")
-    return {
-        "shown": pivot(
-            at_k.replace({"method": names.SSE_TITLES}),
-            keys,
-            "epsilon",
-            f"mean SSE at k = {k}, {dataset}",
-            **_means(table, "mean_sse"),
-        ),
-        "ratios": _ratios(table, dataset),
-    }
+    return _by_dataset(tables, names.SSE_TABLES, _ratios) | {"confirmed": confirmed}
 
 
 def _ratios(table: pd.DataFrame, dataset: str) -> PageTable:
@@ -111,20 +89,9 @@ def forests(tables: Tables) -> dict[str, Any]:
 
 
 def forests_of(table: pd.DataFrame, dataset: str) -> dict[str, PageTable | None]:
-    """Prepare the F-measures of one `dataset` from its `table`."""
-    k = names.common([where(table, method=CLUSTERED)], "k", names.SHOWN_K)
+    """Prepare the best classifiers on one `dataset` from its `table`, and classes not learned."""
     factor = table.loc[table["domain_factor"] > 0, "domain_factor"].min()
-    epsilons = sorted(set(table["epsilon"]))
-    shown = names.forests_at(table, Shown(k, factor, epsilons)).sort_values("class", kind="stable")
     return {
-        "shown": pivot(
-            shown.replace({"method": names.FOREST_TITLES}),
-            {"class": "class", "method": "trained on"},
-            "epsilon",
-            f"F-measures, {dataset}, k = {plain(k or 0)}, domain to {plain(factor)} × maximum",
-            names={e: f"ε = {plain(e)}" if e else "no ε" for e in epsilons},
-            **_means(table, "f_measure"),
-        ),
         "best": _best(where(table, domain_factor=factor), dataset),
         "unlearned": _unlearned(table, dataset),
     }
