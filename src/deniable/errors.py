@@ -95,12 +95,7 @@ def from_extras() -> Iterator[None]:
 
 
 def refuse_unknown(what: str, given: str, known: Iterable[str]) -> None:
-    """Raise `DeniableError` unless `given`, the name of `what`, is one of the `known` names.
-
-    Examples
-    --------
-    >>> refuse_unknown("norm", "l1", ("l2", "l1"))
-    """
+    """Raise `DeniableError` unless `given`, the name of `what`, is one of the `known` names."""
     names = list(known)
     if given not in names:
         allowed = " or ".join(names) if len(names) == 2 else ", ".join(names)

@@ -68,17 +68,10 @@ def closest_within(
 ) -> float:
     """Return the probability with the largest exact epsilon that is not above `epsilon`.
 
-    Raises `ChannelError` if epsilon is not in (0, 30], or too small for floats.
-
-    Parameters
-    ----------
-    epsilon : float, in (0, 30]
-    first : float
-        The probability to within rounding: the search continues from it, float by float.
-    parity : function
-        The exact parity of a probability; below 1 if the true value is the less likely one.
-    growing : bool
-        Whether the parity grows with the probability, or falls.
+    The search continues float by float from `first`, the probability to within rounding. The
+    `parity` of a probability is exact, and below 1 if the true value is the less likely one. It
+    grows with the probability if `growing`, else it falls. Raises `ChannelError` if epsilon is not
+    in (0, 30], or too small for floats.
     """
     refuse_epsilon(epsilon)
 

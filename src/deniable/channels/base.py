@@ -13,34 +13,32 @@ from deniable.channels.maps import MAX_DENSE, LinearMaps, distribution, refuse_n
 from deniable.errors import ChannelError, refuse_unknown
 
 Target = Literal["file", "population"]
-"""What an estimate is an estimate of.
+"""The quantity that is estimated.
 
 ``file``: the true proportions among these very records; only the randomization is random.
 ``population``: the proportions that the records were drawn from; sampling is random too.
 """
 
 Inverse = Literal["least", "own"]
-"""Which left inverse D, P D = I, an estimate is made by; a square channel has one only.
+"""The left inverse D, P D = I, of an estimate; a square channel has only one.
 
-``own``: the one that the kind states. Fixed beforehand, it is unbiased whatever the records.
-``least``: that of least variance at the estimated distribution, D = L^-1 P' (P L^-1 P')^-1 with L
-the diagonal matrix of P' pi. For known proportions it attains the bound of Cramer and Rao; for
-estimated ones nearly so, with a bias of a smaller order than the standard error.
+``own``: the inverse that the kind states. It is fixed beforehand and unbiased for all records.
+``least``: the inverse of least variance at the estimated distribution, D = L^-1 P' (P L^-1 P')^-1
+with L the diagonal matrix of P' pi. For known proportions it attains the bound of Cramer and Rao.
+For estimated ones it nearly does, with a bias of a smaller order than the standard error.
 
-How often an estimate give or take 1.96 standard errors covers, in 20,000 tables (6,000 of 2,000
-reports) through four matrices from 3 by 5 to 5 by 10: "least" .941 to .943 of the time of 50
-reports by subset selection at epsilon 1, .905 to .940 through matrices of random entries, .875 for
-a proportion of .02; of 200 reports .936 to .953, of 2,000 .944 to .953. "Own" has .914 to .953,
+Coverage of the estimate give or take 1.96 standard errors, in 20,000 tables (6,000 with 2,000
+records) through four matrices from 3 by 5 to 5 by 10: "least" .941 to .943 with 50 records by
+subset selection at epsilon 1, .905 to .940 through matrices of random entries, .875 for a
+proportion of .02; .936 to .953 with 200 records, .944 to .953 with 2,000. "Own" has .914 to .953,
 .886 for that proportion, then .936 to .953 and .948 to .953. The bias is at most .04, .03 and .02
-standard errors. With fewer than some 200 reports take `deniable.estimation.confidence_intervals`,
+standard errors. With fewer than some 200 records use `deniable.estimation.confidence_intervals`,
 or "own".
 """
 
 TARGETS, INVERSES = get_args(Target), get_args(Inverse)
-NEARLY_NONE = 1e-9
-"""What stands for a proportion of 0, so that a report that tells of it alone has a weight."""
-MAX_TUNED = 2**18
-"""Entries of a matrix up to which the left inverse of least variance is computed."""
+NEARLY_NONE = 1e-9  # replaces a proportion of 0, so that every randomized value has a weight
+MAX_TUNED = 2**18  # entries of a matrix, for the left inverse of least variance
 
 
 class Channel(LinearMaps):
@@ -219,14 +217,10 @@ class Channel(LinearMaps):
     ) -> Floats:
         """Return the estimated covariance of the estimate, unbiased for a fixed inverse.
 
-        Parameters
-        ----------
-        reported_counts : shape (reports,), at least 2 records for the target "population"
-        target : "population" or "file"
-        functionals : shape (functionals, size), optional
-            Weights w of linear functionals w . pi. Their covariance is returned instead, without
-            any matrix of the channel's size.
-        inverse : "least" or "own"
+        The `reported_counts` have the shape (reports,), with at least 2 records for the `target`
+        "population". The `inverse` is "least" or "own". With weights w, shape (functionals, size),
+        of linear `functionals` w . pi, their covariance is returned, without any matrix of the
+        channel's size.
         """
         self.refuse_singular()
         frequencies, records = self._sample(reported_counts, target)

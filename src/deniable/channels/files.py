@@ -294,23 +294,11 @@ def write_channel(
 ) -> None:
     """Write a matrix file, each number in the shortest form that gives the same float again.
 
-    Parameters
-    ----------
-    path : Path or str
-    channel : Channel, of at most 4,096 categories and as many values
-    categories : sequence of str
-        In the order of their codes.
-    reports : sequence of str, optional
-        In the order of their codes. By default the categories of a square channel, else numbers
-        from 1.
-
-    Raises
-    ------
-    DataError
-        If the numbers of names do not fit, or a name is empty, there twice, or has white space
-        around it.
-    ChannelError
-        If the channel has more categories or values.
+    The `channel` has at most 4,096 categories and as many values, and the file is at `path`. The
+    names of `categories` and `reports` are in the order of their codes. The default names of
+    reports are the categories of a square channel, else numbers from 1. Raises `DataError` if the
+    numbers of names do not fit, or a name is empty, there twice, or has white space around it, and
+    `ChannelError` if the channel is larger.
     """
     names = list(categories)
     if reports is not None:

@@ -7,25 +7,16 @@ from deniable.channels.base import Channel
 from deniable.channels.keep_or_replace import KeepOrReplace
 from deniable.channels.limits import MAX_NOISE_POINTS
 from deniable.channels.numeric import SquareWave, laplace_channel, staircase_channel
-from deniable.channels.protocols import (
-    HadamardResponse,
-    ProjectiveGeometry,
-    SubsetSelection,
-)
+from deniable.channels.protocols import HadamardResponse, ProjectiveGeometry, SubsetSelection
 
 
 @dataclass(frozen=True)
 class Maker:
     """A kind of channels that need only the number of cells and the exact epsilon.
 
-    Attributes
-    ----------
-    of_epsilon : callable
-        Returns the channel of a number of cells and an epsilon; the exact one is never larger.
-    on_grid : bool
-        Whether cells are the points of one number, in order.
-    max_cells : int, optional
-        The largest number of cells; by default there is no limit.
+    `of_epsilon` returns the channel of a number of cells and an epsilon that the exact one never
+    exceeds. If `on_grid`, cells are the points of one number, in order. There are at most
+    `max_cells`; None means no limit.
     """
 
     of_epsilon: Callable[[int, float], Channel]

@@ -31,13 +31,9 @@ PRECISION = 1e-10  # relative, of proposed values: as near as solvers tell them 
 class InfeasibleError(NoAnswerError):
     """Requirements that no channel meets together.
 
-    Attributes
-    ----------
-    message : str
-    conflict : tuple of str
-        Requirements that contradict each other; without any one of them the others do not.
-    remedies : tuple of str
-        Changes of a single requirement each, after which all can be met.
+    The `message` contains the `conflict`, requirements that contradict each other, although without
+    any one of them the others do not; and the `remedies`, changes of a single requirement each
+    after which all can be met.
     """
 
     def __init__(

@@ -21,19 +21,8 @@ MAX_RAVELLED_DOMAIN = 2**63 - 1
 class Attribute:
     """A categorical attribute.
 
-    Parameters
-    ----------
-    name : str
-        Not empty.
-    categories : tuple of str
-        At least one, in the order of their codes 0, 1, ...; for an ordinal attribute from low to
-        high.
-    scale : "nominal" or "ordinal"
-
-    Examples
-    --------
-    >>> Attribute("sex", ("Female", "Male")).size
-    2
+    The `name` is not empty. There is at least one of the `categories`, in the order of their codes
+    0, 1, ...; for an ordinal attribute from low to high. The `scale` is "nominal" or "ordinal".
     """
 
     name: str

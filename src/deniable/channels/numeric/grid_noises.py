@@ -59,10 +59,7 @@ def staircase_channel(cells: int, epsilon: float, beyond: int = 0) -> DenseChann
     _refuse_bad_grid(cells, epsilon, beyond)
     first = _first_step(cells - 1, epsilon)
     return _within(
-        epsilon,
-        cells,
-        beyond,
-        lambda e: np.where(np.arange(cells - 1) < first, 1.0, math.exp(-e)),
+        epsilon, cells, beyond, lambda e: np.where(np.arange(cells - 1) < first, 1.0, math.exp(-e))
     )
 
 

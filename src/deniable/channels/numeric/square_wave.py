@@ -28,11 +28,12 @@ SMALL_EPSILON = 1e-4  # below, the series of the rule for the width; the error i
 class SquareWave(Channel):
     """Report a cell within b of the true one with the probability `inside`, else any other cell.
 
-    The categories are the k cells of a grid in order. The grid of the values continues for b cells
-    at either end, so there are k + 2b. Cell u is reported as v = u, ..., u + 2b, its window, with
-    the probability inside / (2b + 1) each, and as each of the k - 1 others with (1 - inside) / (k -
-    1). With b = 0 this is generalized randomized response. Epsilon is the logarithm of the ratio of
-    these two probabilities, with `inside` as the exact float.
+    The categories are the k `cells` of a grid in order, k >= 2. The grid of the values continues
+    for b cells, the `half_width`, at either end, so there are k + 2b. Cell u is reported as v = u,
+    ..., u + 2b, its window, with the probability inside / (2b + 1) each, and as each of the k - 1
+    others with (1 - inside) / (k - 1). With b = 0 this is generalized randomized response. Epsilon
+    is the logarithm of the ratio of these two probabilities, with `inside` as the exact float. It
+    is in [(2b + 1) / (k + 2b), 1]; at the lower end values reveal nothing.
 
     Its own left inverse has the least variance for equal proportions. It is computed from the
     matrix, so grids of more than some 4,096 cells only draw and report. Raises `ChannelError` if a
@@ -40,14 +41,6 @@ class SquareWave(Channel):
 
     SOURCE: Li, Wang, Lopuhaä-Zwakenberg, Li and Škorić 2020, [square_wave], in the discrete form
     (cells, then randomization).
-
-    Parameters
-    ----------
-    cells : int, >= 2
-    half_width : int, >= 0
-        b, in cells.
-    inside : float
-        In [(2b + 1) / (k + 2b), 1]; at the lower end values reveal nothing.
 
     Examples
     --------
@@ -237,22 +230,15 @@ def _sums_from_zero(values: Floats) -> Floats:
 class SquareWaveOrMissing(DenseChannel):
     """Report "missing" with a probability that depends on the truth, else by the square wave.
 
-    The categories are the k cells of a grid in order, and last "missing"; the values are the k + 2b
-    of `SquareWave`, and last "missing". A number is reported as missing with one probability, else
-    through the wave. A missing value is reported so with another probability, else as any cell of
-    the wider grid with equal probabilities. Raises `ChannelError` if a parameter is out of range,
-    or the weights are not a channel.
+    The categories are the k `cells` of a grid in order, k >= 2, and last "missing". The values are
+    the k + 2b of `SquareWave`, with b the `half_width`, and last "missing". A number is reported as
+    missing with one probability, else through the wave. A missing value is reported so with another
+    probability, else as any cell of the wider grid with equal probabilities.
 
-    Parameters
-    ----------
-    cells : int, >= 2
-        k.
-    half_width : int, >= 0
-        b, in cells.
-    weights : array, shape (5,)
-        The different entries of the matrix: of a number, for each value in its window, for each
-        other number, and for "missing"; of a missing value, for each number, and for "missing".
-        Rows are taken in their exact proportions.
+    The five `weights` are the different entries of the matrix: of a number, for each value in its
+    window, for each other number, and for "missing"; of a missing value, for each number, and for
+    "missing". Rows are taken in their exact proportions. Raises `ChannelError` if a parameter is
+    out of range, or the weights are not a channel.
 
     Examples
     --------
@@ -291,13 +277,6 @@ class SquareWaveOrMissing(DenseChannel):
 
         `kept_missing` and `made_missing` are the probabilities, in [0, 1], that a missing value and
         a number are reported as missing. Raises `ChannelError` if a parameter is out of range.
-
-        Examples
-        --------
-        >>> SquareWaveOrMissing.from_probabilities(2, 0, 0.75, 0.5, 0.2).matrix().round(2)
-        array([[0.6 , 0.2 , 0.2 ],
-               [0.2 , 0.6 , 0.2 ],
-               [0.25, 0.25, 0.5 ]])
         """
         for name, value in (("kept_missing", kept_missing), ("made_missing", made_missing)):
             if not 0 <= value <= 1:

@@ -29,16 +29,10 @@ MAX_WORK = 2**32
 class ProtocolCandidate:
     """A protocol at an epsilon, with its variance and cost.
 
-    Parameters
-    ----------
-    kind : str
-        As in `deniable.channels.makers.MAKERS`.
-    name : str
-    channel : Channel
-    variance : float
-        n times the mean variance of the own estimates of the categories, sampling included.
-    work : float
-        About how many steps an estimate from a tally takes, each of a nanosecond or a few.
+    The `kind` is as in `deniable.channels.makers.MAKERS`, and the `channel` has a `name`. The
+    `variance` is n times the mean variance of the own estimates of the categories, sampling
+    included. The `work` is about the number of steps of an estimate from a tally, each of a
+    nanosecond or a few.
     """
 
     kind: str

@@ -20,14 +20,12 @@ LEAST_STRIDE = 64
 class HadamardResponse(TwoLevelChannel):
     """Half of the values support a category: its row of a Hadamard matrix is +1 there.
 
-    There are m = 2 ** t values, the least power of 2 above the number of categories. Category u has
-    row w = u + 1 of Sylvester's matrix, S_u = {v: w and v have an even number of bits in common}.
-    No category has row 0, which has no -1. c = m / 2, l = m / 4, and so q = 1 / 2: n times the
-    variance of a rare category is ((exp(epsilon) + 1) / (exp(epsilon) - 1)) ** 2. Value 0 supports
-    every category and reveals nothing; the construction draws it.
-
-    Raises `ChannelError` if there are fewer than 2 `categories`, or `probability`, that a value
-    supports the true category, is not in [0, 1].
+    There are m = 2 ** t values, the least power of 2 above the number of `categories`. Category u
+    has row w = u + 1 of Sylvester's matrix, S_u = {v: w and v have an even number of bits in
+    common}. No category has row 0, which has no -1. c = m / 2, l = m / 4, and so q = 1 / 2: n times
+    the variance of a rare category is ((exp(epsilon) + 1) / (exp(epsilon) - 1)) ** 2. Value 0
+    supports every category and reveals nothing; the construction draws it. The `probability` is as
+    in `TwoLevelChannel`.
 
     SOURCE: Acharya, Sun and Zhang 2019, [hadamard_response], for high privacy.
 

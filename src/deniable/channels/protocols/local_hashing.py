@@ -33,18 +33,11 @@ class LocalHashing(TwoLevelChannel):
 
     With g about exp(epsilon) + 1, n times the variance of a rare category is about 4 exp(epsilon) /
     (exp(epsilon) - 1) ** 2. It is a reference: projective geometry response has this variance with
-    fewer values. Raises `ChannelError` if a parameter is out of range.
+    fewer values. The `prime` is g, with g ** (t + 1) below 2 ** 63; `categories` and `probability`
+    are as in `TwoLevelChannel`.
 
     SOURCE: Wang, Blocki, Li and Jha 2017, [local_hashing] (optimized local hashing), with functions
     that are independent in pairs instead of random ones.
-
-    Parameters
-    ----------
-    categories : int, at least 2
-    prime : int
-        g, a prime, with g ** (t + 1) below 2 ** 63.
-    probability : float, in [0, 1]
-        That the value reported is the hash of the true category.
 
     Examples
     --------

@@ -35,18 +35,11 @@ class ProjectiveGeometry(TwoLevelChannel):
 
     The representative of a point is the multiple with first nonzero number 1. Points are numbered
     in the order of these, read as numbers to base q. So 0 .. 01 is point 0, and the points of a
-    smaller space come first. Raises `ChannelError` if a parameter is out of range.
+    smaller space come first. The `prime` is q, with at most 2 ** 27 points; `categories` and
+    `probability` are as in `TwoLevelChannel`.
 
     SOURCE: Feldman, Nelson, Nguyen and Talwar 2022, [projective_geometry]; sums over all sets by a
     recursion of ours (`membership_sums`).
-
-    Parameters
-    ----------
-    categories : int, at least 2
-    prime : int
-        q, a prime, with at most 2 ** 27 points.
-    probability : float, in [0, 1]
-        That the value supports the true category.
 
     Examples
     --------
@@ -67,11 +60,7 @@ class ProjectiveGeometry(TwoLevelChannel):
 
     @classmethod
     def of_epsilon(
-        cls,
-        size: int,
-        epsilon: float,
-        prime: int | None = None,
-        largest_work: float = math.inf,
+        cls, size: int, epsilon: float, prime: int | None = None, largest_work: float = math.inf
     ) -> "ProjectiveGeometry":
         """Return the channel of `size` categories with at most the exact `epsilon`, in (0, 30].
 

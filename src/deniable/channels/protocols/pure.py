@@ -171,15 +171,16 @@ def refuse_few_categories(size: int, what: str) -> None:
 class TwoLevelChannel(PureProtocol):
     """A channel by a block design: P[u, v] is high for v in S_u, and low for any other value.
 
-    Each S_u has c of the m values, any two of them share l. One float is stored, the probability p
-    that a value is in S_u. The matrix that is drawn from has exactly
+    There are at least 2 `categories`. Each S_u has c of the m values, any two of them share l. One
+    float in [0, 1] is stored, the `probability` p that a value is in S_u, so supports the true
+    category. The matrix that is drawn from has exactly
 
         high = p / c,    low = (1 - p) / (m - c),    parity = high / low, or low / high.
 
     Under another category a value is in S_u with probability q = l high + (c - l) low.
 
     A kind supplies m, c and l, sums over sets, and value number j for category u: below c the
-    members of S_u, from c on the others.
+    members of S_u, from c on the others. `ChannelError` is raised if a parameter is out of range.
     """
 
     probability: float

@@ -31,17 +31,10 @@ class SubsetSelection(TwoLevelChannel):
     m = C(k, d), c = C(k - 1, d - 1), l = C(k - 2, d - 2). With d about k / (exp(epsilon) + 1) no
     channel of this epsilon has a lower worst mean variance as the records grow. d = 1 is
     generalized randomized response. The subset {a_1 < ... < a_d} has the code C(a_1, 1) + ... +
-    C(a_d, d): colexicographic order. Raises `ChannelError` if a parameter is out of range.
+    C(a_d, d): colexicographic order. The `subset_size` is d, from 1 to k - 1, with C(k, d) below 2
+    ** 63; `categories` and `probability` are as in `TwoLevelChannel`.
 
     SOURCE: Ye and Barg 2018, [subset_selection].
-
-    Parameters
-    ----------
-    categories : int, at least 2
-    subset_size : int
-        d, from 1 to categories - 1, with C(categories, d) below 2 ** 63.
-    probability : float, in [0, 1]
-        That the subset contains the true category.
 
     Examples
     --------

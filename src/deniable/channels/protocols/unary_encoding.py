@@ -25,16 +25,10 @@ class UnaryEncoding(PureProtocol):
     The value is the whole number with these bits, lowest for category 0. S_u has the values with
     bit u. The parity is p (1 - q) / ((1 - p) q), since two categories change two bits. With p = 1 /
     2 and q = 1 / (exp(epsilon) + 1), n times the variance of a rare category is 4 exp(epsilon) /
-    (exp(epsilon) - 1) ** 2, for any number of categories. Raises `ChannelError` if a parameter is
-    out of range.
+    (exp(epsilon) - 1) ** 2, for any number of categories. There are 2 to 62 `categories`; `own` is
+    p and `others` is q, in (0, 1). Raises `ChannelError` if a parameter is out of range.
 
     SOURCE: Wang, Blocki, Li and Jha 2017, [local_hashing] (optimized unary encoding).
-
-    Parameters
-    ----------
-    categories : int, from 2 to 62
-    own, others : float, in (0, 1)
-        The probability p of a bit 1 for the true category, and q for any other.
 
     Examples
     --------

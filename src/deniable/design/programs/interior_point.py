@@ -39,19 +39,10 @@ TIGHTENED = (0.5, 0.9, 0.99)
 class Interior:
     """The relative interior of a polytope, over the free variables: those not always zero.
 
-    The constraints are A x <= b and E x = e, with x the free variables.
-
-    Parameters
-    ----------
-    polytope : Polytope
-    free : array of int
-        Positions of the free variables among the polytope's.
-    left, right : sparse array, array
-        A, shape (inequalities, free), and b.
-    equal_left, equal_right : array
-        E, of full rank, and e.
-    centre : array, shape (free,)
-        A point at which no inequality binds.
+    The constraints are A x <= b (`left`, shape (inequalities, free), and `right`) and E x = e
+    (`equal_left`, of full rank, and `equal_right`), with x the free variables. These have the
+    positions `free` among the variables of the `polytope`. At the `centre`, shape (free,), no
+    inequality binds.
     """
 
     polytope: Polytope

@@ -34,16 +34,11 @@ OPTIMAL = highspy.HighsModelStatus.kOptimal
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The minimum of a linear program.
+    """The minimum of a linear program: the `x` and the `value`.
 
-    Attributes
-    ----------
-    x, value
-    bound : float
-        No feasible x has a smaller value, by weak duality. The dual variables are clipped to their
-        signs, and the rest of the objective is counted at the variables' own bounds.
-    prices : array
-        The decrease of the value if one unit more of each inequality were allowed.
+    No feasible x has a smaller value than the `bound`, by weak duality. The dual variables are
+    clipped to their signs, and the rest of the objective is counted at the variables' own bounds.
+    The `prices` are the decrease of the value if one unit more of each inequality were allowed.
     """
 
     x: Floats
