@@ -2,7 +2,7 @@ from .allocation import Split as Split
 from .auditing import AUDIT_COLUMNS as AUDIT_COLUMNS, audit_row as audit_row
 from .categorical import CategoricalPlan as CategoricalPlan
 from .choosing import BEST as BEST, MECHANISMS as MECHANISMS
-from .collected import CollectedPlan as CollectedPlan, CollectedSettings as CollectedSettings
+from .collected import CollectedPlan as CollectedPlan
 from .columns import ColumnsPlan as ColumnsPlan
 from .comparison import Comparison as Comparison, compare as compare, draw as draw
 from .document import (
@@ -37,16 +37,5 @@ from .risks import (
     released_columns as released_columns,
     schema_risks as schema_risks,
 )
-from .settings import (
-    ColumnsSettings as ColumnsSettings,
-    DesignedMatrix as DesignedMatrix,
-    EpsilonMatrix as EpsilonMatrix,
-    FileMatrix as FileMatrix,
-    PlanInputs as PlanInputs,
-    PlanOptions as PlanOptions,
-    PramMatrix as PramMatrix,
-    RetentionMatrix as RetentionMatrix,
-    StrataSettings as StrataSettings,
-    TwoStepMatrix as TwoStepMatrix,
-)
+from .settings import PlanInputs as PlanInputs, PlanOptions as PlanOptions
 from .strata import StrataPlan as StrataPlan

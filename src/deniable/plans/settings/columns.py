@@ -8,13 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.plans.settings.finding_clusters import RECORDS, ClustersSettings
-from deniable.plans.settings.matrices import (
-    DesignedMatrix,
-    EpsilonMatrix,
-    FileMatrix,
-    RetentionMatrix,
-    TwoStepMatrix,
-)
+from deniable.plans.settings.matrices import PramMatrix
 from deniable.plans.settings.shared import ChannelOptions, Joint, PlanInputs, only_option
 from deniable.randomized_response import READINGS, ClusterMechanism, Reading
 from deniable.validation import Probability, Strict
@@ -50,18 +44,7 @@ class ColumnsSettings(ChannelOptions):
     tables: Joint = Field(default_factory=list)
     choose_from: Literal["no data", "records"] = "no data"
     p: Probability | None = None
-    matrix: (
-        Annotated[
-            PrintedMatrix
-            | EpsilonMatrix
-            | RetentionMatrix
-            | TwoStepMatrix
-            | DesignedMatrix
-            | FileMatrix,
-            Field(discriminator="kind"),
-        ]
-        | None
-    ) = None
+    matrix: Annotated[PrintedMatrix | PramMatrix, Field(discriminator="kind")] | None = None
     cluster_mechanism: ClusterMechanism | None = None
     clusters: ClustersSettings | None = None
 
