@@ -14,7 +14,7 @@ from deniable.channels import Channel, channel_from_json, channel_to_json
 from deniable.errors import DeniableError
 from deniable.plans.auditing import audit_protocols
 from deniable.plans.fields import epsilon_to_json
-from deniable.plans.interface import Part, Plan, Watch
+from deniable.plans.interface import Plan, Watch, answering_batches
 from deniable.randomized_response import Protocol, as_reports
 from deniable.records import Domain, Microdata
 from deniable.responses import ProtectedFormat
@@ -149,29 +149,6 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
     def audit(self) -> pd.DataFrame:
         by_attribute = self.epsilon_by_changed_attribute()
         return audit_protocols(self.protocols, self.target, self.epsilon, by_attribute)
-
-
-def answering_batches(
-    batches: Iterable[RecordBatch], part: Part | None
-) -> Iterator[tuple[RecordBatch, Numbers]]:
-    """Yield the `batches` of the respondents that answer, with their record numbers.
-
-    The batches of a `part` are held in memory, because the number of all records decides which
-    respondents answer.
-    """
-    if part is None:
-        for batch in batches:
-            yield batch, range(batch.first, batch.first + len(batch))
-        return
-    held = list(batches)
-    answering = np.zeros(sum(map(len, held)), dtype=bool)
-    answering[part.positions(answering.size)] = True
-    for batch in held:
-        own = answering[batch.first : batch.first + len(batch)]
-        if own.any():
-            codes = {name: each[own] for name, each in batch.codes.items()}
-            passed = {name: each.filter(pa.array(own)) for name, each in batch.passed.items()}
-            yield RecordBatch(batch.first, codes, passed), batch.first + np.flatnonzero(own)
 
 
 def clusters_to_json(protocol: Protocol, why: Sequence[str]) -> list[dict[str, Any]]:

@@ -20,7 +20,13 @@ from deniable.plans.risks import (
     schema_risks,
 )
 from deniable.records import Microdata
-from deniable.sampling import KeyedDraws, RandomnessSource, SystemRandomSource, refuse_no_source
+from deniable.sampling import (
+    KeyedDraws,
+    Numbers,
+    RandomnessSource,
+    SystemRandomSource,
+    refuse_no_source,
+)
 from deniable.schema import RecordBatch, RecordsFile, Schema
 
 # A start of the workflow reads this module, and computes nothing.
@@ -75,6 +81,31 @@ class Part:
         order = sorted(range(records), key=keys.__getitem__)
         begin, end = (records * each // self.of for each in (self.take - 1, self.take))
         return np.sort(np.array(order[begin:end], dtype=np.intp))
+
+
+def answering_batches(
+    batches: Iterable[RecordBatch], part: Part | None
+) -> Iterator[tuple[RecordBatch, Numbers]]:
+    """Yield the `batches` of the respondents that answer, with their record numbers.
+
+    The batches of a `part` are held in memory, because the number of all records decides which
+    respondents answer.
+    """
+    if part is None:
+        for batch in batches:
+            yield batch, range(batch.first, batch.first + len(batch))
+        return
+    held = list(batches)
+    answering = np.zeros(sum(map(len, held)), dtype=bool)
+    answering[part.positions(answering.size)] = True
+    for batch in held:
+        own = answering[batch.first : batch.first + len(batch)]
+        if own.any():
+            codes = {name: each[own] for name, each in batch.codes.items()}
+            passed = {name: each.filter(pa.array(own)) for name, each in batch.passed.items()}
+            numbers = {name: each[own] for name, each in batch.numbers.items()}
+            kept = RecordBatch(batch.first, codes, passed, numbers)
+            yield kept, batch.first + np.flatnonzero(own)
 
 
 @dataclass(frozen=True)
@@ -223,12 +254,10 @@ class Plan(ABC):
 
     def original_records(self, batches: Iterable[RecordBatch]) -> Any:
         """Return the original records in `batches` that answer, for `compare_with_original`."""
-        domain, held = self.schema.domain(), list(batches)
-        columns = tuple(
-            np.concatenate([each.codes[name] for each in held]) for name in domain.names
-        )
-        records = Microdata(domain, columns)
-        return records if self.part is None else records.take(self.part.positions(len(records)))
+        domain = self.schema.domain()
+        held = [batch for batch, _ in answering_batches(batches, self.part)]
+        columns = (np.concatenate([each.codes[name] for each in held]) for name in domain.names)
+        return Microdata(domain, tuple(columns))
 
     def compare_with_original(
         self,

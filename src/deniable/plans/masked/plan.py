@@ -24,7 +24,7 @@ from deniable.idp import (
 )
 from deniable.idp.audit import compare_estimates, definition, measure_utility, proved_epsilon
 from deniable.plans.fields import exact_text, number_from_text
-from deniable.plans.interface import Guarantee, Part, Plan, Watch
+from deniable.plans.interface import Guarantee, Part, Plan, Watch, answering_batches
 from deniable.plans.masked.claims import (
     UNIT,
     audit_claims,
@@ -32,12 +32,7 @@ from deniable.plans.masked.claims import (
     domains_to_json,
     guarantees,
 )
-from deniable.plans.masked.records import (
-    answering_records,
-    numeric_records,
-    refuse_other_columns,
-    warn_outside,
-)
+from deniable.plans.masked.records import numeric_records, refuse_other_columns, warn_outside
 from deniable.plans.risks import BY_CURATOR, RISKS, released_columns, schema_risks
 from deniable.records import NumericMicrodata
 from deniable.responses import MaskedResponses, counts_in, histogram_table, with_counts
@@ -151,7 +146,8 @@ class MaskedPlan(Plan):
                     "a domain factor needs the original records; give them, or leave domain_factor "
                     "out and take the bounds of the schema"
                 )
-            records = numeric_records(own, data.with_schema(own).portions(), part)
+            batches = answering_batches(data.with_schema(own).portions(), part)
+            records = numeric_records(own, [batch for batch, _ in batches])
             upper = domains_by_factor(records, domain_factor).upper
             more |= {"upper": tuple(upper.tolist()), "chosen_from": BY_CURATOR}
         accepted = tuple(dict.fromkeys(accept))
@@ -217,7 +213,8 @@ class MaskedPlan(Plan):
 
     def original_records(self, batches: Iterable[RecordBatch]) -> NumericMicrodata:
         """Return the numbers and classes of the records in `batches` that answer."""
-        return numeric_records(self.schema, batches, self.part, self.class_column)
+        held = [batch for batch, _ in answering_batches(batches, self.part)]
+        return numeric_records(self.schema, held, self.class_column)
 
     def randomize(
         self, batches: Iterable[RecordBatch], source: RandomnessSource, watch: Watch | None = None
@@ -229,8 +226,8 @@ class MaskedPlan(Plan):
         texts of these doubles. The table has the noisy counts of histograms in its metadata, and a
         DataFrame made from it has them in its ``attrs``.
         """
-        held = list(batches)
-        data, draws = self.original_records(held), KeyedDraws.of(source)
+        held = [batch for batch, _ in answering_batches(batches, self.part)]
+        data, draws = numeric_records(self.schema, held, self.class_column), KeyedDraws.of(source)
         warn_outside(self.mechanism.domains, data)
         generator = generator_for(0, {"synthesis": draws.subkey("synthesis", ()).hex()})
         values, counts = protect_numbers(self.mechanism, data, KeyedNoise(draws), generator)
@@ -241,7 +238,7 @@ class MaskedPlan(Plan):
             elif column.name in self.passed:
                 whole = pa.concat_arrays([each.passed[column.name] for each in held])
                 # A null can hide a value in the buffer below it; taking the values removes it.
-                array = whole.take(pa.array(answering_records(len(whole), self.part)))
+                array = whole.take(pa.array(np.arange(len(whole))))
             else:
                 continue
             if self.schema.file.kind == "csv":

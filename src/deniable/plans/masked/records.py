@@ -1,14 +1,12 @@
 """The numeric records that a masked plan reads, and the columns that it may have."""
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 
-from deniable.arrays import Positions
 from deniable.errors import DeniableError
 from deniable.idp import Domains
-from deniable.plans.interface import Part
 from deniable.records import NumericMicrodata
 from deniable.schema import RecordBatch, Schema
 
@@ -30,29 +28,16 @@ def refuse_other_columns(schema: Schema, class_column: str | None) -> None:
             )
 
 
-def answering_records(records: int, part: Part | None) -> Positions:
-    """Return the positions, of so many `records`, of the `part` that answers."""
-    return np.arange(records) if part is None else part.positions(records)
-
-
 def numeric_records(
-    schema: Schema,
-    batches: Iterable[RecordBatch],
-    part: Part | None,
-    class_column: str | None = None,
+    schema: Schema, batches: Sequence[RecordBatch], class_column: str | None = None
 ) -> NumericMicrodata:
-    """Return the numbers, and the classes if there is a `class_column`, of the records that answer.
-
-    These are the records in the `batches` of the `schema` that belong to the `part`.
-    """
-    held = list(batches)
-    answering = answering_records(sum(map(len, held)), part)
+    """Return the numbers in `batches` of a `schema`, and the classes in a `class_column`."""
     names = tuple(each.name for each in schema.columns if each.continuous)
-    columns = [np.concatenate([each.numbers[name] for each in held]) for name in names]
-    values = np.stack(columns, axis=1)[answering]
+    columns = [np.concatenate([each.numbers[name] for each in batches]) for name in names]
+    values = np.stack(columns, axis=1)
     if class_column is None:
         return NumericMicrodata(names, values)
-    labels = np.concatenate([each.codes[class_column] for each in held])[answering]
+    labels = np.concatenate([each.codes[class_column] for each in batches])
     classes = schema[class_column].attribute().categories
     return NumericMicrodata(names, values, class_column, classes, labels)
 

@@ -9,8 +9,7 @@ from deniable.arrays import Floats
 from deniable.channels import Channel
 from deniable.errors import DeniableError
 from deniable.plans.blocks import count_cells, group_columns
-from deniable.plans.categorical import answering_batches
-from deniable.plans.interface import Part
+from deniable.plans.interface import Part, answering_batches
 from deniable.plans.making import refuse_weights
 from deniable.plans.settings.shared import PlanInputs
 from deniable.plans.strata import randomized_domain, strata_of
