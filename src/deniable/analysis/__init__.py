@@ -1,4 +1,4 @@
-"""Estimates from a public folder of a planned release, and from nothing else."""
+"""Estimates from the public folder of a release alone."""
 
 import lazy_loader
 

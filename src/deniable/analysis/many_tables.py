@@ -197,7 +197,7 @@ def consistent_estimates(
     """Return the closest tables that agree on all shared marginal distributions ([rrba], 4.3).
 
     Weighted least squares; the weight of a table is one over the average variance of its cells. See
-    `deniable.contingency.agreement`. The `columns` are those of the schema.
+    `deniable.contingency.agreement`. The `columns` belong to the schema.
     """
     estimates, left_out = unbiased_estimates(chosen, responses, weight)
     noisy = [NoisyTable(each.names, each.proportions, each.precision) for each in estimates]

@@ -29,7 +29,7 @@ Basis = Literal["clusters", "weights"]
 
 
 @dataclass(frozen=True, eq=False)
-class Stratum:
+class StratumRecords:
     """The records of a stratum, with the cells of each cluster of randomized columns.
 
     Attributes
@@ -56,7 +56,7 @@ class Stratum:
     distributions: list[Floats]
 
 
-def strata_of(protected: Responses, tables: list[Table]) -> list[Stratum]:
+def strata_of(protected: Responses, tables: list[Table]) -> list[StratumRecords]:
     """Return the records of each stratum, with an estimated distribution of each cluster.
 
     The most likely distribution; through invariant matrices the proportions of the randomized
@@ -86,7 +86,7 @@ def strata_of(protected: Responses, tables: list[Table]) -> list[Stratum]:
         ]
         of_strata = tables[0].cells.project(names).unravel(np.array([number])) if names else ()
         key = {name: int(code[0]) for name, code in zip(names, of_strata, strict=True)}
-        strata.append(Stratum(each[0].name, key, rows, cells, domains, found))
+        strata.append(StratumRecords(each[0].name, key, rows, cells, domains, found))
     return strata
 
 
@@ -129,7 +129,7 @@ def adjusted(protected: Responses) -> pd.DataFrame:
     return answer
 
 
-def weights_of(strata: list[Stratum]) -> tuple[Floats, list[Adjustment]]:
+def weights_of(strata: list[StratumRecords]) -> tuple[Floats, list[Adjustment]]:
     """Return weights of the records of all `strata`, with sum 1, and how they were found."""
     records = sum(stratum.rows.size for stratum in strata)
     weights, adjustments = np.empty(records), []
@@ -197,7 +197,7 @@ def synthetic_records(
     return _typed(schema, {name: np.concatenate(own)[order] for name, own in columns.items()})
 
 
-def _records(domain: Domain, stratum: Stratum) -> Microdata:
+def _records(domain: Domain, stratum: StratumRecords) -> Microdata:
     """Return the randomized records of a stratum."""
     columns: dict[str, Codes] = {}
     for cells, own in zip(stratum.cells, stratum.domains, strict=True):

@@ -31,7 +31,7 @@ def summarized(
 ) -> pd.DataFrame:
     """Return mean, standard deviation and quantiles of a `column`, among values not missing.
 
-    Mean and standard deviation are those of the unbiased estimate, with the error of their
+    Mean and standard deviation follow from the unbiased estimate, with the error of their
     linearization. The variance adds the squared error of the mean, by which the spread around an
     estimated mean falls short. The standard deviation and its limits are roots of the variance's,
     or 0 if that is negative.

@@ -198,7 +198,7 @@ class Released:
     ) -> pd.DataFrame:
         """Return the table of some columns, of any clusters: one row per cell.
 
-        A column for each name, then those of `margins`. At most 65,536 cells, or 1,048,576 if
+        A column for each name, then the columns of `margins`. At most 65,536 cells, or 1,048,576 if
         there are not more randomized values either. Other parameters, and errors, as in `margins`.
 
         Parameters
@@ -225,12 +225,12 @@ class Released:
         ``columns`` and ``values`` are joined by " x "; ``one_cluster`` is true if the columns were
         randomized together; ``shrunk`` is the estimate pulled towards independence
         (`deniable.analysis.shrinkage.shrunk`), empty for tables that are too large to be counted.
-        The other columns, parameters and errors are those of `margins`.
+        The other columns, parameters and errors are as in `margins`.
 
         Parameters
         ----------
         names : str, sequence of str, or sequence of sequences of str, optional
-            Columns, all pairs of which are estimated, or tables of two columns or more. By default
+            Columns (all their pairs are estimated), or tables of two columns or more. By default
             all pairs of at most 400 cells, and at most 50,000 cells in all; ``attrs["left_out"]``
             has the others, with the reasons.
         """

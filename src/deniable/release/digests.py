@@ -131,7 +131,7 @@ class Sketch:
         self.records += len(batch)
 
     def with_fingerprint(self, fingerprint: Fingerprint) -> RecordDigests:
-        """Return the digests that a ledger stores, those of the `fingerprint` among them."""
+        """Return the digests that a ledger stores, with a digest of the `fingerprint`."""
         whole = hmac.new(self._subkey(b"file"), digestmod=hashlib.sha256)
         for part in framed(fingerprint.parts()):
             whole.update(part)

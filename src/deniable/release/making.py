@@ -132,9 +132,9 @@ def protect(
     Raises
     ------
     DeniableError
-        If the file does not match the schema, the plan fails its audit, the release has no consent,
-        was begun with other records, another plan or a key that is lost, or if the published files
-        are not the drawn ones. Nothing incomplete is left in ``public``.
+        If the file does not match the schema, the plan fails its audit, or the release has no
+        consent. If it was begun with other records, another plan or a key that is lost. If the
+        published files are not the drawn ones. Nothing incomplete is left in ``public``.
     """
     release = _opened(
         source, plan, folder, name, quasi_identifiers, data_source, "production", progress

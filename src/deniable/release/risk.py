@@ -41,6 +41,7 @@ EXPOSED = 3  # categories shown of a column
 GROUPS = {1: "no other", 2: "at most one other", 4: "at most 3 others"}
 """Sizes of small groups of records, and the other records of a group in words."""
 SAME = 1e-12  # relative difference of equal probabilities
+Rows = list[tuple[str, str, float, float]]
 
 
 class Risk:
@@ -65,15 +66,13 @@ class Risk:
     """
 
     def __init__(self, plan: Plan, quasi_identifiers: Sequence[str]) -> None:
-        self._protocol, self._known = plan.record_protocol, tuple(quasi_identifiers)
+        self._protocol = plan.record_protocol
         self._original: dict[str, Counts] = {}
         self._unchanged: dict[str, int] = {}
         self._records = self.left_out = 0
-        self._before: Counts | None = None
-        self._after: Counts | None = None
         self._passed = {name: _Values() for name in plan.passed}
-        if self._known:
-            self._begin_known()
+        names = tuple(quasi_identifiers)
+        self._known = _QuasiIdentifiers(self._protocol, names) if names else None
 
     def add(
         self, original: Microdata, randomized: Microdata, passed: Mapping[str, pa.Array]
@@ -86,14 +85,11 @@ class Risk:
             name, codes = attribute.name, original.column(attribute.name)
             counts = np.bincount(codes, minlength=attribute.size)
             self._original[name] = self._original.get(name, 0) + counts
-            same = name in randomized.domain.names and randomized.domain[name] == attribute
-            if same:
+            if name in randomized.domain.names and randomized.domain[name] == attribute:
                 unchanged = int(np.count_nonzero(codes == randomized.column(name)))
                 self._unchanged[name] = self._unchanged.get(name, 0) + unchanged
-        if self._before is not None:
-            self._before += original.counts(self._known).reshape(-1)
-            if self._after is not None:
-                self._after += self._taken_for(randomized).counts(self._known).reshape(-1)
+        if self._known is not None:
+            self._known.add(original, randomized)
 
     def add_unchanged(self, name: str, unchanged: int, records: int) -> None:
         """Add the number of `unchanged` numbers in the column `name`, of all `records`."""
@@ -110,25 +106,27 @@ class Risk:
 
     def table(self) -> pd.DataFrame:
         """Return all measures."""
-        rows = [
-            (name, "share of values reported as they are", 1.0, same / max(self._records, 1))
-            for name, same in self._unchanged.items()
+        exact = self.exact_cells()
+        rows: Rows = [
+            (name, "share of values reported as they are", 1.0, share)
+            for name, share in zip(exact["attribute"], exact["share"], strict=True)
         ]
         rows += [row for name in self._original for row in self._exposed(name)]
         for name, values in self._passed.items():
             rows += [(name, measure, number, number) for measure, number in values.measures()]
-        if self._before is not None:
-            rows += self._of_known(self._before)
+        if self._known is not None:
+            rows += self._known.measures()
         if self.left_out:
             rows.append((RISK_OF_RECORDS, "records left out for missing values", self.left_out, 0))
         return pd.DataFrame(rows, columns=["about", "measure", "before", "after"])
 
-    def _exposed(self, name: str) -> list[tuple[str, str, float, float]]:
+    def _exposed(self, name: str) -> Rows:
         """Return the categories with the largest posterior probabilities."""
         if self._protocol is None:
             return []
-        cluster, channel = _cluster_of(self._protocol, name)
-        if len(cluster) > 1 or channel.size * channel.reports > MAX_MATRIX_ENTRIES:
+        cluster = _cluster_of(self._protocol, name)
+        channel = self._protocol.channel_of(cluster)
+        if len(cluster) > 1 or _is_large(channel):
             return []
         shares = self._original[name] / max(self._records, 1)
         joint = shares[:, None] * channel.matrix()
@@ -143,45 +141,56 @@ class Risk:
             for u in exposed.tolist()
         ]
 
-    def _begin_known(self) -> None:
-        for name in self._known:
-            if self._known.count(name) > 1:
+
+class _QuasiIdentifiers:
+    """Count records by their quasi-identifiers, before and (unless too costly) after a draw."""
+
+    def __init__(self, protocol: Protocol | None, names: tuple[str, ...]) -> None:
+        for name in names:
+            if names.count(name) > 1:
                 raise DeniableError(
                     f"the quasi-identifier {shown(name)} is given twice; name it once"
                 )
-        if self._protocol is None:
+        if protocol is None:
             raise DeniableError(
                 "risks of quasi-identifiers are measured for plans that randomize all records in "
                 "the same way; leave --quasi-identifiers out"
             )
-        domain = self._protocol.domain.project(self._known)
-        if domain.size > MAX_CELLS:
+        self._protocol, self._domain = protocol, protocol.domain.project(names)
+        if self._domain.size > MAX_CELLS:
             raise DeniableError(
-                f"the quasi-identifiers {', '.join(self._known)} have {domain.size:,} cells, over "
+                f"the quasi-identifiers {', '.join(names)} have {self._domain.size:,} cells, over "
                 f"{MAX_CELLS:,}; name fewer"
             )
-        for name in self._known:
-            cluster, _ = _cluster_of(self._protocol, name)
-            if not set(cluster) <= set(self._known):
+        for name in names:
+            cluster = _cluster_of(protocol, name)
+            if not set(cluster) <= set(names):
                 raise DeniableError(
                     f"quasi-identifier {name!r} is randomized together with {', '.join(cluster)}; "
                     "name all of them, or none"
                 )
-        self._before = np.zeros(domain.size, dtype=np.int64)
-        channels = [_cluster_of(self._protocol, name)[1] for name in self._known]
-        if all(each.size * each.reports <= MAX_MATRIX_ENTRIES for each in channels):
-            self._after = np.zeros(domain.size, dtype=np.int64)
+        clusters = [cluster for cluster in protocol.clusters if set(cluster) <= set(names)]
+        self._channels = {cluster: protocol.channel_of(cluster) for cluster in clusters}
+        self._before = np.zeros(self._domain.size, dtype=np.int64)
+        self._after: Counts | None = None
+        if not any(map(_is_large, self._channels.values())):
+            self._after = np.zeros(self._domain.size, dtype=np.int64)
             self._likeliest = {
                 cluster: likeliest_cells(channel)
-                for cluster in _within(self._protocol, self._known)
-                if not reports_categories(channel := self._protocol.channel_of(cluster))
+                for cluster, channel in self._channels.items()
+                if not reports_categories(channel)
             }
+
+    def add(self, original: Microdata, randomized: Microdata) -> None:
+        """Add a batch of records."""
+        self._before += original.counts(self._domain.names).reshape(-1)
+        if self._after is not None:
+            self._after += self._taken_for(randomized).counts(self._domain.names).reshape(-1)
 
     def _taken_for(self, randomized: Microdata) -> Microdata:
         """Return the categories that an intruder takes the randomized values for."""
-        assert self._protocol is not None
         columns: dict[str, Codes] = {}
-        for cluster in _within(self._protocol, self._known):
+        for cluster in self._channels:
             if cluster not in self._likeliest:
                 columns |= {name: randomized.column(name) for name in cluster}
                 continue
@@ -189,19 +198,19 @@ class Risk:
             cells = self._likeliest[cluster][randomized.column(name)]
             part = self._protocol.domain.project(cluster)
             columns |= dict(zip(part.names, part.unravel(cells), strict=True))
-        domain = self._protocol.domain.project(self._known)
-        return Microdata(domain, tuple(columns[name] for name in self._known))
+        return Microdata(self._domain, tuple(columns[name] for name in self._domain.names))
 
-    def _of_known(self, before: Counts) -> list[tuple[str, str, float, float]]:
-        about, after = " x ".join(self._known), self._after
-        rows: list[tuple[str, str, float, float]] = []
+    def measures(self) -> Rows:
+        """Return the rows of small groups, and of the probability that a match is right."""
+        about, before, after = " x ".join(self._domain.names), self._before, self._after
+        rows: Rows = []
         for size, others in GROUPS.items():
             measure = f"records that share their quasi-identifiers with {others}"
             protected = _in_groups(after, size) if after is not None else float("nan")
             rows.append((about, measure, _in_groups(before, size), protected))
-        if after is None or self._protocol is None:
+        if after is None:
             return rows
-        kept, randomized = _kept_and_randomized(self._protocol, self._known, before)
+        kept, randomized = self._kept_and_randomized()
         there = before > 0
         # A category that no randomized value is taken for is never matched.
         right = np.divide(kept, randomized, out=np.zeros_like(kept), where=randomized > 0)[there]
@@ -211,6 +220,24 @@ class Risk:
         rows.append((about, "expected probability that a match is right", *expected))
         rows.append((about, "largest probability that a match is right", *largest))
         return rows
+
+    def _kept_and_randomized(self) -> tuple[Floats, Floats]:
+        """Return M[j, j] and the expected number of randomized records of each cell."""
+        axes = [self._domain.position(name) for cluster in self._channels for name in cluster]
+        table = self._before.reshape(self._domain.shape).transpose(axes).astype(float)
+        shape, kept = table.shape, np.ones(1)
+        table = table.reshape([channel.size for channel in self._channels.values()])
+        for axis, (cluster, channel) in enumerate(self._channels.items()):
+            matrix = channel.matrix()
+            if cluster in self._likeliest:
+                taken = np.zeros((channel.reports, channel.size))
+                taken[np.arange(channel.reports), self._likeliest[cluster]] = 1
+                matrix = matrix @ taken
+            table = np.moveaxis(np.tensordot(matrix, table, axes=(0, axis)), 0, axis)
+            kept = np.multiply.outer(kept, np.diag(matrix))
+        back = np.argsort(axes)
+        kept, table = (each.reshape(shape).transpose(back).reshape(-1) for each in (kept, table))
+        return kept, table
 
 
 class _Values:
@@ -252,42 +279,14 @@ def likeliest_cells(channel: Channel) -> Codes:
     return np.asarray((np.cumsum(likeliest, axis=0) >= middle).argmax(axis=0))
 
 
-def _cluster_of(protocol: Protocol, name: str) -> tuple[tuple[str, ...], Channel]:
+def _cluster_of(protocol: Protocol, name: str) -> tuple[str, ...]:
     protocol.domain.position(name)  # refuses a name that it does not have
-    pairs = zip(protocol.clusters, protocol.channels, strict=True)
-    return next(pair for pair in pairs if name in pair[0])
+    return next(cluster for cluster in protocol.clusters if name in cluster)
 
 
-def _within(protocol: Protocol, names: Sequence[str]) -> list[tuple[str, ...]]:
-    return [cluster for cluster in protocol.clusters if set(cluster) <= set(names)]
+def _is_large(channel: Channel) -> bool:
+    return channel.size * channel.reports > MAX_MATRIX_ENTRIES
 
 
 def _in_groups(counts: Counts, size: int) -> float:
     return float(counts[(counts > 0) & (counts <= size)].sum())
-
-
-def _kept_and_randomized(
-    protocol: Protocol, names: Sequence[str], counts: Counts
-) -> tuple[Floats, Floats]:
-    """Return M[j, j] and the expected number of randomized records of each cell."""
-    domain = protocol.domain.project(names)
-    clusters = _within(protocol, names)
-    ordered = [name for cluster in clusters for name in cluster]
-    axes = [list(names).index(name) for name in ordered]
-    table = counts.reshape(domain.shape).transpose(axes).astype(float)
-    sizes = [protocol.domain.project(cluster).size for cluster in clusters]
-    table, kept = table.reshape(sizes), np.ones(1)
-    for axis, cluster in enumerate(clusters):
-        channel = protocol.channel_of(cluster)
-        matrix = channel.matrix()
-        if not reports_categories(channel):
-            taken = np.zeros((channel.reports, channel.size))
-            taken[np.arange(channel.reports), likeliest_cells(channel)] = 1
-            matrix = matrix @ taken
-        table = np.moveaxis(np.tensordot(matrix, table, axes=(0, axis)), 0, axis)
-        kept = np.multiply.outer(kept, np.diag(matrix))
-    shape = [domain.shape[axis] for axis in axes]
-    back = np.argsort(axes)
-    return tuple(  # type: ignore[return-value]
-        each.reshape(shape).transpose(back).reshape(-1) for each in (kept, table)
-    )

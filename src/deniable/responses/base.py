@@ -136,6 +136,6 @@ class Responses(ABC):
     ) -> "pd.DataFrame | None":
         """Return statistics of masked numbers, or None if numbers are estimated from tables.
 
-        The parameters are those of `deniable.Released.numbers`.
+        Parameters as in `deniable.Released.numbers`.
         """
         return None

@@ -22,7 +22,7 @@ class ResponseColumn:
     Parameters
     ----------
     name : str
-        The column's own name; for a cluster whose randomized values are not categories, the names
+        The column's own name. If the randomized values of a cluster are not categories, the names
         of its columns, joined by " x ".
     texts : tuple of str
         The randomized values in the order of their codes, as a CSV file contains them.

@@ -91,7 +91,7 @@ class Stratum:
     name : str
         The categories of the stratum columns, joined by " x "; empty for all records.
     at : slice
-        Its cells, and its randomized values, among those of the table.
+        Positions of its cells, and of its randomized values, in the table.
     channel : Channel
         Over these cells, the product of the channels of `blocks`.
     possible : array of bool, shape (cells,)
@@ -179,7 +179,7 @@ class Table:
 
     @property
     def one_cluster(self) -> bool:
-        """Whether the columns, without those of strata, were randomized together."""
+        """Whether the columns, except strata, were randomized together."""
         return len(self.blocks or self.sides) <= 1
 
     @property
