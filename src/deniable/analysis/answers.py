@@ -71,10 +71,10 @@ def intervals_of(
     """Return intervals of a table's cells, or of `functionals`, shape (functionals, cells).
 
     Score intervals. With weights, intervals by Student's t around the weighted proportions of the
-    categories (Hajek), for records drawn one by one with replacement. At 95 %, 800 records and
-    weights that depend on the answers and count for 7 in 10 (Kish), these cover .93 to .97 of the time;
-    for a category of some 3 records, .91. If weights count for 3 in 10, they cover .92 to .96; for
-    categories of 3 and of 8 records, .82 to .85.
+    categories (Hajek), for records drawn one by one with replacement. Their coverage at 95 %, with
+    800 records and weights that depend on the answers: if weights count for 7 in 10 (Kish), .93 to
+    .97, and .91 for a category of some 3 records; if for 3 in 10, .92 to .96, and .82 to .85 for
+    categories of 3 and of 8 records.
 
     Raises
     ------

@@ -82,7 +82,7 @@ class ChosenTables:
                 reason = f"over {MAX_CELLS:,} cells in all"
             else:
                 try:
-                    tables[each] = _estimable(responses, each)
+                    tables[each] = responses.estimable_table(each)
                     total += cells[each]
                 except DeniableError as error:
                     reason = str(error)
@@ -101,19 +101,12 @@ def _requested(responses: Responses, domain: Domain, requested: Tables) -> tuple
     names = list(dict.fromkeys(tuple(each) for each in requested))
     if not names or min(map(len, names)) < 2:
         raise DeniableError("tables of fewer than two columns; request tables of two or more")
-    total = sum(domain.project(each).size for each in names)
-    if total > MAX_CELLS:
+    if (total := sum(domain.project(each).size for each in names)) > MAX_CELLS:
         raise DeniableError(
             f"the requested tables have {total:,} cells in all; at most {MAX_CELLS:,} are analysed "
             "together. Request fewer or smaller tables"
         )
-    return tuple(_estimable(responses, each) for each in names)
-
-
-def _estimable(responses: Responses, names: Sequence[str]) -> Table:
-    table = responses.table(names)
-    table.refuse_too_large()
-    return table
+    return tuple(responses.estimable_table(each) for each in names)
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,7 +55,7 @@ def shrunk(table: Table, known: Estimator, inverse: Inverse, stratum: str = "") 
 def _of_one_block(
     domain: Domain, functionals: Floats, channel: Channel, counted: Counted
 ) -> tuple[Floats, float]:
-    """Return the unbiased joint proportions, and the variance of their difference from independence.
+    """Return the unbiased joint proportions, and the variance of their dependence.
 
     Let t and u be the marginal distributions. To leading order, joint minus product is the mean
     over records of h = s - t v' - w u' + t u': here s, w and v are the scores of a record for the

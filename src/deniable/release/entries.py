@@ -61,10 +61,9 @@ class Overlap:
     ----------
     release : str
         Name of the earlier release.
-    shared : int
-        Number of compared records that the earlier release contained.
-    compared : int
-        Number of distinct records that both sketches show: about 1,024 for files of one size.
+    shared, compared : int
+        Number of compared records that the earlier release contained, and of all compared records:
+        the distinct records that both sketches show, about 1,024 for files of one size.
     """
 
     release: str

@@ -105,7 +105,13 @@ class Responses(ABC):
 
     @abstractmethod
     def table(self, names: Sequence[str]) -> "Table":
-        """Return the table of some columns by their `names`, ready for estimation."""
+        """Return the table of some columns by their `names`."""
+
+    def estimable_table(self, names: Sequence[str]) -> "Table":
+        """Return the table of some columns; raise `DeniableError` if it is too large."""
+        table = self.table(names)
+        table.refuse_too_large()
+        return table
 
     @abstractmethod
     def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
