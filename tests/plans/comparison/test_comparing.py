@@ -74,7 +74,7 @@ def test_the_least_error_is_recommended_at_each_epsilon() -> None:
         assert best <= rows["a x b"].min() * (1 + 1e-6), epsilon
         assert (rows["exact_epsilon"] <= epsilon).all()
     assert [each.partition(":")[0] for each in found.recommendation] == ["epsilon 0.5", "epsilon 4"]
-    assert "trusted owner" in found.chosen_from
+    assert "data owner only" in found.chosen_from
     best = found.table[found.table["mechanism"] == "best"].groupby(["split", "clusters"])
     assert all(rows["margins"].is_monotonic_decreasing for _, rows in best)
     told = {axis.get_title() for axis in draw(found.table).axes}
@@ -85,7 +85,7 @@ def test_by_a_public_prior_only_the_number_of_records_counts() -> None:
     other = pa.table({"a": ["y"] * 400, "b": ["r"] * 400, "n": ["1"] * 400})
     first, second = (compare(each, schema(), [1.0], prior={}) for each in (TABLE, other))
     assert first.table.equals(second.table)
-    assert "only their number" in first.chosen_from
+    assert "only the number of records" in first.chosen_from
     assert not compare(other, schema(), [1.0]).table.equals(second.table)
 
 
