@@ -133,15 +133,6 @@ TESTS = (
 )
 
 
-VIEWS = {
-    "gains": ("p == 0.7", "estimator", "measure", "sigma", "against"),
-    "methods": ("best != 'ours'", "p", "sigma", "method", "against", "measure"),
-    "thresholds": ("p > 0", "dataset", "p", "t_v"),
-    "attributes": ("dataset == 'adult'", "p", "t_v", "attributes"),
-}
-"""Which rows of a table the claims are about, and the columns that name its cells."""
-
-
 def claims(said: Iterable[Claim], tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Decide the claims of section 6.5 from tables of a run.
 
@@ -159,9 +150,16 @@ def claims(said: Iterable[Claim], tables: Mapping[str, pd.DataFrame]) -> pd.Data
         columns are `reproduction.study.claim_columns`.
     """
     clusters = tables["clusters"]
+    gains, methods = tables["gains"].query("p == 0.7"), tables["methods"].query("best != 'ours'")
+    thresholds, attributes = (
+        _of_one_clustering(tables[name], clusters) for name in ("thresholds", "attributes")
+    )
+    adult = attributes.query("dataset == 'adult'")
     evidence = {
-        name: _evidence(_of_one_clustering(tables[name], clusters), *view)
-        for name, view in VIEWS.items()
+        "gains": _evidence(gains, "estimator", "measure", "sigma", "against"),
+        "methods": _evidence(methods, "p", "sigma", "method", "against", "measure"),
+        "thresholds": _evidence(thresholds, "dataset", "p", "t_v"),
+        "attributes": _evidence(adult, "p", "t_v", "attributes"),
     }
     evidence["gains of records"] = [
         replace(each, given=_gains_of_records(each.given)) for each in evidence["thresholds"]
@@ -172,8 +170,6 @@ def claims(said: Iterable[Claim], tables: Mapping[str, pd.DataFrame]) -> pd.Data
 
 def _of_one_clustering(table: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with a T_d that forms the clusters of the smallest T_d at their T_v."""
-    if "against" in table or "t_d" not in table:
-        return table  # compared already, each at one T_d
     named = clusters.groupby(["t_v", "t_d"])["cluster"].agg("; ".join)
     first = named.groupby(level="t_v").transform("first")
     same = set(named.index[named == first])
@@ -182,12 +178,12 @@ def _of_one_clustering(table: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFr
     return table[[t_d == least or (t_v, t_d) in same for t_v, t_d in at]]
 
 
-def _evidence(table: pd.DataFrame, which: str, *columns: str) -> list[Evidence]:
-    """Return the cells of each mechanism and projection, from the rows of `which`.
+def _evidence(table: pd.DataFrame, *columns: str) -> list[Evidence]:
+    """Return the cells of each mechanism and projection, named by the columns.
 
     Rows that repeat one experiment, with several T_d that form the same clusters, are pooled.
     """
-    printed = table[table["matrix"] == "printed"].query(which)
+    printed = table[table["matrix"] == "printed"]
     if "mechanism" not in printed:
         printed = printed.assign(mechanism="any")
     key, found = itemgetter(*columns), []
