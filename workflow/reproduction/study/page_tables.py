@@ -109,7 +109,7 @@ def all_rows(
     return PageTable(label, tuple(heads), tuple(zip(*cells, strict=True)), caption)
 
 
-def where(table: pd.DataFrame | None, **values: Any) -> pd.DataFrame:
+def where(table: pd.DataFrame | None, /, **values: Any) -> pd.DataFrame:
     """Return the rows of a `table` with one of the `values` in each column. None has no rows."""
     if table is None or table.empty:
         return pd.DataFrame() if table is None else table

@@ -238,7 +238,6 @@ SECTIONS = (
         "Tables 4 and 5, Figure 7: released tables and the true ones",
         "Tables 4 and 5",
         ".sections:released",
-        template="rrba/tables",
         needs=("rrba_table4", "rrba_table5"),
     ),
     Section(
@@ -252,7 +251,6 @@ SECTIONS = (
         "Table 3: tests of independence, their size and power",
         "Table 3, size, power",
         ".sections:independence",
-        template="rrba/tests",
         needs=("rrba_table3", "rrba_power"),
     ),
     Section(

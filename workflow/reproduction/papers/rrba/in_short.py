@@ -9,7 +9,7 @@ from deniable.display import Tables, nearest, rows_of, short
 
 from reproduction.papers.rrba.names import FILES, METHODS, PRINTED_TABLES
 from reproduction.papers.rrba.sections import over_uniform
-from reproduction.study import Agreement, PrivacyVerdict, Verdicts, agreement_of
+from reproduction.study import Agreement, PrivacyVerdict, Verdicts, agreement_of, where
 
 SHOWN_P = 0.5
 
@@ -31,10 +31,8 @@ def _theorem(tables: Tables) -> Iterator[PrivacyVerdict]:
     true = holds == len(single)
     p = nearest(single["p"], SHOWN_P)
     at_p = table[table["p"] == p]
-    views = at_p[(at_p["unit"] == "view") & at_p["dataset"].notna() & (at_p["table"] == "uniform")]
-    view: dict[str, Any] | None = max(
-        rows_of(views), key=lambda each: each["answers"], default=None
-    )
+    views = rows_of(where(at_p, unit="view", table="uniform"))
+    view: dict[str, Any] | None = max(views, key=lambda each: each["answers"], default=None)
     of_view = (
         f" All {view['answers']} answers of a client about {FILES[view['dataset']]} "
         f"spend {short(float(view['exact']))} at that p, tables uniform."
@@ -81,7 +79,7 @@ def _numbers(tables: Tables) -> Iterator[Agreement]:
         if name in tables:
             own = tables[name][tables[name]["main"] & tables[name]["published"].notna()]
             for method in (each for each in METHODS if each in set(own["method"])):
-                part = own[own["method"] == method]
+                part = where(own, method=method)
                 yield agreement_of(f"{title}, {METHODS[method]}", part, "rrba_tables")
     if "rrba_table3" in tables:
         # Its n and effect, which the text leaves open, are fitted to the printed rates.

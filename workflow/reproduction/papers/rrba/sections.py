@@ -21,14 +21,24 @@ from deniable.estimation import Z_95
 
 from reproduction.papers.rrba import names
 from reproduction.papers.rrba.catalog import CONVERGENCE_KEYS
-from reproduction.study import LOWEST, MISSING, PageTable, all_rows, from_rows, pivot, span, texts
+from reproduction.papers.rrba.table_results import shown_settings
+from reproduction.study import (
+    LOWEST,
+    MISSING,
+    PageTable,
+    all_rows,
+    from_rows,
+    pivot,
+    span,
+    texts,
+    where,
+)
 
 SHOWN_P, SHOWN_FLOOR = 0.5, 0.1
 MOSTLY, ALWAYS = 0.5, 1.0
 """Proportions of the replicates that must have converged."""
 MEASURED = ("l2", "jensen_shannon")  # in the paper, and at equal epsilon
 POPULATION = {"k": "k", "margins": "marginal distributions", "pattern": "dependent", "n": "n"}
-SHOWN_RULE = "ignore"
 PERCENT = 100.0
 ERRORS = 2.0  # of Monte Carlo, beyond which powers differ
 SIZE_SIGNS = {"held": " ✓", "held, conservative": " ▿", "too large": " ✗"}
@@ -59,11 +69,9 @@ def over_uniform(equal: pd.DataFrame, method: str) -> Row | None:
     The result has the ``ratios`` of distances, their number ``of``, and how many are ``lower`` than
     1. Without a common setting it is None.
     """
-    shown = equal[(equal["reading"] == "projected") & equal["metric"].isin(MEASURED)]
+    shown = where(equal, reading="projected", metric=MEASURED)
     by_setting = shown.set_index(["metric", "file", "k", "epsilon"])
-    own, uniform = (
-        by_setting.loc[by_setting["method"] == name, "mean"] for name in (method, "rrba_uniform")
-    )
+    own, uniform = (where(by_setting, method=name)["mean"] for name in (method, "rrba_uniform"))
     found = (own / uniform).dropna()
     if not len(found):
         return None
@@ -81,12 +89,12 @@ def overview(tables: Tables) -> dict[str, Any]:
     """Prepare from `tables` the claimed and the exact ε of one answer, a view and rounds."""
     table = tables["rrba_epsilon"].fillna({"dataset": ""})
     table = table.assign(found=texts(table, _exact), setting=texts(table, _setting))
-    general, views = table[table["dataset"] == ""], table[table["dataset"] != ""]
-    answers, views = general[general["unit"] == "answer"], views[views["unit"] == "view"]
+    general, views = where(table, dataset=""), where(table, unit="view")
+    answers = where(general, unit="answer")
     p = nearest((answers if len(answers) else table)["p"], SHOWN_P)
     floor = nearest(table["floor"].dropna(), SHOWN_FLOOR)
     single = answers[answers["floor"].isna() | (answers["floor"] == floor)]
-    uniform = general[(general["p"] == p) & (general["table"] == "uniform")]
+    uniform = where(general, p=p, table="uniform")
     again = uniform.sort_values("rounds") if (uniform["unit"] == "rounds").any() else uniform[:0]
     keys = {name: name for name in ("dataset", "p", "answers", "claimed")}
     keys |= {"claimed_composed": "claimed, for each answer"}
@@ -108,8 +116,8 @@ def _exact(row: Row) -> str:
 def _setting(row: Row) -> str:
     if row["table"] == "uniform":
         return "uniform"
-    where = "one cell at the floor" if row["table"] == "lowest" else "at the truth, floor"
-    return f"{where} {plain(row['floor'])} / m" if row["floor"] == row["floor"] else where
+    place = "one cell at the floor" if row["table"] == "lowest" else "at the truth, floor"
+    return f"{place} {plain(row['floor'])} / m" if row["floor"] == row["floor"] else place
 
 
 # -- Figures 5 and 6 -------------------------------------------------------------------------------
@@ -136,8 +144,8 @@ def convergence(tables: Tables) -> dict[str, Any]:
     every = every.assign(title=(every["update"] + " " + every["criterion"]).map(called))
     # One row for each followed cell, with its measures in columns.
     wide = every.pivot_table(index=keys, columns="measure", values="mean").reset_index()
-    parts = {title: part for title in called.values() if len(part := wide[wide["title"] == title])}
-    ended = every[every["criterion"] == "none"].groupby(["update", "p", "measure"])["mean"].mean()
+    parts = {title: part for title in called.values() if len(part := where(wide, title=title))}
+    ended = where(every, criterion="none").groupby(["update", "p", "measure"])["mean"].mean()
     return {
         "replicates": int(every["replicates"].max()),
         "criteria": from_rows(
@@ -217,7 +225,7 @@ def _published(table: pd.DataFrame) -> PageTable:
 def equal(tables: Tables) -> dict[str, Any]:
     """Prepare from `tables` the distances at the same exact ε, and the gain by adapting."""
     every = tables["rrba_equal"]
-    table = every[(every["reading"] == "projected") & every["metric"].isin(MEASURED)]
+    table = where(every, reading="projected", metric=MEASURED)
 
     def cell(row: Row) -> str:
         best = row["trust"] == "local" and row["verdict"] == "unbeaten"
@@ -251,11 +259,8 @@ def independence(tables: Tables) -> dict[str, Any]:
 
 def table_3(table: pd.DataFrame) -> PageTable:
     """Arrange the `table` of Table 3 by k and setting."""
-    rules = list(dict.fromkeys(table["small_cells"]))
-    rule = SHOWN_RULE if SHOWN_RULE in rules else rules[0]
-    shown = table[table["small_cells"] == rule]
-    sampled = int(shown["sampled_tables"].max())
-    shown = shown[shown["sampled_tables"] == sampled]
+    shown = shown_settings(table)
+    rule, sampled = shown["small_cells"].iloc[0], shown["sampled_tables"].iloc[0]
     caption = (
         f"Percent of {thousands(shown['trials'].max())} replicates with exact 95 % intervals, "
         f"{sampled} sampled tables, {names.RULES.get(rule, rule)}. ✓ agrees, ✗ differs, ≈ fitted. "
@@ -286,8 +291,8 @@ def _rates(shown: pd.DataFrame) -> pd.DataFrame:
 
 def power(table: pd.DataFrame) -> dict[str, Any]:
     """Arrange a `table` of sizes and powers by population, and count the settings."""
-    rejected = table[table["measure"] == "rejected"].fillna({"size": ""})
-    valid = table[table["measure"] == VALID].assign(method=VALID, size="")
+    rejected = where(table, measure="rejected").fillna({"size": ""})
+    valid = where(table, measure=VALID).assign(method=VALID, size="")
     called = {n: names.TESTS[n] for n in ("channel_aware", "rrba", "mcindep", "laplace")}
     every = pd.concat([rejected, valid])
 
@@ -300,11 +305,10 @@ def power(table: pd.DataFrame) -> dict[str, Any]:
     every = every.sort_values(["epsilon", *POPULATION, "effect"], kind="stable")
     keys = {"epsilon": "ε"} | POPULATION | {"effect": "effect"}
     heads = called | {VALID: "rule of validity holds"}
-    sizes = rejected.loc[rejected["effect"] == 0]
     counted = [
         (title, *((own == name).sum() for name in names.SIZES), len(own))
         for method, title in called.items()
-        if len(own := sizes.loc[sizes["method"] == method, "size"])
+        if len(own := where(rejected, effect=0, method=method)["size"])
     ]
     label = "sizes (effect 0) and powers, percent"
     return {
@@ -319,10 +323,10 @@ def _against(table: pd.DataFrame, called: dict[str, str]) -> PageTable:
     """Count the powers in which the adjusted test is above or below another one by two errors."""
     keys = [*POPULATION, "effect", "epsilon", "sampled_tables", "small_cells"]
     positive = table[table["effect"] > 0]
-    first = positive[positive["method"] == "channel_aware"]
+    first = where(positive, method="channel_aware")
     rows = []
     for other, title in called.items():
-        both = first.merge(positive[positive["method"] == other], on=keys, suffixes=("_1", "_2"))
+        both = first.merge(where(positive, method=other), on=keys, suffixes=("_1", "_2"))
         apart = both[f"{OURS}_1"] - both[f"{OURS}_2"]
         widths = (both[f"ci_high_{which}"] - both[f"ci_low_{which}"] for which in (1, 2))
         reach = ERRORS * sum((width / 2 / Z_95) ** 2 for width in widths) ** 0.5
@@ -357,14 +361,13 @@ def consistency(tables: Tables) -> dict[str, Any]:
             for name in ("printed_feasible", "closed_form", "negative_before")
         },
     )
-    observed = table[table["tables"] == "observed"]
     gains = [
         (
             names.CONSISTENCY_METHODS[of["method"]],
             *(int((own["ci_high"] < 0).sum()), int((own["ci_low"] > 0).sum()), len(own)),
             span(own["distance_after"] / own["distance_before"]),
         )
-        for of, own in groups_of(observed, "method")
+        for of, own in groups_of(where(table, tables="observed"), "method")
     ]
     heads = ("method", "nearer to the truth in", "farther in", "of", "distance over that before")
     label = "views before and after they are made consistent"

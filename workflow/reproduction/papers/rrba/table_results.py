@@ -12,7 +12,7 @@ from deniable.rrba import claimed_epsilon
 
 from reproduction.papers.rrba.catalog import PRINTED_TRIALS, TABLE_3_KEYS
 from reproduction.papers.rrba.names import EVERY, HYPOTHESES, MAIN_READINGS, dataset_of
-from reproduction.study import below, compare
+from reproduction.study import below, compare, where
 
 INTERVAL = ("ci_low", "ci_high", "replicates")
 TABLE_COLUMNS = (
@@ -48,6 +48,16 @@ def table_3(results: pd.DataFrame, published: pd.DataFrame | None) -> pd.DataFra
     both = agrees.groupby(setting).transform("sum") == len(HYPOTHESES)
     table.loc[agrees & both, "verdict"] = "fitted"
     return table.drop(columns="printed_as")
+
+
+def shown_settings(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of Table 3 with the most sampled tables, and without the rule of five.
+
+    If all rows have a rule for small cells, they are the ones with the first rule.
+    """
+    rules = list(dict.fromkeys(table["small_cells"]))
+    shown = where(table, small_cells="ignore" if "ignore" in rules else rules[0])
+    return where(shown, sampled_tables=shown["sampled_tables"].max())
 
 
 def printed_table(results: pd.DataFrame, published: pd.DataFrame | None) -> pd.DataFrame:

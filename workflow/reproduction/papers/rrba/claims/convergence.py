@@ -35,6 +35,7 @@ from reproduction.study import (
     range_of,
     ratios_of,
     source_of,
+    where,
 )
 
 READINGS = {
@@ -69,11 +70,7 @@ def evidence_on_convergence(fig5: pd.DataFrame, fig6: pd.DataFrame) -> dict[str,
     given = {"rrba_fig5": fig5, "rrba_fig6": fig6, "both": both}
     return {
         about: [
-            Evidence(
-                (reading,),
-                source_of(table),
-                table[(table["update"] == update) & (table["criterion"] == criterion)],
-            )
+            Evidence((reading,), source_of(table), where(table, update=update, criterion=criterion))
             for (update, criterion), reading in READINGS.items()
         ]
         for about, table in given.items()
@@ -125,14 +122,13 @@ def _cut_off(first: Row, second: Row, _: Comparison) -> bool:
 
 def blocks_of_table_size_suffice(table: pd.DataFrame) -> Outcome:
     smallest = table["block_size"].min()
-    shown = table[table["block_size"] == smallest]
-    both = _with_converged(shown, "within")
+    both = _with_converged(where(table, block_size=smallest), "within")
     runs = both["replicates"].to_numpy(dtype=int)
     cut_off = runs - _number(both["mean_converged"], runs)
     close = _number(both["mean"], runs)
     ends = (np.maximum(close - cut_off, 0), np.minimum(close + cut_off, runs))
     least, most = (rows_of(both.assign(**_shares(number, runs))) for number in ends)
-    found = []
+    found: list[Comparison] = []
     for low, high in zip(least, most, strict=True):
         known = low if low["median"] > WITHIN else high if high["median"] < WITHIN else None
         found += below([(exact_row(WITHIN), known)], "").comparisons if known else [UNKNOWN]
@@ -144,7 +140,7 @@ def blocks_of_table_size_suffice(table: pd.DataFrame) -> Outcome:
 
 
 def none_at_small_p(table: pd.DataFrame) -> Outcome:
-    rows = _converged(table[table["p"].isin(SMALL_P)])
+    rows = _converged(where(table, p=SMALL_P))
     figure = f"share of converged runs: {range_of(row['median'] for row in rows)}"
     return below([(row, exact_row(HALF)) for row in rows], figure)
 
@@ -155,7 +151,7 @@ def _as_said(
     """Test, for one p and some blocks, that only certain cells converge, and in large blocks."""
 
     def decide(table: pd.DataFrame) -> Outcome:
-        shown = table[table["p"].isin((p,)) & table["block_size"].isin(blocks)]
+        shown = where(table, p=p, block_size=blocks)
         expected = shown["block_size"].isin(LARGE_BLOCKS) & shown["probability"].isin(converging)
         pairs: list[Pair] = []
         wrong = []
@@ -227,7 +223,7 @@ TESTS = (
 
 def _with_converged(table: pd.DataFrame, measure: str) -> pd.DataFrame:
     """Return the rows of a measure, and the proportion of converged runs."""
-    shown, converged = (table[table["measure"] == name] for name in (measure, "converged"))
+    shown, converged = (where(table, measure=name) for name in (measure, "converged"))
     if not len(shown):
         raise LookupError("runs under this rule")
     return shown.merge(converged[[*RUN, "mean"]], on=RUN, suffixes=("", "_converged"))
@@ -235,7 +231,7 @@ def _with_converged(table: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 def _converged(table: pd.DataFrame) -> list[dict[Any, Any]]:
     """Return the proportions of runs that converge; without any, raise a `LookupError`."""
-    shown = table[table["measure"] == "converged"]
+    shown = where(table, measure="converged")
     if not len(shown):
         raise LookupError("runs at these p and block sizes")
     runs = shown["replicates"].to_numpy(dtype=int)

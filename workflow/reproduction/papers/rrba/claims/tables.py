@@ -33,6 +33,7 @@ from reproduction.study import (
     range_of,
     ratios_of,
     source_of,
+    where,
 )
 
 Readings = Iterator[tuple[str, Decide]]
@@ -59,19 +60,17 @@ RELEASED = {
 """The ``reading`` of RRBA's tables; of Laplace noise it is that of all blocks."""
 
 
-def rows_of(table: pd.DataFrame, **where: Any) -> list[dict[Any, Any]]:
-    """Return rows of a `table` with the values `where`, their mean in a column ``median``."""
-    for column, value in where.items():
-        table = table[table[column] == value]
-    value = "mean" if "mean" in table else "regenerated"
-    return [row | {"median": row[value]} for row in table.to_dict("records")]
+def rows_of(table: pd.DataFrame, **values: Any) -> list[dict[Any, Any]]:
+    """Return rows of a `table` with some `values`, their mean in a column ``median``."""
+    mean = "mean" if "mean" in table else "regenerated"
+    return [row | {"median": row[mean]} for row in where(table, **values).to_dict("records")]
 
 
 def paired(
     table: pd.DataFrame, keys: Sequence[str], column: str, first: Any, second: Any
 ) -> list[Pair]:
     """Return pairs of rows of a `table`, `first` and `second` in a `column`, with equal `keys`."""
-    return _matched(table[table[column] == first], table[table[column] == second], keys)
+    return _matched(where(table, **{column: first}), where(table, **{column: second}), keys)
 
 
 def _matched(firsts: pd.DataFrame, seconds: pd.DataFrame, keys: Sequence[str]) -> list[Pair]:
@@ -115,12 +114,12 @@ def evidence_on_tests(table_3: pd.DataFrame, power: pd.DataFrame) -> dict[str, l
     """Return evidence on tests: `table_3` by reading, `power` at equal epsilon."""
     printed = []
     for (rule, small), (scale, laplace) in product(RULES.items(), SCALES.items()):
-        part = table_3[table_3["small_cells"] == rule]
+        part = where(table_3, small_cells=rule)
         given = _Tests(accuracies(*_halves(part)), ("mcindep", laplace), part)
         reading = f"{small}, {scale} scale"
         printed.append(Evidence((reading,), source_of(table_3), given))
-    rates = power[power["measure"] == "rejected"]
-    null = rates[rates["effect"] == 0].drop(columns="effect")
+    rates = where(power, measure="rejected")
+    null = where(rates, effect=0).drop(columns="effect")
     right = accuracies(null, rates[rates["effect"] > 0])
     equal = _Tests(right, ("mcindep", "laplace"), rates)
     reading = "equal exact epsilon, no rule for small cells"
@@ -128,7 +127,7 @@ def evidence_on_tests(table_3: pd.DataFrame, power: pd.DataFrame) -> dict[str, l
 
 
 def _halves(table: pd.DataFrame) -> list[pd.DataFrame]:
-    return [table[table["hypothesis"] == each] for each in HYPOTHESES]
+    return [where(table, hypothesis=each) for each in HYPOTHESES]
 
 
 def accuracies(null: pd.DataFrame, alternative: pd.DataFrame) -> pd.DataFrame:
@@ -238,17 +237,17 @@ def _sparse(table: pd.DataFrame) -> pd.DataFrame:
 
 def lowest_l2_survey_child(table: pd.DataFrame) -> Readings:
     for other in ("child", "alarm"):
-        part = table[table["dataset"].isin(["survey", other])]
+        part = where(table, dataset=("survey", other))
         for reading, decide in _below_laplace(part, "l2"):
             yield f"Survey and {other.capitalize()}, {reading}", decide
 
 
 def wins_in_high_dimensions(table: pd.DataFrame) -> Readings:
-    return _below_laplace(table[(table["p"] == 0.4) & (table["k"] >= 3)], "l2")
+    return _below_laplace(where(table[table["k"] >= 3], p=0.4), "l2")
 
 
 def wins_everywhere_at_half(table: pd.DataFrame) -> Readings:
-    return _below_laplace(table[table["p"] == 0.5], "l2")
+    return _below_laplace(where(table, p=0.5), "l2")
 
 
 def lower_jensen_shannon(table: pd.DataFrame) -> Readings:
@@ -264,10 +263,9 @@ def _below_laplace(table: pd.DataFrame, *metrics: str) -> Readings:
 def _below(table: pd.DataFrame, readings: Mapping[str, str]) -> Outcome:
     pairs = []
     for metric, reading in readings.items():
-        shown = table[table["metric"] == metric]
-        ours = shown[(shown["method"] == "rrba") & (shown["reading"] == reading)]
-        as_released = shown["reading"] == RELEASED["all blocks pooled"][metric]
-        theirs = shown[(shown["method"] == "laplace") & as_released]
+        ours = where(table, metric=metric, method="rrba", reading=reading)
+        as_released = RELEASED["all blocks pooled"][metric]
+        theirs = where(table, metric=metric, method="laplace", reading=as_released)
         pairs += _matched(ours, theirs, ["file", "k", "p"])
     lost = [
         f"{row['file']} k = {row['k']} p = {row['p']:g}"
@@ -288,8 +286,7 @@ def wins_over_laplace(given: tuple[pd.DataFrame, pd.DataFrame]) -> Readings:
 
 def at_equal_epsilon(table: pd.DataFrame, other: str) -> Readings:
     """Yield for each floor the test that RRBA is below `other`, in the `table` ``rrba_equal``."""
-    measured = table["metric"].isin(["l2", "jensen_shannon"])
-    shown = table[(table["reading"] == "projected") & measured]
+    shown = where(table, reading="projected", metric=("l2", "jensen_shannon"))
     for reading, method in VARIANTS:
         yield reading, partial(_against, shown, method, other)
 

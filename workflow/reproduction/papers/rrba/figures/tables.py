@@ -27,6 +27,8 @@ from deniable.display import (
 )
 
 from reproduction.papers.rrba.names import FILES
+from reproduction.papers.rrba.table_results import shown_settings
+from reproduction.study import where
 
 TEST_STYLE: Mapping[str, tuple[str, Literal["-", "--"], str]] = {
     # colour (safe for colour-blind readers), line, label
@@ -78,15 +80,8 @@ FEW_DECADES = 2.6
 
 @in_style
 def table_3(table: pd.DataFrame) -> Figure:
-    """Plot published and regenerated rejections, one panel for each k.
-
-    Shown are the settings of `table` with the most sampled tables, without the rule of five if
-    there are any, else with the first rule.
-    """
-    rules = list(dict.fromkeys(table["small_cells"]))
-    rule = "ignore" if "ignore" in rules else rules[0]
-    shown = table[table["small_cells"] == rule]
-    shown = shown[shown["sampled_tables"] == shown["sampled_tables"].max()]
+    """Plot published and regenerated rejections of `shown_settings`, one panel for each k."""
+    shown = shown_settings(table)
     sizes = sorted(shown["k"].unique())
     methods = [name for name in TABLE_3_NAMES if name in set(shown["method"])]
     settings = shown.groupby("k")[["n", "effect"]].apply(lambda part: len(part.drop_duplicates()))
@@ -152,10 +147,10 @@ def power(table: pd.DataFrame) -> Figure:
     Thick lines show the largest effect, thin ones the size. Shown are the largest epsilon and, if
     there is one, the pattern "pair".
     """
-    shown = table[table["measure"] == "rejected"]
-    shown = shown[shown["epsilon"] == shown["epsilon"].max()]
+    shown = where(table, measure="rejected")
+    shown = where(shown, epsilon=shown["epsilon"].max())
     if (shown["pattern"] == "pair").any():
-        shown = shown[shown["pattern"] == "pair"]
+        shown = where(shown, pattern="pair")
     largest = float(shown["effect"].max())
     sizes, kinds = sorted(shown["k"].unique()), list(dict.fromkeys(shown["margins"]))
     methods = [name for name in TEST_STYLE if name in set(shown["method"])]
@@ -166,8 +161,7 @@ def power(table: pd.DataFrame) -> Figure:
     )
     for row, margins in zip(axes, kinds, strict=True):
         for axis, k in zip(row, sizes, strict=True):
-            part = shown[(shown["k"] == k) & (shown["margins"] == margins)]
-            _power_panel(axis, part, methods, largest)
+            _power_panel(axis, where(shown, k=k, margins=margins), methods, largest)
             axis.set_title(f"{k} attributes, {margins} margins", fontsize=9.5)
         row[0].set_ylabel("per cent rejected")
     for axis in axes[-1]:
@@ -187,9 +181,8 @@ def power(table: pd.DataFrame) -> Figure:
 def _power_panel(axis: Axes, part: pd.DataFrame, methods: list[str], largest: float) -> None:
     for name in methods:
         colour, line, _ = TEST_STYLE[name]
-        own = part[part["method"] == name]
         for effect, width in ((largest, 1.9), (0.0, 0.8)):
-            drawn = own[own["effect"] == effect]
+            drawn = where(part, method=name, effect=effect)
             if len(drawn):
                 style = {"color": colour, "linestyle": line, "linewidth": width, "marker": "."}
                 size = 5 if width > 1 else 3
@@ -217,7 +210,7 @@ def tables_4_and_5(*tables: pd.DataFrame) -> Figure:
     figure, axes = panels(len(values), len(METRICS), size, around, (0.2, 0.45))
     for row, p in zip(axes, values, strict=True):
         for axis, (metric, (label, reading)) in zip(row, METRICS.items(), strict=True):
-            part = _rows(table, p=p, metric=metric, reading=reading)
+            part = where(table, p=p, metric=metric, reading=reading)
             _cells(axis, part, files)
             axis.set_ylabel(label)
             claimed = ", ".join(f"{e:g}" for e in sorted(part["epsilon_claimed"].unique()))
@@ -236,12 +229,6 @@ def tables_4_and_5(*tables: pd.DataFrame) -> Figure:
     hollow = mark_key("#6a737d", "o", "hollow: does not agree", markerfacecolor="white")
     legend_below(figure, [printed, *methods, hollow], 5)
     return figure
-
-
-def _rows(table: pd.DataFrame, **where: Any) -> pd.DataFrame:
-    for column, value in where.items():
-        table = table[table[column] == value]
-    return table
 
 
 def _cells(axis: Axes, part: pd.DataFrame, files: Sequence[str]) -> None:
@@ -288,7 +275,7 @@ def figure_7(table: pd.DataFrame) -> Figure:
     figure, axes = panels(len(shown), len(sizes), (0, 1.7 + 1.5 * len(shown)), around, (0.2, 0.62))
     for row, (file, p, epsilon, metric) in zip(axes, shown, strict=True):
         for axis, k in zip(row, sizes, strict=True):
-            _histograms(axis, _rows(table, file=file, p=p, metric=metric, k=k))
+            _histograms(axis, where(table, file=file, p=p, metric=metric, k=k))
             axis.set_xlabel(METRICS[metric][0], labelpad=1)
         row[0].set_ylabel(f"{FILES[file]}\np = {p:g}, ε = {epsilon:g}\nshare")
     for axis, k in zip(axes[0], sizes, strict=True):
@@ -335,7 +322,7 @@ def equal_epsilon(table: pd.DataFrame) -> Figure:
     )
     for row, (metric, (label, _)) in zip(axes, METRICS.items(), strict=True):
         for axis, (file, k) in zip(row, cells, strict=True):
-            _curves(axis, _rows(shown, metric=metric, file=file, k=k))
+            _curves(axis, where(shown, metric=metric, file=file, k=k))
             plain_ticks(axis.xaxis, sorted(shown["epsilon"].unique()), "{:g}".format)
         row[0].set_ylabel(label)
     for axis, (file, k) in zip(axes[0], cells, strict=True):
