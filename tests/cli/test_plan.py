@@ -158,7 +158,7 @@ def test_a_comparison_is_printed_and_written(
     said = capsys.readouterr().out
     assert "200 records" in said
     assert "epsilon 2: " in said
-    assert "trusted owner" in said
+    assert "data owner only" in said
     for line, epsilon in zip(re.findall("  deniable (plan .*)", said), (0.5, 2), strict=True):
         assert main(shlex.split(line)) == 0
         told_again = capsys.readouterr().out
@@ -167,7 +167,7 @@ def test_a_comparison_is_printed_and_written(
     written = sorted(path.name for path in Path("compared").iterdir())
     assert written == ["compare.csv", "compare.png", "compare.svg"]
     assert main([*told.split()[:-4], "--public"]) == 0
-    assert "only their number" in capsys.readouterr().out
+    assert "only the number of records" in capsys.readouterr().out
 
 
 def test_what_no_epsilon_covers_is_no_part_of_the_suspicion(

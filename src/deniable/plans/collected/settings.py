@@ -36,14 +36,7 @@ class CollectedSettings(RecordOptions):
     def plan(self, given: PlanInputs) -> "CollectedPlan":
         from deniable.plans.collected.plan import CollectedPlan  # noqa: PLC0415
 
-        plan = CollectedPlan.from_schema(
-            self.own_schema(given.schema),
-            self.epsilon,
-            self.size,
-            self.answers,
-            self.floor,
-            self.block,
-            given.accept,
-            keep=self.p,
-        )
+        options = self.model_dump(include={"epsilon", "size", "answers", "floor", "block"})
+        schema = self.own_schema(given.schema)
+        plan = CollectedPlan.from_schema(schema, accept=given.accept, keep=self.p, **options)
         return replace(plan, part=self.answering)

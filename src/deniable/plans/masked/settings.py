@@ -37,16 +37,5 @@ class MaskedSettings(PlanOptions):
         return self.domain_factor is not None
 
     def plan(self, given: PlanInputs) -> MaskedPlan:
-        return MaskedPlan.from_schema(
-            given.schema,
-            self.epsilon,
-            self.method,
-            columns=self.columns,
-            class_column=self.class_column,
-            domain_factor=self.domain_factor,
-            data=given.data,
-            accept=given.accept,
-            k=self.k,
-            bins=DEFAULT_BINS if self.bins is None else self.bins,
-            order=self.order,
-        )
+        options = self.model_dump(exclude={"kind"}, exclude_none=True)
+        return MaskedPlan.from_schema(given.schema, data=given.data, accept=given.accept, **options)
