@@ -1,6 +1,7 @@
 """Prepare the tables of the report's sections on [multirr] from the tables of a run."""
 
 import math
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -66,17 +67,21 @@ def figure_2(tables: Tables) -> dict[str, PageTable]:
 def figure_3(tables: Tables) -> dict[str, PageTable]:
     """Prepare Figure 3 at the smallest coverage from `tables`, at all best thresholds."""
     table = first_of(tables["multirr_fig3"], "matrix").sort_values(["mechanism", "p"])
-    return {
-        "lowest": against_base(
-            table[table["sigma"] == table["sigma"].min()],
-            PANEL | {"best": "best thresholds of"},
-            "method",
-            "median relative errors at the smallest coverage",
-            text="percent",
-            names=METHODS,
-            intervals=False,
-        )
-    }
+    label = "median relative errors at the smallest coverage"
+    keys = PANEL | {"best": "best thresholds of"}
+    return {"lowest": _at_smallest_coverage(table, keys, "method", label, METHODS)}
+
+
+def _at_smallest_coverage(
+    table: pd.DataFrame,
+    keys: Mapping[str, str] | Sequence[str],
+    column: str,
+    label: str,
+    names: Mapping[str, str],
+) -> PageTable:
+    lowest = table[table["sigma"] == table["sigma"].min()]
+    form: dict[str, Any] = {"text": "percent", "names": names, "intervals": False}
+    return against_base(lowest, keys, column, label, **form)
 
 
 def attributes(tables: Tables) -> dict[str, PageTable]:
@@ -215,17 +220,10 @@ def pairs(tables: Tables) -> dict[str, Any]:
     """Prepare the errors of estimators of a pair at the smallest coverage from `tables`."""
     table = first_of(tables["multirr_pairs"], "matrix")
     table = table[table["measure"] == "relative_error"].sort_values(["p", "sigma"])
+    keys, label = ("p", "record_epsilon", "sigma"), "estimators of a pair at the smallest coverage"
     return {
         "estimators": {k: v for k, v in ESTIMATORS.items() if k in set(table["estimator"])},
-        "lowest": against_base(
-            table[table["sigma"] == table["sigma"].min()],
-            ("p", "record_epsilon", "sigma"),
-            "estimator",
-            "estimators of a pair at the smallest coverage",
-            text="percent",
-            names=ESTIMATORS,
-            intervals=False,
-        ),
+        "lowest": _at_smallest_coverage(table, keys, "estimator", label, ESTIMATORS),
     }
 
 
