@@ -61,11 +61,14 @@ def _claims_at_once(tables: Tables) -> tuple[dict[str, list[tuple[str, str]]], C
     for (paper, claim), verdict in corrected(p_values, verdicts).items():
         counts.setdefault(paper, Counter())[verdict] += 1
         taken_back[paper] += verdict != verdicts[paper, claim]
-    found: dict[str, list[tuple[str, str]]] = {key: [] for key in counts}
-    for key, of in counts.items():
-        for verdict, said in VERDICTS.items():
-            if of[verdict]:
-                found[key].append((verdict, f"{of[verdict]} {said[of[verdict] > 1]}"))
+    found = {
+        paper: [
+            (verdict, f"{of[verdict]} {words[of[verdict] > 1]}")
+            for verdict, words in VERDICTS.items()
+            if of[verdict]
+        ]
+        for paper, of in counts.items()
+    }
     return found, +taken_back
 
 

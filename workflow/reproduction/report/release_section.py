@@ -85,7 +85,7 @@ def _tests(table: pd.DataFrame | None) -> Row | None:
     smallest = tested.sort_values(["p_value", "statistic"], ascending=[True, False])
     return {
         "number": len(tested),
-        "rejected": {by: int(_true(tested[name]).sum()) for by, name in decisions.items()},
+        "rejected": {by: int(_numbers(tested[name]).sum()) for by, name in decisions.items()},
         "smallest": rows_of(smallest.head(MAX_TESTS)),
     }
 
@@ -119,7 +119,7 @@ def _coverage(check: pd.DataFrame) -> Row | None:
     covered = check["covered"].dropna()
     if not len(covered):
         return None
-    found: Row = {"intervals": len(covered), "covered": float(_number_of(covered).mean())}
+    found: Row = {"intervals": len(covered), "covered": float(_numbers(covered).mean())}
     if "coverage" in check and check["coverage"].notna().any():
         known = check[check["coverage"].notna()]
         found |= {"coverage": float(known["coverage"].mean())}
@@ -127,10 +127,6 @@ def _coverage(check: pd.DataFrame) -> Row | None:
     return found
 
 
-def _number_of(covered: "pd.Series[Any]") -> "pd.Series[float]":
-    texts = covered.astype(str).replace({"True": "1", "False": "0"})
-    return texts.astype(float)
-
-
-def _true(column: "pd.Series[Any]") -> "pd.Series[bool]":
-    return column.astype(str) == "True"
+def _numbers(column: "pd.Series[Any]") -> "pd.Series[float]":
+    """Return numbers, and truth values as 1 and 0."""
+    return column.astype(str).replace({"True": "1", "False": "0"}).astype(float)
