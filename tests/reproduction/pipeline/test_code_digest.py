@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from reproduction.papers import ANALYSES, FIGURES, PAGES, STUDIES, TABLES
-from reproduction.pipeline import code_digest as digests, syntax_trees
+from reproduction.pipeline import code_digest as digests
 from reproduction.pipeline.package_versions import REPORTED_PACKAGES
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -179,14 +179,14 @@ def test_the_parts_behind_a_digest_name_the_folder_that_changed(copied: Path) ->
 def test_files_are_parsed_once_as_long_as_they_are_the_same(
     copied: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, parsed, parse = digest(copied, "prepare.py"), [], syntax_trees.syntax_tree
-    monkeypatch.setattr(syntax_trees, "syntax_tree", lambda text: parsed.append(1) or parse(text))
+    first, parsed, parse = digest(copied, "prepare.py"), [], digests.syntax_tree
+    monkeypatch.setattr(digests, "syntax_tree", lambda text: parsed.append(1) or parse(text))
     assert digest(copied, "prepare.py") == first
     assert parsed == []
     change(copied / "deniable/datasets/copula.py")
     assert digest(copied, "prepare.py") != first
     assert parsed == [1]
-    syntax_trees.CACHE.write_text("{", encoding="utf-8")
+    digests.CACHE.write_text("{", encoding="utf-8")
     digest(copied, "prepare.py")
     assert len(parsed) > 300
 
@@ -247,9 +247,7 @@ from reproduction.pipeline import job
 >>> from deniable.pram import never
 '''
 """
-    found = {
-        part for name in syntax_trees.syntax_tree(code).imports if (part := digests._part(name))
-    }
+    found = {part for name in digests.syntax_tree(code).imports if (part := digests._part(name))}
     library = {f"deniable/{name}" for name in ("files.py", "errors.py", "texts.py", "records")}
     papers = {"reproduction/study", "reproduction/papers/idp/names.py"}
     assert {digests._label(part) for part in found} == library | papers

@@ -1,30 +1,45 @@
-"""Digest the code behind a script: by folders, and of the papers by modules."""
+"""Digest the code behind a script: by folders, and of the papers by modules.
 
+Digests are of syntax trees without docstrings, comments and positions. So a changed docstring
+changes no digest, and a changed operator does.
+"""
+
+import ast
+import hashlib
 import json
 import platform
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import deniable
-from deniable.files import read_json, write_json
+from deniable.files import read_json, write_json, write_text
 
 from reproduction.pipeline.package_versions import (
     COMPUTING_PACKAGES,
     REPORTED_PACKAGES,
     installed,
 )
-from reproduction.pipeline.syntax_trees import Tree, digest_of, syntax_tree, syntax_trees
 
 PACKAGES = {"deniable": Path(deniable.__file__).parent, "reproduction": Path(__file__).parents[1]}
 PARTS = Path(".snakemake/code")
 """Folder with the parts behind each digest, for `parts_of`."""
+CACHE = Path(".snakemake/syntax_trees.json")
+"""Digest and imports of each file by its SHA-256. Parsing 400 files takes more than a second."""
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 PYTHON, ENTRIES = "python and packages", "entries of catalogs"
 _PLACE = re.compile(r"'([a-z_][\w.]*):[A-Za-z_][\w.]*'")
+
+
+class Tree(NamedTuple):
+    """A syntax tree: its `digest`, and the full names of its `imports`."""
+
+    digest: str
+    imports: list[str]
 
 
 def code_digest(script: Path | str, *entries: Any) -> str:
@@ -136,3 +151,37 @@ def _label(part: Path) -> str:
 @cache
 def _python() -> str:
     return digest_of(repr((platform.python_version(), installed(COMPUTING_PACKAGES))))
+
+
+def syntax_tree(source: bytes) -> Tree:
+    """Return digest and imports of Python code, its `source`."""
+    tree, imports = ast.parse(source), list[str]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            imports += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            imports += [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            del node.body[0]
+    return Tree(digest_of(ast.dump(tree)), imports)
+
+
+def syntax_trees(files: Sequence[Path]) -> dict[Path, Tree]:
+    """Return digest and imports of all `files`, and store them for the next start."""
+    known: dict[str, Any] = {}
+    with suppress(OSError, ValueError):
+        known = json.loads(CACHE.read_text(encoding="utf-8"))
+    sources = {file: file.read_bytes() for file in files}
+    keys = {file: digest_of(platform.python_version().encode() + sources[file]) for file in files}
+    new = {key: syntax_tree(sources[file]) for file, key in keys.items() if key not in known}
+    if new:
+        known = {key: known[key] for key in keys.values() if key in known} | new
+        with suppress(OSError):  # the next start parses again
+            write_text(CACHE, json.dumps(known))
+    return {file: Tree(*known[key]) for file, key in keys.items()}
+
+
+def digest_of(content: str | bytes) -> str:
+    """Return the first 16 digits of the SHA-256 of a `content`."""
+    text = content.encode() if isinstance(content, str) else content
+    return hashlib.sha256(text).hexdigest()[:16]
