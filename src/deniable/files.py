@@ -47,12 +47,15 @@ def kept_private(folder: Path | str) -> Path:
 
 
 @contextmanager
-def written_whole(path: Path | str, *, private: bool = False) -> Iterator[Path]:
+def written_whole(
+    path: Path | str, *, private: bool = False, closed: bool = False
+) -> Iterator[Path]:
     """Give a temporary path next to `path`; rename it to `path` if the block succeeds.
 
     If the block raises, the temporary file is removed and `path` is unchanged. A `private` file,
-    and then also its folder, is only for its owner, whatever the umask. Raises `DeniableError` if
-    `path` is a device or a pipe, such as /dev/null, which the rename would replace.
+    and then also its folder, is only for its owner, whatever the umask. A `closed` file is only for
+    its owner in an open folder. Raises `DeniableError` if `path` is a device or a pipe, such as
+    /dev/null, which the rename would replace.
     """
     target = Path(path)
     if target.exists() and not (target.is_file() or target.is_dir()):
@@ -65,7 +68,7 @@ def written_whole(path: Path | str, *, private: bool = False) -> Iterator[Path]:
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE))
         yield temporary
-        temporary.chmod(PRIVATE_FILE if private else 0o666 & ~_umask())
+        temporary.chmod(PRIVATE_FILE if private or closed else 0o666 & ~_umask())
         temporary.replace(target)
     except OSError as error:
         # Whoever reads the message knows the name that the file is to have, and no other.
@@ -211,9 +214,9 @@ def _umask() -> int:
     return mask
 
 
-def write_text(path: Path | str, text: str, *, private: bool = False) -> None:
-    """Write `text` to `path` as UTF-8 with Unix line ends; `private`: see `written_whole`."""
-    with written_whole(path, private=private) as temporary:
+def write_text(path: Path | str, text: str, *, private: bool = False, closed: bool = False) -> None:
+    """Write `text` to `path` as UTF-8 with Unix line ends; `private`, `closed`: `written_whole`."""
+    with written_whole(path, private=private, closed=closed) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
@@ -222,10 +225,12 @@ def json_line(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def write_json(path: Path | str, value: Any, *, private: bool = False) -> None:
-    """Write `value` to `path` as indented JSON; `private`: see `written_whole`."""
+def write_json(
+    path: Path | str, value: Any, *, private: bool = False, closed: bool = False
+) -> None:
+    """Write `value` to `path` as indented JSON; `private`, `closed`: see `written_whole`."""
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    write_text(path, text, private=private)
+    write_text(path, text, private=private, closed=closed)
 
 
 def read_json(path: Path | str) -> Any:
