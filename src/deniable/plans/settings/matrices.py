@@ -106,11 +106,6 @@ class FileMatrix(_Matrix):
     )
 
     @property
-    def why(self) -> str:
-        """The reason for the channels, in a plan."""
-        return f"{self.kind}: as requested"
-
-    @property
     def origin(self) -> "Origin":
         return self.chosen_from
 
