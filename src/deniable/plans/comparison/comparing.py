@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -15,7 +16,6 @@ from deniable.plans.blocks import (
     MAX_CLUSTER,
     Block,
     ExpectedTable,
-    Part,
     Responses,
     blocks_of,
     refuse_unknown_columns,
@@ -104,7 +104,7 @@ def compare(
         As in `deniable.plans.make_plan`.
     prior : mapping of str to array, optional
         Public distributions, by column; uniform for columns that it lacks, so for all if empty. By
-        default the original ones, for a trusted owner: see `Comparison.chosen_from`.
+        default the original ones, for the data owner only: see `Comparison.chosen_from`.
     progress : callable, optional
         Receives each epsilon before its mechanisms are made.
 
@@ -121,8 +121,8 @@ def compare(
     groupings = [tuple(map(tuple, clusters))]
     if not clusters and _can_be_clusters(schema, stated):
         groupings.append(tuple(stated))
-    blocks_by_clusters = {}
-    if not file.records:
+    records, blocks_by_clusters = file.records, {}
+    if not records:
         raise DeniableError("the file has no record to compare by")
     for each in groupings:
         blocks = blocks_of(schema, each, responses, prior or {})
@@ -135,7 +135,7 @@ def compare(
         for label, blocks in blocks_by_clusters.items():
             for mechanism, split in WAYS:
                 try:
-                    row = _row(schema, blocks, mechanism, split, epsilon, stated, file.records)
+                    row = _row(schema, blocks, mechanism, split, epsilon, stated, records)
                 except MissingExtraError as error:
                     absent[mechanism] = f"{mechanism} is not compared: {error}"
                     continue
@@ -145,7 +145,7 @@ def compare(
     table, repeated = _without_repeats(pd.concat([each for each, _ in found], ignore_index=True))
     chosen_from = BY_DATA if prior is None else BY_PRIOR
     reasons = tuple(reason for _, reason in found)
-    return Comparison(table, reasons, chosen_from, file.records, tuple(absent.values()), repeated)
+    return Comparison(table, reasons, chosen_from, records, tuple(absent.values()), repeated)
 
 
 def _can_be_clusters(schema: Schema, tables: Sequence[tuple[str, ...]]) -> bool:
@@ -170,17 +170,15 @@ def _row(
         return None
     exact = protocol_of(schema, blocks, choices).epsilon
     names = schema.domain().names
-    moments: dict[Part, float] = {}
+
+    @cache
+    def moment(number: int, part: tuple[str, ...]) -> float:
+        return blocks[number].second_moments(choices[number].channel, part)
 
     def error(asked: Sequence[tuple[str, ...]]) -> float:
-        if not asked:
-            return float("nan")
         expected = [ExpectedTable.of(blocks, table) for table in asked]
-        for number, part in (each for table in expected for each in table.parts):
-            if (number, part) not in moments:
-                moment = blocks[number].second_moments(choices[number].channel, part)
-                moments[number, part] = moment
-        return float(np.sqrt(np.mean([table.excess(moments) for table in expected]) / records))
+        excess = [table.excess({each: moment(*each) for each in table.parts}) for table in expected]
+        return float(np.sqrt(np.mean(excess) / records)) if excess else float("nan")
 
     return {
         "epsilon": float(epsilon),
