@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from deniable.arrays import Counts, Floats
+from deniable.arrays import Counts, Flags, Floats
 from deniable.channels import Channel
 from deniable.estimation import random_queries, relative_errors
 from deniable.randomized_response import Clusters, Protocol
@@ -71,8 +71,7 @@ class ClusterQueries(OfTrueRecords):
             estimated = reduce(mul, margins)
             true = self.true_counts(cell, names)
             queries = random_queries(true.size, self.coverage, runs, generator)
-            shares = np.sum(estimated.reshape(runs, -1), axis=1, where=queries)
-            return relative_errors(true.sum() * shares, queries @ true.astype(float))
+            return query_errors(estimated, true, queries)
 
         number = cell.get("attributes", ATTRIBUTES_OF_A_QUERY)
         sets = list(combinations(self.data.domain.names, number))
@@ -133,6 +132,12 @@ class ExploredQueries(ClusterQueries):
             return None
         shares = self.within / inside.sum(), (1 - self.within) / (~inside).sum()
         return np.asarray(np.where(inside, *shares))
+
+
+def query_errors(estimated: Floats, true: Counts, queries: Flags) -> Floats:
+    """Return the relative error of one query per replicate, given `estimated` distributions."""
+    shares = np.sum(estimated.reshape(len(queries), -1), axis=1, where=queries)
+    return relative_errors(true.sum() * shares, queries @ true.astype(float))
 
 
 def resized(data: Microdata, records: int, seed: int) -> Microdata:
@@ -200,7 +205,6 @@ class ThresholdSweep:
         def errors(names: tuple[str, ...], runs: int) -> Floats:
             true = queries.true_counts(cell, names)
             asked = random_queries(true.size, self.coverage, runs, generator)
-            answers = asked @ true.astype(float)
 
             @cache
             def margin(cluster: tuple[str, ...]) -> Floats:
@@ -209,9 +213,7 @@ class ThresholdSweep:
 
             @cache
             def error(touched: Clusters) -> Floats:
-                estimated = reduce(mul, map(margin, touched))
-                shares = np.sum(estimated.reshape(runs, -1), axis=1, where=asked)
-                return relative_errors(true.sum() * shares, answers)
+                return query_errors(reduce(mul, map(margin, touched)), true, asked)
 
             touched = (
                 tuple(each for each in protocol.clusters if is_touched(each, names))
