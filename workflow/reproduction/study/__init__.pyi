@@ -72,7 +72,6 @@ from .grid import (
     values_of as values_of,
 )
 from .page_tables import (
-    LOWEST as LOWEST,
     MISSING as MISSING,
     PageTable as PageTable,
     all_rows as all_rows,

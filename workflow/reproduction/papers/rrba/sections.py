@@ -23,7 +23,6 @@ from reproduction.papers.rrba import names
 from reproduction.papers.rrba.catalog import CONVERGENCE_KEYS
 from reproduction.papers.rrba.table_results import shown_settings
 from reproduction.study import (
-    LOWEST,
     MISSING,
     PageTable,
     all_rows,
@@ -38,11 +37,8 @@ SHOWN_P, SHOWN_FLOOR = 0.5, 0.1
 MOSTLY, ALWAYS = 0.5, 1.0
 """Proportions of the replicates that must have converged."""
 MEASURED = ("l2", "jensen_shannon")  # in the paper, and at equal epsilon
-POPULATION = {"k": "k", "margins": "marginal distributions", "pattern": "dependent", "n": "n"}
 PERCENT = 100.0
 ERRORS = 2.0  # of Monte Carlo, beyond which powers differ
-SIZE_SIGNS = {"held": " ✓", "held, conservative": " ▿", "too large": " ✗"}
-VALID = "valid"
 OURS = "regenerated"
 FORM: dict[str, Any] = {"value": "found", "text": "text", "intervals": False}
 """The form of a pivot of texts ``found``."""
@@ -55,12 +51,6 @@ def named(table: pd.DataFrame, **titles: Any) -> pd.DataFrame:
     """
     always: dict[str, Any] = {"dataset": names.FILES, "file": names.FILES, "metric": names.METRICS}
     return table.replace(always | titles)
-
-
-def with_interval(row: Row, value: str = OURS, mark: str = "") -> str:
-    """Return the number of a `row` in the column `value`, a `mark` and its 95 % interval."""
-    interval = between(float(row["ci_low"]), float(row["ci_high"]))
-    return f"{short(float(row[value]))}{mark} ({interval})"
 
 
 def over_uniform(equal: pd.DataFrame, method: str) -> Row | None:
@@ -223,29 +213,17 @@ def _published(table: pd.DataFrame) -> PageTable:
 
 
 def equal(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` the distances at the same exact ε, and the gain by adapting."""
+    """Prepare from `tables` the distances over those under a uniform table, at equal exact ε."""
     every = tables["rrba_equal"]
-    table = where(every, reading="projected", metric=MEASURED)
-
-    def cell(row: Row) -> str:
-        best = row["trust"] == "local" and row["verdict"] == "unbeaten"
-        return with_interval(row, "mean", f" {LOWEST}" if best else "")
-
     rows = [
         (title, found["lower"], found["of"], span(found["ratios"]))
         for method, title in names.EQUAL_METHODS.items()
         if method != "rrba_uniform" and (found := over_uniform(every, method))
     ]
     heads = ("method", "nearer to the truth in", "of", "distance over the uniform table's")
-    titled = named(table.assign(found=texts(table, cell)), method=names.EQUAL_METHODS)
-    keys = {"file": "data", "k": "k", "method": "method"}
     return {
         "replicates": int(every["replicates"].max()),
         "ratios": from_rows("distances over those under a uniform table", heads, rows),
-        "distances": [
-            pivot(part, keys, "epsilon", f"{of['metric']} at equal exact ε", **FORM)
-            for of, part in groups_of(titled, "metric")
-        ],
     }
 
 
@@ -271,6 +249,11 @@ def table_3(table: pd.DataFrame) -> PageTable:
     return pivot(rates, keys, "method", title, names=names.TESTS, caption=caption, **FORM)
 
 
+def _with_interval(row: Row) -> str:
+    interval = between(float(row["ci_low"]), float(row["ci_high"]))
+    return f"{short(float(row[OURS]))}{_verdict(row)} ({interval})"
+
+
 def _rates(shown: pd.DataFrame) -> pd.DataFrame:
     """Return rejected proportions and accuracies, published and ours, as text."""
     at = ["k", "n", "effect", "method"]
@@ -279,7 +262,7 @@ def _rates(shown: pd.DataFrame) -> pd.DataFrame:
     right = wide.xs("H1", axis=1, level=1) + PERCENT - wide.xs("H0", axis=1, level=1)
     right = (right / 2).dropna(how="all").reset_index().assign(hypothesis="accuracy")
     right = right.assign(found=texts(right, lambda row: f"{row[OURS]:.1f}"))
-    ours = shown.assign(found=texts(shown, lambda row: with_interval(row, mark=_verdict(row))))
+    ours = shown.assign(found=texts(shown, _with_interval))
     both = pd.concat([ours, right])
     said = texts(both, lambda row: f"n = {thousands(row['n'])}, effect {plain(row['effect'])}")
     printed = both[both["published"].notna()].drop_duplicates(["method", "hypothesis", "k"])
@@ -290,29 +273,15 @@ def _rates(shown: pd.DataFrame) -> pd.DataFrame:
 
 
 def power(table: pd.DataFrame) -> dict[str, Any]:
-    """Arrange a `table` of sizes and powers by population, and count the settings."""
-    rejected = where(table, measure="rejected").fillna({"size": ""})
-    valid = where(table, measure=VALID).assign(method=VALID, size="")
+    """Count settings by size and by power, from a `table` of both."""
+    rejected = where(table, measure="rejected")
     called = {n: names.TESTS[n] for n in ("channel_aware", "rrba", "mcindep", "laplace")}
-    every = pd.concat([rejected, valid])
-
-    def cell(row: Row) -> str:
-        if row["method"] == VALID:
-            return short(float(row[OURS]))
-        return with_interval(row, mark=SIZE_SIGNS.get(row["size"], "") if not row["effect"] else "")
-
-    every = every.assign(found=texts(every, cell))
-    every = every.sort_values(["epsilon", *POPULATION, "effect"], kind="stable")
-    keys = {"epsilon": "ε"} | POPULATION | {"effect": "effect"}
-    heads = called | {VALID: "rule of validity holds"}
     counted = [
         (title, *((own == name).sum() for name in names.SIZES), len(own))
         for method, title in called.items()
         if len(own := where(rejected, effect=0, method=method)["size"])
     ]
-    label = "sizes (effect 0) and powers, percent"
     return {
-        "power": pivot(every, keys, "method", label, names=heads, **FORM),
         "trials": int(rejected["trials"].max()) if len(rejected) else 0,
         "sizes": from_rows("settings by size", ("method", *names.SIZES, "of"), counted),
         "against": _against(rejected, called),
@@ -321,7 +290,7 @@ def power(table: pd.DataFrame) -> dict[str, Any]:
 
 def _against(table: pd.DataFrame, called: dict[str, str]) -> PageTable:
     """Count the powers in which the adjusted test is above or below another one by two errors."""
-    keys = [*POPULATION, "effect", "epsilon", "sampled_tables", "small_cells"]
+    keys = ["k", "margins", "pattern", "n", "effect", "epsilon", "sampled_tables", "small_cells"]
     positive = table[table["effect"] > 0]
     first = where(positive, method="channel_aware")
     rows = []
