@@ -2,8 +2,10 @@
 
 import itertools
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +21,28 @@ ERROR_RATE = 1e-6  # of all chi-square tests of one test function together
 # Attributes and categories. Table 2 of the text prints 103 categories for Alarm.
 FOLDER = Path(__file__).resolve().parents[2] / "resources" / "networks"
 SIZES = {"survey": (6, 14), "alarm": (37, 105), "child": (20, 60)}
+
+
+def exact_margin(network: BayesianNetwork, names: Sequence[str]) -> np.ndarray:
+    """Return the exact joint distribution of attributes `names` of a `network`.
+
+    It has one axis per name, in this order, and sums to 1.
+    """
+    parents = {table.attribute: table.parents for table in network.tables}
+    needed, frontier = set(names), list(names)
+    while frontier:
+        for parent in parents[frontier.pop()]:
+            if parent not in needed:
+                needed.add(parent)
+                frontier.append(parent)
+    letters = {name: position for position, name in enumerate(network.domain.names)}
+    operands: list[Any] = []
+    for table in network.tables:
+        if table.attribute in needed:
+            axes = [letters[name] for name in (*table.parents, table.attribute)]
+            operands += [networks.dense_table(network, table), axes]
+    joint = np.einsum(*operands, [letters[name] for name in names], optimize="greedy")
+    return np.asarray(joint / joint.sum())
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +82,9 @@ def test_a_network_survives_its_file(
 def test_exact_margins_by_hand(coins: BayesianNetwork) -> None:
     joint = [Fraction(3, 16), Fraction(1, 16), Fraction(3, 16), Fraction(9, 16)]
     np.testing.assert_allclose(
-        networks.exact_margin(coins, ("a", "b")).reshape(-1), np.array(joint, float), atol=1e-15
+        exact_margin(coins, ("a", "b")).reshape(-1), np.array(joint, float), atol=1e-15
     )
-    np.testing.assert_allclose(networks.exact_margin(coins, ("b",)), [3 / 8, 5 / 8], atol=1e-15)
+    np.testing.assert_allclose(exact_margin(coins, ("b",)), [3 / 8, 5 / 8], atol=1e-15)
 
 
 def test_exact_margins_against_the_whole_joint(taken: dict[str, BayesianNetwork]) -> None:
@@ -75,11 +99,9 @@ def test_exact_margins_against_the_whole_joint(taken: dict[str, BayesianNetwork]
     for pair in itertools.combinations(range(6), 2):
         others = tuple(axis for axis in range(6) if axis not in pair)
         names = [network.domain.names[axis] for axis in pair]
-        np.testing.assert_allclose(
-            networks.exact_margin(network, names), joint.sum(axis=others), atol=1e-12
-        )
-    swapped = networks.exact_margin(network, ("T", "A"))
-    np.testing.assert_allclose(swapped, networks.exact_margin(network, ("A", "T")).T, atol=1e-15)
+        np.testing.assert_allclose(exact_margin(network, names), joint.sum(axis=others), atol=1e-12)
+    swapped = exact_margin(network, ("T", "A"))
+    np.testing.assert_allclose(swapped, exact_margin(network, ("A", "T")).T, atol=1e-15)
 
 
 @pytest.mark.parametrize("name", networks.NETWORKS)
@@ -90,7 +112,7 @@ def test_records_have_the_networks_margins(name: str, taken: dict[str, BayesianN
     edges = [(p, table.attribute) for table in network.tables for p in table.parents]
     margins: list[tuple[str, ...]] = [(attribute,) for attribute in network.domain.names]
     for names in [*margins, *edges]:
-        exact = networks.exact_margin(network, names).reshape(-1)
+        exact = exact_margin(network, names).reshape(-1)
         assert fit(drawn.counts(names).reshape(-1), exact) > ERROR_RATE / (
             len(edges) + len(margins)
         )

@@ -10,7 +10,6 @@ from .networks import (
     BayesianNetwork as BayesianNetwork,
     ConditionalTable as ConditionalTable,
     drawn_file as drawn_file,
-    exact_margin as exact_margin,
     from_resources as from_resources,
     write as write,
 )

@@ -9,7 +9,7 @@ recorded seeds, so that the files do not depend on pgmpy's own sampler.
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -91,11 +91,6 @@ class BayesianNetwork:
         for name in self.domain.names:
             if name not in before:
                 raise DataError(f"attribute {name!r} has no table; add one")
-
-    @property
-    def parents(self) -> dict[str, tuple[str, ...]]:
-        """Parents of each attribute, in ancestral order."""
-        return {table.attribute: table.parents for table in self.tables}
 
 
 def _refuse_bad_rows(table: ConditionalTable, domain: Domain, where: str) -> None:
@@ -231,28 +226,6 @@ def dense_table(network: BayesianNetwork, table: ConditionalTable) -> Floats:
             f"the table of {table.attribute!r} lacks a row for some parents; add it"
         )
     return values
-
-
-def exact_margin(network: BayesianNetwork, names: Sequence[str]) -> Floats:
-    """Return the exact joint distribution of attributes `names` of a `network`.
-
-    It has one axis per name, in this order, and sums to 1.
-    """
-    parents = network.parents
-    needed, frontier = set(names), list(names)
-    while frontier:
-        for parent in parents[frontier.pop()]:
-            if parent not in needed:
-                needed.add(parent)
-                frontier.append(parent)
-    letters = {name: position for position, name in enumerate(network.domain.names)}
-    operands: list[Any] = []
-    for table in network.tables:
-        if table.attribute in needed:
-            axes = [letters[name] for name in (*table.parents, table.attribute)]
-            operands += [dense_table(network, table), axes]
-    joint = np.einsum(*operands, [letters[name] for name in names], optimize="greedy")
-    return np.asarray(joint / joint.sum())
 
 
 @dataclass(frozen=True)
