@@ -51,7 +51,7 @@ class NoisyTable:
     ----------
     attributes : tuple of str
     proportions : finite, shape (categories of each attribute)
-        Estimates; they can be negative.
+        They can be negative.
     precision : float, positive
         One over the variance of a cell, up to a factor common to all tables.
     """
@@ -89,16 +89,9 @@ def margin_of(table: NoisyTable, attributes: Sequence[str]) -> Floats:
 class Layout:
     """Positions of the cells of each table in one long vector, and of effects in another.
 
-    Attributes
-    ----------
-    sizes : mapping from attribute to int
-        Numbers of categories.
-    places : mapping from attributes to slice
-        The cells of each table.
-    basis : sparse array, shape (cells, effects)
-        From effects to cells.
-    even : array, shape (cells,)
-        The cells without any effect.
+    `sizes` are numbers of categories by attribute, and `places` the slices of the tables' cells.
+    `basis`, shape (cells, effects), leads from effects to cells, and `even`, shape (cells,), has
+    the cells without any effect.
     """
 
     sizes: Mapping[str, int]

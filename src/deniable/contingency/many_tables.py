@@ -7,12 +7,10 @@ tests. The method of Benjamini and Hochberg bounds the expected proportion of fa
 all rejections if tests are independent or positively dependent.
 
 Monte Carlo tables end after `ENOUGH` of them have a statistic as large as the observed one (Besag
-and Clifford, 1991): a p-value above .05 decides nothing. Its relative error is then a seventh.
-
-A p-value from few Monte Carlo tables cannot be small after the adjustment. If it is the smallest
-possible one, the test is repeated with enough tables for a single rejection by Holm. The size
-stays: a rejection at a level above that smallest value was made before, and at a level below it the
-second p-value alone decides.
+and Clifford, 1991), because a p-value above .05 decides nothing. Few Monte Carlo tables cannot give
+a small p-value after the adjustment. If a p-value is the smallest possible one, the test is
+repeated with enough tables for a single rejection by Holm. The size stays: a rejection at a level
+above that smallest value was made before, and below it the second p-value alone decides.
 """
 
 import math

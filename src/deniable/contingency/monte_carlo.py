@@ -7,15 +7,13 @@ perturbed. The null is rejected if the statistic of the noisy table,
 
     X^2 = sum over cells of (noisy - fitted)^2 / fitted,
 
-exceeds the one of rank ceil((l + 1) (1 - alpha)) among theirs. Two tests of tables with Laplace
-noise simulate nothing. `asymptotic_test` uses the critical value of the chi-squared distribution
-for tables without noise, and rejects true nulls too often. `test_against_true_statistic` is the
-test of [rrba], 7.3.1, which uses the original table.
+exceeds the one of rank ceil((l + 1) (1 - alpha)) among theirs. Two further tests of tables with
+Laplace noise simulate nothing.
 
 The rule of five. As published ([rrba], section 6 and 7.3) the null is accepted if any count of the
 two-step estimate is below 5, in the noisy table's or "at any point" in a sampled table's. The paper
-does not say of which step; and with hundreds of sampled tables the rule disables the test if cells
-expect some 50 records. All interpretations are available.
+does not name the step. With hundreds of sampled tables the rule disables the test if cells expect
+some 50 records. All interpretations are available.
 
 Comparisons ignore rounding (`deniable.arrays.at_least`): with 43 records per cell and p = .5 counts
 of exactly 5 occur, and statistics are often equal.
@@ -205,8 +203,8 @@ def asymptotic_test(
 ) -> Flags:
     """Return whether the null `model` is rejected, with the critical value of tables without noise.
 
-    Its size is not the nominal `level`. The `noisy` tables have the shape (..., cells); `records`
-    are positive, of shape (...) or a single number.
+    It rejects true nulls more often than the nominal `level`. The `noisy` tables have the shape
+    (..., cells); `records` are positive, of shape (...) or a single number.
     """
     statistic = _of_nearest(noisy, records, model)
     return np.asarray(scipy.special.chdtrc(model.degrees_of_freedom, statistic) <= level)

@@ -14,9 +14,8 @@ distribution with q and m - q degrees of freedom, as Hotelling's. q is the numbe
 parameters and m the number of records, were weights equal (Kish, 1965).
 
 It rejects .042 to .059 of true nulls at .05 and .002 to .012 at .01; tests without weights reject
-.19 to .57 at .05. These are eight cases of 1,000 to 3,000 samples under the rule of validity, of
-150 to 1,500 records, tables of 2 by 2 to 3 by 4, and weights related to both attributes with a
-coefficient of variation of .3 to 1.3 within a cell.
+.19 to .57 at .05. These are eight cases of 1,000 to 3,000 samples under the rule of validity: 150
+to 1,500 records, tables of 2 by 2 to 3 by 4, weights related to both attributes.
 """
 
 from dataclasses import replace

@@ -137,16 +137,12 @@ class ClassAttribute(_Column):
 
 
 class PublishedFile(Strict):
-    """A published file.
+    """A published file with a `title`, a `citation` of its source, and its `file` name.
 
     Parameters
     ----------
-    title, citation : str
-        The data, and the reference to their source.
-    file, address : str
-        Its name, also in a mirror directory, and its public http or https address.
-    sha256 : str
-        Its digest, 64 hexadecimal digits; a file with another one is refused.
+    address, sha256 : str
+        Its public http or https address, and its digest; a file with another one is refused.
     records : int, >= 1
     delimiter : str
         Empty unless the file is CSV.
@@ -238,14 +234,13 @@ class NumericDataset(PublishedFile):
 
     An rda file (R data) holds one data frame with named columns. For `title`, `citation`, `file`,
     `address`, `sha256`, `records`, `surrogate`, `bytes`, `delimiter` and `header` see
-    `PublishedFile`. A csv file must have the last two, an rda file has neither.
+    `PublishedFile`. A csv file must have the last two, an rda file has neither. The `format` is
+    "csv" or "rda".
 
     Parameters
     ----------
-    format : "csv" or "rda"
     numeric_attributes : tuple, not empty
-        Each has a name, a position (from 0) if there is no header, and bounds, lower and upper, if
-        they are public knowledge.
+        Each has a name, a position (from 0) without a header, and public bounds, if known.
     class_attribute : ClassAttribute, optional
         The key `class` in the manifest.
     """

@@ -194,11 +194,11 @@ def _class_codes(copula: Copula, probabilities: Floats) -> npt.NDArray[np.int8]:
 def sample(copula: Copula, records: int, generator: np.random.Generator) -> NumericMicrodata:
     """Draw `records` records by quota, with margins and rank correlations of the `copula`.
 
-    A surrogate should have the published file's margins and rank correlations. Independent draws
-    would add the noise of a sample (at 1,080 records some rank correlation of 45 is mostly wrong by
-    more than .05). So the values of each margin are at probabilities (i - 1/2) / records, and a few
-    rounds move the latents until the values have the expected rank correlations. The assignment of
-    values to records is random. With hardly more records than attributes, latents stay as drawn.
+    A surrogate should have the margins and rank correlations of the published file, without the
+    noise of a sample (at 1,080 records some rank correlation of 45 is mostly wrong by more than
+    .05). So the values of each margin are at probabilities (i - 1/2) / records, and a few rounds
+    move the latents until the values have the expected rank correlations. The assignment of values
+    to records is random. With hardly more records than attributes, latents stay as drawn.
 
     Equal states of the `generator` give equal records, marked with `data_source` "surrogate". A
     `DataError` is raised for less than one record.

@@ -14,14 +14,9 @@ from deniable.records import refuse_foreign_codes
 class WeightedCounts:
     """Sums over the records of a sample, by design stratum and randomized value.
 
-    Leading axes are separate samples.
-
-    Parameters
-    ----------
-    weights, squares : shape (..., strata, reports)
-        Sums of the weights, and of the squared weights.
-    records : shape (..., strata)
-        Numbers of records.
+    `weights` and `squares` are sums of the weights and of their squares, shape (..., strata,
+    reports); `records` are numbers of records, shape (..., strata). Leading axes are separate
+    samples.
 
     Examples
     --------

@@ -139,11 +139,10 @@ def cells_differing_in_one_attribute(sizes: Sequence[int], changed: int) -> list
 
 @dataclass(frozen=True)
 class SamplerTest:
-    """A goodness-of-fit test of a sampler against the matrix that it claims.
+    """A goodness-of-fit test of a sampler against the matrix that it claims, by `draws` draws.
 
     Attributes
     ----------
-    draws : int
     statistic, degrees_of_freedom
         Pearson's chi-square over all rows, with cells expected below 5 pooled row by row.
     rare_p_value

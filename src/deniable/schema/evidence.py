@@ -30,22 +30,11 @@ CODES = frozenset(map(str, (-1, -2, -7, -8, -9, -97, -98, -99, -777, -888, -999,
 class Evidence:
     """Evidence about the values of a column of a `kind`, gathered in bounded memory.
 
-    Attributes
-    ----------
-    counts : Counter of str
-        Of the values that are not missing, as text, while there are at most `MAX_COUNTED`.
-    many : bool
-        Whether there were more.
-    missing : int
-        Number of missing values, empty texts included.
-    low, high, whole
-        Range of the numbers, and whether all are whole.
-    decimal : str
-        The decimal mark of numbers in text, a point or a comma.
-    unfit : str
-        The reason why a value cannot be a category, or an empty string.
-    ordered, order
-        Whether the file declares an order of values, and the values in that order.
+    `counts` has the values that are not missing, as text, up to `MAX_COUNTED`; beyond, `many` is
+    true. Empty texts are among the `missing`. The numbers lie between `low` and `high`, and their
+    `decimal` mark is a point or a comma; `whole` says whether all are whole. `unfit` is the reason
+    why a value cannot be a category. If the file declares an order of values, `ordered` is true and
+    `order` has them.
     """
 
     def __init__(self, kind: pa.DataType) -> None:
