@@ -79,8 +79,6 @@ def test_the_intervals_of_definition_2_need_more_than_bound_6():
 def test_how_many_records_are_enough():
     assert enough_records(100, 1000)
     assert not enough_records(100, 999)
-    assert enough_records(100, 100, factor=1)
-    assert enough_records(30, 33, factor=1.1)  # 29.999999999999996 records a cell in floats
     assert not enough_records(10**400, 10**9)
     # The text, 3.2: with a record a cell the relative error is about sqrt(B), over 200 %.
     for cells in (10, 1000, 10**6):
@@ -159,9 +157,7 @@ def test_other_refusals():
     for bad in (0.0, -1.0, math.inf, math.nan):
         with pytest.raises(DeniableError, match=f"must be in .1e-9, inf., not {bad}"):
             records_needed(5, bad)
-        with pytest.raises(DeniableError, match=f"not 5 and {bad}"):
-            enough_records(5, 10, bad)
-    with pytest.raises(DeniableError, match="not 0 and 10"):
+    with pytest.raises(DeniableError, match="at least 1, not 0"):
         enough_records(0, 10)
     with pytest.raises(DeniableError, match="records must be at least 1, not 0"):
         enough_records(5, 0)

@@ -267,7 +267,8 @@ def _columns(data: NumericMicrodata) -> list[npt.NDArray[Any]]:
 
 def margin_distance(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     """Return the Kolmogorov distance of samples `a` and `b`, the largest gap of distributions."""
-    return float(scipy.stats.ks_2samp(a, b, method="asymp").statistic)
+    compared: Callable[..., Any] = scipy.stats.ks_2samp
+    return float(compared(a, b, method="asymp").statistic)
 
 
 def fidelity(published: NumericMicrodata, drawn: NumericMicrodata) -> pd.DataFrame:

@@ -16,7 +16,6 @@ second.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from math import sqrt
 
 import numpy as np
@@ -78,19 +77,17 @@ def records_needed(categories: int, error: float, alpha: float = 0.05) -> int:
     return records - 1 if one_less else records
 
 
-def enough_records(cells: int, records: int, factor: float = 10.0) -> bool:
-    """Return whether `records` >= `factor` * `cells`, our version of n >> cells ([multirr], (7)).
+def enough_records(cells: int, records: int) -> bool:
+    """Return whether there are 10 `records` for each of the `cells` ([multirr], (7): n >> cells).
 
     The paper leaves the factor open. Ten records per cell are a minimum, not a guarantee: the
     relative error (6) at equal frequencies is then about sqrt(B / 10), 84 % for 10 cells and over
     100 % for 100. `records_needed` gives the number for a target error.
     """
-    if cells < 1 or not 0 < factor < math.inf:
-        raise DeniableError(
-            f"cells must be at least 1 and the factor positive and finite, not {cells} and {factor}"
-        )
+    if cells < 1:
+        raise DeniableError(f"cells must be at least 1, not {cells}")
     refuse_no_records(records)
-    return records >= Fraction(str(factor)) * cells  # 33 / 1.1 is below 30 in floats
+    return records >= 10 * cells
 
 
 @dataclass(frozen=True)

@@ -51,11 +51,7 @@ class Likelihood:
 
 
 def maximum_likelihood(
-    reported_counts: npt.ArrayLike,
-    channel: Channel,
-    *,
-    tolerance: float = TOLERANCE,
-    iterations: int = MAX_STEPS,
+    reported_counts: npt.ArrayLike, channel: Channel, *, tolerance: float = TOLERANCE
 ) -> Likelihood:
     """Return the distribution under which counts of randomized values are most likely.
 
@@ -69,17 +65,13 @@ def maximum_likelihood(
     channel : Channel, not singular
     tolerance : float, > 0
         The largest gap to the maximum log-likelihood at which steps end, in nats.
-    iterations : int
-        The most EM steps; beyond them there is a warning with the gap.
     """
     channel.refuse_singular()  # many distributions are equally likely under it
     if (form := channel.weight_and_replacement) is not None:
         counts = np.asarray(reported_counts, dtype=float)
         channel.frequencies(counts)  # the same refusals as for an estimate
         return Likelihood(_fill_to_level(counts, *form), 0, 0.0)
-    by_em = partial(
-        expectation_maximization, channel=channel, tolerance=tolerance, iterations=iterations
-    )
+    by_em = partial(expectation_maximization, channel=channel, tolerance=tolerance)
     if channel.size**2 * channel.reports > MAX_NEWTON_CELLS**3:
         return by_em(reported_counts)
     tables = np.asarray(reported_counts, dtype=float)
@@ -234,7 +226,8 @@ def expectation_maximization(
     the steps. Between pairs of steps SQUAREM extrapolates. A jump that lowers the likelihood by
     more than rounding is rejected.
 
-    For `reported_counts`, `tolerance` and `iterations` see `maximum_likelihood`. Each factor of the
+    For `reported_counts` and `tolerance` see `maximum_likelihood`. Beyond the most steps,
+    `iterations`, there is a warning with the gap. Each factor of the
     `channel` has at most 4,096 categories and randomized values, or a matrix as large. A
     `ChannelError` is raised also if a randomized value is impossible.
     """

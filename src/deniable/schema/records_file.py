@@ -185,7 +185,8 @@ class RecordsFile:
             column = reader.column
             values = piece.batch.column(column.name)
             found, missing = reader.read(values, faults, piece.where, piece.first)
-            (batch.numbers if column.continuous else batch.codes)[column.name] = found
+            own: dict[str, Any] = batch.numbers if column.continuous else batch.codes
+            own[column.name] = found
             if missing is not None:
                 left_out.append(missing)
         for column in self._passed:

@@ -29,13 +29,7 @@ def unfit(text: str) -> str:
 
 
 def alike(text: str) -> str:
-    r"""Return a `text` without differences of spaces, capitals and forms of accents.
-
-    Examples
-    --------
-    >>> alike("F ") == alike("f"), alike("e\u0301") == alike("\u00e9")
-    (True, True)
-    """
+    """Return a `text` without differences of spaces, capitals and forms of accents."""
     return " ".join(unicodedata.normalize("NFC", text).casefold().split())
 
 
