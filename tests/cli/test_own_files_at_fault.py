@@ -218,7 +218,7 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
     # -- plans
     "epsilon 0": (PLAN + " --epsilon 0", as_it_is, "finite number above 0"),
     "no epsilon": (PLAN, as_it_is, "needs SCHEMA.yaml, --epsilon and --out"),
-    "hardly any epsilon": (PLAN + " --epsilon 1e-300", as_it_is, "ask for 4e-05 or more"),
+    "hardly any epsilon": (PLAN + " --epsilon 1e-300", as_it_is, "give 4e-05 or more"),
     "infinite epsilon": (PLAN + " --epsilon 1e400", as_it_is, "finite number above 0"),
     "drafted": (PLAN + " --epsilon 1", column(1, status="drafted"), "--accept drafted"),
     "table of nobody": (PLAN + " --epsilon 1 --table sex,x", as_it_is, "unknown column"),
