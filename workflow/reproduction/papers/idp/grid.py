@@ -1,8 +1,8 @@
 """Compare noises for numbers on a public grid, without a curator, at one exact epsilon.
 
-In [idp] a curator sees all numbers. Here each person's cell of the grid is randomized before it
-is sent. Only the noise differs: the same three estimators give the distribution over the cells,
-its mean and its median.
+In [idp] a curator sees all numbers. Here each person's cell of the grid is randomized before it is
+sent. Only the noise differs: the same three estimators give the distribution over the cells, its
+mean and its median.
 """
 
 from collections.abc import Callable, Sequence
@@ -58,9 +58,9 @@ def compare_noises(
 ) -> pd.DataFrame:
     """Compare the errors of all noises and estimators at each epsilon.
 
-    In each replicate as many records as `data` has are drawn from its distribution, and each is
-    randomized. Errors are proportions of the range of the grid. The grid has one cell per interval
-    of the attribute, including an open interval at an end.
+    Each replicate draws records from the distribution of `data`, of the same number, and randomizes
+    each. Errors are proportions of the range of the grid. The grid has one cell per interval of the
+    attribute, including an open interval at an end.
 
     Parameters
     ----------

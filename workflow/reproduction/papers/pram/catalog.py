@@ -121,7 +121,7 @@ FIGURES = (
 
 
 def _section(name: str, title: str, link: str, *tables: str) -> Section:
-    """Return a section that is left out without some tables, by default that of its name."""
+    """Return a section that needs some `tables`, by default the one of its name."""
     needs = tuple(f"pram_{table}" for table in tables or (name,))
     return Section(f"pram_{name}", title, link, f".sections:{name}", needs=needs)
 

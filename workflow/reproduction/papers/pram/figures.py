@@ -259,7 +259,7 @@ def breaches(bounds: pd.DataFrame, approach: pd.DataFrame) -> Figure:
 
 @style.in_style
 def design(table: pd.DataFrame) -> Figure:
-    """Plot from a `table` the loss of optimized channels over that of closed forms."""
+    """Plot from a `table` the loss of optimized channels over the loss of closed forms."""
     kinds = list(dict.fromkeys(zip(table["loss"], table["requirements"], strict=True)))
     attributes = list(dict.fromkeys(table["attribute"]))
     inks = _inks(table["epsilon"], 0.1)

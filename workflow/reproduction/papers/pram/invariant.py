@@ -1,9 +1,9 @@
 """Variances claimed for invariant PRAM and true variances ([pram], section 2).
 
 A replicate draws a sample of records from an attribute's distribution, makes the matrix from the
-sample as an owner does, and randomizes. Then it compares claimed variances of the estimate, and
-their intervals, with the truth. All variances are traces in units of the variance of sampling
-alone: they are variance inflations.
+sample like an owner, and randomizes. Then it compares claimed variances of the estimate, and their
+intervals, with the truth. All variances are traces in units of the variance of sampling alone: they
+are variance inflations.
 """
 
 from collections.abc import Iterator, Mapping
@@ -184,7 +184,7 @@ def matrices_of(method: str, p: float, samples: Floats, pi: Floats) -> Floats:
 
 
 def randomize_batch(true: Counts, matrices: Floats, generator: np.random.Generator) -> Counts:
-    """Draw by a `generator` counts of reports, shape (replicates, size), as `true` counts have.
+    """Draw by a `generator` counts of reports, shape (replicates, size), from `true` counts.
 
     The `matrices` have the shape (replicates, size, size). NumPy adds rounding errors to the last
     category. In each replicate the commonest is last, so that no empty category is reported.

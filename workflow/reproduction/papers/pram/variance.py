@@ -94,8 +94,8 @@ def whole_file_epsilons(data: Microdata, epsilons: Sequence[float]) -> pd.DataFr
     """Return the epsilon of the whole file beside `epsilons` of invariant matrices on `data`.
 
     One record of the file changes. The matrix is kept secret (``whole_file_epsilon``) or published
-    (infinite if it discloses other proportions after the change, as it does). ``resampling`` has
-    epsilon 0, and ``smallest_count`` belongs to the rarest category.
+    (infinite if it discloses other proportions after the change, which is the case). ``resampling``
+    has epsilon 0, and ``smallest_count`` belongs to the rarest category.
     """
     rows: list[dict[str, Any]] = []
     for name, _, counts in margins(data):

@@ -1,8 +1,7 @@
 """Claims of [idp] in words, and the verdicts of this run, one row per sentence.
 
 A sentence about both data sets is decided from both at once. `resources/claims/idp.csv` has the
-claims. The functions below and those of the next modules decide claims that are more than a
-comparison of cells.
+claims. The functions of this folder decide claims that are more than a comparison of cells.
 """
 
 from collections.abc import Iterable, Mapping
@@ -192,7 +191,7 @@ def decided_on(
 ) -> tuple[dict[str, Tables], pd.DataFrame]:
     """Return the tables of each data set that `claims` reads, and the expected errors.
 
-    `data` are the original records by data set. `tables` are those of Figures 3 to 6.
+    `data` are the original records by data set. `tables` belong to Figures 3 to 6.
     """
     expected = pd.concat(
         expected_table(name, data[name], tables[figure]) for name, figure in SSE_TABLES.items()

@@ -76,10 +76,10 @@ class Tables:
 
     @cached_property
     def _forests(self) -> pd.DataFrame:
-        """The forests, with an interval also where all replicates agree, as trees of one leaf do.
+        """The forests, with an interval also if all replicates agree, like trees of one leaf.
 
         The F of another replicate is between 0 and 1. If n replicates agree, at most a proportion
-        1 - .025 ** (1 / n) of all replicates differs. The larger class as the answer has one F.
+        1 - .025 ** (1 / n) of all replicates differs. The majority class has one F.
         """
         agree = self.forests["ci_low"] == self.forests["ci_high"]
         reach = (1 - 0.025 ** (1 / self.forests["replicates"])).where(

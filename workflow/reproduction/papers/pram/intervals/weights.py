@@ -7,8 +7,8 @@ The population is Adult. Records are drawn from it with replacement, and randomi
 - ``stratified``: the six relationships are strata, each with the same number of draws.
 
 Both oversample the married, who earn more and have more education, so that estimates without
-weights are biased. Weights that depend on a characteristic reveal it, here the relationship,
-whatever the channel hides.
+weights are biased. Weights that depend on a characteristic, here the relationship, reveal it
+through any channel.
 """
 
 from dataclasses import dataclass
