@@ -59,11 +59,7 @@ class Channel(LinearMaps):
         return self
 
     def _fitted(self, frequencies: Floats, records: Floats, inverse: Inverse) -> "Channel":
-        """Return the channel to estimate one table with: for "least" at its own first estimate.
-
-        The estimate is evened out by one record more of any category, so that every value can
-        occur.
-        """
+        """Return the channel for one table: for "least" at its estimate with one record more."""
         refuse_unknown("inverse", inverse, INVERSES)
         if inverse == "own" or self.square:
             return self
@@ -182,20 +178,13 @@ class Channel(LinearMaps):
         target: Target = "population",
         inverse: Inverse = "least",
     ) -> Floats:
-        """Return the true covariance matrix of the estimate, for known true proportions.
+        """Return the true covariance matrix of the estimate, for known true `proportions`.
 
-        With D the left inverse. For "least" it is the inverse at these proportions.
-
-        Parameters
-        ----------
-        proportions : shape (size,), non-negative, sum 1
-            For "least" a proportion of 0 counts as 1e-9, so that every value has a weight.
-        records : >= 1
-        target : "population" or "file"
-            ``population``: D' (diag(lambda) - lambda lambda') D / n ([pram], (1.3)).
-            ``file``: D' diag(lambda) D / n - diag(pi) / n, the part that randomization adds.
-        inverse : "least" or "own"
-            See `Inverse`.
+        With D the left inverse (`inverse`: "least" or "own") and n the `records`, >= 1. For "least"
+        it is the inverse at these proportions, with 1e-9 for a proportion of 0, so that every value
+        has a weight. The `target` is "population": D' (diag(lambda) - lambda lambda') D / n
+        ([pram], (1.3)); or "file": D' diag(lambda) D / n - diag(pi) / n, the part that
+        randomization adds.
         """
         self.refuse_singular()
         refuse_unknown("target", target, TARGETS)

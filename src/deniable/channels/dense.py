@@ -23,22 +23,17 @@ twice the rows."""
 
 @dataclass(frozen=True, eq=False)
 class DenseChannel(Channel):
-    """A channel with the matrix given, shape (size, reports): P[u, v] = Pr(value v | true u).
+    """A channel with the matrix `entries`, shape (size, reports): P[u, v] = Pr(value v | true u).
 
     One randomized value has epsilon = max over columns of ln(largest / smallest entry), from
     [multirr], (4). It is infinite if only some entries of a column are zero. Rows that sum to 1
     only within rounding are drawn in their exact proportions, and epsilon belongs to these.
 
     With more values than categories its own left inverse has the least variance if the true
-    proportions are `reference`, by default all equal; see `Inverse`. Raises `ChannelError` if the
-    matrix is empty, has an entry that is negative or not finite, a row that does not sum to 1
-    within 1e-9, or over 4,096 ** 2 entries; or if the reference does not fit it.
-
-    Parameters
-    ----------
-    entries : array, shape (size, reports)
-    reference : array, shape (size,), optional
-        A distribution under which every column with a positive entry has a positive probability.
+    proportions are `reference`, shape (size,), by default all equal; see `Inverse`. Under it every
+    column with a positive entry has a positive probability. Raises `ChannelError` if the matrix is
+    empty, has an entry that is negative or not finite, a row that does not sum to 1 within 1e-9, or
+    over 4,096 ** 2 entries; or if the reference does not fit it.
 
     Examples
     --------

@@ -105,10 +105,7 @@ def _generalized(size: int, epsilon: float) -> DenseChannel:
 
 
 def _largest_excess(pi: Floats, other: Positions, first_epsilon: float) -> float:
-    """Return exp(epsilon) - 1 of the two-step matrix of generalized randomized response.
-
-    `other` is, for each category, the other one with the largest proportion.
-    """
+    """Return exp(epsilon) - 1; `other` is the other category with the largest proportion."""
     a, t = -math.expm1(-first_epsilon), math.exp(-first_epsilon)
     lambdas = a * pi + t
     rise = a**2 * (pi[other] + t * (1 - pi)) / (lambdas * lambdas[other])

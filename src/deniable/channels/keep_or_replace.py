@@ -32,22 +32,15 @@ class KeepOrReplace(Channel):
     """P = a I + 1 b': keep the true category with probability a, else draw from b / (1 - a).
 
     Randomized response, generalized randomized response and the channel of RRBA have this form. The
-    diagonal weight a may be negative as long as no entry of P is. Then nothing is "kept", and the
-    true category is only less likely than another.
+    `diagonal_weight` a is in [-1, 1], and the `replacement` b >= 0 has the shape (size,), with a +
+    sum(b) = 1 and a + b >= 0. If a is negative, nothing is "kept", and the true category is only
+    less likely than another. Otherwise `ChannelError` is raised.
 
     One randomized value has epsilon = max over v of |ln((a + b_v) / b_v)|, from [multirr], (4).
 
     Floats seldom make rows of sum 1 exactly. The channel keeps with exactly the probability a (the
     float), else replaces with probabilities exactly proportional to the floats b. Epsilon and
-    parity belong to this matrix, in rational numbers. Raises `ChannelError` if a row does not sum
-    to 1 or an entry is negative.
-
-    Parameters
-    ----------
-    diagonal_weight : float
-        a, in [-1, 1].
-    replacement : array, shape (size,)
-        b >= 0, with a + sum(b) = 1 and a + b >= 0.
+    parity belong to this matrix, in rational numbers.
 
     Examples
     --------

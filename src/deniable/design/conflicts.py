@@ -62,11 +62,7 @@ def refuse_conflicts(proportions: Floats, requirements: Requirements, names: Seq
 
 
 def _smallest_conflict(wanted: Polytope) -> list[Group]:
-    """Return requirements that cannot be met together, although all but any one of them can.
-
-    A linear program that pays for violations finds a set that matters. Then requirements are left
-    out one by one, and stay out if the others still cannot be met.
-    """
+    """Return requirements that cannot be met together, although all but any one of them can."""
     rigid = [group for group in wanted.groups if group.kind == "rows"]
     others = [group for group in wanted.groups if group.kind != "rows"]
     others.sort(key=lambda group: get_args(Kind).index(group.kind), reverse=True)

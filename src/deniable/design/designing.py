@@ -180,10 +180,7 @@ def design(
 def _with_reports(
     loss: InverseVariance, square: Exact, found: Found, requirements: Requirements, reports: Reports
 ) -> tuple[Exact, float | None]:
-    """Return the best channel with other reports, if it is better than the square one, and a bound.
-
-    Without a bound on epsilon there is no relaxation, and true reports are the best.
-    """
+    """Return the better one of the square channel and the best with other reports, and a bound."""
     if found.relaxation is None or requirements.epsilon is None or reports == "square":
         return square, found.bound
     searched = least_with_reports(loss, requirements.epsilon, square.P, found.relaxation, reports)

@@ -116,8 +116,7 @@ def _with_smaller_epsilon(
 ) -> Exact | None:
     """Return P mixed with as little of its mean row as makes the claim of epsilon true.
 
-    For requirements that leave no room: a floor of retention, or a cap of costs, is then missed by
-    that proportion at most. Zeros stay zeros, and an invariant matrix invariant.
+    A floor of retention, or a cap of costs, is then missed by that proportion at most.
     """
     idle = np.tile(proportions @ P, (len(P), 1))
     for share in MARGINS[1:]:

@@ -89,10 +89,7 @@ def least_with_reports(
 
 
 def _best_amounts(program: Program, columns: Floats) -> Floats:
-    """Return `columns`, shape (size, columns), in the amounts of least loss.
-
-    The sums of rows are 1 to rounding, unless no amounts have such sums.
-    """
+    """Return columns in the amounts of least loss, if possible with rows of sum 1."""
     return _weighed(program, columns)[0]
 
 
@@ -119,10 +116,7 @@ def _weighed(program: Program, columns: Floats) -> tuple[Floats, Floats]:
 
 
 def _optimum(program: Program, first: Relaxation) -> Relaxation:
-    """Return the best channel with any number of reports, as few as possible, and a better bound.
-
-    From the program's solution at a lower precision. Its rows sum to 1 to rounding.
-    """
+    """Return the best channel with any number of reports, as few as possible, and a bound."""
     loss, pi = program.loss, program.loss.proportions
     columns, bound = first.columns, first.bound
     central = columns
@@ -183,10 +177,7 @@ def _fewest(columns: Floats, proportions: Floats) -> Floats:
 
 
 def _eliminated(program: Program, columns: Floats, count: int) -> Iterator[Floats]:
-    """Yield channels with one report fewer each, down to a count: the loss rises little.
-
-    The amounts of those left are the best. The end is reached if none make a channel.
-    """
+    """Yield channels with one report fewer each, down to a count, in the best amounts."""
     while columns.shape[1] > count:
         least = _column_to_drop(program, columns)
         columns = _best_amounts(program, np.delete(columns, least, axis=1))
@@ -196,11 +187,10 @@ def _eliminated(program: Program, columns: Floats, count: int) -> Iterator[Float
 
 
 def _column_to_drop(program: Program, columns: Floats) -> int:
-    """Return which column can be left out at the least loss by a quadratic model.
+    """Return which column can be left out at the least loss by a quadratic model of the amounts.
 
-    It models the loss near the amounts of the columns, all of which can change except for the sums
-    of rows. With M the inverse of its matrix, where all amounts are 1, leaving out amount j costs 1
-    / (2 M_jj).
+    With M the inverse of its matrix, where all amounts are 1, leaving out amount j costs 1 / (2
+    M_jj).
     """
     pi, size = program.loss.proportions, program.size
     C = inverse_of_information(columns, pi)

@@ -42,10 +42,7 @@ NEARBY = (0.2, 0.8)  # the range of a random vertex's weight where a search star
 
 
 class _Effort(NamedTuple):
-    """Numbers of starts, of finalists, and of restarts near the best vertex of a concave loss.
-
-    Starts are vertices (`corners`), block designs, and channels of the relaxation.
-    """
+    """Numbers of starts by kind, of finalists, and of restarts near the best vertex."""
 
     corners: int
     designs: int
@@ -130,10 +127,8 @@ def _pair_bound(loss: InverseVariance, wanted: Polytope) -> float:
 
 
 def _bind(wanted: Polytope, P: Floats) -> bool:
-    """Return whether a requirement binds that the relaxation with epsilon alone leaves out.
-
-    Invariance does not count: reports split into staircases meet it anyway.
-    """
+    """Return whether a requirement binds that the relaxation with epsilon alone leaves out."""
+    # Reports split into staircases meet invariance anyway.
     others = wanted.without("rows", "epsilon", "invariance")
     left, right, *_ = others.constraints
     return bool(np.any(right - left[:, : wanted.entries] @ P.ravel() < BINDS))

@@ -38,11 +38,7 @@ epsilon near 0."""
 
 
 def _closed_forms(proportions: Floats, requirements: Requirements) -> Iterator[Floats]:
-    """Yield families of closed forms at the allowed epsilon; not all meet the requirements.
-
-    They are generalized randomized response, the invariant two-step matrix, and retention at the
-    floors.
-    """
+    """Yield generalized randomized response, the two-step matrix, and retention at the floors."""
     size, epsilon = proportions.size, requirements.epsilon
     odds = np.full((size, size), np.exp(-np.inf if epsilon is None else -epsilon))
     np.fill_diagonal(odds, 1.0)
@@ -168,9 +164,8 @@ def _parts(left: int, designs: int, before: tuple[Part, ...]) -> Iterator[tuple[
 def _vertex_channels(proportions: Floats, ratio: float, count: int) -> list[Floats]:
     """Return the `count` channels of least trace that are built of block designs side by side.
 
-    Categories are assigned to places in the best way: with g_v the contribution of a report of v to
-    the trace, the loss is the sum over places of (S g) times the proportion there, so the commonest
-    category gets the place of least S g. `ratio` is exp(epsilon).
+    With g_v the contribution of a report of v to the trace, the loss is the sum over places of (S
+    g) times the proportion there, so the commonest category gets the place of least S g.
     """
     found = []
     for incidence in incidences(proportions.size):

@@ -26,18 +26,12 @@ CHUNK_RECORDS = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class Microdata(arrow.ArrowRecords):
-    """Records over a domain: one column of integer codes for each attribute.
+    """Records over a `domain`: one column of integer codes for each attribute.
 
+    The `columns`, shape (records,), are in the domain's order, and converted to the smallest
+    unsigned type. The `marks` are metadata that are stored with the file, such as its source.
     Raises `DataError` if columns and attributes do not match, differ in length, or hold foreign
     codes.
-
-    Parameters
-    ----------
-    domain : Domain
-    columns : tuple of integer arrays, shape (records,)
-        The codes of each attribute, in the domain's order, converted to the smallest unsigned type.
-    marks : mapping of str to str
-        Metadata that are stored with the file, such as its source.
 
     Examples
     --------
@@ -217,24 +211,14 @@ def read_csv(
 ) -> Microdata:
     """Read a CSV file of category names, and of numbers that fall into intervals, in batches.
 
-    Parameters
-    ----------
-    path : path of a file in UTF-8
-    domain : Domain
-        The attributes to read. Other columns of the file are ignored.
-    discretizations : sequence of Discretization, optional
-        For the attributes with numbers in their columns.
-    column_positions : sequence of int, one for each attribute, optional
-        0-based columns in a file without a header. By default the header has the names.
-    delimiter : str
-        One character. White space around values and blank lines are ignored.
+    The UTF-8 file at `path` has the attributes of the `domain`; other columns are ignored.
+    Attributes with `discretizations` have numbers in their columns. The header has the names, or
+    `column_positions` gives a 0-based column for each attribute of a file without a header. The
+    `delimiter` is one character. White space around values and blank lines are ignored.
 
-    Raises
-    ------
-    DataError
-        With file, line or record, column, value and remedy, if the file cannot be read, is not
-        UTF-8 text, lacks a column, has a row of another length, a missing value, an unknown
-        category, a text instead of a number, or a number in no interval.
+    Raises `DataError`, with file, line or record, column, value and remedy, if the file cannot be
+    read, is not UTF-8 text, lacks a column, has a row of another length, a missing value, an
+    unknown category, a text instead of a number, or a number in no interval.
     """
     intervals = _intervals(discretizations, domain)
     parsed: list[list[Codes]] = [[] for _ in domain]

@@ -20,23 +20,12 @@ from deniable.records.domain import Attribute
 
 @dataclass(frozen=True)
 class Discretization:
-    """Right-open intervals that a numeric attribute falls into.
+    """Right-open intervals that a numeric attribute, `name`, falls into.
 
-    Raises `DeniableError` if edges are not finite or do not increase, or form no interval.
-
-    Parameters
-    ----------
-    name : str
-        Of the attribute.
-    edges : tuple of float
-        Strictly increasing; a value that equals an edge belongs to the interval above it.
-    open_below, open_above : bool
-        Whether a further interval has all values below the first edge, or from the last one on.
-
-    Attributes
-    ----------
-    attribute : Attribute
-        The ordinal attribute with the intervals as categories.
+    The `edges` increase strictly; a value that equals an edge belongs to the interval above it.
+    With `open_below` or `open_above` a further interval has all values below the first edge, or
+    from the last one on. The intervals are the categories of the ordinal `attribute`. Raises
+    `DeniableError` if edges are not finite or do not increase, or form no interval.
 
     Examples
     --------

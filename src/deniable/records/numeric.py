@@ -37,22 +37,12 @@ MAX_CLASSES = 127
 class NumericMicrodata(ArrowRecords):
     """Records of finite numbers, and separately a class of each.
 
-    Raises `DataError` if shapes do not match, a name is empty or there twice, a value is not a
-    finite number, or a label is not the code of a class.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Of the numeric attributes.
-    values : array of float, shape (records, attributes)
-    class_name : str
-        Of the attribute that the records are classified by; empty if there is none.
-    classes : tuple of str
-        Names of the classes; empty if there are none.
-    labels : array of int8, shape (records,)
-        The code of each record's class, 0 .. number of classes - 1; of shape (0,) without classes.
-    marks : mapping of str to str
-        Metadata that are stored with the file, such as its source.
+    The numeric attributes have `names`, and `values` of shape (records, attributes). Records can be
+    classified by the attribute `class_name`, with names of `classes`. The `labels`, int8 of shape
+    (records,), are codes 0 .. number of classes - 1. Without classes all three are empty. The
+    `marks` are metadata that are stored with the file, such as its source. Raises `DataError` if
+    shapes do not match, a name is empty or there twice, a value is not a finite number, or a label
+    is not the code of a class.
 
     Examples
     --------

@@ -19,20 +19,13 @@ from deniable.channels.maps import refuse_other_than_whole
 def laplace_channel(cells: int, epsilon: float, beyond: int = 0) -> DenseChannel:
     """Return the channel that adds discrete Laplace (two-sided geometric) noise to a cell's number.
 
-    The noise i has a probability in proportion to exp(-epsilon |i| / (cells - 1)). Raises
-    `ChannelError` if a parameter is out of range.
+    There are k >= 2 `cells` in order, and `beyond` >= 0 additional values at either end of the
+    grid: k + 2 beyond values. The noise i has a probability in proportion to exp(-epsilon |i| / (k
+    - 1)). The exact epsilon is at most `epsilon`, in (0, 30]. Raises `ChannelError` if a parameter
+    is out of range.
 
     SOURCE: Ghosh, Roughgarden, Sundararajan (2009), "Universally utility-maximizing privacy
     mechanisms", the (truncated) geometric mechanism.
-
-    Parameters
-    ----------
-    cells : int, >= 2
-        k, in order.
-    epsilon : float, in (0, 30]
-        The exact epsilon of the matrix is at most this.
-    beyond : int, >= 0
-        Number of additional values at either end of the grid: there are k + 2 beyond.
 
     Examples
     --------

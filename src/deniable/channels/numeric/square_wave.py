@@ -114,10 +114,7 @@ class SquareWave(Channel):
         return self._placed(true.astype(np.int64), outcomes).astype(self._report_type(true))
 
     def _placed(self, true: Codes, outcomes: Codes) -> Codes:
-        """Return the values of outcomes: first the window's, then the others in order.
-
-        So one distribution of outcomes serves all cells.
-        """
+        """Return the values of outcomes: first the window's, then the others in order."""
         others = outcomes - self.window
         beyond = others + self.window * (others >= true)
         return np.where(others < 0, true + outcomes, beyond)

@@ -96,10 +96,7 @@ class HadamardResponse(TwoLevelChannel):
 
 
 def _hadamard_transform(values: Floats) -> Floats:
-    """Return H values along the last axis, of a power of 2 in length; H is Sylvester's matrix.
-
-    Sums and differences of whole numbers are exact as long as the numbers are below 2 ** 53.
-    """
+    """Return H values along the last axis, with Sylvester's H: exact for integers below 2 ** 53."""
     found = np.array(values, dtype=float, order="C")
     length = found.shape[-1]
     within = min(length, LEAST_STRIDE)

@@ -40,10 +40,7 @@ class Concave:
     def _least(
         self, slopes: Floats, constants: Floats, low: Floats, high: Floats
     ) -> Bounded | None:
-        """Minimise the sum, or the largest, of <slopes[:, v], P[:, v]> + constants[v].
-
-        Over low <= P <= high. All but the constants, one for each column, have the shape of P.
-        """
+        """Minimise sum or maximum of <slopes[:, v], P[:, v]> + constants[v], low <= P <= high."""
         inner, size = self.polytope, self.polytope.size
         entries, variables = inner.entries, inner.variables
         lowest, highest = np.zeros(variables), np.ones(variables)

@@ -143,11 +143,7 @@ def interior(polytope: Polytope) -> Interior | None:
 
 
 def _centre(polytope: Polytope, free: Positions) -> Floats | None:
-    """Return a point with as much room as possible, except between the ratios.
-
-    The largest t with A x + t <= b, and with x >= t for the ceilings, or without any for the
-    entries.
-    """
+    """Return a point of the largest slack t, which is also a floor of the ceilings or entries."""
     left, right, room = [], [], []
     for group in polytope.without("forbidden", "allowed").groups:
         if not group.equality:
@@ -209,12 +205,7 @@ class LocalMinimum:
 
 
 class _Step(NamedTuple):
-    """A Newton step.
-
-    It has the change of the free variables, the decrease of loss and barrier by their slope, the
-    share of the loss's concave part that was left out, and the change of the weights of cells if
-    the loss is a smoothed maximum.
-    """
+    """A Newton step: change of variables, decrease by slopes, damping, weights of cells."""
 
     change: Floats
     decrement: float
@@ -312,8 +303,7 @@ class Descent:
 def _multipliers(left: Floats, right: Floats) -> Floats:
     """Return the multipliers of equations, the least ones if rounding leaves them undecided.
 
-    Near the boundary an equation may contain only entries that hardly move. Whether its pivot is
-    then tiny or 0 depends on the machine's linear algebra.
+    Near the boundary, whether a pivot is tiny or 0 depends on the machine's linear algebra.
     """
     try:
         return np.asarray(np.linalg.solve(left, right))

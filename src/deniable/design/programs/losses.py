@@ -31,19 +31,13 @@ MAX_CONDITION = 1e12
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """A smooth loss near a matrix: its gradient and Hessian.
+    """A smooth loss near a matrix: its `gradient`, shape (size, size), and `hessian`.
 
-    Attributes
-    ----------
-    gradient : array, shape (size, size)
-    hessian, concave : array, shape (size * size, size * size)
-        By entries of P in the order of `P.ravel()`; and a matrix that, when added to it, leaves no
-        negative eigenvalue.
-    slopes : array, shape (cells, size * size)
-        Gradients of cells if the loss is their smoothed maximum; otherwise none.
-    above, stiffness : array, shape (cells,)
-        The distance of the smoothed maximum's ceiling above each, and the change of a cell's weight
-        by a change of the cell relative to the others.
+    The Hessian has the entries of P in the order of `P.ravel()`, shape (size * size, size * size).
+    Adding the `concave` matrix to it leaves no negative eigenvalue. If the loss is a smoothed
+    maximum of cells, their gradients are the `slopes`, shape (cells, size * size). The ceiling is
+    `above` each by this distance. The `stiffness` is the change of a cell's weight by a change of
+    the cell relative to the others, both of shape (cells,).
     """
 
     gradient: Floats

@@ -26,18 +26,11 @@ Floors = float | Sequence[float] | Mapping[int, float]
 class Cost:
     """Costs of reporting v if u is true, and a bound of the expected cost.
 
-    Raises `DeniableError` unless exactly one of matrix and power is given, and numbers are in
-    range.
-
-    Parameters
-    ----------
-    matrix : array, shape (size, size), optional
-        Costs, not negative, usually 0 on the diagonal.
-    power : float, in (0, 10], optional
-        Instead of a matrix: categories are in order, and u to v costs |u - v| ** power.
-    at_most : float, not negative, optional
-        The largest expected cost of a record, under the proportions of the design: a requirement.
-        Without it the costs only serve the loss "distance".
+    The costs are a `matrix`, shape (size, size), not negative and usually 0 on the diagonal; or,
+    for categories in order, |u - v| ** `power`, in (0, 10]. The expected cost of a record is
+    `at_most` this, under the proportions of the design: a requirement. Without it the costs only
+    serve the loss "distance". Raises `DeniableError` unless exactly one of matrix and power is
+    given, and numbers are in range.
     """
 
     matrix: Sequence[Sequence[float]] | Floats | None = None
@@ -183,17 +176,10 @@ Kind = Literal[
 class Group:
     """Linear constraints of one requirement.
 
-    Attributes
-    ----------
-    kind : str
-        "rows" means that rows sum to 1, as in any channel.
-    categories : tuple of int
-        The category of a retention or a change, the pair of a forbidden transition.
-    bound : float
-        The required epsilon, floor or largest expected cost.
-    left, right, equality
-        Whether left @ x, of shape (constraints, variables) @ (variables,), equals right or is at
-        most that.
+    The `kind` "rows" means that rows sum to 1, as in any channel. The `categories` are the one of a
+    retention or a change, or the pair of a forbidden transition. The `bound` is the required
+    epsilon, floor or largest expected cost. `left` @ x, of shape (constraints, variables) @
+    (variables,), equals `right` (`equality`) or is at most that.
     """
 
     kind: Kind
