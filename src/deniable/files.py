@@ -53,7 +53,7 @@ def written_whole(
     """Give a temporary path next to `path`; rename it to `path` if the block succeeds.
 
     If the block raises, the temporary file is removed and `path` is unchanged. A `private` file,
-    and then also its folder, is only for its owner, whatever the umask. A `closed` file is only for
+    and then also its folder, is only for its owner, for any umask. A `closed` file is only for
     its owner in an open folder. Raises `DeniableError` if `path` is a device or a pipe, such as
     /dev/null, which the rename would replace.
     """

@@ -55,7 +55,7 @@ class Loader(LOADER):  # type: ignore[misc]
     """
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """Return the value of a `node`, as PyYAML does; `deep` builds all its contents at once."""
+        """Return the value of a `node`; `deep` builds all its contents at once."""
         kind = node.tag.rpartition(":")[2]
         try:
             if kind in NUMBERS and len(node.value) > LONGEST_NUMBER:

@@ -52,9 +52,9 @@ class Channel(LinearMaps):
     def of_least_variance(self, proportions: npt.ArrayLike) -> "Channel":
         """Return this channel with the left inverse of least variance at true `proportions`.
 
-        They are positive, of shape (size,). Square and singular channels, and those of more than 2
-        ** 18 entries, are returned unchanged. A product has one inverse for each attribute, by its
-        marginal distribution.
+        They are positive, of shape (size,). Square and singular channels, and channels of more than
+        2 ** 18 entries, are returned unchanged. A product has one inverse for each attribute, by
+        its marginal distribution.
         """
         return self
 

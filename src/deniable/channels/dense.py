@@ -181,7 +181,7 @@ class DenseChannel(Channel):
         return worst
 
     def without_unreported(self) -> tuple[Channel, Flags]:
-        """Return the rows and columns of categories whose columns are not all zero."""
+        """Return the rows and columns of categories with nonzero columns."""
         reported = np.asarray(self.entries.any(axis=0))
         if not self.square:
             return super().without_unreported()

@@ -5,8 +5,8 @@
 that is made from the file is random, so (1.3) is not the variance of S / n. (2.4), (2.5) and the
 bound (2.6) apply.
 
-The epsilon of an invariant matrix is conditional on the matrix. It covers neither what the matrix
-reveals (`disclosed_proportions`) nor what all values together reveal through it
+The epsilon of an invariant matrix is conditional on the matrix. It covers neither the matrix
+itself (`disclosed_proportions`) nor all values together through it
 (`deniable.pram.matrices.whole_file_epsilon`).
 """
 

@@ -172,7 +172,7 @@ class LinearMaps(ABC):
 
     @abstractmethod
     def _fill_matrix(self) -> Floats:
-        """Return the matrix, whatever its size."""
+        """Return the matrix of any size."""
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -108,8 +108,8 @@ def design(
         - ``changed``: the expected proportion of records that change category. Linear: global.
         - ``distance``: the expected cost of a record, with the requirements' costs. Linear: global.
     estimator : "inverse" or "reports", optional
-        Whose variance: the estimate by inversion, (1.2) of [pram], or the reports' own proportions,
-        which need an invariant matrix and are then the default.
+        The estimate with this variance: by inversion, (1.2) of [pram], or the reports' own
+        proportions, which need an invariant matrix and are then the default.
     target : "population" or "file", optional
         Whether variances include sampling (`deniable.channels.base.Target`). By default they do for
         "inverse", as in (1.3), and do not for "reports", as in (2.4). Only the worst cell can

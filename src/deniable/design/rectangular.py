@@ -271,7 +271,7 @@ def _added(program: Program, P: Floats, staircase: Floats) -> Floats:
 
 
 def _in_order(P: Floats) -> Floats:
-    """Return the columns with proportional ones joined, and those of few categories first."""
+    """Return the columns with proportional ones joined, and values of few categories first."""
     if P.shape[1] == len(P):
         return P
     merged: list[Floats] = []

@@ -140,7 +140,7 @@ def _ranked(loss: Loss, seen: Sequence[Floats], forms: Sequence[Floats]) -> list
 
 
 def _bound(loss: InverseVariance, relaxation: Relaxation | None, bounded: bool) -> float | None:
-    """Return the relaxation's bound, or, if epsilon is not bounded, that of true reports."""
+    """Return the relaxation's bound, or the bound of true reports if epsilon is not bounded."""
     pi = loss.proportions
     if relaxation is None and bounded:
         return None
@@ -180,7 +180,7 @@ def _descended(loss: InverseVariance, inside: Interior, starts: Sequence[Floats]
 
 
 def _slide(loss: InverseVariance, wanted: Polytope, P: Floats) -> Floats:
-    """Return a matrix with a loss not above that of P, by the method of Frank and Wolfe."""
+    """Return a matrix with a loss not above the loss of P, by the method of Frank and Wolfe."""
     programs = LinearPrograms(wanted)
     value = loss.value(P)
     if not math.isfinite(value):

@@ -1,16 +1,16 @@
 """Matrices that a search starts from: closed forms, block designs, and the relaxation's reports.
 
-**Block designs** give channels where reports that stand for several categories tell most.
-A report of category v alone, as in generalized randomized response, is a staircase that is high in
-one category. When epsilon is small, reports that are high in several tell more, if any two
-categories are reported together equally often and every category equally often: if the high
-entries form a symmetric block design, such as a projective plane (7 categories in threes, 13 in
-fours, 15 in sevens; 16 in sixes). These are developed from one block by the shifts of an abelian
-group; where there is no such design, the best block comes close to one. At larger epsilon part of
-the categories form a design and the rest have reports of their own.
+**Block designs** give channels in which reports of several categories are most informative. A
+report of category v alone, as in generalized randomized response, is a staircase that is high in
+one category. If epsilon is small, reports that are high in several categories are more informative,
+if any two categories are reported together equally often and every category equally often: if the
+high entries form a symmetric block design, such as a projective plane (7 categories in threes, 13
+in fours, 15 in sevens; 16 in sixes). These are developed from one block by the shifts of an abelian
+group. Without such a design, the best block comes close to one. At larger epsilon part of the
+categories form a design and the rest have their own reports.
 
 All of these are vertices of the polytope of an epsilon, P = S diag(theta) with S of entries 1 and
-exp(epsilon) and theta = S^-1 1. They are starts of a search, no more: nothing is claimed of them.
+exp(epsilon) and theta = S^-1 1. They only start a search and have no proved property.
 """
 
 from collections.abc import Iterator
@@ -71,7 +71,7 @@ def feasible_forms(
 
 
 def _mixed(polytope: Polytope, P: Floats, Q: Floats) -> Floats:
-    """Return t P + (1 - t) Q with the largest t that meets the requirements, as Q does."""
+    """Return t P + (1 - t) Q with the largest t that meets the requirements, as for Q."""
     low, high = 0.0, 1.0
     for _ in range(BISECTIONS):
         middle = (low + high) / 2

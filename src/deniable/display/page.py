@@ -165,7 +165,7 @@ def typeset(text: str) -> Markup:
 def markdown(text: str, folder: str) -> str:
     r"""Return `text` in Markdown as HTML; HTML within it stays text.
 
-    The title is left out, headings are one level below those of sections, and relative links are
+    The title is left out, headings are one level below sections, and relative links are
     found from a page that has the text in `folder`.
 
     >>> markdown("# Title\n\n## Heading\n\n[file](a.csv)", "../docs")

@@ -70,7 +70,7 @@ class ArrowRecords(ABC):
 def column_of(frame: "pd.DataFrame", name: str, kind: pa.DataType) -> pa.Array:
     """Return the column `name` of a `frame` as an Arrow array of a `kind`, with None for missing.
 
-    Raises `DataError` if there is no such column, or it has values of another kind.
+    Raises `DataError` if the column is absent, or it has values of another kind.
     """
     if name not in frame.columns:
         there = shortened(", ".join(map(str, frame.columns)))

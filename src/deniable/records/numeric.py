@@ -71,7 +71,7 @@ class NumericMicrodata(ArrowRecords):
     def of_frame(cls, frame: "pd.DataFrame", class_name: str = "") -> "NumericMicrodata":
         """Return the records of a DataFrame of numbers, `frame`, with classes in `class_name`.
 
-        Raises `DataError` if a value is not a finite number, or there is no such class attribute.
+        Raises `DataError` if a value is not a finite number, or the class attribute is absent.
 
         Examples
         --------

@@ -2,7 +2,7 @@
 
 A uniform number is drawn bit by bit until it differs from every threshold: the first bits for all
 records at once, more bits for the few records that need them. No probability is rounded, so a
-matrix states exactly what is drawn, however small the entry.
+matrix states exactly the probabilities of draws, also of small entries.
 """
 
 import math

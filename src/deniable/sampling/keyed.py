@@ -2,7 +2,7 @@
 
 A release that is drawn again, by a retry, in other batches, by another engine, or by a late job, is
 the same release. The randomized value of a cell depends on the key, the digest of the plan, the
-purpose, the attributes' names and the record's number in the whole file, and on nothing else.
+purpose, the attributes' names and the record's number in the whole file, and only on these.
 
 **Layout, version 1.** For each purpose and attribute (or group of attributes that share a channel)
 there is a subkey, HMAC-SHA256 under the release's key of
@@ -12,7 +12,7 @@ there is a subkey, HMAC-SHA256 under the release's key of
 each as its length in bytes, a big-endian number of 64 bits, and its bytes (text in UTF-8). From a
 subkey AES-256 makes
 
-- *words*: those of 16 bits are the key stream of counter mode. Its counter starts at 0 and is a
+- *words*: words of 16 bits are the key stream of counter mode. Its counter starts at 0 and is a
   big-endian number of 128 bits. Record r has bytes 2 r and 2 r + 1, a little-endian number (purpose
   "outcome"). Words of 64 bits are bytes 8 r to 8 r + 7 ("wide outcome").
 - *continuations*: if a word does not decide, attempt a = 0, 1, ... of record r has the 128 bits of

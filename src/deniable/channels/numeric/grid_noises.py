@@ -2,7 +2,7 @@
 
 Both have the period k - 1, the largest distance between two of the k cells: at this distance
 further a value is exp(epsilon) times less likely. Values beyond the grid are reported as its end,
-which is no loss of privacy.
+without a loss of privacy.
 """
 
 import math

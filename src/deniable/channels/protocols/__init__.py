@@ -1,4 +1,4 @@
-"""Protocols with more reports than categories, whose matrices are never formed."""
+"""Protocols with more randomized values than categories; their matrices are never formed."""
 
 import lazy_loader
 

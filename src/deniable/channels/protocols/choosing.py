@@ -67,7 +67,7 @@ def protocol_candidates(
 def best_protocol(
     size: int, epsilon: float, proportions: npt.ArrayLike | None = None
 ) -> ProtocolCandidate:
-    """Return the protocol of least variance among those whose estimates take seconds at most.
+    """Return the protocol of least variance with an estimate that takes seconds at most.
 
     The `size`, `epsilon` and `proportions` are as in `protocol_candidates`. Generalized randomized
     response is always allowed.

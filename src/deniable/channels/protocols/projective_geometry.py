@@ -221,7 +221,7 @@ class ProjectiveGeometry(TwoLevelChannel):
         return np.concatenate([inner + (through + origin) / q, found[: wanted - smaller]])
 
     def _multiples(self, factor: int, length: int, lines: int) -> Positions:
-        """Return factor times each vector whose first number is < lines, as numbers to base q."""
+        """Return factor times each vector with a first number < lines, as numbers to base q."""
         digits = np.arange(self.prime) * factor % self.prime
         found = digits[:lines]
         for _ in range(length - 1):
@@ -259,7 +259,7 @@ def work(size: int, prime: int) -> float:
 
 
 def _primes_to_try(size: int, epsilon: float) -> list[int]:
-    """Return the primes about the best one whose transforms are small enough."""
+    """Return the primes about the best one with transforms that are small enough."""
     # A prime from size - 1 on needs no third number; the next one is below twice that.
     largest = min(4 * math.exp(epsilon) + 8, 2 * size)
     return [

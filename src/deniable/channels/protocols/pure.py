@@ -125,7 +125,7 @@ class PureProtocol(Channel):
         """Return how many of the records' `reports` support each category, shape (size,).
 
         `estimate_from_supports` takes them. Supports of several files add up. This needs no counter
-        for each value, of which 40 categories may have too many. Raises `DataError` for an unknown
+        for each value; 40 categories may have too many values. Raises `DataError` for an unknown
         code.
         """
         reported = np.asarray(reports).reshape(-1)

@@ -238,7 +238,7 @@ class CentralPath:
         return np.asarray(np.einsum("jun,nu->jn", left, s, optimize=True))
 
     def priced(self) -> tuple[float, Floats]:
-        """Return the lower bound, and what each staircase gains minus what it pays.
+        """Return the lower bound, and each staircase's gain minus its price.
 
         The latter, of shape (reports, 2 ** size), is minus infinity for constant staircases, which
         are not informative.

@@ -135,7 +135,7 @@ def improving_columns(loss: InverseVariance, ratio: float, columns: Floats, coun
     """Return the `count` staircases that reduce a channel's loss most, shape (count, size).
 
     The `loss`, the `ratio` and the channel's `columns` are as in `certified`. The columns are in
-    the best amounts: each gains what it pays. This determines the prices and, for the largest cell,
+    the best amounts: gains equal prices. This determines the prices and, for the largest cell,
     the weights of the largest cells.
     """
     dual = _Dual(loss, ratio, columns)

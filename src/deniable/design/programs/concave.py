@@ -6,8 +6,8 @@ P - P^2 is at least its secant, (1 - l - h) P + l h, so that a linear program bo
 below. Tangents at a matrix lie above the loss, so that a linear program finds a better matrix.
 Repeated, it ends at a vertex, which is a local minimum.
 
-The bound follows from the dual variables of the program by weak duality, whatever the solver's
-tolerance. It is exact for two categories, and mostly loose for more.
+The bound follows from the dual variables of the program by weak duality, for any tolerance of
+the solver. It is exact for two categories, and mostly loose for more.
 """
 
 from dataclasses import dataclass

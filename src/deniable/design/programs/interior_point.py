@@ -113,8 +113,8 @@ class Interior:
         """Return a point inside: a mixture of a matrix `P` and, to a `share`, of the centre.
 
         The share is in (0, 1], and the point is given by its free variables. The entries first
-        share out, by their squares, what the equations miss. If the result is outside, the point is
-        between the centre and the boundary.
+        share out, by their squares, the residuals of the equations. If the result is outside, the
+        point is between the centre and the boundary.
         """
         target = self.polytope.point(P)[self.free]
         weights = target**2 + 1e-12

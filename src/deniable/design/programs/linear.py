@@ -81,7 +81,7 @@ class Constraints:
     ) -> Solution | None:
         """Minimise `objective` @ x over `low` <= x <= `high`, by default 0 and no limit.
 
-        All three have the shape (variables,). Returns None if there is no feasible x. Raises
+        All three have the shape (variables,). Returns None if no x is feasible. Raises
         `DeniableError` if the solver gives up.
         """
         lowest = np.zeros(objective.size) if low is None else low

@@ -8,13 +8,14 @@ p_v = sum over s of theta[s, v] s with theta >= 0: reports are mixtures of stair
 **What n reports tell** of the proportions is n J, with J = sum over v of p_v p_v' / (pi' p_v): by
 the formula of Sherman and Morrison the covariance of the estimate by inversion, (1.3) of [pram], is
 (J^-1 - pi pi') / n. A symmetric matrix is written here as the vector y of its upper triangle, row
-by row, entries off the diagonal times the root of 2: inner products are those of matrices.
+by row, entries off the diagonal times the root of 2: inner products are equal to the inner products
+of matrices.
 
 **The program.** The function f(p) = p p' / (pi' p) of a column is homogeneous and convex in the
 order of symmetric matrices, because x' f(p) x = (x' p)^2 / (pi' p) is for every x. So f(p_v) is at
-most the sum over s of theta[s, v] f(s): splitting a report into its staircases tells no less. It
-also leaves every requirement as it is, since all are linear in P and P is linear in theta. Hence no
-channel that meets the requirements loses less than
+most the sum over s of theta[s, v] f(s): splitting a report into its staircases is no less
+informative. It also leaves every requirement as it is, since all are linear in P and P is linear in
+theta. Hence no channel that meets the requirements loses less than
 
     minimise  the trace, or the largest diagonal entry, of J^-1  (less pi_u or pi_u^2 each)
     with      J = sum over s and v of theta[s, v] s s' / (pi' s),  theta >= 0,
@@ -35,8 +36,9 @@ that no staircase gains more than it pays for any report:
 
 Then tr(Z J) <= sum over v of n_v' p_v = sum over j of k_j <A_j, P> <= k' b for every channel that
 meets them. With Y = t C the best t gives the bound tr(W C)^2 / k' b, for any C. Here C is J^-1 of
-the program's last iterate and k its multipliers, those of "row u sums to 1" shifted alike until no
-staircase gains: all of them are looked at, so that nothing is left to trust but rounding.
+the program's last iterate and k its multipliers. The multipliers of "row u sums to 1" are shifted
+alike until no staircase gains: all of them are looked at, so that nothing is left to trust but
+rounding.
 """
 
 from collections.abc import Iterable
