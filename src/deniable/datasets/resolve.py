@@ -23,10 +23,6 @@ from deniable.errors import DataError
 from deniable.files import read_json, sha256, written_whole
 
 SourceSetting = Literal["auto", "mirror", "public", "surrogate"]
-NO_MIRROR = (
-    "data.source is mirror, but no mirror directory is named; set DENIABLE_DATA_MIRROR (or the "
-    "mirror in the config) to a directory that holds {file}"
-)
 OBTAIN_AGAIN = "download it again: snakemake --forcerun download"
 
 
@@ -155,7 +151,10 @@ def obtain(
         say(f"{dataset.file}: SURROGATE DATA, because data.source is surrogate")
         return Source("surrogate", None)
     if source == "mirror" and mirror is None:
-        raise DataError(NO_MIRROR.format(file=dataset.file))
+        raise DataError(
+            "data.source is mirror, but no mirror directory is named; set DENIABLE_DATA_MIRROR (or "
+            f"the mirror in the config) to a directory that holds {dataset.file}"
+        )
     published = Source("published", dataset.sha256)
     target = folder / dataset.file
     if _is_verified(dataset, target, say):

@@ -151,7 +151,12 @@ def confidence_intervals(
     refuse_unknown("inverse", inverse, get_args(Inverse))
     weights = None if functionals is None else channel.functional_weights(functionals)
     width = channel.size if weights is None else len(weights)
-    squared = _critical_square(1 - confidence, simultaneous, width, channel.size)
+    alpha = 1 - confidence
+    if simultaneous == "scheffe":
+        squared = float(scipy.special.chdtri(channel.size - 1, alpha)) if channel.size > 1 else 0.0
+    else:
+        number = width if simultaneous == "bonferroni" else 1
+        squared = bonferroni_critical_value(number, alpha) ** 2
     asked = (weights, squared, method, target)
     counts = np.asarray(reported_counts, dtype=float)
     if channel.square or inverse == "own":
@@ -300,15 +305,6 @@ def _functional_moments(
         )
         sides.append(_Moments(*parts))
     return everywhere, sides
-
-
-def _critical_square(
-    alpha: float, simultaneous: Simultaneous, intervals: int, categories: int
-) -> float:
-    """Return the squared number of standard errors."""
-    if simultaneous == "scheffe":
-        return float(scipy.special.chdtri(categories - 1, alpha)) if categories > 1 else 0.0
-    return bonferroni_critical_value(intervals if simultaneous == "bonferroni" else 1, alpha) ** 2
 
 
 def clopper_pearson(
