@@ -13,7 +13,7 @@ import pyarrow as pa
 from deniable.channels import Channel, channel_from_json, channel_to_json
 from deniable.errors import DeniableError
 from deniable.plans.auditing import audit_protocols
-from deniable.plans.fields import epsilon_to_json
+from deniable.plans.document import epsilon_to_json
 from deniable.plans.interface import Plan, Watch, answering_batches
 from deniable.randomized_response import Protocol, as_reports
 from deniable.records import Domain, Microdata

@@ -13,7 +13,7 @@ from deniable.channels import refuse_bad_budget
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.plans.collected.audit import audit_design
 from deniable.plans.collected.comparison import compare_tables
-from deniable.plans.fields import exact_text, number_from_text
+from deniable.plans.document import exact_text, number_from_text
 from deniable.plans.interface import Order, Plan, Watch
 from deniable.plans.risks import RELEASED_KINDS
 from deniable.records import Microdata

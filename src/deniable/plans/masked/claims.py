@@ -18,7 +18,7 @@ from deniable.idp.audit import (
     verdicts,
 )
 from deniable.plans.auditing import AUDIT_COLUMNS, audit_row
-from deniable.plans.fields import epsilon_to_json, exact_text
+from deniable.plans.document import epsilon_to_json, exact_text
 from deniable.plans.interface import Guarantee
 
 UNIT = "the masked numbers of one record"

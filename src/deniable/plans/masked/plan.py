@@ -23,7 +23,7 @@ from deniable.idp import (
     protect_numbers,
 )
 from deniable.idp.audit import compare_estimates, definition, measure_utility, proved_epsilon
-from deniable.plans.fields import exact_text, number_from_text
+from deniable.plans.document import exact_text, number_from_text
 from deniable.plans.interface import Guarantee, Part, Plan, Watch, answering_batches
 from deniable.plans.masked.claims import (
     UNIT,
