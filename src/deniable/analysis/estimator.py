@@ -19,7 +19,7 @@ from deniable.estimation import (
     student,
 )
 from deniable.records import Domain
-from deniable.responses import Counted, Responses, Stratum, Table
+from deniable.responses import Counted, Responses, Table, TableStratum
 
 Columns = dict[str, Any]
 """The columns of a table of estimates, by name."""
@@ -178,7 +178,7 @@ def refuse_impossible(table: Table, counted: Counted) -> None:
 
 
 def _columns_within(
-    table: Table, stratum: Stratum, counted: Counted, options: EstimateOptions
+    table: Table, stratum: TableStratum, counted: Counted, options: EstimateOptions
 ) -> Columns:
     functionals = table.functionals[:, stratum.at]
     few = options.target == "population" and counted.counts.sum() < MIN_RECORDS

@@ -24,7 +24,7 @@ from .tables import (
     MAX_CELLS as MAX_CELLS,
     MAX_ENTRIES as MAX_ENTRIES,
     Side as Side,
-    Stratum as Stratum,
     Table as Table,
+    TableStratum as TableStratum,
     cells_of as cells_of,
 )

@@ -10,7 +10,7 @@ from deniable.arrays import Flags
 from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import DeniableError, SingularChannelError
 from deniable.pram import StratifiedProtocol, label
-from deniable.responses.tables import MAX_ENTRIES, Side, Stratum, Table, domain_of
+from deniable.responses.tables import MAX_ENTRIES, Side, Table, TableStratum, domain_of
 
 
 def table_within_strata(protocol: StratifiedProtocol, names: Sequence[str]) -> Table:
@@ -47,7 +47,7 @@ def table_within_strata(protocol: StratifiedProtocol, names: Sequence[str]) -> T
             possible = reduce(np.kron, (flags for _, flags in completed)).astype(bool)
             at = slice(number * inner, (number + 1) * inner)
             entries[at, at] = channel.matrix()
-            strata.append(Stratum(label(key), at, channel, possible))
+            strata.append(TableStratum(label(key), at, channel, possible))
     if not protocol.invariant and any(each.channel.singular for each in strata):
         raise SingularChannelError(
             f"within strata the channel of {', '.join(cells.names)} tells nothing of some "

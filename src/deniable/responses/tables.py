@@ -83,7 +83,7 @@ def cells_of(domain: Domain, margin: Domain) -> Positions:
 
 
 @dataclass(frozen=True, eq=False)
-class Stratum:
+class TableStratum:
     """A stratum of a table's records.
 
     Attributes
@@ -114,7 +114,7 @@ class Table:
         The columns of the table, in order.
     sides : tuple of Side
         One for each cluster of these columns.
-    strata : tuple of Stratum
+    strata : tuple of TableStratum
         Empty if all records went through the same channels.
     blocks : tuple of Domain
         With strata, the columns of each channel of a stratum.
@@ -126,7 +126,7 @@ class Table:
 
     domain: Domain
     sides: tuple[Side, ...]
-    strata: tuple[Stratum, ...] = ()
+    strata: tuple[TableStratum, ...] = ()
     blocks: tuple[Domain, ...] = ()
     invariant: bool = False
     whole_cluster: "Table | None" = None
@@ -167,10 +167,10 @@ class Table:
         return channels[0] if len(channels) == 1 else ProductChannel(channels)
 
     @property
-    def all_records(self) -> Stratum:
+    def all_records(self) -> TableStratum:
         """All records, as one stratum without a name."""
         everything = slice(0, self.reports.size)
-        return Stratum("", everything, self.channel, np.ones(self.cells.size, dtype=bool))
+        return TableStratum("", everything, self.channel, np.ones(self.cells.size, dtype=bool))
 
     @property
     def label(self) -> str:
