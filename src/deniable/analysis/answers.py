@@ -68,7 +68,9 @@ class EstimateOptions:
 def intervals_of(
     channel: Channel, counted: Counted, functionals: Floats | None, options: EstimateOptions
 ) -> Intervals:
-    """Return intervals of a table's cells, or of `functionals`, shape (functionals, cells).
+    """Return intervals by `options` for the cells of a `channel`, from `counted` records.
+
+    With `functionals`, shape (functionals, cells), intervals of these sums of cells.
 
     Score intervals. With weights, intervals by Student's t around the weighted proportions of the
     categories (Hajek), for records drawn one by one with replacement. Their coverage at 95 %, with
@@ -120,7 +122,7 @@ def _of_random_sample(
 def refuse_one_record(counted: Counted, options: EstimateOptions) -> None:
     """Raise `DeniableError` if fewer than two records, by their weights (Kish), are `counted`.
 
-    Estimates for the file need one record only.
+    If the target of `options` is the file, one record is enough.
     """
     if options.target == "population" and (number := float(counted.counts.sum())) < MIN_RECORDS:
         of = "" if counted.weighted is None else f", by weights that count for {number:.3g},"
@@ -131,7 +133,7 @@ def refuse_one_record(counted: Counted, options: EstimateOptions) -> None:
 
 
 def columns_of(parts: Sequence[Floats], records: int, options: EstimateOptions) -> dict[str, Any]:
-    """Return the columns of all tables of estimates.
+    """Return the columns of all tables of estimates, by `options`, from so many `records`.
 
     The `parts` are estimates, standard errors, both limits and a consistent distribution.
     """

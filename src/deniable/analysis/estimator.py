@@ -88,7 +88,7 @@ class Estimator:
     def columns(
         self, table: Table, options: EstimateOptions, functionals: Floats | None = None
     ) -> Columns:
-        """Return the columns of the estimates of a `table`, one value for each of its cells.
+        """Return the columns of the estimates of a `table` by `options`, one value per cell.
 
         With `functionals`, shape (functionals, cells), one value for each of these sums of cells.
         """
@@ -104,7 +104,7 @@ class Estimator:
         return _columns(table, table.channel, counted, functionals, limits, found, options)
 
     def unbiased(self, table: Table, options: EstimateOptions) -> tuple[Floats, Floats]:
-        """Return the estimates of the cells of a `table`, and their standard errors.
+        """Return the estimates of the cells of a `table` by `options`, and standard errors.
 
         Through a singular invariant matrix these are the proportions of the randomized values.
         """
@@ -162,7 +162,7 @@ def _distribution(table: Table, counted: Counted) -> Distribution:
 
 
 def refuse_impossible(table: Table, counted: Counted) -> None:
-    """Raise `DataError` if records have values that no matrix of their stratum returns."""
+    """Raise `DataError` if `counted` records of a `table` with strata have impossible values."""
     if not table.strata:
         return
     left = counted.tally.copy()

@@ -44,11 +44,11 @@ class _Found:
 def tested(table: Table, protected: Responses, weight: str | None, seed: int) -> pd.DataFrame:
     """Return the test that the columns of a `table` are mutually independent, in one row.
 
-    Rao's score test of the randomized values; see `deniable.contingency.channel_test`. If its rule
-    of validity fails, the p-value is from Monte Carlo tables of the fitted null, by the `seed`.
-    With a column of weights, the generalized score test; see
-    `deniable.contingency.weighted_channel_test`. Columns with too many randomized values are tested
-    by scores of single records (`_by_scores`).
+    Rao's score test of the randomized values of `protected` records; see
+    `deniable.contingency.channel_test`. If its rule of validity fails, the p-value is from Monte
+    Carlo tables of the fitted null, by the `seed`. With a column of weights, `weight`, the
+    generalized score test; see `deniable.contingency.weighted_channel_test`. Columns with too many
+    randomized values are tested by scores of single records (`_by_scores`).
 
     Raises
     ------
@@ -71,7 +71,13 @@ def _tested(table: Table, protected: Responses, weight: str | None, seed: int) -
 def tested_tables(
     chosen: ChosenTables, responses: Responses, weight: str | None, seed: int
 ) -> pd.DataFrame:
-    """Test for each of `chosen` tables whether its columns are independent; see `tested`.
+    """Test for each of `chosen` tables whether its columns are independent.
+
+    Parameters
+    ----------
+    chosen : ChosenTables
+    responses, weight, seed
+        As in `tested`.
 
     Returns
     -------

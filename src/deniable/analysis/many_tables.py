@@ -141,7 +141,15 @@ class TableEstimate:
 def unbiased_estimates(
     chosen: ChosenTables, responses: Responses, weight: str | None
 ) -> tuple[list[TableEstimate], dict[str, str]]:
-    """Return the unbiased estimates of `chosen` tables, and the tables left out, with reasons."""
+    """Return the unbiased estimates of `chosen` tables, and the tables left out, with reasons.
+
+    Parameters
+    ----------
+    chosen : ChosenTables
+    responses : Responses
+    weight : str or None
+        The released column of weights that records count by.
+    """
     known, left_out = Estimator(responses, weight), dict(chosen.left_out)
     known.count(chosen.tables)
     found = []
@@ -158,7 +166,7 @@ def unbiased_estimates(
 
 
 def listed(left_out: Mapping[str, str]) -> str:
-    """Return tables that are left out as text, with the reasons."""
+    """Return tables that are `left_out` as text, with the reasons."""
     return "; ".join(f"{label}: {reason}" for label, reason in left_out.items())
 
 
@@ -190,7 +198,14 @@ def consistent_estimates(
     """Return the closest tables that agree on all shared marginal distributions ([rrba], 4.3).
 
     Weighted least squares; the weight of a table is one over the average variance of its cells. See
-    `deniable.contingency.agreement`. The `columns` belong to the schema.
+    `deniable.contingency.agreement`.
+
+    Parameters
+    ----------
+    chosen, responses, weight
+        As in `unbiased_estimates`.
+    columns : mapping of str to Column
+        Of the schema.
     """
     estimates, left_out = unbiased_estimates(chosen, responses, weight)
     noisy = [NoisyTable(each.names, each.proportions, each.precision) for each in estimates]
@@ -209,6 +224,11 @@ def two_step_estimates(
     """Return the nearest non-negative tables, and the independence models fitted to these.
 
     [rrba], section 6; see `deniable.contingency.two_step_estimate`.
+
+    Parameters
+    ----------
+    chosen, responses, weight
+        As in `unbiased_estimates`.
 
     Returns
     -------

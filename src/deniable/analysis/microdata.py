@@ -57,7 +57,7 @@ class StratumRecords:
 
 
 def strata_of(protected: Responses, tables: list[Table]) -> list[StratumRecords]:
-    """Return the records of each stratum, with an estimated distribution of each cluster.
+    """Return the `protected` records of each stratum, with a distribution of each cluster.
 
     The most likely distribution; through invariant matrices the proportions of the randomized
     values, which are unbiased, already a distribution, and nearer to the original ones. There is
@@ -155,11 +155,19 @@ def _named_warnings(stratum: str) -> Iterator[None]:
 def synthetic_records(
     schema: Schema, protected: Responses, records: int, seed: int, basis: Basis = "clusters"
 ) -> pd.DataFrame:
-    """Return synthetic records with the randomized columns of a schema, in their types.
+    """Return synthetic records with the randomized columns of a `schema`, in their types.
 
     By clusters, the records have each cluster's estimated distribution as closely as whole records
     allow. Clusters are matched at random, so columns of different clusters are independent. By
     weights, protected records are repeated. Strata keep their proportions.
+
+    Parameters
+    ----------
+    schema : Schema
+    protected : Responses
+    records : int, >= 1
+    seed : int, >= 0
+    basis : "clusters" or "weights"
 
     Raises
     ------

@@ -31,6 +31,8 @@ def summarized(
 ) -> pd.DataFrame:
     """Return mean, standard deviation and quantiles of a `column`, among values not missing.
 
+    They are estimated by `options` from the column's `table` of a `known` estimator.
+
     Mean and standard deviation follow from the unbiased estimate, with the error of their
     linearization. The variance adds the squared error of the mean, by which the spread around an
     estimated mean falls short. The standard deviation and its limits are roots of the variance's,

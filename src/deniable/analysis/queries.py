@@ -149,6 +149,13 @@ def answered(
 
     If the randomized values of its columns are too many to count, scores of single records are
     used, for any number of columns (`deniable.analysis.scores`).
+
+    Parameters
+    ----------
+    where, schema
+        As `query` and `schema` in `parsed_query`.
+    known : Estimator
+    options : sequence of EstimateOptions
     """
     conditions = parsed_query(where, schema)
     table = known.source.table(list(conditions))

@@ -26,7 +26,7 @@ def for_reading(answer: pd.DataFrame) -> pd.DataFrame:
 
 
 def notes_on(answer: pd.DataFrame) -> list[str]:
-    """Return notes, in sentences, that the readers of a table of estimates need."""
+    """Return notes, in sentences, that readers of an `answer` need."""
     notes = []
     if "ci_low" in answer and len(answer):
         confidence = answer["confidence"].iloc[0]

@@ -111,16 +111,14 @@ class Released:
         by_stratum : bool
             Whether rows for each stratum follow the ones of all records, in a column ``stratum``,
             which is empty for all records.
-        weight : str, optional
-            Name of a released column: the weights that records count by.
-        target : "population" (the default), "file" or "both"
-            With both, each category has two rows.
-        confidence : float, in (0, 1)
-            By default .95.
-        inverse : "least" (the default) or "own"
-            For channels with more randomized values than categories, the left inverse of least
-            variance or the channel's own. On average over redraws the first has the smaller error;
-            the second is exactly unbiased. See `deniable.channels.Inverse`.
+        **options
+            ``weight``: name of a released column, the weights that records count by.
+            ``target``: "population" (the default), "file" or "both", with two rows per category.
+            ``confidence``: in (0, 1), by default .95.
+            ``inverse``: for channels with more randomized values than categories, "least" (the
+            default), the left inverse of least variance, or "own", the channel's. On average over
+            redraws the first has the smaller error; the second is exactly unbiased. See
+            `deniable.channels.Inverse`.
 
         Returns
         -------
@@ -164,7 +162,7 @@ class Released:
         ----------
         names : str or sequence of str, optional
         quantiles : sequence of float, in (0, 1)
-        weight, target, confidence, inverse
+        **options
             As in `margins`; masked numbers have the file as their only target.
 
         Raises
@@ -199,11 +197,13 @@ class Released:
         """Return the table of some columns, of any clusters: one row per cell.
 
         A column for each name, then the columns of `margins`. At most 65,536 cells, or 1,048,576 if
-        there are not more randomized values either. Other parameters, and errors, as in `margins`.
+        there are not more randomized values either. Errors as in `margins`.
 
         Parameters
         ----------
         names : str or sequence of str
+        by_stratum, **options
+            As in `margins`.
         """
         known, wanted = self._estimator(**options)
         answers = known.answers([self._table(names)], wanted, by_stratum=by_stratum)
@@ -225,7 +225,7 @@ class Released:
         ``columns`` and ``values`` are joined by " x "; ``one_cluster`` is true if the columns were
         randomized together; ``shrunk`` is the estimate pulled towards independence
         (`deniable.analysis.shrinkage.shrunk`), empty for tables that are too large to be counted.
-        The other columns, parameters and errors are as in `margins`.
+        The other columns, and errors, are as in `margins`.
 
         Parameters
         ----------
@@ -233,6 +233,8 @@ class Released:
             Columns (all their pairs are estimated), or tables of two columns or more. By default
             all pairs of at most 400 cells, and at most 50,000 cells in all; ``attrs["left_out"]``
             has the others, with the reasons.
+        by_stratum, **options
+            As in `margins`.
         """
         if names is None:
             chosen = ChosenTables.of(self.responses, self.domain, None, pairs_alone=True)
@@ -258,13 +260,13 @@ class Released:
     def query(self, where: Query, **options: Unpack[Options]) -> pd.DataFrame:
         """Return the proportion of records that satisfy all of some conditions, in one row.
 
-        Other parameters as in `margins`.
-
         Parameters
         ----------
         where : str or mapping
             ``"sex=F,age>=30"`` or ``{"sex": "F", "income": ["mid", "high"]}``; see
             `deniable.analysis.parsed_query`.
+        **options
+            As in `margins`.
         """
         return answered(where, self._schema(), *self._estimator(**options))
 
@@ -313,7 +315,7 @@ class Released:
     ) -> ConsistentEstimates:
         """Return the closest tables that agree on all shared marginal distributions.
 
-        See `deniable.analysis.many_tables.consistent_estimates`. Parameters and errors as in
+        See `deniable.analysis.many_tables.consistent_estimates`; `tables` and `weight` are as in
         `independence_of_pairs`.
         """
         chosen = ChosenTables.of(self.responses, self.domain, tables)
@@ -322,7 +324,7 @@ class Released:
     def two_step(self, tables: Tables | None = None, *, weight: str | None = None) -> pd.DataFrame:
         """Return the nearest non-negative tables, and independence fitted to these.
 
-        See `deniable.analysis.many_tables.two_step_estimates`. Parameters and errors as in
+        See `deniable.analysis.many_tables.two_step_estimates`; `tables` and `weight` are as in
         `independence_of_pairs`.
         """
         chosen = ChosenTables.of(self.responses, self.domain, tables)

@@ -69,7 +69,15 @@ def as_result(
 def as_results(
     public: Path | str, names: Sequence[str], answer: Callable[..., Any], *request: Any
 ) -> list[pd.DataFrame]:
-    """Return the tables `names`, attributes of one answer, for files; see `as_result`."""
+    """Return several tables of one answer for files.
+
+    Parameters
+    ----------
+    public, answer, *request
+        As in `as_result`.
+    names : sequence of str
+        Attributes of the answer.
+    """
     found = _answered(answer, *request)
     tables = [found if isinstance(found, pd.DataFrame) else getattr(found, n) for n in names]
     return [_marked(public, table) for table in tables]

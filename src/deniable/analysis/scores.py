@@ -63,7 +63,7 @@ class Scores:
             yield [batch.joint(side.reports) for side in self._sides], batch.weights
 
     def estimates(self, options: EstimateOptions) -> tuple[list[Floats], int]:
-        """Return estimates, standard errors and limits of proportions, and the number of records.
+        """Return estimates, standard errors and limits by `options`, and the number of records.
 
         Arrays have one value for one set of each side; the last side changes first. Intervals are
         by Student's t, or for the file by the normal distribution, from the linearization of the
@@ -123,9 +123,10 @@ def factors(
 def scored(
     table: Table, source: Responses, weight: str | None, options: EstimateOptions
 ) -> dict[str, Any]:
-    """Return the columns of the estimates of a `table`; see `columns_of`.
+    """Return the columns of the estimates of a `table` by `options`; see `columns_of`.
 
-    The consistent distribution is the one nearest to the estimate.
+    Records of the `source` count by the released column `weight`, if given. The consistent
+    distribution is the one nearest to the estimate.
     """
     scores = Scores(source, table.sides, table.parts_as_sets(), weight, options.inverse)
     limits, records = scores.estimates(options)

@@ -171,5 +171,5 @@ def _numbers_of(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
 def draws_for(
     key: ReleaseKey, document: Mapping[str, Any], fingerprint: Sequence[bytes]
 ) -> KeyedDraws:
-    """Return the draws of a release: a function of its `key`, its plan and its records."""
+    """Return the draws of a release: a function of `key`, plan `document` and `fingerprint`."""
     return key.draws({"plan": dict(document), "records": key.digest("records", fingerprint)})

@@ -71,14 +71,14 @@ class PlaceOfKey:
     machine: str
 
     def file(self, private: Path) -> Path | None:
-        """Return the file of the key; None if a command prints the key."""
+        """Return the file of the key, by default in `private`; None if a command prints the key."""
         if self.command:
             return None
         own = private if self.folder is None else Path(self.folder) / self.label
         return own / KEY_FILE
 
     def key(self, private: Path) -> bytes:
-        """Return the key; make it if there is none.
+        """Return the key, by default from the folder `private`; make it if there is none.
 
         Raises
         ------
@@ -94,7 +94,7 @@ class PlaceOfKey:
         return _own_content(file)
 
     def remove(self, private: Path) -> None:
-        """Remove the file of the key, and copies that killed processes left."""
+        """Remove the file of the key, and copies that killed processes left in `private`."""
         places = {private / KEY_FILE, self.file(private) or private / KEY_FILE}
         for file in places:
             if file.parent.is_dir():

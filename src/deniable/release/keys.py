@@ -101,7 +101,10 @@ def key_for(
 
 
 def refuse_another_plan(release: str, folder: Path, document: Mapping[str, Any]) -> None:
-    """Store the plan of a `release`; raise `DeniableError` if its `folder` stores another one."""
+    """Store the `document` of a plan in the `folder` of a `release`, or refuse another plan.
+
+    Raises `DeniableError` if the folder stores another plan.
+    """
     if not is_stored(folder / PRIVATE / PLAN_FILE, document):
         raise DeniableError(
             f"release {release!r} was begun with another plan ({folder / PRIVATE / PLAN_FILE}): "

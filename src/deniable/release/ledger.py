@@ -140,7 +140,7 @@ class Ledger:
     def overlaps(
         self, population: str, records: RecordDigests, release: str = ""
     ) -> tuple[Overlap, ...]:
-        """Return the overlap with each other release of a `population` that shares records."""
+        """Return the overlap of `records` with each release of a `population` but `release`."""
         others = (each for each in self.entries(population) if each.release != release)
         found = (overlap(records, each.release, each.records) for each in others)
         return tuple(each for each in found if each.shared)
@@ -153,10 +153,11 @@ class Ledger:
         part: Part | None = None,
         records: RecordDigests = NO_RECORDS,
     ) -> str | None:
-        """Return the text of consent that the next release needs; None if it is the first.
+        """Return the text of consent that the next release of a `population` needs, or None.
 
-        It states name and number of the `release` and the total with its `epsilon`. So it is
-        invalid after any other release. The total depends on `part` and `records`.
+        The first release needs none. The text states name and number of the `release` and the total
+        with its `epsilon`, so it is invalid after any other release. The total depends on `part`
+        and `records`.
         """
         entries = self.entries(population)
         new = Entry(1, population, release, "", counted(epsilon), records, "", part=part)

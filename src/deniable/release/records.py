@@ -54,7 +54,7 @@ class OriginalRecords:
         return self.file.left_out
 
     def read(self, ledger_key: bytes | None = None) -> RecordDigests | None:
-        """Validate all values in a first pass; return digests under the key of a ledger, if given.
+        """Validate all values in a first pass; return digests under the `ledger_key`, if given.
 
         Raises
         ------

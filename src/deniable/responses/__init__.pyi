@@ -22,7 +22,6 @@ from .protected import ProtectedRecords as ProtectedRecords, protected_file as p
 from .strata import table_within_strata as table_within_strata
 from .tables import (
     MAX_CELLS as MAX_CELLS,
-    MAX_ENTRIES as MAX_ENTRIES,
     Side as Side,
     Table as Table,
     TableStratum as TableStratum,

@@ -108,7 +108,7 @@ class Responses(ABC):
         """Return the table of some columns by their `names`."""
 
     def estimable_table(self, names: Sequence[str]) -> "Table":
-        """Return the table of some columns; raise `DeniableError` if it is too large."""
+        """Return the table of columns `names`; raise `DeniableError` if it is too large."""
         table = self.table(names)
         table.refuse_too_large()
         return table
@@ -142,6 +142,6 @@ class Responses(ABC):
     ) -> "pd.DataFrame | None":
         """Return statistics of masked numbers, or None if numbers are estimated from tables.
 
-        Parameters as in `deniable.Released.numbers`.
+        `names`, `quantiles` and `**options` are as in `deniable.Released.numbers`.
         """
         return None

@@ -68,7 +68,7 @@ class CollectedResponses(Responses):
         return self._tables[names]
 
     def table(self, names: Sequence[str]) -> Table:
-        """Return the table of some columns, from all collected tables that contain them.
+        """Return the table of columns `names`, from all collected tables that contain them.
 
         The question of a client is random and known; it is a part of the randomized value.
 

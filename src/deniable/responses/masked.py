@@ -211,7 +211,7 @@ class MaskedResponses(Responses):
         weight: str | None = None,
         target: str | None = None,
         confidence: float = CONFIDENCE,
-        **_: Any,
+        **others: Any,
     ) -> pd.DataFrame:
         """Return mean, standard deviation and quantiles of columns.
 
@@ -220,7 +220,7 @@ class MaskedResponses(Responses):
         names : sequence of str, optional
             By default all columns.
         quantiles : sequence of float, in (0, 1)
-        weight, target, confidence
+        weight, target, confidence, **others
             Masked numbers have no weights, and 95 % intervals for the records of the file.
 
         Returns

@@ -97,7 +97,7 @@ class ProtectedRecords(Responses):
         return self.count([Domain((Attribute(first.name, first.texts),))])[0].records
 
     def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
-        """Count the randomized values of each of `tables`; all new ones in one pass."""
+        """Count the values of each of `tables`, by the column `weight` if given, in one pass."""
         requested = {(weight, table.names): table for table in tables}
         new = {key: table for key, table in requested.items() if key not in self._known}
         if new:
