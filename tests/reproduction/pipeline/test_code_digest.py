@@ -148,8 +148,8 @@ def test_a_changed_module_that_is_not_behind_a_script_does_not(
     [
         ("# Systematic rounding", "# Rounding", True),
         ("def sample(", "\n\n\ndef sample(", True),
-        ("Draw so many `records`", "Draw `records`", True),
-        ('"""Stand-ins for', '"""Surrogates of', True),
+        ("Draw `records` records", "Draw records", True),
+        ('"""Fit surrogates', '"""Make surrogates', True),
         ("users = np.bincount(row", "users = -np.bincount(row", False),
         ("UNITS = 10_000", "UNITS = 1_000", False),
     ],

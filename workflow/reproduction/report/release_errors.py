@@ -24,7 +24,7 @@ from deniable.display import (
 )
 from deniable.errors import from_extras
 
-from reproduction.report.release_section import epsilon_of
+from reproduction.report.release_section import epsilon_of, of_all_records
 
 with from_extras():
     from matplotlib.figure import Figure
@@ -75,8 +75,8 @@ def _categories(check: pd.DataFrame, margins: pd.DataFrame) -> Iterator[tuple[An
     """Yield total variation distances: half the sum of the absolute errors of proportions."""
     measure = "total variation distance"
     if "estimate" in margins:
-        original = check[(check["check"] == "coverage") & (check["stratum"].fillna("") == "")]
-        own = margins[(margins["target"] == "file") & (margins["stratum"].fillna("") == "")]
+        original = of_all_records(check[check["check"] == "coverage"])
+        own = of_all_records(margins[margins["target"] == "file"])
         both = own.merge(original, left_on=["column", "value"], right_on=["columns", "values"])
         both["error"] = (both["estimate"] - both["original"]).abs() / 2
         both["expected"] = both["standard_error"] * MEAN_OF_NORMAL / 2

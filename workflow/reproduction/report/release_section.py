@@ -66,10 +66,13 @@ def _estimates(table: pd.DataFrame | None) -> list[Row]:
     if table is None or "estimate" not in table:
         return []
     targets = set(table["target"].dropna())
-    table = table[table["target"] == ("population" if "population" in targets else "file")]
-    if "stratum" in table:
-        table = table[table["stratum"].fillna("") == ""]
-    return rows_of(table)
+    target = "population" if "population" in targets else "file"
+    return rows_of(of_all_records(table[table["target"] == target]))
+
+
+def of_all_records(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a `table` that belong to no single stratum."""
+    return table[table["stratum"].isin(["", math.nan])] if "stratum" in table else table
 
 
 def _tests(table: pd.DataFrame | None) -> Row | None:
