@@ -5,8 +5,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from deniable import display
-from deniable.display import Row, Tables, style
+from deniable.display import SIGN, Row, Tables, between, groups_of, joined, percent, rows_of, style
 from deniable.estimation import clopper_pearson
 
 from reproduction.study import MISSING, PageTable, all_rows, where
@@ -84,10 +83,10 @@ def noises(tables: Tables) -> dict[str, Any]:
 def _least(table: pd.DataFrame) -> PageTable:
     """Return the noises with the least distance, and those with intervals that meet its own."""
     rows = []
-    for of, part in display.groups_of(table, "epsilon", "estimator"):
-        lowest, *others = display.rows_of(part.sort_values("wasserstein", kind="stable"))
+    for of, part in groups_of(table, "epsilon", "estimator"):
+        lowest, *others = rows_of(part.sort_values("wasserstein", kind="stable"))
         meeting = [row["noise"] for row in others if row["ci_low"] <= lowest["ci_high"]]
-        rows.append(of | lowest | {"undecided": display.joined(meeting) or MISSING})
+        rows.append(of | lowest | {"undecided": joined(meeting) or MISSING})
     return all_rows(pd.DataFrame(rows), "noises with the least distance", LEAST)
 
 
@@ -102,16 +101,16 @@ def _smoothing(table: pd.DataFrame) -> Row:
 
 def _covered(table: pd.DataFrame) -> PageTable:
     """Return the coverage of the intervals of each noise, with simultaneous limits."""
-    rows, parts = [], display.groups_of(table, "noise")
+    rows, parts = [], groups_of(table, "noise")
     confidence = 1 - (1 - NOMINAL) / (len(parts) * 2)  # for both statistics
     for of, part in parts:
         made = int(part["intervals"].sum())
         for name in ("mean", "median"):
             held = int((part[f"coverage_{name}"] * part["intervals"]).round().sum())
             low, high = map(float, clopper_pearson(held, made, confidence))
-            sign = f" {display.SIGN['fails']}" if high < NOMINAL else ""
-            found = {"statistic": name, "covered": display.percent(held / made) + sign}
-            found["limits"] = display.between(low, high, display.percent)
+            sign = f" {SIGN['fails']}" if high < NOMINAL else ""
+            found = {"statistic": name, "covered": percent(held / made) + sign}
+            found["limits"] = between(low, high, percent)
             rows.append(of | found | {"intervals": made})
     return all_rows(
         pd.DataFrame(rows),
