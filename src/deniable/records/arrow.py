@@ -115,17 +115,12 @@ def read_described(
         ) from None
 
 
-def refuse_missing_columns(
-    path: Path | str, table: pa.Table, names: Sequence[str], who: str
-) -> None:
-    """Raise `DataError` unless the `table` at `path` has one column for each of the `names`.
-
-    The message says `who` requires them, such as "the domain has".
-    """
+def refuse_missing_columns(path: Path | str, table: pa.Table, names: Sequence[str]) -> None:
+    """Raise `DataError` unless the `table` at `path` has one column for each of the `names`."""
     for name in names:
         if table.column_names.count(name) != 1:
             raise DataError(
-                f"{path}: {who} the attribute {name!r}, but the columns are "
+                f"{path}: the metadata have the attribute {name!r}, but the columns are "
                 f"{', '.join(table.column_names)}; make the file again"
             )
 

@@ -258,6 +258,6 @@ def read_parquet(path: Path | str) -> Microdata:
         "has no domain in its metadata, so codes have no meaning; read the records with read_csv "
         "and a domain, and write them again",
     )
-    arrow.refuse_missing_columns(path, table, domain.names, "the domain has")
+    arrow.refuse_missing_columns(path, table, domain.names)
     columns = tuple(encode(arrow.text_column(path, table, a.name), a, str(path)) for a in domain)
     return Microdata(domain, columns, marks)

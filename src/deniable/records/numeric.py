@@ -229,7 +229,7 @@ def read_numeric_parquet(path: Path | str) -> NumericMicrodata:
     unsaid = "does not say which attributes are numeric; give the file of a numeric data set"
     table, (names, of_class, marks) = read_described(path, NUMERIC_KEY, _about, what, unsaid)
     named = [*names, *([of_class.name] if of_class else [])]
-    refuse_missing_columns(path, table, named, "the metadata have")
+    refuse_missing_columns(path, table, named)
     columns = [_floats(path, name, table.column(name)) for name in names]
     values = np.column_stack(columns) if columns else np.empty((table.num_rows, 0))
     given: dict[str, Any] = {}
