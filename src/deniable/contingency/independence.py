@@ -233,8 +233,7 @@ def _monte_carlo_p_values(
     is the proportion of statistics at least as large as the observed one, which counts as one: (1 +
     number as large) / (1 + tables). With `enough`, h, it is h / l if the h-th one as large is the
     l-th table, and later tables do not count (Besag and Clifford, 1991, Biometrika 78, 301-304).
-    Under the null, the probability of a p-value up to x is at most x. P-values far above the level
-    then need few tables, with a relative error of one over the root of h.
+    Under the null, the probability of a p-value up to x is at most x.
     """
     found, drawn = np.empty(statistic.size), np.full(statistic.size, tables)
     as_large = np.zeros(statistic.size, dtype=np.int64)

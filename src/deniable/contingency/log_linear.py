@@ -1,8 +1,8 @@
 """Fit hierarchical log-linear models of contingency tables by raking, over batches of tables.
 
-A model is named by the margins that it leaves free: independence of three attributes by their
-one-way margins, "no three-way interaction" by their two-way margins. The fitted table is the
-maximum-likelihood estimate under multinomial sampling, step two of [rrba], section 6.
+A model is named by its free margins: independence of three attributes by one-way margins, "no
+three-way interaction" by two-way margins. The fitted table is the maximum-likelihood estimate under
+multinomial sampling, step two of [rrba], section 6.
 """
 
 import math
@@ -130,16 +130,10 @@ class LogLinearModel:
         """Return the tables of the model with the margins and totals of the given ones.
 
         It is a closed form for independence, and otherwise raking (iterative proportional fitting).
-
-        Parameters
-        ----------
-        tables : finite, non-negative, shape (..., cells)
-            Counts or proportions; a table of total 0 gives a table of zeros.
-        tolerance : float, > 0
-            Raking stops when each cell of a margin has an error of at most this share of the total.
-        sweeps : int
-            The most sweeps, with a warning. Raking is slow for tables with zeros that fit further
-            zeros: the error falls as one over the sweeps.
+        Raking stops when each cell of a margin has an error of at most `tolerance` times the total,
+        or with a warning after `sweeps`. It is slow for tables with zeros that fit further zeros:
+        the error falls as one over the sweeps. The `tables` are finite and not negative, shape
+        (..., cells), and can be counts or proportions; a total of 0 gives a table of zeros.
 
         Examples
         --------

@@ -1,9 +1,9 @@
 """Draw records from Bayesian networks over categorical attributes, for example of [rrba].
 
 [rrba] names data sets of 500, 10,000 and 10,000 records (Table 2), samples of published Bayesian
-networks, without files or seeds. tools/write_networks.py took the networks from pgmpy once and
-stored them under resources/networks. This module draws independent records from their tables with
-recorded seeds, so that the files do not depend on pgmpy's own sampler.
+networks, without files or seeds. tools/write_networks.py took the networks from pgmpy and stored
+them under resources/networks. This module draws independent records from their tables with recorded
+seeds, so that the files do not depend on pgmpy.
 """
 
 import hashlib

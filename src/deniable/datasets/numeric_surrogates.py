@@ -37,10 +37,8 @@ def fit(data: NumericMicrodata, *, sha256: str = "") -> Copula:
 
     The latent correlation of a pair gives the file's rank correlation (Spearman's, mid-ranks for
     ties) *after* atoms and rounding of the margins. The matrix of all pairs is moved to the nearest
-    one with eigenvalues of at least .002.
-
-    The provenance contains the `sha256` of the published file. A `DataError` is raised for less
-    than 20 records.
+    one with eigenvalues of at least .002. The provenance has the `sha256` of the published file. A
+    `DataError` is raised for less than 20 records.
     """
     if len(data) < MIN_RECORDS:
         raise DataError(

@@ -132,13 +132,10 @@ def obtain(
 
     Parameters
     ----------
-    dataset : PublishedFile
     source : "auto", "mirror", "public" or "surrogate"
         The setting of the config.
     mirror : path or None
         A directory. A wrong file in it is an error, also for `auto`.
-    folder : path
-        Receives the verified file under its name.
     limits : Limits
         Of the duration and the size of a download.
     say : callable

@@ -27,16 +27,15 @@ def fit(
 
     The structure has the largest AIC (log-likelihood in nats less the number of free parameters) of
     all networks with at most `max_parents` parents. Dynamic programming over sets of attributes
-    finds it exactly (Silander and Myllymäki, UAI 2006). The score applies the rules below, so no
-    dependence is chosen that they erase.
+    finds it exactly (Silander and Myllymäki, UAI 2006). The score applies the rules below.
 
     No row and no probability describes a single person. A row represents at least `min_support`
     records: a rarer configuration of parents shares a row with others that agree in the first
     parents. A cell represents at least `min_cell` records: smaller ones become 0 or `min_cell`, so
     that each category keeps its total in the table. Probabilities are rounded to 4 digits.
 
-    The provenance contains the `sha256` of the published file. A `DataError` is raised for more
-    than 12 attributes, too few records, or an option out of range.
+    The provenance has the `sha256` of the published file. A `DataError` is raised for more than 12
+    attributes, too few records, or an option out of range.
     """
     domain, records = microdata.domain, len(microdata)
     if len(domain) > MAX_SEARCHED_DOMAIN:
@@ -208,8 +207,8 @@ def pairwise_total_variation(a: Microdata, b: Microdata) -> pd.DataFrame:
     """Compare the two-way margins of two files, `a` and `b`, as proportions.
 
     One row per pair of attributes: attribute_1, attribute_2, total_variation (half the sum of
-    absolute differences, in 0 .. 1). A `DataError` is raised if the files have different domains or
-    no records.
+    absolute differences, in 0 .. 1). Different domains or a file without records raise a
+    `DataError`.
     """
     if a.domain != b.domain:
         raise DataError("the two files have different domains; give both the same attributes")

@@ -35,11 +35,12 @@ def grid_estimate(
     rise: float = RISE,
     iterations: int = MAX_STEPS,
 ) -> Floats:
-    """Return distributions over the cells of a grid, shape (..., cells), by EM, or smoothed (EMS).
+    """Return distributions over the cells of a grid by EM, or by EM with smoothing (EMS).
 
     From the uniform distribution, x_u <- x_u * sum over v of P[u, v] n_v / (n lambda_v), lambda =
-    P' x. Then smoothing gives a quarter of each cell to either neighbour, (1, 2, 1) / 4. A quarter
-    that would leave the grid stays in its cell, so sums and the uniform distribution are preserved.
+    P' x. If `smoothed`, each cell then gives a quarter to either neighbour, (1, 2, 1) / 4. A
+    quarter that would leave the grid stays in its cell, so sums and the uniform distribution are
+    preserved.
 
     Steps end when the log-likelihood of all records changes by less than `rise`. This is
     deliberately earlier than its maximum (`expectation_maximization`), because further steps fit
@@ -55,7 +56,6 @@ def grid_estimate(
         Counts of randomized values. Each table is estimated separately.
     channel : Channel
         Of at most 4,096 categories: the cells, in order.
-    smoothed : bool
     apart : int, >= 0
         Number of last cells that are not smoothed, because they are not points, such as missing
         values.

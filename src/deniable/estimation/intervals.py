@@ -5,8 +5,8 @@ of [pram], (1.3). Plug-in and estimate come from the same randomized values and 
 a rare category has too few by chance, its proportion and variance are both too small, and the
 interval misses the true value too often.
 
-Like Wilson's interval, ``score`` inverts a test. It contains the values f of the functional
-within z standard errors of the estimate, where the error belongs to f,
+Like Wilson's interval, ``score`` inverts a test. It contains the values f of the functional within
+z standard errors of the estimate, where the error belongs to f,
 
     (estimate - f)^2 <= z^2 V(f) / n.
 
@@ -19,9 +19,9 @@ weights; with more randomized values than categories a left inverse replaces P^-
 For the file only the randomization varies. There g^2 - P^-1 w^2 replaces g^2 (its mean is the
 variance of a randomized value given its original one), f^2 is omitted, and both moments are taken
 within original categories. The moments are those expected at the estimate projected onto the
-simplex. Four extra records join the categories of high weight for the upper limit, and those of low
-weight for the lower limit (similar to Agresti and Coull, 1998). So a limit allows for records of a
-category that seems to have none.
+simplex. Four extra records join the categories of high weight for the upper limit, and others of
+low weight for the lower limit (similar to Agresti and Coull, 1998). So a limit allows for records
+of a category that seems to have none.
 
 If a score takes two values, as through a keep-or-replace channel, the regression is exact. The
 interval is then Wilson's interval of the proportion of randomized values, transformed. In general
@@ -29,12 +29,11 @@ it is a first-order correction. The projected estimate alone, without the plug-i
 through a badly conditioned channel it need not fit the randomized values at all.
 
 With more randomized values than categories the left inverse has by default least variance at the
-first estimate. The intervals treat it as fixed, though it varies with the data. Measured at 95 %
-through Hadamard response and subset selection of 4 to 8 categories (3,000 to 5,000 tables per case,
-error .004): from 100 records on, score intervals cover each proportion, of population and file, in
-at least .934 of tables. With 30 records, nine in ten of them in one category, and epsilon 3 they
-cover that category in at least .925 (population) and .911 (file); at epsilon 1 they cover as from
-100 records on.
+first estimate. The intervals treat it as fixed, though it varies with the data. At 95 %, through
+Hadamard response and subset selection of 4 to 8 categories (3,000 to 5,000 tables per case, error
+.004), score intervals cover each proportion in at least .934 of tables of 100 records and more.
+With 30 records, nine in ten of them in one category, and epsilon 3 they cover that category in at
+least .925 (population) and .911 (file).
 """
 
 from dataclasses import dataclass
@@ -64,9 +63,7 @@ EVENED = 1e-6  # share of the projected estimate that is spread evenly: no side 
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """Estimates with their confidence intervals.
-
-    Limits may leave [0, 1], like unbiased estimates.
+    """Estimates with their confidence intervals. Limits may leave [0, 1].
 
     Attributes
     ----------
@@ -136,14 +133,12 @@ def confidence_intervals(
 
     Examples
     --------
-    Wilson's interval of 2 in 10, and the same through a coin that lies once in four times:
+    Wilson's interval of 2 in 10, through a channel that keeps each value:
 
     >>> from deniable.channels import KeepOrReplace
-    >>> straight = confidence_intervals(KeepOrReplace.uniform(2, keep=1.0), [8, 2])
-    >>> straight.low[1].round(4), straight.high[1].round(4)
+    >>> found = confidence_intervals(KeepOrReplace.uniform(2, keep=1.0), [8, 2])
+    >>> found.low[1].round(4), found.high[1].round(4)
     (np.float64(0.0567), np.float64(0.5098))
-    >>> confidence_intervals(KeepOrReplace.uniform(2, keep=0.5), [64, 36]).high[1].round(4)
-    np.float64(0.4153)
     """
     refuse_bad_confidence(confidence)
     refuse_unknown("method", method, get_args(Method))

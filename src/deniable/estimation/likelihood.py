@@ -102,10 +102,8 @@ def likelihood_or_uniform(
     through the `channel`, shape (..., reports); for `tolerance` see `maximum_likelihood`.
     """
 
-    def estimate(counts: Counts, known: Channel) -> Floats:
-        return maximum_likelihood(counts, known, tolerance=tolerance).proportions
-
-    return estimated_or_uniform(reports, channel, estimate)
+    likely = partial(maximum_likelihood, tolerance=tolerance)
+    return estimated_or_uniform(reports, channel, lambda *given: likely(*given).proportions)
 
 
 def _fill_to_level(counts: Floats, a: float, b: Floats) -> Floats:

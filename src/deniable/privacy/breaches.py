@@ -77,16 +77,9 @@ class Factors:
 def posterior_of_set(channel: Channel, prior: Prior, members: Iterable[int]) -> Floats:
     """Return Pr(category in Q | randomized value), shape (reports,), from [pram], (3.1).
 
-    It is NaN for randomized values that are impossible under the prior. A `ChannelError` is raised
-    if the prior is not a distribution over the categories, or Q is empty or has an unknown code.
-
-    Parameters
-    ----------
-    channel : Channel
-        Of at most 4,096 categories.
-    prior : shape (size,), one distribution
-    members : iterable of int
-        Q, as codes of categories.
+    The `channel` has at most 4,096 categories. The `prior`, shape (size,), is a distribution over
+    them, and `members` are the codes of Q, at least one; otherwise a `ChannelError` is raised. The
+    posterior is NaN for randomized values that are impossible under the prior.
 
     Examples
     --------

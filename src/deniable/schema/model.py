@@ -49,13 +49,9 @@ class FileFormat(Strict):
 class Missing(Strict):
     """The missing values of a column, besides empty ones, and their treatment.
 
-    Parameters
-    ----------
-    values : list of str
-        Texts that mean a missing value; in a typed column, the text of such values.
-    policy : str
-        ``category``: they are a category; ``drop``: their records are left out, which a plan must
-        accept; ``refuse``: they are errors.
+    `values` are texts that mean a missing value; in a typed column, the text of such values. By the
+    `policy` ``category`` they are a category; ``drop``: their records are left out, which a plan
+    must accept; ``refuse``: they are errors.
     """
 
     values: list[str] = Field(default_factory=lambda: [""])
@@ -204,8 +200,7 @@ class Schema(Strict):
     population : str
         The population of the records: epsilons of all its releases add up.
     file : FileFormat
-    columns : list of Column
-        In the order of the file.
+    columns : list of Column, in the order of the file
     """
 
     format: Literal["deniable-schema"] = "deniable-schema"
