@@ -47,13 +47,9 @@ AGREEMENT = 1e-9  # largest difference of shared margins that counts as agreemen
 class NoisyTable:
     """A table of estimated proportions.
 
-    Parameters
-    ----------
-    attributes : tuple of str
-    proportions : finite, shape (categories of each attribute)
-        They can be negative.
-    precision : float, positive
-        One over the variance of a cell, up to a factor common to all tables.
+    The `proportions` are finite and can be negative. They have one axis for each of the
+    `attributes`. The positive `precision` is one over the variance of a cell, up to a factor common
+    to all tables.
     """
 
     attributes: Names

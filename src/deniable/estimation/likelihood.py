@@ -101,7 +101,6 @@ def likelihood_or_uniform(
     It is the counterpart of `unbiased_or_uniform`. `reports` are counts of randomized values
     through the `channel`, shape (..., reports); for `tolerance` see `maximum_likelihood`.
     """
-
     likely = partial(maximum_likelihood, tolerance=tolerance)
     return estimated_or_uniform(reports, channel, lambda *given: likely(*given).proportions)
 

@@ -66,9 +66,6 @@ class FactorWitness:
     ratio: Fraction
 
 
-# -- amplification and breaches (Definitions 3.1 and 3.2, Theorem 3.1) -----------------------------
-
-
 def largest_parity(rho_1: Number, rho_2: Number) -> float:
     """Return the parity up to which no breach is possible, [pram], (3.5), rounded down.
 
@@ -176,9 +173,6 @@ def channel_of_parity(size: int, parity: Number) -> KeepOrReplace:
     if eta < 1:
         raise DeniableError(f"a parity is at least 1, not {parity}")
     return KeepOrReplace.uniform(size, rounded_down((eta - 1) / (eta + size - 1)))
-
-
-# -- beta-factor privacy (Definition 3.4, Theorem 3.2) ---------------------------------------------
 
 
 def is_beta_factor_private(channel: Channel, beta: Number) -> bool:

@@ -193,14 +193,8 @@ class Column(Strict):
 class Schema(Strict):
     """The contents of a file of records.
 
-    Attributes
-    ----------
-    format, version
-        The beginning of each schema file.
-    population : str
-        The population of the records: epsilons of all its releases add up.
-    file : FileFormat
-    columns : list of Column, in the order of the file
+    A schema file begins with `format` and `version`. The epsilons of all releases of the
+    `population` add up. The `columns` have the order of the `file`.
     """
 
     format: Literal["deniable-schema"] = "deniable-schema"
