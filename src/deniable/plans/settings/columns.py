@@ -103,10 +103,8 @@ class ColumnsSettings(ChannelOptions):
         origin: Origin = "no data"
         if self.clusters is not None:
             clusters, origin = self.clusters.find(given)
-        plan = (self._through_matrices if self.epsilon is None else self._of_epsilon)(
-            given, clusters, origin
-        )
-        return replace(plan, order=self.order, part=self.answering)
+        make = self._through_matrices if self.epsilon is None else self._of_epsilon
+        return replace(make(given, clusters, origin), order=self.order, part=self.answering)
 
     def _of_epsilon(self, given: PlanInputs, clusters: Clusters, origin: "Origin") -> "ColumnsPlan":
         from deniable.plans.making import make_plan  # noqa: PLC0415

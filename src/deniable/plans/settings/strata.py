@@ -38,26 +38,19 @@ class StrataSettings(ChannelOptions):
         from deniable.plans.strata import StrataPlan  # noqa: PLC0415
 
         given = replace(given, schema=self.own_schema(given.schema))
-        if self.matrix is not None:
-            plan = self._through_matrices(given)
+        if self.matrix is None:
+            options = self.model_dump(include={"strata", "epsilon", "joint", "retention"})
+            plan = StrataPlan.from_schema(given.schema, accept=given.accept, **options)
         else:
-            plan = StrataPlan.from_schema(
-                given.schema,
-                self.strata,
-                self.epsilon,
-                self.joint,
-                given.accept,
-                retention=self.retention,
-            )
+            plan = self._through_matrices(given, self.matrix)
         return replace(plan, order=self.order, part=self.answering)
 
-    def _through_matrices(self, given: PlanInputs) -> "StrataPlan":
+    def _through_matrices(self, given: PlanInputs, matrix: PramMatrix) -> "StrataPlan":
         from deniable.plans.settings.pram import pram_protocols  # noqa: PLC0415
         from deniable.plans.strata import StrataPlan  # noqa: PLC0415
         from deniable.pram import StratifiedProtocol  # noqa: PLC0415
 
-        matrix, strata = self.matrix, tuple(self.strata)
-        assert matrix is not None
+        strata = tuple(self.strata)
         protocols = pram_protocols(matrix, given, strata, self.joint, self.answering)
         domain = given.schema.domain()
         protocol = StratifiedProtocol(domain, strata, protocols, matrix.is_invariant)
