@@ -1,4 +1,4 @@
-"""Config, checks, plan, provenance, environment: what the Snakefile needs."""
+"""Config, checks, plan, provenance and environment of the workflow."""
 
 import lazy_loader
 

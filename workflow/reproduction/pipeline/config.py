@@ -89,7 +89,7 @@ class StudiesConfig(Strict):
     rrba_power: PowerStudy | None = None
     rrba_tables: PrintedTablesStudy | None = None
     rrba_equal: EqualEpsilonStudy | None = None
-    # Without grids, as by default, there is no sweep.
+    # Without grids, as by default, no sweep is made.
     multirr_sweep: ThresholdStudy = ThresholdStudy(replicates=1000, grids=[])
 
     @model_validator(mode="after")

@@ -134,7 +134,7 @@ def sweep_table(
     -------
     DataFrame
         Columns ``release``, the options, ``exact_epsilon`` (of a record), ``unit``, ``records``,
-        those of `release_errors`, and ``data_source``.
+        the columns of `release_errors`, ``data_source``.
     """
     rows: list[Row] = []
     for name, options in settings.items():

@@ -79,7 +79,7 @@ def render(contents: Contents) -> str:
 
 
 def render_pages(contents: Contents) -> Iterator[tuple[str, str]]:
-    """Yield the files of a report of `contents` by name: pages, and what they load."""
+    """Yield the files of a report of `contents` by name: pages, figures, tables and styles."""
     templates = _environment(
         contents, "../", lambda svg, id, shows: linked_svg(svg, f"figures/{id}.svg", shows)
     )
