@@ -261,6 +261,7 @@ def module_of(place: str) -> str:
 SIMULATE_TOO = {
     "reproduction/papers/rrba/released_tables.py": {"analyse rrba_fig7"},
     "reproduction/papers/multirr/queries/adjusted.py": {"simulate multirr_epsilon"},
+    "reproduction/papers/multirr/dependence_assessment.py": {"analyse multirr_secure_sum"},
 }
 
 
