@@ -18,6 +18,8 @@ from deniable.rrba.views import Combination
 class TableAnswers:
     """All answers about one table, block by block.
 
+    Raises `DeniableError` if the reports are not counts.
+
     Parameters
     ----------
     keep : float, in (0, 1)
@@ -26,11 +28,6 @@ class TableAnswers:
         Numbers of answers.
     fake : array, shape (blocks, cells)
         q, the distribution of fake answers.
-
-    Raises
-    ------
-    DeniableError
-        If the reports are not counts.
     """
 
     keep: float
@@ -55,8 +52,8 @@ class TableAnswers:
     def channel(self) -> KeepOrReplace:
         """The channel with the average distribution of fake answers.
 
-        Expectations of the summed answers are exact. Their variances are overstated by the variance
-        of q between blocks.
+        Expectations of the summed answers are exact. Variances are too large by the variance of q
+        between blocks.
         """
         return table_channel(self.average_fake, self.keep)
 
@@ -66,20 +63,17 @@ class TableAnswers:
         return np.asarray(self.reports.sum(axis=0) / self.number)
 
     def estimate(self) -> Floats:
-        """Return the unbiased estimate of the original proportions, shape (cells,).
-
-        Equation (4) over all blocks, with the average of the tables q in force.
-        """
+        """Return the unbiased estimate of the original proportions, shape (cells,), by (4)."""
         return printed_estimate(self.reports.sum(axis=0), self.average_fake, self.keep)
 
     def standard_errors(self, clients: int | None = None) -> Floats:
         """Return the standard errors of the estimate, shape (cells,).
 
-        By default for the population. A block's answers are multinomial with
-        lambda = p pi + (1 - p) q. The variance is the sum of n lambda (1 - lambda), divided by
-        (p N)^2. For the file itself, the N clients are a simple random sample of `clients`, and the
-        variance is smaller by pi (1 - pi) / N times (N - 1) / (clients - 1). The estimate, moved
-        into [0, 1], is used for pi.
+        By default they are for the population. Answers of a block are multinomial with lambda = p
+        pi + (1 - p) q. The variance is the sum of n lambda (1 - lambda), divided by (p N)^2. For
+        the file itself, the N clients are a simple random sample of `clients`, and the variance is
+        smaller by pi (1 - pi) / N times (N - 1) / (clients - 1). The estimate, clipped to [0, 1],
+        replaces pi.
         """
         sizes = self.reports.sum(axis=1, keepdims=True)
         pi = np.clip(self.estimate(), 0.0, 1.0)
@@ -96,13 +90,8 @@ def answers_by_table(
 ) -> dict[Combination, TableAnswers]:
     """Return the answers about each table of a `design`.
 
-    `answers` is a table as `collect_answers` returns it, with the columns ``attributes``, ``p``,
-    ``fake`` and ``reports``.
-
-    Raises
-    ------
-    DataError
-        If a table has no answers, or another number of cells.
+    The `answers` are as `collect_answers` returns them. Raises `DataError` if a table has no
+    answers, or another number of cells.
     """
     groups = rows_by_table(answers)
     found = {}
@@ -133,7 +122,7 @@ def estimate_tables(design: CollectionDesign, answers: pd.DataFrame, clients: in
     answers : DataFrame
         As `collect_answers` returns it.
     clients : int
-        Number of clients in all.
+        The number of clients.
 
     Returns
     -------

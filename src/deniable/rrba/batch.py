@@ -1,8 +1,8 @@
-"""RRBA without clients: counts of whole blocks at once, for many runs in parallel.
+"""RRBA without clients: counts of whole blocks, for many replicates in parallel.
 
-The same distribution as the protocol of `deniable.rrba.protocol` with one table: given the table a
-block was sent, its clients answer independently of each other, so that counts of true answers are
-binomial and those of fake ones multinomial.
+The distribution is the one of `deniable.rrba.protocol` with one table. Given the table of their
+block, clients answer independently. So counts of true answers are binomial, and counts of fake
+answers are multinomial.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from deniable.sampling import multinomial
 
 @dataclass(frozen=True, eq=False)
 class Collection:
-    """Runs of RRBA for one table, with axes run, block, cell.
+    """Replicates of RRBA for one table, with the axes run, block, cell.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Collection:
         p.
     reported : array of int64, shape (runs, blocks, cells)
     tables : array, shape (runs, blocks, cells)
-        T, what each block was sent.
+        T, the table of each block.
     state : TableState
         After the last block.
     """
@@ -58,11 +58,11 @@ class Collection:
         return pooled_estimate(counts, exposure, total, self.keep)
 
     def running_standard_errors(self) -> Floats:
-        """Return the standard errors of `running_estimates`, sampling of clients included.
+        """Return the standard errors of `running_estimates`, including the sampling of clients.
 
-        Given its table a block's reports are multinomial with lambda = p pi + (1 - p) q, so the
-        variance is the sum over blocks of n lambda (1 - lambda), divided by (p N)^2; the estimate
-        stands for pi, cut off at 0 and 1.
+        Given its table, a block has multinomial reports with lambda = p pi + (1 - p) q. The
+        variance is the sum over blocks of n lambda (1 - lambda), divided by (p N)^2. The estimate,
+        clipped to [0, 1], replaces pi.
         """
         size = self.reported.sum(axis=-1, keepdims=True)
         total = np.maximum(np.cumsum(size, axis=1), 1)
@@ -96,14 +96,14 @@ def collect(
 
     Parameters
     ----------
-    true_counts : integers, shape (runs, blocks, cells)
-        Of the clients of each block: see `sampled_blocks` and `split_blocks`. A block may be empty.
+    true_counts : array of int, shape (runs, blocks, cells)
+        Clients in each block and cell: see `sampled_blocks` and `split_blocks`. A block may be
+        empty.
     keep : float, in (0, 1)
         p.
     generator : numpy.random.Generator
-        Draws who answers truly, and the fake answers.
     rule : Rule, optional
-        How a block's reports make the table of the next.
+        Makes the table of the next block from reports.
     """
     refuse_bad_keep(keep)
     true = np.asarray(true_counts)
@@ -129,10 +129,10 @@ def collect(
 def multinomial_rows(
     generator: np.random.Generator, totals: Counts, probabilities: Floats
 ) -> Counts:
-    """Draw multinomial counts, each row with its own probabilities; zeros stay zeros.
+    """Draw multinomial counts with row-wise `probabilities`, shape (rows, cells); zeros stay zeros.
 
-    NumPy gives what rounding leaves over to the last category: here that is the most likely one.
-    The `totals` have the shape (rows,), `probabilities` (rows, cells); the `generator` draws.
+    NumPy assigns the remainder of rounding to the last category. Here the last one is the most
+    likely one. `totals` has the shape (rows,).
     """
     rows, last = np.arange(len(probabilities)), probabilities.shape[-1] - 1
     likeliest = probabilities.argmax(axis=-1)
@@ -151,20 +151,9 @@ def multinomial_rows(
 def sampled_blocks(
     truth: npt.ArrayLike, sizes: Sequence[int], runs: int, generator: np.random.Generator
 ) -> Counts:
-    """Draw clients with replacement from a distribution over cells, so many for each block.
+    """Draw clients with replacement, for blocks of `sizes` clients, `runs` times.
 
-    Parameters
-    ----------
-    truth : shape (cells,), a distribution
-    sizes : sequence of int, from 0 on
-        Clients of each block.
-    runs : int
-        How often all blocks are drawn.
-    generator : numpy.random.Generator
-
-    Returns
-    -------
-    array of int64, shape (runs, blocks, cells)
+    The `truth` is a distribution, shape (cells,). The result has the shape (runs, blocks, cells).
     """
     each = checked_counts(np.asarray(sizes, dtype=np.int64), len(sizes))
     totals = np.broadcast_to(each, (runs, len(sizes)))
@@ -174,22 +163,10 @@ def sampled_blocks(
 def split_blocks(
     counts: npt.ArrayLike, sizes: Sequence[int], runs: int, generator: np.random.Generator
 ) -> Counts:
-    """Deal the records of a file out to blocks, each record once.
+    """Assign the records of a file to blocks of `sizes` clients at random, `runs` times.
 
-    Parameters
-    ----------
-    counts : integers, shape (cells,)
-        Of the file.
-    sizes : sequence of int
-        Clients of each block; they sum to the records of the file.
-    runs : int
-        How often the file is dealt out.
-    generator : numpy.random.Generator
-        Shuffles the records.
-
-    Returns
-    -------
-    array of int64, shape (runs, blocks, cells)
+    The `counts` of the file have the shape (cells,). Sizes sum to the number of records. The result
+    has the shape (runs, blocks, cells).
     """
     file = checked_counts(counts, np.size(counts))
     if sum(sizes) != file.sum():
@@ -207,7 +184,7 @@ def split_blocks(
 
 
 def block_sizes(records: int, size: int) -> tuple[int, ...]:
-    """Return the sizes of blocks of `size` clients for all `records`; the last has what is left.
+    """Return the sizes of blocks of `size` clients for all `records`; the last has the remainder.
 
     Examples
     --------

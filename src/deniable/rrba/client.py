@@ -1,4 +1,4 @@
-"""What is sent in RRBA ([rrba], Figure 2), and a client: who alone knows its values."""
+"""Messages of RRBA ([rrba], Figure 2), and clients, which alone have access to their values."""
 
 import math
 from collections import Counter
@@ -19,25 +19,22 @@ from deniable.sampling import RandomSource
 
 @dataclass(frozen=True)
 class Question:
-    """From the aggregator to one client.
+    """A message from the aggregator to one client.
+
+    Raises `DeniableError` if a field has another type. The client checks the contents.
 
     Attributes
     ----------
     number : int
-        No two questions of an aggregator have the same. A question sent again keeps its own.
+        Unique per aggregator. A repeated question keeps its number.
     client : str
-        The name of who is asked.
+        The name of the client.
     keep : float
         p, the probability of a true answer.
     view : tuple of combinations
-        The combinations of attributes that are asked.
+        The combinations of attributes of the question.
     tables : tuple of tuple of float
-        For each combination the distribution over its cells that fake answers are drawn from.
-
-    Raises
-    ------
-    DeniableError
-        If a field is not of its kind. What a question asks is for the client to judge.
+        For each combination, the distribution of fake answers over its cells.
     """
 
     number: int
@@ -67,16 +64,10 @@ def _are_rows(value: Any, kind: type) -> bool:
 
 @dataclass(frozen=True)
 class Answer:
-    """From a client to the aggregator: one cell for each combination, through the channel.
+    """A message from a client to the aggregator: one randomized cell for each combination.
 
-    Attributes
-    ----------
-    question : int
-        The question's number.
-    client : str
-        The name of who answers.
-    cells : tuple of int, from 0 on
-        One a combination of the question's view, in its order.
+    `question` is the number of the question, `client` the name of the sender. `cells` are integers
+    from 0, one per combination of the view.
     """
 
     question: int
@@ -86,9 +77,9 @@ class Answer:
 
 @dataclass(frozen=True)
 class Refusal:
-    """From a client to the aggregator. It depends on the questions alone, not on true values.
+    """A message from a client to the aggregator. It depends on questions only, not on true values.
 
-    It gives the number of the `question`, the name of the `client`, and its `reason` in words.
+    It has the number of the `question`, the name of the `client`, and the `reason` in words.
     """
 
     question: int
@@ -98,25 +89,22 @@ class Refusal:
 
 @dataclass(frozen=True)
 class BlockReport:
-    """From an aggregator to the server: what one block's answers say of one combination.
+    """A message from an aggregator to the server: the answers of one block about one combination.
+
+    Raises `DeniableError` if p and the table define no channel, or the answers are not such pairs.
 
     Attributes
     ----------
     block : int
-        By the aggregator's count: others count their own.
+        The number of the block, unique per aggregator.
     combination : tuple of str
         The attributes.
     keep : float
         p.
     table : tuple of float
-        What the clients were sent: a distribution, a cell each.
+        The distribution of fake answers, shape (cells,).
     answers : tuple of (str, int)
-        The clients that answered, each once, with the cells that they reported.
-
-    Raises
-    ------
-    DeniableError
-        If p and the table make no channel, or the answers are not such pairs.
+        Each client once, with its reported cell.
     """
 
     block: int
@@ -148,7 +136,7 @@ class BlockReport:
 
 
 def refuse_repeated(clients: Sequence[str], where: str) -> None:
-    """Raise if one of the `clients` is named twice in `where`: it would count twice."""
+    """Raise `DeniableError` if a name occurs twice in `clients`; `where` is for the message."""
     if len(set(clients)) < len(clients):
         twice = next(name for name in clients if clients.count(name) > 1)
         raise DeniableError(f"{where} names the client {twice!r} twice; name each once")
@@ -157,28 +145,25 @@ def refuse_repeated(clients: Sequence[str], where: str) -> None:
 class Client:
     """A person or device that answers through the channel P = p I + (1 - p) 1 q'.
 
-    It trusts nobody. It computes the exact epsilon of what it is asked from the tables it was sent,
-    and refuses what its budget does not cover: a table with a zero cell, for one, which would give
-    the truth away. A question that it has answered gets the same answer again, so that a lost
-    message costs no privacy. Several aggregators may ask, each with numbers of its own: questions
-    that differ in anything are two, and both are paid.
+    A client trusts nobody. It computes the exact epsilon of a question from its tables. It refuses
+    questions beyond its budget, such as a table with a zero cell, which would reveal the truth. A
+    repeated question gets the same answer again, so that a lost message costs no privacy. Questions
+    of two aggregators that differ in any field are two questions.
 
-    Epsilon is spent by sequential composition: that of a view is the sum over its combinations,
-    exactly so, because their answers are independent; that of several questions is at most their
-    sum.
+    Epsilons add up by sequential composition. The sum over the combinations of a view is exact,
+    because their answers are independent. The sum over several questions is an upper bound.
 
     Parameters
     ----------
     name : str
-        By which it is asked, and which its messages carry.
     domain : Domain
-        The attributes that may be asked about.
+        The attributes of the questions.
     values : sequence of int
-        The true codes, one an attribute of the domain. They leave through the channel only.
-    budget : float, > 0
-        Epsilon that all answers together may cost; infinite for a client that minds nothing.
-    source : source of randomness
-        Draws the answers; it must be secret.
+        The true code of each attribute. They leave the client through channels only.
+    budget : float, above 0
+        The largest epsilon of all answers together, perhaps infinite.
+    source : RandomSource
+        It must be secret.
     """
 
     def __init__(
@@ -225,7 +210,7 @@ class Client:
         return given
 
     def _through(self, channels: tuple[KeepOrReplace, ...], question: Question) -> tuple[int, ...]:
-        """Report through the channels: the one place where true values are read."""
+        """Return reports of the channels. True values are read here only."""
         cells = []
         for channel, combination in zip(channels, question.view, strict=True):
             values = [np.array([self.__values[name]]) for name in combination]

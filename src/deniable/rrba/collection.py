@@ -1,15 +1,13 @@
-"""A collection of tables by RRBA ([rrba], section 4): its questions, and the answers to them.
+"""Collections of tables by RRBA ([rrba], section 4): questions and answers.
 
 Each record belongs to one client. Every client receives one question, about the tables of a view or
 about a single table. It answers through the channel P = p I + (1 - p) 1 q' with the table q of its
-block. This is the protocol of `deniable.rrba.protocol` with all answers of a block drawn at once:
-the distribution is the same, and nothing else reads the original values.
+block. This is the protocol of `deniable.rrba.protocol`, but all answers of a block are drawn at
+once. The distribution is the same, and only the channels read original values.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Literal
 
@@ -17,10 +15,16 @@ import numpy as np
 import pandas as pd
 
 from deniable.arrays import Counts, Floats, Positions
-from deniable.channels import log_rounded_up
+from deniable.channels import log_rounded_up, product_of_ratios
 from deniable.errors import DeniableError
 from deniable.records import Domain, Microdata
-from deniable.rrba.privacy import answer_epsilon, claimed_epsilon, floor_epsilon, keep_for_view
+from deniable.rrba.privacy import (
+    answer_epsilon,
+    claimed_epsilon,
+    floor_epsilon,
+    floor_parity,
+    keep_for_view,
+)
 from deniable.rrba.tables import Rule, TableState, refuse_bad_keep, table_channel
 from deniable.rrba.views import Combination, View, make_views
 from deniable.sampling import KeyedDraws
@@ -62,18 +66,12 @@ class CollectedTable:
         """Epsilon of one answer by Theorem 4.1 of [rrba], which does not hold."""
         return claimed_epsilon(self.keep) if self.cells > 1 else 0.0
 
-    @property
-    def ratio(self) -> Fraction:
-        """The exact parity of one answer; the logarithm of it is `epsilon`."""
-        if self.cells == 1:
-            return Fraction(1)
-        p = Fraction(self.keep)
-        return 1 + p * self.cells / ((1 - p) * Fraction(self.floor))
-
 
 @dataclass(frozen=True, eq=False)
 class CollectionDesign:
     """The questions of a collection.
+
+    Raises `DeniableError` if a question has an attribute twice, or a value is out of range.
 
     Parameters
     ----------
@@ -87,11 +85,6 @@ class CollectionDesign:
         before, and no cell of it is below w / cells.
     block : int, at least 1
         Number of clients that receive the same tables.
-
-    Raises
-    ------
-    DeniableError
-        If a question has an attribute twice, or a value is out of range.
     """
 
     domain: Domain
@@ -125,22 +118,21 @@ class CollectionDesign:
     def client_epsilon(self, question: int) -> float:
         """Return epsilon of the record of a client that receives a `question`, rounded up.
 
-        The sum over its answers. Tables of a view share no attribute, so that some two records
-        reach the bound of every table at once: the sum is exact if the epsilons of answers are.
+        It is the sum over answers. Tables of a view share no attribute, so two records reach the
+        bounds of all tables at once: the sum is exact if the epsilons of answers are.
         """
         tables = (self.tables[each] for each in self.questions[question])
-        return log_rounded_up(math.prod((table.ratio for table in tables), start=Fraction(1)))
+        return log_rounded_up(
+            product_of_ratios(floor_parity(each.cells, each.keep, each.floor) for each in tables)
+        )
 
     def clients(self, number: int) -> list[int]:
-        """Return the number of clients of each question, for a `number` of clients in all.
-
-        These differ by at most one.
-        """
+        """Return the number of clients of each question, for a `number` of clients in all."""
         whole, left = divmod(number, len(self.questions))
         return [whole + (question < left) for question in range(len(self.questions))]
 
     def answers(self, number: int) -> dict[Combination, int]:
-        """Return the number of answers about each table, for a `number` of clients in all."""
+        """Return the number of answers about each table, for `number` clients in all."""
         return {
             combination: clients
             for clients, question in zip(self.clients(number), self.questions, strict=True)
@@ -158,6 +150,8 @@ def design_collection(
 ) -> CollectionDesign:
     """Return the design with all tables of `size` attributes, in the fewest views.
 
+    Raises `DeniableError` if a parameter is out of range.
+
     Parameters
     ----------
     domain : Domain
@@ -168,11 +162,6 @@ def design_collection(
         Returns p for the numbers of cells of the tables of a question.
     floor, block
         See `CollectionDesign`.
-
-    Raises
-    ------
-    DeniableError
-        If a parameter is out of range.
     """
     if floor is not None and not 0 < floor <= 1:
         raise DeniableError(f"the floor is {floor}; it must be above 0 and at most 1")
@@ -194,10 +183,9 @@ def guaranteed(floor: float | None) -> float:
 
 
 def keep_for_record(epsilon: float, floor: float | None) -> Callable[[Sequence[int]], float]:
-    """Return the function from sizes of tables to the largest p for `epsilon` of a record.
+    """Return a function from the sizes of a question's tables to p for `epsilon` of a record.
 
-    The tables belong to one question, and q has the `floor`. Tables of one cell reveal nothing;
-    their p is 1/2.
+    Tables of one cell reveal nothing; their p is 1/2. See `CollectionDesign` for `floor`.
     """
 
     def keep_of(sizes: Sequence[int]) -> float:
@@ -211,15 +199,15 @@ def collect_answers(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Send every client its question, block by block, and collect the answers.
 
-    Clients are put into a random order, and questions take turns in this order. The clients of a
-    question are therefore a simple random sample of all clients, and the numbers of clients of two
-    questions differ by at most one.
+    Clients are put into a random order, and questions take turns in this order. So the clients of a
+    question are a simple random sample of all clients. Raises `DeniableError` if there are fewer
+    clients than questions.
 
     Parameters
     ----------
     design : CollectionDesign
     data : Microdata
-        The original records of the clients. They are read through the channels only.
+        The original records of the clients.
     draws : KeyedDraws
     records : array of int, optional
         Numbers of the records in the whole file, counted from 0; by default all.
@@ -227,15 +215,11 @@ def collect_answers(
     Returns
     -------
     answers : DataFrame
-        ``attributes``, ``block``, ``categories``, ``p``, ``fake`` (q), ``epsilon`` (of one answer,
-        exact, rounded up) and ``reports`` (number of answers). One row per cell, table and block.
+        One row per cell, table and block: ``attributes``, ``block``, ``categories``, ``p``,
+        ``fake`` (q), ``epsilon`` (of one answer, exact, rounded up) and ``reports`` (number of
+        answers).
     clients : DataFrame
         ``client`` (record number, from 1), ``block`` and ``question``.
-
-    Raises
-    ------
-    DeniableError
-        If there are fewer clients than questions.
     """
     number, questions = len(data), len(design.questions)
     if number < questions:

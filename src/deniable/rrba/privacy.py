@@ -1,14 +1,14 @@
-"""What RRBA discloses: exact epsilons, beside what Theorem 4.1 of [rrba] claims.
+"""Exact epsilons of RRBA, and the epsilon that Theorem 4.1 of [rrba] claims.
 
-The theorem says ln(1 / (1 - p)), whatever the table. Its proof gives the truthful answer the
-probability p q, as if a client told its true cell only when a fake draw had hit it too; for a
-client whose true cell is v the probability of the answer v is p + (1 - p) q_v, for any other
-client (1 - p) q_v. So
+The theorem claims ln(1 / (1 - p)), for all tables. Its proof gives the truthful answer the
+probability p q, as if a client reported its true cell only when a fake draw had hit it too. The
+answer v has the probability p + (1 - p) q_v from a client with the true cell v, and (1 - p) q_v
+from any other client. So
 
     epsilon = max over v of ln(1 + p / ((1 - p) q_v)),
 
-which is above the claim for every table of two cells or more: some q_v is at most 1/2, and
-1 + p / ((1 - p) q) exceeds 1 / (1 - p) = 1 + p / (1 - p) for every q < 1.
+which is above the claim for every table of two cells or more: some q_v is at most 1/2, and 1 + p /
+((1 - p) q) exceeds 1 / (1 - p) = 1 + p / (1 - p) for every q < 1.
 """
 
 import math
@@ -24,7 +24,7 @@ from deniable.rrba.tables import refuse_bad_keep, table_channel
 
 
 def claimed_epsilon(keep: float) -> float:
-    """Return ln(1 / (1 - p)), the epsilon of Theorem 4.1 and equation (6). It does not hold.
+    """Return ln(1 / (1 - p)), the epsilon of Theorem 4.1 and equation (6). The claim does not hold.
 
     p, `keep`, is in (0, 1).
 
@@ -49,17 +49,10 @@ def retention_from_claim(epsilon: float) -> float:
 
 
 def answer_epsilon(table: npt.ArrayLike, keep: float) -> float:
-    """Return the exact epsilon of one answer about one table, rounded up.
+    """Return the exact epsilon of one answer about one `table` q, shape (cells,), rounded up.
 
-    Proved by the channel's closed form, see `deniable.channels.KeepOrReplace`; infinite where a
-    cell of the table is 0, and 0 for a table of one cell.
-
-    Parameters
-    ----------
-    table : shape (cells,), a distribution
-        q, which the client was sent.
-    keep : float, in (0, 1)
-        p.
+    `deniable.channels.KeepOrReplace` proves the closed form. Epsilon is infinite if a cell of the
+    table is 0, and 0 for a table of one cell. p, `keep`, is in (0, 1).
 
     Examples
     --------
@@ -70,11 +63,10 @@ def answer_epsilon(table: npt.ArrayLike, keep: float) -> float:
 
 
 def view_epsilon(tables: Sequence[npt.ArrayLike], keep: float) -> float:
-    """Return the exact epsilon of a client's answers to all combinations of a view, rounded up.
+    """Return the exact epsilon of a client's answers to all `tables` of a view, rounded up.
 
-    The sum over its `tables`, distributions of the shape (cells,) each: combinations of a view
-    share no attribute, so that some two records are at each table's worst at once, and answers are
-    independent. p, `keep`, is in (0, 1).
+    Combinations of a view share no attribute, so two records are the worst pair of each table at
+    once. Answers are independent. So epsilon is the sum over tables. p, `keep`, is in (0, 1).
     """
     return ProductChannel(tuple(table_channel(table, keep) for table in tables)).epsilon
 
@@ -82,21 +74,14 @@ def view_epsilon(tables: Sequence[npt.ArrayLike], keep: float) -> float:
 def repeated_epsilon(tables: Sequence[npt.ArrayLike], keep: float) -> float:
     """Return the exact epsilon of a client's answers about one combination in several rounds.
 
-    Each round sends its own table and the client draws anew. For records with the cells u and u'
-    the most telling answer of every round is u, so that
+    Each round has its own table, one of `tables`, and a new draw with p = `keep`. For records with
+    the cells u and u', the worst answer of every round is u, so that
 
-        epsilon = max over u of the sum over rounds of ln(1 + p / ((1 - p) q_u of the round)),
+        epsilon = max over u of the sum over rounds of ln(1 + p / ((1 - p) q_u of the round)).
 
-    at most the sum of the rounds' epsilons, and equal to it where one cell is the smallest in all
-    rounds. The tables may depend on answers before them, the client's own too: this is then
-    epsilon given the tables that were sent.
-
-    Parameters
-    ----------
-    tables : sequence of arrays, shape (cells,)
-        One a round.
-    keep : float, in (0, 1)
-        p.
+    This is at most the sum of the rounds' epsilons, and equal to it if one cell is the smallest in
+    all rounds. Tables may depend on earlier answers, also on answers of the client. Then this is
+    epsilon given the tables.
     """
     channels = [table_channel(table, keep) for table in tables]
     if not channels:
@@ -115,33 +100,49 @@ def repeated_epsilon(tables: Sequence[npt.ArrayLike], keep: float) -> float:
     return log_rounded_up(max(ratios))
 
 
-def floor_epsilon(cells: int, keep: float, floor: float) -> float:
-    """Return the epsilon that a floor guarantees for one answer, whatever the data: rounded up.
+def floor_parity(cells: int, keep: float, floor: float) -> Fraction:
+    """Return 1 + p m / ((1 - p) w) exactly: the parity of one answer if a cell touches its floor.
 
-    Every one of the table's `cells` is at least `floor` / cells, the floor in [0, 1]; p, `keep`, is
-    in (0, 1). So epsilon is at most
-    ln(1 + p cells / ((1 - p) floor)); a table that touches its floor attains it. At floor 1 the
-    table is uniform. Infinite for floor 0, and 0 for one cell.
+    The table has m `cells`. Each cell is at least `floor` / m, with w = `floor` in (0, 1]. The
+    probability p of a true answer is `keep`. A table of one cell has parity 1.
+    """
+    if cells == 1:
+        return Fraction(1)
+    p = Fraction(keep)
+    return 1 + p * cells / ((1 - p) * Fraction(floor))
+
+
+def floor_epsilon(cells: int, keep: float, floor: float) -> float:
+    """Return the epsilon that a floor guarantees for one answer on all data, rounded up.
+
+    It is the logarithm of `floor_parity`, infinite at floor 0 and 0 for one cell. At floor 1 the
+    table is uniform.
+    """
+    return guaranteed_epsilon([cells], keep, floor)
+
+
+def guaranteed_epsilon(sizes: Sequence[int], keep: float, floor: float) -> float:
+    """Return the epsilon that a floor guarantees for all answers about a view, rounded up once.
+
+    It is the sum of the `floor_epsilon` of tables with `sizes` cells. Tables that touch their
+    floors attain it.
     """
     refuse_bad_keep(keep)
-    if cells < 1 or not 0 <= floor <= 1:
-        raise DeniableError(
-            f"{cells} cells with the floor {floor}; give at least 1 cell and a floor in [0, 1]"
-        )
-    if cells == 1:
-        return 0.0
-    if floor == 0:
+    for cells in sizes:
+        if cells < 1 or not 0 <= floor <= 1:
+            raise DeniableError(
+                f"{cells} cells with the floor {floor}; give at least 1 cell and a floor in [0, 1]"
+            )
+    if floor == 0 and any(cells > 1 for cells in sizes):
         return math.inf
-    p = Fraction(keep)
-    return log_rounded_up(1 + p * cells / ((1 - p) * Fraction(floor)))
+    ratios = (floor_parity(cells, keep, floor or 1.0) for cells in sizes)
+    return log_rounded_up(math.prod(ratios, start=Fraction(1)))
 
 
 def keep_for_epsilon(cells: int, epsilon: float, floor: float = 1.0) -> float:
-    """Return the p at which a table's answers are epsilon-differentially private under a floor.
+    """Return the p at which answers about one table of at least 2 `cells` have a stated epsilon.
 
-    Solves ln(1 + p cells / ((1 - p) floor)) = epsilon; rounded so that the guarantee is not above
-    `epsilon`, which is above 0. The table has at least 2 `cells`, each at least `floor` / cells,
-    the floor in (0, 1]; 1 if it is uniform.
+    See `keep_for_view`.
 
     Examples
     --------
@@ -149,39 +150,23 @@ def keep_for_epsilon(cells: int, epsilon: float, floor: float = 1.0) -> float:
     >>> floor_epsilon(4, p, 1.0) <= 1.0
     True
     """
-    if cells < 2 or not 0 < floor <= 1 or not 0 < epsilon < math.inf:
-        raise DeniableError(
-            f"{cells} cells, floor {floor}, epsilon {epsilon}: give at least 2 cells, a floor in "
-            "(0, 1] and a finite epsilon above 0"
-        )
-    odds = math.expm1(epsilon) * floor / cells
-    keep = odds / (1 + odds)
-    while floor_epsilon(cells, keep, floor) > epsilon:
-        keep = math.nextafter(keep, 0.0)
-    return keep
+    return keep_for_view([cells], epsilon, floor)
 
 
 def keep_for_view(sizes: Sequence[int], epsilon: float, floor: float = 1.0) -> float:
-    """Return the p at which a client's answers to all tables of a view have a stated epsilon.
+    """Return the p at which the answers to all tables of a view have a stated epsilon.
 
-    Solves sum over tables of ln(1 + p cells / ((1 - p) floor)) = epsilon, rounded so that it is not
-    exceeded in exact arithmetic; see `view_epsilon`. A client that answers about the same tables
-    in several rounds is asked a view of them all, each as often as it is asked: whatever its
-    answers, the guarantee then holds of all rounds together.
+    The p solves: sum over tables of ln(1 + p m / ((1 - p) floor)) = `epsilon`, with m the cells of
+    a table. It is rounded such that the exact sum is at most `epsilon`. To cover several rounds
+    about the same tables, list each table once per round.
 
     Parameters
     ----------
-    sizes : sequence of int
-        The cells of each table, at least 1; one table at least has 2.
+    sizes : sequence of int, at least 1
+        The numbers of cells of the tables. One of them is at least 2.
     epsilon : float, above 0
-        Of all answers.
     floor : float, in (0, 1]
-        Of each table, see `floor_epsilon`; 1 if tables are uniform.
-
-    Examples
-    --------
-    >>> keep_for_view([4], 1.0) == keep_for_epsilon(4, 1.0)
-    True
+        See `floor_parity`.
     """
     cells = [size for size in sizes if size > 1]
     if not cells or min(sizes) < 1 or not 0 < floor <= 1 or not 0 < epsilon < math.inf:
@@ -203,27 +188,11 @@ def keep_for_view(sizes: Sequence[int], epsilon: float, floor: float = 1.0) -> f
     return keep
 
 
-def guaranteed_epsilon(sizes: Sequence[int], keep: float, floor: float) -> float:
-    """Return the epsilon that a floor guarantees for the answers of a view, rounded up once.
-
-    The sum of the `floor_epsilon` of its tables, attained where each touches its floor. Infinite
-    for floor 0, if a table has two cells. The `sizes` are the tables' numbers of cells; `keep`, p,
-    and `floor` are as there.
-    """
-    for cells in sizes:
-        floor_epsilon(cells, keep, floor)  # refuses what is none
-    several, p = [cells for cells in sizes if cells > 1], Fraction(keep)
-    if several and floor == 0:
-        return math.inf
-    ratios = (1 + p * cells / ((1 - p) * Fraction(floor)) for cells in several)
-    return log_rounded_up(math.prod(ratios, start=Fraction(1)))
-
-
 def variance_inflation(truth: npt.ArrayLike, table: npt.ArrayLike, keep: float) -> float:
-    """Return the trace of the estimate's variance, in units of that of sampling alone.
+    """Return the trace of the estimate's variance, divided by the trace for sampling alone.
 
-    sum of lambda (1 - lambda) / (p^2 sum of pi (1 - pi)) with lambda = p pi + (1 - p) q, for the
-    distributions pi, `truth`, and q, `table`, of the shape (cells,), and p, `keep`, in (0, 1).
+    It is the sum of lambda (1 - lambda) / (p^2 sum of pi (1 - pi)) with lambda = p pi + (1 - p) q,
+    for distributions pi, `truth`, and q, `table`, shape (cells,), and p, `keep`, in (0, 1).
     """
     pi, q = np.asarray(truth, dtype=float), np.asarray(table, dtype=float)
     reported = table_channel(q, keep).reported(pi)

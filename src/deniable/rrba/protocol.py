@@ -1,8 +1,8 @@
-"""The protocol of RRBA: an aggregator, a server, and rounds of messages ([rrba], Algorithm 1).
+"""The protocol of RRBA: aggregators, a server, and rounds of messages ([rrba], Algorithm 1).
 
-Neither aggregators nor the server are trusted: what they hold are answers that went through the
-clients' channels. There may be several aggregators, each with blocks and tables of its own, and
-clients may answer more than one. Messages may be lost, doubled, late or malformed.
+Nobody needs to trust aggregators or the server: they only have answers that went through the
+clients' channels. Several aggregators may ask the same clients, each with its own blocks and
+tables. Messages may be lost, repeated, late or malformed.
 """
 
 from collections import Counter, defaultdict
@@ -24,22 +24,21 @@ DeliverBack = Callable[[Sequence[Answer | Refusal]], Sequence[Answer | Refusal]]
 
 
 class Aggregator:
-    """Asks clients in blocks, and makes of each block's answers the tables of the next.
+    """Asks clients in blocks, and computes the tables of a block from the answers before it.
 
     Blocks of one client are the first version of the protocol, Algorithm 1.
 
     Parameters
     ----------
     domain : Domain
-        The attributes that views are of.
     views : sequence of views
-        Each client is asked one of them, drawn at random.
+        Each client receives one of them, drawn at random.
     keep : float, in (0, 1)
         p.
     generator : numpy.random.Generator
         Draws the views. It needs no secrecy.
     rule : Rule, optional
-        How a block's answers make the table of the next.
+        Makes the tables of the next block from answers.
     """
 
     def __init__(
@@ -69,11 +68,11 @@ class Aggregator:
         """Messages that were not counted, by reason."""
 
     def table(self, combination: Combination) -> Floats:
-        """Return the table over a `combination` that the next clients are sent, shape (cells,)."""
+        """Return the current table of a `combination`, shape (cells,)."""
         return self._states[combination].table
 
     def open_block(self, clients: Sequence[str]) -> list[Question]:
-        """Start a block; return a question for each of the `clients`, given by name.
+        """Start a block and return one question for each name in `clients`.
 
         Raises `DeniableError` if the block before is open, or a client is named twice.
         """
@@ -91,7 +90,7 @@ class Aggregator:
         return list(self._open.values())
 
     def receive(self, message: Answer | Refusal) -> None:
-        """Count a `message`: the first to each open question, from the client that was asked."""
+        """Count a `message` if it is the first one to an open question, from the right client."""
         number = message.question if type(message.question) is int else 0
         question = self._open.get(number)
         if question is None:
@@ -118,7 +117,7 @@ class Aggregator:
         )
 
     def close_block(self) -> list[BlockReport]:
-        """End the block: update the tables, and report what came. Nothing came, nothing changes."""
+        """End the block: update the tables, and return the reports."""
         self.passed_over["no answer"] += len(self._open)
         self._open.clear()
         reports = []
@@ -135,8 +134,8 @@ class Aggregator:
 class Server:
     """Pools the reports of all blocks, of one aggregator or several.
 
-    On a combination each client counts once, by its answer that came first: in whatever blocks and
-    by whichever aggregators it was asked, and if a report comes twice.
+    Each client counts once per combination, by the answer that came first, from any block,
+    aggregator or repeated report.
     """
 
     def __init__(self) -> None:
@@ -146,7 +145,7 @@ class Server:
     def receive(self, report: BlockReport) -> None:
         """Keep the answers in a `report` of clients that have not been counted.
 
-        Raises `DeniableError` if the table has not the cells that it had before.
+        Raises `DeniableError` if the table has another number of cells than before.
         """
         combination, counted = report.combination, self._counted[report.combination]
         new = tuple(pair for pair in report.answers if pair[0] not in counted)
@@ -163,7 +162,7 @@ class Server:
 
     @property
     def combinations(self) -> list[Combination]:
-        """The combinations that answers came for."""
+        """The combinations with answers."""
         return list(self._reports)
 
     def answers(self, combination: Combination) -> int:
@@ -171,15 +170,10 @@ class Server:
         return sum(sum(report.counts) for report in self._of(combination))
 
     def estimate(self, combination: Combination) -> Floats:
-        """Return the unbiased estimate of a `combination`'s true proportions, from all blocks.
+        """Return the unbiased estimate of the true proportions of a `combination`, from all blocks.
 
-        The sum over blocks of (o - n (1 - p) q), divided by that of n p; it sums to 1 but may leave
-        [0, 1].
-
-        Raises
-        ------
-        DeniableError
-            If no answer came for it.
+        It is the sum over blocks of (o - n (1 - p) q), divided by the sum of n p. It sums to 1 but
+        may leave [0, 1]. Raises `DeniableError` if the combination has no answers.
         """
         reports = self._of(combination)
         if not reports:
@@ -207,26 +201,19 @@ def run_block(
     deliver: Deliver = list,
     deliver_back: DeliverBack = list,
 ) -> None:
-    """Run one block of the protocol, with the clients that are asked, by name.
+    """Run one block of the protocol.
+
+    Raises `DeniableError` if a name is unknown or occurs twice.
 
     Parameters
     ----------
     aggregator : Aggregator
-        Asks, without a block that is open.
     server : Server
-        Gets the block's reports.
     clients : mapping of names to Client
-        Those that there are.
     asked : sequence of str
-        The names of those to ask.
+        The names of the clients that receive questions.
     deliver, deliver_back : callable, optional
-        The network, to the clients and back: which of the messages arrive, how often and in which
-        order.
-
-    Raises
-    ------
-    DeniableError
-        If there is no client of a name that is asked, or a name is asked twice.
+        The network, to the clients and back. It returns the messages that arrive, in their order.
     """
     if unknown := [name for name in asked if name not in clients]:
         raise DeniableError(f"there is no client {unknown[0]!r} to ask; name those that there are")
@@ -241,15 +228,9 @@ def run_block(
 def run_rrba(
     aggregator: Aggregator, server: Server, clients: Sequence[Client], block_size: int
 ) -> None:
-    """Ask every client once, in blocks; blocks of 1 are Algorithm 1.
+    """Ask all `clients` once, in their order, in blocks of `block_size`.
 
-    Parameters
-    ----------
-    aggregator : Aggregator
-    server : Server
-    clients : sequence of Client
-        In the order in which they are asked, each of its own name.
-    block_size : int, >= 1
+    Blocks of 1 are Algorithm 1. Raises `DeniableError` if two clients have the same name.
     """
     if block_size < 1:
         raise DeniableError(f"blocks of {block_size} clients; give at least 1")

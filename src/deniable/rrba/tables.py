@@ -1,11 +1,11 @@
 """Randomized response block aggregation of one table ([rrba], section 4.1).
 
-Clients answer in blocks. A client that is sent the table q reports its true cell with probability
-p, else a cell drawn from q: the channel P = p I + (1 - p) 1 q'. Equation (4) is the inverse of that
-channel, applied to the reports of the block; the next block is sent the table that comes out, or
-one made of it. What is made of it is the `Rule`.
+Clients answer in blocks. A client with the table q reports its true cell with probability p, and
+otherwise a cell drawn from q: the channel P = p I + (1 - p) 1 q'. Equation (4) applies the inverse
+of that channel to the reports of the block. A `Rule` makes the table of the next block from the
+result.
 
-Everything works on the last axis, the cells of the table, and over any leading axes of runs.
+Cells are the last axis of all arrays. There may be leading axes of replicates.
 """
 
 from dataclasses import dataclass
@@ -29,33 +29,30 @@ DIVERGENCE_THRESHOLD = 1e6
 
 @dataclass(frozen=True)
 class Rule:
-    """How the next clients' table is made of the reports so far.
+    """A rule that makes the next clients' table from the reports so far.
+
+    Raises `DeniableError` for other values, and for a floor of a printed table.
 
     Parameters
     ----------
     basis : str
-        Which estimate it is made of.
+        The estimate that the table is made from.
 
         - ``none``: no estimate; the table stays uniform.
         - ``block``: (4) with the counts, the number and the table of the last block alone, the
           second version of the protocol.
         - ``cumulative``: (4) with all counts so far, and the last table, the first version. It
-          subtracts from all reports what only the last table would explain; the error of the table
-          is multiplied by -(1 - p) / p at each step, so that it diverges for p < 1/2.
-        - ``pooled``: (4) with all counts so far, and the average of the tables in force when they
-          were reported. Unbiased, and the first version's repair.
+          subtracts from all reports the contribution of the last table. The error of the table is
+          multiplied by -(1 - p) / p at each step, so that it diverges for p < 1/2.
+        - ``pooled``: (4) with all counts so far, and the average of their tables. It is unbiased,
+          and repairs the first version.
     form : str
-        ``printed``: the estimate is the table, even where it is no distribution; fake answers
+        ``printed``: the estimate is the table, even if it is not a distribution; fake answers
         follow (3) to the letter (`drawn_distribution`). ``projected``: the closest distribution
-        whose cells are no smaller than the floor.
+        with cells at or above the floor.
     floor : float, in [0, 1]
         w: the least cell of a projected table of m cells is w / m. It bounds epsilon, see
         `deniable.rrba.privacy.floor_epsilon`; at 0 epsilon can be infinite.
-
-    Raises
-    ------
-    DeniableError
-        For other values, and for a floor of a printed table.
     """
 
     basis: Basis = "pooled"
@@ -86,16 +83,16 @@ POOLED = Rule("pooled", "projected", 0.1)
 
 @dataclass(frozen=True, eq=False)
 class TableState:
-    """What an aggregator keeps of one table.
+    """The state of one table at an aggregator.
 
     Attributes
     ----------
     table : array, shape (..., cells)
-        T, what the next clients are sent and (4) subtracts. A distribution, unless printed.
+        T, the table of the next clients, which (4) subtracts. A distribution, unless printed.
     counts : array of int64, shape (..., cells)
         All reports so far.
     exposure : array, shape (..., cells)
-        The sum over reports of the distribution that its fake answer would have had.
+        The sum over reports of the distributions of their fake answers.
     """
 
     table: Floats
@@ -104,21 +101,17 @@ class TableState:
 
     @classmethod
     def uniform(cls, cells: int, runs: tuple[int, ...] = ()) -> "TableState":
-        """Return the state before the first client: a uniform table of so many `cells`.
-
-        `runs` is the shape of the leading axes, by default none.
-        """
+        """Return the state before the first client: uniform `cells`, with leading axes `runs`."""
         if cells < 1:
             raise DeniableError(f"a table has at least 1 cell, not {cells}")
         shape = (*runs, cells)
         return cls(np.full(shape, 1 / cells), np.zeros(shape, dtype=np.int64), np.zeros(shape))
 
     def updated(self, reported: npt.ArrayLike, keep: float, rule: Rule) -> "TableState":
-        """Return the state after a block that `reported` counts of the shape (..., cells).
+        """Return the state after a block with the counts `reported`, shape (..., cells).
 
-        p is `keep`, in (0, 1), and the table of the next block follows by the `rule`.
-
-        A run without reports stays as it is. Raises `DeniableError` if these are no counts.
+        p is `keep`, in (0, 1), and the `rule` makes the next table. A run without reports stays as
+        it is. Raises `DeniableError` if these are not counts.
         """
         block = checked_counts(reported, self.table.shape[-1])
         size = block.sum(axis=-1, keepdims=True)
@@ -142,9 +135,9 @@ class TableState:
         return drawn_distribution(self.table)
 
     def estimate(self, keep: float) -> Floats:
-        """Return the unbiased estimate from all reports so far; uniform where there are none.
+        """Return the unbiased estimate from all reports so far; it is uniform without reports.
 
-        Of the shape (..., cells); p, `keep`, is in (0, 1).
+        p is `keep`, in (0, 1).
         """
         total = self.counts.sum(axis=-1, keepdims=True)
         truth = pooled_estimate(self.counts, self.exposure, total, keep)
@@ -161,12 +154,10 @@ def _made_table(estimate: Floats, rule: Rule) -> Floats:
 
 
 def printed_estimate(reported: npt.ArrayLike, table: npt.ArrayLike, keep: float) -> Floats:
-    """Return T' = (o / n - T (1 - p)) / p, equation (4).
+    """Return T' = (o / n - T (1 - p)) / p, equation (4), with counts o = `reported` and p = `keep`.
 
-    It sums to 1 if T does, and may leave [0, 1]. Without reports it is T. Non-negative counts,
-    `reported`, and the `table` T that clients were sent have the shape (..., cells); p, `keep`, is
-    in (0, 1).
-    Raises `DeniableError` if these are no counts.
+    It sums to 1 if the `table` T does, and may leave [0, 1]. Without reports it is T. Arrays have
+    the shape (..., cells). Raises `DeniableError` if these are not counts.
 
     Examples
     --------
@@ -187,23 +178,20 @@ def _solved(counts: Counts, n: Counts, T: Floats, keep: float) -> Floats:
 def pooled_estimate(
     counts: Counts | Floats, exposure: Floats, total: Counts | Floats, keep: float
 ) -> Floats:
-    """Return (O - (1 - p) sum of n q) / (p N): (4) over blocks, with the tables in force.
+    """Return (O - (1 - p) sum of n q) / (p N): (4) over all blocks, each with its own table.
 
-    Unbiased. Blocks may depend on those before them: the error is a martingale. O are the `counts`
-    of all reports, the `exposure` is the sum of n q over blocks (see `TableState`), N the `total`,
-    of the shape (..., 1), p the probability `keep`.
+    It is unbiased. Blocks may depend on blocks before them: the error is a martingale. O are the
+    `counts` of all reports. The `exposure` is the sum of n q over blocks (see `TableState`). N is
+    the `total`, shape (..., 1), and p the probability `keep`.
     """
     return np.asarray((counts - (1 - keep) * exposure) / (keep * np.maximum(total, 1)))
 
 
 def floored_projection(estimate: npt.ArrayLike, floor: float) -> Floats:
-    """Return the closest distribution (Euclidean) with every cell at least floor / cells.
+    """Return the closest distribution (Euclidean) with every cell at least `floor` / cells.
 
-    Parameters
-    ----------
-    estimate : shape (..., cells), finite
-    floor : float, in [0, 1]
-        0 is the projection on the simplex, 1 gives the uniform distribution.
+    The floor is in [0, 1]: 0 is the projection on the simplex, 1 gives the uniform distribution.
+    The `estimate` has the shape (..., cells).
 
     Examples
     --------
@@ -219,11 +207,11 @@ def floored_projection(estimate: npt.ArrayLike, floor: float) -> Floats:
 
 
 def drawn_distribution(table: Floats) -> Floats:
-    """Return the distribution of fake answers that (3) gives, also for a `table` that is none.
+    """Return the distribution of fake answers by (3), also for a `table` that is none.
 
-    A uniform number u leads to the first cell whose cumulative sum exceeds it. Cells that are
-    negative are never drawn, and cells after them less often than their entry says. A distribution
-    is returned as it is.
+    A uniform number u leads to the first cell with a cumulative sum above u. Negative cells are
+    never drawn, and cells after them less often than their entry says. A distribution stays as it
+    is.
     """
     possible = table >= 0
     if possible.all():
@@ -237,34 +225,18 @@ def drawn_distribution(table: Floats) -> Floats:
 
 
 def table_channel(table: npt.ArrayLike, keep: float) -> KeepOrReplace:
-    """Return the channel of a client that is sent a table: P = p I + (1 - p) 1 q'.
+    """Return P = p I + (1 - p) 1 q', p = `keep`, q = `table`: the channel of a client.
 
-    Epsilon of one answer is exactly max over v of ln(1 + p / ((1 - p) q_v)), more than the
-    ln(1 / (1 - p)) of Theorem 4.1; see `deniable.rrba.privacy`.
-
-    Parameters
-    ----------
-    table : shape (cells,), a distribution
-    keep : float, in (0, 1)
-
-    Raises
-    ------
-    DeniableError
-        If p is out of range, or the table is no distribution.
+    Raises `DeniableError` if p is outside (0, 1), or the table is not a distribution.
     """
     refuse_bad_keep(keep)
     return KeepOrReplace(keep, (1 - keep) * np.asarray(table, dtype=float))
 
 
 def checked_counts(reported: npt.ArrayLike, cells: int) -> Counts:
-    """Return counts that are `reported`, shape (..., `cells`), as an array.
+    """Return counts `reported`, shape (..., `cells`), as an array; they need not be whole.
 
-    Expected counts need not be whole.
-
-    Raises
-    ------
-    DeniableError
-        If they have not so many cells, or are not finite numbers from 0 on.
+    Raises `DeniableError` for another number of cells, or a value that is negative or infinite.
     """
     counts = np.asarray(reported)
     if counts.dtype.kind not in "iuf" or counts.shape[-1:] != (cells,):

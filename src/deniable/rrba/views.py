@@ -1,9 +1,9 @@
-"""Views: which combinations of attributes a client is asked at once ([rrba], section 4).
+"""Views: the combinations of attributes of one question to a client ([rrba], section 4).
 
-A view is a set of combinations of k attributes that have no attribute in common, so that no client
-is asked one attribute twice. Every combination of k attributes stands in exactly one view, and
-there are as few views as there can be: C(d, k) / floor(d / k), rounded up. Algorithm 1 makes d
-views of pairs where d - 1 suffice for an even d.
+A view is a set of combinations of k attributes without common attributes, so that a client answers
+about each attribute once. Every combination of k attributes is in exactly one view. The number of
+views is the least possible one: C(d, k) / floor(d / k), rounded up. Algorithm 1 makes d views of
+pairs, although d - 1 suffice for an even d.
 """
 
 import math
@@ -23,10 +23,7 @@ MAX_COMBINATIONS = 200_000
 
 
 def fewest_views(attributes: int, size: int) -> int:
-    """Return C(d, k) / floor(d / k), rounded up: no set of views that covers all has fewer.
-
-    d are the `attributes` and k, `size`, those of a combination: 1 .. d.
-    """
+    """Return C(d, k) / floor(d / k), rounded up, for d `attributes`, k = `size`: a lower bound."""
     return -(-math.comb(attributes, size) // (attributes // size))
 
 
@@ -34,24 +31,10 @@ def make_views(names: Sequence[str], size: int) -> tuple[View, ...]:
     """Return views that hold every combination of `size` attributes exactly once.
 
     Pairs come from a round robin, larger combinations from Baranyai's construction (On the
-    factorization of the complete uniform hypergraph, 1975). Both attain `fewest_views`.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Attributes, each once.
-    size : int
-        k, attributes a combination; 1 .. len(names).
-
-    Returns
-    -------
-    tuple of views
-        Attributes of a combination, and combinations of a view, in the order of `names`.
-
-    Raises
-    ------
-    DeniableError
-        If a name is there twice, k is out of range, or there are over 200,000 combinations.
+    factorization of the complete uniform hypergraph, 1975). Both attain `fewest_views`. Attributes
+    of a combination, and combinations of a view, are in the order of `names`. Raises
+    `DeniableError` if a name occurs twice, `size` is not in 1 .. len(names), or there are over
+    200,000 combinations.
 
     Examples
     --------
