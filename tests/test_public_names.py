@@ -6,7 +6,9 @@ import pydoc
 import re
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -65,7 +67,8 @@ def test_the_readmes_example_does_what_it_says(capsys: pytest.CaptureFixture[str
 
 
 # A parameter is documented by an entry under "Parameters" (of a class also under "Attributes"), in
-# backticks, or, if it is an option of a config, on the page that lists these.
+# backticks, by a comment or a text beside the field of a dataclass, or, if it is an option of a
+# config, on the page that lists these.
 OPTIONS = (ROOT / "config" / "README.md").read_text(encoding="utf-8")
 MODULES = [
     ".".join(file.relative_to(folder).with_suffix("").parts)
@@ -88,6 +91,20 @@ def functions_of(name: str, found: Any) -> Iterator[tuple[str, Any, Callable[...
                 yield f"{name}.{method}", getattr(found, method), function
 
 
+def fields_with_texts(documented: type) -> set[str]:
+    """Return the fields of a class and of its bases that a comment or a text describes."""
+    found = set()
+    for each in documented.__mro__:
+        if each.__module__.startswith(("deniable", "reproduction", __name__)):
+            try:
+                source = textwrap.dedent(inspect.getsource(each))
+            except OSError:  # a class made by a function
+                continue
+            found |= set(re.findall(r"^    (\w+): .*  # ", source, re.MULTILINE))
+            found |= set(re.findall(r'^    (\w+): .*\n    """', source, re.MULTILINE))
+    return found
+
+
 def undocumented(documented: Any, function: Callable[..., Any]) -> list[str]:
     try:
         parameters = list(inspect.signature(function).parameters)
@@ -96,12 +113,13 @@ def undocumented(documented: Any, function: Callable[..., Any]) -> list[str]:
     text = inspect.getdoc(documented) or ""
     if inspect.isclass(documented) and issubclass(documented, Strict):
         text += OPTIONS  # those of a config have a page
+    beside = fields_with_texts(documented) if inspect.isclass(documented) else set()
     heading = "(?:Parameters|Attributes)" if inspect.isclass(documented) else "Parameters"
     entries = "".join(re.split(rf"^{heading}\n---", text, flags=re.MULTILINE)[1:])
     return [
         name
         for name in parameters
-        if name not in ("self", "cls")
+        if name not in {"self", "cls", *beside}
         and not re.search(rf"`\*{{0,2}}{name}`", text)
         and not re.search(rf"^(\S+, )*\*{{0,2}}{name}(, \S+)*( :|$)", entries, re.MULTILINE)
     ]
@@ -135,3 +153,14 @@ def test_what_is_undocumented_is_found() -> None:
 
     assert undocumented(bare, bare) == ["second"]
     assert undocumented(listed, listed) == []
+
+    @dataclass
+    class Fields:
+        """Fields."""
+
+        first: int  # described here
+        second: int
+        """Described here."""
+        third: int
+
+    assert undocumented(Fields, Fields) == ["third"]
