@@ -5,11 +5,11 @@ and the clipped noisy value y of a number x, the function
 
     g(0) = phi(0) - b phi'(0),   g(y) = phi(y) - b^2 phi''(y) inside,   g(U) = phi(U) + b phi'(U)
 
-has the expectation phi(x). *Proof.* The density of x + Laplace(b) is the Green's function of
-1 - b^2 d^2/dx^2. Integration by parts, twice, leaves phi(x) and one term at either end; the values
-at the atoms cancel these terms. QED. So clipping causes no bias: y - b, y or y + b is unbiased for
-x. The variance has the unbiased estimate b^2 at the ends and 2 b^2 inside. Powers of x give the
-standard deviation and its error.
+has the expectation phi(x). *Proof.* The density of x + Laplace(b) is the Green's function of 1 -
+b^2 d^2/dx^2. Integration by parts, twice, leaves phi(x) and one term at either end; the values at
+the atoms cancel these terms. QED. So y - b, y or y + b is unbiased for x. The variance has the
+unbiased estimate b^2 at the ends and 2 b^2 inside. Powers of x give the standard deviation and its
+error.
 
 **Noisy histograms.** Counts have noise of known variance. Means and standard deviations of the
 bins' midpoints differ from the ones of the values by at most half a bin, and intervals are wider by
@@ -17,12 +17,11 @@ that amount. The quantile of a level lies above a bin's edge if the proportion o
 edge is smaller than the level: simultaneous bounds for the proportions below all edges give its
 interval.
 
-All estimates are of values clipped to their domains.
-
 **``idp_ls`` and ``idp_cbls``** have noise scales that depend on the original values and are not
 released. The only results are the statistics of the protected file.
 
-All intervals are for the records of the file. They do not account for sampling.
+All estimates are of values clipped to their domains. All intervals are for the records of the file,
+without sampling.
 """
 
 from collections.abc import Iterator, Sequence
@@ -74,9 +73,9 @@ def estimate_numbers(
     -------
     DataFrame
         The columns `ESTIMATE_COLUMNS`. ``released`` is the statistic of the protected file.
-        Intervals have 95 % confidence, each on its own. Estimate, standard error and interval are
-        empty if no valid one is known; ``note`` gives the reason. For histograms there are also
-        rows with the proportion of each class in each bin.
+        Intervals have 95 % confidence each. Estimate, standard error and interval are empty if no
+        valid one is known; ``note`` gives the reason. For histograms there are also rows with the
+        proportion of each class in each bin.
     """
     if mechanism.by_histograms:
         assert counts is not None
@@ -89,14 +88,9 @@ def estimate_numbers(
 
 
 def statistics(values: Floats, quantiles: Sequence[float] = QUANTILES) -> dict[str, float]:
-    """Return mean, standard deviation and quantiles of one attribute, by name.
+    """Return mean, standard deviation and `quantiles` of the `values` of one attribute, by name.
 
-    Parameters
-    ----------
-    values : array, shape (records,)
-    quantiles : sequence of float, in (0, 1)
-        The quantile of level a is the least value with a proportion of at least a of the records
-        at or below it.
+    The quantile of level a is the least value with a proportion of at least a at or below it.
     """
     levels = np.quantile(values, quantiles, method="inverted_cdf")
     found = {MEAN: values.mean(), DEVIATION: values.std(ddof=1)}
@@ -136,10 +130,9 @@ def _from_known_noise(
 def _mean(inner: Floats, at_0: int, at_upper: int, k: int, scale: float) -> tuple[float, float]:
     """Return the unbiased mean and its standard error.
 
-    A cluster of n records has noise of scale `scale` / n, which its n records share. So each
-    cluster, of any size, adds noise of scale `scale` to the sum. `at_0` and `at_upper` are the
-    numbers of clusters that were clipped to either end. All clusters have k records except at most
-    one, which has at most k - 1 more. So the number of records, divided by k, counts clusters.
+    Each cluster, of any size, adds one draw of noise of scale `scale` to the sum. `at_0` and
+    `at_upper` are numbers of clipped clusters. All clusters have k records except at most one,
+    which has at most k - 1 more. So the number of records, divided by k, counts clusters.
     """
     clusters = len(inner) // k
     total = inner.sum() + scale * (at_upper - at_0)
@@ -150,18 +143,9 @@ def _mean(inner: Floats, at_0: int, at_upper: int, k: int, scale: float) -> tupl
 def unbiased_power(
     p: int, y: Floats, at_0: Floats, at_upper: Floats, b: float, width: float
 ) -> Floats:
-    """Return unbiased estimates of x^p from clipped noisy values.
+    """Return unbiased estimates of x^`p`, p >= 1, from clipped noisy values `y` in [0, `width`].
 
-    Parameters
-    ----------
-    p : int, at least 1
-    y : array, in [0, `width`]
-    at_0, at_upper : array of bool
-        Whether a value was clipped to either end.
-    b : float, above 0
-        The scale of the noise.
-    width : float, above 0
-        The width of the domain.
+    `at_0` and `at_upper` are flags of values clipped to either end. `b` is the scale of the noise.
     """
     inside = y**p - b * b * p * (p - 1) * y ** max(p - 2, 0)
     low = -b if p == 1 else 0.0
@@ -288,11 +272,9 @@ class NoisyHistogram:
     ----------
     counts : array of int, shape (classes, bins)
     sizes : array of int, shape (classes,)
-        The public numbers of records, which the counts without noise add up to.
-    width : float, above 0
-        The width of the domain.
-    scale : float, above 0
-        The scale of the noise.
+        The public numbers of records in classes.
+    width, scale : float, above 0
+        The width of the domain, and the scale of the noise.
     """
 
     counts: Counts

@@ -1,8 +1,7 @@
 """Mechanisms for numeric records with their parameters, and the domains of their attributes.
 
-Mechanisms treat an attribute as [0, U]. Values are clipped to the attribute's domain and shifted to
-begin at 0, and shifted back afterwards. If the domain is known without the records, this is a
-function of each record alone and uses no privacy budget.
+Values are clipped to the attribute's domain, shifted to [0, U], and shifted back afterwards. If the
+domain is known without the records, this uses no privacy budget.
 """
 
 import math
@@ -36,13 +35,9 @@ MAX_EPSILON, MAX_CLUSTER, MAX_BINS, MAX_FACTOR = 30.0, 1_000_000, 1_000, 1_000.0
 
 @dataclass(frozen=True, eq=False)
 class Domains:
-    """The domains of attributes.
+    """The domains of attributes: `names`, and least and largest values, shape (attributes,).
 
-    Attributes
-    ----------
-    names : tuple of str
-    lower, upper : array, shape (attributes,)
-        The least and the largest value of each attribute.
+    Attributes `lower` and `upper` are the ends of the domains.
     """
 
     names: tuple[str, ...]
@@ -68,18 +63,9 @@ class Domains:
 
 
 def domains_by_factor(data: NumericMicrodata, factor: float) -> Domains:
-    """Return the domains [0, factor * maximum] of the original records ([idp], section 4).
+    """Return the domains [0, `factor` * maximum] of the original records `data` ([idp], section 4).
 
-    Parameters
-    ----------
-    data : NumericMicrodata
-        The original records.
-    factor : float, at least 1
-
-    Raises
-    ------
-    DeniableError
-        If a value is below 0, or all values of an attribute are 0.
+    Raises `DeniableError` if a value is below 0, or all values of an attribute are 0.
     """
     upper = domain_bounds(data.values, factor)
     for name, least, most in zip(data.names, data.values.min(axis=0), upper, strict=True):
@@ -95,6 +81,8 @@ def domains_by_factor(data: NumericMicrodata, factor: float) -> Domains:
 class NumericMechanism:
     """A mechanism for numeric records.
 
+    Raises `DeniableError` if a parameter is out of range or missing.
+
     Attributes
     ----------
     method : "dp", "dp_um", "idp_ls", "idp_cbls" or "histograms"
@@ -108,11 +96,6 @@ class NumericMechanism:
         The number of bins per histogram.
     domain_factor : float, at least 1, optional
         The ratio of domains to the largest values, if the domains were made from the records.
-
-    Raises
-    ------
-    DeniableError
-        If a parameter is out of range or missing.
     """
 
     method: NumericMethod
@@ -137,7 +120,7 @@ class NumericMechanism:
 
     @cached_property
     def budget(self) -> float:
-        """The epsilon that the noise is scaled for, at most the target.
+        """The epsilon that determines noise scales, at most the target.
 
         With the noise scales as floating-point numbers, the exact epsilon of ``dp`` and of
         histograms is at most the target.
@@ -156,17 +139,14 @@ class NumericMechanism:
     def scales(self) -> Floats:
         """The noise scale of each attribute, shape (attributes,).
 
-        For ``dp_um`` it is the scale of the sum of each cluster. For ``idp_ls`` and ``idp_cbls``
-        scales depend on the records, and this is an upper bound for ``idp_ls``.
+        For ``dp_um`` it is the scale of the sum of each cluster. Scales of ``idp_ls`` and
+        ``idp_cbls`` depend on the records; this is an upper bound for ``idp_ls``.
         """
         return np.asarray(self._distances / self.shares)
 
     @property
     def exact_epsilons(self) -> list[Fraction]:
-        """The exact epsilon of each attribute, for ``dp`` and histograms.
-
-        It is the ratio of the largest change to the noise scale as a floating-point number.
-        """
+        """The exact epsilon of each attribute, for ``dp`` and histograms."""
         return self._exact(self.budget)
 
     def _exact(self, budget: float) -> list[Fraction]:
@@ -197,14 +177,7 @@ def refuse_bad_parameters(
 ) -> None:
     """Raise `DeniableError` for parameters that no `NumericMechanism` has.
 
-    Parameters
-    ----------
-    method, epsilon, k, bins, domain_factor
-        See `NumericMechanism`.
-
-    Examples
-    --------
-    >>> refuse_bad_parameters("dp_um", 1.0, 5, 20, None)
+    See there for `method`, `epsilon`, `k`, `bins` and `domain_factor`.
     """
     refuse_unknown("method", method, NUMERIC_METHODS)
     if not 0 < epsilon <= MAX_EPSILON:

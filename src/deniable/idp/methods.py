@@ -1,22 +1,21 @@
 """Individual differential privacy by microaggregation: [idp], Propositions 1 to 3.
 
-Four ways to mask numeric records. Each attribute j has a share epsilon_j of the budget and the
-domain [0, U_j]. All but the first cut it into clusters of consecutive values, add one Laplace draw
-of scale sensitivity / epsilon_j to the centroid of each cluster, clip the result to the domain, and
-give it to every record of the cluster.
+Each attribute j has the budget epsilon_j and the domain [0, U_j]. All methods but the first cut it
+into clusters of consecutive values, add one Laplace draw of scale sensitivity / epsilon_j to the
+centroid of each cluster, clip the result to the domain, and give it to every record of the cluster.
 
 - ``dp``: no clusters, each value gets noise of its own; sensitivity U.
 - ``dp_um``: sensitivity U / n, with n the size of the cluster (global, section 3.1).
 - ``idp_ls``: sensitivity max(U - min, max) / n (local, Proposition 2).
-- ``idp_cbls``: the smallest and the largest value of each cluster are replaced by the second
-  smallest and the second largest before the mean is taken; its sensitivity comes from the cluster
+- ``idp_cbls``: in each cluster the second smallest and the second largest value replace the
+  smallest and the largest one before the mean is taken. The sensitivity comes from the cluster
   alone (Proposition 3).
 
-What is claimed is epsilon-individual differential privacy (Definition 3; for ``dp`` and ``dp_um``
+The claim is epsilon-individual differential privacy (Definition 3; for ``dp`` and ``dp_um``
 epsilon-differential privacy), with sequential composition over attributes and parallel composition
 over clusters. The sensitivities are right for one centroid of a fixed set of records. The parallel
 composition is not sound: a record that changes its rank shifts a value in every cluster between its
-old and its new place. What is delivered is for the audit to say.
+old and its new place. See `deniable.idp.audit` for the exact epsilons.
 """
 
 from dataclasses import dataclass
@@ -45,12 +44,11 @@ SMALLEST_CLUSTER = 3
 
 
 def domain_bounds(values: npt.ArrayLike, factor: float) -> Floats:
-    """Return the upper ends of the domains [0, U_j], U_j = factor * max_j ([idp], section 4).
+    """Return the upper ends of the domains [0, U_j], U_j = `factor` * max_j ([idp], section 4).
 
-    The maximum is itself data: bounds made so cost privacy that no epsilon accounts for. Whoever
-    releases data should give bounds that are known without them.
-
-    `values`, >= 0, have shape (records, attributes), the bounds (attributes,); `factor` is >= 1.
+    The maximum depends on the data, so no epsilon covers these bounds. To release data, use bounds
+    that are known without them. `values`, at least 0, have shape (records, attributes); `factor` is
+    at least 1.
     """
     if not factor >= 1:
         raise DeniableError(f"the domain factor is {factor:g}; it must be at least 1")
@@ -58,7 +56,7 @@ def domain_bounds(values: npt.ArrayLike, factor: float) -> Floats:
 
 
 def sensitivity(method: Variant, clusters: Clusters | Edges, upper: npt.ArrayLike) -> Floats:
-    """Return the sensitivity that a `method` claims for the centroid of each of `clusters`.
+    """Return the claimed sensitivity of a `method` for the centroid of each of `clusters`.
 
     Of n sorted values x_1 .. x_n of [0, U] it is 1 / n times
 
@@ -69,10 +67,10 @@ def sensitivity(method: Variant, clusters: Clusters | Edges, upper: npt.ArrayLik
           (x_n - x_2) + (x_3 - x_2) + (x_n - x_{n-1})  and
           (x_{n-1} - x_1) + (x_{n-1} - x_{n-2}) + (x_2 - x_1).
 
-      This is attained, for one record of the cluster moving beyond one of its ends while the others
-      stay.
+      If one record of the cluster moves beyond one of its ends, the centroid changes by this
+      amount.
 
-    `upper` is U, of a shape that broadcasts to that of the clusters.
+    `upper` is U, of a shape that broadcasts to the shape of the clusters.
     """
     ends = np.asarray(upper, dtype=float)
     if method in ("dp", "dp_um"):
@@ -89,15 +87,15 @@ def sensitivity(method: Variant, clusters: Clusters | Edges, upper: npt.ArrayLik
 
 
 def centroid_of(method: Variant) -> Centroid:
-    """Return which centroid a `method` gives noise to."""
+    """Return the kind of centroid that a `method` adds noise to."""
     return "preprocessed" if method.startswith("idp_cbls") else "mean"
 
 
 def centroids(clusters: Clusters, centroid: Centroid) -> Floats:
     """Return the `centroid` of each of the `clusters`, shape (attributes, clusters).
 
-    If preprocessed ([idp], section 3.2.2), the smallest value is replaced by the second smallest
-    and the largest by the second largest: of three values this leaves the middle one.
+    Preprocessed centroids ([idp], section 3.2.2) are means with the smallest value replaced by the
+    second smallest and the largest by the second largest.
     """
     if centroid == "mean":
         return clusters.centroids
@@ -112,17 +110,16 @@ def centroids(clusters: Clusters, centroid: Centroid) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Masking:
-    """How records are masked: everything but the noise.
+    """Centroids and noise scales of masked records.
 
     Attributes
     ----------
     method : str
     clusters : Clusters
-        Of single values for ``dp``.
+        Single values for ``dp``.
     centres, sensitivities : array, shape (attributes, clusters)
-        What gets noise, and what its scale is made of.
     epsilons : array, shape (attributes,)
-        The share of the budget of each attribute.
+        The budget of each attribute.
     upper : array, shape (attributes,)
         U_j; results are clipped to [0, U_j].
     """
@@ -152,25 +149,22 @@ class Masking:
 def masking(
     method: Variant, ranking: Ranking, k: int, upper: npt.ArrayLike, epsilon: float
 ) -> Masking:
-    """Work out how records are masked.
+    """Return centroids and noise scales of a method.
+
+    Raises `DeniableError` if a value lies outside its domain, or a parameter outside its range.
 
     Parameters
     ----------
     method : str
-        Of `METHODS`, or what else is audited.
+        One of `Variant`.
     ranking : Ranking
-        Of the records; all its values in [0, U_j].
+        The ranked records, with values in [0, U_j].
     k : int
-        Least size of a cluster; at least 3 for ``idp_cbls``, of no effect on ``dp``.
+        The least size of a cluster; at least 3 for ``idp_cbls``, of no effect on ``dp``.
     upper : array, shape (attributes,)
         U_j.
-    epsilon : float, > 0
-        Claimed for a record, over all attributes, which have the same share each.
-
-    Raises
-    ------
-    DeniableError
-        If a value lies outside its domain, or a parameter outside its range.
+    epsilon : float, above 0
+        The claim for a record. Attributes have equal budgets.
 
     Examples
     --------
@@ -191,10 +185,7 @@ def masking(
 
 
 def split_budget(epsilon: float, attributes: int) -> Floats:
-    """Return the epsilon of each of m `attributes`, epsilon / m ([idp], section 3.1).
-
-    Rounded down, so that their exact sum is at most `epsilon`.
-    """
+    """Return the epsilon of each of m `attributes`, `epsilon` / m rounded down ([idp], 3.1)."""
     return np.array(allocate(epsilon, np.ones(attributes).tolist()))
 
 

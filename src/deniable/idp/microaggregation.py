@@ -1,7 +1,7 @@
 """Microaggregation of numeric attributes by individual ranking ([idp], section 3.1).
 
-Each attribute on its own is sorted and cut into clusters of k consecutive values. The ranking does
-not depend on k or on chance: it is made once and serves every k, every method and every run.
+Each attribute is sorted and cut into clusters of k consecutive values. The ranking depends neither
+on k nor on random draws, so one ranking serves every k and method.
 """
 
 from dataclasses import dataclass
@@ -15,14 +15,10 @@ from deniable.errors import DeniableError
 
 
 def cluster_starts(records: int, k: int) -> Positions:
-    """Return where clusters of `k` consecutive values begin; the remainder joins the last cluster.
+    """Return the first positions of clusters of `k` consecutive values, records // k in number.
 
-    There are records // k of them; sizes are k, but for the last, which has k to 2 k - 1 values.
-
-    Raises
-    ------
-    DeniableError
-        If k is no whole number from 1 to `records`.
+    The last cluster has k to 2 k - 1 values. Raises `DeniableError` if k is not a whole number from
+    1 to `records`.
 
     Examples
     --------
@@ -62,10 +58,7 @@ class Ranking:
     def of(cls, values: npt.ArrayLike) -> "Ranking":
         """Rank the attributes of records, `values` of shape (records, attributes).
 
-        Raises
-        ------
-        DeniableError
-            If the values are no table, none at all, or not all of them finite numbers.
+        Raises `DeniableError` if the values are not a table of finite numbers, or empty.
         """
         table = np.asarray(values, dtype=float)
         if table.ndim != 2 or not table.size:
@@ -108,15 +101,15 @@ class Ranking:
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """The outermost values of clusters, which may be any clusters of one attribute.
+    """The outermost values of clusters of one attribute.
 
     Attributes
     ----------
     low, high : array, shape (..., 3)
-        Smallest, second and third smallest, and largest, second and third largest; infinite where a
-        cluster has fewer values.
+        The three smallest values, ascending, and the three largest, descending. They are infinite
+        if a cluster has fewer values.
     sizes : array
-        Number of values.
+        Numbers of values.
     """
 
     low: Floats
@@ -134,7 +127,7 @@ class Edges:
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Clusters of consecutive values of each attribute, formed by individual `ranking`.
+    """Clusters of consecutive values of each attribute, by individual `ranking`.
 
     Attributes
     ----------
@@ -175,14 +168,11 @@ class Clusters:
         return np.add.reduceat(apart * apart, self.starts, axis=1)
 
     def smallest(self, nth: int = 1) -> Floats:
-        """Return the `nth` smallest value of each cluster, 1 to k; shape (attributes, clusters).
-
-        Equal values count each: of 3, 3, 4 the second smallest is 3.
-        """
+        """Return the `nth` smallest value of each cluster, 1 to k, with ties counted separately."""
         return self._numbered(nth, self.starts + (nth - 1))
 
     def largest(self, nth: int = 1) -> Floats:
-        """Return the `nth` largest value of each cluster, 1 to k; shape (attributes, clusters)."""
+        """Return the `nth` largest value of each cluster, 1 to k."""
         return self._numbered(nth, self.starts + self.sizes - nth)
 
     def _numbered(self, nth: int, positions: Positions) -> Floats:
@@ -193,10 +183,7 @@ class Clusters:
         return self.ranking.values[:, positions]
 
     def within(self, means: Floats) -> Floats:
-        """Return `means` of clusters, kept between their smallest and largest value.
-
-        Rounding could take them out; the mean of equal values is so exactly that value.
-        """
+        """Return `means` clipped to the ranges of their clusters, against rounding."""
         return np.clip(means, self.smallest(), self.largest())
 
     @cached_property
@@ -207,7 +194,8 @@ class Clusters:
     def expand(self, of_clusters: Floats) -> Floats:
         """Give each record, in the original order, the value of its cluster.
 
-        From values `of_clusters` (..., attributes, clusters) to some of (..., records, attributes).
+        Values `of_clusters` have the shape (..., attributes, clusters), results (..., records,
+        attributes).
         """
         given = np.asarray(of_clusters, dtype=float)
         expected = (self.ranking.attributes, self.number)
@@ -220,16 +208,15 @@ class Clusters:
 
     @cached_property
     def _places(self) -> Positions:
-        """Where each record's value stands, shape (records, attributes), attribute by attribute."""
+        """The place of each record's value in flat tables of clusters."""
         first = np.arange(self.ranking.attributes)[:, None] * self.number
         return np.ascontiguousarray((self.memberships + first).T)
 
 
 def microaggregate(values: npt.ArrayLike, k: int) -> Floats:
-    """Replace each value by the mean of its cluster, attribute by attribute.
+    """Replace each value by the mean of its cluster of `k`, attribute by attribute.
 
-    `values` have shape (records, attributes), also what is returned; `k` is from 1 to the number of
-    records.
+    `values` and results have the shape (records, attributes).
 
     Examples
     --------

@@ -1,29 +1,27 @@
-"""What true epsilon-differential privacy offers numeric records: synthetic ones, and classifiers.
+"""Synthetic records and classifiers with epsilon-differential privacy for numeric records.
 
-The competitor of [idp]'s methods at the same budget. As there, the class of each record is
-public; two files are neighbours if they differ in the attributes' values of one record, whatever
-the change. Bounds [0, U_j] must be known without the data.
+They compete with [idp]'s methods at the same budget. The class of each record is public. Two files
+are neighbours if they differ in the attributes' values of one record. Bounds [0, U_j] must be known
+without the data.
 
-**Histograms.** Of each attribute the records of each class are counted in bins of equal width, and
-every count gets discrete Laplace noise of scale 2 / epsilon_j. *Proof of epsilon:* a record that
-changes takes 1 from one bin and gives 1 to another, so the l1 distance between the two tables of
-an attribute is at most 2, and the probabilities of any noisy table differ by a factor of at most
-exp(2 epsilon_j / 2). The m tables are drawn independently, so for all of them the factor is at
-most exp(sum of epsilon_j) = exp(epsilon). No scale, bin or bound depends on the records: this holds
-for all pairs of neighbours, in both directions. All that is made from the tables is post-processing
-(Dwork and Roth, 2014, Propositions 2.1 and 3.16). The same holds if the class is protected too: a
-record that changes its class also takes from one cell and gives to another.
+**Histograms.** For each attribute, the records of each class are counted in bins of equal width,
+and every count gets discrete Laplace noise of scale 2 / epsilon_j. *Proof of epsilon:* a record
+that changes takes 1 from one bin and gives 1 to another, so the l1 distance between the two tables
+of an attribute is at most 2, and the probabilities of any noisy table differ by a factor of at most
+exp(2 epsilon_j / 2). The m tables are drawn independently, so for all of them the factor is at most
+exp(sum of epsilon_j) = exp(epsilon). No scale, bin or bound depends on the records: this holds for
+all pairs of neighbours, in both directions. All results from the tables are post-processing (Dwork
+and Roth, 2014, Propositions 2.1 and 3.16). The same holds if the class is protected too.
 
 **Medians and threshold rules.** The exponential mechanism draws a point of [0, U] with a density
 proportional to exp(epsilon q / (2 D)), where the score q of a point changes by at most D when one
 record changes. *Proof of epsilon* (McSherry and Talwar, 2007): the change multiplies the numerator
-by at most exp(epsilon / 2) and the integral that it is divided by by at most the same factor, so
+by at most exp(epsilon / 2) and the integral in the denominator by at most the same factor, so
 densities differ by a factor of at most exp(epsilon), for any two neighbours.
 
 Scores are constant between neighbouring values of the records. So the draw is exact: an interval by
-its width times exp(epsilon q / (2 D)), then a point of it, uniformly. It needs no grid, and costs
-epsilon only for the logarithm of how much wider [0, U] is than where the score is high. These draws
-are in ordinary floating point: for experiments, not for releases.
+its width times exp(epsilon q / (2 D)), then a point of it, uniformly. These draws are in ordinary
+floating point: for experiments, not for releases.
 """
 
 import math
@@ -58,7 +56,7 @@ class NoisyHistograms:
     upper : array, shape (attributes,)
         The bins cut [0, U_j] into equal parts.
     epsilon : float
-        Of the release of all tables together.
+        The epsilon of all tables together.
     """
 
     counts: Counts
@@ -72,19 +70,15 @@ class NoisyHistograms:
         return int(self.counts.shape[2])
 
     def distributions(self) -> Floats:
-        """Return the distribution over bins of each attribute in each class.
-
-        That closest to the noisy shares (post-processing), shape (attributes, classes, bins).
-        """
+        """Return the closest distributions to noisy proportions, in the shape of the counts."""
         records = np.maximum(self.class_counts, 1)[:, None]
         return euclidean_projection(self.counts / records)
 
     def synthesize(self, labels: Codes, generator: Generator) -> Floats:
         """Draw records, each attribute on its own from the distribution of the record's class.
 
-        Within a bin values are uniform. Dependences between attributes are kept as far as the
-        class carries them. `labels` has the class code of each record, `generator` draws
-        them; the shape is (records, attributes).
+        `labels` has the class code of each record. Within a bin values are uniform. The shape is
+        (records, attributes).
         """
         distributions = self.distributions()
         widths = self.upper / self.bins
@@ -101,9 +95,9 @@ class NoisyHistograms:
 
 
 def bins_of_domain(upper: Floats, values: Floats) -> int:
-    """Return how many bins cut [0, U_j], so that `BINS_TO_MAXIMUM` of them reach the maximum.
+    """Return the number of bins in [0, U_j] such that `BINS_TO_MAXIMUM` of them reach the maximum.
 
-    `upper`, U_j > 0, has the shape (attributes,), `values` (records, attributes).
+    `upper`, U_j, has the shape (attributes,), `values` (records, attributes).
     """
     factor = float(np.max(upper / values.max(axis=0)))
     return math.ceil(round(BINS_TO_MAXIMUM * factor, 6))
@@ -129,14 +123,13 @@ def noisy_histograms(
         Values outside [0, U_j] count in the nearest bin.
     labels : array of class codes, shape (records,)
     classes : int
-        How many there are: codes are below it.
-    upper : array, shape (attributes,), > 0
+        The number of classes.
+    upper : array, shape (attributes,), above 0
         Known without the data.
-    bins : int, >= 1
-    epsilon : float, > 0
+    bins : int, at least 1
+    epsilon : float, above 0
         Split evenly between the attributes.
     noise : Noise
-        What is added to the counts.
     """
     bounds = np.array(upper, dtype=float)
     counts = histograms(values, labels, classes, bounds, bins)
@@ -148,9 +141,8 @@ def noisy_histograms(
 def histograms(values: ArrayLike, labels: Codes, classes: int, upper: Floats, bins: int) -> Counts:
     """Count the records of each class in bins of each attribute, without noise.
 
-    `values` have the shape (records, attributes), `labels` are codes of so many `classes`, and
-    `bins`, at least 1, cut [0, U_j] of `upper`, shape (attributes,). Returned with shape
-    (attributes, classes, bins).
+    The shape is (attributes, `classes`, `bins`); `values`, `labels` and `upper` are as in
+    `noisy_histograms`.
     """
     table = np.asarray(values, dtype=float)
     attributes = len(upper)
@@ -167,17 +159,14 @@ def histograms(values: ArrayLike, labels: Codes, classes: int, upper: Floats, bi
 
 
 def binned(values: Floats, upper: Floats, bins: int) -> Counts:
-    """Return in which of `bins` of [0, `upper`] each of `values` is; outside, the nearest bin."""
+    """Return the bin of each of `values`, in [0, `upper`]; outside, the nearest of `bins`."""
     places = np.floor(np.clip(values / upper, 0.0, 1.0) * bins)
     return np.minimum(places, bins - 1).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class NaiveBayes:
-    """The classifier that takes attributes as independent within a class.
-
-    Made from released `histograms` and public class counts alone: post-processing.
-    """
+    """Classifier that assumes independent attributes within a class, from released `histograms`."""
 
     histograms: NoisyHistograms
 
@@ -199,8 +188,7 @@ def median_log_densities(values: Floats, upper: float, epsilon: float) -> tuple[
     """Return the intervals of [0, U], and the log weight of each, for a private median.
 
     The score of a point is minus the distance of the number of values below it from half of all;
-    one record changes it by at most 1. `values`, shape (records,), outside [0, U] are taken as its
-    ends; U, which is `upper`, and `epsilon` are above 0.
+    one record changes it by at most 1. `values`, shape (records,), are clipped to [0, `upper`].
 
     Returns
     -------
@@ -225,9 +213,9 @@ def class_medians(
 ) -> Floats:
     """Draw the median of each attribute in each class with epsilon-differential privacy.
 
-    A record touches one class, so the classes of an attribute share its budget, epsilon / m.
-    `values`, `labels`, `classes`, `upper` and `epsilon` are as for `noisy_histograms`; `generator`
-    draws the medians, which have shape (`runs`, attributes, classes).
+    A record is in one class, so each class of an attribute can use the whole budget of the
+    attribute, epsilon / m. `values`, `labels`, `classes`, `upper` and `epsilon` are as for
+    `noisy_histograms`. The shape is (`runs`, attributes, classes).
     """
     table, bounds = np.asarray(values, dtype=float), np.asarray(upper, dtype=float)
     share = split_budget(epsilon, len(bounds))[0]
@@ -243,7 +231,7 @@ def class_medians(
 
 @dataclass(frozen=True)
 class ThresholdRule:
-    """Answers class `above`, 0 or 1, over a `threshold` of column `attribute`, else the other."""
+    """Predicts class `above`, 0 or 1, above a `threshold` of column `attribute`, else the other."""
 
     attribute: int
     threshold: float
@@ -260,10 +248,10 @@ def rule_log_densities(
 ) -> tuple[Floats, Floats]:
     """Return the intervals for the threshold of one attribute, and the log weight of each rule.
 
-    The score of a rule is the summed weight of the records that it classifies rightly; `weights` of
-    the classes are public and at most 1, so one record changes it by at most 1. Attributes count
-    alike: widths are in units of U, `upper`. `values` of the attribute and `labels`, 0 or 1, have
-    the shape (records,); `epsilon` is that of a rule drawn by the log weights.
+    The score of a rule is the summed weight of the correctly classified records. `weights` of the
+    classes are public and at most 1, so one record changes it by at most 1. Widths are in units of
+    U, `upper`. `values` of the attribute and `labels`, 0 or 1, have the shape (records,). `epsilon`
+    is the one of a rule drawn by the log weights.
 
     Returns
     -------
@@ -288,10 +276,10 @@ def threshold_rule(
 ) -> ThresholdRule:
     """Draw a classifier of two classes with epsilon-differential privacy.
 
-    Attribute, threshold and direction are drawn at once by the exponential mechanism. Classes
-    weigh in inverse proportion to their public sizes, the smaller one 1. `values`, `labels`,
-    `upper` and `epsilon` are as for `noisy_histograms`; both classes, 0 and 1, must occur. The
-    `generator` draws the rule.
+    The exponential mechanism draws attribute, threshold and direction at once. The weights of
+    classes are in inverse proportion to their public sizes, 1 for the smaller one. `values`,
+    `labels`, `upper` and `epsilon` are as for `noisy_histograms`; both classes, 0 and 1, must
+    occur.
     """
     table, bounds = np.asarray(values, dtype=float), np.asarray(upper, dtype=float)
     sizes = np.bincount(labels, minlength=2)

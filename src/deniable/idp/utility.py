@@ -1,4 +1,4 @@
-"""What masking costs numeric records: mean SSE ([idp], section 4.1) and F-measures (4.2)."""
+"""Utility of masked numeric records: mean SSE ([idp], section 4.1) and F-measures (4.2)."""
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +12,9 @@ def mean_sse(original: npt.ArrayLike, masked: npt.ArrayLike) -> Floats:
     """Return the mean over records of the squared distance to the masked record.
 
     The squared distance is the mean over attributes of (x_j - x'_j)^2 / s_j^2, with s_j^2 the
-    sample variance of the original attribute ([idp], (4) and (5); the formulas are not preserved
-    in the text; if (5) is a sum over attributes, multiply by their number). `original` has
-    the shape (records, attributes), `masked` (..., records, attributes), what is returned (...).
+    sample variance of the original attribute ([idp], (4) and (5); the formulas are not preserved in
+    the text; if (5) is a sum over attributes, multiply by their number). `original` has the shape
+    (records, attributes), `masked` (..., records, attributes), the result (...).
 
     Examples
     --------
@@ -27,14 +27,9 @@ def mean_sse(original: npt.ArrayLike, masked: npt.ArrayLike) -> Floats:
 
 
 def sample_variances(values: npt.ArrayLike) -> Floats:
-    """Return the sample variance of each attribute, shape (attributes,).
+    """Return the sample variance of each attribute of `values`, shape (records, attributes).
 
-    Of `values` of the shape (records, attributes).
-
-    Raises
-    ------
-    DeniableError
-        If there is a single record, or an attribute is constant: distances are then undefined.
+    Raises `DeniableError` if there is a single record, or an attribute is constant.
     """
     table = np.asarray(values, dtype=float)
     if table.ndim != 2 or len(table) < 2:
@@ -52,10 +47,9 @@ def sample_variances(values: npt.ArrayLike) -> Floats:
 def masking_sse(masking: Masking, noisy_centroids: Floats, variances: Floats) -> Floats:
     """Return the mean SSE of runs from their noisy centroids alone, without any record.
 
-    The records of a cluster of the `masking` differ from its value v by scatter + n (mean - v)^2 in
-    all: exact. The
-    `noisy_centroids` are those of `Masking.noisy_centroids`, the `variances` those of the original
-    attributes, as `sample_variances` returns them; what is returned has shape (runs,).
+    For a cluster of the `masking` with the value v it is exactly scatter + n (mean - v)^2. The
+    `noisy_centroids` are as `Masking.noisy_centroids` returns them, the `variances` as
+    `sample_variances` returns them. The shape is (runs,).
     """
     clusters = masking.clusters
     apart = noisy_centroids - clusters.centroids
@@ -71,7 +65,7 @@ def expected_squares(masking: Masking, targets: Floats) -> Floats:
 
         E(V - a)^2 = d^2 + 2 b^2 - b exp(-(U - c) / b) (U - a + b) - b exp(-c / b) (a + b).
 
-    `targets`, and what is returned, have shape (attributes, clusters).
+    `targets` and results have the shape (attributes, clusters).
     """
     b, c, upper = masking.scales, masking.centres, masking.upper[:, None]
     positive = np.where(b > 0, b, 1.0)
@@ -99,11 +93,10 @@ def _in_all(masking: Masking, squares: Floats, variances: Floats) -> Floats:
 
 
 def f_measures(true: Codes, predicted: Codes, classes: int) -> Floats:
-    """Return the F-measure of each class: the harmonic mean of precision and recall.
+    """Return the F-measure of each class, 2 TP / (2 TP + FP + FN), shape (`classes`,).
 
-    It is 2 TP / (2 TP + FP + FN), so 0 for a class that is never predicted, and 0 as well for one
-    that is neither predicted nor there. The `true` and the `predicted` classes are codes, from 0,
-    shape (records,); what is returned has the shape (`classes`,).
+    It is 0 for a class that is never predicted. `true` and `predicted` are class codes from 0,
+    shape (records,).
 
     Examples
     --------
@@ -122,9 +115,9 @@ def f_measures(true: Codes, predicted: Codes, classes: int) -> Floats:
 
 
 def majority_f_measures(training: Codes, test: Codes, classes: int) -> Floats:
-    """Return the F-measures of always answering the class that is most frequent in `training`.
+    """Return the F-measures for `test` if the most frequent `training` class is the prediction.
 
-    `training` and `test` are codes of so many `classes`, from 0; the shape is (classes,).
+    Both are codes below `classes`.
     """
     majority = int(np.bincount(training, minlength=classes).argmax())
     return f_measures(test, np.full_like(test, majority), classes)

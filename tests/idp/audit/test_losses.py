@@ -145,7 +145,7 @@ def test_a_passed_cluster_costs_all_that_proposition_3_grants(numbers: list[int]
     cut = Cut(np.sort(np.array(numbers, dtype=float)), 3, 40.0)
     scales = sensitivity("idp_cbls", cut.edges, cut.upper)
     moves, loss = Moves(cut, "preprocessed"), FrozenScale(scales)
-    upward, downward = loss(moves.passed_upward), loss(moves.passed_downward)
+    upward, downward = map(loss, moves.passed)
     np.testing.assert_allclose(np.maximum(upward, downward), scales > 0, atol=1e-12)
     anew = losses_of_clusters_formed_anew(moves, loss)
     inner = (scales > 0)[1:-1].sum()

@@ -1,4 +1,4 @@
-"""What a changed record does; certificates; attacks."""
+"""Exact epsilons of all changes of a record, lower bounds from released numbers, and attacks."""
 
 import lazy_loader
 

@@ -35,7 +35,7 @@ from .report import (
     VARIANTS as VARIANTS,
     AuditedFile as AuditedFile,
     ClusteredFile as ClusteredFile,
-    Page as Page,
+    MethodAudit as MethodAudit,
     as_table as as_table,
     audit_file as audit_file,
     holds as holds,

@@ -1,24 +1,23 @@
-"""Attacks on one release, which ask from which of two neighbours it was made.
+"""Attacks on one release, to decide between two neighbours as its original file.
 
-A mechanism that is epsilon-DP lets no intruder answer that, for two neighbours that are equally
-likely beforehand, with more than probability e^epsilon / (1 + e^epsilon) of being right. An attack
-that is right more often proves that epsilon is larger, to the confidence of its interval.
+For two equally likely neighbours, an attack on an epsilon-DP release is right with at most the
+probability e^epsilon / (1 + e^epsilon). An attack that is right more often proves a larger epsilon,
+to the confidence of its interval.
 
-- *Likelihood*: the intruder sees the noisy centroids and takes the neighbour of higher likelihood,
-  which is the best that can be done with them.
-- *Partition*: the intruder sees records, and asks only which of them have equal values: a release
-  that breaks up a cluster of one neighbour was made from the other. Neither noise nor epsilon
-  matters to it. If both are possible, a coin decides.
+- *Likelihood*: the intruder sees the noisy centroids and chooses the neighbour of higher
+  likelihood. No other attack on them is better.
+- *Partition*: the intruder sees records, and uses only which of them have equal values. A release
+  that splits a cluster of one neighbour comes from the other one. If both are possible, a coin
+  decides. Neither noise nor epsilon matters.
 
-**Is there never less protection than microaggregation alone offers?** [idp] (section 1) says so.
-The argument would be post-processing: whatever is made of the microaggregated file by chance alone
-tells no more than that file. It is sound for ``dp_um``, whose noise depends on the clusters' sizes
-only. It does not apply to ``idp_ls`` and ``idp_cbls``: their scales depend on values inside the
-cluster that the microaggregated file does not show, and the preprocessed centroid is not even the
-cluster's mean. Two clusters with the same mean are one and the same after microaggregation; the
-loss between their releases (`privacy_loss_at_equal_centroids`) is, with ``idp_cbls``, infinite for
-(1, 2, 3) and (2, 2, 2): the latter is released as exactly 2, and a value without noise reveals all
-three values. `certain_values` and `link_records` compare what intruders learn of files.
+**Is there never less protection than microaggregation alone offers?** [idp] (section 1) says so, by
+post-processing: a function of the microaggregated file and of random draws reveals no more than
+that file. The argument is sound for ``dp_um``, whose noise depends on the sizes of clusters only.
+It does not apply to ``idp_ls`` and ``idp_cbls``: their scales depend on values inside the cluster
+that the microaggregated file does not show, and the preprocessed centroid is not even the cluster's
+mean. Two clusters with the same mean are equal after microaggregation. The loss between their
+releases (`privacy_loss_at_equal_centroids`) is, with ``idp_cbls``, infinite for (1, 2, 3) and (2,
+2, 2): the latter is released as exactly 2, and a value without noise reveals all three values.
 """
 
 import math
@@ -42,40 +41,37 @@ BLOCK = 200  # releases that are drawn together
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How often an attack was `right`, and how often it was `tried`, at least once."""
+    """The number of `right` answers of an attack, out of `tried` ones, at least one."""
 
     right: int
     tried: int
 
     @property
     def value(self) -> float:
-        """The share of right answers."""
+        """The proportion of right answers."""
         return self.right / self.tried
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Return the Clopper-Pearson interval, which covers with at least that `confidence`."""
+        """Return the Clopper-Pearson interval of at least that `confidence`."""
         low, high = clopper_pearson(self.right, self.tried, confidence)
         return float(low), float(high)
 
     def epsilon(self, confidence: float = 0.95) -> float:
-        """Return the bound on epsilon that the lower end of `interval` proves at a `confidence`."""
+        """Return the lower bound on epsilon at a `confidence`, from the lower end of `interval`."""
         low, _ = self.interval(confidence)
         return math.inf if low >= 1 else max(0.0, math.log(low / (1 - low))) if low > 0 else 0.0
 
 
 def largest_accuracy(epsilon: float) -> float:
-    """Return e^`epsilon` / (1 + e^epsilon), the most that epsilon-DP allows any attack."""
+    """Return e^`epsilon` / (1 + e^epsilon), the largest accuracy under epsilon-DP."""
     return float(scipy.special.expit(epsilon))
 
 
 @dataclass(frozen=True, eq=False)
 class NoisyCentroids:
-    """Centroids with Laplace noise, clipped to their domains, as one data set would release them.
+    """Centroids with Laplace noise, clipped to their domains, of one data set.
 
-    Attributes
-    ----------
-    centres, scales, upper : array, shape (centroids,)
-        Centres lie in [0, upper].
+    `centres`, in [0, `upper`], `scales` and `upper` have the shape (centroids,).
     """
 
     centres: Floats
@@ -88,9 +84,10 @@ class NoisyCentroids:
         return np.clip(self.centres + self.scales * noise, 0.0, self.upper)
 
     def log_likelihood(self, released: Floats) -> Floats:
-        """Return the log likelihood, shape (runs,), of what is `released`, (runs, centroids).
+        """Return the log likelihood, shape (runs,), of `released` centroids, (runs, centroids).
 
-        With respect to length inside the domain, and to points at its ends and at exact centroids.
+        The density is with respect to length inside the domain, and to points at its ends and at
+        exact centroids.
         """
         noisy = self.scales > 0
         y, m, b = released[:, noisy], self.centres[noisy], self.scales[noisy]
@@ -107,11 +104,7 @@ def _attacked(
     generator: np.random.Generator,
     runs: int,
 ) -> Accuracy:
-    """Attack releases, of which each of the two data sets makes half, as many at once as asked.
-
-    What is judged above 0 is taken to be of the actual data set, below 0 of the neighbour; at 0 a
-    coin decides.
-    """
+    """Attack releases, half of them from each data set; `judged` is above 0 for the actual one."""
     right = 0
     for start in range(0, runs, BLOCK):
         size = min(BLOCK, runs - start)
@@ -125,12 +118,11 @@ def _attacked(
 def likelihood_attack(
     actual: NoisyCentroids, neighbour: NoisyCentroids, generator: np.random.Generator, runs: int
 ) -> Accuracy:
-    """Attack centroids by their likelihood; half of the `runs` release each data set.
+    """Attack centroids by their likelihood.
 
-    The `actual` one or its `neighbour`, by noise that the `generator` draws.
-
-    A centroid without noise under one of the two only decides at once: the other gives its exact
-    value with probability 0. Ties are decided by a coin.
+    Each data set, `actual` or `neighbour`, makes half of the `runs`, by noise of the `generator`. A
+    centroid without noise under one data set only decides at once: the other one has its exact
+    value with probability 0. A coin decides ties.
     """
     exact_here, exact_there = _telling(actual, neighbour), _telling(neighbour, actual)
 
@@ -146,7 +138,7 @@ def likelihood_attack(
 
 
 def _log_ratio(here: Floats, there: Floats) -> Floats:
-    """Return here - there; what neither can have made tells nothing."""
+    """Return here - there, and 0 if both are impossible."""
     both = np.isfinite(here) & np.isfinite(there)
     ratio = np.where(np.isfinite(here), np.inf, np.where(np.isfinite(there), -np.inf, 0.0))
     ratio[both] = here[both] - there[both]
@@ -154,38 +146,25 @@ def _log_ratio(here: Floats, there: Floats) -> Floats:
 
 
 def _telling(one: NoisyCentroids, other: NoisyCentroids) -> Flags:
-    """Return which centroids are exact under one only, at a value that the other all but never has.
-
-    At an end of the domain both have a point with positive probability, which is compared as such.
-    """
+    """Return the centroids that are exact under `one` only, strictly inside the domain."""
     inside = (one.centres > 0) & (one.centres < one.upper)
     return np.asarray((one.scales == 0) & (other.scales > 0) & inside)
 
 
-@dataclass(frozen=True, eq=False)
-class Blocks:
-    """Which records have one value, whatever it is.
+def constant_within(clusters: Positions) -> Callable[[Floats], Flags]:
+    """Return a test of released values, shape (runs, records), for equality in all `clusters`.
 
-    `order` has the records, cluster by cluster, and `starts` where each begins in that order.
+    `clusters` has the cluster of each record. The result of the test has the shape (runs,).
     """
+    order = np.argsort(clusters, kind="stable")
+    starts = np.flatnonzero(np.diff(clusters[order], prepend=-1))
 
-    order: Positions
-    starts: Positions
+    def are_constant(released: Floats) -> Flags:
+        values = released[:, order]
+        highest = np.maximum.reduceat(values, starts, axis=1)
+        return np.asarray((highest == np.minimum.reduceat(values, starts, axis=1)).all(axis=1))
 
-    @classmethod
-    def of(cls, clusters: Positions) -> "Blocks":
-        """Make blocks of `clusters`, the cluster of each record."""
-        order = np.argsort(clusters, kind="stable")
-        return cls(order, np.flatnonzero(np.diff(clusters[order], prepend=-1)))
-
-    def are_constant_in(self, released: Floats) -> Flags:
-        """Return whether all records of every cluster have one value, by run.
-
-        The values `released` have the shape (runs, records).
-        """
-        values = released[:, self.order]
-        highest = np.maximum.reduceat(values, self.starts, axis=1)
-        return np.asarray((highest == np.minimum.reduceat(values, self.starts, axis=1)).all(axis=1))
+    return are_constant
 
 
 def partition_attack(
@@ -194,17 +173,16 @@ def partition_attack(
     generator: np.random.Generator,
     runs: int,
 ) -> Accuracy:
-    """Attack released records of one attribute by which of them have equal values.
+    """Attack released records of one attribute by the equality of their values.
 
-    Half of the `runs` release the `actual` data set, the others its `neighbour`, by noise that the
-    `generator` draws; each is given by its centroids and by the cluster of each record.
+    `actual` and `neighbour` each have centroids and the cluster of each record. Each makes half of
+    the `runs`, by noise of the `generator`.
     """
     (model, clusters), (other_model, other_clusters) = actual, neighbour
-    here, there = Blocks.of(clusters), Blocks.of(other_clusters)
+    here, there = constant_within(clusters), constant_within(other_clusters)
 
     def judged(released: Floats) -> Floats:
-        possible, other = (blocks.are_constant_in(released) for blocks in (here, there))
-        return possible.astype(float) - other
+        return here(released).astype(float) - there(released)
 
     return _attacked(
         lambda size: model.draw(generator, size)[:, clusters],
@@ -220,8 +198,8 @@ def privacy_loss_at_equal_centroids(
 ) -> float:
     """Return the loss between releases of two single clusters with the same mean.
 
-    They are given by their values in [0, `upper`], `one` and the `other`, of one sum, so that
-    microaggregation makes the same of them. The `method` masks both at `epsilon`, above 0.
+    `one` and `other` are their values in [0, `upper`]. The `method` masks both at `epsilon`, above
+    0.
     """
     columns = [np.asarray(each, dtype=float)[:, None] for each in (one, other)]
     a, b = (masking(method, Ranking.of(each), len(each), [upper], epsilon) for each in columns)
@@ -230,14 +208,10 @@ def privacy_loss_at_equal_centroids(
 
 @dataclass(frozen=True)
 class CertainValues:
-    """Shares of the values of an attribute that an intruder knows for certain.
+    """Proportions of the values of an attribute that an intruder knows for certain.
 
-    Attributes
-    ----------
-    microaggregated : float
-        From the means alone.
-    exact_centroids : float
-        From clusters that Proposition 3 gives no noise.
+    They are known from the `microaggregated` means alone, or from `exact_centroids`: clusters
+    without noise by Proposition 3.
     """
 
     microaggregated: float
@@ -245,12 +219,12 @@ class CertainValues:
 
 
 def certain_values(cut: Cut) -> CertainValues:
-    """Return what is known for certain of one attribute, `cut` into clusters, of [0, upper].
+    """Return the certainly known values of one attribute, `cut` into clusters.
 
-    From an exact preprocessed centroid: the value of all its records. From a microaggregated file:
-    a mean at an end of the domain, and means of neighbouring clusters that are equal (the one's
-    largest value is at most the other's smallest), say that all values of these clusters are equal
-    to it; of values that may be any numbers of the domain, no other mean does.
+    An exact preprocessed centroid reveals the value of all its records. In a microaggregated file,
+    a mean at an end of the domain reveals its cluster. Equal means of neighbouring clusters also
+    do: the largest value of one is at most the smallest of the other. No other mean reveals a
+    value.
     """
     lowest = cut.edges.smallest()
     equal = lowest == cut.edges.largest()

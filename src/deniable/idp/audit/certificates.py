@@ -1,8 +1,8 @@
-"""A lower bound on epsilon from released numbers alone, whatever code made them.
+"""A lower bound on epsilon from released numbers alone, for any algorithm.
 
 **Proposition.** Let a file have the numbers x_1 .. x_n in one attribute, given to its records in an
-order drawn uniformly at random; the other attributes are whatever they are. Let M be epsilon-DP for
-the replacement of one record. Then every estimator T_i of record i's number from M's output has
+order drawn uniformly at random; the other attributes are arbitrary. Let M be epsilon-DP for the
+replacement of one record. Then every estimator T_i of record i's number from M's output has
 
     mean over i of E (X_i - T_i)^2  >=  exp(-2 epsilon) Var,    Var = mean of (x_s - mean)^2.
 
@@ -17,20 +17,19 @@ least exp(-2 epsilon) times its mean over t, and the posterior weight of s is
 For any number T, sum_s w_s (x_s - T)^2 is at least exp(-2 epsilon) times mean_s (x_s - T)^2, and
 that is at least Var. Take the mean over outputs and over i.  QED
 
-So epsilon >= (1/2) ln(Var / MSE) for the MSE of any estimator: the released number itself, or any
-function of it that does not depend on the order. If the mechanism treats records alike, its MSE on
-the file as it stands is the mean over all orders, and releases of that file suffice. (Individual
-ranking does: among equal values the order decides who joins which cluster, which leaves the sum of
-squares as it is.)
+So epsilon >= (1/2) ln(Var / MSE) for the MSE of any estimator that does not depend on the order,
+such as the released number itself. If the mechanism treats records alike, its MSE on the file as it
+is equals the mean over all orders, and releases of that file suffice. (Individual ranking does:
+among equal values the order decides who joins which cluster, which does not change the sum of
+squares.)
 
 *Several attributes.* For each attribute alone the proposition bounds the epsilon of the whole
-release: the maximum over attributes is a bound, nothing assumed. If attributes are released
-independently, each from its own numbers alone, the epsilon of the release is the sum of those of
-its attributes, and so at least the sum of the bounds.
+release, so the maximum over attributes is a bound. If attributes are released independently, each
+from its own numbers alone, epsilon is the sum over attributes, and at least the sum of the bounds.
 
-It speaks of differential privacy: of two exchanged records, over all orders of the file, each with
-noise as the algorithm would have scaled it. Definition 3 of [idp], which looks at the actual
-file only, promises nothing about this.
+The bound is about differential privacy: two exchanged records, over all orders of the file, each
+with its own noise scales. Definition 3 of [idp] is about the actual file only, and implies nothing
+here.
 """
 
 from dataclasses import dataclass
@@ -46,15 +45,15 @@ CONFIDENCE = 0.999
 
 
 @dataclass(frozen=True, eq=False)
-class Certificate:
-    """Lower bounds on epsilon that released numbers prove.
+class EpsilonBounds:
+    """Lower bounds on epsilon from released numbers.
 
     Attributes
     ----------
     of_attributes : array, shape (attributes,)
         At least 0.
     runs : int
-        Releases that the errors were measured in.
+        The number of releases.
     """
 
     of_attributes: Floats
@@ -62,48 +61,38 @@ class Certificate:
 
     @property
     def largest(self) -> float:
-        """The bound on the epsilon of a release, nothing assumed of its attributes."""
+        """The lower bound on the epsilon of a release, without assumptions."""
         return float(self.of_attributes.max())
 
     @property
     def summed(self) -> float:
-        """The bound if attributes are released independently."""
+        """The lower bound if attributes are released independently."""
         return float(self.of_attributes.sum())
 
 
 def epsilon_from_errors(variance: npt.ArrayLike, squared_error: npt.ArrayLike) -> Floats:
-    """Return max(0, ln(variance / squared error) / 2).
+    """Return max(0, ln(`variance` / `squared_error`) / 2); infinite at error 0.
 
-    Parameters
-    ----------
-    variance : array, > 0
-        Divided by the number of records.
-    squared_error : array, >= 0
-        Numbers that are known without error have an infinite epsilon.
+    The variance is above 0, with the number of records as its divisor.
     """
     with np.errstate(divide="ignore"):
         logarithm = np.log(np.asarray(variance, dtype=float)) - np.log(squared_error)
     return np.asarray(np.maximum(logarithm / 2, 0.0))
 
 
-def certificate(true: npt.ArrayLike, released: npt.ArrayLike) -> Certificate:
-    """Return what releases of a file prove of the epsilon that they cost.
+def certificate(true: npt.ArrayLike, released: npt.ArrayLike) -> EpsilonBounds:
+    """Return lower bounds on epsilon from releases of a file.
 
     The estimator shrinks the released numbers towards the true mean, which is no secret under the
-    proposition, by a factor fitted on the first half of the releases; its error is measured on the
-    second half, and the upper end of a 99.9 % interval (Student's, one-sided) is what counts. With
-    a single release the numbers are taken as they are, without an interval.
+    proposition. The first half of the releases determines the factor. The error is the upper end of
+    a 99.9 % interval (Student's, one-sided) from the second half. For a single release, the
+    estimator is the released number, without an interval.
 
     Parameters
     ----------
     true : array, shape (records, attributes)
     released : array, shape (runs, records, attributes)
-        Independent releases of the file.
-
-    Raises
-    ------
-    DeniableError
-        If shapes do not fit.
+        Independent releases of the file. `DeniableError` for another shape.
     """
     numbers = np.asarray(true, dtype=float)
     runs = np.asarray(released, dtype=float)
@@ -117,7 +106,7 @@ def certificate(true: npt.ArrayLike, released: npt.ArrayLike) -> Certificate:
     moved = runs - numbers.mean(axis=0)
     if len(runs) == 1:
         errors = np.mean((centred - moved) ** 2, axis=1)
-        return Certificate(epsilon_from_errors(variance, errors[0]), 1)
+        return EpsilonBounds(epsilon_from_errors(variance, errors[0]), 1)
     half = len(runs) // 2
     fitted, measured = moved[:half], moved[half:]
     squares = np.mean(fitted**2, axis=(0, 1))
@@ -128,4 +117,4 @@ def certificate(true: npt.ArrayLike, released: npt.ArrayLike) -> Certificate:
     if n > 1:
         quantile = scipy.special.stdtrit(n - 1, CONFIDENCE)
         upper = upper + quantile * errors.std(axis=0, ddof=1) / np.sqrt(n)
-    return Certificate(epsilon_from_errors(variance, upper), len(runs))
+    return EpsilonBounds(epsilon_from_errors(variance, upper), len(runs))

@@ -1,14 +1,15 @@
-"""What a change of one record does to clusters of consecutive values, by looking at all changes.
+"""Exact effects of a change of one record on clusters of consecutive values, over all changes.
 
-Nothing here uses the sensitivities that [idp] claims. One attribute is sorted and cut into
-clusters of consecutive positions. Another value for one record takes a value out at one position
-and puts one in at another; if clusters are formed anew, each cluster in between passes a value on.
-Every cluster so loses one value and gets one, in one of the six ways of `Moves`.
+This module does not use the sensitivities of [idp]. One attribute is sorted and cut into clusters
+of consecutive positions. A new value for one record removes a value at one position and inserts one
+at another; if clusters are formed anew, each cluster in between passes a value on. So every cluster
+loses one value and gains one, in one of the six ways of `Moves`.
 
-A centroid is affine in the value that is put in, except where that value passes one of the two
-smallest or two largest others of the cluster: between such points the distance from a given number
-is convex, so the largest change is at one of them (`Cut.candidates`). Positions of the removed
-value are all tried. The suprema over all neighbours are so found among finitely many, and exactly.
+A centroid is affine in the inserted value, except where that value passes one of the two smallest
+or two largest others of the cluster. Between such points the distance from a given number is
+convex, so the largest change is at one of them (`Cut.candidates`). All positions of the removed
+value are tried. So the suprema over all neighbours are maxima over finitely many changes, and
+exact.
 """
 
 from dataclasses import dataclass
@@ -29,8 +30,7 @@ class Cut:
 
     Attributes
     ----------
-    values : array, shape (records,)
-        In ascending order.
+    values : array, shape (records,), ascending
     k : int, from 1 to the number of records
     upper : float
         The domain is [0, upper].
@@ -80,11 +80,11 @@ class Cut:
         return Edges(lowest, highest, self.sizes)
 
     def candidates(self, lowest: Floats, highest: Floats) -> Floats:
-        """Return the values that may have to be put into each cluster to change it most.
+        """Return the inserted values that can change each cluster most, shape (clusters, 8).
 
-        These are, shape (clusters, 8), both ends of the range of the value that is put in, `lowest`
-        and `highest`, shape (clusters,) each, and the three smallest and three largest values: one
-        of them may be the value that is taken out.
+        These are both ends of the range of the inserted value, `lowest` and `highest`, shape
+        (clusters,), and the three smallest and three largest values: one of them may be the removed
+        value.
         """
         at = np.arange(EDGE)
         low = np.minimum(self.starts[:, None] + at, self.stops[:, None] - 1)
@@ -93,10 +93,9 @@ class Cut:
         return np.concatenate([lowest[:, None], inner, highest[:, None]], axis=1)
 
     def exchanged(self, clusters: Positions, removed: Positions, inserted: Floats) -> Edges:
-        """Return the edges of clusters that lose one value and get another.
+        """Return the edges of `clusters` with `inserted` values in place of `removed` positions.
 
-        Given are the `clusters`, the positions of the values that go, `removed`, and the values
-        that come, `inserted`, as arrays that broadcast to each other.
+        The arrays broadcast to each other.
         """
         shape = np.broadcast_shapes(clusters.shape, removed.shape, inserted.shape)
         start, stop = self.starts[clusters][..., None], self.stops[clusters][..., None]
@@ -122,12 +121,10 @@ class Cut:
 def _centroid_change(
     centroid: Centroid, before: Edges, after: Edges, removed: Floats, inserted: Floats
 ) -> Floats:
-    """Return how much the centroids of clusters change when one value replaces another.
+    """Return the changes of clusters' centroids when one value replaces another.
 
-    The preprocessed mean is that of all values, with the smallest replaced by the second smallest
-    and the largest by the second largest ([idp], section 3.2.2): it needs clusters of at least
-    three values. Only differences are taken, so that a centroid that stays as it is changes by
-    exactly 0.
+    See `deniable.idp.methods.centroids`. Only differences are computed, so that an unchanged
+    centroid changes by exactly 0.
     """
     change = inserted - removed
     if centroid == "preprocessed":
@@ -141,17 +138,7 @@ def _centroid_change(
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """Exchanges of one value in clusters and what they do.
-
-    Attributes
-    ----------
-    clusters : array
-        The cluster of each exchange.
-    change : array
-        Of its centroid.
-    after : Edges
-        Of the cluster after the exchange.
-    """
+    """Exchanges of one value in clusters: `clusters`, `change` of centroids, and edges `after`."""
 
     clusters: Positions
     change: Floats
@@ -160,7 +147,7 @@ class Changes:
 
 @dataclass(frozen=True, eq=False)
 class Moves:
-    """All that one record's new value can do to a cluster of an attribute.
+    """All effects of one record's new value on the clusters of an attribute.
 
     Attributes
     ----------
@@ -179,64 +166,50 @@ class Moves:
 
     @cached_property
     def fixed(self) -> Changes:
-        """The record stays in its cluster by decree, whatever its value; (records, candidates)."""
+        """The record stays in its cluster for all values, shape (records, candidates)."""
         cut = self.cut
         ends = np.zeros(cut.starts.size), np.full(cut.starts.size, cut.upper)
         return self._any_removed(cut.candidates(*ends))
 
     @cached_property
-    def leaves_upward(self) -> Changes:
-        """The value goes beyond its cluster, whose place the next value takes; (records,).
+    def leaves(self) -> tuple[Changes, Changes]:
+        """The value moves above, or below, its cluster, which gains a neighbour, shape (records,).
 
-        The last cluster cannot be left so: what stands there for it is of no use.
+        Ignore the last cluster upward, and the first cluster downward.
         """
-        cut = self.cut
-        return self._exchange(cut.cluster_of, self._positions, cut.above[cut.cluster_of])
+        clusters, positions = self.cut.cluster_of, np.arange(self.cut.values.size)
+        above, below = self.cut.above[clusters], self.cut.below[clusters]
+        upward = self._exchange(clusters, positions, above)
+        return upward, self._exchange(clusters, positions, below)
 
     @cached_property
-    def leaves_downward(self) -> Changes:
-        """The value goes below its cluster, (records,); of no use for the first cluster."""
-        cut = self.cut
-        return self._exchange(cut.cluster_of, self._positions, cut.below[cut.cluster_of])
+    def passed(self) -> tuple[Changes, Changes]:
+        """A value passes the cluster upward, or downward, shape (clusters,).
 
-    @cached_property
-    def passed_upward(self) -> Changes:
-        """A value from below passes over the cluster, which hands its first value down.
-
-        Shape (clusters,); of no use for the first and the last.
+        Upward, the cluster hands its first value down; downward, its last value up. Ignore the
+        first and the last cluster.
         """
-        return self._exchange(self._all, self.cut.starts, self.cut.above)
+        cut, clusters = self.cut, np.arange(self.cut.starts.size)
+        upward = self._exchange(clusters, cut.starts, cut.above)
+        return upward, self._exchange(clusters, cut.stops - 1, cut.below)
 
     @cached_property
-    def passed_downward(self) -> Changes:
-        """A value from above passes over the cluster, which hands its last value up."""
-        return self._exchange(self._all, self.cut.stops - 1, self.cut.below)
+    def entered(self) -> tuple[Changes, Changes]:
+        """A value from below, or from above, stays, shape (clusters, candidates).
 
-    @cached_property
-    def entered_from_below(self) -> Changes:
-        """A value from below comes to stay, (clusters, candidates); not for the first cluster."""
-        cut = self.cut
-        candidates = cut.candidates(cut.values[cut.starts], cut.above)
-        return self._exchange(self._all[:, None], cut.starts[:, None], candidates)
-
-    @cached_property
-    def entered_from_above(self) -> Changes:
-        """A value from above comes to stay, (clusters, candidates); not for the last cluster."""
-        cut = self.cut
-        candidates = cut.candidates(cut.below, cut.values[cut.stops - 1])
-        return self._exchange(self._all[:, None], cut.stops[:, None] - 1, candidates)
-
-    @property
-    def _all(self) -> Positions:
-        return np.arange(self.cut.starts.size)
-
-    @property
-    def _positions(self) -> Positions:
-        return np.arange(self.cut.values.size)
+        Ignore the first cluster from below, and the last cluster from above.
+        """
+        cut, clusters = self.cut, np.arange(self.cut.starts.size)[:, None]
+        first, last = cut.starts, cut.stops - 1
+        upward = cut.candidates(cut.values[first], cut.above)
+        downward = cut.candidates(cut.below, cut.values[last])
+        from_below = self._exchange(clusters, first[:, None], upward)
+        return from_below, self._exchange(clusters, last[:, None], downward)
 
     def _any_removed(self, candidates: Floats) -> Changes:
         clusters = self.cut.cluster_of
-        return self._exchange(clusters[:, None], self._positions[:, None], candidates[clusters])
+        positions = np.arange(self.cut.values.size)
+        return self._exchange(clusters[:, None], positions[:, None], candidates[clusters])
 
     def _exchange(self, clusters: Positions, removed: Positions, inserted: Floats) -> Changes:
         edges = self.cut.edges

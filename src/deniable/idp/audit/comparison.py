@@ -38,23 +38,12 @@ def compare_estimates(
     generator: np.random.Generator,
     redraws: int = REDRAWS,
 ) -> pd.DataFrame:
-    """Compare the estimates of a test release with the original statistics.
+    """Compare the `estimates` of a test release with the statistics of the `original` records.
 
-    Parameters
-    ----------
-    mechanism : NumericMechanism
-    original : NumericMicrodata
-    estimates : DataFrame
-        By `deniable.idp.estimate_numbers`.
-    generator : Generator
-        Draws the release again, to measure coverage.
-    redraws : int, at least 1
-
-    Returns
-    -------
-    DataFrame
-        The estimates with ``true``, ``covered``, ``coverage`` and ``redraws``. ``covered`` and
-        ``coverage`` are empty without an interval.
+    The `generator` draws the release again, `redraws` times, to measure coverage. The result has
+    the estimates, by `deniable.idp.estimate_numbers` of the `mechanism`, with ``true``,
+    ``covered``, ``coverage`` and ``redraws``. ``covered`` and ``coverage`` are empty without an
+    interval.
     """
     true = np.array(_original_statistics(mechanism, original))
     low, high = (estimates[f"ci_{end}_file"].to_numpy(dtype=float) for end in ("low", "high"))
@@ -92,25 +81,18 @@ def measure_utility(
 ) -> pd.DataFrame:
     """Return measures of the utility and of the disclosure risk of a test release.
 
-    Parameters
-    ----------
-    mechanism : NumericMechanism
-    original, protected : NumericMicrodata
-        The same records in the same order.
-    seed : int, at least 0
-        The seed of the intruder and of random forests.
+    The `original` and the `protected` records are in the same order. The `seed` is the one of the
+    intruder and of random forests.
 
-    Returns
-    -------
-    DataFrame
-        ``measure``, ``class``, ``value``, ``reference``, ``reference_is``. The measures:
+    The columns are ``measure``, ``class``, ``value``, ``reference``, ``reference_is``. The
+    measures:
 
-        - mean SSE, with microaggregation alone as its reference;
-        - proportion of records that the intruder of `deniable.idp.audit.linkage` links correctly,
-          a lower bound, with guessing;
-        - epsilon that the released numbers prove, with the claimed one;
-        - F-measures of a random forest, trained on the first 66 % of the protected records and
-          tested on the other original ones, with a forest trained on original records.
+    - mean SSE under the `mechanism`, with microaggregation alone as its reference;
+    - proportion of records that the intruder of `deniable.idp.audit.linkage` links correctly, a
+      lower bound, with guessing;
+    - lower bound on epsilon from the released numbers, with the claimed one;
+    - F-measures of a random forest, trained on the first 66 % of the protected records and tested
+      on the other original ones, with a forest trained on original records.
     """
     rows = list(_whole_file(mechanism, original, protected, seed))
     if len(original.classes) > 1:

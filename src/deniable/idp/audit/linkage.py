@@ -1,13 +1,13 @@
-"""Linkage: which of the released records is that of a person whose true values are known.
+"""Linkage: find the released record of a person with known true values.
 
-**The intruder** knows every true value of the record that he looks for and the released file; and
-of some other records both the true values and which released ones are theirs. These others tell him
-which of the `SCORES`, fixed beforehand, to go by. How many records he finds is a lower bound on the
-risk: another score, or whoever knows more, may find more.
+**The intruder** knows the released file and all true values of one record, the target. Of some
+other records the intruder knows both the true values and the released ones. They determine the
+choice among `SCORES`. The number of links is a lower bound on the risk: other scores or more
+knowledge may find more.
 
 The nearest record, by squared distances, is a weak choice: the noise of one centroid may be
-thousands of times that of the next, and a single wild value then drowns all that are exact. Scores
-that grow slowly with the distance forgive it.
+thousands of times larger than the noise of the next, and a single extreme value then dominates all
+exact ones. Scores that grow slowly with the distance avoid this.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -40,17 +40,16 @@ Score = Callable[[int, Floats], Floats]
 
 @dataclass(frozen=True)
 class Linkage:
-    """What the intruder finds.
+    """Results of the intruder.
 
     Attributes
     ----------
     share : float
-        Of the records looked for, those whose released record he takes for theirs; among equally
-        good ones he picks at random.
+        The proportion of correctly linked targets; ties are broken at random.
     nearest : float
         The same by squared distances alone.
     scores : tuple of str
-        What he went by in each half.
+        The chosen score in each half.
     """
 
     share: float
@@ -61,14 +60,14 @@ class Linkage:
 def link_records(
     true: ArrayLike, released: ArrayLike, targets: ArrayLike, generator: Generator
 ) -> Linkage:
-    """Look for records in a release, each half by what the other half has told.
+    """Link targets to released records; each half of the targets learns from the other half.
 
     Parameters
     ----------
     true, released : array, shape (records, attributes)
         In the same order. Attributes without variance are left out.
     targets : array of int
-        The records that are looked for, in random order.
+        Record numbers, in random order.
     generator : Generator
         Draws the pairs of different people.
     """
@@ -118,7 +117,7 @@ class _File:
         return [np.unique(column, return_inverse=True) for column in self.released]
 
     def linked(self, score: Score, sought: Positions) -> float:
-        """Return how many records are linked to their own, a tie of n counting as 1 / n."""
+        """Return the number of records linked to their own one; a tie of n counts as 1 / n."""
         found, at_once = 0.0, max(CELLS // self.true.shape[1], 1)
         for start in range(0, sought.size, at_once):
             own = sought[start : start + at_once]
@@ -134,7 +133,7 @@ class _File:
 
 
 def _likelihood(file: _File, learned_from: Positions, generator: Generator) -> Score | None:
-    """Learn how far records are from their own, and from others; None if there are too few."""
+    """Learn distances to own and to other records; None if there are too few."""
     if learned_from.size < PAIRS:
         return None
     people = np.repeat(learned_from, PAIRS)

@@ -1,34 +1,33 @@
-"""How well noisy centroids tell two data sets apart, exactly: one, and all of an attribute.
+"""Exact privacy losses between noisy centroids of two data sets: one, and all of an attribute.
 
 A centroid m in [0, U] is released as m + Laplace(b), clipped to [0, U]. Between two such releases
 the logarithm of the likelihood ratio is, inside the domain, linear in the outcome but for kinks at
 the two centroids; at the ends there are atoms. Its supremum is at one of these points.
 
-- Equal scales: |m - m'| / b, and clipping takes nothing from it, for the atoms attain it.
+- Equal scales: |m - m'| / b. Clipping does not lower it, because the atoms attain it.
 - No noise on either side: 0 if the centroids are equal, else infinite. Noise on one side only:
-  infinite, for that side has outcomes which the other does not.
+  infinite, because that side has outcomes that are impossible on the other side.
 
-Independent centroids: suprema add up, for each outcome can be had with each other.
+For independent centroids, suprema add up: each outcome can occur with each other one.
 
 **All centroids of an attribute.** [idp] (section 3.1) composes the clusters of an attribute in
-parallel: each centroid is said to depend on records of its own. But clusters are cut from the
-sorted values. A record that goes from one cluster to another shifts a value in every cluster
-between them, and as the noises are independent, the losses of these clusters add up.
+parallel, as if each centroid depended on records of its own. But clusters are cut from the sorted
+values. A record that moves from one cluster to another shifts a value in every cluster between
+them. As the noises are independent, the losses of these clusters add up.
 
-With L_c the loss of a cluster that is passed over, A_r that of the cluster which record r leaves
-and B_b that of the cluster which it enters, the loss of a move upward from cluster a to b is
+With L_c the loss of a passed cluster, A_r the loss of the cluster that record r leaves and B_b the
+loss of the cluster that it enters, the loss of a move upward from cluster a to b is
 
     A_r + sum of L_c over a < c < b + B_b,
 
 and likewise downward. Cumulative sums give the largest of them for every record in one pass.
 
-For ``idp_cbls`` the loss L_c of a passed cluster is the whole sensitivity that Proposition 3 states
-(its first expression upward, its second downward): upward, x_2 .. x_n and some y >= x_n remain, and
-the preprocessed sum grows from 2 x_2 + x_3 + .. + 2 x_{n-1} to 2 x_3 + .. + x_{n-1} + 2 x_n, that
-is by (x_n - x_2) + (x_3 - x_2) + (x_n - x_{n-1}). With the scale frozen, of the two ways to pass q
-clusters (with noise) one hence costs at least q / 2 times the epsilon that is claimed. For
-``dp_um`` shifts of values add up to the record's own way, at most U: its vector of centroids is
-epsilon-DP as claimed.
+For ``idp_cbls`` the loss L_c of a passed cluster is the whole sensitivity of Proposition 3 (its
+first expression upward, its second downward): upward, x_2 .. x_n and some y >= x_n remain, and the
+preprocessed sum grows from 2 x_2 + x_3 + .. + 2 x_{n-1} to 2 x_3 + .. + x_{n-1} + 2 x_n, that is by
+(x_n - x_2) + (x_3 - x_2) + (x_n - x_{n-1}). With the scale frozen, one of the two ways to pass q
+clusters (with noise) costs at least q / 2 times the claimed epsilon. For ``dp_um`` shifts of values
+add up to the move of the record, at most U: its vector of centroids is epsilon-DP as claimed.
 """
 
 from dataclasses import dataclass
@@ -42,7 +41,7 @@ from deniable.idp.methods import Variant, sensitivity
 
 
 def distance_in_scales(distance: Floats, scale: Floats) -> Floats:
-    """Return |`distance`| / `scale`, with 0 / 0 = 0: nothing is told by what does not change."""
+    """Return |`distance`| / `scale`, with 0 / 0 = 0."""
     far = np.abs(distance)
     found = np.where(far > 0, np.inf, 0.0)
     return np.divide(far, scale, out=found, where=scale > 0)
@@ -53,8 +52,8 @@ def loss_between(
 ) -> Floats:
     """Return the largest |log likelihood ratio| between two clipped noisy centroids.
 
-    `centre` and `other`, in [0, `upper`], with `scale` and `other_scale`, >= 0: arrays that
-    broadcast to each other.
+    `centre` and `other`, in [0, `upper`], with `scale` and `other_scale`, at least 0, are arrays
+    that broadcast to each other.
     """
     m, b, m2, b2 = np.broadcast_arrays(centre, scale, other, other_scale)
     found = np.where((b > 0) | (b2 > 0) | (m != m2), np.inf, 0.0)
@@ -72,18 +71,15 @@ def loss_between(
 
 
 class Loss(Protocol):
-    """What a change of a cluster tells of the record that made it."""
+    """The privacy loss of changes of a cluster."""
 
     def __call__(self, changes: Changes) -> Floats:
-        """Return the loss of each change, >= 0, possibly infinite."""
+        """Return the loss of each of `changes`, at least 0, possibly infinite."""
 
 
 @dataclass(frozen=True, eq=False)
 class FrozenScale:
-    """Reading (i): what is computed at the actual data set, the scale, is held fixed.
-
-    The `scales`, shape (clusters,), are those of the mechanism that ships.
-    """
+    """Interpretation (i): both data sets have the actual `scales`, shape (clusters,)."""
 
     scales: Floats
 
@@ -93,10 +89,10 @@ class FrozenScale:
 
 @dataclass(frozen=True, eq=False)
 class AsItRuns:
-    """Reading (ii): the algorithm as it runs on both data sets, each with its own scales.
+    """Interpretation (ii): the algorithm runs on both data sets, each with its own scales.
 
-    `centres` and `scales`, shape (clusters,), are those of the mechanism that ships, by the
-    `method` with the clusters of the `cut`; `epsilon` is that of the attribute.
+    `centres` and `scales`, shape (clusters,), are the ones of the `method` with the clusters of the
+    `cut`; `epsilon` is the budget of the attribute.
     """
 
     method: Variant
@@ -121,9 +117,9 @@ class Losses:
     Attributes
     ----------
     of_centroids : array, shape (clusters,)
-        Of each centroid alone.
+        The loss of each centroid alone.
     of_records : array, shape (records,)
-        Of all centroids together, by the position of the record that changes.
+        The loss of all centroids together, by the position of the changed record.
     """
 
     of_centroids: Floats
@@ -131,27 +127,27 @@ class Losses:
 
 
 def losses_within_fixed_clusters(moves: Moves, loss: Loss) -> Losses:
-    """Return the losses of `moves` by `loss` if records kept their clusters whatever their values.
+    """Return the losses of `moves` by `loss` if records keep their clusters for all values.
 
-    This is what the paper's composition takes for granted, and what no ranking does.
+    This is an assumption of the paper's composition that no ranking satisfies.
     """
     found = loss(moves.fixed).max(axis=1)
     return Losses(np.maximum.reduceat(found, moves.cut.starts), found)
 
 
 def losses_of_clusters_formed_anew(moves: Moves, loss: Loss) -> Losses:
-    """Return the losses of `moves` by `loss` when each neighbour is ranked and cut anew."""
+    """Return the losses of `moves` by `loss` if each neighbour is ranked and cut anew."""
     cluster_of = moves.cut.cluster_of
     within = loss(moves.within).max(axis=1)
     staying = Losses(np.maximum.reduceat(within, moves.cut.starts), within)
     if moves.cut.starts.size == 1:
         return staying
-    entered = loss(moves.entered_from_below).max(axis=1)
-    upward = _upward(loss(moves.leaves_upward), loss(moves.passed_upward), entered, cluster_of)
+    leaves, passed = [loss(each) for each in moves.leaves], [loss(each) for each in moves.passed]
+    entered = [loss(each).max(axis=1) for each in moves.entered]
+    upward = _upward(leaves[0], passed[0], entered[0], cluster_of)
     # Downward is upward in the reverse order.
-    leaves, passed = loss(moves.leaves_downward)[::-1], loss(moves.passed_downward)[::-1]
-    entered = loss(moves.entered_from_above).max(axis=1)[::-1]
-    mirrored = _upward(leaves, passed, entered, cluster_of[-1] - cluster_of[::-1])
+    reverse = (each[1][::-1] for each in (leaves, passed, entered))
+    mirrored = _upward(*reverse, cluster_of[-1] - cluster_of[::-1])
     downward = Losses(mirrored.of_centroids[::-1], mirrored.of_records[::-1])
     each = (staying, upward, downward)
     of_centroids = np.maximum.reduce([found.of_centroids for found in each])
@@ -161,9 +157,9 @@ def losses_of_clusters_formed_anew(moves: Moves, loss: Loss) -> Losses:
 def _upward(leaves: Floats, passed: Floats, entered: Floats, cluster_of: Positions) -> Losses:
     """Return the largest losses of moves to a higher cluster.
 
-    `leaves` has by record the loss of the cluster which it leaves, of no use in the last one;
-    `passed` and `entered` have by cluster the loss if it is passed over or entered: the first
-    cannot be either, the last cannot be passed. `cluster_of` has the cluster of each record.
+    `leaves` has the loss of the cluster that each record leaves, to ignore in the last one.
+    `passed` and `entered` are by cluster: to ignore in the first one, and `passed` also in the last
+    one.
     """
     last = passed.size - 1
     leaves = np.where(cluster_of < last, leaves, 0.0)

@@ -1,28 +1,26 @@
-"""What released records tell beyond their clusters' centroids: who is in a cluster with whom.
+"""Released records reveal more than centroids: which records share a cluster.
 
 All records of a cluster are released with one value, and noise with a density gives different
-clusters different values. A file whose records keep their order so publishes the partition into
-clusters. Let D' be a neighbour of D, one of whose clusters ties together records that under D are
-in different clusters. Under D' these records have one value with certainty; under D they have
-different values with positive probability, unless both clusters are without noise and have the same
-centroid. That event has probability 0 under D' and above 0 under D: no epsilon bounds the ratio,
-whatever the scales.
+clusters different values. So a file in its original order publishes the partition into clusters.
+Let D' be a neighbour of D with a cluster that ties together records that are in different clusters
+under D. Under D' these records have one value with certainty. Under D they have different values
+with positive probability, unless both clusters are without noise and have the same centroid. That
+event has probability 0 under D' and above 0 under D: no epsilon bounds the ratio, for any scales.
 
-*When it is so.* With at least two clusters of two records or more: let the record with the smallest
-value get one above all others. It shared its value with its old cluster and now shares it with the
-highest records, of which none was in its old cluster. The exact epsilon of the release is infinite
-for every method that microaggregates, ``dp_um`` included. It is finite with one cluster, with
-clusters of one record, or if all clusters in between are without noise and alike.
+*When this happens.* With at least two clusters of two records or more: let the record with the
+smallest value get one above all others. It leaves the records of its old cluster and joins the
+highest records. The exact epsilon of the release is infinite for every method that microaggregates,
+``dp_um`` included. It is finite with one cluster, with clusters of one record, or if all clusters
+in between are without noise and alike.
 
-*How much of the time.* Under D the records contradict D' outright unless all clusters that those of
-D' tie together happen to have one value, which only clipping (all at 0, or all at U) or centroids
-without noise bring about (`refutation_by_a_full_shift`). A release that is (epsilon, delta)-DP
-needs a delta at least as large, whatever its epsilon.
+*How often.* Under D the records contradict D' unless all clusters that the ones of D' tie together
+happen to have one value. Only clipping (all at 0, or all at U) or centroids without noise cause
+this (`refutation_by_a_full_shift`). A release that is (epsilon, delta)-DP needs a delta at least as
+large, for any epsilon.
 
-*If the records are shuffled*, the file still shows how many records any two clusters, one of each
-of two attributes, have in common. If D' has fewer visible clusters or other such numbers, D shows
-with positive probability what D' cannot; if it has more, the other way round
-(`shown_when_shuffled`).
+*If the records are shuffled*, the file still shows the number of common records of any two clusters
+of two attributes. If D' has fewer visible clusters or other such numbers, D shows with positive
+probability an impossible result of D'; if it has more, the other way round (`shown_when_shuffled`).
 """
 
 from collections.abc import Sequence
@@ -36,9 +34,9 @@ from deniable.idp.microaggregation import Ranking
 
 
 def visible(clusters: Positions, centres: Floats, scales: Floats) -> Positions:
-    """Return the visible block of each record: exact centroids that are equal look like one.
+    """Return the visible block of each record: equal exact centroids look like one.
 
-    Given are the cluster of each record, `clusters`, and the `centres` and `scales` of these.
+    `clusters` has the cluster of each record; `centres` and `scales` are by cluster.
     """
     blocks = np.arange(centres.size)
     exact = np.flatnonzero(scales == 0)
@@ -65,10 +63,9 @@ def _log_of_one_value(
 
 
 def _unlabelled(blocks: Positions, others: Sequence[Positions]) -> tuple[int, ...]:
-    """Return what a shuffled file shows of the blocks of one attribute, without any label.
+    """Return the visible facts about blocks of one attribute in a shuffled file, without labels.
 
-    The number of blocks, and for each other attribute the sum of squared numbers of records that a
-    block of the one and a block of the other share.
+    The number of blocks, and for each other attribute the sum of squared numbers of common records.
     """
     found = [np.unique(blocks).size]
     for other in others:
@@ -81,11 +78,9 @@ def _unlabelled(blocks: Positions, others: Sequence[Positions]) -> tuple[int, ..
 def refutation_by_a_full_shift(centres: Floats, scales: Floats, upper: float) -> float:
     """Return the probability that records contradict a full shift: the smallest becoming largest.
 
-    Each cluster then hands its first value down, so that those of the neighbour tie all clusters
-    together. Above 0, the exact epsilon of the released records is infinite.
-
-    `centres`, in [0, `upper`], and `scales` are those of the mechanism that ships, of clusters of
-    two records or more.
+    Each cluster then hands its first value down, so that the neighbour's clusters tie all clusters
+    together. If it is above 0, the exact epsilon of the released records is infinite. `centres`, in
+    [0, `upper`], and `scales` are of clusters of two records or more.
     """
     if centres.size == 1:
         return 0.0
@@ -97,7 +92,7 @@ def refutation_by_a_full_shift(centres: Floats, scales: Floats, upper: float) ->
 def shown_when_shuffled(
     columns: npt.ArrayLike, k: int, centroid: Centroid, scales: Floats, upper: float
 ) -> bool:
-    """Return whether also a shuffled release differs in kind between the file and a neighbour.
+    """Return whether even a shuffled release differs in kind between the file and a neighbour.
 
     One record after the other, from the smallest, is given the largest value of the first
     attribute, until blocks of equal values have other numbers of records in common.
@@ -111,7 +106,7 @@ def shown_when_shuffled(
     scales : array, shape (attributes, clusters)
         Held fixed.
     upper : float
-        Of the first attribute.
+        The upper end of the first attribute's domain.
     """
 
     def shown(values: Floats, scales: Floats) -> list[Positions]:

@@ -1,6 +1,6 @@
 """The claims about a mechanism for numeric records, and the claims that hold for all files.
 
-`verdicts` follow from the mechanism and its parameters, and can be published. `audit_numbers`
+`verdicts` depend on the mechanism and its parameters only, and can be published. `audit_numbers`
 computes losses on the original records, and its rows for centroids are confidential.
 """
 
@@ -136,10 +136,9 @@ def proved_epsilon(mechanism: NumericMechanism) -> float:
 
 
 def verdicts(mechanism: NumericMechanism) -> list[Verdict]:
-    """Return the claims that hold and the claims that fail for all files in the domains.
+    """Return the claims about a `mechanism` that hold, and that fail, for all files in the domains.
 
-    These are claims about a `mechanism`. The ones about clusters are for files of two clusters or
-    more.
+    Claims about clusters are for files of two clusters or more.
     """
     epsilon, method = mechanism.epsilon, mechanism.method
     share = epsilon / len(mechanism.domains.names)
@@ -178,6 +177,8 @@ def audit_numbers(
 ) -> pd.DataFrame:
     """Return claimed and exact epsilons on the original records.
 
+    Rows of histograms depend on no record; all others are confidential.
+
     Parameters
     ----------
     mechanism : NumericMechanism
@@ -190,8 +191,7 @@ def audit_numbers(
     -------
     DataFrame
         The columns `deniable.idp.audit.report.COLUMNS`, and ``without_noise``: the proportion of
-        centroids that are released without noise. Rows of histograms depend on no record; all
-        others are confidential.
+        centroids that are released without noise.
     """
     if mechanism.by_histograms:
         return as_table(list(_of_histograms(mechanism, dataset))).assign(without_noise=0.0)

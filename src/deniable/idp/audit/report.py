@@ -1,19 +1,20 @@
-"""The audit of [idp]: what its methods claim, and what is so.
+"""The audit of [idp]: claimed and exact epsilons of its methods.
 
-Units, and what is claimed of each when a record has the budget epsilon over m attributes:
+The units, and the claims if a record has the budget epsilon over m attributes:
 
 - *centroid*: one noisy centroid alone, epsilon / m.
-- *attribute*: all noisy centroids of an attribute, epsilon / m by parallel composition; for
-  ``all attributes`` together epsilon by sequential composition.
+- *attribute*: all noisy centroids of an attribute, epsilon / m by parallel composition; for ``all
+  attributes`` together epsilon by sequential composition.
 - *record*: the released records, epsilon.
 
-Readings: *scale frozen* (Definition 3 with the scale held fixed at the actual data set) and *as it
-runs* (the algorithm on both data sets, each with its own scales). Clusters are *formed anew* for
-each neighbour, or *fixed*: each record keeps its cluster whatever its value, which is what the
-paper's proofs look at and no ranking does. *Scale frozen* and *fixed* is the charitable reading:
-every claim holds under it, conditional on both, and nothing follows for the release.
+Interpretations: *scale frozen* (Definition 3 with the scale held fixed at the actual data set) and
+*as it runs* (the algorithm on both data sets, each with its own scales). Clusters are *formed anew*
+for each neighbour, or *fixed*: each record keeps its cluster for all values. The paper's proofs
+assume fixed clusters, but no ranking keeps them. *Scale frozen* and *fixed* is the charitable
+interpretation: every claim holds under it, conditional on both, and implies nothing for the
+release.
 
-All bounds are over neighbours of the actual file, in both directions: Definition 3 asks no more.
+All bounds are over neighbours of the actual file, in both directions, as in Definition 3.
 """
 
 from collections.abc import Iterator, Sequence
@@ -60,16 +61,16 @@ more than is claimed. ``delta`` is the probability that a release refutes the ne
 
 @dataclass(frozen=True, eq=False)
 class AuditedFile:
-    """A file of numeric records and the domains that its methods are given.
+    """A file of numeric records and the domains of its attributes.
 
     Attributes
     ----------
     dataset : str
     names : sequence of str
-        Of the attributes.
+        The attributes.
     ranking : Ranking
     upper : array, shape (attributes,)
-        Made with the ``domain_factor``.
+        The upper ends of the domains, made with the ``domain_factor``.
     """
 
     dataset: str
@@ -85,9 +86,9 @@ class AuditedFile:
         return np.take_along_axis(ranking.values, ranking.positions, axis=1).T
 
     def of_all_attributes(self, losses: Sequence[Losses]) -> Floats:
-        """Return the loss of each record that changes in all attributes at once, (records,).
+        """Return the loss of each record that changes in all attributes at once, shape (records,).
 
-        From `losses`, one an attribute. Its new values can be chosen apart from each other and
+        `losses` has one item per attribute. New values of attributes can be chosen separately and
         noises are independent: the largest losses of the attributes add up.
         """
         positions = self.ranking.positions
@@ -113,17 +114,17 @@ class ClusteredFile:
         return {kind: [Moves(cut, kind) for cut in self._cuts] for kind in get_args(Centroid)}
 
     def moves(self, method: Variant) -> list[Moves]:
-        """Return what a record's change does to each attribute under a `method`."""
+        """Return the effects of a record's change on each attribute under a `method`."""
         return self._moves[centroid_of(method)]
 
     def shipped(self, method: Variant, epsilon: float) -> Masking:
-        """Return centroids and scales of the `method` as it ships, at `epsilon`, above 0."""
+        """Return centroids and scales of a `method` at `epsilon`, above 0."""
         return masking(method, self.file.ranking, self.k, self.file.upper, epsilon)
 
     def frozen_losses(self, method: Variant) -> dict[str, list[Losses]]:
-        """Return the losses of each attribute at epsilon 1, scales held fixed, by clusters.
+        """Return the losses of each attribute at epsilon 1 for a `method`, scales fixed.
 
-        Of a `method`. They are proportional to epsilon.
+        They are by the kind of clusters, and proportional to epsilon.
         """
         losses = [FrozenScale(scales) for scales in self.shipped(method, 1.0).scales]
         pairs = list(zip(self.moves(method), losses, strict=True))
@@ -135,9 +136,9 @@ class ClusteredFile:
         return found
 
     def losses_as_it_runs(self, shipped: Masking) -> list[Losses]:
-        """Return losses with each neighbour's own scales: attained, not always the largest.
+        """Return the losses with each neighbour's own scales: attained, not always the largest.
 
-        Of centroids as they are `shipped`.
+        `shipped` has the actual centroids and scales.
         """
         parts = zip(shipped.centres, shipped.scales, shipped.epsilons.tolist(), strict=True)
         return [
@@ -149,7 +150,7 @@ class ClusteredFile:
 def holds(claimed: float, found: float, kind: Kind) -> bool | None:
     """Return whether a `claimed` epsilon holds; None if a lower bound decides nothing.
 
-    `found` is the epsilon of the audit, "exact" or a "lower bound" by its `kind`.
+    `found` is the epsilon of the audit; its `kind` is "exact" or "lower bound".
     """
     within = found <= claimed * (1 + CLAIM_TOLERANCE)
     return (True if kind == "exact" else None) if within else False
@@ -168,13 +169,13 @@ def audit_file(
     Parameters
     ----------
     file : AuditedFile
-    ks : sequence of int
-        Least sizes of clusters, at least 3.
+    ks : sequence of int, at least 3
+        The least sizes of clusters.
     epsilons : sequence of float
-        Claimed for a record.
+        The claims for a record.
     methods : sequence of str
     as_it_runs : bool
-        Whether to look at the second reading too, which takes most of the time.
+        Whether to include the second interpretation, which takes most of the time.
     """
     rows: list[dict[str, Any]] = []
     if "dp" in methods:
@@ -198,30 +199,30 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     frozen = clustered.frozen_losses(method)
     for epsilon in epsilons:
-        page = Page(clustered, method, epsilon)
+        audit = MethodAudit(clustered, method, epsilon)
         for clusters, losses in frozen.items():
-            yield from page.of_losses(losses, FIXED_SCALE, clusters, "exact", epsilon)
+            yield from audit.of_losses(losses, FIXED_SCALE, clusters, "exact", epsilon)
         if method != "dp":
-            yield page.of_records(FIXED_SCALE)
-            yield page.of_shuffled_records()
+            yield audit.of_records(FIXED_SCALE)
+            yield audit.of_shuffled_records()
         if not as_it_runs or method == "idp_cbls_prose":  # which fails the first reading already
             continue
         if method in {"dp", "dp_um"}:  # their scales are the same on all files of this size
             clusters = FIXED if method == "dp" else RECLUSTERED
-            yield from page.of_losses(
+            yield from audit.of_losses(
                 frozen[clusters], RECOMPUTED_SCALE, clusters, "exact", epsilon
             )
         else:
-            own = clustered.losses_as_it_runs(page.shipped)
-            yield from page.of_losses(own, RECOMPUTED_SCALE, RECLUSTERED, "lower bound", 1.0)
+            own = clustered.losses_as_it_runs(audit.shipped)
+            yield from audit.of_losses(own, RECOMPUTED_SCALE, RECLUSTERED, "lower bound", 1.0)
         if method != "dp":
-            yield page.of_records(RECOMPUTED_SCALE)
-        yield page.of_data_driven_domain()
+            yield audit.of_records(RECOMPUTED_SCALE)
+        yield audit.of_data_driven_domain()
 
 
 @dataclass(frozen=True, eq=False)
-class Page:
-    """Writes the rows of one `method` at one `epsilon`, of a file, `clustered`."""
+class MethodAudit:
+    """The rows of one `method` at one `epsilon`, of a file, `clustered`."""
 
     clustered: ClusteredFile
     method: Variant
@@ -229,11 +230,11 @@ class Page:
 
     @cached_property
     def shipped(self) -> Masking:
-        """Centroids and scales of the mechanism that ships."""
+        """Centroids and noise scales."""
         return self.clustered.shipped(self.method, self.epsilon)
 
     def claimed(self, unit: str, attribute: str) -> float:
-        """Return what is claimed of a `unit`: of one `attribute` a share of the budget."""
+        """Return the claim for a `unit`: for one `attribute` a part of the budget."""
         attributes = self.clustered.file.ranking.attributes
         return self.epsilon if attribute == ALL or unit == "record" else self.epsilon / attributes
 
@@ -242,8 +243,8 @@ class Page:
     ) -> Iterator[dict[str, Any]]:
         """Yield the rows of centroids, attributes and, for clusters that are fixed, records.
 
-        The `losses`, one an attribute, are taken `times` as large; `reading`, `clusters` and `kind`
-        are those of `row`.
+        The `losses`, one per attribute, are multiplied by `times`. For `reading`, `clusters` and
+        `kind` see `row`.
         """
         names = self.clustered.file.names
         single = [float(own.of_centroids.max()) * times for own in losses]
@@ -265,16 +266,14 @@ class Page:
             yield self.row(*of, beyond=beyond, note=note)
 
     def of_records(self, reading: str) -> dict[str, Any]:
-        """Return the row, in a `reading`, of released records whose clusters are formed anew."""
+        """Return the row, in a `reading`, of released records if clusters are formed anew."""
         shipped = self.shipped
         parts = zip(shipped.centres, shipped.scales, shipped.upper.tolist(), strict=True)
         deltas = [refutation_by_a_full_shift(*part) for part in parts]
         worst = int(np.argmax(deltas))
         name, delta = self.clustered.file.names[worst], deltas[worst]
-        found, note = np.inf if delta > 0 else 0.0, "the partition into clusters is released"
-        return self.row(
-            reading, "record", found, "lower bound", RECLUSTERED, name, delta=delta, note=note
-        )
+        note = "the partition into clusters is released"
+        return self._refuted(delta > 0, reading, name, note, delta=delta)
 
     def of_shuffled_records(self) -> dict[str, Any]:
         """Return the row of records that are released in random order."""
@@ -282,31 +281,26 @@ class Page:
         of = centroid_of(self.method), self.shipped.scales, float(file.upper[0])
         shown = shown_when_shuffled(file.columns, self.clustered.k, *of)
         note = "records in random order: how many of them two clusters share is released"
-        found = np.inf if shown else 0.0
-        return self.row(
-            FIXED_SCALE, "record", found, "lower bound", RECLUSTERED, file.names[0], note=note
-        )
+        return self._refuted(shown, FIXED_SCALE, file.names[0], note)
 
     def of_data_driven_domain(self) -> dict[str, Any]:
         """Return the row of a domain that is a multiple of the largest value.
 
-        A record above the largest raises U. What is clipped to the old U has positive probability
-        on the file and none on the neighbour, whose values pass through the old U at single points
-        with probability 0. Clusters without noise aside, every method does clip.
+        A record above the largest raises U. A value clipped to the old U has positive probability
+        on the file and probability 0 on the neighbour. All methods clip, except for clusters
+        without noise.
         """
-        found = np.inf if (self.shipped.scales > 0).any() else 0.0
+        noisy = bool((self.shipped.scales > 0).any())
         note = "values clipped to U show U, which the largest value made"
-        domain = "from the data"
-        return self.row(
-            RECOMPUTED_SCALE,
-            "record",
-            found,
-            "lower bound",
-            RECLUSTERED,
-            ALL,
-            domain=domain,
-            note=note,
-        )
+        return self._refuted(noisy, RECOMPUTED_SCALE, ALL, note, domain="from the data")
+
+    def _refuted(
+        self, refuted: bool, reading: str, attribute: str, note: str, **more: Any
+    ) -> dict[str, Any]:
+        """Return a row of records: an infinite epsilon if a release can refute a neighbour."""
+        found = np.inf if refuted else 0.0
+        kind: Kind = "lower bound"
+        return self.row(reading, "record", found, kind, RECLUSTERED, attribute, note=note, **more)
 
     def row(
         self,
@@ -327,19 +321,19 @@ class Page:
         Parameters
         ----------
         reading : str
-            How the scale of the noise is read: frozen, or as it runs.
+            The interpretation: scale frozen, or as it runs.
         unit, attribute : str
-            What changes or is released, and in which attribute, or in all.
+            The changed or released object, and its attribute or all of them.
         found : float
-            The epsilon that was found, of a `kind`: "exact" or "lower bound".
+            The epsilon of the audit.
+        kind : "exact" or "lower bound"
         clusters : str
             Whether clusters are fixed or formed anew.
         beyond : float, in [0, 1]
-            Share of records that lose more than is claimed.
+            The proportion of records that lose more than the claim.
         delta : float, in [0, 1]
-            The probability that a release refutes the neighbour outright.
+            The probability that a release refutes the neighbour.
         domain, note : str
-            How the domain is known; what else is to be said.
         """
         kind, claimed = "exact" if np.isinf(found) else kind, self.claimed(unit, attribute)
         return {

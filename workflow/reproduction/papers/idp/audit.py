@@ -21,7 +21,7 @@ from deniable.idp.audit import (
     VARIANTS,
     AuditedFile,
     ClusteredFile,
-    Page,
+    MethodAudit,
     as_table,
     audit_file,
     certain_values,
@@ -61,13 +61,13 @@ def audit_table(
     certified = []
     for method in METHODS:
         for size, epsilon in product((1,) if method == "dp" else k, epsilons):
-            page = Page(ClusteredFile(files[0], size), method, epsilon)
+            audit = MethodAudit(ClusteredFile(files[0], size), method, epsilon)
             key = {"audit": "certificate", "data": name, "method": method}
             noise = SeededNoise(generator_for(seed, key | {"k": size, "epsilon": epsilon}))
-            found = certificate(data.values, page.shipped.mask(noise, releases))
+            found = certificate(data.values, audit.shipped.mask(noise, releases))
             worst = data.names[int(np.argmax(found.of_attributes))]
             certified += [
-                page.row(
+                audit.row(
                     RECOMPUTED_SCALE, unit, bound, "lower bound", RECLUSTERED, attribute, note=said
                 )
                 for unit, bound, attribute, said in (
