@@ -45,7 +45,6 @@ def test_microdata_are_transactions() -> None:
     assert found.names == ("tea", "jam", "oats", "rye")
     assert found.positions(["rye", 1]) == (3, 1)
     assert found.label((3, 1)) == "rye & jam"
-    assert found.label((3, 1), (False, True)) == "not rye & jam"
     np.testing.assert_array_equal(
         found.patterns((3, 1)), Transactions.of(COINS, REPORTS).patterns((3, 1))
     )

@@ -4,8 +4,6 @@ from .item_sets import (
     rule_confidences as rule_confidences,
 )
 from .matrices import (
-    MAX_BLOCK as MAX_BLOCK,
-    MAX_DESIGNED as MAX_DESIGNED,
     Method as Method,
     channel_of_retention as channel_of_retention,
     matrix_from_file as matrix_from_file,

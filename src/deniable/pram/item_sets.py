@@ -1,16 +1,15 @@
-"""Item sets of transactional data, each item randomized on its own ([pram], section 4).
+"""Item sets of transactional data, with a channel for each item ([pram], section 4).
 
-Records of M binary items have 2^M categories, too many to invert a matrix over. With a channel of
-its own for each item the matrix is a product, and the margin over some items passes through the
-product of their channels alone. The support of a set of s items is thus estimated from its 2^s
-reported patterns, one pass over s columns, whatever M is.
-
-The price is accuracy: what randomization adds to the variance multiplies from item to item.
+Records of M binary items have 2^M categories, too many to invert a matrix over them. With one
+channel per item the matrix is a product, and the marginal distribution over some items passes
+through the product of their channels alone. So the support of a set of s items is estimated from
+its 2^s reported patterns. The contributions of randomization to the variance multiply from item to
+item.
 """
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Literal, get_args
 
@@ -25,7 +24,6 @@ from deniable.estimation import confidence_intervals, refuse_bad_confidence
 from deniable.pram.transactions import MAX_SET, Item, Transactions
 
 Family = Literal["every", "tested", "none"]
-RatioMethod = Literal["fieller", "delta"]
 
 MAX_CANDIDATES = 200_000
 MAX_BATCH = 1 << 20  # patterns of all item sets that are estimated together
@@ -35,7 +33,7 @@ TARGETS: tuple[Target, ...] = ("file", "population")
 def item_set_supports(
     transactions: Transactions, item_sets: Sequence[Sequence[Item]], *, confidence: float = 0.95
 ) -> pd.DataFrame:
-    """Estimate the supports of item sets: the shares of records that hold all items of a set.
+    """Estimate the supports of item sets: the proportions of records with all items of a set.
 
     Parameters
     ----------
@@ -43,49 +41,23 @@ def item_set_supports(
         The reports, with their channel.
     item_sets : sequence of sequences of items, by name or number
     confidence : float, in (0, 1)
-        Of each interval on its own. Sets picked because their estimates are high have intervals
-        that are too high: for those see `frequent_item_sets`.
+        For each interval on its own. If you select sets by high estimates, their intervals are too
+        high: use `frequent_item_sets`.
 
     Returns
     -------
     DataFrame
-        A row a set: ``items`` (joined by " & "), ``size``, ``reported`` (share of reports that hold
-        all items), ``support`` (unbiased: may leave [0, 1]), and for the targets "file" and
+        One row per set: ``items`` (joined by " & "), ``size``, ``reported`` (proportion of reports
+        with all items), ``support`` (unbiased: may leave [0, 1]), and for the targets "file" and
         "population" ``standard_error_*``, ``ci_low_*``, ``ci_high_*`` (score intervals).
     """
-    present = [dict.fromkeys(items, True) for items in item_sets]
-    for items, pattern in zip(item_sets, present, strict=True):
-        if len(pattern) < len(items):
-            transactions.positions(items)  # refuses what comes twice
-    return pattern_supports(transactions, present, confidence=confidence)
-
-
-def pattern_supports(
-    transactions: Transactions, patterns: Sequence[Mapping[Item, bool]], *, confidence: float = 0.95
-) -> pd.DataFrame:
-    """Estimate the shares of records with given items present and others absent.
-
-    Parameters
-    ----------
-    transactions, confidence
-        As in `item_set_supports`.
-    patterns : sequence of mappings of item to bool
-        True: present; False: absent. Items not named may be either.
-
-    Returns
-    -------
-    DataFrame
-        As `item_set_supports`; in ``items`` what is absent has a "not " before it.
-    """
     refuse_bad_confidence(confidence)
-    places = [transactions.positions(list(pattern)) for pattern in patterns]
-    present = [list(pattern.values()) for pattern in patterns]
-    wanted = [int("".join("01"[each] for each in marks) or "0", 2) for marks in present]
+    places = [transactions.positions(items) for items in item_sets]
     columns: dict[str, list[object] | Floats] = {
-        "items": list(map(transactions.label, places, present)),
+        "items": list(map(transactions.label, places)),
         "size": [len(place) for place in places],
     }
-    columns["reported"], by_target = _estimates(transactions, places, wanted, confidence)
+    columns["reported"], by_target = _estimates(transactions, places, confidence)
     for target, (estimate, *limits) in by_target.items():
         columns.setdefault("support", estimate)  # the same for either target
         names = (f"standard_error_{target}", f"ci_low_{target}", f"ci_high_{target}")
@@ -99,12 +71,13 @@ def rule_confidences(
     *,
     confidence: float = 0.95,
     target: Target = "population",
-    method: RatioMethod = "fieller",
 ) -> pd.DataFrame:
     """Estimate the confidence of association rules A -> B, support(A and B) / support(A).
 
-    A ratio of two unbiased estimates is not unbiased itself: it is off by about the squared
-    relative error of support(A), which both kinds of interval neglect.
+    Limits of the Fieller interval are the ratios r with support(A and B) - r support(A) within z
+    standard errors of 0. It is the whole line if support(A) is not significant. The ratio of two
+    unbiased estimates has a bias of about the squared relative error of support(A), which the
+    interval neglects.
 
     Parameters
     ----------
@@ -113,11 +86,7 @@ def rule_confidences(
     rules : sequence of pairs (A, B) of item sets without common items
     confidence : float, in (0, 1)
     target : "population" or "file"
-        What errors and intervals are about.
-    method : "fieller" or "delta"
-        ``fieller``: the ratios r with support(A and B) - r support(A) within z standard errors of
-        0; the whole line where support(A) cannot be told from 0. ``delta``: the ratio give or take
-        z standard errors, by linearization.
+        The target of errors and intervals.
 
     Returns
     -------
@@ -126,8 +95,6 @@ def rule_confidences(
         ``support`` (of A and B) and ``condition`` (the support of A).
     """
     refuse_bad_confidence(confidence)
-    if method not in get_args(RatioMethod):
-        raise DeniableError(f"method is {method!r}; use {' or '.join(get_args(RatioMethod))}")
     z = float(scipy.special.ndtri((1 + confidence) / 2))
     rows = []
     for condition, consequence in rules:
@@ -140,7 +107,7 @@ def rule_confidences(
         channel, counts = transactions.channel.margin(places), transactions.patterns(places)
         both, base = ones @ channel.estimate(counts)
         covariance = channel.estimated_covariance(counts, target, ones)
-        error, low, high = _ratio(both, base, covariance, z, method)
+        error, low, high = _ratio(both, base, covariance, z)
         sides = places[: len(condition)], places[len(condition) :]
         rule = {"rule": " -> ".join(map(transactions.label, sides))}
         found = {"confidence": both / base if base else math.nan, "standard_error": error}
@@ -158,22 +125,23 @@ def frequent_item_sets(
     family: Family = "every",
     target: Target = "population",
 ) -> pd.DataFrame:
-    """Search for frequent item sets, level by level, with bounds in the place of estimates.
+    """Search for frequent item sets, level by level, with bounds instead of estimates.
 
-    A set is dropped, with all that hold it, only if the upper bound of its support is below the
-    minimum: no set has more support than its parts. It is called frequent only if its lower bound
-    is not. The rest stays undecided and is extended too.
+    A set is dropped, with all larger ones, only if the upper bound of its support is below the
+    minimum: a set has at most the support of its parts. It is called frequent only if its lower
+    bound reaches the minimum. The other sets stay undecided and are extended too.
 
-    The best of many estimates is too high, and its interval on its own is optimistic. Bounds are
-    therefore one-sided and simultaneous (Bonferroni), the error rate shared evenly among the sizes,
-    in each `family`:
+    The largest of many estimates is too high. So bounds are one-sided and simultaneous
+    (Bonferroni), with an equal part of the error rate for each size, in each `family`:
 
-    - ``every``: over every set of a size that there is, tested or not. With confidence 1 -
-      `error_rate` nothing called frequent is infrequent, and with the same confidence nothing
-      frequent is dropped, up to the normal approximation (far out in its tail).
+    - ``every``: over all possible sets of a size. With confidence 1 - `error_rate` no set is
+      wrongly called frequent, and with the same confidence no frequent set is dropped, up to the
+      normal approximation (far out in its tail).
     - ``tested``: over the candidates of a size. Sharper, but these depend on the same reports, and
       the error rate is no longer proved.
-    - ``none``: each bound on its own, for looking around.
+    - ``none``: each bound on its own, for exploration.
+
+    Raises `DeniableError` if an option is out of its range, or a level has over 200,000 candidates.
 
     Parameters
     ----------
@@ -181,22 +149,17 @@ def frequent_item_sets(
         The reports, with their channel.
     minimum_support : float, in (0, 1]
     largest : int, in 1 .. 20
-        Size at which to stop.
+        The largest size of a set.
     error_rate : float, in (0, 0.5)
     target : "population" or "file"
-        What bounds are about.
+        The target of bounds.
 
     Returns
     -------
     DataFrame
         ``items``, ``size``, ``reported``, ``support``, ``standard_error``, ``lower``, ``upper``,
-        ``verdict`` ("frequent" or "undecided"), of what was not dropped; ``tested`` (sets of this
-        size that were tested).
-
-    Raises
-    ------
-    DeniableError
-        If an option is out of its range, or a level has over 200,000 candidates.
+        ``verdict`` ("frequent" or "undecided"), without dropped sets; ``tested`` (number of tested
+        sets of this size).
     """
     _refuse_bad_search(minimum_support, largest, error_rate, family)
     items = len(transactions.names)
@@ -208,9 +171,7 @@ def frequent_item_sets(
         tests = {"every": math.comb(items, size), "tested": len(candidates), "none": 1}[family]
         alpha = error_rate / (1 if family == "none" else largest * tests)
         places = [transactions.positions(candidate) for candidate in candidates]
-        reported, by_target = _estimates(
-            transactions, places, [2**size - 1] * len(places), 1 - 2 * alpha, (target,)
-        )
+        reported, by_target = _estimates(transactions, places, 1 - 2 * alpha, (target,))
         estimate, error, low, high = by_target[target]
         columns = {
             "items": [transactions.label(place) for place in places],
@@ -252,23 +213,22 @@ def _joined(kept: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
 def _estimates(
     transactions: Transactions,
     places: Sequence[tuple[int, ...]],
-    cells: Sequence[int],
     confidence: float,
     targets: Sequence[Target] = TARGETS,
 ) -> tuple[Floats, dict[Target, Floats]]:
-    """Return the reported share of one pattern of each item set, and what is estimated of it.
+    """Return the reported proportion of each item set, and its estimates by target.
 
-    By target, the rows are the estimate, its standard error and the limits of its interval. Item
-    sets of the same channels and the same pattern are estimated together.
+    Rows of estimates are the estimate, its standard error and the limits of its interval. Item sets
+    of the same channels are estimated together.
     """
     reported = np.empty(len(places))
     parts = {target: np.empty((4, len(places))) for target in targets}
-    for cell, group in _groups(transactions, places, cells):
+    for group in _groups(transactions, places):
         channel = transactions.channel.margin(places[group[0]])
         counts = np.stack([transactions.patterns(places[number]) for number in group])
-        reported[group] = counts[:, cell] / len(transactions)
+        reported[group] = counts[:, -1] / len(transactions)
         wanted = np.zeros((1, channel.size))
-        wanted[0, cell] = 1.0
+        wanted[0, -1] = 1.0
         for target in targets:
             found = confidence_intervals(
                 channel, counts, confidence=confidence, target=target, functionals=wanted
@@ -278,31 +238,25 @@ def _estimates(
     return reported, parts
 
 
-def _groups(
-    transactions: Transactions, places: Sequence[tuple[int, ...]], cells: Sequence[int]
-) -> Iterator[tuple[int, list[int]]]:
-    """Yield a pattern, and the numbers of item sets with the same channels that ask for it."""
+def _groups(transactions: Transactions, places: Sequence[tuple[int, ...]]) -> Iterator[list[int]]:
+    """Yield numbers of item sets with the same channels."""
     matrices = [factor.matrix().tobytes() for factor in transactions.channel.factors]
     groups: dict[tuple[object, ...], list[int]] = defaultdict(list)
-    for number, (place, cell) in enumerate(zip(places, cells, strict=True)):
-        groups[(cell, *(matrices[position] for position in place))].append(number)
+    for number, place in enumerate(places):
+        groups[tuple(matrices[position] for position in place)].append(number)
     for group in groups.values():
         step = max(MAX_BATCH >> len(places[group[0]]), 1)
         for start in range(0, len(group), step):
-            yield cells[group[0]], group[start : start + step]
+            yield group[start : start + step]
 
 
-def _ratio(
-    over: float, under: float, covariance: Floats, z: float, method: RatioMethod
-) -> tuple[float, float, float]:
+def _ratio(over: float, under: float, covariance: Floats, z: float) -> tuple[float, float, float]:
     """Return the linearized standard error and the limits of over / under."""
     (v, c), (_, w) = covariance
     if under == 0:
         return math.nan, -math.inf, math.inf
     ratio = over / under
     error = math.sqrt(max(v - 2 * ratio * c + ratio**2 * w, 0.0)) / abs(under)
-    if method == "delta":
-        return error, ratio - z * error, ratio + z * error
     # a r^2 - 2 b r + c <= 0
     a, b = under**2 - z**2 * w, over * under - z**2 * c
     discriminant = b**2 - a * (over**2 - z**2 * v)

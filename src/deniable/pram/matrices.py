@@ -1,7 +1,7 @@
-"""Matrices for PRAM: of given epsilon, of given retention, invariant, or designed.
+"""Matrices for PRAM: of given epsilon, of given retention, invariant, or optimized.
 
-What is asked for holds of the matrix that is drawn from, not of a formula before rounding: an
-epsilon is not exceeded and a floor not undercut, in exact arithmetic.
+Requirements hold for the floating-point matrix, in exact arithmetic: epsilon is at most the target,
+and retentions are at least the floor.
 """
 
 import math
@@ -16,8 +16,6 @@ import numpy.typing as npt
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import (
-    MAX_LINEAR_DESIGN,
-    MAX_SEARCHED_DESIGN,
     Channel,
     DenseChannel,
     KeepOrReplace,
@@ -39,23 +37,14 @@ NEEDS: dict[Kind, tuple[str, set[tuple[bool, bool]]]] = {
     "designed": ("epsilon, and may have a retention", {(True, False), (True, True)}),
 }
 """What each kind needs, in words; whether epsilon, and whether retention, may be given."""
-MAX_BLOCK = 300
-"""Cells of a block of attributes: a matrix of 90,000 probabilities a stratum."""
-MAX_DESIGNED: dict[LossName, int] = {
-    "changed": MAX_LINEAR_DESIGN,
-    "trace": MAX_SEARCHED_DESIGN,
-    "worst_cell": MAX_SEARCHED_DESIGN,
-}
-"""Cells of a block with an optimized matrix, by loss."""
 
 
 def channel_of_retention(size: int, retention: float | npt.ArrayLike) -> Channel:
-    """Return a matrix that retains each category with a given probability, a floor.
+    """Return a matrix that retains each category with at least a given probability.
 
-    What is not retained goes to any other category alike. In the matrix that is drawn from, in
-    exact arithmetic, P[v, v] is at least `retention` (of v), above it by rounding alone. Retentions
-    are in [0, 1]: one for all `size` categories, at least one, gives a `KeepOrReplace`,
-    one for each, shape (size,), a `DenseChannel`.
+    Otherwise it reports any other category with equal probability. In exact arithmetic, P[v, v] is
+    at least `retention` (of v), above it by rounding alone. Retentions are in [0, 1]: one for all
+    `size` categories gives a `KeepOrReplace`; one for each, shape (size,), a `DenseChannel`.
     """
     _refuse_no_categories(size)
     floors = np.asarray(retention, dtype=float)
@@ -104,34 +93,31 @@ def pram_matrix(
     loss: LossName = "changed",
     categories: Sequence[str] | None = None,
 ) -> Channel:
-    """Return the channel of a block of attributes, chosen to suit its true frequencies.
+    """Return the channel of a block of attributes, chosen by its true frequencies.
 
-    - ``epsilon``: generalized randomized response of that epsilon (`KeepOrReplace.of_epsilon`).
-    - ``retention``: every category retained with that probability (`channel_of_retention`).
-    - ``two_step``: invariant for the proportions, from the matrix of that epsilon or that
-      retention, whichever is given, by Bayes' formula (`deniable.channels.invariant.two_step`). Its
-      epsilon is at most that of the first matrix; its retention is not that of the first.
-    - ``designed``: by optimization (`deniable.design`), of at most that epsilon, with at least that
-      retention if one is given, invariant unless it need not be, and of the least loss.
+    Raises `DeniableError` if a required option is missing, one does not apply, or the target is
+    infeasible.
 
     Parameters
     ----------
     proportions : array, shape (cells,)
         True frequencies of the block's cells, in a stratum if there are strata; for (2.7) of
-        [pram], weighted ones (`deniable.pram.protocol.shares`). ``epsilon`` and ``retention`` only
-        count them.
+        [pram], weighted ones (`deniable.pram.protocol.shares`). ``epsilon`` and ``retention`` use
+        only their number.
     kind : "epsilon", "retention", "two_step" or "designed"
+        - ``epsilon``: generalized randomized response (`KeepOrReplace.of_epsilon`).
+        - ``retention``: see `channel_of_retention`.
+        - ``two_step``: invariant for the proportions, from the matrix of that epsilon or that
+          retention, by Bayes' formula (`deniable.channels.invariant.two_step`). Its epsilon is at
+          most the one of the first matrix; its retention differs.
+        - ``designed``: by optimization (`deniable.design`), of at most that epsilon and at least
+          that retention, if given, with the least loss.
+    epsilon, retention : float, optional
     invariant, loss : for ``designed`` only
-        As `deniable.design.design` has them: the expected share of "changed" records, or the sum
+        See `deniable.design.design`: the expected proportion of "changed" records, or the sum
         ("trace") or the largest ("worst_cell") of the variances of the estimates.
     categories : sequence of str, optional
         Names of the cells, for messages.
-
-    Raises
-    ------
-    DeniableError
-        If an option that the kind needs is missing, one is given that it does not take, or what is
-        asked for is impossible.
     """
     refuse_unknown("kind of matrix", kind, NEEDS)
     needs, allowed = NEEDS[kind]
@@ -182,11 +168,11 @@ def _designed(
 
 
 def matrix_from_file(path: Path | str, block: Domain) -> DenseChannel:
-    """Read a user's own matrix for a `block` of attributes from the file at `path`.
+    """Read a user's own matrix for a `block` of attributes from the CSV file at `path`.
 
-    A CSV file with the block's cells as header and as first column, a row a true category. Cells of
-    several attributes are named by their categories, joined by " x ". Raises `DeniableError`,
-    naming the file, if it cannot be read, is no such matrix, or has other categories.
+    The header and the first column have the block's cells, each row a true category. Names of cells
+    of several attributes are their categories, joined by " x ". Raises `DeniableError`, with the
+    name of the file, if it cannot be read, is not such a matrix, or has other categories.
     """
     named, cells = read_channel(path), block.cell_labels()
     if named.reports != named.categories:
@@ -211,17 +197,17 @@ def matrix_from_file(path: Path | str, block: Domain) -> DenseChannel:
 
 
 def whole_file_epsilon(method: Method, counts: npt.ArrayLike) -> float:
-    """Return the epsilon of a released file whose matrix is made from it and kept secret.
+    """Return the epsilon of a released file with a secret matrix that was made from the file.
 
     The largest |ln Pr(reports | file) / Pr(reports | neighbour)| over all reports of all records
     and all files that differ from this one in one record's category. The neighbour has another
-    matrix, so that the reports of all other records tell of that record as well:
+    matrix, so that the reports of all other records reveal information about that record as well:
 
         sum over records j of max over v of ln(R[x_j, v] / R'[x'_j, v]).
 
-    Compare with the epsilon of the matrix, which counts one report. Infinite if a category has a
-    single record and is reported at all. To rounding, not exact. The `counts`, shape (size,), are
-    the true ones of the file; `method` makes a channel of proportions.
+    The epsilon of the matrix counts one report only. The result is infinite if a category has a
+    single record and is reported at all. It is subject to rounding. The `counts`, shape (size,),
+    are the true ones of the file; `method` makes a channel from proportions.
     """
     true = whole_counts(counts)
     here = method(true / true.sum()).matrix()

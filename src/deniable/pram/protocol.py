@@ -1,8 +1,8 @@
-"""PRAM: the owner of a file randomizes it, by attribute, jointly and within strata ([pram], 2).
+"""PRAM: the data owner randomizes a file, by attribute, jointly and within strata ([pram], 2).
 
-Unlike a respondent, an owner knows the whole file: other records may be randomized in another way
-in each stratum, and a matrix may be chosen to suit the true frequencies. Everything that was used
-is returned: a matrix for each stratum and block of attributes, not the last one alone.
+Unlike a respondent, an owner has the whole file: each stratum may have its own matrices, and a
+matrix may depend on the true frequencies. The result has all matrices, for each stratum and block
+of attributes.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,10 +31,10 @@ Matrices = Mapping[Stratum, Mapping[Block, Floats]]
 
 @dataclass(frozen=True, eq=False)
 class PramResult:
-    """A randomized file and how it was made.
+    """A randomized file and its matrices.
 
-    The `reports` are in the order of the records, stratum attributes as they were; `matrices` those
-    that were used, row-stochastic, of every stratum and block, shape (cells, cells).
+    The `reports` are in the order of the records, with unchanged stratum attributes; `matrices` are
+    row-stochastic, one for every stratum and block, shape (cells, cells).
     """
 
     reports: Microdata
@@ -43,26 +43,24 @@ class PramResult:
 
 @dataclass(frozen=True, eq=False)
 class StratifiedProtocol:
-    """A protocol for each stratum of a file; stratum attributes are released as they are.
+    """A protocol for each stratum of a file; stratum attributes are released unchanged.
 
-    Given the matrices, what a record reports depends on no other record. Its epsilon is that of a
-    change that leaves the record in its stratum: a change of a stratum attribute shows as it is.
-
-    Raises `DeniableError` if a stratum is none of the domain's, or the protocols do not fit the
-    domain or each other.
+    Given the matrices, the reports of a record depend on no other record. Its epsilon is for a
+    change that leaves the record in its stratum. Raises `DeniableError` if a stratum is not in the
+    domain, or the protocols do not fit the domain or each other.
 
     Parameters
     ----------
     domain : Domain
-        All attributes that are released, in the order of the file.
+        All released attributes, in the order of the file.
     strata : tuple of attribute names
         May be empty: then one protocol, under the key (), is for all records.
     protocols : mapping of stratum to Protocol
-        Over the domain's other attributes, all with the same clusters. A stratum that has no
-        records may have a protocol or none.
+        Over the domain's other attributes, all with the same clusters. A stratum without records
+        may have a protocol or none.
     invariant : bool
-        Whether every matrix leaves the frequencies of its stratum's true records as they are
-        ([pram], (2.1)): reports' own shares are then unbiased, and the matrices disclose those
+        Whether every matrix leaves the true frequencies of its stratum unchanged in expectation
+        ([pram], (2.1)): the reported proportions are then unbiased, and the matrices disclose those
         frequencies.
     """
 
@@ -154,15 +152,12 @@ class StratifiedProtocol:
     def randomize(
         self, data: Microdata, chance: RandomnessSource, records: Positions | None = None
     ) -> PramResult:
-        """Randomize every record through the matrices of its stratum.
+        """Randomize every record of `data` through the matrices of its stratum.
 
-        `data` are the true records; `chance` draws the reports. By a key, the `records` are those
-        numbered so in the whole file; by default the first ones.
-
-        Nothing is drawn before everything is known to fit. A report of probability 0 never occurs:
-        draws have exactly the probabilities of the matrix (`deniable.sampling`). Raises
-        `DeniableError` if the data are over another domain than the protocol's, or in a stratum
-        that has no protocol.
+        `chance` draws the reports. For keyed draws, `records` are the numbers in the whole file; by
+        default they count from 0. Nothing is drawn before all checks. Draws have exactly the
+        probabilities of the matrix (`deniable.sampling`). Raises `DeniableError` if the data have
+        another domain, or a stratum without a protocol.
         """
         if data.domain != self.domain:
             raise DeniableError(
@@ -234,11 +229,10 @@ def label(stratum: Stratum) -> str:
 def parts_by_stratum(
     data: Microdata, strata: tuple[str, ...], known: Mapping[Stratum, Any] | None = None
 ) -> list[tuple[Stratum, Positions]]:
-    """Return which records of `data` are in which stratum, for the strata that have any.
+    """Return the records of each stratum of `data` that has any, as ascending positions.
 
-    The `strata` are attributes, a stratum is named by their categories. Positions in the file
-    ascend. In `known`, if given, there must be something for each stratum
-    that has records.
+    The `strata` are attributes; the categories name a stratum. If `known` is given, it must have an
+    entry for each stratum with records.
     """
     if not strata:
         return [((), np.arange(len(data)))]
@@ -261,8 +255,9 @@ def parts_by_stratum(
 def shares(data: Microdata, names: tuple[str, ...], weights: npt.ArrayLike | None = None) -> Floats:
     """Return the proportions of the joint cells of some attributes, `names`, flat.
 
-    Of at least one record of `data`. Survey `weights`, shape (len(data),), are not negative, with a
-    positive sum: a matrix that is invariant for the weighted proportions is that of [pram], (2.7).
+    `data` has at least one record. Survey `weights`, shape (len(data),), are not negative, with a
+    positive sum: a matrix that is invariant for the weighted proportions is the one of [pram],
+    (2.7).
     """
     if weights is None:
         counts = data.counts(names).reshape(-1).astype(float)

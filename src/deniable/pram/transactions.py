@@ -20,6 +20,9 @@ MAX_SET = 20
 class Transactions:
     """Randomized records of binary items, and the channel of each item.
 
+    Raises `ChannelError` if a channel is not over two categories. Raises `DataError` if columns,
+    channels and names differ in number, columns in length, or a value is not 0 or 1.
+
     Parameters
     ----------
     channel : ProductChannel
@@ -27,15 +30,6 @@ class Transactions:
     columns : tuple of arrays of 0 and 1, shape (records,)
         The reports of each item.
     names : tuple of str
-        Of the items.
-
-    Raises
-    ------
-    ChannelError
-        If a channel is not over two categories.
-    DataError
-        If columns, channels and names differ in number, columns in length, or a value is not 0 or
-        1.
     """
 
     channel: ProductChannel
@@ -70,11 +64,11 @@ class Transactions:
         records: npt.ArrayLike | Microdata,
         names: Sequence[str] | None = None,
     ) -> "Transactions":
-        """Take the records as a table of 0 and 1, or as microdata of binary attributes.
+        """Make transactions from a table of 0 and 1, or from microdata of binary attributes.
 
-        The `records` are reports through the `channel`, which has a factor an item. A table has
-        shape (records, items); the second category of an attribute is "present". The `names` of
-        items are by default those of the attributes, or "0", "1", ...
+        The `records` are reports through the `channel`, which has one factor per item. A table has
+        the shape (records, items). The second category of an attribute is "present". The `names` of
+        items are by default the ones of the attributes, or "0", "1", ...
 
         Examples
         --------
@@ -100,12 +94,8 @@ class Transactions:
     def positions(self, items: Sequence[Item]) -> tuple[int, ...]:
         """Return the columns of some `items`, given by name or by number from 0.
 
-        Raises
-        ------
-        DataError
-            If there is no such item, one comes twice, there are none, or over 20.
-        SingularChannelError
-            If the reports of an item say nothing of it.
+        Raises `DataError` if an item is unknown or repeated, there are none, or over 20. Raises
+        `SingularChannelError` if the reports of an item reveal nothing.
         """
         found = []
         for item in items:
@@ -131,9 +121,9 @@ class Transactions:
         return tuple(found)
 
     def patterns(self, positions: Sequence[int]) -> Counts:
-        """Return how often each pattern of items at s `positions` is reported, 2^s counts.
+        """Return the counts of the reported patterns of items at s `positions`, shape (2^s,).
 
-        Patterns are numbered as cells are: the last item runs fastest.
+        The last item varies fastest.
         """
         cells = 2 ** len(positions)
         codes = np.zeros(len(self), dtype=np.min_scalar_type(cells - 1))
@@ -142,8 +132,6 @@ class Transactions:
             codes |= self.columns[position]
         return np.bincount(codes, minlength=cells).astype(np.int64)
 
-    def label(self, positions: Sequence[int], present: Sequence[bool] | None = None) -> str:
-        """Return the names of items at `positions`, joined; "not " where not `present`."""
-        marks = [True] * len(positions) if present is None else present
-        pairs = zip(positions, marks, strict=True)
-        return " & ".join(("" if mark else "not ") + self.names[place] for place, mark in pairs)
+    def label(self, positions: Sequence[int]) -> str:
+        """Return the names of items at `positions`, joined by " & "."""
+        return " & ".join(self.names[place] for place in positions)
