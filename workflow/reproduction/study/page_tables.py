@@ -10,10 +10,9 @@ import pandas as pd
 
 from deniable.display import SIGN, Row, between, by, percent, plain, rows_of, short, thousands
 
-TEXTS: Mapping[str, Callable[[Any], str]] = {
-    **{"short": short, "percent": percent, "plain": plain},
-    "text": str,
-}
+TEXTS: Mapping[str, Callable[[float], str]] = {"short": short, "percent": percent}
+VALUES = ("found", "median", "mean")
+"""Columns of texts and of summaries, the first of them in a table is shown."""
 INTERVAL = ("ci_low", "ci_high")
 LOWEST, APART = "▾", "*"
 MARKS = {LOWEST: "lowest", **{SIGN[name]: name for name in ("holds", "fails", "fitted")}}
@@ -130,7 +129,7 @@ def pivot(
     column: str,
     label: str,
     *,
-    value: str = "median",
+    value: str = "",
     text: str = "short",
     names: Mapping[Any, str] | None = None,
     base: str = "",
@@ -146,11 +145,11 @@ def pivot(
     keys : sequence of str, or mapping of str to str
         The columns that name a row, with headings if it is a mapping. Missing ones are left out.
     column, value : str
-        The columns of headings and of numbers.
+        The columns of headings, and of numbers or texts. By default the first of `VALUES`.
     label, caption : str
         As of a `PageTable`.
-    text : "short", "percent", "plain" or "text", optional
-        The form of the numbers; "text" if they are text.
+    text : "short" or "percent", optional
+        The form of numbers.
     names : mapping, optional
         The values of `column` in order, with headings. By default all values.
     base : str, optional
@@ -167,6 +166,9 @@ def pivot(
         for each in found
     }
     columns = [each for each in named if each in found]
+    value = value or next(name for name in VALUES if name in table)
+    numeric = pd.api.types.is_numeric_dtype(table[value])
+    written, intervals = (TEXTS[text], intervals) if numeric else (str, False)
     cells = by(table, *heads, column)
     rows = []
     for key in dict.fromkeys(table[list(heads)].itertuples(index=False, name=None)):
@@ -174,7 +176,7 @@ def pivot(
         numbers = [cell[value] for cell in row if cell]
         lowest = min(numbers) if base else None
         compared = cells.get((*key, base))
-        shown = [_number(cell, value, TEXTS[text], intervals) for cell in row]
+        shown = [_number(cell, value, written, intervals) for cell in row]
         marks = [_mark(cell, value, lowest, compared) for cell in row]
         rows.append((*map(_text, key), *map("".join, zip(shown, marks, strict=True))))
     return PageTable(
@@ -182,7 +184,7 @@ def pivot(
     )
 
 
-def _number(cell: Row | None, value: str, text: Callable[[float], str], intervals: bool) -> str:
+def _number(cell: Row | None, value: str, text: Callable[[Any], str], intervals: bool) -> str:
     if cell is None or pd.isna(cell[value]):
         return MISSING
     shown = text(cell[value])

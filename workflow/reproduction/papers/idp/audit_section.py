@@ -40,12 +40,10 @@ def audit(tables: Tables) -> dict[str, Any]:
     }
 
 
-def _pivot(
-    table: pd.DataFrame, column: str, label: str, keys: Sequence[str] = (), **form: Any
-) -> PageTable:
+def _pivot(table: pd.DataFrame, column: str, label: str, keys: Sequence[str] = ()) -> PageTable:
     """Return the texts ``found`` in a `table` by data set, method and further `keys`."""
-    own, form = BY_METHOD | {key: key for key in keys}, {"value": "found", "text": "text"} | form
-    return pivot(table.replace(TITLES), own, column, label, intervals=False, **form)
+    own = BY_METHOD | {key: key for key in keys}
+    return pivot(table.replace(TITLES), own, column, label)
 
 
 def _by_k(part: pd.DataFrame, found: Callable[[pd.DataFrame], str], label: str) -> PageTable:
@@ -79,8 +77,6 @@ def _readings(part: pd.DataFrame) -> PageTable:
         {"fixed": "reading"} | BY_METHOD,
         "unit",
         "what is spent under each reading",
-        value="found",
-        text="text",
         names=names.UNITS,
     )
 

@@ -74,8 +74,6 @@ def _ratios(table: pd.DataFrame, dataset: str) -> PageTable:
         {"ratio": "SSE of one over SSE of another"},
         "epsilon",
         f"ratios of SSE, {dataset}",
-        value="found",
-        text="text",
         caption="The range over domains and k, and the number of settings with a ratio below 1.",
     )
 

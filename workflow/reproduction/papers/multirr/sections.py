@@ -11,7 +11,7 @@ from deniable.display import Tables, first_of, groups_of, rows_of
 
 from reproduction.papers.multirr.figures import first_clusters
 from reproduction.papers.multirr.names import AT_EPSILON, ESTIMATORS, METHODS
-from reproduction.study import PageTable, all_rows, pivot
+from reproduction.study import PageTable, all_rows, pivot, where
 
 BASE = "rr_independent"
 MARKS = "▾ lowest; * its interval lies below the interval of RR-Independent."
@@ -30,10 +30,9 @@ def about(tables: Tables) -> dict[str, Any]:
     name = str((several if len(several) else sizes).idxmin())
     beside = str(sizes.drop(name).idxmin())
     p, r = float(alone["p"].max()), int(sizes[name])
-    audited = audited[(audited["mechanism"] == BASE) & (audited["of"] == name)]
-    epsilon = audited[audited["p"] == p].set_index("matrix")["exact_epsilon"]
+    epsilon = where(audited, mechanism=BASE, of=name, p=p).set_index("matrix")["exact_epsilon"]
     readings = []
-    for row in rows_of(alone[(alone["attribute"] == name) & (alone["p"] == p)]):
+    for row in rows_of(where(alone, attribute=name, p=p)):
         other = (1 - row["diagonal_weight"]) / r
         chances = {"true": row["diagonal_weight"] + other, "other": other}
         readings.append(row | chances | {"epsilon": epsilon.get(row["reading"])})
@@ -53,7 +52,7 @@ def figure_2(tables: Tables) -> dict[str, PageTable]:
     forms = (("absolute_error", "short", "records"), ("relative_error", "percent", "of the count"))
     return {
         measure: against_base(
-            table[table["measure"] == measure],
+            where(table, measure=measure),
             ("sigma",),
             "estimator",
             f"median {measure.replace('_', ' ')}s, {unit}",
@@ -127,8 +126,8 @@ def bounds(tables: Tables) -> dict[str, PageTable]:
     found = {"bounds": all_rows(tables["multirr_accuracy"], "error bounds", BOUNDS)}
     if "multirr_propagation" in tables:
         table = tables["multirr_propagation"]
-        whole, label = table[table["attribute"] == "all"], "propagation factors of a whole record"
-        found["records"] = all_rows(whole, label, FACTORS)
+        label = "propagation factors of a whole record"
+        found["records"] = all_rows(where(table, attribute="all"), label, FACTORS)
     if "multirr_order" in tables:
         table = tables["multirr_order"].replace({"measure": MEASURES})
         found["order"] = all_rows(table, "the order of dependences that is kept", ORDER)
@@ -219,7 +218,7 @@ def assessment(tables: Tables) -> dict[str, PageTable]:
 def pairs(tables: Tables) -> dict[str, Any]:
     """Prepare the errors of estimators of a pair at the smallest coverage from `tables`."""
     table = first_of(tables["multirr_pairs"], "matrix")
-    table = table[table["measure"] == "relative_error"].sort_values(["p", "sigma"])
+    table = where(table, measure="relative_error").sort_values(["p", "sigma"])
     keys, label = ("p", "record_epsilon", "sigma"), "estimators of a pair at the smallest coverage"
     return {
         "estimators": {k: v for k, v in ESTIMATORS.items() if k in set(table["estimator"])},

@@ -29,7 +29,6 @@ LOSSES = {
 }
 BY_CHANNEL = {"channel": "channel", "records": "records", "target": "truth"}
 RATIO = {"mean": "estimated / true variance"}
-SHARES: dict[str, Any] = {"value": "mean", "text": "percent"}
 WHOLE_FILE = {
     **{"attribute": "attribute", "smallest_count": "records of the rarest category"},
     "mechanism": "matrix",
@@ -88,7 +87,7 @@ def coverage(tables: Tables) -> dict[str, Any]:
     bias = where(table, measure="bias")
     largest = bias.assign(mean=bias["mean"].abs()).groupby([*BY_CHANNEL], sort=False)["mean"].max()
     return {
-        "means": pivot(covered, BY_CHANNEL, "of", label, names=called, **SHARES),
+        "means": pivot(covered, BY_CHANNEL, "of", label, names=called, text="percent"),
         "ratios": all_rows(
             where(table, measure="variance_ratio"),
             "estimated variances over true ones",
@@ -114,8 +113,10 @@ def weights(tables: Tables) -> dict[str, Any]:
     ratio = where(table, measure="variance_ratio")
     label = "estimated variances over true ones, weighted"
     return {
-        "coverage": pivot(covered, keys, "target", COVERED, names=IN, **SHARES),
-        "bias": pivot(size, keys, "measure", "largest bias of a category", names=of, **SHARES),
+        "coverage": pivot(covered, keys, "target", COVERED, names=IN, text="percent"),
+        "bias": pivot(
+            size, keys, "measure", "largest bias of a category", names=of, text="percent"
+        ),
         "ratios": all_rows(ratio, label, keys | RATIO),
     }
 
@@ -135,8 +136,8 @@ def item_sets(tables: Tables) -> dict[str, Any]:
     table = table.assign(set=table["epsilon"] * table["size"]).sort_values(["epsilon", "size"])
     keys = {"epsilon": "ε of an item", "size": "items", "set": "ε of the set"}
     label = "errors of item sets by ε and size"
-    form: dict[str, Any] = {"names": ITEM_SETS, "intervals": False}
-    return {"errors": pivot(table, keys, "measure", label, **form, **SHARES)}
+    form: dict[str, Any] = {"names": ITEM_SETS, "text": "percent", "intervals": False}
+    return {"errors": pivot(table, keys, "measure", label, **form)}
 
 
 # -- variances under PRAM and invariant PRAM (section 2) -------------------------------------------
@@ -183,9 +184,8 @@ def invariant(tables: Tables) -> dict[str, Any]:
     )
 
     def of(measure: str, label: str, text: str = "short") -> PageTable:
-        form: dict[str, Any] = {"value": "mean", "names": names.CLAIMS, "text": text}
-        cells = where(first, measure=measure)
-        return pivot(cells, INVARIANT, "claim", label, intervals=False, **form)
+        form: dict[str, Any] = {"names": names.CLAIMS, "text": text, "intervals": False}
+        return pivot(where(first, measure=measure), INVARIANT, "claim", label, **form)
 
     return {
         "claims": names.CLAIMS,
@@ -204,7 +204,6 @@ def joint_loss(tables: Tables) -> dict[str, PageTable]:
             ["first", "second", "epsilon"],
             "estimator",
             label,
-            value="mean",
             text=text,
             names={"true": "true"} | names.JOINT_ESTIMATORS,
             intervals=False,

@@ -40,8 +40,6 @@ MEASURED = ("l2", "jensen_shannon")  # in the paper, and at equal epsilon
 PERCENT = 100.0
 ERRORS = 2.0  # of Monte Carlo, beyond which powers differ
 OURS = "regenerated"
-FORM: dict[str, Any] = {"value": "found", "text": "text", "intervals": False}
-"""The form of a pivot of texts ``found``."""
 
 
 def named(table: pd.DataFrame, **titles: Any) -> pd.DataFrame:
@@ -91,11 +89,9 @@ def overview(tables: Tables) -> dict[str, Any]:
     label = "claimed and exact ε of one answer"
     return {
         "p": p,
-        "answers": pivot(
-            single.sort_values("p"), ["p", "claimed", "setting"], "cells", label, **FORM
-        ),
-        "views": pivot(named(views), keys, "setting", "exact ε of the views of a client", **FORM),
-        "rounds": pivot(again, ["rounds"], "cells", "exact ε over rounds", **FORM),
+        "answers": pivot(single.sort_values("p"), ["p", "claimed", "setting"], "cells", label),
+        "views": pivot(named(views), keys, "setting", "exact ε of the views of a client"),
+        "rounds": pivot(again, ["rounds"], "cells", "exact ε over rounds"),
     }
 
 
@@ -148,7 +144,6 @@ def convergence(tables: Tables) -> dict[str, Any]:
             {"update": "next table", "p": "p"},
             "measure",
             "what tables become without stopping",
-            value="mean",
             names=ENDS,
         ),
     }
@@ -206,7 +201,7 @@ def _published(table: pd.DataFrame) -> PageTable:
     main = table[table["metric"].isin(MEASURED)]
     main = named(main.assign(found=texts(main, beside))).sort_values("metric", kind="stable")
     keys = {"metric": "measure", "p": "p", "dataset": "data", "k": "k"}
-    return pivot(main, keys, "method", table["table"].iloc[0], names=names.METHODS, **FORM)
+    return pivot(main, keys, "method", table["table"].iloc[0], names=names.METHODS)
 
 
 # -- equal epsilon ---------------------------------------------------------------------------------
@@ -246,7 +241,7 @@ def table_3(table: pd.DataFrame) -> PageTable:
     )
     keys = {"k": "k", "hypothesis": "rate", "setting": "setting"}
     rates, title = _rates(shown), "Table 3, published and ours"
-    return pivot(rates, keys, "method", title, names=names.TESTS, caption=caption, **FORM)
+    return pivot(rates, keys, "method", title, names=names.TESTS, caption=caption)
 
 
 def _with_interval(row: Row) -> str:
@@ -344,7 +339,7 @@ def consistency(tables: Tables) -> dict[str, Any]:
     titled = named(shown, tables=names.KINDS)
     return {
         "replicates": int(table["replicates"].max()),
-        "views": pivot(titled, VIEWS, "method", label, names=methods, **FORM),
+        "views": pivot(titled, VIEWS, "method", label, names=methods),
         "gains": from_rows("distances from the truth", heads, gains),
         "cases": _cases(tables["rrba_examples"]),
     }
