@@ -90,6 +90,7 @@ from .pages import (
     agreement_of as agreement_of,
     claims_section as claims_section,
     claims_tables as claims_tables,
+    section_of as section_of,
 )
 from .published import read_published as read_published
 from .settings import (

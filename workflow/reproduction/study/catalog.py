@@ -36,7 +36,7 @@ class Study:
 
     simulator: str  # a `reproduction.study.Simulator`: the class, or a class method that makes one
     takes: tuple[str, ...] = ()  # the study's settings that the simulator takes, by name
-    summary: Literal["median", "mean"] = "median"  # of the replicates of each output
+    summary: Literal["median", "mean"] = "mean"  # of the replicates of each output
     published_column: str = ""  # of the published values in their files
     published_replicates: int | None = None  # behind each published value
     datasets: tuple[str, ...] = ("adult",)
@@ -146,7 +146,7 @@ class Section:
 
     id: str  # its anchor
     title: str  # its heading
-    link: str  # its name in the list of contents
+    link: str = ""  # its name in the list of contents, by default the title up to a colon
     prepare: str = ""  # a function of all tables that returns the variables of the template
     template: str = ""
     """A paper's template, "folder/name", by default named after the function, or the name of one of
@@ -157,6 +157,7 @@ class Section:
     def __post_init__(self) -> None:
         """Need the table of the same name, and show all of it, unless others are given."""
         object.__setattr__(self, "needs", tuple(name or self.id for name in self.needs))
+        object.__setattr__(self, "link", self.link or self.title.partition(":")[0])
         if not self.prepare and not self.template:
             object.__setattr__(self, "prepare", WHOLE_TABLE)
             object.__setattr__(self, "template", WHOLE_TABLE.rpartition(":")[2])

@@ -90,6 +90,15 @@ def claims_tables(paper: str, decided_by: str, *readings: str) -> tuple[Analysis
     return tuple(found)
 
 
+def section_of(paper: str, name: str, title: str, link: str, *tables: str) -> Section:
+    """Return a section of a `paper` that its function `name` prepares.
+
+    It needs some `tables` of the paper, by default the one of its name.
+    """
+    needs = tuple(f"{paper}_{table}" for table in tables or (name,))
+    return Section(f"{paper}_{name}", title, link, f".sections:{name}", needs=needs)
+
+
 def claims_section(paper: str, words: str = "") -> Section:
     """Return the section on the claims of a `paper`; `words` are its readers' names of methods."""
     return Section(

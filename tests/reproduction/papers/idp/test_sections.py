@@ -30,7 +30,7 @@ from reproduction.papers.idp import (
     settings as config_idp,
     sse as idp_sse,
 )
-from reproduction.papers.idp.audit_section import audit
+from reproduction.papers.idp.audit_section import privacy
 from reproduction.papers.idp.names import (
     AUDITED,
     CLUSTERED,
@@ -58,7 +58,7 @@ PREPARE = {
     "overview": overview,
     "sse": sse,
     "forests": forests,
-    "privacy": audit,
+    "privacy": privacy,
     "noises": noises,
 }
 NEEDS = {
@@ -304,7 +304,7 @@ def test_classes_that_are_not_learned_are_counted() -> None:
 
 
 def test_the_audit_is_arranged_by_method(tables: dict[str, pd.DataFrame]) -> None:
-    found = audit(tables)
+    found = privacy(tables)
 
     def rows(name: str) -> dict[tuple[str, ...], dict[str, str]]:
         table = found[name]
@@ -328,7 +328,7 @@ def test_the_audit_is_arranged_by_method(tables: dict[str, pd.DataFrame]) -> Non
 
 
 def test_each_reading_has_its_verdict(tables: dict[str, pd.DataFrame]) -> None:
-    rows = {row[:3]: row[-1] for row in audit(tables)["readings"].rows}
+    rows = {row[:3]: row[-1] for row in privacy(tables)["readings"].rows}
     spent = [rows[name, "Census", "iDP-CBLS"][-1] for name in names.READINGS]
     assert spent == ["✓", "✗", "✗"]
 

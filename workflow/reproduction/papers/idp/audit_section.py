@@ -19,7 +19,7 @@ EVERYONE = "*"
 BESIDE = "microaggregation alone"
 
 
-def audit(tables: Tables) -> dict[str, Any]:
+def privacy(tables: Tables) -> dict[str, Any]:
     """Prepare the audit from `tables`: one centroid, all of them, released records."""
     at, table = names.shown(tables), tables["idp_audit"]
     first = where(table, domain_factor=at.factor, domain="public")

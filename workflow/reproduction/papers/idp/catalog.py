@@ -1,5 +1,7 @@
 """Studies, tables, figures and sections of [idp], one entry each."""
 
+from functools import partial
+
 from reproduction.study import (
     Analysis,
     AnalysisTable,
@@ -11,6 +13,7 @@ from reproduction.study import (
     StudyTable,
     claims_section,
     claims_tables,
+    section_of,
 )
 
 SSE_KEYS = ("method", "epsilon", "domain_factor", "k")
@@ -20,12 +23,12 @@ SSE, FORESTS = ("idp_fig3", "idp_fig4"), ("idp_fig5", "idp_fig6")
 
 
 def _sse_study(dataset: str) -> Study:
-    return Study(".sse:IdpSse", ("k",), summary="mean", datasets=(dataset,))
+    return Study(".sse:IdpSse", ("k",), datasets=(dataset,))
 
 
 def _forest_study(dataset: str) -> Study:
     takes = ("domain_factors", "attribute")
-    return Study(".forests:IdpForests", takes, summary="mean", datasets=(dataset,))
+    return Study(".forests:IdpForests", takes, datasets=(dataset,))
 
 
 def _table(name: str, shows: str, keys: tuple[str, ...], value: str) -> StudyTable:
@@ -128,34 +131,23 @@ FIGURES = (
         "Errors of a distribution and its mean by noises on a public grid, over exact epsilon",
     ),
 )
+_section = partial(section_of, "idp")
 SECTIONS = (
-    Section(
-        "idp_overview",
+    _section(
+        "overview",
         "Individual differential privacy: promised, delivered, protected",
         "Promised and delivered",
-        ".sections:overview",
-        needs=("idp_audit",),
+        "audit",
     ),
-    Section(
-        "idp_sse",
-        "Figures 3 and 4: the error of masked records",
-        "Figures 3 and 4",
-        ".sections:sse",
-        needs=SSE,
-    ),
-    Section(
-        "idp_forests",
-        "Figures 5 and 6: classifiers trained on masked records",
-        "Figures 5 and 6",
-        ".sections:forests",
-        needs=FORESTS,
+    _section("sse", "Figures 3 and 4: the error of masked records", "", "fig3", "fig4"),
+    _section(
+        "forests", "Figures 5 and 6: classifiers trained on masked records", "", "fig5", "fig6"
     ),
     Section(
         "idp_privacy",
         "The audit: from one centroid to the released records",
         "Audit of iDP",
-        ".audit_section:audit",
-        template="idp/privacy",
+        ".audit_section:privacy",
         needs=("idp_audit", "idp_audit_clusters", "idp_attacks", "idp_protection"),
     ),
     Section(

@@ -23,27 +23,28 @@ PRINTED_TABLES = {
     "multirr_table1": ("adult", "Table 1: relative error of RR-Clusters on Adult"),
     "multirr_table2": ("adult6", "Table 2: relative error of RR-Clusters on Adult6"),
 }
+of_medians = partial(Study, summary="median")
 printed = partial(
-    Study, published_column="median_relative_error", published_replicates=PRINTED_RUNS
+    of_medians, published_column="median_relative_error", published_replicates=PRINTED_RUNS
 )
 PRINTED = printed(".queries.clusters:ClusterQueries", ("coverage", "ordinal"))
 STUDIES = {
     "multirr_tables": PRINTED,
     "multirr_sensitivity": PRINTED,
     "multirr_exploration": printed(".queries.clusters:ExploredQueries", (*PRINTED.takes, "within")),
-    "multirr_attributes": Study(".queries.clusters:ClusterQueries", ("coverage", "ordinal")),
-    "multirr_fig2": Study(".queries.pairs:GainQueries", ("coverages", "estimators")),
-    "multirr_fig3": Study(
+    "multirr_attributes": of_medians(".queries.clusters:ClusterQueries", ("coverage", "ordinal")),
+    "multirr_fig2": of_medians(".queries.pairs:GainQueries", ("coverages", "estimators")),
+    "multirr_fig3": of_medians(
         ".queries.adjusted:AdjustedQueries", ("coverages", "projections", "ordinal", "more")
     ),
-    "multirr_pairs": Study(".queries.pairs:PairQueries", ("coverages", "estimators")),
-    "multirr_epsilon": Study(
+    "multirr_pairs": of_medians(".queries.pairs:PairQueries", ("coverages", "estimators")),
+    "multirr_epsilon": of_medians(
         ".queries.stated:StatedQueries", ("coverages", "projections", "ordinal", "few")
     ),
     "multirr_assessment": Study(
-        ".dependence_assessment:DependenceAssessment", ("ordinal", "t_v", "t_d"), summary="mean"
+        ".dependence_assessment:DependenceAssessment", ("ordinal", "t_v", "t_d")
     ),
-    "multirr_sweep": Study(
+    "multirr_sweep": of_medians(
         ".queries.clusters:ThresholdSweep", ("coverage", "t_v", "t_d", "ordinal", "subset_seed")
     ),
 }
@@ -326,19 +327,12 @@ def _section(name: str, title: str, link: str, table: str = "", of: str = "secti
 
 
 SECTIONS = (
-    Section(
-        "multirr_fig1",
-        "Figure 1: the price of many categories",
-        "Figure 1",
-        template="multirr/figure_1",
-    ),
-    Section("multirr_fig2", "Figure 2: what estimation gains", "Figure 2", ".sections:figure_2"),
-    Section("multirr_fig3", "Figure 3: the four methods", "Figure 3", ".sections:figure_3"),
+    Section("multirr_fig1", "Figure 1: the price of many categories", template="multirr/figure_1"),
+    Section("multirr_fig2", "Figure 2: what estimation gains", prepare=".sections:figure_2"),
+    Section("multirr_fig3", "Figure 3: the four methods", prepare=".sections:figure_3"),
     _section("attributes", "Queries of more than two attributes", "More attributes"),
     *(
-        Section(
-            name, title, title.partition(":")[0], ".verdicts:printed_table", options={"name": name}
-        )
+        Section(name, title, prepare=".verdicts:printed_table", options={"name": name})
         for name, (_, title) in PRINTED_TABLES.items()
     ),
     _section("readings", "Other readings and projections", "Readings", "agreement", "verdicts"),

@@ -1,5 +1,7 @@
 """Studies, tables, figures and sections of [pram], one entry each."""
 
+from functools import partial
+
 from reproduction.study import (
     DESIGN_RTOL,
     Analysis,
@@ -10,14 +12,15 @@ from reproduction.study import (
     Section,
     Study,
     StudyTable,
+    section_of,
 )
 
 STUDIES = {
-    "pram_coverage": Study(".intervals.coverage:PramCoverage", summary="mean"),
-    "pram_weights": Study(".intervals.weights:PramWeights", summary="mean"),
-    "pram_item_sets": Study(".intervals.item_sets:PramItemSets", summary="mean", datasets=()),
-    "pram_invariant": Study(".invariant:InvariantPram", summary="mean"),
-    "pram_joint_loss": Study(".joint_loss:JointLoss", ("coverage",), summary="mean"),
+    "pram_coverage": Study(".intervals.coverage:PramCoverage"),
+    "pram_weights": Study(".intervals.weights:PramWeights"),
+    "pram_item_sets": Study(".intervals.item_sets:PramItemSets", datasets=()),
+    "pram_invariant": Study(".invariant:InvariantPram"),
+    "pram_joint_loss": Study(".joint_loss:JointLoss", ("coverage",)),
 }
 TABLES = (
     StudyTable(
@@ -84,10 +87,7 @@ ANALYSES = (
             _table("approach", ".breaches:approach_table", ("channel", "side", "mass")),
             _table("intruder", ".breaches:intruder_table", ("attribute", "p", "category")),
             _table(
-                "worst_sets",
-                ".breaches:worst_set_table",
-                ("attribute", "p", "rho_1"),
-                "posteriors",
+                "worst_sets", ".breaches:worst_set_table", ("attribute", "p", "rho_1"), "posteriors"
             ),
         ),
         data=("adult",),
@@ -120,12 +120,7 @@ FIGURES = (
 )
 
 
-def _section(name: str, title: str, link: str, *tables: str) -> Section:
-    """Return a section that needs some `tables`, by default the one of its name."""
-    needs = tuple(f"pram_{table}" for table in tables or (name,))
-    return Section(f"pram_{name}", title, link, f".sections:{name}", needs=needs)
-
-
+_section = partial(section_of, "pram")
 SECTIONS = (
     Section("pram_about", "PRAM in plain words", "In plain words", ".sections:about", needs=()),
     _section("results", "Every numbered result of the census report", "Numbered results"),

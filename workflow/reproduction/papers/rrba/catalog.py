@@ -1,5 +1,7 @@
 """Entries of the catalog for [rrba]: studies, tables, analyses, figures and sections."""
 
+from functools import partial
+
 from reproduction.study import (
     Analysis,
     AnalysisTable,
@@ -11,6 +13,7 @@ from reproduction.study import (
     StudyTable,
     claims_section,
     claims_tables,
+    section_of,
 )
 
 NETWORKS = ("networks/survey", "networks/alarm", "networks/child")
@@ -28,38 +31,28 @@ TABLE_3_KEYS = (
 CONVERGENCE_KEYS = ("dataset", "probability", "block_size", "p", "update", "criterion", "measure")
 CHANCE_OF_SUBSETS = ("subset_min", "subset_max", "subsets_agreeing", "subsets_lowest", "printed_is")
 
-CONVERGENCE = Study(
-    ".convergence:Convergence", ("blocks", "reference"), summary="mean", datasets=NETWORKS
-)
+CONVERGENCE = Study(".convergence:Convergence", ("blocks", "reference"), datasets=NETWORKS)
 STUDIES = {
     "rrba_fig5": CONVERGENCE,
     "rrba_fig6": CONVERGENCE,
     "rrba_table3": Study(
         ".independence:Table3",
-        summary="mean",
         published_column="rejected_percent",
         published_replicates=PRINTED_TRIALS,
         datasets=(),
     ),
     "rrba_power": Study(
-        ".independence:IndependencePower",
-        ("replicates", "most_replicates"),
-        summary="mean",
-        datasets=(),
+        ".independence:IndependencePower", ("replicates", "most_replicates"), datasets=()
     ),
     "rrba_tables": Study(
         ".released_tables:PrintedTables",
         ("subsets", "subset_seed", "block_size"),
-        summary="mean",
         published_column="value",
         published_replicates=PRINTED_TRIALS,
         datasets=LARGER,
     ),
     "rrba_equal": Study(
-        ".released_tables:EqualEpsilon",
-        ("subsets", "subset_seed", "block_size"),
-        summary="mean",
-        datasets=LARGER,
+        ".released_tables:EqualEpsilon", ("subsets", "subset_seed", "block_size"), datasets=LARGER
     ),
 }
 TABLES = (
@@ -218,21 +211,15 @@ FIGURES = (
         "Size and power of tests of independence over the number of records",
     ),
 )
+_section = partial(section_of, "rrba")
 SECTIONS = (
-    Section(
-        "rrba_overview",
+    _section(
+        "overview",
         "Randomized response in blocks: what is promised, what is delivered",
         "Promised and delivered",
-        ".sections:overview",
-        needs=("rrba_epsilon",),
+        "epsilon",
     ),
-    Section(
-        "rrba_convergence",
-        "Figures 5 and 6: when estimates have converged",
-        "Figures 5 and 6",
-        ".sections:convergence",
-        needs=("rrba_fig5", "rrba_fig6"),
-    ),
+    _section("convergence", "Figures 5 and 6: when estimates have converged", "", "fig5", "fig6"),
     Section(
         "rrba_tables",
         "Tables 4 and 5, Figure 7: released tables and the true ones",
@@ -240,12 +227,7 @@ SECTIONS = (
         ".sections:released",
         needs=("rrba_table4", "rrba_table5"),
     ),
-    Section(
-        "rrba_equal",
-        "The same at equal exact epsilon",
-        "At equal epsilon",
-        ".sections:equal",
-    ),
+    _section("equal", "The same at equal exact epsilon", "At equal epsilon"),
     Section(
         "rrba_tests",
         "Table 3: tests of independence, their size and power",
@@ -253,12 +235,11 @@ SECTIONS = (
         ".sections:independence",
         needs=("rrba_table3", "rrba_power"),
     ),
-    Section(
-        "rrba_consistency",
+    _section(
+        "consistency",
         "Consistent views, the two-step estimate, worked cases",
         "Consistency",
-        ".sections:consistency",
-        needs=("rrba_consistency", "rrba_examples"),
+        *("consistency", "examples"),
     ),
     claims_section("rrba"),
 )
