@@ -42,9 +42,6 @@ def _by_dataset(
     }
 
 
-# -- Figures 3 and 4 -------------------------------------------------------------------------------
-
-
 def sse(tables: Tables) -> dict[str, Any]:
     """Prepare from `tables` ratios of the mean SSE of methods, and a test of the simulation."""
     expected = tables.get("idp_expected_sse", pd.DataFrame())
@@ -76,9 +73,6 @@ def _ratios(table: pd.DataFrame, dataset: str) -> PageTable:
         f"ratios of SSE, {dataset}",
         caption="The range over domains and k, and the number of settings with a ratio below 1.",
     )
-
-
-# -- Figures 5 and 6 -------------------------------------------------------------------------------
 
 
 def forests(tables: Tables) -> dict[str, Any]:
@@ -136,8 +130,6 @@ def in_words(text: str) -> str:
     words = MASKED | {name: NAMES[name] for name in DP_BASELINES} | {"epsilon": "ε"}
     return re.sub(r"\b[a-z_]+\b", lambda word: words.get(word[0], word[0]), str(text))
 
-
-# -- promised, delivered, protected ----------------------------------------------------------------
 
 ROWS = {name: NAMES[name] for name in (*MASKED, *DP_BASELINES)} | {
     "microaggregation": "microaggregation alone",

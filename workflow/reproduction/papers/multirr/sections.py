@@ -43,9 +43,6 @@ def about(tables: Tables) -> dict[str, Any]:
     }
 
 
-# -- Figures 2 and 3 -------------------------------------------------------------------------------
-
-
 def figure_2(tables: Tables) -> dict[str, PageTable]:
     """Prepare the medians of Figure 2 from `tables`, of absolute and of relative errors."""
     table = first_of(tables["multirr_fig2"], "matrix", "p")
@@ -96,8 +93,6 @@ def attributes(tables: Tables) -> dict[str, PageTable]:
     return {"errors": pivot(table.sort_values("p"), keys, "attributes", label, text="percent")}
 
 
-# -- error bounds (2.3, 3.3) and the order of dependences (4.1) ------------------------------------
-
 BOUNDS = {
     **{"records": "records", "attributes": "attributes", "added": "with", "cells": "cells"},
     "records_a_cell": "records per cell",
@@ -122,19 +117,16 @@ MEASURES = {
 
 
 def bounds(tables: Tables) -> dict[str, PageTable]:
-    """Prepare error bounds, propagation factors and the order of dependences from `tables`."""
+    """Prepare error bounds (2.3, 3.3), propagation factors and orders kept (4.1) from `tables`."""
     found = {"bounds": all_rows(tables["multirr_accuracy"], "error bounds", BOUNDS)}
     if "multirr_propagation" in tables:
-        table = tables["multirr_propagation"]
-        label = "propagation factors of a whole record"
-        found["records"] = all_rows(where(table, attribute="all"), label, FACTORS)
+        whole = where(tables["multirr_propagation"], attribute="all")
+        found["records"] = all_rows(whole, "propagation factors of a whole record", FACTORS)
     if "multirr_order" in tables:
         table = tables["multirr_order"].replace({"measure": MEASURES})
         found["order"] = all_rows(table, "the order of dependences that is kept", ORDER)
     return found
 
-
-# -- RR-Adjustment (5) -----------------------------------------------------------------------------
 
 LETTERS = {"lambda_1": "λ₁", "lambda_2": "λ₂", "pi-hat^1": "π̂¹", "pi-hat^2": "π̂²"}
 """The paper's names in Example 1, as the paper sets them."""
@@ -170,8 +162,6 @@ def adjustment(tables: Tables) -> dict[str, Any]:
     return found
 
 
-# -- dependences without a trusted party (4.1 to 4.3) ----------------------------------------------
-
 SUMS = {
     **{"pair": "pair", "parties": "parties n", "cells": "cells", "share_messages": "shares sent"},
     **{"broadcasts": "broadcasts", "messages": "messages", "formula_in_all": "cells × n × n"},
@@ -190,7 +180,7 @@ LINKED = {
 
 
 def assessment(tables: Tables) -> dict[str, PageTable]:
-    """Prepare the cost and the leaks of ways to assess dependences from `tables`."""
+    """Prepare the cost and the leaks of ways to assess dependences (4.1 to 4.3) from `tables`."""
     sums = tables["multirr_secure_sum"]
     few = sums["pair"].str.startswith("all ") | (sums["parties"] == sums["parties"].max())
     found = {"sums": all_rows(sums[few], "messages of the secure sum", SUMS)}
@@ -210,9 +200,6 @@ def assessment(tables: Tables) -> dict[str, PageTable]:
         if table_id in tables:
             found[part] = all_rows(tables[table_id], label, heads)
     return found
-
-
-# -- beyond the paper ------------------------------------------------------------------------------
 
 
 def pairs(tables: Tables) -> dict[str, Any]:

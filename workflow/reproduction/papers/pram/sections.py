@@ -44,9 +44,6 @@ def _named(table: pd.DataFrame) -> pd.DataFrame:
     return table.replace({"channel": names.CHANNELS, "target": TARGETS})
 
 
-# -- introduction, and the numbered results --------------------------------------------------------
-
-
 def about(tables: Tables) -> dict[str, Any]:
     """Prepare the glossary's example from `tables`: one response about the smallest attribute."""
     if "pram_intruder" not in tables:
@@ -70,9 +67,6 @@ def results(tables: Tables) -> dict[str, Any]:
         "count": len(table),
         "holds": int((table["verdict"] == "holds").sum()),
     }
-
-
-# -- estimates and their intervals (section 1, (2.7), section 4) -----------------------------------
 
 
 def coverage(tables: Tables) -> dict[str, Any]:
@@ -138,9 +132,6 @@ def item_sets(tables: Tables) -> dict[str, Any]:
     label = "errors of item sets by ε and size"
     form: dict[str, Any] = {"names": ITEM_SETS, "text": "percent", "intervals": False}
     return {"errors": pivot(table, keys, "measure", label, **form)}
-
-
-# -- variances under PRAM and invariant PRAM (section 2) -------------------------------------------
 
 
 def variance(tables: Tables) -> dict[str, PageTable]:
@@ -213,9 +204,6 @@ def joint_loss(tables: Tables) -> dict[str, PageTable]:
         "dependence": of("cramers_v", "Cramér's V", "short"),
         "distance": of("distance", "distance from the true table", "percent"),
     }
-
-
-# -- breaches, and optimized matrices (section 3) --------------------------------------------------
 
 
 def breaches(tables: Tables) -> dict[str, PageTable]:

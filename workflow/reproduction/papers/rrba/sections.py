@@ -70,9 +70,6 @@ def _verdict(row: Row) -> str:
     return "" if row["verdict"] == "not printed" else f" {SIGN[row['verdict']]}"
 
 
-# -- claims and exact epsilons ---------------------------------------------------------------------
-
-
 def overview(tables: Tables) -> dict[str, Any]:
     """Prepare from `tables` the claimed and the exact ε of one answer, a view and rounds."""
     table = tables["rrba_epsilon"].fillna({"dataset": ""})
@@ -105,8 +102,6 @@ def _setting(row: Row) -> str:
     place = "one cell at the floor" if row["table"] == "lowest" else "at the truth, floor"
     return f"{place} {plain(row['floor'])} / m" if row["floor"] == row["floor"] else place
 
-
-# -- Figures 5 and 6 -------------------------------------------------------------------------------
 
 ENDS = {  # labels of measures without a criterion
     **{"invalid": "replicates with an invalid table", "error_last": "error, last table"},
@@ -163,9 +158,6 @@ def _criterion(cells: pd.DataFrame) -> tuple[Any, ...]:
     )
 
 
-# -- Tables 4 and 5, Figure 7 ----------------------------------------------------------------------
-
-
 def released(tables: Tables) -> dict[str, Any]:
     """Prepare Tables 4 and 5 from `tables`: published beside ours, and their exact ε."""
     main = pd.concat(
@@ -204,9 +196,6 @@ def _published(table: pd.DataFrame) -> PageTable:
     return pivot(main, keys, "method", table["table"].iloc[0], names=names.METHODS)
 
 
-# -- equal epsilon ---------------------------------------------------------------------------------
-
-
 def equal(tables: Tables) -> dict[str, Any]:
     """Prepare from `tables` the distances over those under a uniform table, at equal exact ε."""
     every = tables["rrba_equal"]
@@ -220,9 +209,6 @@ def equal(tables: Tables) -> dict[str, Any]:
         "replicates": int(every["replicates"].max()),
         "ratios": from_rows("distances over those under a uniform table", heads, rows),
     }
-
-
-# -- Table 3, size and power -----------------------------------------------------------------------
 
 
 def independence(tables: Tables) -> dict[str, Any]:
@@ -300,8 +286,6 @@ def _against(table: pd.DataFrame, called: dict[str, str]) -> PageTable:
     heads = ("channel-aware test against", "higher in", "lower in", "of", "difference, points")
     return from_rows("power of the channel-aware test", heads, rows)
 
-
-# -- consistency, worked cases ---------------------------------------------------------------------
 
 VIEWS = {
     **{"file": "data", "records": "n", "p": "p", "seen": "views", "tables": "tables"},
