@@ -74,10 +74,12 @@ def _of_paper(paper: Paper, link: str) -> Page:
 
 
 def _own(name: str, title: str) -> Section:
-    return Section(name, title, title, template=name, needs=())
+    return Section(name, title, template=name, needs=())
 
 
-def _of_privacy(name: str, title: str, link: str, table: str, of: str = "sections") -> Section:
+def _of_privacy(
+    name: str, title: str, link: str, table: str = "privacy", of: str = "sections"
+) -> Section:
     prepare, template = f"reproduction.papers.{of}:{name}", f"privacy/{name}"
     return Section(name, title, link, prepare, template, (table,))
 
@@ -90,52 +92,27 @@ ABOUT = Section(
     "multirr/about",
     needs=(),
 )
+PROTOCOLS = "Protocols that need no curator, at a stated ε"
+EQUAL_RISK = "“Equal risk”, confronted with all that is spent"
+WAIVER = "A waiver of sequential composition, held to its word"
+PRIVACY = (
+    _of_privacy("audit", "Privacy: claimed and exact", "Audit"),
+    _of_privacy("protocols", PROTOCOLS, "Protocols", of="protocols"),
+    _of_privacy("risk", EQUAL_RISK, "“Equal risk”", "multirr_risk"),
+    _of_privacy("waiver", WAIVER, "The waiver of 4.3", "multirr_waiver"),
+)
+OF_RUN = (_own("findings", "Findings"), _own("run", "This run"))
+TITLE = "Deniable: what four papers claim, and what holds"
 PAGES = (
-    Page(
-        "index",
-        "Deniable: what four papers claim, and what holds",
-        "In short",
-        (_own("glance", "In short"),),
-    ),
+    Page("index", TITLE, "In short", (_own("glance", "In short"),)),
     Page("words", "In plain words", "In plain words", (ABOUT,)),
     _of_paper(MULTIRR, "Multi-dimensional RR"),
     _of_paper(PRAM, "PRAM"),
     _of_paper(IDP, "Individual DP"),
     _of_paper(RRBA, "RRBA"),
-    Page(
-        "privacy",
-        "Privacy",
-        "Privacy",
-        (
-            _of_privacy("audit", "Privacy: claimed and exact", "Audit", "privacy"),
-            _of_privacy(
-                "protocols",
-                "Protocols that need no curator, at a stated ε",
-                "Protocols",
-                "privacy",
-                of="protocols",
-            ),
-            _of_privacy(
-                "risk",
-                "“Equal risk”, confronted with all that is spent",
-                "“Equal risk”",
-                "multirr_risk",
-            ),
-            _of_privacy(
-                "waiver",
-                "A waiver of sequential composition, held to its word",
-                "The waiver of 4.3",
-                "multirr_waiver",
-            ),
-        ),
-    ),
+    Page("privacy", "Privacy", "Privacy", PRIVACY),
     Page("releases", "Releases", "Releases", (_own("releases", "Releases"),)),
-    Page(
-        "findings",
-        "Findings and the run",
-        "Findings, run",
-        (_own("findings", "Findings"), _own("run", "This run")),
-    ),
+    Page("findings", "Findings and the run", "Findings, run", OF_RUN),
 )
 """The pages of the report with their sections, in order. The first has all verdicts."""
 

@@ -22,15 +22,6 @@ FIGURES_OF = {"idp_fig3": "census", "idp_fig4": "wine", "idp_fig5": "census", "i
 SSE, FORESTS = ("idp_fig3", "idp_fig4"), ("idp_fig5", "idp_fig6")
 
 
-def _sse_study(dataset: str) -> Study:
-    return Study(".sse:IdpSse", ("k",), datasets=(dataset,))
-
-
-def _forest_study(dataset: str) -> Study:
-    takes = ("domain_factors", "attribute")
-    return Study(".forests:IdpForests", takes, datasets=(dataset,))
-
-
 def _table(name: str, shows: str, keys: tuple[str, ...], value: str) -> StudyTable:
     title = f"Figure {name[-1]} of [idp]: {shows}, {DATASETS[FIGURES_OF[name]]}"
     audited = ("true_privacy", "true_privacy_of_domain")
@@ -42,9 +33,11 @@ def _figure(name: str, draw: str, shows: str) -> Figure:
     return Figure(name, draw, shows, options={"dataset": FIGURES_OF[name]})
 
 
+of_sse = partial(Study, ".sse:IdpSse", ("k",))
+of_forests = partial(Study, ".forests:IdpForests", ("domain_factors", "attribute"))
 STUDIES = {
-    **{name: _sse_study(FIGURES_OF[name]) for name in SSE},
-    **{name: _forest_study(FIGURES_OF[name]) for name in FORESTS},
+    name: (of_sse if name in SSE else of_forests)(datasets=(dataset,))
+    for name, dataset in FIGURES_OF.items()
 }
 OF_FORESTS = "classifiers trained on masked records"
 TABLES = (

@@ -105,24 +105,24 @@ TABLES = (
         decided_elsewhere=True,
     ),
 )
+CONSISTENCY = Columns(
+    ("file", "records", "p", "views_of", "views", "tables", "number", "method"),
+    "change",
+    by_chance=(
+        *("closed_form", "printed_feasible", "disagreement_before", "disagreement_after"),
+        *("negative_before", "negative_after", "distance_before", "distance_after"),
+    ),
+)
+HISTOGRAMS = Columns(
+    ("dataset", "file", "k", "p", "epsilon_claimed", "metric", "method"),
+    by_chance=("bin_low", "bin_high", "count", "share", "mean"),
+)
 ANALYSES = (
     Analysis(
         "rrba_examples",
         (
-            AnalysisTable("rrba_examples", ".exact:worked_cases", Columns(("case", "quantity"))),
-            AnalysisTable(
-                "rrba_consistency",
-                ".consistency:consistency_table",
-                Columns(
-                    ("file", "records", "p", "views_of", "views", "tables", "number", "method"),
-                    "change",
-                    by_chance=(
-                        *("closed_form", "printed_feasible", "disagreement_before"),
-                        *("disagreement_after", "negative_before", "negative_after"),
-                        *("distance_before", "distance_after"),
-                    ),
-                ),
-            ),
+            AnalysisTable("rrba_examples", ".exact:worked_cases", ("case", "quantity")),
+            AnalysisTable("rrba_consistency", ".consistency:consistency_table", CONSISTENCY),
         ),
         data=("networks/survey",),
     ),
@@ -132,39 +132,26 @@ ANALYSES = (
             AnalysisTable(
                 "rrba_epsilon",
                 ".exact:epsilon_table",
-                Columns(
-                    ("unit", "table", "dataset", "attributes", "answers", "rounds", "p", "floor")
-                ),
+                ("unit", "table", "dataset", "attributes", "answers", "rounds", "p", "floor"),
                 audited=("theorem", "theorem_composed"),
             ),
-            AnalysisTable(
-                "rrba_fig4", ".exact:figure_4_table", Columns(("curve", "cells", "floor", "p"))
-            ),
+            AnalysisTable("rrba_fig4", ".exact:figure_4_table", ("curve", "cells", "floor", "p")),
         ),
         data=NETWORKS,
         settings=("analyses.rrba_epsilon",),
     ),
     Analysis(
         "rrba_fig7",
-        (
-            AnalysisTable(
-                "rrba_fig7",
-                ".released_tables:figure_7_table",
-                Columns(
-                    ("dataset", "file", "k", "p", "epsilon_claimed", "metric", "method"),
-                    by_chance=("bin_low", "bin_high", "count", "share", "mean"),
-                ),
-            ),
-        ),
+        (AnalysisTable("rrba_fig7", ".released_tables:figure_7_table", HISTOGRAMS),),
         data=LARGER,
         settings=("studies.rrba_tables",),
     ),
     Analysis(
         "rrba_claims",
         claims_tables("rrba", "reproduction.study.claims:decide_claims", "reading"),
-        needs=(
-            *("rrba_table4", "rrba_table5", "rrba_equal", "rrba_fig5", "rrba_fig6"),
-            *("rrba_table3", "rrba_power"),
+        needs=tuple(
+            f"rrba_{name}"
+            for name in ("table4", "table5", "equal", "fig5", "fig6", "table3", "power")
         ),
     ),
 )
