@@ -68,7 +68,7 @@ def test_the_readmes_example_does_what_it_says(capsys: pytest.CaptureFixture[str
 
 # A parameter is documented by an entry under "Parameters" (of a class also under "Attributes"), in
 # backticks, by a comment or a text beside the field of a dataclass, or, if it is an option of a
-# config, on the page that lists these.
+# config, on the page that lists these. A class has the texts of its bases as well.
 OPTIONS = (ROOT / "config" / "README.md").read_text(encoding="utf-8")
 MODULES = [
     ".".join(file.relative_to(folder).with_suffix("").parts)
@@ -110,7 +110,8 @@ def undocumented(documented: Any, function: Callable[..., Any]) -> list[str]:
         parameters = list(inspect.signature(function).parameters)
     except (TypeError, ValueError):  # of a class that is made elsewhere
         return []
-    text = inspect.getdoc(documented) or ""
+    bases = documented.__mro__ if inspect.isclass(documented) else [documented]
+    text = "\n".join(inspect.getdoc(each) or "" for each in bases)
     if inspect.isclass(documented) and issubclass(documented, Strict):
         text += OPTIONS  # those of a config have a page
     beside = fields_with_texts(documented) if inspect.isclass(documented) else set()

@@ -71,7 +71,7 @@ class DependenceAssessment:
         return self._measured({pair: self.data.counts(pair) for pair in self.measures})
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return the name of each output, with a record's epsilon as the text states it."""
+        """Return the name of each output of a `cell`, with a record's epsilon as claimed."""
         protocol = self._protocol(cell)
         exact = protocol.epsilon
         claimed = protocol.waived_epsilon if isinstance(protocol, PairReports) else exact
@@ -85,7 +85,7 @@ class DependenceAssessment:
         return assessment_protocol(cell["method"], self.data.domain, cell["p"], cell["matrix"])
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return the epsilons of the assessment in a `cell`."""
+        """Return the epsilons of the assessment in a `cell`, the same for each `output`."""
         return epsilons(self._protocol(cell))
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
@@ -99,7 +99,7 @@ class DependenceAssessment:
         return np.column_stack(columns)
 
     def assessed(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the assessed dependences of each replicate, shape (`replicates`, pairs)."""
+        """Return dependences in a `cell`, drawn by `generator`, shape (`replicates`, pairs)."""
         protocol = self._protocol(cell)
         tables = protocol.tables(protocol.drawn_reports(self.data, generator, replicates))
         return self._measured(tables)
@@ -109,7 +109,7 @@ class DependenceAssessment:
         return np.asarray(np.round(np.stack(found, axis=-1), DECIMALS), dtype=float)
 
     def clusters(self, dependences: Floats, t_v: int, t_d: float) -> Clusters:
-        """Return Algorithm 1's clusters by the `dependences` of all pairs.
+        """Return Algorithm 1's clusters of at most `t_v` cells by the `dependences` of all pairs.
 
         They depend only on the order of those dependences that are at least `t_d`.
         """
@@ -155,7 +155,10 @@ def adjusted_rand(names: tuple[str, ...], first: Clusters, second: Clusters) -> 
 def masked_pairs(
     protocol: PairReports, data: Microdata, source: RandomSource
 ) -> dict[Pair, Microdata]:
-    """Let every party randomize each pair of its record in `data` ([multirr], 4.3, step 3a)."""
+    """Let parties randomize each pair of their records in `data` ([multirr], 4.3, step 3a).
+
+    The channels are from the `protocol`, the random numbers from `source`.
+    """
     masked = {}
     for pair, channel in protocol.channels.items():
         part = data.project(pair)
@@ -167,9 +170,9 @@ def masked_pairs(
 def secure_assessments(data: Microdata, root_seed: int, parties: int) -> pd.DataFrame:
     """Assess dependences by secure sums of original pairs (4.2) and of randomized pairs (4.3).
 
-    Few `parties`, drawn from the `data`, run the protocol itself. The dependences from its counts
-    are compared with those from plain counts of the same pairs, one row per method. A secure sum
-    has no finite epsilon.
+    Few `parties`, drawn from the `data` by the `root_seed`, run the protocol itself. Dependences
+    from its counts are compared with those from plain counts of the same pairs, one row per method.
+    A secure sum has no finite epsilon.
     """
     generator = generator_for(root_seed, {"study": "secure_assessment"})
     chosen = generator.choice(len(data), parties, replace=False)

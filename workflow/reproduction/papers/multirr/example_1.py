@@ -21,7 +21,7 @@ class Group(NamedTuple):
     """Responses with the same two categories, and therefore with the same weight."""
 
     records: str  # their numbers in the text
-    size: int
+    size: int  # the number of responses
     categories: tuple[int, int]  # codes
 
 

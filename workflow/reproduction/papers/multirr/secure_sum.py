@@ -35,7 +35,7 @@ from deniable.sampling import RandomSource, generator_for
 
 
 class _Deviating(Party):
-    """A party that deviates from the protocol in the way that its further arguments state."""
+    """A party, by `number` and `indicator`, that deviates as further arguments, `how`, state."""
 
     def __init__(self, number: int, indicator: int, **how: float) -> None:
         super().__init__(number, indicator)
@@ -53,7 +53,7 @@ class DropsOut(_Deviating):
         return shares
 
     def answer(self, seat: int, network: Network) -> None:
-        """Broadcast nothing."""
+        """Broadcast nothing from any `seat` of the `network`."""
 
 
 class Miscounts(_Deviating):
@@ -80,7 +80,7 @@ class SetsTheCount(_Deviating):
     count: int
 
     def answer(self, seat: int, network: Network) -> None:
-        """Broadcast the difference between the wanted count and the broadcasts so far."""
+        """Broadcast the wanted count less the broadcasts in the `network` before this `seat`."""
         heard = network.view([seat])[2][:seat].sum()
         network.broadcast(seat, int(self.count - heard) % network.modulus)
 
@@ -91,11 +91,12 @@ class SetsTheCount(_Deviating):
 def trials(
     data: Microdata, root_seed: int, pair: Pair, parties: int, parties_of_all_pairs: int
 ) -> pd.DataFrame:
-    """Compare secure sums with plain counts of the same records, drawn from `data`.
+    """Compare secure sums with plain counts of the same records of `data`, drawn by `root_seed`.
 
-    Many `parties` count one `pair`, and a few count all pairs. The result has one row per pair, and
-    one with the sums over all pairs. ``messages`` are ``share_messages`` and ``broadcasts``.
-    ``formula_per_party`` is the paper's cost, cells x n, and ``formula_in_all`` is cells x n x n.
+    Many `parties` count one `pair`, and few, `parties_of_all_pairs`, all of them. The result has
+    one row per pair, and one with the sums over all pairs. ``messages`` are ``share_messages`` and
+    ``broadcasts``. ``formula_per_party`` is the paper's cost, cells x n, and ``formula_in_all`` is
+    cells x n x n.
     """
     one = _drawn(data, parties, root_seed, "one pair")
     few = _drawn(data, parties_of_all_pairs, root_seed, "all pairs")
@@ -144,9 +145,10 @@ def _drawn(data: Microdata, parties: int, root_seed: int, part: str, sample: int
 def linkage_example(data: Microdata, root_seed: int, parties: int, samples: int) -> pd.DataFrame:
     """Rebuild records from exact tables of all pairs, in `samples` of `parties` from `data`.
 
-    The result has one row per category that a single party has in some sample, and one for any of
-    them. ``share_of_samples`` is the proportion in which it rebuilds a record. It rebuilds at least
-    ``attributes_rebuilt``, itself included. ``equals_true_record`` covers all samples.
+    The `root_seed` draws the samples. The result has one row per category that a single party has
+    in some sample, and one for any of them. ``share_of_samples`` is the proportion in which it
+    rebuilds a record. It rebuilds at least ``attributes_rebuilt``, itself included.
+    ``equals_true_record`` covers all samples.
     """
     each = [
         linked_parties(_drawn(data, parties, root_seed, "linkage", sample)).assign(sample=sample)
@@ -193,7 +195,10 @@ Spoil = Callable[[Microdata, Generator], Spoilt]
 
 
 def fault_trials(root_seed: int, count: int) -> pd.DataFrame:
-    """Spoil `count` sums of 4 to 9 parties in each known way; count how often and how it shows."""
+    """Spoil `count` sums of 4 to 9 parties in each known way, drawn by `root_seed`.
+
+    The result has how often, and by what means, each fault is detected.
+    """
     rows = []
     for fault, spoil, pairs, limit in FAULTS:
         generator = generator_for(root_seed, {"study": "secure_sum", "fault": fault})
@@ -220,7 +225,7 @@ def _notice(spoil: Spoil, pairs: Sequence[Pair], generator: Generator) -> tuple[
 
 
 def small_records(generator: Generator) -> Microdata:
-    """Draw 4 to 9 records over `SMALL`, the first 3 of them in 3 cells of `PAIR`."""
+    """Draw 4 to 9 records over `SMALL` by `generator`, the first 3 in 3 cells of `PAIR`."""
     parties = int(generator.integers(4, 10))
     columns = tuple(generator.integers(0, size, parties) for size in SMALL.shape)
     for column, size in zip(columns, SMALL.shape, strict=True):

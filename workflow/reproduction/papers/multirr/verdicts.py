@@ -159,7 +159,7 @@ def _chi_square(statistic: float, freedom: int) -> dict[str, float]:
 
 
 def printed_table(tables: Tables, name: str) -> dict[str, Any]:
-    """Arrange one of the `tables` in the paper's form: one row per p and T_d, columns by T_v."""
+    """Arrange the table `name` of `tables` as in the paper: a row per p and T_d, columns by T_v."""
     table = tables[name]
     cells = by(table, "p", "t_d", "t_v", "mechanism")
     p, t_d, sizes = (sorted(table[column].unique()) for column in ("p", "t_d", "t_v"))

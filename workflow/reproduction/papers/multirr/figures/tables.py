@@ -23,7 +23,7 @@ SWEEP_TICKS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0]
 
 @style.in_style
 def printed_against_regenerated(table: pd.DataFrame, title: str) -> Figure:
-    """Draw a `table` of relative errors: a panel for each p, T_v across, T_d side by side.
+    """Draw a `table` of relative errors under a `title`: a panel for each p, T_v by T_d.
 
     Printed values are diamonds. Regenerated medians, with intervals, are filled if they agree.
     """

@@ -84,7 +84,7 @@ class Reports:
 
 @dataclass(frozen=True, eq=False)
 class AdjustedQueries(OfTrueRecords):
-    """Simulates cells of Figure 3 on original records, `data`.
+    """Simulates cells of Figure 3 on original records, `data`, with some attributes `ordinal`.
 
     Queries have the `coverages` (sigma), estimates the `projections` (of `PROJECTIONS`). `more` are
     cells with more replicates: mechanism, p, replicates.
@@ -112,14 +112,14 @@ class AdjustedQueries(OfTrueRecords):
         return list(combinations(self.data.domain.names, 2))
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return the name of each output: errors of the queries, work of the adjustments."""
+        """Return the name of each output of a `cell`: errors of queries, work of adjustments."""
         errors = product((ERROR,), self.projections, self.coverages, self.methods)
         work = product(self.projections, METHODS[2:], WORK)
         found = [*errors, *((measure, of, None, method) for of, method, measure in work)]
         return [dict(zip(NAMES, (*each, None), strict=True)) for each in found]
 
     def compared(self, cell: Cell) -> list[tuple[dict[str, Any], How, tuple[int, int]]]:
-        """Return the comparisons of each method with those before it: differences and ratios."""
+        """Return the differences and ratios of each method to those before it, in any `cell`."""
         settings = enumerate(product(self.projections, self.coverages))
         methods = combinations(range(len(METHODS)), 2)
         hows: tuple[How, ...] = ("difference", "ratio")

@@ -48,11 +48,11 @@ class ClusterQueries(OfTrueRecords):
     ordinal: tuple[str, ...] = ()
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return the p and the epsilons of a `cell`."""
+        """Return the p and the epsilons of a `cell`, the same for each `output`."""
         return self.clustered(cell).spends
 
     def outputs(self, cell: Cell) -> Sequence[Mapping[str, Any]]:
-        """Return the one output of a replicate: the relative error of its query."""
+        """Return the one output of any `cell`: the relative error of a replicate's query."""
         return ({},)
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
@@ -64,7 +64,7 @@ class ClusterQueries(OfTrueRecords):
 
         def errors(names: tuple[str, ...], runs: int) -> Floats:
             margins = (
-                self.estimated_margin(cell, channel, cluster, names, generator, runs)
+                self._estimated_margin(cell, channel, cluster, names, generator, runs)
                 for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True)
                 if is_touched(cluster, names)
             )
@@ -86,7 +86,7 @@ class ClusterQueries(OfTrueRecords):
         """Return the counts over the attributes `names` in the data set of a `cell`."""
         return self.counts(names).reshape(-1) * COPIES[cell.get("dataset", "adult")]
 
-    def estimated_margin(
+    def _estimated_margin(
         self,
         cell: Cell,
         channel: Channel,
@@ -125,7 +125,7 @@ class ExploredQueries(ClusterQueries):
         return super().clusters(cell)
 
     def chances(self, cell: Cell, sets: Sequence[tuple[str, ...]]) -> Floats | None:
-        """Return the probabilities of `sets`; None if equal, or if none or all are in clusters."""
+        """Return the probabilities of `sets`; None if no or every set is in a cluster of `cell`."""
         clusters = self.clusters(cell)
         inside = np.array([any(set(names) <= set(each) for each in clusters) for names in sets])
         if cell["variation"] != "clustered_pairs" or len(set(inside)) == 1:
@@ -135,7 +135,10 @@ class ExploredQueries(ClusterQueries):
 
 
 def query_errors(estimated: Floats, true: Counts, queries: Flags) -> Floats:
-    """Return the relative error of one query per replicate, given `estimated` distributions."""
+    """Return the relative error of one of `queries` per replicate.
+
+    Answers follow from `estimated` distributions and from the `true` counts.
+    """
     shares = np.sum(estimated.reshape(len(queries), -1), axis=1, where=queries)
     return relative_errors(true.sum() * shares, queries @ true.astype(float))
 
@@ -209,7 +212,7 @@ class ThresholdSweep:
             @cache
             def margin(cluster: tuple[str, ...]) -> Floats:
                 channel = channels[cluster]
-                return queries.estimated_margin(cell, channel, cluster, names, generator, runs)
+                return queries._estimated_margin(cell, channel, cluster, names, generator, runs)
 
             @cache
             def error(touched: Clusters) -> Floats:

@@ -60,14 +60,14 @@ class PairQueries(OfTrueRecords):
             refuse_unknown("estimator", name, ESTIMATORS)
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return the name of each output: estimator, sigma, measure."""
+        """Return the name of each output of a `cell`: estimator, sigma, measure."""
         return [
             {"estimator": estimator, "sigma": sigma, "measure": measure}
             for estimator, sigma, measure in product(self.estimators, self.coverages, MEASURES)
         ]
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return the p of a `cell` and the epsilons of RR-Independent."""
+        """Return the p of a `cell` and the epsilons of RR-Independent, whatever the `output`."""
         return self.independent(cell).spends
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
@@ -102,11 +102,11 @@ class GainQueries(PairQueries):
     """The queries of Figure 2, with the comparisons of section 6.5, replicate by replicate."""
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return the name of each output. None is ``against`` another."""
+        """Return the name of each output of a `cell`. None is ``against`` another."""
         return [each | {"against": None} for each in super().outputs(cell)]
 
     def compared(self, cell: Cell) -> list[tuple[dict[str, Any], How, tuple[int, int]]]:
-        """Return the ratios of medians to take: of two estimators, or of two coverages of one.
+        """Return the ratios of medians in a `cell`: of two estimators, or of two coverages of one.
 
         Such coverages are neighbours, or one of them is one half, or their sum is one.
         """

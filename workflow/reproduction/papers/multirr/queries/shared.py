@@ -67,7 +67,10 @@ class OfTrueRecords:
         return self.clustered({**cell, "mechanism": "kronecker"}, single)
 
     def clustered(self, cell: Cell, clusters: Clusters | None = None) -> "Stated":
-        """Return RR-Clusters at the matrix and the p, or the epsilon, of a `cell`."""
+        """Return RR-Clusters at the matrix and the p, or the epsilon, of a `cell`.
+
+        The `clusters` are by default those that the cell forms.
+        """
         formed = clusters or self.clusters(cell)
         at = cell["matrix"], cell["mechanism"], cell.get("p"), cell.get("epsilon")
         return stated(self.data.domain, formed, *at)
@@ -126,8 +129,9 @@ def of_random_attributes(
 ) -> Floats:
     """Ask about one random set of the `sets` of attributes in each of the `replicates`.
 
-    `errors` returns the results of a number of replicates about some attributes, shape (replicates,
-    ...). `chances` are the probabilities of the sets, by default equal.
+    The `generator` draws the sets. `errors` returns the results of a number of replicates about
+    some attributes, shape (replicates, ...). `chances` are the probabilities of the sets, by
+    default equal.
     """
     asked = generator.choice(len(sets), size=replicates, p=chances)
     runs = [np.flatnonzero(asked == number) for number in range(len(sets))]

@@ -60,11 +60,11 @@ class StatedQueries(AdjustedQueries):
         ]
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return the name of each output: a method, with the number of its clusters."""
+        """Return the name of each output of a `cell`: a method, the number of its clusters."""
         return [output for _, output in self._kept_outputs(cell)]
 
     def compared(self, cell: Cell) -> list[Any]:
-        """Return no comparison: methods are compared by their intervals."""
+        """Return no comparison for any `cell`: methods are compared by their intervals."""
         return []
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
