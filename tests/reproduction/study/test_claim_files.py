@@ -114,17 +114,17 @@ def test_a_file_has_a_test_for_each_claim(tmp_path: Path) -> None:
     file = tmp_path / "claims.csv"
     header = ",".join(SAID + COMPARED)
     row = "larger,3,It grows.,order,k by k,cells,k,method = a,method = b,below,\n"
-    own = "_by_function,4,It is more.,every,all,cells,,,,,\n"
+    own = "by_function,4,It is more.,every,all,cells,,,,,\n"
     file.write_text(f"{header}\n{row}{own}")
     grows, more = read_claims(file, _by_function)
     assert (grows.id, grows.section, grows.printed) == ("larger", "3", "It grows.")
     assert (grows.kind, grows.test, grows.about) == ("order", "k by k", "cells")
     assert grows.decide(CELLS) == compared("method = a", "method = b")
     assert more.decide is _by_function
-    with pytest.raises(DataError, match=r"function of its name.*: _by_function"):
+    with pytest.raises(DataError, match=r"function of its name.*: by_function"):
         read_claims(file)
     file.write_text(f"{header}\n{row}")
-    with pytest.raises(DataError, match="each function a claim: _by_function"):
+    with pytest.raises(DataError, match="each function a claim: by_function"):
         read_claims(file, _by_function)
     file.write_text("claim,section\n")
     with pytest.raises(DataError, match="name the columns claim, section"):

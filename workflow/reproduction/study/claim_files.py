@@ -154,11 +154,11 @@ def _side(cells: Cells, text: str, setting: Place) -> list[tuple[Place, Row]]:
 class Compared:
     """A comparison of cells as a file of claims states it. A call decides the claim."""
 
-    each: str
-    left: str
-    right: str
-    rule: str
-    figure: str
+    each: str  # the settings of a comparison
+    left: str  # its cells or number, expected to be smaller
+    right: str  # the same of the other side
+    rule: str  # the comparison
+    figure: str  # a template
 
     def __call__(self, cells: Cells) -> Outcome:
         """Compare `cells`. A `LookupError` names those that are absent."""
@@ -206,7 +206,8 @@ def read_claims(path: Path | str, *tests: Test) -> tuple[Claim, ...]:
     path : path
         A file in `resources/claims`.
     *tests : functions
-        Those that decide the claims without a comparison of cells. Each has the name of its claim.
+        Those that decide the claims without a comparison of cells. Each has the name of its claim,
+        after an underscore.
 
     Raises
     ------
@@ -218,7 +219,7 @@ def read_claims(path: Path | str, *tests: Test) -> tuple[Claim, ...]:
         if tuple(table.fieldnames or ()) != SAID + COMPARED:
             raise DataError(f"{path}: name the columns {', '.join(SAID + COMPARED)}")
         rows = list(table)
-    by_name = {test.__name__: test for test in tests}
+    by_name = {test.__name__.lstrip("_"): test for test in tests}
     if differing := by_name.keys() ^ {row["claim"] for row in rows if not row["rule"]}:
         raise DataError(
             f"{path}: give each claim a rule or a function of its name, and each function a "

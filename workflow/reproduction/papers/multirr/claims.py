@@ -40,7 +40,7 @@ P = (0.1, 0.3, 0.5)
 HALF = 0.5
 
 
-def peak_at_half(cells: Cells) -> Outcome:
+def _peak_at_half(cells: Cells) -> Outcome:
     """Compare the absolute error of RR-Independent at each other coverage with that at .5."""
     ratios = {
         sigma: _over(cells, "absolute_error", sigma, HALF)
@@ -52,7 +52,7 @@ def peak_at_half(cells: Cells) -> Outcome:
     return below_one(ratios.values(), figure)
 
 
-def falls_with_coverage(cells: Cells) -> Outcome:
+def _falls_with_coverage(cells: Cells) -> Outcome:
     """Compare the relative error of RR-Independent at each coverage with that at the one before."""
     steps = pairwise(_coverages(cells))
     found = [_over(cells, "relative_error", later, earlier) for earlier, later in steps]
@@ -75,7 +75,7 @@ def _over(cells: Cells, measure: str, first: float, second: float) -> Row:
     return {"median": 1 / row["median"], "ci_low": 1 / row["ci_high"], "ci_high": 1 / row["ci_low"]}
 
 
-def grows_with_t_v(cells: Cells) -> Outcome:
+def _grows_with_t_v(cells: Cells) -> Outcome:
     """Compare T_v = 50 and 300 on Adult, on average over p."""
     pairs = {
         p: (cells["adult", p, SMALLER[0]], cells["adult", p, LARGEST])
@@ -86,7 +86,7 @@ def grows_with_t_v(cells: Cells) -> Outcome:
     return on_average(require_any([*pairs.values()]), figure)
 
 
-def least_dependence_matters(clusters: pd.DataFrame) -> Outcome:
+def _least_dependence_matters(clusters: pd.DataFrame) -> Outcome:
     """Count the clusterings over all T_d at each T_v. Which are better is unknown here."""
     named = clusters.groupby(["t_v", "t_d"])["cluster"].agg("; ".join)
     different = {
@@ -100,7 +100,7 @@ def least_dependence_matters(clusters: pd.DataFrame) -> Outcome:
     )
 
 
-def largest_clusters_not_best_at_strong_randomization(cells: Cells) -> Outcome:
+def _largest_clusters_not_best_at_strong_randomization(cells: Cells) -> Outcome:
     """Compare the better of T_v = 50 and 100 with 300, on Adult6."""
     pairs = {}
     for p in P:
@@ -113,7 +113,7 @@ def largest_clusters_not_best_at_strong_randomization(cells: Cells) -> Outcome:
     return replace(found, comparisons=tuple(picked))
 
 
-def gain_larger_for_small_clusters(gains: Cells) -> Outcome:
+def _gain_larger_for_small_clusters(gains: Cells) -> Outcome:
     """Compare the gains from six times the records at T_v = 50 and 100 with that at 300."""
     pairs = [(gains[p, t_v], gains[p, LARGEST]) for p, t_v in product(P, SMALLER)]
     shown = {
@@ -124,12 +124,12 @@ def gain_larger_for_small_clusters(gains: Cells) -> Outcome:
 
 
 TESTS = (
-    peak_at_half,
-    falls_with_coverage,
-    grows_with_t_v,
-    least_dependence_matters,
-    largest_clusters_not_best_at_strong_randomization,
-    gain_larger_for_small_clusters,
+    _peak_at_half,
+    _falls_with_coverage,
+    _grows_with_t_v,
+    _least_dependence_matters,
+    _largest_clusters_not_best_at_strong_randomization,
+    _gain_larger_for_small_clusters,
 )
 
 

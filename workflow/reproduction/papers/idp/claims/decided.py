@@ -49,8 +49,8 @@ TIMES = {10: ((0.01, 0.1), (0.1, 1.0)), 100: ((0.01, 1.0),)}
 """The epsilons of iDP-CBLS and of DP data, by their ratio."""
 
 
-def no_less_than_microaggregation(tables: Tables) -> Readings:
-    """Compare expected errors and values in `tables` with microaggregation alone."""
+def _no_less_than_microaggregation(tables: Tables) -> Readings:
+    """Compare expected errors and values with microaggregation alone."""
     return readings(
         {
             "mean SSE": partial(_no_smaller_error, tables),
@@ -99,8 +99,8 @@ def _closer(ranking: Ranking, upper: Floats, k: int, epsilon: float) -> int:
     return closer
 
 
-def hides_in_a_group(tables: Tables) -> Outcome:
-    """Count the records of `tables` that share all released values with k - 1 others."""
+def _hides_in_a_group(tables: Tables) -> Outcome:
+    """Count the records that share all released values with k - 1 others."""
     ranking, shares = Ranking.of(tables.data.values), {}
     for k in tables.k:
         memberships = ranking.clusters(k).memberships.T
@@ -114,8 +114,8 @@ def hides_in_a_group(tables: Tables) -> Outcome:
     )
 
 
-def individual_privacy(audit: pd.DataFrame) -> Readings:
-    """Read the verdicts of the `audit` under each interpretation of Definition 3."""
+def _individual_privacy(audit: pd.DataFrame) -> Readings:
+    """Read the verdicts under each interpretation of Definition 3."""
     return readings({name: partial(_as_claimed, audit, name) for name in READINGS})
 
 
@@ -134,8 +134,8 @@ def _as_claimed(table: pd.DataFrame, name: str) -> Outcome:
     return Outcome(tuple(comparisons), f"epsilon over the claimed: {said}{condition}")
 
 
-def rivals_dp_at_more_epsilon(tables: Tables) -> Readings:
-    """Compare iDP-CBLS in `tables` with plain noise and true DP at 10 and 100 times the epsilon."""
+def _rivals_dp_at_more_epsilon(tables: Tables) -> Readings:
+    """Compare iDP-CBLS with plain noise and true DP at 10 and 100 times the epsilon."""
     every = [pair for pairs in TIMES.values() for pair in pairs]
     true_dp = partial(forests.above_true_dp, tables, every, -forests.SIMILAR_F)
     return readings({"plain noise": partial(_rivals_plain_noise, tables), "true DP": true_dp})
@@ -154,10 +154,10 @@ def _rivals_plain_noise(tables: Tables) -> Outcome:
 
 
 TESTS = (
-    no_less_than_microaggregation,
-    hides_in_a_group,
-    individual_privacy,
-    rivals_dp_at_more_epsilon,
+    _no_less_than_microaggregation,
+    _hides_in_a_group,
+    _individual_privacy,
+    _rivals_dp_at_more_epsilon,
     *sse.TESTS,
     *forests.TESTS,
 )

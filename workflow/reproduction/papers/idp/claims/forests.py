@@ -24,8 +24,8 @@ AROUND, WHOLE_PERCENT = 0.025, 0.005
 """Half the spacing of published numbers: "around 20 %" among multiples of 5 %, "3 %" of 1 %."""
 
 
-def forests_of_local_improve_with_k(tables: Tables) -> Outcome:
-    """Compare iDP-LS in `tables` at epsilon 1 at the smallest and the largest k."""
+def _forests_of_local_improve_with_k(tables: Tables) -> Outcome:
+    """Compare iDP-LS at epsilon 1 at the smallest and the largest k."""
     least, most = tables.forest_k[0], tables.forest_k[-1]
     pairs = [
         (tables.measures["idp_ls", 1.0, c, least], tables.measures["idp_ls", 1.0, c, most])
@@ -50,18 +50,18 @@ def _shortfalls(
     return within_tolerance(pairs, margin, ", ".join(said), picked_from=len(tables.forest_k))
 
 
-def forests_of_local_below_the_bound(tables: Tables) -> Outcome:
-    """Compare the best F of iDP-LS in `tables` with 20, 10 and 5 % below the bound."""
+def _forests_of_local_below_the_bound(tables: Tables) -> Outcome:
+    """Compare the best F of iDP-LS with 20, 10 and 5 % below the bound."""
     return _shortfalls(tables, "idp_ls", {0.01: 20, 0.1: 10, 1.0: 5}, AROUND)
 
 
-def forests_of_cluster_based_below_the_bound(tables: Tables) -> Outcome:
-    """Compare the best F of iDP-CBLS in `tables` with the bound, and 3 and 10 % below it."""
+def _forests_of_cluster_based_below_the_bound(tables: Tables) -> Outcome:
+    """Compare the best F of iDP-CBLS with the bound, and 3 and 10 % below it."""
     return _shortfalls(tables, "idp_cbls", {1.0: 0, 0.1: 3, 0.01: 10}, WHOLE_PERCENT)
 
 
-def forests_of_cluster_based_at_less_epsilon(tables: Tables) -> Readings:
-    """Compare in `tables` the best F of iDP-CBLS with iDP-LS at more epsilon."""
+def _forests_of_cluster_based_at_less_epsilon(tables: Tables) -> Readings:
+    """Compare the best F of iDP-CBLS with iDP-LS at more epsilon."""
 
     def decide(low: float, high: float) -> Outcome:
         pairs = [
@@ -76,8 +76,8 @@ def forests_of_cluster_based_at_less_epsilon(tables: Tables) -> Readings:
     return of_less_epsilon(decide)
 
 
-def forests_improve_on_the_bound(tables: Tables) -> Outcome:
-    """Test in `tables` at two epsilons the F of iDP-CBLS most surely above the bound."""
+def _forests_improve_on_the_bound(tables: Tables) -> Outcome:
+    """Test at two epsilons the F of iDP-CBLS most surely above the bound."""
     bound, said, comparisons = tables.bound(), [], []
     for epsilon in (0.1, 1.0):
         every = product(["idp_cbls"], [epsilon], tables.forest_factors, tables.forest_k)
@@ -115,22 +115,22 @@ def above_true_dp(
     return Outcome(tuple(comparisons), _side_by_side(pairs), our_margin=True)
 
 
-def better_than_true_dp_at_small_epsilon(tables: Tables) -> Outcome:
-    """Compare iDP-CBLS in `tables` with true DP at epsilon .01 and .1."""
+def _better_than_true_dp_at_small_epsilon(tables: Tables) -> Outcome:
+    """Compare iDP-CBLS with true DP at epsilon .01 and .1."""
     return above_true_dp(tables, [(0.01, 0.01), (0.1, 0.1)], SIMILAR_F)
 
 
-def better_than_true_dp_at_larger_epsilon(tables: Tables) -> Outcome:
-    """Compare iDP-CBLS in `tables` with true DP at epsilon 1."""
+def _better_than_true_dp_at_larger_epsilon(tables: Tables) -> Outcome:
+    """Compare iDP-CBLS with true DP at epsilon 1."""
     return above_true_dp(tables, [(1.0, 1.0)], SIMILAR_F)
 
 
 TESTS = (
-    forests_of_local_improve_with_k,
-    forests_of_local_below_the_bound,
-    forests_of_cluster_based_below_the_bound,
-    forests_of_cluster_based_at_less_epsilon,
-    forests_improve_on_the_bound,
-    better_than_true_dp_at_small_epsilon,
-    better_than_true_dp_at_larger_epsilon,
+    _forests_of_local_improve_with_k,
+    _forests_of_local_below_the_bound,
+    _forests_of_cluster_based_below_the_bound,
+    _forests_of_cluster_based_at_less_epsilon,
+    _forests_improve_on_the_bound,
+    _better_than_true_dp_at_small_epsilon,
+    _better_than_true_dp_at_larger_epsilon,
 )

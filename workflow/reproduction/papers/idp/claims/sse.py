@@ -42,8 +42,8 @@ def of_less_epsilon(decide: Callable[[float, float], Outcome]) -> Readings:
     )
 
 
-def falls_with_k(tables: Tables) -> Outcome:
-    """Compare DP-UM and iDP-LS in `tables` at each k with the k before."""
+def _falls_with_k(tables: Tables) -> Outcome:
+    """Compare DP-UM and iDP-LS at each k with the k before."""
 
     def over(*steps: tuple[int, int]) -> list[Pair]:
         every = [(method, *setting) for method in LOCAL for setting in tables.settings]
@@ -72,18 +72,18 @@ def _below_by_orders_of_magnitude(tables: Tables, others: Sequence[str]) -> Outc
     )
 
 
-def cluster_based_orders_of_magnitude(tables: Tables) -> Outcome:
-    """Compare iDP-CBLS in `tables` with a hundredth of the best other method."""
+def _cluster_based_orders_of_magnitude(tables: Tables) -> Outcome:
+    """Compare iDP-CBLS with a hundredth of the best other method."""
     return _below_by_orders_of_magnitude(tables, METHODS[:3])
 
 
-def beats_dp_by_orders_of_magnitude(tables: Tables) -> Outcome:
-    """Compare iDP-CBLS in `tables` with a hundredth of plain noise."""
+def _beats_dp_by_orders_of_magnitude(tables: Tables) -> Outcome:
+    """Compare iDP-CBLS with a hundredth of plain noise."""
     return _below_by_orders_of_magnitude(tables, ["dp"])
 
 
-def cluster_based_at_less_epsilon(tables: Tables) -> Readings:
-    """Compare in `tables` iDP-CBLS at its best k with others at the largest k and more epsilon."""
+def _cluster_based_at_less_epsilon(tables: Tables) -> Readings:
+    """Compare iDP-CBLS at its best k with others at the largest k and more epsilon."""
 
     def decide(low: float, high: float) -> Outcome:
         pairs = [
@@ -100,8 +100,8 @@ def cluster_based_at_less_epsilon(tables: Tables) -> Readings:
     return of_less_epsilon(decide)
 
 
-def cluster_based_unaffected_by_domain(tables: Tables) -> Outcome:
-    """Compare iDP-CBLS in `tables` at both ends of the domain factors, by epsilon."""
+def _cluster_based_unaffected_by_domain(tables: Tables) -> Outcome:
+    """Compare iDP-CBLS at both ends of the domain factors, by epsilon."""
     narrow, wide = tables.factors[0], tables.factors[-1]
     if narrow == wide:
         raise LookupError("a second domain factor")
@@ -117,8 +117,8 @@ def cluster_based_unaffected_by_domain(tables: Tables) -> Outcome:
     return equivalent(pairs, f"factor {wide:g} over {narrow:g}, {said}")
 
 
-def cluster_based_best_at_small_k(tables: Tables) -> Outcome:
-    """Compare in `tables` the best k from 5 to 15 with the best of the others."""
+def _cluster_based_best_at_small_k(tables: Tables) -> Outcome:
+    """Compare the best k from 5 to 15 with the best of the others."""
     inside = [k for k in tables.k if BEST_K[0] <= k <= BEST_K[1]]
     outside = [k for k in tables.k if k not in inside]
     pairs = [(tables.least(*s, inside)[1], tables.least(*s, outside)[1]) for s in tables.settings]
@@ -129,8 +129,8 @@ def cluster_based_best_at_small_k(tables: Tables) -> Outcome:
     return below(require_any(pairs), f"least at {least}")
 
 
-def cluster_based_rises_with_k(tables: Tables) -> Outcome:
-    """Compare in `tables` the best k up to 15 with the largest k."""
+def _cluster_based_rises_with_k(tables: Tables) -> Outcome:
+    """Compare the best k up to 15 with the largest k."""
     small, most = [k for k in tables.k if k <= BEST_K[1]], tables.k[-1]
     pairs = [
         (tables.least(*setting, small)[1], tables.sse_of("idp_cbls", *setting, most))
@@ -142,11 +142,11 @@ def cluster_based_rises_with_k(tables: Tables) -> Outcome:
 
 
 TESTS = (
-    falls_with_k,
-    cluster_based_orders_of_magnitude,
-    beats_dp_by_orders_of_magnitude,
-    cluster_based_at_less_epsilon,
-    cluster_based_unaffected_by_domain,
-    cluster_based_best_at_small_k,
-    cluster_based_rises_with_k,
+    _falls_with_k,
+    _cluster_based_orders_of_magnitude,
+    _beats_dp_by_orders_of_magnitude,
+    _cluster_based_at_less_epsilon,
+    _cluster_based_unaffected_by_domain,
+    _cluster_based_best_at_small_k,
+    _cluster_based_rises_with_k,
 )

@@ -80,7 +80,7 @@ def evidence_on_convergence(fig5: pd.DataFrame, fig6: pd.DataFrame) -> dict[str,
 # -- Figure 5: how soon ----------------------------------------------------------------------------
 
 
-def alike_in_all_data(table: pd.DataFrame) -> Outcome:
+def _alike_in_all_data(table: pd.DataFrame) -> Outcome:
     times = _times(table)
     pairs = [
         pair
@@ -97,7 +97,7 @@ def alike_in_all_data(table: pd.DataFrame) -> Outcome:
     return undecided_where(unknown, pairs, outcome, OPEN)
 
 
-def small_blocks_early(table: pd.DataFrame) -> Outcome:
+def _small_blocks_early(table: pd.DataFrame) -> Outcome:
     times = _times(table)
     pairs = [
         pair
@@ -120,7 +120,7 @@ def _cut_off(first: Row, second: Row, _: Comparison) -> bool:
     return bool(min(first, second, key=lambda row: (row["median"], not row["cut_off"]))["cut_off"])
 
 
-def blocks_of_table_size_suffice(table: pd.DataFrame) -> Outcome:
+def _blocks_of_table_size_suffice(table: pd.DataFrame) -> Outcome:
     smallest = table["block_size"].min()
     both = _with_converged(where(table, block_size=smallest), "within")
     runs = both["replicates"].to_numpy(dtype=int)
@@ -139,7 +139,7 @@ def blocks_of_table_size_suffice(table: pd.DataFrame) -> Outcome:
 # -- Figure 6: what converges ----------------------------------------------------------------------
 
 
-def none_at_small_p(table: pd.DataFrame) -> Outcome:
+def _none_at_small_p(table: pd.DataFrame) -> Outcome:
     rows = _converged(where(table, p=SMALL_P))
     figure = f"share of converged runs: {range_of(row['median'] for row in rows)}"
     return below([(row, exact_row(HALF)) for row in rows], figure)
@@ -165,7 +165,7 @@ def _as_said(
     return decide
 
 
-def smaller_p_larger_blocks(table: pd.DataFrame) -> Outcome:
+def _smaller_p_larger_blocks(table: pd.DataFrame) -> Outcome:
     runs: dict[tuple[Any, ...], dict[int, Row]] = {}
     for row in _converged(table):
         runs.setdefault((row["figure"], row["probability"], row["p"]), {})[row["block_size"]] = row
@@ -206,15 +206,15 @@ def _crossing(fewer: Mapping[int, Row], more: Mapping[int, Row], sizes: Set[int]
 
 
 TESTS = (
-    alike_in_all_data,
-    small_blocks_early,
-    blocks_of_table_size_suffice,
-    none_at_small_p,
+    _alike_in_all_data,
+    _small_blocks_early,
+    _blocks_of_table_size_suffice,
+    _none_at_small_p,
     _as_said("some_at_0.139", 0.139, HIGHER, LARGE_BLOCKS + SMALL_BLOCKS),
     _as_said("large_blocks_at_0.221", 0.221, MENTIONED, LARGE_BLOCKS),
     _as_said("small_blocks_at_0.221", 0.221, (), SMALL_BLOCKS),
     _as_said("same_at_0.295", 0.295, MENTIONED, LARGE_BLOCKS + SMALL_BLOCKS),
-    smaller_p_larger_blocks,
+    _smaller_p_larger_blocks,
 )
 
 

@@ -58,32 +58,32 @@ PRINTED_PAIRS = (
 # -- section 1 -------------------------------------------------------------------------------------
 
 
-def two_coins_estimate(_: str) -> Outcome:
+def _two_coins_estimate(_: str) -> Outcome:
     truths = [Fraction(step, 20) for step in range(21)]
     return counted(
         (estimate_from_two_coins(two_coins(truth)) == truth for truth in truths), "exact"
     )
 
 
-def two_coins_truthful(_: str) -> Outcome:
+def _two_coins_truthful(_: str) -> Outcome:
     # The chance of Yes from those whose truth is Yes, and of No from the others.
     correct = [two_coins(Fraction(1)), 1 - two_coins(Fraction(0))]
     return counted((chance == Fraction(3, 4) for chance in correct), "3/4 for both")
 
 
-def two_coins_epsilon(_: str) -> Outcome:
+def _two_coins_epsilon(_: str) -> Outcome:
     epsilon = answer_epsilon([0.5, 0.5], 0.5)
     return counted([abs(math.exp(epsilon) - 3) < EXACT], f"epsilon {epsilon:.4f}")
 
 
-def repeating_degrades(_: str) -> Outcome:
+def _repeating_degrades(_: str) -> Outcome:
     once = answer_epsilon([0.5, 0.5], 0.5)
     rounds = {times: repeated_epsilon([[0.5, 0.5]] * times, 0.5) for times in (2, 3, 5, 10)}
     figure = ", ".join(f"{times} rounds: {each:.3g}" for times, each in rounds.items())
     return counted((each > once for each in rounds.values()), figure)
 
 
-def efficient_if_close(reading: str) -> Outcome:
+def _efficient_if_close(reading: str) -> Outcome:
     if reading == "equal p":
         keeps = [(pi, p, p) for pi in PROPORTIONS for p in KEEPS]
     else:
@@ -101,7 +101,7 @@ def _inflation(pi: float, q: float, keep: float) -> float:
     return variance_inflation([pi, 1 - pi], [q, 1 - q], keep)
 
 
-def joint_reconstructed(_: str) -> Outcome:
+def _joint_reconstructed(_: str) -> Outcome:
     generator = np.random.default_rng(1)
     errors = []
     for cells in CELLS:
@@ -113,14 +113,14 @@ def joint_reconstructed(_: str) -> Outcome:
     return counted((error < EXACT for error in errors), f"largest error {max(errors):.1g}")
 
 
-def better_than_coins(table: pd.DataFrame) -> Readings:
+def _better_than_coins(table: pd.DataFrame) -> Readings:
     return at_equal_epsilon(table, "rrba_uniform")
 
 
 # -- section 4.2 -----------------------------------------------------------------------------------
 
 
-def responses_teach_nothing(_: str) -> Outcome:
+def _responses_teach_nothing(_: str) -> Outcome:
     found = {
         (p, pi): p + (1 - p) * pi  # Bayes, with q = pi: (p + (1 - p) pi) pi / pi
         for p in (0.4, 0.5)
@@ -133,7 +133,7 @@ def responses_teach_nothing(_: str) -> Outcome:
     )
 
 
-def theorem_4_1(_: str) -> Outcome:
+def _theorem_4_1(_: str) -> Outcome:
     pairs = [(_uniform_epsilon(m, p), claimed_epsilon(p)) for m in CELLS for p in KEEPS]
     return counted(
         (exact <= claimed * (1 + EXACT) for exact, claimed in pairs),
@@ -143,13 +143,13 @@ def theorem_4_1(_: str) -> Outcome:
     )
 
 
-def independent_of_cells(_: str) -> Outcome:
+def _independent_of_cells(_: str) -> Outcome:
     return _no_more(
         _uniform_epsilon(m, p) - _uniform_epsilon(2, p) for m in CELLS[1:] for p in KEEPS
     )
 
 
-def independent_of_table(_: str) -> Outcome:
+def _independent_of_table(_: str) -> Outcome:
     return _no_more(
         answer_epsilon([q, 1 - q], p) - _uniform_epsilon(2, p)
         for q in (0.4, 0.2, 0.05)
@@ -166,7 +166,7 @@ def _no_more(gaps: Iterator[float]) -> Outcome:
     return counted((abs(gap) < EXACT for gap in found), f"more epsilon by {range_of(found)}")
 
 
-def arbitrarily_low(_: str) -> Outcome:
+def _arbitrarily_low(_: str) -> Outcome:
     falls = [
         floor_epsilon(m, low, 0.1) < floor_epsilon(m, high, 0.1)
         for m in CELLS
@@ -176,7 +176,7 @@ def arbitrarily_low(_: str) -> Outcome:
     return counted([*falls, *(each < 1e-3 for each in least)], f"at p = 1e-6: {range_of(least)}")
 
 
-def low_p_slow(_: str) -> Outcome:
+def _low_p_slow(_: str) -> Outcome:
     # Answers under a table with the cell 1/4, in place of 500 true ones.
     answers = {(pi, p): 500 * _inflation(pi, 0.25, p) for pi in FOLLOWED for p in KEEPS}
     return counted(
@@ -186,7 +186,7 @@ def low_p_slow(_: str) -> Outcome:
     )
 
 
-def p_from_epsilon(_: str) -> Outcome:
+def _p_from_epsilon(_: str) -> Outcome:
     return counted(
         (abs(retention_from_claim(epsilon) - p) <= off for _, epsilon, p, off in PRINTED_PAIRS),
         "; ".join(
@@ -199,20 +199,20 @@ def p_from_epsilon(_: str) -> Outcome:
 
 
 TESTS = (
-    two_coins_estimate,
-    two_coins_truthful,
-    two_coins_epsilon,
-    repeating_degrades,
-    efficient_if_close,
-    joint_reconstructed,
-    better_than_coins,
-    responses_teach_nothing,
-    theorem_4_1,
-    independent_of_cells,
-    independent_of_table,
-    arbitrarily_low,
-    low_p_slow,
-    p_from_epsilon,
+    _two_coins_estimate,
+    _two_coins_truthful,
+    _two_coins_epsilon,
+    _repeating_degrades,
+    _efficient_if_close,
+    _joint_reconstructed,
+    _better_than_coins,
+    _responses_teach_nothing,
+    _theorem_4_1,
+    _independent_of_cells,
+    _independent_of_table,
+    _arbitrarily_low,
+    _low_p_slow,
+    _p_from_epsilon,
     *convergence.TESTS,
     *of_tables.TESTS,
 )

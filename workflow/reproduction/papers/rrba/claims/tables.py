@@ -173,13 +173,13 @@ def _unless_fitted(pairs: Sequence[Pair], figure: str) -> Outcome:
     return undecided_where(unknown, pairs, below(pairs, figure), remark)
 
 
-def better_than_laplace_and_mcindep(given: _Tests) -> Outcome:
+def _better_than_laplace_and_mcindep(given: _Tests) -> Outcome:
     pairs = _of_others(given)
     gains = [ours["median"] - theirs["median"] for theirs, ours in pairs]
     return _unless_fitted(pairs, f"accuracy above by {range_of(gains)} points")
 
 
-def robust_as_values_grow(given: _Tests) -> Outcome:
+def _robust_as_values_grow(given: _Tests) -> Outcome:
     losses, largest = [], []
     right, others = given.right, given.others
     for _, part in right.groupby(_setting(right)[1:], sort=False):
@@ -204,7 +204,7 @@ def _lost(rows: Sequence[Row]) -> Row:
     return {"median": value, "ci_low": value - reach, "ci_high": value + reach}
 
 
-def robust_in_sparse_data(given: _Tests) -> Outcome:
+def _robust_in_sparse_data(given: _Tests) -> Outcome:
     sparse = _sparse(given.right)
     ours = rows_of(sparse, method="rrba")
     margin = (CERTAIN - GUESSING) / 2
@@ -218,7 +218,7 @@ def robust_in_sparse_data(given: _Tests) -> Outcome:
     return replace(outcome, comparisons=comparisons, our_margin=True)
 
 
-def others_invalid_in_sparse_data(given: _Tests) -> Outcome:
+def _others_invalid_in_sparse_data(given: _Tests) -> Outcome:
     null, _ = _halves(_sparse(given.rates))
     rows = [row for other in given.others for row in rows_of(null, method=other)]
     figure = f"true nulls rejected in {range_of(row['median'] for row in rows)} % of trials"
@@ -235,22 +235,22 @@ def _sparse(table: pd.DataFrame) -> pd.DataFrame:
 # -- 7.4: distances --------------------------------------------------------------------------------
 
 
-def lowest_l2_survey_child(table: pd.DataFrame) -> Readings:
+def _lowest_l2_survey_child(table: pd.DataFrame) -> Readings:
     for other in ("child", "alarm"):
         part = where(table, dataset=("survey", other))
         for reading, decide in _below_laplace(part, "l2"):
             yield f"Survey and {other.capitalize()}, {reading}", decide
 
 
-def wins_in_high_dimensions(table: pd.DataFrame) -> Readings:
+def _wins_in_high_dimensions(table: pd.DataFrame) -> Readings:
     return _below_laplace(where(table[table["k"] >= 3], p=0.4), "l2")
 
 
-def wins_everywhere_at_half(table: pd.DataFrame) -> Readings:
+def _wins_everywhere_at_half(table: pd.DataFrame) -> Readings:
     return _below_laplace(where(table, p=0.5), "l2")
 
 
-def lower_jensen_shannon(table: pd.DataFrame) -> Readings:
+def _lower_jensen_shannon(table: pd.DataFrame) -> Readings:
     return _below_laplace(table, "jensen_shannon")
 
 
@@ -276,7 +276,7 @@ def _below(table: pd.DataFrame, readings: Mapping[str, str]) -> Outcome:
     return below(pairs, f"RRBA over Laplace: {ratios_of(pairs)}; not below: {cells}")
 
 
-def wins_over_laplace(given: tuple[pd.DataFrame, pd.DataFrame]) -> Readings:
+def _wins_over_laplace(given: tuple[pd.DataFrame, pd.DataFrame]) -> Readings:
     printed, equal = given
     for reading, decide in _below_laplace(printed, "l2", "jensen_shannon"):
         yield f"p and epsilon as printed, {reading}", decide
@@ -297,13 +297,13 @@ def _against(table: pd.DataFrame, method: str, other: str) -> Outcome:
 
 
 TESTS = (
-    better_than_laplace_and_mcindep,
-    robust_as_values_grow,
-    robust_in_sparse_data,
-    others_invalid_in_sparse_data,
-    lowest_l2_survey_child,
-    wins_in_high_dimensions,
-    wins_everywhere_at_half,
-    lower_jensen_shannon,
-    wins_over_laplace,
+    _better_than_laplace_and_mcindep,
+    _robust_as_values_grow,
+    _robust_in_sparse_data,
+    _others_invalid_in_sparse_data,
+    _lowest_l2_survey_child,
+    _wins_in_high_dimensions,
+    _wins_everywhere_at_half,
+    _lower_jensen_shannon,
+    _wins_over_laplace,
 )
