@@ -21,8 +21,8 @@ def audit_samplers(
     """Draw from each channel of a `release`, and compare the draws with its matrix.
 
     The `channels` are given by the columns that they randomize. The rows of a matrix share the
-    `draws`. The result has one row per channel, with `SAMPLER_COLUMNS`. It ``holds`` if no draw has
-    probability 0 and the p-value is above `RAREST`.
+    `draws`, which start from the `root_seed`. The result has one row per channel, with
+    `SAMPLER_COLUMNS`. It ``holds`` if no draw has probability 0 and the p-value is above `RAREST`.
     """
     rows = []
     for name, channel in channels.items():

@@ -52,7 +52,7 @@ def claims(tables: Tables, paper: str, words: str = "") -> dict[str, Any]:
 
 
 def counted(tables: Tables, paper: str) -> list[str]:
-    """Return the number of a `paper`'s sentences with each verdict, in words."""
+    """Return the number of a `paper`'s sentences in `tables` with each verdict, in words."""
     if f"{paper}_claims" not in tables:
         return []
     found = Counter(tables[f"{paper}_claims"]["verdict"])

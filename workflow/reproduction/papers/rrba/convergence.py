@@ -91,7 +91,7 @@ class Convergence:
     )
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return the criterion and the measure of each output of a run.
+        """Return the criterion and the measure of each output of a run, in any `cell`.
 
         The measures of a criterion:
 
@@ -167,7 +167,7 @@ def _error(value: Floats, truth: float) -> Floats:
 
 
 def closest_cell(data: Microdata, probability: float) -> Followed:
-    """Return the first cell of a table of a pair with a proportion closest to `probability`."""
+    """Return the cell of a pair's table of `data` with a proportion closest to `probability`."""
     found = []
     for combination in combinations(data.domain.names, 2):
         proportions = data.counts(combination).reshape(-1) / len(data)

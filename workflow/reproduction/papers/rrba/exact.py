@@ -175,7 +175,7 @@ def example_records() -> Microdata:
 
 
 def two_coins(truth: Fraction) -> Fraction:
-    """Return the probability of "Yes" under two fair coins (Figure 1), given the true one."""
+    """Return the probability of "Yes" under two fair coins (Figure 1), given the `truth`."""
     return truth / 2 + Fraction(1, 4)
 
 

@@ -104,7 +104,7 @@ def proportions(k: int, margins: str, effect: float, pattern: str = "all") -> Fl
 
 
 def keep_for(epsilon: float, cells: int) -> float:
-    """Return the p at which a uniform table of m `cells` has epsilon = ln(1 + p m / (1 - p)).
+    """Return the p at which a uniform table of m `cells` has `epsilon` = ln(1 + p m / (1 - p)).
 
     >>> round(keep_for(math.log(5), 4), 12)
     0.5

@@ -110,7 +110,7 @@ class _Simulation:
 
     files: Mapping[str, Microdata]  # by name
     subsets: int = 40  # sets of k attributes, at most (`drawn_sets`)
-    subset_seed: int = 2024
+    subset_seed: int = 2024  # of the choice of the sets
     block_size: int = 250  # B
     _true: dict[tuple[str, int], dict[Combination, Counts]] = field(
         default_factory=dict, init=False, repr=False
@@ -123,7 +123,7 @@ class _Simulation:
         raise NotImplementedError
 
     def released(self, cell: Cell, true: Counts, generator: np.random.Generator) -> Released:
-        """Yield the releases in a `cell` of `true` tables, axes run, cell."""
+        """Yield the releases in a `cell` of `true` tables, axes run, cell, drawn by `generator`."""
         raise NotImplementedError
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
@@ -340,9 +340,9 @@ def figure_7_table(
 ) -> pd.DataFrame:
     """Return the histograms of Figure 7: distances over trials and sets of attributes.
 
-    `runs` are arguments of `reproduction.study.replicate`. With the study's own, the trials are the
-    ones of Tables 4 and 5. The `published` averages are as in `printed_table`. Columns are
-    `FIGURE_7_COLUMNS`; bins without a trial are left out.
+    The `simulator` simulates the `cells`. `runs` are arguments of `reproduction.study.replicate`.
+    With the study's own, the trials are the ones of Tables 4 and 5. The `published` averages are as
+    in `printed_table`. Columns are `FIGURE_7_COLUMNS`; bins without a trial are left out.
     """
     rows: list[dict[str, Any]] = []
     for cell in cells:

@@ -51,7 +51,7 @@ def table_3(results: pd.DataFrame, published: pd.DataFrame | None) -> pd.DataFra
 
 
 def shown_settings(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of Table 3 with the most sampled tables, and without the rule of five.
+    """Return the rows of a `table` 3 with the most sampled tables, without the rule of five.
 
     If all rows have a rule for small cells, they are the ones with the first rule.
     """

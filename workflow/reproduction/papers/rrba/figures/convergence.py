@@ -72,7 +72,7 @@ def _curve(curve: str, cells: int, floor: float) -> dict[str, Any]:
 
 @in_style
 def figure_5(table: pd.DataFrame) -> Figure:
-    """Plot the answers until convergence over the block size, by data set, for the largest p."""
+    """Plot answers until convergence in `table` by block size and data set, for the largest p."""
     shown = table[table["p"] == table["p"].max()]
     titles = {name: DATASETS.get(name, name) for name in dict.fromkeys(shown["dataset"])}
     title = f"Figure 5: answers until convergence, p = {shown['p'].iloc[0]:g}"
@@ -81,7 +81,7 @@ def figure_5(table: pd.DataFrame) -> Figure:
 
 @in_style
 def figure_6(table: pd.DataFrame) -> Figure:
-    """Plot the answers until convergence over the block size, by p, for the first data set."""
+    """Plot the answers until convergence in `table` by block size and p, of the first data set."""
     shown = table[table["dataset"] == table["dataset"].iloc[0]]
     name = str(shown["dataset"].iloc[0])
     title = f"Figure 6: answers until convergence, {DATASETS.get(name, name)}"

@@ -80,7 +80,7 @@ FEW_DECADES = 2.6
 
 @in_style
 def table_3(table: pd.DataFrame) -> Figure:
-    """Plot published and regenerated rejections of `shown_settings`, one panel for each k."""
+    """Plot published and regenerated rejections in the `shown_settings` of `table`, by k."""
     shown = shown_settings(table)
     sizes = sorted(shown["k"].unique())
     methods = [name for name in TABLE_3_NAMES if name in set(shown["method"])]
@@ -142,7 +142,7 @@ def _table_3_legend(settings: int) -> list[Line2D]:
 
 @in_style
 def power(table: pd.DataFrame) -> Figure:
-    """Plot rejections over n, with panels in a column for each k and a row for each margins.
+    """Plot rejections in `table` over n, with a column of panels for each k, a row for margins.
 
     Thick lines show the largest effect, thin ones the size. Shown are the largest epsilon and, if
     there is one, the pattern "pair".
@@ -265,7 +265,7 @@ def _cell(axis: Axes, row: Mapping[Any, Any], centre: float) -> None:
 
 @in_style
 def figure_7(table: pd.DataFrame) -> Figure:
-    """Plot the histograms of distances over trials and sets, and published averages as lines."""
+    """Plot the histograms of distances in `table`, over trials and sets, and published averages."""
     columns = ["file", "p", "epsilon_claimed", "metric"]
     shown = list(dict.fromkeys(table[columns].itertuples(index=False, name=None)))
     # By file and p, both measures below each other.
@@ -312,7 +312,7 @@ def _histograms(axis: Axes, part: pd.DataFrame) -> None:
 
 @in_style
 def equal_epsilon(table: pd.DataFrame) -> Figure:
-    """Plot the distances of projected tables at equal exact epsilon, by measure, file and k."""
+    """Plot distances in `table` of projected tables at equal exact epsilon, by measure, file, k."""
     shown = table[table["reading"] == "projected"]
     cells = list(dict.fromkeys(shown[["file", "k"]].itertuples(index=False, name=None)))
     cells.sort(key=lambda cell: (list(FILES).index(cell[0]), cell[1]))
