@@ -12,8 +12,8 @@ class Resources(NamedTuple):
     use one thread.
     """
 
-    minutes: int
-    memory_mb: int
+    minutes: int  # of a job's time limit
+    memory_mb: int  # of a job's memory
 
 
 SECONDS = Resources(3, 1000)  # of jobs that take seconds and 200 to 300 MB

@@ -19,7 +19,7 @@ MIDDLE = 0.4, 0.6  # the quantiles of the answers between which medians are sear
 def resampled_medians(
     values: Floats, generator: np.random.Generator, resamples: int = RESAMPLES
 ) -> Floats:
-    """Return the lower medians of resampled runs, shape (resamples, outputs).
+    """Return the lower medians of runs that `generator` resamples, shape (`resamples`, outputs).
 
     The `values` have shape (runs, outputs, answers).
     """
@@ -48,7 +48,7 @@ def _middles(times: Counts, run: Positions, answers: int, low: int, high: int) -
 
 
 def percentile_interval(resampled: Floats, confidence: float) -> tuple[float, float]:
-    """Return the percentile interval of `resampled` values; with NaN it is the whole line."""
+    """Return the interval of `resampled` values at a `confidence`; the whole line if any is NaN."""
     if np.isnan(resampled).any():
         return -np.inf, np.inf
     tail = (1 - confidence) / 2
@@ -59,7 +59,7 @@ def percentile_interval(resampled: Floats, confidence: float) -> tuple[float, fl
 def compared_medians(
     medians: Floats, resampled: Floats, pair: tuple[int, int], how: How, confidence: float
 ) -> tuple[float, float, float]:
-    """Compare the medians of a `pair` of outputs (positions): value, percentile interval.
+    """Compare the medians of a `pair` of outputs (positions): value, interval at a `confidence`.
 
     By `how`, the second is subtracted from the first or divides it. Infinite medians give NaN.
     There are `medians`, shape (outputs,), and `resampled` ones, shape (resamples, outputs).

@@ -65,7 +65,7 @@ class StudyTable:
     """A table that a study fills."""
 
     id: str  # of the file under results/tables
-    title: str
+    title: str  # its heading
     keys: tuple[str, ...]  # the columns that name a row, in order
     study: str = ""  # by default its own id
     published: tuple[str, ...] = ()  # files under resources/published, without ".csv"
@@ -113,7 +113,7 @@ class Analysis:
     """The tables of one rule of ``workflow/rules/<paper>.smk``, and the inputs that it needs."""
 
     name: str  # the rule
-    tables: tuple[AnalysisTable, ...]
+    tables: tuple[AnalysisTable, ...]  # its outputs
     data: tuple[str, ...] = ()  # files in results/data, without their ending
     needs: tuple[str, ...] = ()  # tables among its inputs, by id
     settings: tuple[str, ...] = ()  # its parts of the config: "studies.name", "analyses.name"
@@ -180,11 +180,11 @@ class Paper:
     key: str  # its key in docs/references.md; folder, tables and figures are named after it
     heading: str  # of its sections on the page
     source: str  # authors and title, as on the page
-    studies: Mapping[str, Study]
-    tables: tuple[StudyTable, ...]
-    analyses: tuple[Analysis, ...]
-    figures: tuple[Figure, ...]
-    sections: tuple[Section, ...]
+    studies: Mapping[str, Study]  # by the names in the config
+    tables: tuple[StudyTable, ...]  # of the studies
+    analyses: tuple[Analysis, ...]  # with their own tables
+    figures: tuple[Figure, ...]  # of any tables
+    sections: tuple[Section, ...]  # of the pages
 
     def __post_init__(self) -> None:
         """Complete the names that are relative to its folder."""

@@ -21,13 +21,13 @@ Found = TypeVar("Found")
 class Claim:
     """A claim of the text."""
 
-    id: str
-    section: str
+    id: str  # its name in tables
+    section: str  # of the paper
     printed: str  # a paraphrase of the text
-    kind: Kind
+    kind: Kind  # the settings in which it has to hold
     test: str  # the comparison, in words
     about: str  # the evidence that decides it, by its name in `decide_claims`
-    decide: Test
+    decide: Test  # called with the evidence
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,7 +48,7 @@ Compared = TypeVar("Compared")
 class Comparison:
     """A difference that is above 0 if the claim is true, below 0 if it is false."""
 
-    difference: float
+    difference: float  # in the unit of the estimates, or on the log scale
     error: float = 0.0  # its standard error: 0 if it is exact, infinite if nothing is known
     margin: float = 0.0  # of an equality: the difference is the margin less the distance
     picked_from: int = 1  # estimates that the compared ones are the extremes of (Bonferroni)
@@ -157,21 +157,24 @@ def rejected(p_values: Iterable[float]) -> int:
     return int(np.count_nonzero(holm([*p_values]) <= LEVEL))
 
 
-# -- comparisons of random estimates; `figure` is as in `Outcome` ----------------------------------
+# -- comparisons of random estimates ---------------------------------------------------------------
 
 
 def below(pairs: Sequence[Pair], figure: str) -> Outcome:
-    """Test that in each of `pairs` the first estimate is below the second."""
+    """Test that in each of `pairs` the first estimate is below the second; `figure` has numbers."""
     return Outcome(tuple(_above(second, first) for first, second in pairs), figure)
 
 
 def below_one(ratios: Iterable[Row], figure: str) -> Outcome:
-    """Test that each of `ratios` is below 1, on the log scale."""
+    """Test that each of `ratios` is below 1, on the log scale; `figure` has the numbers."""
     return below([(logarithms(row), exact_row(0.0)) for row in ratios], figure)
 
 
 def on_average(pairs: Sequence[Pair], figure: str) -> Outcome:
-    """Test that on average over `pairs` the logarithm of the first is below the second's."""
+    """Test that on average over `pairs` the logarithm of the first is below the second's.
+
+    The `figure` has the numbers for the reader.
+    """
     each = [_above(logarithms(second), logarithms(first)) for first, second in pairs]
     mean = math.fsum(one.difference for one in each) / len(each)
     error = math.hypot(*(one.error for one in each)) / len(each)
@@ -179,7 +182,10 @@ def on_average(pairs: Sequence[Pair], figure: str) -> Outcome:
 
 
 def equivalent(pairs: Sequence[Pair], figure: str) -> Outcome:
-    """Test that in each of `pairs` the estimates are within the factor `SIMILAR`, our margin."""
+    """Test that in each of `pairs` the estimates are within the factor `SIMILAR`, our margin.
+
+    The `figure` has the numbers for the reader.
+    """
     logs = [(logarithms(first), logarithms(second)) for first, second in pairs]
     return replace(within_tolerance(logs, math.log(SIMILAR), figure), our_margin=True)
 
@@ -187,7 +193,10 @@ def equivalent(pairs: Sequence[Pair], figure: str) -> Outcome:
 def within_tolerance(
     pairs: Sequence[Pair], margin: float, figure: str, picked_from: int = 1
 ) -> Outcome:
-    """Test that in each of `pairs` the estimates are at most `margin` apart, in their unit."""
+    """Test that in each of `pairs` the estimates are at most `margin` apart, in their unit.
+
+    The `figure` has the numbers for the reader. An estimate is an extreme of `picked_from` ones.
+    """
     found = (
         Comparison(margin - abs(each.difference), each.error, margin, picked_from)
         for each in (_above(*pair) for pair in pairs)
@@ -210,9 +219,10 @@ def _above(first: Row, second: Row) -> Comparison:
 
 
 def ratio(first: Row, second: Row) -> dict[str, float]:
-    """Return the ratio of two independent medians, with an interval from the log scale.
+    """Return the ratio of two independent medians, `first` to `second`, with its interval.
 
-    Over 0 it is infinite, 0 over 0 is NaN; an interval that reaches 0 gives 0 to infinity.
+    The interval is from the log scale. Over 0 the ratio is infinite, 0 over 0 is NaN. An interval
+    that reaches 0 gives 0 to infinity.
     """
     found = _above(logarithms(first), logarithms(second))
     if second["median"]:
@@ -270,7 +280,10 @@ def exact_row(value: float) -> Row:
 
 
 def counted(decisions: Iterable[bool], figure: str) -> Outcome:
-    """Return the outcome of `decisions` without error; without any, raise a `LookupError`."""
+    """Return the outcome of `decisions` without error, and its `figure`.
+
+    Without any decision, raise a `LookupError`.
+    """
     found = tuple(Comparison(1.0 if each else -1.0) for each in decisions)
     if not found:
         raise LookupError("anything to decide from")

@@ -70,7 +70,7 @@ class ComparingSimulator(Simulator, Protocol):
 def replicate(
     simulator: Simulator, root_seed: int, study: str, cell: Cell, *, replicates: int, block: int
 ) -> Floats:
-    """Simulate the `replicates` of a `cell`; return an array of shape (replicates, outputs).
+    """Call the `simulator` for `replicates` of a `cell`; return an array (replicates, outputs).
 
     Each `block` of replicates has its own stream, from the `root_seed`, the `study`, the cell and
     the block's number. So more replicates only add blocks, also those that ``wanted`` requests.
@@ -94,8 +94,8 @@ class Summary:
     """An estimate, `value`, from `replicates`, and the ends of its 95 % interval."""
 
     value: float
-    low: float
-    high: float
+    low: float  # -inf if nothing bounds the estimate
+    high: float  # as `low`, with inf
     replicates: int
 
 
@@ -118,7 +118,10 @@ def median_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Sum
 
 
 def mean_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Summary:
-    """Return the mean of `values` with Student's interval, of one value the whole line."""
+    """Return the mean of `values` with Student's interval at a `confidence`.
+
+    The interval of one value is the whole line.
+    """
     sample = np.asarray(values, dtype=float)
     n = sample.size
     if not n or np.any(np.isnan(sample)):
@@ -233,8 +236,10 @@ def simulate_chunk(
 ) -> pd.DataFrame:
     """Simulate one `chunk` (from 0) of `chunks` of the cells of `grids`; summarize each output.
 
-    Further arguments are as in `replicate`. The columns name the cell and the output, then come
-    regenerated, ci_low, ci_high, replicates, and `EPSILON_COLUMNS` if the simulator ``spends``.
+    The `simulator`, `study`, `replicates`, `block` and `root_seed` are as in `replicate`. The
+    `summary` is of replicates that answer one query and are not compared. The columns name the cell
+    and the output. Then come regenerated, ci_low, ci_high, replicates, and `EPSILON_COLUMNS` if the
+    simulator ``spends``.
     """
     rows = []
     spends = getattr(simulator, "spends", None)

@@ -36,8 +36,8 @@ class PageTable:
     """A table of a page, its cells as text."""
 
     label: str  # its name for readers who hear the page
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    heads: tuple[str, ...]  # of the columns
+    rows: tuple[tuple[str, ...], ...]  # with one text for each column
     caption: str = ""  # the text below it
 
     @property
@@ -79,7 +79,7 @@ def span(values: Iterable[float]) -> str:
 def from_rows(
     label: str, heads: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = ""
 ) -> PageTable:
-    """Return a `PageTable` of `rows`, with numbers as text."""
+    """Return a `PageTable`: `label`, `heads`, `caption`, and `rows` with numbers as text."""
     return PageTable(label, tuple(heads), tuple(tuple(map(_text, row)) for row in rows), caption)
 
 
@@ -89,7 +89,7 @@ def all_rows(
     columns: Sequence[str] | Mapping[str, str] = (),
     caption: str = "",
 ) -> PageTable:
-    """Return all rows of a `table`, with a 95 % interval as one column.
+    """Return all rows of a `table`, with a 95 % interval as one column, a `label` and a `caption`.
 
     The `columns`, by default all that vary, have headings if they are a mapping. Missing columns
     are left out.
@@ -119,7 +119,7 @@ def where(table: pd.DataFrame | None, /, **values: Any) -> pd.DataFrame:
 
 
 def whole_table(tables: Mapping[str, pd.DataFrame], name: str) -> dict[str, Any]:
-    """Prepare a section with all rows of one of the `tables`."""
+    """Prepare a section with all rows of the table `name` of `tables`."""
     return {"name": name, "table": all_rows(tables[name], _words(name))}
 
 

@@ -25,7 +25,7 @@ COUNTS = ("readings", "holds", "fails")
 class PrivacyVerdict:
     """A verdict on a privacy claim."""
 
-    verdict: Literal["holds", "depends on the reading", "fails"]
+    verdict: Literal["holds", "depends on the reading", "fails"]  # on the claim
     says: str  # the headline
     found: str  # the size of the difference, in a sentence or two
     section: str  # the id of the section that has more
@@ -37,10 +37,10 @@ class PrivacyVerdict:
 class Agreement:
     """How many of some published values, of one reading, agree with ours."""
 
-    what: str
+    what: str  # the values, in words
     agrees: int | None  # None: there is no verdict
-    of: int
-    section: str
+    of: int  # how many there are
+    section: str  # the id of the section with them
     unjudged: str = "no verdict on surrogate data"  # the text in place of None
 
 
@@ -48,8 +48,8 @@ class Agreement:
 class Verdicts:
     """The first page's verdicts on a paper, in the paper's order, without claims in words."""
 
-    privacy: Sequence[PrivacyVerdict] = ()
-    numbers: Sequence[Agreement] = ()
+    privacy: Sequence[PrivacyVerdict] = ()  # of its claims of privacy
+    numbers: Sequence[Agreement] = ()  # of its published values
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Page:
     id: str  # its file, without ".html"
     title: str  # its heading
     link: str  # its name in lists of pages
-    sections: tuple[Section, ...]
+    sections: tuple[Section, ...]  # in order
     verdicts: str = ""  # a function of all tables that returns its `Verdicts`, if it has any
 
     def verdicts_on(self, tables: "Mapping[str, pd.DataFrame]") -> Verdicts:
@@ -70,7 +70,7 @@ class Page:
 
 
 def agreement_of(what: str, table: "pd.DataFrame", section: str) -> Agreement:
-    """Count the published values of a `table` that agree, by its column ``verdict``."""
+    """Count the values, `what`, of a `table` that agree; the `section` of this id has more."""
     verdicts = table["verdict"][table["verdict"] != "not printed"]
     surrogate = (verdicts == "surrogate").any()
     agrees = None if surrogate else int((verdicts == "agrees").sum())
