@@ -278,8 +278,8 @@ def test_tables_of_honest_parties(data, seed):
         cells, n = distribution.domain.size, len(data)
         traffic = distribution.traffic
         assert traffic.share_messages + traffic.broadcasts == messages_in_all(cells, n)
-        assert (distribution.parties, distribution.left_out) == (n, ())
-        assert distribution.inconsistencies == distribution.given_up == ()
+        assert distribution.parties == n
+        assert distribution.inconsistencies == ()
     assert disagreeing_margins(counted.values()) == ()
 
 
@@ -330,72 +330,21 @@ def test_several_that_leave_are_all_named():
     assert (again.parties, str(again)) == ((11, 14), str(caught.value))
 
 
-@given(files(fewest=4), SEEDS, st.data())
-@settings(max_examples=60)
-def test_going_on_without_a_party(data, seed, draw):
-    party = draw.draw(st.integers(0, len(data) - 1))
-    cell = draw.draw(st.integers(0, 5))
-    faults = {(party, cell): partial(DropsOut, reached=draw.draw(st.sampled_from([0.0, 0.5, 1.0])))}
-    counted = bivariate_distribution(
-        data, ("a", "b"), rng(seed), faults=faults, go_on_without_missing=True
-    )
-    stayed = Microdata(AB, tuple(np.delete(column, party) for column in data.columns))
-    np.testing.assert_array_equal(counted.table, stayed.counts())
-    assert (counted.parties, counted.left_out) == (len(data) - 1, (party,))
-    assert counted.inconsistencies == ()
-    # What was opened with the party shows, against the table, where it was.
-    (opened,) = counted.given_up
-    own = int(AB.ravel([column[[party]] for column in data.columns])[0])
-    difference = opened - counted.table.ravel()[:cell]
-    assert difference.tolist() == [int(c == own) for c in range(cell)]
-    n, traffic = len(data), counted.traffic
-    whole = cell * n * (n - 1) + 6 * (n - 1) * (n - 2)
-    assert whole < traffic.share_messages <= whole + n * (n - 1)
-
-
-def test_parties_that_leave_one_after_the_other_stay_out():
-    data = of(ABC, (0, 0, 0), (0, 0, 1), (1, 1, 1), (1, 2, 0), (0, 0, 0), (1, 1, 0))
-    leaves = partial(DropsOut, reached=1)
-    counted = bivariate_distributions(
-        data,
-        [("a", "b"), ("b", "c")],
-        rng(0),
-        faults={("a", "b"): {(1, 1): leaves, (4, 3): leaves}},
-        go_on_without_missing=True,
-    )
-    first, second = counted.values()
-    assert [opened.tolist() for opened in first.given_up] == [[3], [2, 0, 0]]
-    assert first.table.tolist() == [[1, 0, 0], [0, 2, 1]]
-    assert second.table.tolist() == [[1, 0], [1, 1], [1, 0]]
-    for distribution in (first, second):
-        assert (distribution.left_out, distribution.parties) == ((1, 4), 4)
-    # Cells 0 and 1 with six parties, 0 to 3 with five, all six with four.
-    assert first.traffic.share_messages == 2 * 30 + 4 * 20 + 6 * 12
-    assert first.traffic.broadcasts == 6 + 5 + 3 * 5 + 4 + 6 * 4
-    assert (second.given_up, disagreeing_margins([first, second])) == ((), ())
-
-
-def test_parties_run_out():
-    data = of(AB, (0, 0), (1, 1), (1, 2), (0, 1))
-    faults = {(n, 2): partial(DropsOut, reached=0) for n in (0, 3)}
-    with pytest.raises(SecureSumError, match="sum of 2 parties: at least 3"):
-        bivariate_distribution(data, ("a", "b"), rng(0), faults=faults, go_on_without_missing=True)
-
-
 @given(files(ABC, fewest=4), SEEDS, st.data())
 @settings(max_examples=30)
 def test_a_party_that_leaves_between_pairs_gives_its_value_away(data, seed, draw):
     party = draw.draw(st.integers(0, len(data) - 1))
-    counted = bivariate_distributions(
-        data,
-        [("a", "b"), ("a", "c")],
-        rng(seed),
-        faults={("a", "c"): {(party, 0): partial(DropsOut, reached=0)}},
-        go_on_without_missing=True,
-    )
-    before, after = (distribution.table.sum(axis=1) for distribution in counted.values())
+    faults = {(party, 0): partial(DropsOut, reached=0)}
+    with pytest.raises(SecureSumError, match=f"no share came from party {party} "):
+        bivariate_distribution(data, ("a", "c"), rng(seed), faults=faults)
+    stayed = Microdata(ABC, tuple(np.delete(column, party) for column in data.columns))
+    counted = [
+        bivariate_distribution(data, ("a", "b"), rng(seed)),
+        bivariate_distribution(stayed, ("a", "c"), rng(seed)),
+    ]
+    before, after = (distribution.table.sum(axis=1) for distribution in counted)
     assert (before - after).tolist() == [int(a == data.column("a")[party]) for a in (0, 1)]
-    (message,) = disagreeing_margins(counted.values())
+    (message,) = disagreeing_margins(counted)
     assert message.startswith("a '")
     assert "in a and b, but" in message
     assert "in a and c; somebody answered otherwise in one of them, or left" in message

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.channels import Channel
 from deniable.errors import DeniableError
 from deniable.privacy import (
     Finding,
@@ -32,8 +31,6 @@ from deniable.records import Domain
 
 ATTRIBUTE_IN_CLUSTER = "one attribute in its cluster"
 MAX_AUDITED_MATRIX = 1000
-
-_Reports = Iterable[tuple[Sequence[str], Channel]]
 
 
 @dataclass(frozen=True)
@@ -221,7 +218,7 @@ def _clusters(
 
 def audit_row(
     mechanism: str,
-    setting: Setting | str,
+    setting: Setting,
     unit: str,
     of: str,
     finding: Finding,
@@ -235,8 +232,8 @@ def audit_row(
     """
     return {
         "mechanism": mechanism,
-        "matrix": setting.reading if isinstance(setting, Setting) else setting,
-        "p": float(setting.p) if isinstance(setting, Setting) else math.nan,
+        "matrix": setting.reading,
+        "p": float(setting.p),
         "t_v": t_v,
         "unit": unit,
         "of": of,
@@ -251,15 +248,3 @@ def audit_row(
 def audit_table(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
     """Return `rows` of `audit_row` as one table, in which T_v is a whole number or missing."""
     return pd.DataFrame(rows).astype({"t_v": "Int64"})
-
-
-def audit_of_release(
-    release: str, matrix: str, rows: Sequence[tuple[str, str, Finding]]
-) -> pd.DataFrame:
-    """Return findings on a `release`, by name, as rows of the audit.
-
-    The `rows` are each the unit, of what it is, and the finding.
-
-    `matrix` says of which kind its channels are.
-    """
-    return audit_table(audit_row(f"release {release}", matrix, *row) for row in rows)

@@ -32,7 +32,6 @@ What is not noticed, or not traced:
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
-from functools import partial
 from operator import add
 from types import MappingProxyType
 from typing import Literal
@@ -275,8 +274,6 @@ class BivariateDistribution:
     table: npt.NDArray[np.int64]
     parties: int
     traffic: Traffic
-    left_out: tuple[int, ...] = ()
-    given_up: tuple[npt.NDArray[np.int64], ...] = ()
 
     @property
     def inconsistencies(self) -> tuple[str, ...]:
@@ -297,46 +294,27 @@ def bivariate_distribution(
     source: RandomSource,
     *,
     faults: FaultyParties = NO_FAULTS,
-    left_out: Sequence[int] = (),
-    go_on_without_missing: bool = False,
 ) -> BivariateDistribution:
     """Count each combination of a `pair` of attributes by secure sums between the records' owners.
 
-    Each record of `data` is a party, which draws from `source` and has its `faults`, if any; those
-    `left_out`, by number, do not take part. To `go_on_without_missing` is to run
-    the whole pair again without a party whose messages are missing; else that is a
-    `SecureSumError`, as are too few or too many parties.
+    Each record of `data` is a party. It draws from `source` and deviates by its `faults`, if any.
+    Raises `SecureSumError` if messages are missing, or the parties are too few or too many.
     """
     if len(pair) != 2:
         raise DeniableError(f"a pair of attributes is two names, not {len(pair)}: {pair!r}")
     records = data.project(pair)
-    codes = records.domain.ravel(records.columns).tolist()
-    out = set(left_out)
-    given_up: list[npt.NDArray[np.int64]] = []
-    traffic = Traffic()
-    while True:
-        members = {number: code for number, code in enumerate(codes) if number not in out}
-        counts: list[int] = []
-        try:
-            for cell in range(records.domain.size):
-                parties = [
-                    faults.get((number, cell), Party)(number, int(code == cell))
-                    for number, code in members.items()
-                ]
-                network = secure_sum(parties, source, _cell_name(records.domain, cell))
-                traffic += network.traffic
-                counts.append(network.count)
-        except SecureSumError as error:
-            if not (go_on_without_missing and error.parties):
-                raise
-            traffic += error.traffic
-            out |= set(error.parties)
-            given_up.append(np.array(counts, dtype=np.int64))
-            continue
-        table = np.array(counts, dtype=np.int64).reshape(records.domain.shape)
-        return BivariateDistribution(
-            records.domain, table, len(members), traffic, tuple(sorted(out)), tuple(given_up)
-        )
+    domain, codes = records.domain, records.domain.ravel(records.columns).tolist()
+    traffic, counts = Traffic(), []
+    for cell in range(domain.size):
+        parties = [
+            faults.get((number, cell), Party)(number, int(code == cell))
+            for number, code in enumerate(codes)
+        ]
+        network = secure_sum(parties, source, _cell_name(domain, cell))
+        traffic += network.traffic
+        counts.append(network.count)
+    table = np.array(counts, dtype=np.int64).reshape(domain.shape)
+    return BivariateDistribution(domain, table, len(codes), traffic)
 
 
 def _cell_name(domain: Domain, cell: int) -> str:
@@ -353,22 +331,15 @@ def bivariate_distributions(
     source: RandomSource,
     *,
     faults: Mapping[Pair, FaultyParties] = MappingProxyType({}),
-    go_on_without_missing: bool = False,
 ) -> dict[Pair, BivariateDistribution]:
-    """Count several `pairs` in turn, as `bivariate_distribution`; `faults` are given by pair.
+    """Count several `pairs` in turn by `bivariate_distribution`; `faults` are given by pair.
 
-    `data`, `source`, `go_on_without_missing`: as there. Who is missing in a pair is left out of
-    those that follow, and `disagreeing_margins` shows it.
+    For `data` and `source` see there. Check the result with `disagreeing_margins`.
     """
-    counted: dict[Pair, BivariateDistribution] = {}
-    left_out: tuple[int, ...] = ()
-    count = partial(
-        bivariate_distribution, data, source=source, go_on_without_missing=go_on_without_missing
-    )
-    for pair in pairs:
-        counted[pair] = count(pair, faults=faults.get(pair, NO_FAULTS), left_out=left_out)
-        left_out = counted[pair].left_out
-    return counted
+    return {
+        pair: bivariate_distribution(data, pair, source, faults=faults.get(pair, NO_FAULTS))
+        for pair in pairs
+    }
 
 
 def disagreeing_margins(distributions: Iterable[BivariateDistribution]) -> tuple[str, ...]:
