@@ -19,9 +19,9 @@ from deniable.randomized_response.assessment_audit import (
     audit_assessments,
     risk_table,
 )
-from deniable.randomized_response.audit import audit_multirr, claimed_odds, rational_odds
+from deniable.randomized_response.audit import audit_multirr, claimed_odds
 from deniable.randomized_response.dependence import cluster_attributes, dependences
-from deniable.randomized_response.protocols import rr_clusters
+from deniable.randomized_response.protocols import rr_clusters, rr_odds
 from deniable.randomized_response.readings import (
     CLUSTER_MECHANISMS,
     READINGS,
@@ -102,7 +102,7 @@ def pair_matrices(
 ) -> tuple[list[Matrix], list[tuple[int, ...]]]:
     """Return the weights of all pairs, and for each record its cell in each of them."""
     pairs = list(combinations(range(len(sizes)), 2))
-    odds = [rational_odds(size, Fraction(p), "keep") for size in sizes]
+    odds = [rr_odds(size, Fraction(p), "keep") for size in sizes]
     matrices = [
         constant_matrix(
             sizes[i] * sizes[j], claimed_odds([sizes[i], sizes[j]], Fraction(p), "keep")
@@ -121,7 +121,7 @@ def test_sums_over_two_parties_cost_as_much_as_a_partys_own_masked_pairs(
 ) -> None:
     # Three binary attributes, all three pairs: 1,000 outcomes, each with each record of the other.
     matrices, records = pair_matrices((2, 2, 2), "0.3", mechanism)
-    once = sum(float(np.log(float(rational_odds(2, Fraction("0.3"), "keep")))) for _ in range(3))
+    once = sum(float(np.log(float(rr_odds(2, Fraction("0.3"), "keep")))) for _ in range(3))
     alone = aggregate_epsilon(matrices, records, 1)
     assert alone == pytest.approx(2 * once, rel=1e-12)  # every attribute in two pairs
     assert aggregate_epsilon(matrices, records, 2) == alone

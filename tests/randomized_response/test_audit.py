@@ -20,7 +20,6 @@ from deniable.randomized_response.audit import (
     audit_multirr,
     claimed_odds,
     clusters_table,
-    rational_odds,
 )
 from deniable.randomized_response.dependence import dependences
 from deniable.randomized_response.protocols import (
@@ -28,6 +27,7 @@ from deniable.randomized_response.protocols import (
     cluster_channel,
     rr_channel,
     rr_independent,
+    rr_odds,
 )
 from deniable.randomized_response.readings import (
     CLUSTER_MECHANISMS,
@@ -239,7 +239,7 @@ def test_odds_by_hand() -> None:
     # p = 1/4, three categories: printed (1/4) / (3/12) = 1; keep (1/4 + 1/4) / (1/4) = 2;
     # diagonal (1/4) / (3/8) = 2/3, whose claim counts as 3/2.
     quarter = Fraction(1, 4)
-    assert [rational_odds(3, quarter, reading) for reading in READINGS] == [1, 2, Fraction(2, 3)]
+    assert [rr_odds(3, quarter, reading) for reading in READINGS] == [1, 2, Fraction(2, 3)]
     assert claimed_odds([3, 3], quarter, "diagonal") == Fraction(9, 4)
 
 
@@ -247,4 +247,4 @@ def test_what_cannot_be_audited_is_refused() -> None:
     with pytest.raises(DeniableError, match="1089 cells is over the 1000"):
         audit_cluster((33, 33), "0.5", "keep", "joint")
     with pytest.raises(DeniableError, match="unknown reading"):
-        rational_odds(3, Fraction(1, 2), "other")  # type: ignore[arg-type]
+        rr_odds(3, Fraction(1, 2), "other")  # type: ignore[arg-type]

@@ -1,8 +1,7 @@
-"""RR-Adjustment: weights on randomized records that meet estimated margins ([multirr], section 5).
+"""RR-Adjustment: weights of randomized records for estimated marginals ([multirr], section 5).
 
-Algorithm 2 is raking (iterative proportional fitting) on records. The factor that adjusts one
-attribute is applied in the same pass that sums the weights by the next, so a sweep over all
-attributes reads each code twice and each weight once an attribute, in compiled code.
+Algorithm 2 is raking (iterative proportional fitting) of records. One compiled pass applies the
+factor of one attribute and sums the weights by the next attribute.
 """
 
 import warnings
@@ -24,11 +23,10 @@ MAX_SWEEPS = 1000
 
 @dataclass(frozen=True)
 class InfeasibleTarget:
-    """A positive `target`, a share, of a `category` that no record can meet.
+    """A positive `target` of a `category` that no record can meet.
 
-    The category is one of the `attribute`: both are positions, from 0 on.
-
-    That share is left out; what remains of the attribute's targets is rescaled to sum 1.
+    `attribute` and `category` are positions from 0. This target is left out, and the other targets
+    of the attribute are rescaled to sum 1.
     """
 
     attribute: int
@@ -38,18 +36,17 @@ class InfeasibleTarget:
 
 @dataclass(frozen=True, eq=False)
 class Adjustment:
-    """Weights of randomized records, and how well they meet their targets.
+    """Weights of randomized records, and their distance from the targets.
 
     Attributes
     ----------
     weights : array, shape (records,)
         Not negative, sum 1: the estimated joint distribution on the records' cells.
     sweeps : int
-        How often the algorithm went through all attributes.
+        The number of passes through all attributes.
     gap : float
-        Largest distance between a weighted margin and its target (of those that can be met).
-    unreachable : tuple of Unreachable
-        Targets that were left out.
+        The largest distance between a weighted marginal and its feasible target.
+    unreachable : tuple of InfeasibleTarget
     """
 
     weights: Floats
@@ -66,36 +63,35 @@ def adjust(
     most_sweeps: int = MAX_SWEEPS,
     domains: Sequence[Domain] | None = None,
 ) -> Adjustment:
-    """Weight records so that their margins meet targets ([multirr], Algorithm 2).
+    """Weight records so that their marginals meet targets ([multirr], Algorithm 2).
 
-    Converges to the distribution on the records' cells that has these margins and is closest to
-    the reports in relative entropy, where such a distribution exists.
+    The weights converge to the distribution on the records' cells that has these marginals and is
+    closest to the reports in relative entropy, if such a distribution exists.
 
     Parameters
     ----------
     columns : sequence of arrays of integers, shape (records,)
         Codes of each attribute, or of the joint cells of each cluster.
     targets : sequence of arrays
-        For each column a distribution over its categories, as RR-Independent (or RR-Clusters)
-        estimates it, after projection onto the simplex.
-    tolerance : float, > 0
-        The largest gap between a weighted margin and its target to stop at.
-    most_sweeps : int, >= 1
-        Where to stop at the latest, with a warning that gives the gap that is left.
+        For each column an estimated distribution over its categories, on the simplex.
+    tolerance : float, above 0
+        The largest gap between a weighted marginal and its target.
+    most_sweeps : int, at least 1
+        The last sweep, with a warning if the gap is larger.
     domains : sequence of Domain, optional
-        For each column the attributes that its codes stand for: warnings then name categories.
+        The attributes of each column: warnings then name categories.
 
     Raises
     ------
     DeniableError
-        If columns and targets do not fit, a target is no distribution, or every record has a
-        category whose target is 0.
+        If columns and targets do not fit, a target is not a distribution, or every record has a
+        category with target 0.
 
     Warns
     -----
     RuntimeWarning
-        If a positive target has no records (nothing can be weighted to meet it: it is left out and
-        the attribute's other targets rescaled), or the sweeps end with a larger gap.
+        If a positive target has no records (see `InfeasibleTarget`), or the sweeps end with a
+        larger gap.
     """
     from deniable.randomized_response.compiled import rake  # noqa: PLC0415 - numba is slow to import
 
@@ -137,11 +133,10 @@ def adjust(
 def weighted_pairs(
     columns: Sequence[Codes], weights: Floats, shape: tuple[int, ...]
 ) -> list[Floats]:
-    """Return the two-way tables of weighted records: what adjusted records say of each pair.
+    """Return the two-way tables of weighted records, in one pass.
 
-    The `columns` are the attributes' codes, of shape (records,), as are the `weights`; the
-    attributes have `shape` categories. Pairs are in the order of `itertools.combinations`.
-    One pass over the records serves all.
+    The `columns` are codes of attributes with `shape` categories; `weights` have the shape
+    (records,). Pairs are in the order of `itertools.combinations`.
     """
     from deniable.randomized_response.compiled import sum_pairs  # noqa: PLC0415 - numba is slow to import
 
@@ -183,10 +178,10 @@ def _checked(
 
 
 def _leave_out_unreachable(codes: Codes, wanted: list[Floats]) -> list[InfeasibleTarget]:
-    """Set targets without records to 0, rescale the others, and return what was left out.
+    """Set targets without records to 0, rescale the others, and return the ones left out.
 
-    A record with a target of 0 in one attribute ends with weight 0, so it serves no other target.
-    Once is enough: a target that is left out had no such record, so it takes none from the others.
+    A record with a target of 0 in one attribute ends with weight 0, so it cannot meet other
+    targets. One pass is enough: a target without records takes none from the others.
     """
     dead = np.zeros(codes.shape[1], dtype=bool)
     for column, target in zip(codes, wanted, strict=True):
@@ -214,7 +209,7 @@ def _leave_out_unreachable(codes: Codes, wanted: list[Floats]) -> list[Infeasibl
 def _farthest(
     codes: Codes, wanted: Sequence[Floats], weights: Floats, domains: Sequence[Domain] | None
 ) -> str:
-    """Name the category whose weighted share is farthest from its target."""
+    """Name the category with the largest distance from its target."""
     gaps = [
         np.abs(np.bincount(column, weights, minlength=target.size) - target)
         for column, target in zip(codes, wanted, strict=True)

@@ -1,18 +1,17 @@
-"""Dependences without a trusted party: the three ways of [multirr], sections 4.1 to 4.3.
+"""Dependences without a trusted party: the three protocols of [multirr], sections 4.1 to 4.3.
 
-Clusters are formed from the dependence of every pair of attributes, which no party can compute
-alone. Each way ends in a two-way table for every pair, on which dependence is then measured:
+Clusters depend on the dependence of every pair of attributes, which no party can compute alone.
+Each protocol results in a two-way table for every pair:
 
-- `AttributeReports` (4.1): every party reports each attribute once, randomized; the tables are
-  those of the reports. Beyond [multirr] (`inverted`): the pair's joint distribution is estimated
-  from them, through the inverse of both attributes' matrices.
-- `SecureSum` (4.2): the true tables, counted by secure sum. Who runs the protocol gets exactly the
-  contingency tables (`deniable.randomized_response.secure_sums` shows it), so they are counted from
-  the records here.
+- `AttributeReports` (4.1): every party randomizes each attribute once; the tables are the ones of
+  the reports. Beyond [multirr] (`inverted`): the pair's joint distribution is estimated from them,
+  through the inverse of both attributes' matrices.
+- `SecureSum` (4.2): the true tables, by secure sum. They equal the contingency tables (see
+  `deniable.randomized_response.secure_sums`), so they are counted from the records here.
 - `PairReports` (4.3): every party randomizes each pair anew through a matrix of the pair; secure
   sums count the masked pairs; equation (2) estimates the joint distribution.
 
-Estimates are clipped at 0 and rescaled (6.4): Cramer's V takes no negative proportions.
+Estimates are clipped at 0 and rescaled (6.4), because Cramer's V needs proportions of at least 0.
 """
 
 import math
@@ -64,11 +63,10 @@ def two_way_counts(data: Microdata) -> dict[Pair, Counts]:
 
 @dataclass(frozen=True, eq=False)
 class AssessmentProtocol(ABC):
-    """What the parties send, what is estimated from it, and what it costs them.
+    """The messages of the parties, the estimates from them, and their epsilons.
 
-    Epsilons are those of one party's reports as they are sent. That only their sums become known
-    changes nothing of them: see `deniable.randomized_response.waiver`. The `domain` has at least
-    two attributes.
+    Epsilons are for one party's reports before any sum; see `deniable.randomized_response.waiver`
+    for the reason. The `domain` has at least two attributes.
     """
 
     domain: Domain
@@ -84,32 +82,24 @@ class AssessmentProtocol(ABC):
     def reports(
         self, data: Microdata, source: RandomnessSource, records: Positions | None = None
     ) -> PairCounts:
-        """Run the protocol on records; return the counts of the pairs that are reported.
+        """Run the protocol on the true records `data`; return the counts of reported pairs.
 
-        Parameters
-        ----------
-        data : Microdata
-            The true records, over `domain`.
-        source : source of randomness or KeyedDraws
-        records : array of int, optional
-            Their numbers in the whole file, for `KeyedDraws`; by default from 0 on.
+        The `source` may be `KeyedDraws`. Then `records` are the numbers of the records in the whole
+        file, by default from 0.
         """
 
     @abstractmethod
     def drawn_reports(self, data: Microdata, generator: Generator, runs: int) -> PairCounts:
-        """Draw many `runs` of the protocol, on the tables' first axis; distributed as `reports`.
-
-        The true records are `data`, and what is random comes from the `generator`.
-        """
+        """Draw `runs` of the protocol on `data`, on the first axis of tables, as `reports` does."""
 
     def tables(self, reports: PairCounts) -> PairTables:
-        """Return the tables that dependence is measured on; `reports`, unless a way estimates."""
+        """Return the tables for measures of dependence: `reports`, or estimates."""
         return {pair: counts.astype(float) for pair, counts in reports.items()}
 
     @property
     @abstractmethod
     def sent(self) -> Sequence[tuple[tuple[str, ...], Channel]]:
-        """What a party sends: each block of attributes, with the channel that it goes through."""
+        """The messages of a party: blocks of attributes and their channels."""
 
     @property
     def epsilon(self) -> float:
@@ -132,9 +122,8 @@ class AssessmentProtocol(ABC):
     ) -> pd.DataFrame:
         """Run the protocol and measure the dependence of every pair of attributes.
 
-        The table is as `deniable.randomized_response.dependence.dependences` returns it and
-        Algorithm 1 takes it. `data`, `source` and `records` are those of `reports`, `ordinal` the
-        attributes of `deniable.randomized_response.dependence.pair_measures`.
+        `data`, `source` and `records` are as in `reports`; `ordinal` and the result are as in
+        `deniable.randomized_response.dependence.dependences`.
         """
         tables = self.tables(self.reports(data, source, records))
         return dependences_from_tables(tables, pair_measures(self.domain, ordinal))
@@ -144,9 +133,9 @@ class AssessmentProtocol(ABC):
 class AttributeReports(AssessmentProtocol):
     """Randomized response on each attribute of a `domain` ([multirr], 4.1).
 
-    A party's reports of all attributes come from one randomization, which all pairs share; `p` and
-    `reading` are those of `deniable.randomized_response.protocols.rr_channel`. If `inverted`,
-    dependences are those of the estimated joint distributions, not of the reports.
+    All pairs share one randomization of each attribute. `p` and `reading` are as in
+    `deniable.randomized_response.protocols.rr_channel`. If `inverted`, dependences are the ones of
+    the estimated joint distributions, not of the reports.
 
     Examples
     --------
@@ -163,24 +152,17 @@ class AttributeReports(AssessmentProtocol):
 
     @cached_property
     def protocol(self) -> Protocol:
-        """RR-Independent, which is what the parties run."""
+        """RR-Independent."""
         return rr_independent(self.domain, self.p, self.reading)
 
     def reports(
         self, data: Microdata, source: RandomnessSource, records: Positions | None = None
     ) -> PairCounts:
-        """Randomize the records of `data` and count the pairs of their reports.
-
-        `source` draws the reports; the `records` are their numbers in the whole file, for
-        `KeyedDraws`.
-        """
+        """Randomize `data` by `source` and count pairs; `records` as in the base class."""
         return two_way_counts(self.protocol.randomize(data, source, records))
 
     def drawn_reports(self, data: Microdata, generator: Generator, runs: int) -> PairCounts:
-        """Randomize the records of `data` in each of `runs`, by the `generator`.
-
-        Counts of one pair say nothing of another's.
-        """
+        """Randomize the records of `data` in each of `runs`, by the `generator`."""
         drawn = [self.reports(data, generator) for _ in range(runs)]
         return {pair: np.stack([run[pair] for run in drawn]) for pair in drawn[0]}
 
@@ -200,10 +182,10 @@ class AttributeReports(AssessmentProtocol):
 
 @dataclass(frozen=True, eq=False)
 class SecureSum(AssessmentProtocol):
-    """Exact bivariate distributions via secure sum ([multirr], 4.2).
+    """Exact bivariate distributions of a `domain` by secure sum ([multirr], 4.2).
 
-    The pairs are those of a `domain`. Nothing is randomized: no epsilon bounds what the tables
-    tell. What they hide rests on trust in the protocol, and on counts that are not small.
+    Nothing is randomized: no epsilon bounds the disclosure of the tables. Protection needs trust in
+    the protocol, and counts that are not small.
     """
 
     def reports(
@@ -224,7 +206,7 @@ class SecureSum(AssessmentProtocol):
 
     @property
     def epsilon(self) -> float:
-        """Infinite: a count that nobody else can explain tells of its party for certain."""
+        """Infinite: a count may reveal the value of a party with certainty."""
         return math.inf
 
     def epsilon_by_changed_attribute(self) -> dict[str, float]:
@@ -237,9 +219,8 @@ class PairReports(AssessmentProtocol):
     """Randomized response on each pair of attributes, counted by secure sum ([multirr], 4.3).
 
     A pair of the `domain` is randomized by the `mechanism` of a cluster of two ("joint" or
-    "kronecker", see `deniable.randomized_response.protocols.cluster_channel`): the text speaks of
-    one matrix for the pair. `p` and `reading` are those of
-    `deniable.randomized_response.protocols.rr_channel`.
+    "kronecker", see `deniable.randomized_response.protocols.cluster_channel`), with `p` and
+    `reading` as in `rr_channel`. The text has one matrix for the pair.
     """
 
     p: float
@@ -255,11 +236,7 @@ class PairReports(AssessmentProtocol):
     def reports(
         self, data: Microdata, source: RandomnessSource, records: Positions | None = None
     ) -> PairCounts:
-        """Randomize every pair of every record of `data` anew and count the masked pairs.
-
-        `source` draws the reports; the `records` are their numbers in the whole file, for
-        `KeyedDraws`.
-        """
+        """Randomize every pair of `data` by `source`; `records` as in the base class."""
         counts = {}
         for pair, channel in self.channels.items():
             part = data.project(pair)
@@ -268,9 +245,9 @@ class PairReports(AssessmentProtocol):
         return counts
 
     def drawn_reports(self, data: Microdata, generator: Generator, runs: int) -> PairCounts:
-        """Draw the counts of the masked pairs from the true counts of `data`.
+        """Draw the counts of the masked pairs from the true counts of `data`, shape (`runs`, ...).
 
-        So many `runs` are on the tables' first axis, drawn by the `generator`.
+        The `generator` draws them.
         """
         drawn = {}
         for pair, true in two_way_counts(data).items():
@@ -293,9 +270,9 @@ class PairReports(AssessmentProtocol):
 
     @property
     def waived_epsilon(self) -> float:
-        """What the text takes it for, "as if each attribute were released only once".
+        """The claim of the text for records, "as if each attribute were released only once".
 
-        A claim, for whole records, that `deniable.randomized_response.waiver` refutes.
+        `deniable.randomized_response.waiver` refutes it.
         """
         return sum(claimed_epsilon(size, self.p, self.reading) for size in self.domain.shape)
 
@@ -303,10 +280,10 @@ class PairReports(AssessmentProtocol):
 def assessment_protocol(
     method: Assessment, domain: Domain, p: float, reading: Reading
 ) -> AssessmentProtocol:
-    """Return the protocol of a `method` that a config names, for the attributes of a `domain`.
+    """Return the protocol of a `method` for the attributes of a `domain`.
 
-    `p` and `reading` are those of `deniable.randomized_response.protocols.rr_channel`; "secure_sum"
-    has no use for them.
+    `p` and `reading` are as in `deniable.randomized_response.protocols.rr_channel`; "secure_sum"
+    does not use them.
     """
     match method:
         case "attributes" | "attributes_inverted":

@@ -1,7 +1,6 @@
-"""The audit of [multirr], 4.1 to 4.3: what assessing dependences costs, and what is claimed of it.
+"""The audit of [multirr], 4.1 to 4.3: exact and claimed epsilons of assessing dependences.
 
-Section 4.3 waives composition; `deniable.randomized_response.waiver` proves that it must not be
-waived.
+Section 4.3 waives composition; `deniable.randomized_response.waiver` proves that it must not.
 """
 
 import math
@@ -39,7 +38,7 @@ _audited = cache(audit_cluster)
 
 @dataclass(frozen=True)
 class _Changes:
-    """What telling records apart costs, for one setting and way to randomize clusters."""
+    """Epsilons of changes of a record, for one setting and mechanism of clusters."""
 
     domain: Domain
     setting: Setting
@@ -60,12 +59,12 @@ class _Changes:
         return summed(self.of(cluster) for cluster in clusters)
 
     def attribute(self, clusters: Sequence[Sequence[str]], name: str) -> Finding:
-        """Audit those of them that an attribute is in, for a change of it."""
+        """Audit the clusters with an attribute, for a change of it."""
         return summed(self.of(each, name) for each in clusters if name in each)
 
     @property
     def alone(self) -> Finding:
-        """The audit of all attributes, randomized once, each on its own."""
+        """The audit of all attributes, each randomized once."""
         return self.record(list(combinations(self.domain.names, 1)))
 
     @property
@@ -77,12 +76,12 @@ class _Changes:
 def audit_assessments(
     domain: Domain, probabilities: Sequence[float], readings: Sequence[Reading] = READINGS
 ) -> pd.DataFrame:
-    """Audit what sections 4.1 and 4.3 claim of their epsilon, in a table as `audit_multirr`'s.
+    """Audit the claims of sections 4.1 and 4.3, in a table like the one of `audit_multirr`.
 
     For 4.1 the sum over attributes; 4.2 claims no epsilon. For 4.3, under both mechanisms, the sum
-    over pairs that sequential composition gives; and the waiver, for a record and each attribute.
-    The records are of the `domain`, randomized at each p of the `probabilities`, in (0, 1), and
-    each of the `readings` of the matrix.
+    over pairs by sequential composition; and the waiver, for a record and each attribute. Settings
+    are each p of the `probabilities`, in (0, 1), and each of the `readings` of the matrix, for
+    records of the `domain`.
     """
     settings = [Setting(reading, repr(p)) for reading in readings for p in probabilities]
     return audit_table(row for setting in settings for row in _assessment_rows(domain, setting))
@@ -109,22 +108,21 @@ def risk_table(
     probabilities: Sequence[float],
     readings: Sequence[Reading] = READINGS,
 ) -> pd.DataFrame:
-    """Confront the "equal risk" of [multirr], 6.3.2, with every epsilon that is spent.
+    """Compare the "equal risk" of [multirr], 6.3.2, with the exact epsilons.
 
     Dependences are assessed with the matrices of the release (the text names no others), pairs by
-    the mechanism of the clusters. Assessment and release compose sequentially (section 4); exactly,
-    for two records that differ in all attributes are worst for both.
+    the mechanism of the clusters. Assessment and release compose sequentially (section 4), with
+    equality: two records that differ in all attributes are the worst pair for both.
 
-    The release is of the `clusters` of each T_v, of records of the `domain`, at each p of the
+    The release has the `clusters` of each T_v, for records of the `domain`, at each p of the
     `probabilities`, in (0, 1), and each of the `readings` of the matrix.
 
     The columns are ``matrix``, ``p``, ``mechanism``, ``t_v``; ``assessment`` (none, 4.1, 4.2, 4.3
-    waived: the claim, 4.3 summed: what is so); ``release_epsilon``, ``assessment_epsilon`` and
-    their sum ``total_epsilon``, for a whole record; ``attribute_epsilon``, the release's largest
-    for a change of one ``attribute``, and ``attribute_ratio``, to that attribute's under
-    RR-Independent. No more than RR-Independent spends: ``equal_risk_record`` and
-    ``equal_risk_attribute`` (every attribute's) of the release, ``equal_risk_with_assessment`` of
-    the total for a record.
+    waived: the claim, 4.3 summed: exact); ``release_epsilon``, ``assessment_epsilon`` and their sum
+    ``total_epsilon``, for a whole record; ``attribute_epsilon``, the release's largest for a change
+    of one ``attribute``, and ``attribute_ratio``, to the same under RR-Independent. Flags for at
+    most the epsilon of RR-Independent: ``equal_risk_record`` and ``equal_risk_attribute`` (every
+    attribute's) of the release, ``equal_risk_with_assessment`` of the total for a record.
     """
     rows: list[dict[str, Any]] = []
     single: Clusters = tuple(combinations(domain.names, 1))

@@ -1,4 +1,4 @@
-"""The audit of [multirr]: what RR-Independent and RR-Clusters claim, and what is so."""
+"""The audit of [multirr]: claimed and exact epsilons of RR-Independent and RR-Clusters."""
 
 import functools
 import math
@@ -20,7 +20,7 @@ from deniable.privacy import (
     exact_epsilon,
 )
 from deniable.randomized_response.dependence import Clusters, cluster_attributes
-from deniable.randomized_response.protocols import cluster_channel, rr_channel
+from deniable.randomized_response.protocols import cluster_channel, rr_channel, rr_odds
 from deniable.randomized_response.readings import (
     CLUSTER_MECHANISMS,
     READINGS,
@@ -35,52 +35,29 @@ MAX_AUDITED_MATRIX = 1000
 
 @dataclass(frozen=True)
 class Setting:
-    """One choice of probabilities: `p`, decimal text, to be taken exactly, in a `reading` of it."""
+    """A probability `p`, as exact decimal text, and the `reading` of the matrix."""
 
     reading: Reading
     p: str
 
 
-def rational_odds(size: int, p: Fraction, reading: Reading) -> Fraction:
-    """Return diagonal / elsewhere of an attribute's RR matrix, exactly ([multirr], 6.3.1).
-
-    The attribute has `size` categories; `p`, in (0, 1), and `reading` are those of
-    `deniable.randomized_response.protocols.rr_channel`.
-    """
-    if size == 1:  # its one category is reported whatever p is
-        return Fraction(1)
-    match reading:
-        case "printed":
-            return p * size / (1 - p)
-        case "keep":
-            return 1 + p * size / (1 - p)
-        case "diagonal":
-            return p * (size - 1) / (1 - p)
-    raise DeniableError(f"unknown reading {reading!r}")
-
-
 def claimed_odds(sizes: Sequence[int], p: Fraction, reading: Reading) -> Fraction:
-    """Return exp(sum of the attributes' claimed epsilons), exactly.
+    """Return exp(sum of the claimed epsilons of attributes with `sizes` categories), exactly.
 
-    They have `sizes` categories each; `p` and `reading` are those of `rational_odds`.
+    `p` and `reading` are as in `rr_odds`.
     """
-    ratios = [rational_odds(size, p, reading) for size in sizes]
+    ratios = [rr_odds(size, p, reading) for size in sizes]
     return math.prod((max(r, 1 / r) for r in ratios), start=Fraction(1))
 
 
 def audit_attribute(size: int, p: str, reading: Reading) -> Finding:
     """Return the claimed, exact and shipped epsilon of one attribute's RR matrix (6.3.1).
 
-    Parameters
-    ----------
-    size : int, >= 1
-    p : str
-        In (0, 1), as a decimal number, which is taken exactly.
-    reading : "printed", "keep" or "diagonal"
-        As in `deniable.randomized_response.protocols.rr_channel`.
+    `size` and `reading` are as in `deniable.randomized_response.protocols.rr_channel`; `p` is exact
+    decimal text.
     """
-    odds = rational_odds(size, Fraction(p), reading)
-    claimed = abs(math.log(odds)) if odds else math.inf
+    odds = rr_odds(size, Fraction(p), reading)
+    claimed = abs(math.log(odds))
     shipped = column_epsilon(rr_channel(size, float(p), reading).matrix())
     return Finding(claimed, exact_epsilon(constant_matrix(size, odds)), shipped)
 
@@ -95,17 +72,11 @@ def audit_cluster(
 ) -> Finding:
     """Return the epsilons of a cluster's matrix (6.3.2), if all attributes change or only one.
 
-    Parameters
-    ----------
-    sizes : tuple of int, each >= 1
-        Numbers of categories of the attributes. A product over 1,000 is refused.
-    p, reading
-        As in `audit_attribute`.
-    mechanism : "joint" or "kronecker"
-        As in `deniable.randomized_response.protocols.cluster_channel`.
-    changed : int, optional
-        Position of the one attribute that changes; the claim is then its epsilon, the "equal risk"
-        of RR-Clusters and RR-Independent taken attribute by attribute. By default all change.
+    The attributes have `sizes` categories, in at most 1,000 cells. `p` and `reading` are as in
+    `audit_attribute`, the `mechanism` as in
+    `deniable.randomized_response.protocols.cluster_channel`. `changed` is the position of the one
+    attribute that changes, by default all. The claim is then its epsilon, the "equal risk" of
+    RR-Clusters and RR-Independent by attribute.
     """
     exact_p, cells = Fraction(p), math.prod(sizes)
     if cells > MAX_AUDITED_MATRIX:
@@ -118,7 +89,7 @@ def audit_cluster(
     else:
         matrix = np.ones((1, 1), dtype=object)
         for size in sizes:
-            matrix = np.kron(matrix, constant_matrix(size, rational_odds(size, exact_p, reading)))
+            matrix = np.kron(matrix, constant_matrix(size, rr_odds(size, exact_p, reading)))
     claimed_sizes = sizes if changed is None else [sizes[changed]]
     claimed = math.log(claimed_odds(claimed_sizes, exact_p, reading))
     shipped = cluster_channel(sizes, float(p), reading, mechanism).matrix()
@@ -135,14 +106,13 @@ def audit_multirr(
 ) -> pd.DataFrame:
     """Audit every mechanism of Tables 1 and 2 at every setting.
 
-    Records are of the `domain`, randomized at each p of the `probabilities`, in (0, 1). Clusters
-    are formed from `dependences` at each T_v of `largest_cells` and T_d of `least_dependences`: see
-    `cluster_attributes`.
+    Records of the `domain` are randomized at each p of the `probabilities`, in (0, 1). Clusters are
+    formed from `dependences` at each T_v of `largest_cells` and T_d of `least_dependences`: see
+    `cluster_attributes`. Thresholds T_d that give the same clusters share their rows.
 
-    The columns are ``mechanism``, ``matrix``, ``p``, ``t_v``, ``unit`` (what changes), ``of``
-    (which one), ``claimed_epsilon``, ``exact_epsilon`` (of the defined matrix), ``shipped_epsilon``
-    (of the matrix that is drawn from), ``kind`` ("exact"), ``holds``. Thresholds T_d that give the
-    same clusters share their rows.
+    The columns are ``mechanism``, ``matrix``, ``p``, ``t_v``, ``unit`` (the kind of change), ``of``
+    (its name), ``claimed_epsilon``, ``exact_epsilon`` (of the defined matrix), ``shipped_epsilon``
+    (of the floating-point matrix), ``kind`` ("exact"), ``holds``.
     """
     settings = [Setting(reading, repr(p)) for reading in READINGS for p in probabilities]
     rows = [row for setting in settings for row in _independent(domain, setting)]
@@ -161,9 +131,9 @@ def clusters_table(
 ) -> pd.DataFrame:
     """Return the clusters that Algorithm 1 forms at each pair of thresholds.
 
-    From the attributes of the `domain` and their `dependences`, at each T_v of `largest_cells` and
-    T_d of `least_dependences`: see `cluster_attributes`. The columns are ``t_v``, ``t_d``,
-    ``cluster``, ``attributes`` (how many) and ``cells``.
+    The arguments are as in `audit_multirr`: `domain`, `dependences`, `largest_cells` and
+    `least_dependences`. The columns are ``t_v``, ``t_d``, ``cluster``, ``attributes`` (number) and
+    ``cells``.
     """
     rows = []
     for t_v, t_d in product(largest_cells, least_dependences):
@@ -189,7 +159,7 @@ def _record(domain: Domain, setting: Setting) -> Finding:
 
 
 def summed(findings: Iterable[Finding]) -> Finding:
-    """Return what is claimed and what is so of several reports together, by `findings` of each."""
+    """Return the claimed and exact epsilons of several reports together, by `findings` of each."""
     found = list(findings)
     return Finding(
         sum(finding.claimed for finding in found),
@@ -224,11 +194,10 @@ def audit_row(
     finding: Finding,
     t_v: int | None = None,
 ) -> dict[str, Any]:
-    """Return a row of the audit: what is claimed of a matrix and what is exact.
+    """Return a row of the audit of a `mechanism` at a `setting`.
 
-    Of a `mechanism`, by name, and its `setting`; for matrices of another kind than those of
-    [multirr] a name stands for the setting. `unit` is what changes ("attribute", "record"), `of`
-    which one, `finding` the epsilons, and `t_v` the largest number of cells of a cluster, if any.
+    `unit` is the kind of change ("attribute", "record"), `of` its name, `finding` the epsilons, and
+    `t_v` the largest number of cells of a cluster, if any.
     """
     return {
         "mechanism": mechanism,
@@ -246,5 +215,5 @@ def audit_row(
 
 
 def audit_table(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
-    """Return `rows` of `audit_row` as one table, in which T_v is a whole number or missing."""
+    """Return `rows` of `audit_row` as a table."""
     return pd.DataFrame(rows).astype({"t_v": "Int64"})

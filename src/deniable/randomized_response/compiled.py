@@ -1,6 +1,6 @@
-"""The passes of `deniable.randomized_response.adjustment` over records, compiled.
+"""Compiled passes over records for `deniable.randomized_response.adjustment`.
 
-By themselves, so that only who adjusts records imports numba, which takes as long as pandas.
+A separate module, because numba takes as long to import as pandas.
 """
 
 import numpy as np
@@ -16,9 +16,9 @@ BELOW_USE = 1e-150  # sums this small are gone: to divide by them would overflow
 
 @numba.njit(cache=True)  # pragma: no cover - compiled
 def sum_pairs(numbered, weights, categories):  # type: ignore[no-untyped-def]
-    """Return the weights' sums by each two of a record's categories, the earlier attribute first.
+    """Return the weights' sums by any two categories of a record, the earlier attribute first.
 
-    Categories of all attributes are numbered through, and so are the table's rows and columns.
+    Categories of all attributes are numbered consecutively: rows and columns of the table.
     """
     records, attributes = numbered.shape
     sums = np.zeros((categories, categories))
@@ -35,8 +35,8 @@ def sum_pairs(numbered, weights, categories):  # type: ignore[no-untyped-def]
 def _apply_and_sum(weights, own, factor, following, size):  # type: ignore[no-untyped-def]
     """Multiply each weight by its category's factor; return the weights' sums by `following`.
 
-    Lanes of their own for neighbouring records: where both have one category, the second sum need
-    not wait for the first (almost three times as fast).
+    Neighbouring records add to separate lanes: if both have one category, the second sum need not
+    wait for the first (almost three times as fast).
     """
     sums = np.zeros((LANES, size))
     whole = weights.size // LANES * LANES

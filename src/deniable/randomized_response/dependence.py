@@ -1,10 +1,10 @@
-"""How strongly attributes depend on each other, and the clusters they form ([multirr], 4).
+"""The dependence of attributes, and the clusters that they form ([multirr], 4).
 
-Beyond the text: what RR-Independent's reports tell of two attributes' joint distribution. [multirr]
-estimates it as the product of their margins. But each attribute went through its own matrix, so the
-pair of reports went through the product of the two, and inverting along both axes (the unbiased
-estimate of `deniable.estimation`) has no bias. The same reports are used, so epsilon is that of
-RR-Independent. What it costs is variance: `shrink` weighs it against the bias of the product.
+Beyond the text: estimates of two attributes' joint distribution from RR-Independent's reports.
+[multirr] uses the product of their marginals. But the pair of reports went through the product of
+two matrices, so the inverse along both axes (the unbiased estimate of `deniable.estimation`) has no
+bias, at the same epsilon. Its variance is larger: `shrink` weighs it against the bias of the
+product.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -31,8 +31,8 @@ Measure = Literal["cramers_v", "pearson"]
 def cramers_v(table: npt.ArrayLike) -> float:
     """Return Cramer's V of a two-way `table`, in [0, 1] ([multirr], (9)).
 
-    The numbers of categories are those of the attributes, whether or not they occur. An attribute
-    with one category depends on nothing: 0.
+    All categories count, also if they do not occur. The result is 0 for an attribute with one
+    category.
 
     Examples
     --------
@@ -45,8 +45,7 @@ def cramers_v(table: npt.ArrayLike) -> float:
 def absolute_correlation(table: npt.ArrayLike) -> float:
     """Return |Pearson's r| of the codes of two ordinal attributes, in [0, 1] ([multirr], (8)).
 
-    The two-way `table` has a row a code of the first. An attribute that does not vary depends on
-    nothing: 0.
+    Rows of the two-way `table` are codes of the first. The result is 0 for a constant attribute.
     """
     return float(dependence_of_tables(table, "pearson"))
 
@@ -54,8 +53,8 @@ def absolute_correlation(table: npt.ArrayLike) -> float:
 def dependence_of_tables(tables: npt.ArrayLike, measure: Measure) -> Floats:
     """Measure the dependence in each of many two-way `tables`, shape (..., rows, columns).
 
-    Tables are of counts or proportions: any numbers, as estimates are. The `measure` "cramers_v"
-    takes none below 0; "pearson" is |r| of the codes.
+    Entries are counts or proportions. The `measure` "cramers_v" needs entries of at least 0;
+    "pearson" is |r| of the codes.
 
     Examples
     --------
@@ -105,10 +104,10 @@ _MEASURES: dict[Measure, Callable[[Floats], Floats]] = {
 
 
 def pair_measures(domain: Domain, ordinal: Collection[str] = ()) -> dict[Pair, Measure]:
-    """Return every pair of attributes in a `domain`'s order, and how its dependence is measured.
+    """Return every pair of attributes in a `domain`'s order, and its measure of dependence.
 
-    A pair of ordinal attributes is measured by |r|, every other pair by Cramer's V; `ordinal` are
-    attributes to take as such besides those that the domain says are.
+    It is |r| for two ordinal attributes, and otherwise Cramer's V. `ordinal` are attributes to
+    treat as ordinal, besides the ones of the domain.
     """
     named = {domain[name].name for name in ordinal}
     ordered = named | {attribute.name for attribute in domain if attribute.scale == "ordinal"}
@@ -121,7 +120,8 @@ def pair_measures(domain: Domain, ordinal: Collection[str] = ()) -> dict[Pair, M
 def dependences(data: Microdata, ordinal: Collection[str] = ()) -> pd.DataFrame:
     """Measure the dependence of every pair in `data`; `ordinal` as in `pair_measures`.
 
-    Columns attribute_1, attribute_2, measure, dependence; a row a pair, in the domain's order.
+    The columns are attribute_1, attribute_2, measure, dependence; one row per pair, in the domain's
+    order.
     """
     measures = pair_measures(data.domain, ordinal)
     return dependences_from_tables({pair: data.counts(pair) for pair in measures}, measures)
@@ -132,8 +132,7 @@ def dependences_from_tables(
 ) -> pd.DataFrame:
     """Measure the dependence of every pair from its two-way table, as `dependences` does.
 
-    The `tables`, of counts or proportions, are given by pair; `measures` are those of
-    `pair_measures`.
+    The `tables` are by pair; `measures` come from `pair_measures`.
     """
     rows = [
         (*pair, measure, float(dependence_of_tables(tables[pair], measure)))
@@ -144,14 +143,14 @@ def dependences_from_tables(
 
 @dataclass(frozen=True, eq=False)
 class Shrunk:
-    """An estimate between the product of the margins and the unbiased joint.
+    """An estimate between the product of the marginals and the unbiased joint distribution.
 
     Attributes
     ----------
     estimate : shape (..., cells)
         product + weight (unbiased - product); sums to 1, may leave the simplex.
     weight : shape (...)
-        In [0, 1]; 0 is the product of the margins, 1 the unbiased joint.
+        In [0, 1]; 0 for the product, 1 for the unbiased joint distribution.
     """
 
     estimate: Floats
@@ -159,20 +158,18 @@ class Shrunk:
 
 
 def shrink(counts: npt.ArrayLike, channel: ProductChannel) -> Shrunk:
-    """Pull the unbiased joint of two attributes towards the product of its own margins.
+    """Shrink the unbiased joint distribution of two attributes to the product of its marginals.
 
-    The `counts` are flat tables of pairs of reports through the `channel`, shape (..., reports),
-    those of the second attribute running fastest. Through more reports than categories
-    joints are those of the channel's own left inverse, whose variance is known.
-    The weight is positive-part James-Stein, max(0, 1 - V / D): D is the squared distance between
-    unbiased joint and product, V what randomization adds to its expectation
-    (`variance_of_dependence`). As D - V is unbiased for the squared distance d between true joint
-    and true product, the weight estimates d / (d + V), the one of least squared error wherever the
-    errors of the margins and of the dependence are uncorrelated (as they are, to leading order,
-    for channels that replace uniformly).
+    The `counts` are flat tables of pairs of reports through the `channel`, shape (..., reports).
+    The second attribute varies fastest. With more reports than categories the channel's own left
+    inverse, with its known variance, is used. The weight is positive-part James-Stein, max(0, 1 - V
+    / D): D is the squared distance between unbiased joint distribution and product, V the
+    contribution of randomization to its expectation (`variance_of_dependence`). As D - V is
+    unbiased for the squared distance d between the true ones, the weight estimates d / (d + V).
+    This has the least squared error if the errors of the marginals and of the dependence are
+    uncorrelated (as they are, to leading order, for channels that replace uniformly).
 
-    Of a singular channel only margins are left: the weight is 0. A singular attribute is taken as
-    uniform, with a warning.
+    A singular channel has weight 0. A singular attribute is taken as uniform, with a warning.
     """
     values = np.asarray(counts, dtype=float)
     joint = estimated_or_uniform(values, channel, _by_own_inverse)
@@ -187,10 +184,10 @@ def _by_own_inverse(counts: npt.NDArray[Any], channel: Channel) -> Floats:
 
 
 def shrunk_joint(joint: Floats, noise: npt.ArrayLike) -> Shrunk:
-    """Pull unbiased joint distributions towards the product of their margins, as `shrink` does.
+    """Shrink unbiased joint distributions to the product of their marginals, as `shrink` does.
 
-    `joint` is of shape (..., rows, columns); the `noise`, shape (...), is the total variance that
-    randomization adds to each minus its product, infinite where nothing but margins is known.
+    `joint` has the shape (..., rows, columns). The `noise`, shape (...), is the total variance that
+    randomization adds to each minus its product, infinite if only marginals are known.
     """
     independent = joint.sum(axis=-1)[..., :, None] * joint.sum(axis=-2)[..., None, :]
     distance = np.sum(((joint - independent) ** 2).reshape(*joint.shape[:-2], -1), axis=-1)
@@ -200,21 +197,21 @@ def shrunk_joint(joint: Floats, noise: npt.ArrayLike) -> Shrunk:
 
 
 def variance_of_dependence(counts: npt.ArrayLike, channel: ProductChannel) -> Floats:
-    """Estimate the total variance, >= 0, that randomization adds to joint minus product of margins.
+    """Estimate the variance by randomization of joint distribution minus product of marginals.
 
-    Summed over cells, for the target "file": the true records are given. The `counts` of reports of
-    the pair, shape (..., reports), went through its `channel`. Let a(v) be the row of the inverse
-    for report v of the first attribute (of its own left inverse, with more reports than
-    categories), of expectation the indicator e_x of the true x, and b(w) that of the second.
-    Unbiased joint minus product of its margins t, u is the mean over records of
-    (a(v) - t)(b(w) - u)'. Given a record's true (x, y) its two reports are independent, so the
-    terms have total variance
+    It is summed over cells, for the target "file": given the true records. The `counts` of reports
+    of the pair, shape (..., reports), went through its `channel`. Let a(v) be the row of the
+    inverse for report v of the first attribute (of its own left inverse, with more reports than
+    categories). Its expectation is the indicator e_x of the true x. Let b(w) be the same for the
+    second attribute. Unbiased joint distribution minus product of its marginals t, u is the mean
+    over records of (a(v) - t)(b(w) - u)'. Given a record's true (x, y) its two reports are
+    independent, so the terms have total variance
 
         E|a(v) - t|^2 E|b(w) - u|^2 - |e_x - t|^2 |e_y - u|^2.
 
-    The mean of the first part is estimated by that over the reports, of the second by that under
-    the unbiased joint; divided by the number of records. Taking the estimated margins for the true
-    ones errs by a share of order 1 / records.
+    The mean over the reports estimates the first part, the mean under the unbiased joint
+    distribution the second; both are divided by the number of records. Estimated marginals instead
+    of true ones cause a relative error of order 1 / records.
     """
     values = np.asarray(counts, dtype=float)
     joint = _by_own_inverse(values, channel)
@@ -242,28 +239,28 @@ def _squared_distances(points: Floats, centre: Floats) -> Floats:
 def cluster_attributes(
     domain: Domain, dependences: pd.DataFrame, largest_cells: int, least_dependence: float
 ) -> Clusters:
-    """Merge attributes that depend on each other while their joint cells stay few (Algorithm 1).
+    """Merge dependent attributes while their joint cells stay few ([multirr], Algorithm 1).
 
-    Starts from single attributes; goes through the pairs of clusters by descending dependence (the
-    largest among their pairs of attributes) and merges the first pair whose joint cells are at most
-    `largest_cells`; starts over after each merge; stops at dependences below `least_dependence`.
+    It starts from single attributes and goes through the pairs of clusters by descending dependence
+    (the largest among their pairs of attributes). It merges the first pair with at most
+    `largest_cells` joint cells, and starts over after each merge. It stops at dependences below
+    `least_dependence`.
 
     Parameters
     ----------
     domain : Domain
-        The attributes.
     dependences : DataFrame
-        As `dependences` returns it.
+        See `dependences`.
     largest_cells : int
         T_v, the most combinations of categories in a cluster.
     least_dependence : float
-        T_d, in [0, 1]; no clusters form above the largest dependence.
+        T_d, in [0, 1].
 
     Returns
     -------
     tuple of tuples of attribute names
-        In the domain's order, inside clusters and of clusters by their first attribute. Equal
-        dependences are taken in the domain's order, so that the result is always the same.
+        In the domain's order, inside clusters and of clusters by their first attribute. Ties of
+        dependences are resolved by the domain's order.
     """
     columns = (dependences[name].tolist() for name in ("attribute_1", "attribute_2", "dependence"))
     strength = {

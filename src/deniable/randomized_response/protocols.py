@@ -1,14 +1,15 @@
 """Multi-dimensional randomized response: RR-Independent, RR-Joint and RR-Clusters ([multirr]).
 
-All three are one thing: the attributes fall into clusters, and each cluster is randomized through
-a channel of its own. RR-Independent has clusters of one attribute, RR-Joint has one cluster.
+The attributes are in clusters, and each cluster has its own channel. RR-Independent has clusters of
+one attribute, RR-Joint has one cluster.
 """
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -36,6 +37,7 @@ from deniable.sampling import Numbers, RandomnessSource
 if TYPE_CHECKING:
     from deniable.randomized_response.dependence import Clusters
 
+Probability = TypeVar("Probability", float, Fraction)
 MAX_JOINT_CELLS = 1000  # as many as the audit takes cell by cell
 MIN_RECORDS_PER_CELL = 10
 
@@ -43,17 +45,16 @@ MIN_RECORDS_PER_CELL = 10
 def rr_channel(size: int, p: float, reading: Reading) -> KeepOrReplace:
     """Return the RR matrix of an attribute ([multirr], 6.3.1), in one of its three readings.
 
-    Printed are p on the diagonal and (1 - p) / |A| elsewhere: rows that do not sum to 1.
+    The text prints p on the diagonal and (1 - p) / |A| elsewhere: rows that do not sum to 1.
 
-    - ``printed``: literally so, then each row divided by its sum. Epsilon is the printed
-      |ln(p |A| / (1 - p))|. For p |A| < 1 - p the diagonal is the smaller entry.
-    - ``keep``: keep with probability p, else report any of the |A| categories alike; epsilon is
+    - ``printed``: literally so, then each row divided by its sum. Epsilon is the printed |ln(p |A|
+      / (1 - p))|. For p |A| < 1 - p the diagonal is the smaller entry.
+    - ``keep``: keep with probability p, else report one of the |A| categories at random; epsilon is
       ln(1 + p |A| / (1 - p)).
-    - ``diagonal``: p on the diagonal, (1 - p) / (|A| - 1) elsewhere; epsilon is
-      |ln(p (|A| - 1) / (1 - p))|.
+    - ``diagonal``: p on the diagonal, (1 - p) / (|A| - 1) elsewhere; epsilon is |ln(p (|A| - 1) /
+      (1 - p))|.
 
-    The number of categories |A|, `size`, is at least 1, `p` is in (0, 1), and `reading` is one of
-    the three.
+    The number of categories |A|, `size`, is at least 1, `p` is in (0, 1).
     """
     _refuse_bad(size, p, reading)
     if size == 1:
@@ -67,35 +68,39 @@ def rr_channel(size: int, p: float, reading: Reading) -> KeepOrReplace:
     return KeepOrReplace.from_entries(size, p / total, elsewhere / total)
 
 
-def claimed_epsilon(size: int, p: float, reading: Reading) -> float:
-    """Return the epsilon that the text's formula gives for an attribute (6.3.1, per reading).
+def rr_odds(size: int, p: Probability, reading: Reading) -> Probability:
+    """Return diagonal / elsewhere of an attribute's RR matrix ([multirr], 6.3.1), of the type of p.
 
-    `size`, `p` and `reading` are those of `rr_channel`. To nearest, as a formula in a paper is
-    evaluated; the channel's own `epsilon` is exact.
+    `size`, `p` and `reading` are as in `rr_channel`. The result is exact for a fraction `p`.
     """
     _refuse_bad(size, p, reading)
-    if size == 1:
-        return 0.0
-    odds = {
-        "printed": p * size / (1 - p),
-        "keep": 1 + p * size / (1 - p),
-        "diagonal": p * (size - 1) / (1 - p),
-    }[reading]
-    return abs(math.log(odds))
+    if size == 1:  # its one category is reported for every p
+        return p / p
+    if reading == "diagonal":
+        return p * (size - 1) / (1 - p)
+    odds = p * size / (1 - p)
+    return odds if reading == "printed" else 1 + odds
+
+
+def claimed_epsilon(size: int, p: float, reading: Reading) -> float:
+    """Return the epsilon of an attribute by the text's formula (6.3.1) for each reading.
+
+    `size`, `p` and `reading` are as in `rr_channel`. The channel's own `epsilon` is exact.
+    """
+    return abs(math.log(rr_odds(size, p, reading)))
 
 
 def cluster_channel(
     sizes: Sequence[int], p: float, reading: Reading, mechanism: ClusterMechanism
 ) -> Channel:
-    """Return the channel of a cluster of attributes with so many categories, their `sizes`.
+    """Return the channel of a cluster of attributes with `sizes` categories.
 
-    `p` and `reading` are those of `rr_channel` for each attribute, `mechanism` is one of
+    `p` and `reading` are as in `rr_channel` for each attribute, `mechanism` is one of
 
-    - ``joint`` (6.3.2): one matrix over the cluster's cells, p_C on the diagonal and
-      p_C exp(-sum of the attributes' epsilons) elsewhere, with
-      p_C = 1 / (1 + (cells - 1) exp(-sum)): the printed p_C has the sign of (cells - 1) wrong.
-    - ``kronecker``: each attribute through its own matrix; the cluster's joint distribution is
-      estimated with the product of the inverses.
+    - ``joint`` (6.3.2): one matrix over the cluster's cells, p_C on the diagonal and p_C exp(-sum
+      of the attributes' epsilons) elsewhere, with p_C = 1 / (1 + (cells - 1) exp(-sum)): the
+      printed p_C has the sign of (cells - 1) wrong.
+    - ``kronecker``: one matrix per attribute.
 
     Both have epsilon = sum of the attributes' epsilons for a change of all of them. For a change of
     one attribute ``kronecker`` has that attribute's epsilon, ``joint`` still the whole sum.
@@ -113,10 +118,10 @@ def cluster_channel(
 
 @dataclass(frozen=True, eq=False)
 class Protocol:
-    """Clusters of attributes, each with the channel that its cells go through.
+    """Clusters of attributes, each with a channel for its cells.
 
-    A record's reports from different clusters are independent given its true values, so the
-    protocol's epsilon for a whole record is the sum over clusters (exactly, not only at most).
+    A record's reports from different clusters are independent given its true values, so the epsilon
+    of a whole record is exactly the sum over clusters.
 
     Parameters
     ----------
@@ -125,7 +130,7 @@ class Protocol:
     clusters : tuple of tuples of attribute names
         A partition of the domain's attributes.
     channels : tuple of Channel
-        One a cluster, over the cluster's cells.
+        One per cluster, over the cluster's cells.
     """
 
     domain: Domain
@@ -172,10 +177,9 @@ class Protocol:
     ) -> Microdata:
         """Randomize every record ([multirr], Protocols 1 and 2, randomization part).
 
-        The reports are over `report_domain`: the attributes, if all reports are categories.
-
-        `data` are the true records, over the domain; `chance` draws the reports. By a key, the
-        `records` are those numbered so in the whole file; by default the first ones.
+        `data` are the true records, over the domain; `chance` draws the reports, over
+        `report_domain`. For keyed draws, `records` are the numbers in the whole file, by default
+        from 0.
         """
         reported: dict[str, Codes] = {}
         ways = zip(self.clusters, self.channels, self._reports, strict=True)
@@ -190,7 +194,7 @@ class Protocol:
         return Microdata(ordered, columns, data.marks)
 
     def reported_as(self, cluster: Sequence[str]) -> Domain:
-        """Return of what a `cluster`'s reports are: its attributes, or what `as_reports` says."""
+        """Return the domain of a `cluster`'s reports: see `as_reports`."""
         return self._reports[self.clusters.index(tuple(cluster))]
 
     @cached_property
@@ -201,7 +205,7 @@ class Protocol:
 
     @cached_property
     def report_domain(self) -> Domain:
-        """Of what a randomized file is, each cluster where its first attribute is."""
+        """The domain of a randomized file, each cluster at the place of its first attribute."""
         own = {name: cluster for cluster in self.clusters for name in cluster}
         of_cluster = dict(zip(self.clusters, self._reports, strict=True))
         found: dict[str, Attribute] = {}
@@ -255,17 +259,17 @@ def composed_epsilon(
 ) -> float:
     """Return the exact epsilon of independent reports of one record, rounded up once: their sum.
 
-    Exact, not only at most, for the matrices of this module: they tell any two cells apart equally
-    well, so that two records which differ in all attributes are worst for every report at once.
+    The sum is exact for the matrices of this module: they have the same ratio for any two cells, so
+    that two records that differ in all attributes are the worst pair of every report at once.
 
     Parameters
     ----------
     domain : Domain
         All attributes of the record.
-    reports : pairs of attribute names and the Channel that their cells go through
+    reports : pairs of attribute names and their Channel
         An attribute may be in several.
     changed : str, optional
-        The attribute that changes, by default all of them; reports without it tell nothing.
+        The attribute that changes, by default all of them.
     """
     told = ((tuple(names), channel) for names, channel in reports)
     if changed is None:
@@ -282,12 +286,7 @@ def composed_epsilon(
 def rr_independent(domain: Domain, p: float, reading: Reading) -> Protocol:
     """Return RR-Independent: every attribute on its own ([multirr], Protocol 1).
 
-    Parameters
-    ----------
-    domain : Domain
-    p : float, in (0, 1)
-    reading : "printed", "keep" or "diagonal"
-        What p means in the RR matrix of an attribute; see `rr_channel`.
+    For the `domain`, with `p`, in (0, 1), and `reading` as in `rr_channel`.
     """
     clusters = tuple((name,) for name in domain.names)
     return rr_clusters(domain, clusters, p, reading, "kronecker")
@@ -296,17 +295,10 @@ def rr_independent(domain: Domain, p: float, reading: Reading) -> Protocol:
 def rr_clusters(
     domain: Domain, clusters: "Clusters", p: float, reading: Reading, mechanism: ClusterMechanism
 ) -> Protocol:
-    """Return RR-Clusters for clusters that are given ([multirr], section 4).
+    """Return RR-Clusters for given clusters ([multirr], section 4).
 
-    Parameters
-    ----------
-    domain : Domain
-    clusters : tuple of tuples of attribute names
-        A partition of the domain's attributes.
-    p, reading
-        As in `rr_independent`.
-    mechanism : "joint" or "kronecker"
-        How a cluster is randomized; see `cluster_channel`.
+    The `clusters` are a partition of the attributes of the `domain`. `p` and `reading` are as in
+    `rr_channel`, the `mechanism` as in `cluster_channel`.
     """
     channels = tuple(
         cluster_channel(domain.project(cluster).shape, p, reading, mechanism)
@@ -318,14 +310,9 @@ def rr_clusters(
 def rr_joint(domain: Domain, records: int, p: float, reading: Reading) -> Protocol:
     """Return RR-Joint: one matrix over all cells of the domain ([multirr], Protocol 2).
 
-    Parameters
-    ----------
-    domain : Domain, of at most 1,000 cells
-    records : int, at least 10 a cell
-        Fewer are refused, as more cells are, by a `DeniableError`: bound (7) of the text wants n
-        much larger than the number of cells.
-    p, reading
-        As in `rr_independent`.
+    Raises `DeniableError` if the `domain` has over 1,000 cells, or there are fewer than 10
+    `records` per cell: bound (7) of the text needs n much larger than the number of cells. `p` and
+    `reading` are as in `rr_channel`.
     """
     refuse_too_large(domain, records)
     return rr_clusters(domain, (domain.names,), p, reading, "joint")
@@ -347,7 +334,7 @@ def refuse_too_large(domain: Domain, records: int) -> None:
         )
 
 
-def _refuse_bad(size: int, p: float, reading: str) -> None:
+def _refuse_bad(size: int, p: float | Fraction, reading: str) -> None:
     if size < 1:
         raise DeniableError(f"an attribute needs at least one category, not {size}")
     if not 0 < p < 1:

@@ -1,4 +1,4 @@
-"""What the text of a paper leaves open, and the names of the ways to read it."""
+"""Names of interpretations of [multirr], and of estimators."""
 
 from typing import Literal, get_args
 

@@ -1,4 +1,4 @@
-"""What the reports of a channel with more reports than categories are called in a file."""
+"""Names of reports of channels with more reports than categories, for files."""
 
 from collections.abc import Sequence
 
@@ -26,10 +26,10 @@ def reports_categories(channel: Channel) -> bool:
 
 
 def as_reports(part: Domain, channel: Channel) -> Domain:
-    """Return of what the reports are of some attributes, `part`, that go through one `channel`.
+    """Return the domain of reports of some attributes, `part`, through one `channel`.
 
-    Of these attributes, if the reports are their categories; else one attribute, named after all
-    of them, with a category for each report (see `report_labels`).
+    These are the attributes, if the reports are their categories. Otherwise it is one attribute,
+    with the names of all of them and one category per report (see `report_labels`).
     """
     if reports_categories(channel):
         return part
@@ -38,10 +38,9 @@ def as_reports(part: Domain, channel: Channel) -> Domain:
 
 
 def report_labels(channel: Channel, categories: Sequence[str]) -> list[str]:
-    """Return a name for each report of a `channel`: the `categories` that give it most often.
+    """Return a name for each report of a `channel`: the `categories` with the highest probability.
 
-    Where such names are not all short and different, the reports are numbered, from 1: what they
-    mean is in the channel's matrix alone.
+    If such names are long or ambiguous, the reports are numbered from 1.
 
     Examples
     --------

@@ -1,33 +1,31 @@
 """Exact two-way tables by secure sum, as a protocol between simulated parties ([multirr], 4.2).
 
-To count who holds a combination of categories, each of n parties splits 0 into n shares modulo
-n + 1, sends one to every party, and broadcasts the sum of what it got, plus 1 if it holds the
-combination. The broadcasts add up to the count. The modulus is right: n + 1 counts are possible,
-and modulo n nobody and everybody would be the same.
+To count a combination of categories, each of n parties splits 0 into n shares modulo n + 1, sends
+one to every party, and broadcasts the sum of the shares it received, plus 1 if it has the
+combination. The broadcasts add up to the count. The modulus is n + 1 because n + 1 counts are
+possible: modulo n, 0 and n would be equal.
 
-What is kept secret: all that a coalition has seen depends in distribution on the others only
-through the sum of their indicators. That needs private channels, fresh uniform shares, and two
-parties outside of the coalition:
+Secrecy: the distribution of all messages to a coalition depends on the others only through the sum
+of their indicators. That needs private channels, fresh uniform shares, and two parties outside of
+the coalition:
 
-- n - 1 parties together know the indicator of the last one; any coalition learns the sum of the
-  others, which tells all if it is 0 or their number;
-- who reads every channel knows every indicator;
-- a party that leaves after a count was opened is the difference to a later count without it; to go
-  on without it gives nothing away only if nothing had been opened.
+- n - 1 parties together can compute the indicator of the last one; any coalition learns the sum of
+  the others, which reveals all if it is 0 or their number;
+- a reader of every channel can compute every indicator;
+- if a party leaves after a count, the difference to a later count without it reveals its value.
 
-What is noticed: a missing message, by the name of its sender; a table whose counts do not add up to
-n (each party is in exactly one cell); margins of an attribute that differ between pairs. That each
-count lies in 0 .. n says nothing, every number modulo n + 1 does; the total is held against n in
-whole numbers, which is more than modulo n + 1.
+Detected: a missing message, by the name of its sender; a table with counts that do not add up to n
+(each party is in exactly one cell); marginals of an attribute that differ between pairs. The total
+is compared with n in whole numbers, which is more than modulo n + 1.
 
-What is not noticed, or not traced:
+Not detected, or not traced:
 
-- who sent shares that do not sum to 0, or a wrong broadcast: both shift the count alike;
-- errors that cancel between cells of one pair: a party that answers for another category, but also
-  one that moves many parties from one cell to another, as long as so many are there;
+- the sender of shares that do not sum to 0, or of a wrong broadcast: both shift the count alike;
+- errors that cancel between cells of one pair: a party that answers for another category, or moves
+  as many parties from one cell to another as it contains;
 - the same errors repeated in all pairs, as if the record were another;
-- a party that broadcasts last: it knows the count first, and can set it, or leave with it;
-- whether a message was not sent or got lost; that all hear the same broadcast is taken for granted.
+- a party that broadcasts last: it can compute the count first, and set it, or leave;
+- whether a message was lost or not sent; all parties are assumed to receive the same broadcast.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -55,10 +53,10 @@ AT_ONCE = 1_000  # parties whose shares are drawn together
 
 @dataclass(frozen=True)
 class Traffic:
-    """What was sent: a share goes to one party, a broadcast is delivered to all others.
+    """Messages: a share goes to one party, a broadcast is delivered to all others.
 
     `share_messages`, `broadcasts` and `broadcast_deliveries` are numbers of messages; `bits` are
-    those of shares and deliveries, ceil(log2(n + 1)) for a number in 0 .. n.
+    the bits of shares and deliveries, ceil(log2(n + 1)) for a number in 0 .. n.
     """
 
     share_messages: int = 0
@@ -71,9 +69,9 @@ class Traffic:
 
 
 class SecureSumError(DeniableError):
-    """A sum that cannot be completed, with its `message` and the `traffic` up to then.
+    """A sum that cannot be completed, with its `message` and the `traffic` until then.
 
-    `parties` are those whose messages are missing.
+    `parties` have missing messages.
     """
 
     def __init__(
@@ -85,21 +83,21 @@ class SecureSumError(DeniableError):
 
 
 def messages_per_party(cells: int, parties: int) -> int:
-    """Return how many messages ONE party sends: n - 1 shares and one broadcast a cell.
+    """Return the number of messages of ONE party: n - 1 shares and one broadcast per cell.
 
-    `parties` are n. With `cells` summed over all pairs this is, to the message, what [multirr]
-    gives as the cost of the method: O(sum over i < j of |Ai| |Aj| x n).
+    `parties` are n. With `cells` summed over all pairs this is the cost that [multirr] states:
+    O(sum over i < j of |Ai| |Aj| x n).
     """
     return cells * parties
 
 
 def messages_in_all(cells: int, parties: int) -> int:
-    """Return how many messages all `parties` send for so many `cells`: n times what is printed."""
+    """Return the number of messages of all `parties` for `cells`: n times the printed cost."""
     return cells * parties**2
 
 
 class Network:
-    """The channels between n `parties` of one sum, in seats 0 .. n - 1, and what went over them."""
+    """The channels between n `parties` of one sum, in seats 0 .. n - 1, and their messages."""
 
     def __init__(self, parties: int) -> None:
         if not MIN_PARTIES <= parties <= MAX_PARTIES:
@@ -114,11 +112,11 @@ class Network:
         self._broadcasts = np.full(parties, NOTHING, dtype=np.int64)
 
     def send(self, seat: int, shares: Codes) -> None:
-        """Deliver `shares` of a `seat`, one a receiver; `NOTHING` is not sent, its own is 0."""
+        """Deliver `shares` of a `seat`, one per receiver; `NOTHING` is not sent, its own is 0."""
         self._shares[seat] = shares
 
     def received(self, seat: int) -> Codes:
-        """Return the shares that came to a `seat`, one a sender; 0 in its own place."""
+        """Return the received shares of a `seat`, one per sender; 0 in its own place."""
         return self._shares[:, seat].copy()
 
     def broadcast(self, seat: int, value: int) -> None:
@@ -126,7 +124,7 @@ class Network:
         self._broadcasts[seat] = value
 
     def exchange(self, parties: "Sequence[Party]", source: RandomSource) -> None:
-        """Deliver what honest `parties` send, drawn from the `source` as they draw in turn."""
+        """Deliver all messages of honest `parties`, with the draws from `source` in their order."""
         free = self.parties - 1
         drawn = source.integers(0, self.modulus, self.parties * free).reshape(self.parties, free)
         shares = np.column_stack([drawn, -drawn.sum(axis=1) % self.modulus])
@@ -137,7 +135,7 @@ class Network:
         self._shares[:] = shares
 
     def missing(self, message: Message) -> list[int]:
-        """Return the seats of which somebody lacks the `message`: "share" or "broadcast"."""
+        """Return the seats with a missing `message`: "share" or "broadcast"."""
         arrived = self._shares if message == "share" else self._broadcasts[:, None]
         return [int(seat) for seat in np.flatnonzero((arrived == NOTHING).any(axis=1))]
 
@@ -157,19 +155,19 @@ class Network:
         )
 
     def view(self, coalition: Sequence[int]) -> tuple[Codes, Codes, Codes]:
-        """Return what a `coalition` of seats has seen: shares sent, received, broadcasts.
+        """Return the messages to a `coalition` of seats: shares sent, received, broadcasts.
 
-        Shares have a row a sender and are 0 where sender and receiver are one; what a party kept
-        follows from what it sent.
+        Shares have one row per sender, with 0 in a party's own place.
         """
         seats = list(coalition)
         return self._shares[seats], self._shares[:, seats], self._broadcasts.copy()
 
 
 class Party:
-    """A party that keeps to the protocol, and its indicator to itself.
+    """A party that follows the protocol.
 
-    The `indicator` is 1 if it holds the combination that is counted; the `number` is its record's.
+    The `indicator` is 1 if it has the counted combination; the `number` is the number of its
+    record.
     """
 
     def __init__(self, number: int, indicator: int) -> None:
@@ -190,7 +188,7 @@ class Party:
         network.broadcast(seat, self.reply(total, network.modulus))
 
     def reply(self, total: int, modulus: int) -> int:
-        """Return what is broadcast, given the `total` of all shares it has; modulo `modulus`."""
+        """Return the broadcast for the `total` of all its shares, modulo `modulus`."""
         return (total + self._contribution()) % modulus
 
     def _shares(self, network: Network, source: RandomSource) -> Codes:
@@ -211,9 +209,9 @@ NO_FAULTS: FaultyParties = MappingProxyType({})
 
 
 def secure_sum(parties: Sequence[Party], source: RandomSource, what: str = "the sum") -> Network:
-    """Run the protocol once and return the network that carried it, with its count and traffic.
+    """Run the protocol once and return the network, with its count and traffic.
 
-    The `parties` draw from the `source` in turn; `what` is counted, for messages. Raises
+    The `parties` draw from the `source` in turn; messages name the count by `what`. Raises
     `SecureSumError` if shares or broadcasts are missing, or the parties are too few or too many.
 
     Examples
@@ -252,22 +250,10 @@ def _refuse_missing(
 
 @dataclass(frozen=True, eq=False)
 class BivariateDistribution:
-    """A two-way table that parties have counted by secure sums.
+    """A two-way table from secure sums.
 
-    Parameters
-    ----------
-    domain : Domain
-        The two attributes.
-    table : array of the domain's shape
-    parties : int
-        How many took part until the end.
-    traffic : Traffic
-        Of all sums, those given up included.
-    left_out : tuple of int
-        Numbers of the parties that are not counted.
-    given_up : tuple of arrays of int64
-        For each run given up because of a missing party, the counts of the cells opened by then.
-        All know them; what they have more than `table` is the parties left out.
+    `table` has the shape of `domain`, the two attributes. `parties` is their number, and `traffic`
+    the one of all sums.
     """
 
     domain: Domain
@@ -277,7 +263,7 @@ class BivariateDistribution:
 
     @property
     def inconsistencies(self) -> tuple[str, ...]:
-        """What is wrong with the table on its own; empty if nothing is noticed."""
+        """Messages about errors in the table alone, perhaps none."""
         total = int(self.table.sum())
         if total == self.parties:
             return ()
@@ -343,9 +329,9 @@ def bivariate_distributions(
 
 
 def disagreeing_margins(distributions: Iterable[BivariateDistribution]) -> tuple[str, ...]:
-    """Return a message for each of `distributions` that counts an attribute unlike the first.
+    """Return a message for each of `distributions` that contradicts an earlier one.
 
-    A party has one value of an attribute, in whichever pair it is counted.
+    A party has one value of an attribute, in all pairs.
     """
     first: dict[str, tuple[str, Codes]] = {}
     messages = []

@@ -19,7 +19,7 @@ ChannelMaker = Callable[[int, float], Channel]
 
 
 class HasEpsilon(typing.Protocol):
-    """What a person reports under it has exact epsilons."""
+    """A protocol with exact epsilons."""
 
     @property
     def epsilon(self) -> float:
@@ -30,13 +30,10 @@ class HasEpsilon(typing.Protocol):
 
 
 def epsilons(protocol: HasEpsilon) -> dict[str, float]:
-    """Return what a person spends under a `protocol`, as tables have it beside p.
+    """Return the exact epsilons of a `protocol`, rounded up, as columns of tables.
 
-    Returns
-    -------
-    dict
-        ``record_epsilon``: exact epsilon of the whole record; ``attribute_epsilon``: the largest of
-        a change in one attribute. Both are of the channels that are drawn from, rounded up.
+    ``record_epsilon`` is for the whole record, ``attribute_epsilon`` the largest for a change in
+    one attribute.
     """
     of_attributes = protocol.epsilon_by_changed_attribute()
     return {"attribute_epsilon": max(of_attributes.values()), "record_epsilon": protocol.epsilon}
@@ -49,22 +46,21 @@ def p_of_epsilon(
     clusters: Clusters | None = None,
     mechanism: ClusterMechanism = "kronecker",
 ) -> float:
-    """Return the largest p, one for all attributes, at which a record spends at most so much.
+    """Return the largest p, one for all attributes, with at most a given epsilon of a record.
 
-    For `rr_independent`, `rr_clusters` (clusters and mechanism given) and `rr_joint` (one cluster,
-    "joint") with the same p and reading. The exact epsilon at this p is at most `epsilon`, and at
-    the next larger float it is above it.
+    This is for `rr_independent`, `rr_clusters` (with clusters and mechanism) and `rr_joint` (one
+    cluster, "joint"). The exact epsilon at this p is at most `epsilon`, and at the next larger
+    float it is above it.
 
     In the readings "printed" and "diagonal" the epsilon of an attribute is |ln p / (1 - p) + ln c|,
-    c growing with its categories: small p tell as much as large ones, and attributes of different
-    sizes have no p at which all tell nothing. The sum over attributes is convex in ln p / (1 - p)
-    and rises beyond the median of the -ln c; below its value there no p has the epsilon asked for.
+    with a c that grows with its categories: small p reveal as much as large ones, and attributes of
+    different sizes have no p with epsilon 0. The sum over attributes is convex in ln p / (1 - p)
+    and rises beyond the median of the -ln c; below its value there no p has the required epsilon.
 
     Parameters
     ----------
     domain : Domain
     epsilon : float, above 0
-        Of a whole record.
     reading : "printed", "keep" or "diagonal"
         As in `rr_channel`.
     clusters, mechanism : optional
@@ -73,7 +69,7 @@ def p_of_epsilon(
     Raises
     ------
     DeniableError
-        If no p has the epsilon, or one below 1 that floats tell from 1.
+        If no p below 1 has the epsilon.
 
     Examples
     --------
@@ -109,7 +105,7 @@ def p_of_epsilon(
 
 
 def _least_p(sizes: list[int], reading: Reading) -> float:
-    """Return the p from which on the epsilon of a record does not fall."""
+    """Return the p from which the epsilon of a record increases."""
     if reading == "keep":
         return 0.0
     turns = [-math.log(size if reading == "printed" else size - 1) for size in sizes]

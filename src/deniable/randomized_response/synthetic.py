@@ -1,8 +1,8 @@
 """Synthetic data sets from an estimated joint distribution ([multirr], sections 1 and 3.2).
 
 The text repeats "each combination of attribute values as many times as dictated by its frequency".
-A frequency seldom dictates a whole number of records; here is how each estimate is rounded. All of
-it starts from what is released already, so it costs no further privacy, however often it is drawn.
+A frequency is seldom a whole number of records; this module rounds each estimate. Results are
+post-processing of released estimates.
 """
 
 from collections.abc import Sequence
@@ -21,14 +21,11 @@ TIE_DIGITS = 9  # remainders that differ less are the same number, rounded diffe
 
 
 def repeat_cells(proportions: npt.ArrayLike, records: int) -> npt.NDArray[np.int64]:
-    """Return how often to repeat each cell, by largest remainders.
+    """Return the number of repetitions of each cell, by largest remainders.
 
     Every cell is within 1 of records x proportion, a cell of proportion 0 is not repeated, and the
-    sum is exact. Equal remainders go to the first cell. Nothing is random; where most of the cells
-    expect less than one record, what is rounded is a sizeable part of the whole, and always in
-    favour of the larger cells.
-
-    The `proportions` are of any shape and sum 1, the `records` at least one.
+    sum is exact. Equal remainders go to the first cell. If most cells expect less than one record,
+    rounding favours the larger cells. The `proportions` sum to 1; `records` is at least 1.
 
     Examples
     --------
@@ -53,13 +50,10 @@ def synthesize(
 ) -> Microdata:
     """Return synthetic records from the estimate of RR-Clusters, RR-Independent or RR-Joint.
 
-    Each cluster's cells are repeated by largest remainders, and the clusters then matched at
-    random: independent of each other, as the estimate takes them to be. A cluster's distribution is
-    met as closely as whole records allow, whatever the match.
-
-    The `clusters` are a partition of the `domain`'s attributes, each with one of `distributions`
-    over its cells. So many `records`, at least one, are in random order, drawn from the `source`,
-    and without marks.
+    Each cluster's cells are repeated by largest remainders, and clusters are matched at random,
+    because the estimate assumes their independence. The `clusters` are a partition of the
+    `domain`'s attributes, each with one of `distributions` over its cells. The `records`, at least
+    one, are in random order, drawn from the `source`, and without marks.
     """
     refuse_no_source(source)
     names = [name for cluster in clusters for name in cluster]
@@ -89,15 +83,15 @@ def repeat_records(
     """Return synthetic records from the estimate of RR-Adjustment: weighted reports, repeated.
 
     Most of the combinations on file expect less than one record. Largest remainders would drop the
-    light ones and round up the heavy ones, everywhere alike: a bias. Systematic sampling (one
-    random start, then every whole step along the cumulated weights) repeats each record its
-    expected number of times on average, exactly. Records are cumulated in the order of their cells,
-    so that equal ones are neighbours: each combination, and each category of the first attribute,
-    then comes within 1 of its expected number. The other attributes' categories lie scattered: they
-    come within some 30 of 32,561 records on Adult, half of what independent draws would leave.
+    light ones and round up the heavy ones, a bias. Systematic sampling (one random start, then
+    every whole step along the cumulated weights) repeats each record its expected number of times
+    on average, exactly. Records are cumulated in the order of their cells: each combination, and
+    each category of the first attribute, is within 1 of its expected number. The other attributes'
+    categories are within some 30 of 32,561 records on Adult, half of the error of independent
+    draws.
 
-    So many `records`, at least one, are in random order, drawn from the `source`, and without
-    marks. The `weights` of the randomized records, `reports`, are those of
+    `records` is at least 1. They are in random order, drawn from the `source`, and without marks.
+    The `weights` of the randomized records, `reports`, come from
     `deniable.randomized_response.adjustment.adjust`, shape (records,).
     """
     refuse_no_source(source)

@@ -40,7 +40,7 @@ from deniable.arrays import Floats
 from deniable.channels import rounded_up
 from deniable.errors import DeniableError
 from deniable.privacy import Finding, Matrix, constant_matrix, exact_epsilon
-from deniable.randomized_response.audit import rational_odds
+from deniable.randomized_response.protocols import rr_odds
 from deniable.randomized_response.readings import Reading
 
 MAX_ENUMERATION = 5_000_000
@@ -55,9 +55,9 @@ NO_TRUST = "none: the others collude, or their reports are known"
 def aggregate_matrix(
     matrices: Sequence[Matrix], truths: Sequence[Sequence[int]], others: Sequence[int]
 ) -> Matrix:
-    """Return the weights of all that the published counts can be, for each truth of one party.
+    """Return the weights of all possible published counts, for each truth of one party.
 
-    `matrices` are weights as of `deniable.privacy.constant_matrix`, one a release, over its true
+    `matrices` are weights as of `deniable.privacy.constant_matrix`, one per release, over its true
     cells; `truths` are the possible records of a party, each as its row of every matrix; `others`
     are the records of the other parties, by their number among `truths`. The result has shape
     (truths, outcomes) and rows of equal sum; an outcome is a count of every report in every
@@ -74,7 +74,7 @@ def aggregate_matrix(
 
 
 def _sums(rows: Sequence[Sequence[int]]) -> dict[tuple[int, ...], int]:
-    """Return the weight of every vector of counts, when each row's party reports once."""
+    """Return the weight of every vector of counts if each row's party reports once."""
     sums = {(0,) * len(rows[0]): 1}
     for row in rows:
         grown: dict[tuple[int, ...], int] = {}
@@ -91,9 +91,9 @@ def aggregate_epsilon(
 ) -> float:
     """Return the exact epsilon of published counts, by enumeration in whole numbers, rounded up.
 
-    The worst over all records of the other parties; `matrices` and `truths` are those of
-    `aggregate_matrix`. By the proposition above it is that of a
-    single party's reports, whatever `parties`.
+    It is the worst over all records of the other parties; `matrices` and `truths` are as in
+    `aggregate_matrix`. By the proposition above it is the epsilon of a single party's reports, for
+    any number of `parties`.
 
     Examples
     --------
@@ -114,10 +114,10 @@ def aggregate_epsilon(
 
 @dataclass(frozen=True)
 class Crowd:
-    """Other parties whose true values of a binary attribute are known, and who are counted too.
+    """Other parties with known true values of a binary attribute, which are counted too.
 
-    So many of them have the value 1 (`ones`) and 0 (`zeros`), and each reports its true value with
-    the probability `keep`, in [1/2, 1).
+    `ones` have the value 1 and `zeros` the value 0. Each reports its true value with the
+    probability `keep`, in [1/2, 1).
     """
 
     ones: int
@@ -196,10 +196,10 @@ def _tail_sums(weights: Sequence[int]) -> list[int]:
 
 
 def worst_crowd(parties: int, keep: Fraction, claim: Fraction) -> Crowd:
-    """Return the crowd of that many `parties` for which `two_sums_delta` of a `claim` is largest.
+    """Return the crowd of `parties` with the largest `two_sums_delta` of a `claim`.
 
-    Each party reports its true value with the probability `keep`. Searched over all crowds in
-    floating point; what delta is there is exact again.
+    Each party reports its true value with the probability `keep`. The search is over all crowds in
+    floating point.
     """
     q, log_claim, deltas = float(keep), math.log(claim), []
     for ones in range(parties + 1):
@@ -221,26 +221,26 @@ def waiver_table(
     parties: Sequence[int] = (1, 3, 10, 100, 1000),
     readings: Sequence[Reading] = ("keep",),
 ) -> pd.DataFrame:
-    """Show what the waiver of 4.3 is worth, in the smallest case that has one.
+    """Quantify the waiver of 4.3 in the smallest case that has one.
 
-    A binary attribute among three is in two pairs: its value is randomized and summed twice. What
-    is taken to be known are both counts of its reports; the counts of whole pairs tell no less.
-    A row for each p of the `probabilities`, in (0, 1), each of the `readings` of the matrix and
-    each number of `parties`, at least 1.
+    A binary attribute among three is in two pairs: its value is randomized and summed twice. Both
+    counts of its reports are known; the counts of whole pairs reveal at least as much. One row for
+    each p of the `probabilities`, in (0, 1), each of the `readings` of the matrix and each number
+    of `parties`, at least 1.
 
-    The columns are ``matrix``, ``p``, ``releases`` (2), ``parties`` (that one and those who can be
-    trusted); ``claimed_epsilon`` of the waiver, as if released once; ``exact_epsilon`` of the sums
-    under pure differential privacy, for any number of parties; ``enumerated_epsilon``, the same by
+    The columns are ``matrix``, ``p``, ``releases`` (2), ``parties`` (one and all trusted others);
+    ``claimed_epsilon`` of the waiver, as if released once; ``exact_epsilon`` of the sums under pure
+    differential privacy, for any number of parties; ``enumerated_epsilon``, the same by
     enumeration, for up to 3 parties; ``holds``; ``delta``, rounded up, the least at which the sums
     are (claimed_epsilon, delta)-differentially private for all values of the others;
-    ``others_alike``, how many of these have one and the same value where it is attained; ``trust``,
-    without which it is that of 1 party.
+    ``others_alike``, the number of others with one and the same value at this delta; ``trust``, an
+    assumption.
     """
     return pd.DataFrame(starmap(_waiver_row, product(readings, probabilities, parties)))
 
 
 def _waiver_row(reading: Reading, p: float, parties: int) -> dict[str, Any]:
-    odds = rational_odds(2, Fraction(repr(p)), reading)
+    odds = rr_odds(2, Fraction(repr(p)), reading)
     parity = max(odds, 1 / odds)
     coin = constant_matrix(2, parity)
     once = exact_epsilon(coin)
