@@ -421,7 +421,7 @@ CODES = np.array([0, 1, 1])
         ([CODES, CODES[:2]], [[0.5, 0.5]] * 2, {}, "column 1 has 2 records, the first 3"),
         ([CODES, np.zeros((3, 2), int)], [[0.5, 0.5]] * 2, {}, "column 1 is of shape (3, 2), its"),
         ([CODES], [[0.5, 0.6]], {}, "the targets of column 0 are no distribution (not negative"),
-        ([CODES], [[1.5, -0.5]], {}, "project the estimate onto the simplex first"),
+        ([CODES], [[1.5, -0.5]], {}, "project the estimate first"),
         ([CODES], [[0.5, np.nan]], {}, "the targets of column 0 are no distribution"),
         ([CODES], [[np.inf, 0.5]], {}, "the targets of column 0 are no distribution"),
         ([CODES], [[[0.5, 0.5]]], {}, "its targets of shape (1, 2); give one code a record"),
