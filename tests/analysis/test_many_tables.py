@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.plans.test_collected import frame_of, schema_of
-from tests.rrba.collected_records import DOMAIN, some_records
+from tests.rrba.collected_records import DOMAIN, estimate_tables, some_records
 
 import deniable
 from deniable import CollectedPlan, Released, StrataPlan, randomize
@@ -20,7 +20,6 @@ from deniable.errors import DeniableError
 from deniable.files import read_table, write_table
 from deniable.pram import StratifiedProtocol
 from deniable.randomized_response import Protocol
-from deniable.rrba.answers import estimate_tables
 
 SCHEMA, RECORDS = schema_of(), 1500
 PAIRS = list(combinations(DOMAIN.names, 2))

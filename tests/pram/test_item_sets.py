@@ -233,9 +233,7 @@ def test_joined_sets_are_those_of_brute_force():
 def test_without_randomization_of_the_file_the_search_is_apriori():
     records = baskets(2000, 8)
     channel = ProductChannel((KeepOrReplace.uniform(2, 1.0),) * 8)
-    found = frequent_item_sets(
-        Transactions.of(channel, records), 0.15, largest=4, target="file", family="none"
-    )
+    found = frequent_item_sets(Transactions.of(channel, records), 0.15, largest=4, target="file")
     expected = {
         " & ".join(map(str, items))
         for size in range(1, 5)
@@ -262,28 +260,23 @@ def test_bounds_are_one_sided_and_shared_among_all_sets():
     frequent = found["lower"] >= 0.05
     assert set(found["verdict"][frequent]) <= {"frequent"}
     assert set(found["verdict"][~frequent]) <= {"undecided"}
-    tested = frequent_item_sets(transactions, 0.05, largest=2, family="tested")
-    alone = frequent_item_sets(transactions, 0.05, largest=2, family="none")
-    assert len(alone) <= len(tested) <= len(found)
 
 
 @pytest.mark.slow
-def test_the_search_keeps_its_error_rate_and_single_bounds_do_not():
+def test_the_search_keeps_its_error_rate():
     # Six independent items of support 1/2: each pair has 1/4, a hair below the minimum; whatever is
     # called frequent among pairs is wrong. 400 searches; false alarm 1e-6.
     channel, runs = ProductChannel((KEEP,) * 6), 400
     rng = np.random.default_rng(6)
-    wrong = {"every": 0, "none": 0}
+    wrong = 0
     for _ in range(runs):
         records = rng.integers(0, 2, (1500, 6), dtype=np.uint8)
         columns = channel.randomize_columns(tuple(records.T), rng)
         transactions = Transactions.of(channel, np.stack(columns, axis=1))
-        for family in wrong:
-            found = frequent_item_sets(transactions, 0.2501, largest=2, family=family)
-            pairs = found[found["size"] == 2]
-            wrong[family] += bool((pairs["verdict"] == "frequent").any())
-    assert stats.binomtest(wrong["every"], runs, 0.05, "greater").pvalue > 1e-6
-    assert wrong["none"] / runs > 0.25
+        found = frequent_item_sets(transactions, 0.2501, largest=2)
+        pairs = found[found["size"] == 2]
+        wrong += bool((pairs["verdict"] == "frequent").any())
+    assert stats.binomtest(wrong, runs, 0.05, "greater").pvalue > 1e-6
 
 
 def test_nothing_frequent_is_nothing():
@@ -310,7 +303,6 @@ FEW = randomized(ProductChannel((KEEP,) * 4), baskets(50, 4))
         (lambda: frequent_item_sets(FEW, 0), DeniableError, "minimum support is 0; it must be in"),
         (lambda: frequent_item_sets(FEW, 0.1, largest=0), DeniableError, "largest size is 0"),
         (lambda: frequent_item_sets(FEW, 0.1, error_rate=0.5), DeniableError, "error rate is 0.5"),
-        (lambda: frequent_item_sets(FEW, 0.1, family="all"), DeniableError, "every, tested, none"),
     ],
 )
 def test_refusals(call: Callable[[], object], error: type[Exception], message: str) -> None:

@@ -18,7 +18,7 @@ from tests.privacy.test_allocation import (
 )
 from tests.randomized_response.test_protocols import domain_of
 
-from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel, SubsetSelection
+from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel, SubsetSelection
 from deniable.errors import ChannelError, DeniableError
 from deniable.randomized_response import (
     Clusters,
@@ -150,7 +150,7 @@ SKEWED = DenseChannel(np.array([[0.5, 0.25, 0.25], [0.125, 0.625, 0.25], [0.25, 
 PROTOCOLS = {
     "attributes": protocol_from_epsilon(SMALL, 1.3, None, "size"),
     "clusters": protocol_from_epsilon(SMALL, 1.3, (("a2", "a0"), ("a1",))),
-    "joint": protocol_from_epsilon(SMALL, 1.3, (SMALL.names,), maker=SubsetSelection.of_epsilon),
+    "joint": Protocol(SMALL, (SMALL.names,), (SubsetSelection.of_epsilon(SMALL.size, 1.3),)),
     "a product": Protocol(
         SMALL,
         (("a0", "a1"), ("a2",)),
@@ -221,16 +221,7 @@ def test_protocols_of_clusters_have_one_channel_per_cluster():
     assert spent["a0"] == pytest.approx(1.3 * np.log(4) / np.log(12), rel=1e-12)
 
 
-def test_makers_that_do_not_keep_to_size_and_epsilon_are_refused():
-    def lavish(size: int, epsilon: float) -> Channel:
-        return KeepOrReplace.uniform(size, 0.9)
-
-    def larger(size: int, epsilon: float) -> Channel:
-        return KeepOrReplace.of_epsilon(size + 1, epsilon)
-
-    for maker in (lavish, larger):
-        with pytest.raises(DeniableError, match=r"a1: for 3 categories .* keeps to both"):
-            protocol_from_epsilon(domain_of(1, 3), 1.0, maker=maker)
+def test_targets_that_cannot_be_met_are_refused():
     with pytest.raises(ChannelError, match="at most 30"):
         KeepOrReplace.of_epsilon(4, 31.0)
     with pytest.raises(DeniableError, match="each attribute belongs to one cluster"):

@@ -11,12 +11,11 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 from tests.plans.test_collected import SCHEMA, frame_of
-from tests.rrba.collected_records import DOMAIN, some_records
+from tests.rrba.collected_records import DOMAIN, estimate_tables, some_records
 
 from deniable import CollectedPlan, Released, randomize
 from deniable.errors import DataError, DeniableError
 from deniable.release.making import protect_test
-from deniable.rrba.answers import estimate_tables
 from deniable.schema import schema_from_dict
 
 RECORDS = 3000

@@ -1,9 +1,11 @@
 """Small records for collections: two attributes that depend on each other, two that do not."""
 
 import numpy as np
+import pandas as pd
 
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
+from deniable.rrba import SEPARATOR, CollectionDesign, answers_by_table
 
 DOMAIN = Domain(
     (
@@ -21,3 +23,22 @@ def some_records(records: int = 600, seed: int = 1, domain: Domain = DOMAIN) -> 
     columns = [drawn.integers(0, attribute.size, records) for attribute in domain]
     columns[1] = np.where(drawn.random(records) < 0.7, columns[0], columns[1])
     return Microdata(domain, tuple(columns), {"data_source": "original"})
+
+
+def estimate_tables(design: CollectionDesign, answers: pd.DataFrame, clients: int) -> pd.DataFrame:
+    """Return the unbiased estimates of all tables, with both standard errors."""
+    parts = [
+        pd.DataFrame(
+            {
+                "attributes": SEPARATOR.join(combination),
+                "categories": design.domain.project(combination).cell_labels(),
+                "answers": found.number,
+                "reported": found.reported,
+                "estimate": found.estimate(),
+                "standard_error_file": found.standard_errors(clients),
+                "standard_error_population": found.standard_errors(),
+            }
+        )
+        for combination, found in answers_by_table(design, answers).items()
+    ]
+    return pd.concat(parts, ignore_index=True)

@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
-from tests.rrba.collected_records import DOMAIN, some_records
+from tests.rrba.collected_records import DOMAIN, estimate_tables, some_records
 from tests.slow_variants import all_but_first
 
 from deniable.channels import KeepOrReplace
 from deniable.errors import DeniableError
 from deniable.records.categorical import Microdata
-from deniable.rrba.answers import TableAnswers, answers_by_table, estimate_tables
+from deniable.rrba.answers import TableAnswers, answers_by_table
 from deniable.rrba.collection import (
     CollectedTable,
     CollectionDesign,

@@ -11,7 +11,6 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -22,8 +21,6 @@ from deniable.channels import Target
 from deniable.errors import DataError, DeniableError
 from deniable.estimation import confidence_intervals, refuse_bad_confidence
 from deniable.pram.transactions import MAX_SET, Item, Transactions
-
-Family = Literal["every", "tested", "none"]
 
 MAX_CANDIDATES = 200_000
 MAX_BATCH = 1 << 20  # patterns of all item sets that are estimated together
@@ -122,7 +119,6 @@ def frequent_item_sets(
     *,
     largest: int = 3,
     error_rate: float = 0.05,
-    family: Family = "every",
     target: Target = "population",
 ) -> pd.DataFrame:
     """Search for frequent item sets, level by level, with bounds instead of estimates.
@@ -132,14 +128,9 @@ def frequent_item_sets(
     bound reaches the minimum. The other sets stay undecided and are extended too.
 
     The largest of many estimates is too high. So bounds are one-sided and simultaneous
-    (Bonferroni), with an equal part of the error rate for each size, in each `family`:
-
-    - ``every``: over all possible sets of a size. With confidence 1 - `error_rate` no set is
-      wrongly called frequent, and with the same confidence no frequent set is dropped, up to the
-      normal approximation (far out in its tail).
-    - ``tested``: over the candidates of a size. Sharper, but these depend on the same reports, and
-      the error rate is no longer proved.
-    - ``none``: each bound on its own, for exploration.
+    (Bonferroni) over all possible sets of a size, with an equal part of the error rate for each
+    size. With confidence 1 - `error_rate` no set is wrongly called frequent, and with the same
+    confidence no frequent set is dropped, up to the normal approximation (far out in its tail).
 
     Raises `DeniableError` if an option is out of its range, or a level has over 200,000 candidates.
 
@@ -161,15 +152,20 @@ def frequent_item_sets(
         ``verdict`` ("frequent" or "undecided"), without dropped sets; ``tested`` (number of tested
         sets of this size).
     """
-    _refuse_bad_search(minimum_support, largest, error_rate, family)
+    for what, value, right, allowed in (
+        ("the minimum support", minimum_support, 0 < minimum_support <= 1, "in (0, 1]"),
+        ("the largest size", largest, 1 <= largest <= MAX_SET, f"in 1 .. {MAX_SET}"),
+        ("the error rate", error_rate, 0 < error_rate < 0.5, "in (0, 0.5)"),
+    ):
+        if not right:
+            raise DeniableError(f"{what} is {value!r}; it must be {allowed}")
     items = len(transactions.names)
     candidates: list[tuple[int, ...]] = [(item,) for item in range(items)]
     tables: list[pd.DataFrame] = []
     for size in range(1, min(largest, items) + 1):
         if not candidates:
             break
-        tests = {"every": math.comb(items, size), "tested": len(candidates), "none": 1}[family]
-        alpha = error_rate / (1 if family == "none" else largest * tests)
+        alpha = error_rate / (largest * math.comb(items, size))
         places = [transactions.positions(candidate) for candidate in candidates]
         reported, by_target = _estimates(transactions, places, 1 - 2 * alpha, (target,))
         estimate, error, low, high = by_target[target]
@@ -264,16 +260,3 @@ def _ratio(over: float, under: float, covariance: Floats, z: float) -> tuple[flo
         return error, -math.inf, math.inf
     root = math.sqrt(discriminant)
     return error, (b - root) / a, (b + root) / a
-
-
-def _refuse_bad_search(
-    minimum_support: float, largest: int, error_rate: float, family: str
-) -> None:
-    for what, value, right, allowed in (
-        ("the minimum support", minimum_support, 0 < minimum_support <= 1, "in (0, 1]"),
-        ("the largest size", largest, 1 <= largest <= MAX_SET, f"in 1 .. {MAX_SET}"),
-        ("the error rate", error_rate, 0 < error_rate < 0.5, "in (0, 0.5)"),
-        ("family", family, family in get_args(Family), ", ".join(get_args(Family))),
-    ):
-        if not right:
-            raise DeniableError(f"{what} is {value!r}; it must be {allowed}")

@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 from numpy.random import Generator
 
-from deniable.arrays import Counts, Floats, Positions
+from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, ProductChannel
 from deniable.errors import DeniableError
 from deniable.estimation import clip_and_rescale, unbiased_or_uniform
@@ -79,14 +79,8 @@ class AssessmentProtocol(ABC):
             )
 
     @abstractmethod
-    def reports(
-        self, data: Microdata, source: RandomnessSource, records: Positions | None = None
-    ) -> PairCounts:
-        """Run the protocol on the true records `data`; return the counts of reported pairs.
-
-        The `source` may be `KeyedDraws`. Then `records` are the numbers of the records in the whole
-        file, by default from 0.
-        """
+    def reports(self, data: Microdata, source: RandomnessSource) -> PairCounts:
+        """Run the protocol on the true records `data`, by `source`; return the pair counts."""
 
     @abstractmethod
     def drawn_reports(self, data: Microdata, generator: Generator, runs: int) -> PairCounts:
@@ -114,18 +108,14 @@ class AssessmentProtocol(ABC):
         return {name: composed_epsilon(self.domain, self.sent, name) for name in self.domain.names}
 
     def assess(
-        self,
-        data: Microdata,
-        source: RandomnessSource,
-        ordinal: Collection[str] = (),
-        records: Positions | None = None,
+        self, data: Microdata, source: RandomnessSource, ordinal: Collection[str] = ()
     ) -> pd.DataFrame:
         """Run the protocol and measure the dependence of every pair of attributes.
 
-        `data`, `source` and `records` are as in `reports`; `ordinal` and the result are as in
+        `data` and `source` are as in `reports`; `ordinal` and the result are as in
         `deniable.randomized_response.dependence.dependences`.
         """
-        tables = self.tables(self.reports(data, source, records))
+        tables = self.tables(self.reports(data, source))
         return dependences_from_tables(tables, pair_measures(self.domain, ordinal))
 
 
@@ -155,11 +145,9 @@ class AttributeReports(AssessmentProtocol):
         """RR-Independent."""
         return rr_independent(self.domain, self.p, self.reading)
 
-    def reports(
-        self, data: Microdata, source: RandomnessSource, records: Positions | None = None
-    ) -> PairCounts:
-        """Randomize `data` by `source` and count pairs; `records` as in the base class."""
-        return two_way_counts(self.protocol.randomize(data, source, records))
+    def reports(self, data: Microdata, source: RandomnessSource) -> PairCounts:
+        """Randomize `data` by `source` and count pairs."""
+        return two_way_counts(self.protocol.randomize(data, source))
 
     def drawn_reports(self, data: Microdata, generator: Generator, runs: int) -> PairCounts:
         """Randomize the records of `data` in each of `runs`, by the `generator`."""
@@ -188,10 +176,8 @@ class SecureSum(AssessmentProtocol):
     the protocol, and counts that are not small.
     """
 
-    def reports(
-        self, data: Microdata, source: RandomnessSource, records: Positions | None = None
-    ) -> PairCounts:
-        """Return the true tables of `data`; `source` and `records` are not used."""
+    def reports(self, data: Microdata, source: RandomnessSource) -> PairCounts:
+        """Return the true tables of `data`; `source` is not used."""
         return two_way_counts(data)
 
     def drawn_reports(self, data: Microdata, generator: Generator, runs: int) -> PairCounts:
@@ -233,14 +219,12 @@ class PairReports(AssessmentProtocol):
         given, pairs = (self.p, self.reading, self.mechanism), combinations(self.domain.names, 2)
         return {pair: cluster_channel(self.domain.project(pair).shape, *given) for pair in pairs}
 
-    def reports(
-        self, data: Microdata, source: RandomnessSource, records: Positions | None = None
-    ) -> PairCounts:
-        """Randomize every pair of `data` by `source`; `records` as in the base class."""
+    def reports(self, data: Microdata, source: RandomnessSource) -> PairCounts:
+        """Randomize every pair of `data` by `source` and count pairs."""
         counts = {}
         for pair, channel in self.channels.items():
             part = data.project(pair)
-            masked = channel.report(part.domain.ravel(part.columns), source, pair, records)
+            masked = channel.report(part.domain.ravel(part.columns), source, pair)
             counts[pair] = np.bincount(masked, minlength=channel.size).reshape(part.domain.shape)
         return counts
 

@@ -6,7 +6,6 @@ Section 4.3 waives composition; `deniable.randomized_response.waiver` proves tha
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -33,8 +32,6 @@ SUMMED = "all attributes, pairs composed"
 WAIVED = "all attributes, as if released once"
 ASSESSMENTS = ("none", "4.1", "4.2", "4.3 waived", "4.3 summed")
 
-_audited = cache(audit_cluster)
-
 
 @dataclass(frozen=True)
 class _Changes:
@@ -52,7 +49,7 @@ class _Changes:
             return Finding(0.0, 0.0, 0.0)
         position = None if changed is None else telling.index(changed)
         sizes = self.domain.project(telling).shape
-        return _audited(sizes, self.setting.p, self.setting.reading, self.mechanism, position)
+        return audit_cluster(sizes, self.setting.p, self.setting.reading, self.mechanism, position)
 
     def record(self, clusters: Sequence[Sequence[str]]) -> Finding:
         """Audit several clusters that are randomized independently, for a change of all."""

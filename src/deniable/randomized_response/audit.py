@@ -187,12 +187,7 @@ def _clusters(
 
 
 def audit_row(
-    mechanism: str,
-    setting: Setting,
-    unit: str,
-    of: str,
-    finding: Finding,
-    t_v: int | None = None,
+    mechanism: str, setting: Setting, unit: str, of: str, finding: Finding, t_v: int | None = None
 ) -> dict[str, Any]:
     """Return a row of the audit of a `mechanism` at a `setting`.
 

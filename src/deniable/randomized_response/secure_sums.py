@@ -275,11 +275,7 @@ class BivariateDistribution:
 
 
 def bivariate_distribution(
-    data: Microdata,
-    pair: Pair,
-    source: RandomSource,
-    *,
-    faults: FaultyParties = NO_FAULTS,
+    data: Microdata, pair: Pair, source: RandomSource, *, faults: FaultyParties = NO_FAULTS
 ) -> BivariateDistribution:
     """Count each combination of a `pair` of attributes by secure sums between the records' owners.
 

@@ -2,20 +2,16 @@
 
 import math
 import typing
-from collections.abc import Callable
 
 import numpy as np
 
-from deniable.channels import Channel, KeepOrReplace, refuse_bad_budget
+from deniable.channels import KeepOrReplace, refuse_bad_budget
 from deniable.errors import DeniableError
 from deniable.privacy import Allocation, allocate_by_size
 from deniable.randomized_response.dependence import Clusters
 from deniable.randomized_response.protocols import Protocol, rr_clusters
 from deniable.randomized_response.readings import ClusterMechanism, Reading
 from deniable.records import Domain
-
-ChannelMaker = Callable[[int, float], Channel]
-"""A constructor by a number of cells, at least 2, and the largest exact epsilon."""
 
 
 class HasEpsilon(typing.Protocol):
@@ -113,17 +109,13 @@ def _least_p(sizes: list[int], reading: Reading) -> float:
 
 
 def protocol_from_epsilon(
-    domain: Domain,
-    epsilon: float,
-    clusters: Clusters | None = None,
-    how: Allocation = "even",
-    maker: ChannelMaker = KeepOrReplace.of_epsilon,
+    domain: Domain, epsilon: float, clusters: Clusters | None = None, how: Allocation = "even"
 ) -> Protocol:
     """Return RR-Independent, RR-Clusters or RR-Joint at a required exact epsilon of a record.
 
-    The joint cells of each cluster go through one channel, at the epsilon allocated to it. The
-    protocol's exact epsilon is at most the required one. With the default channels, the two differ
-    by rounding only.
+    Generalized randomized response randomizes the joint cells of each cluster, at the epsilon
+    allocated to it. The protocol's exact epsilon is at most the required one; they differ by
+    rounding only. Raises `DeniableError` if epsilon cannot be allocated.
 
     Parameters
     ----------
@@ -133,13 +125,6 @@ def protocol_from_epsilon(
         By default each attribute by itself, RR-Independent; one cluster of all is RR-Joint.
     how : "even" or "size"
         The budget allocation; see `deniable.privacy.allocate_by_size`.
-    maker : function, optional
-        The constructor of channels; by default generalized randomized response.
-
-    Raises
-    ------
-    DeniableError
-        If epsilon cannot be allocated, or a cluster, which is named, has no such channel.
 
     Examples
     --------
@@ -154,20 +139,12 @@ def protocol_from_epsilon(
     channels = []
     for cluster, size, own in zip(parts, sizes, allocate_by_size(epsilon, sizes, how), strict=True):
         try:
-            channels.append(_channel_within(maker, size, own))
+            channels.append(_channel_within(size, own))
         except DeniableError as error:
             raise DeniableError(f"{' x '.join(cluster)}: {error}") from None
     return Protocol(domain, parts, tuple(channels))
 
 
-def _channel_within(maker: ChannelMaker, size: int, epsilon: float) -> Channel:
-    """Return a channel of this size and at most this epsilon; one cell has nothing to hide."""
-    if size == 1:
-        return KeepOrReplace(1.0, np.zeros(1))
-    channel = maker(size, epsilon)
-    if channel.size != size or channel.epsilon > epsilon:
-        raise DeniableError(
-            f"for {size} categories at epsilon {epsilon}, the maker returned a channel over "
-            f"{channel.size} with epsilon {channel.epsilon}; give a function that keeps to both"
-        )
-    return channel
+def _channel_within(size: int, epsilon: float) -> KeepOrReplace:
+    """Return generalized randomized response; a single cell needs none."""
+    return KeepOrReplace.of_epsilon(size, epsilon) if size > 1 else KeepOrReplace(1.0, np.zeros(1))

@@ -1,7 +1,6 @@
 from .answers import (
     TableAnswers as TableAnswers,
     answers_by_table as answers_by_table,
-    estimate_tables as estimate_tables,
     rows_by_table as rows_by_table,
 )
 from .batch import (

@@ -111,38 +111,3 @@ def answers_by_table(
 def rows_by_table(rows: pd.DataFrame) -> Mapping[str, pd.DataFrame]:
     """Return the rows of each table of `rows`, by the column ``attributes``."""
     return {str(name): own for name, own in rows.groupby("attributes", sort=False)}
-
-
-def estimate_tables(design: CollectionDesign, answers: pd.DataFrame, clients: int) -> pd.DataFrame:
-    """Return the unbiased estimate of each table of a `design`, from all blocks.
-
-    Parameters
-    ----------
-    design : CollectionDesign
-    answers : DataFrame
-        As `collect_answers` returns it.
-    clients : int
-        The number of clients.
-
-    Returns
-    -------
-    DataFrame
-        ``attributes``, ``categories``, ``answers``, ``reported`` (proportion of answers),
-        ``estimate`` (can be negative; sums to 1), ``standard_error_file`` and
-        ``standard_error_population``.
-    """
-    parts = [
-        pd.DataFrame(
-            {
-                "attributes": SEPARATOR.join(combination),
-                "categories": design.domain.project(combination).cell_labels(),
-                "answers": found.number,
-                "reported": found.reported,
-                "estimate": found.estimate(),
-                "standard_error_file": found.standard_errors(clients),
-                "standard_error_population": found.standard_errors(),
-            }
-        )
-        for combination, found in answers_by_table(design, answers).items()
-    ]
-    return pd.concat(parts, ignore_index=True)

@@ -8,10 +8,7 @@ from .attack import (
     privacy_loss_at_equal_centroids as privacy_loss_at_equal_centroids,
 )
 from .certificates import certificate as certificate
-from .comparison import (
-    compare_estimates as compare_estimates,
-    measure_utility as measure_utility,
-)
+from .comparison import compare_estimates as compare_estimates, measure_utility as measure_utility
 from .linkage import Linkage as Linkage, link_records as link_records
 from .promises import (
     CENTROID as CENTROID,
