@@ -72,13 +72,8 @@ def _readings(part: pd.DataFrame) -> PageTable:
         where(own, reading=reading, clusters=clusters).assign(fixed=name)
         for name, (reading, clusters) in names.READINGS.items()
     ]
-    return pivot(
-        pd.concat(parts).replace(TITLES),
-        {"fixed": "reading"} | BY_METHOD,
-        "unit",
-        "what is spent under each reading",
-        names=names.UNITS,
-    )
+    keys, label = {"fixed": "reading"} | BY_METHOD, "what is spent under each reading"
+    return pivot(pd.concat(parts).replace(TITLES), keys, "unit", label, names=names.UNITS)
 
 
 def _tightness(table: pd.DataFrame) -> PageTable:

@@ -16,6 +16,11 @@ from reproduction.study import (
     section_of,
 )
 
+HEADING = "Individual differential privacy"
+SOURCE = (
+    "Conciliating Privacy and Utility in Data Releases via Individual Differential Privacy "
+    "and Microaggregation"
+)
 SSE_KEYS = ("method", "epsilon", "domain_factor", "k")
 DATASETS = {"census": "Census", "wine": "Wine"}
 FIGURES_OF = {"idp_fig3": "census", "idp_fig4": "wine", "idp_fig5": "census", "idp_fig6": "wine"}
@@ -152,14 +157,4 @@ SECTIONS = (
     claims_section("idp", "reproduction.papers.idp.sections:in_words"),
 )
 
-PAPER = Paper(
-    "idp",
-    "Individual differential privacy",
-    "Conciliating Privacy and Utility in Data Releases via Individual Differential "
-    "Privacy and Microaggregation",
-    STUDIES,
-    TABLES,
-    ANALYSES,
-    FIGURES,
-    SECTIONS,
-)
+PAPER = Paper("idp", HEADING, SOURCE, STUDIES, TABLES, ANALYSES, FIGURES, SECTIONS)

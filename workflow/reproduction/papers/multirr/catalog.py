@@ -15,6 +15,8 @@ from reproduction.study import (
     claims_tables,
 )
 
+HEADING = "Multi-Dimensional Randomized Response"
+SOURCE = "Domingo-Ferrer and Soria-Comas, Multi-Dimensional Randomized Response"
 PRINTED_RUNS = 1000  # replicates of each published median ([multirr], 6.5)
 CLUSTER_QUERY_KEYS = ("dataset", "matrix", "mechanism", "projection", "p", "t_d", "t_v")
 VARIATION = "variation"  # of an interpretation, tried after the comparison
@@ -348,13 +350,4 @@ SECTIONS = (
     _section("sweep", "Beyond [multirr]: thresholds, p and the number of records", "A sweep"),
 )
 
-PAPER = Paper(
-    "multirr",
-    "Multi-Dimensional Randomized Response",
-    "Domingo-Ferrer and Soria-Comas, Multi-Dimensional Randomized Response",
-    STUDIES,
-    TABLES,
-    ANALYSES,
-    FIGURES,
-    SECTIONS,
-)
+PAPER = Paper("multirr", HEADING, SOURCE, STUDIES, TABLES, ANALYSES, FIGURES, SECTIONS)

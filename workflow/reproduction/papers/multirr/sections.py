@@ -128,8 +128,8 @@ def bounds(tables: Tables) -> dict[str, PageTable]:
     return found
 
 
-LETTERS = {"lambda_1": "λ₁", "lambda_2": "λ₂", "pi-hat^1": "π̂¹", "pi-hat^2": "π̂²"}
-"""The paper's names in Example 1, as the paper sets them."""
+LETTERS = {"lambda_1": "λ₁", "lambda_2": "λ₂", r"pi-hat\^1": "π̂¹", r"pi-hat\^2": "π̂²"}
+"""Patterns of the paper's names in Example 1, and the names as the paper sets them."""
 STEPS_SHOWN, LATER_STEPS = 2, 10
 """The first sweeps of Example 1 are shown step by step, then every tenth one."""
 LATER = {
@@ -141,9 +141,7 @@ LATER = {
 def adjustment(tables: Tables) -> dict[str, Any]:
     """Prepare the steps of Example 1 and the work of RR-Adjustment in Figure 3 from `tables`."""
     table = tables["multirr_example1"].fillna({"published": "", "regenerated": "", "note": ""})
-    for plain, letter in LETTERS.items():
-        for column in ("published", "regenerated", "note"):
-            table[column] = table[column].str.replace(plain, letter, regex=False)
+    table = table.replace(dict.fromkeys(("published", "regenerated", "note"), LETTERS), regex=True)
     steps = table[table["sweep"].notna()].astype({"sweep": int})
     last = steps["sweep"].max()
     first = steps["sweep"] <= STEPS_SHOWN

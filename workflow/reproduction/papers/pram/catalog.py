@@ -15,6 +15,8 @@ from reproduction.study import (
     section_of,
 )
 
+HEADING = "PRAM and the theory of channels"
+SOURCE = "Nayak, Zhang and Adeshiyan, Emerging Applications of Randomized Response (2016)"
 STUDIES = {
     "pram_coverage": Study(".intervals.coverage:PramCoverage"),
     "pram_weights": Study(".intervals.weights:PramWeights"),
@@ -152,13 +154,4 @@ SECTIONS = (
     ),
 )
 
-PAPER = Paper(
-    "pram",
-    "PRAM and the theory of channels",
-    "Nayak, Zhang and Adeshiyan, Emerging Applications of Randomized Response (2016)",
-    STUDIES,
-    TABLES,
-    ANALYSES,
-    FIGURES,
-    SECTIONS,
-)
+PAPER = Paper("pram", HEADING, SOURCE, STUDIES, TABLES, ANALYSES, FIGURES, SECTIONS)

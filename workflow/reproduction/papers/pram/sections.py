@@ -1,5 +1,7 @@
 """Prepare the tables of the report's sections on [pram] from the tables of a run."""
 
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -42,6 +44,20 @@ LIMITS = {
 def _named(table: pd.DataFrame) -> pd.DataFrame:
     """Return a `table` with channels and targets as a page calls them."""
     return table.replace({"channel": names.CHANNELS, "target": TARGETS})
+
+
+def _of_measure(
+    table: pd.DataFrame,
+    keys: Sequence[str] | Mapping[str, str],
+    column: str,
+    called: Mapping[str, str],
+    measure: str,
+    label: str,
+    text: str = "short",
+) -> PageTable:
+    """Return the means of one `measure` in a `table`, without intervals."""
+    own = where(table, measure=measure)
+    return pivot(own, keys, column, label, text=text, names=called, intervals=False)
 
 
 def about(tables: Tables) -> dict[str, Any]:
@@ -173,11 +189,7 @@ def invariant(tables: Tables) -> dict[str, Any]:
     first = first_of(table, "records", "p", "estimator").replace(
         {"method": names.INVARIANT_METHODS}
     )
-
-    def of(measure: str, label: str, text: str = "short") -> PageTable:
-        form: dict[str, Any] = {"names": names.CLAIMS, "text": text, "intervals": False}
-        return pivot(where(first, measure=measure), INVARIANT, "claim", label, **form)
-
+    of = partial(_of_measure, first, INVARIANT, "claim", names.CLAIMS)
     return {
         "claims": names.CLAIMS,
         "claimed": of("claimed_to_true", "claimed over true variance"),
@@ -188,20 +200,10 @@ def invariant(tables: Tables) -> dict[str, Any]:
 def joint_loss(tables: Tables) -> dict[str, PageTable]:
     """Prepare from `tables` the dependence of pairs, and their distance from the true table."""
     table = tables["pram_joint_loss"].sort_values(["first", "second", "epsilon"])
-
-    def of(measure: str, label: str, text: str) -> PageTable:
-        return pivot(
-            where(table, measure=measure),
-            ["first", "second", "epsilon"],
-            "estimator",
-            label,
-            text=text,
-            names={"true": "true"} | names.JOINT_ESTIMATORS,
-            intervals=False,
-        )
-
+    called = {"true": "true"} | names.JOINT_ESTIMATORS
+    of = partial(_of_measure, table, ["first", "second", "epsilon"], "estimator", called)
     return {
-        "dependence": of("cramers_v", "Cramér's V", "short"),
+        "dependence": of("cramers_v", "Cramér's V"),
         "distance": of("distance", "distance from the true table", "percent"),
     }
 

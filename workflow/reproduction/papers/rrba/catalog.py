@@ -16,6 +16,11 @@ from reproduction.study import (
     section_of,
 )
 
+HEADING = "Randomized response block aggregation"
+SOURCE = (
+    "Imran and Meo, Collection and Analysis of Sensitive Data with Privacy Protection by a "
+    "Distributed Randomized Response Protocol (2024)"
+)
 NETWORKS = ("networks/survey", "networks/alarm", "networks/child")
 LARGER = (
     "networks/survey_8000",
@@ -231,14 +236,4 @@ SECTIONS = (
     claims_section("rrba"),
 )
 
-PAPER = Paper(
-    "rrba",
-    "Randomized response block aggregation",
-    "Imran and Meo, Collection and Analysis of Sensitive Data with Privacy "
-    "Protection by a Distributed Randomized Response Protocol (2024)",
-    STUDIES,
-    TABLES,
-    ANALYSES,
-    FIGURES,
-    SECTIONS,
-)
+PAPER = Paper("rrba", HEADING, SOURCE, STUDIES, TABLES, ANALYSES, FIGURES, SECTIONS)
