@@ -8,6 +8,7 @@ function.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from importlib import import_module
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal
 
 from deniable.errors import from_extras
@@ -35,7 +36,6 @@ class Study:
     """An experiment that is repeated over the settings of a grid."""
 
     simulator: str  # a `reproduction.study.Simulator`: the class, or a class method that makes one
-    takes: tuple[str, ...] = ()  # the study's settings that the simulator takes, by name
     summary: Literal["median", "mean"] = "mean"  # of the replicates of each output
     published_column: str = ""  # of the published values in their files
     published_replicates: int | None = None  # behind each published value
@@ -43,10 +43,11 @@ class Study:
     """The original records to simulate on: none, or several as a mapping by name."""
 
     def on(self, data: Any, settings: Mapping[str, Any]) -> Any:
-        """Return the simulator with `settings` on original `data` (ignored without data sets)."""
-        asked = {name: settings[name] for name in self.takes}
+        """Return the simulator with its own `settings` on original `data`, if it has data sets."""
+        make = resolve(self.simulator)
+        asked = {name: settings[name] for name in signature(make).parameters if name in settings}
         asked = {k: tuple(v) if isinstance(v, list) else v for k, v in asked.items()}
-        return resolve(self.simulator)(*([data] if self.datasets else []), **asked)
+        return make(*([data] if self.datasets else []), **asked)
 
     @property
     def comparison(self) -> tuple[str, str, int | None]:

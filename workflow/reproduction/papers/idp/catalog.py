@@ -38,10 +38,8 @@ def _figure(name: str, draw: str, shows: str) -> Figure:
     return Figure(name, draw, shows, options={"dataset": FIGURES_OF[name]})
 
 
-of_sse = partial(Study, ".sse:IdpSse", ("k",))
-of_forests = partial(Study, ".forests:IdpForests", ("domain_factors", "attribute"))
 STUDIES = {
-    name: (of_sse if name in SSE else of_forests)(datasets=(dataset,))
+    name: Study(".sse:IdpSse" if name in SSE else ".forests:IdpForests", datasets=(dataset,))
     for name, dataset in FIGURES_OF.items()
 }
 OF_FORESTS = "classifiers trained on masked records"

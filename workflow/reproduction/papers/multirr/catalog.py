@@ -29,26 +29,17 @@ of_medians = partial(Study, summary="median")
 printed = partial(
     of_medians, published_column="median_relative_error", published_replicates=PRINTED_RUNS
 )
-PRINTED = printed(".queries.clusters:ClusterQueries", ("coverage", "ordinal"))
 STUDIES = {
-    "multirr_tables": PRINTED,
-    "multirr_sensitivity": PRINTED,
-    "multirr_exploration": printed(".queries.clusters:ExploredQueries", (*PRINTED.takes, "within")),
-    "multirr_attributes": of_medians(".queries.clusters:ClusterQueries", ("coverage", "ordinal")),
-    "multirr_fig2": of_medians(".queries.pairs:GainQueries", ("coverages", "estimators")),
-    "multirr_fig3": of_medians(
-        ".queries.adjusted:AdjustedQueries", ("coverages", "projections", "ordinal", "more")
-    ),
-    "multirr_pairs": of_medians(".queries.pairs:PairQueries", ("coverages", "estimators")),
-    "multirr_epsilon": of_medians(
-        ".queries.stated:StatedQueries", ("coverages", "projections", "ordinal", "few")
-    ),
-    "multirr_assessment": Study(
-        ".dependence_assessment:DependenceAssessment", ("ordinal", "t_v", "t_d")
-    ),
-    "multirr_sweep": of_medians(
-        ".queries.clusters:ThresholdSweep", ("coverage", "t_v", "t_d", "ordinal", "subset_seed")
-    ),
+    "multirr_tables": printed(".queries.clusters:ClusterQueries"),
+    "multirr_sensitivity": printed(".queries.clusters:ClusterQueries"),
+    "multirr_exploration": printed(".queries.clusters:ExploredQueries"),
+    "multirr_attributes": of_medians(".queries.clusters:ClusterQueries"),
+    "multirr_fig2": of_medians(".queries.pairs:GainQueries"),
+    "multirr_fig3": of_medians(".queries.adjusted:AdjustedQueries"),
+    "multirr_pairs": of_medians(".queries.pairs:PairQueries"),
+    "multirr_epsilon": of_medians(".queries.stated:StatedQueries"),
+    "multirr_assessment": Study(".dependence_assessment:DependenceAssessment"),
+    "multirr_sweep": of_medians(".queries.clusters:ThresholdSweep"),
 }
 TABLES = (
     *(

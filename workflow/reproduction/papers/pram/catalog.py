@@ -22,7 +22,7 @@ STUDIES = {
     "pram_weights": Study(".intervals.weights:PramWeights"),
     "pram_item_sets": Study(".intervals.item_sets:PramItemSets", datasets=()),
     "pram_invariant": Study(".invariant:InvariantPram"),
-    "pram_joint_loss": Study(".joint_loss:JointLoss", ("coverage",)),
+    "pram_joint_loss": Study(".joint_loss:JointLoss"),
 }
 TABLES = (
     StudyTable(

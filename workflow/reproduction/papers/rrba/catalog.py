@@ -36,29 +36,23 @@ TABLE_3_KEYS = (
 CONVERGENCE_KEYS = ("dataset", "probability", "block_size", "p", "update", "criterion", "measure")
 CHANCE_OF_SUBSETS = ("subset_min", "subset_max", "subsets_agreeing", "subsets_lowest", "printed_is")
 
-CONVERGENCE = Study(".convergence:Convergence", ("blocks", "reference"), datasets=NETWORKS)
 STUDIES = {
-    "rrba_fig5": CONVERGENCE,
-    "rrba_fig6": CONVERGENCE,
+    "rrba_fig5": Study(".convergence:Convergence", datasets=NETWORKS),
+    "rrba_fig6": Study(".convergence:Convergence", datasets=NETWORKS),
     "rrba_table3": Study(
         ".independence:Table3",
         published_column="rejected_percent",
         published_replicates=PRINTED_TRIALS,
         datasets=(),
     ),
-    "rrba_power": Study(
-        ".independence:IndependencePower", ("replicates", "most_replicates"), datasets=()
-    ),
+    "rrba_power": Study(".independence:IndependencePower", datasets=()),
     "rrba_tables": Study(
         ".released_tables:PrintedTables",
-        ("subsets", "subset_seed", "block_size"),
         published_column="value",
         published_replicates=PRINTED_TRIALS,
         datasets=LARGER,
     ),
-    "rrba_equal": Study(
-        ".released_tables:EqualEpsilon", ("subsets", "subset_seed", "block_size"), datasets=LARGER
-    ),
+    "rrba_equal": Study(".released_tables:EqualEpsilon", datasets=LARGER),
 }
 TABLES = (
     StudyTable(
