@@ -39,7 +39,7 @@ def tables_of(*found: tuple[str, tuple[Comparison, ...]]) -> dict[str, pd.DataFr
 
 def test_a_sentence_has_its_readings_beside_it() -> None:
     tables = tables_of(("a", (SUPPORTS, CONTRADICTS)), ("b", (OPEN,)))
-    found = claims(tables, "multirr", "reproduction.papers.multirr.verdicts:in_words")
+    found = claims(tables, "multirr", "reproduction.papers.multirr.names:WORDS")
     first, second = found["claims"]
     assert [row["verdict"] for row in first["rows"]] == ["holds", "fails"]
     assert (first["verdict"], second["verdict"]) == ("depends on the reading", "undecided")

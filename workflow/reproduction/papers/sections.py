@@ -1,8 +1,9 @@
 """The report's sections of all papers: claims in words, and privacy."""
 
 import math
+import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -29,13 +30,13 @@ RELEASES = "releases"
 
 
 def claims(tables: Tables, paper: str, words: str = "") -> dict[str, Any]:
-    """Prepare a `paper`'s claims in `tables`; `words` names a function for texts."""
-    in_words: Callable[[str], str] = resolve(words) if words else str
+    """Prepare a `paper`'s claims in `tables`; `words` is the place of its names of methods."""
+    called: Mapping[str, str] = resolve(words) if words else {}
     table = tables[f"{paper}_claims"]
     readings = tables.get(f"{paper}_claim_readings", table.iloc[:0])
 
     def rows(part: Any) -> list[Row]:
-        said = {name: part[name].map(in_words) for name in SAID}
+        said = {name: part[name].map(lambda text: in_words(text, called)) for name in SAID}
         return rows_of(part.assign(**said))
 
     return {
@@ -49,6 +50,15 @@ def claims(tables: Tables, paper: str, words: str = "") -> dict[str, Any]:
         "similar": SIMILAR,
         "numbers": [f"{paper}_claims"] + [f"{paper}_claim_readings"] * bool(len(readings)),
     }
+
+
+def in_words(text: Any, called: Mapping[str, str]) -> str:
+    """Return a `text` with the names by which pages call its words.
+
+    >>> in_words("rr_clusters_new: 0.2, rr_clusters", {"rr_clusters": "RR-Clusters"})
+    'rr_clusters_new: 0.2, RR-Clusters'
+    """
+    return re.sub(r"\b[a-z_]+\b|>=", lambda word: called.get(word[0], word[0]), str(text))
 
 
 def counted(tables: Tables, paper: str) -> list[str]:

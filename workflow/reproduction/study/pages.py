@@ -100,7 +100,7 @@ def section_of(paper: str, name: str, title: str, link: str, *tables: str) -> Se
 
 
 def claims_section(paper: str, words: str = "") -> Section:
-    """Return the section on the claims of a `paper`; `words` are its readers' names of methods."""
+    """Return the section on the claims of a `paper`; `words` is the place of names of methods."""
     return Section(
         f"{paper}_claims",
         f"What [{paper}] says in words",

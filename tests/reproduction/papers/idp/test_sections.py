@@ -45,12 +45,13 @@ from reproduction.papers.idp.names import (
 )
 from reproduction.papers.idp.noises import noises
 from reproduction.papers.idp.sections import (
+    WORDS,
     forests,
     forests_of,
-    in_words,
     overview,
     sse,
 )
+from reproduction.papers.sections import in_words
 from reproduction.study.pages import Origin
 
 COMPILED: list[BytecodeCache] = []
@@ -352,8 +353,8 @@ def test_a_bound_that_decides_nothing_is_no_verdict(holds: Any, verdict: str) ->
 
 
 def test_methods_are_called_by_their_names() -> None:
-    assert in_words("idp_cbls over dp at 10 epsilon") == "iDP-CBLS over DP at 10 ε"
-    assert in_words("dp_synthetic, dp_median") == "synthetic records, median of the class"
+    assert in_words("idp_cbls over dp at 10 epsilon", WORDS) == "iDP-CBLS over DP at 10 ε"
+    assert in_words("dp_synthetic, dp_median", WORDS) == "synthetic records, median of the class"
 
 
 # -- the same names on the page, in the figures and in the studies ---------------------------------

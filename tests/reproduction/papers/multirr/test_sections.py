@@ -11,14 +11,15 @@ from deniable.randomized_response import Assessment, PairEstimator
 from reproduction.papers.multirr.error_analysis import propagation_table
 from reproduction.papers.multirr.example_1 import example_1
 from reproduction.papers.multirr.figures import analyses as drawn
-from reproduction.papers.multirr.names import ASSESSMENTS, ESTIMATORS, METHODS
+from reproduction.papers.multirr.names import ASSESSMENTS, ESTIMATORS, METHODS, WORDS
 from reproduction.papers.multirr.queries import adjusted
 from reproduction.papers.multirr.sections import (
     about,
     adjustment,
     attributes,
 )
-from reproduction.papers.multirr.verdicts import in_words, printed_table
+from reproduction.papers.multirr.verdicts import printed_table
+from reproduction.papers.sections import in_words
 
 
 def cell(median: float, low: float, high: float, **keys: Any) -> dict[str, Any]:
@@ -77,7 +78,7 @@ def test_layout_is_that_of_the_paper() -> None:
 
 
 def test_methods_are_called_as_readers_know_them() -> None:
-    found = in_words("rr_clusters_adjustment: 0.1, rr_clusters: 0.2, sigma >= .3")
+    found = in_words("rr_clusters_adjustment: 0.1, rr_clusters: 0.2, sigma >= .3", WORDS)
     assert found == "RR-Clusters + Adjustment: 0.1, RR-Clusters: 0.2, σ ≥ .3"
 
 

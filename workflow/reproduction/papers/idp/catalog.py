@@ -152,7 +152,7 @@ SECTIONS = (
         "Numbers without a curator",
         ".noises:noises",
     ),
-    claims_section("idp", "reproduction.papers.idp.sections:in_words"),
+    claims_section("idp", "reproduction.papers.idp.sections:WORDS"),
 )
 
 PAPER = Paper("idp", HEADING, SOURCE, STUDIES, TABLES, ANALYSES, FIGURES, SECTIONS)

@@ -1,7 +1,6 @@
 """Prepare the report's sections on individual differential privacy ([idp]), except the audit."""
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -25,6 +24,7 @@ COMPARED = (
 NAMES = {
     name: title.split(": ")[-1] for name, title in (names.FOREST_TITLES | names.SSE_TITLES).items()
 } | {"dp": "DP", "least_dp": "least SSE of true DP", "no_data": "a file of zeros"}
+WORDS = MASKED | {name: NAMES[name] for name in DP_BASELINES} | {"epsilon": "ε"}  # of claims
 
 
 def _by_dataset(
@@ -119,16 +119,6 @@ def _unlearned(table: pd.DataFrame, dataset: str) -> PageTable | None:
     heads = {"method": "method", "sum": "settings", "size": "of"}
     caption = f"Settings with an F of the class “{rare}” below a tenth of the bound."
     return all_rows(counts.reset_index(), f"classes not learned, {dataset}", heads, caption)
-
-
-def in_words(text: str) -> str:
-    """Return `text` with the names that pages use for methods.
-
-    >>> in_words("idp_ls over dp_um at epsilon 1, dp_rule")
-    'iDP-LS over DP-UM at ε 1, threshold rule'
-    """
-    words = MASKED | {name: NAMES[name] for name in DP_BASELINES} | {"epsilon": "ε"}
-    return re.sub(r"\b[a-z_]+\b", lambda word: words.get(word[0], word[0]), str(text))
 
 
 ROWS = {name: NAMES[name] for name in (*MASKED, *DP_BASELINES)} | {

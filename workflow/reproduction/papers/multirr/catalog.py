@@ -330,7 +330,7 @@ SECTIONS = (
     ),
     _section("readings", "Other readings and projections", "Readings", "agreement", "verdicts"),
     _section("clusters", "Clusters of attributes", "Clusters", of="verdicts"),
-    claims_section("multirr", "reproduction.papers.multirr.verdicts:in_words"),
+    claims_section("multirr", "reproduction.papers.multirr.names:WORDS"),
     _section("bounds", "Error bounds, and what randomization does to errors", "Bounds", "accuracy"),
     _section("adjustment", "RR-Adjustment: weighting reports", "RR-Adjustment", "example1"),
     _section(

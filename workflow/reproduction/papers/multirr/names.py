@@ -6,6 +6,7 @@ METHODS = {
     "rr_independent_adjustment": "RR-Independent + Adjustment",
     "rr_clusters_adjustment": "RR-Clusters + Adjustment",
 }
+WORDS = METHODS | {"sigma": "σ", ">=": "≥"}  # of texts on claims
 AT_EPSILON = {  # one entry per epsilon
     "rr_independent": "RR-Independent",
     "rr_independent_adjustment": "RR-Independent + Adjustment",

@@ -13,7 +13,6 @@ from deniable.display import Tables, by, groups_of, rows_of
 from deniable.estimation import Z_95
 
 from reproduction.papers.multirr.catalog import CLUSTER_QUERY_KEYS, PRINTED_RUNS, VARIATION
-from reproduction.papers.multirr.names import METHODS
 from reproduction.study import EPSILON_COLUMNS, agreement, widening
 
 TREND_COLUMNS = (
@@ -201,17 +200,3 @@ def clusters(tables: Tables) -> dict[str, Any]:
         for row, part in groups_of(tables["multirr_clusters"], "t_v", "t_d")
     ]
     return {"rows": rows, "trend": trend}
-
-
-# -- claims in words on the page -------------------------------------------------------------------
-
-
-def in_words(figure: str) -> str:
-    """Return a `figure`, the text on a claim, with the methods' names on the page.
-
-    >>> in_words("rr_clusters_adjustment: 0.2, sigma = .1, T_v = 50")
-    'RR-Clusters + Adjustment: 0.2, σ = .1, T_v = 50'
-    """
-    for name in sorted(METHODS, key=len, reverse=True):  # one name begins another
-        figure = figure.replace(name, METHODS[name])
-    return figure.replace("sigma", "σ").replace(">=", "≥")
