@@ -19,6 +19,7 @@ FOLDERS = {"deniable": "src", "reproduction": "workflow"}
 SAID = ("section", "printed", "kind", "test", "figure", "comparisons", "support", "contradict")
 WORST = ("worst", "worst_low", "worst_high", "detectable", "p_value")
 COUNTS = ("readings", "holds", "fails")
+DECIDED_BY = "reproduction.study.claims:decide_claims"
 
 
 @dataclass(frozen=True)
@@ -77,16 +78,13 @@ def agreement_of(what: str, table: "pd.DataFrame", section: str) -> Agreement:
     return Agreement(what, agrees, len(verdicts), section)
 
 
-def claims_tables(paper: str, decided_by: str, *readings: str) -> tuple[AnalysisTable, ...]:
-    """Describe the tables of a `paper`'s claims and of their `readings`; verdicts are kept.
-
-    `decided_by` names the function that decides them.
-    """
+def claims_tables(paper: str, *readings: str) -> tuple[AnalysisTable, ...]:
+    """Describe the tables of a `paper`'s claims and of their `readings`; verdicts are kept."""
     of_sentences = Columns(("claim",), by_chance=SAID + WORST + COUNTS, decided_elsewhere=True)
-    found = [AnalysisTable(f"{paper}_claims", decided_by, of_sentences)]
+    found = [AnalysisTable(f"{paper}_claims", DECIDED_BY, of_sentences)]
     if readings:
         of_readings = replace(of_sentences, keys=("claim", *readings), by_chance=SAID + WORST)
-        found.append(AnalysisTable(f"{paper}_claim_readings", decided_by, of_readings))
+        found.append(AnalysisTable(f"{paper}_claim_readings", DECIDED_BY, of_readings))
     return tuple(found)
 
 

@@ -10,9 +10,9 @@ import pytest
 from deniable.records.numeric import NumericMicrodata
 
 from reproduction.papers.idp.audit import audit_table
-from reproduction.papers.idp.claims.decided import TESTS, claims
+from reproduction.papers.idp.claims.decided import TESTS, evidence_of
 from reproduction.papers.idp.claims.evidence import Tables
-from reproduction.study import SENTENCE_COLUMNS, read_claims
+from reproduction.study import SENTENCE_COLUMNS, by_sentence, decide_claims, read_claims
 
 EPSILONS, FACTORS, SIZES = (0.01, 0.1, 1.0), (1.5, 10.0), (3, 10, 25, 50)
 FOREST_SIZES = (3, 10, 50)
@@ -116,7 +116,8 @@ def tables(
 def decided(found: Mapping[str, Tables], audit: pd.DataFrame | None = None) -> pd.DataFrame:
     """Return the claims, by id."""
     lacking = pd.DataFrame(columns=["dataset"])
-    return claims(CLAIMS, found, lacking if audit is None else audit).set_index("claim")
+    evidence = evidence_of(found, lacking if audit is None else audit)
+    return by_sentence(decide_claims(CLAIMS, evidence, "reading")).set_index("claim")
 
 
 def on_both(records: NumericMicrodata, value: Value = as_claimed) -> pd.DataFrame:
@@ -134,7 +135,7 @@ def test_every_claim_is_a_row_that_holds_where_it_is_so(
     records: NumericMicrodata, audit: pd.DataFrame
 ) -> None:
     whole = {"census": tables(records), "wine": tables(records, forest=ON_WINE)}
-    found = claims(CLAIMS, whole, audit)
+    found = decided(whole, audit).reset_index()
     assert tuple(found.columns) == SENTENCE_COLUMNS
     assert found["claim"].tolist() == [claim.id for claim in CLAIMS]
     assert set(found["kind"]) == {"every", "order", "equality"}

@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 from tests.slow_variants import one_in
 
-from reproduction.papers.multirr.claims import TESTS, claims
+from reproduction.papers.multirr.claims import TESTS, evidence_of
 from reproduction.papers.multirr.queries.pairs import GainQueries
 from reproduction.study.claim_files import read_claims
-from reproduction.study.claims import claim_columns
+from reproduction.study.claims import claim_columns, decide_claims
 
 Tables = dict[str, pd.DataFrame]
 SIGMAS = tuple(round(0.1 * i, 1) for i in range(1, 10))
@@ -204,7 +204,7 @@ def _ends(value: float, low: float, high: float) -> dict[str, float]:
 
 
 def decided(tables: Tables) -> pd.DataFrame:
-    return claims(CLAIMS, run_by_run(tables))
+    return decide_claims(CLAIMS, evidence_of(run_by_run(tables)), "mechanism", "projection")
 
 
 @lru_cache

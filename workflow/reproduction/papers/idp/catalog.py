@@ -98,7 +98,7 @@ ANALYSES = (
     Analysis(
         "idp_claims",
         (
-            *claims_tables("idp", ".claims.decided:claims"),
+            *claims_tables("idp"),
             AnalysisTable("idp_expected_sse", ".sse:expected_table", EXPECTED_SSE),
         ),
         data=tuple(DATASETS),

@@ -250,7 +250,7 @@ ANALYSES = (
     ),
     Analysis(
         "multirr_claims",
-        claims_tables("multirr", ".claims:claims", "mechanism", "projection"),
+        claims_tables("multirr", "mechanism", "projection"),
         needs=(
             *("multirr_gain_ratios", "multirr_methods", *PRINTED_NUMBERS),
             *("multirr_attributes", "multirr_clusters"),

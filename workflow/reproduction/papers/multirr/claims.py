@@ -4,7 +4,7 @@ Only interpretations with the matrix as printed count. `resources/claims/multirr
 claims. The functions below decide those that are more than a comparison of cells.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise, product
 from operator import itemgetter
@@ -16,14 +16,12 @@ import pandas as pd
 from reproduction.study import (
     UNKNOWN,
     Cells,
-    Claim,
     Comparison,
     Evidence,
     Outcome,
     Row,
     below,
     below_one,
-    decide_claims,
     listed,
     on_average,
     pooled,
@@ -133,21 +131,11 @@ TESTS = (
 )
 
 
-def claims(said: Iterable[Claim], tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Decide the claims of section 6.5 from tables of a run.
+def evidence_of(tables: Mapping[str, pd.DataFrame]) -> dict[str, list[Evidence]]:
+    """Return the evidence on section 6.5 from `tables` of a run, as `evidence_tables` returns them.
 
-    Parameters
-    ----------
-    said : iterable of Claim
-        As `reproduction.study.read_claims` returns them with `TESTS`.
-    tables : mapping of str to DataFrame
-        As `evidence_tables` returns them. The estimates are in a column ``median``.
-
-    Returns
-    -------
-    DataFrame
-        One row per claim, cluster mechanism and projection, as far as these make a difference. The
-        columns are `reproduction.study.claim_columns`.
+    Its settings are the cluster mechanism and the projection, as far as they make a difference. The
+    estimates are in a column ``median``.
     """
     clusters = tables["clusters"]
     gains, methods = tables["gains"].query("p == 0.7"), tables["methods"].query("best != 'ours'")
@@ -165,7 +153,7 @@ def claims(said: Iterable[Claim], tables: Mapping[str, pd.DataFrame]) -> pd.Data
         replace(each, given=_gains_of_records(each.given)) for each in evidence["thresholds"]
     ]
     evidence["clusters"] = [Evidence(("any", "any"), source_of(clusters), clusters)]
-    return decide_claims(said, evidence, "mechanism", "projection")
+    return evidence
 
 
 def _of_one_clustering(table: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFrame:
@@ -207,7 +195,7 @@ def _gains_of_records(cells: Cells) -> Cells:
 
 
 def evidence_tables(found: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Return the tables that `claims` reads, from the tables `found` by a run.
+    """Return the tables that `evidence_of` reads, from the tables `found` by a run.
 
     These are ``table1``, ``table2``, ``sensitivity``, ``attributes``, ``clusters``, ``gain_ratios``
     (Figure 2) and ``methods`` (Figure 3, at the published thresholds) of [multirr].

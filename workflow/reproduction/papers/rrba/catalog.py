@@ -147,7 +147,7 @@ ANALYSES = (
     ),
     Analysis(
         "rrba_claims",
-        claims_tables("rrba", "reproduction.study.claims:decide_claims", "reading"),
+        claims_tables("rrba", "reading"),
         needs=tuple(
             f"rrba_{name}"
             for name in ("table4", "table5", "equal", "fig5", "fig6", "table3", "power")

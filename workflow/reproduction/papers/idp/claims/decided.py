@@ -1,10 +1,11 @@
-"""Claims of [idp] in words, and the verdicts of this run, one row per sentence.
+"""Claims of [idp] of privacy and on several tables, and the evidence on all claims.
 
-A sentence about both data sets is decided from both at once. `resources/claims/idp.csv` has the
-claims. The functions of this folder decide claims that are more than a comparison of cells.
+`resources/claims/idp.csv` has the sentences, and the comparisons in words. The functions of this
+folder decide claims that are more than a comparison of cells. A sentence about both data sets is
+decided from both at once.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -32,14 +33,11 @@ from reproduction.papers.idp.names import FOREST_TABLES, READINGS, SSE_TABLES
 from reproduction.papers.idp.sse import expected_table
 from reproduction.study import (
     UNKNOWN,
-    Claim,
     Comparison,
     Evidence,
     Outcome,
     below,
-    by_sentence,
     counted,
-    decide_claims,
     range_of,
     ratios_of,
     source_of,
@@ -163,15 +161,8 @@ TESTS = (
 )
 
 
-def claims(
-    said: Iterable[Claim], tables: Mapping[str, Tables], audit: pd.DataFrame
-) -> pd.DataFrame:
-    """Decide all claims from the `tables` of each data set, "census" and "wine", and the `audit`.
-
-    The claims `said` are as `reproduction.study.read_claims` returns them with `TESTS`. There is
-    one row per sentence, as in `reproduction.study.by_sentence`. A sentence is undecided if the
-    tables lack its settings.
-    """
+def evidence_of(tables: Mapping[str, Tables], audit: pd.DataFrame) -> dict[str, list[Evidence]]:
+    """Return the evidence in the `tables` of "census" and of "wine", and in the `audit`."""
     given = {
         name: [Evidence((), own.source, own, name.capitalize())] for name, own in tables.items()
     }
@@ -183,13 +174,13 @@ def claims(
         Evidence((), source_of(own), own, str(name).capitalize())
         for name, own in audit.groupby("dataset", sort=False)
     ]
-    return by_sentence(decide_claims(said, given, "reading"))
+    return given
 
 
 def decided_on(
     data: Mapping[str, NumericMicrodata], tables: Mapping[str, pd.DataFrame]
 ) -> tuple[dict[str, Tables], pd.DataFrame]:
-    """Return the tables of each data set that `claims` reads, and the expected errors.
+    """Return the tables of each data set that `evidence_of` reads, and the expected errors.
 
     `data` are the original records by data set. `tables` belong to Figures 3 to 6.
     """
