@@ -116,16 +116,16 @@ def test_a_file_has_a_test_for_each_claim(tmp_path: Path) -> None:
     row = "larger,3,It grows.,order,k by k,cells,k,method = a,method = b,below,\n"
     own = "by_function,4,It is more.,every,all,cells,,,,,\n"
     file.write_text(f"{header}\n{row}{own}")
-    grows, more = read_claims(file, _by_function)
+    grows, more = read_claims(file, {"by_function": _by_function})
     assert (grows.id, grows.section, grows.printed) == ("larger", "3", "It grows.")
     assert (grows.kind, grows.test, grows.about) == ("order", "k by k", "cells")
     assert grows.decide(CELLS) == compared("method = a", "method = b")
     assert more.decide is _by_function
-    with pytest.raises(DataError, match=r"function of its name.*: by_function"):
-        read_claims(file)
+    with pytest.raises(DataError, match=r"rule or a function.*: by_function"):
+        read_claims(file, {})
     file.write_text(f"{header}\n{row}")
     with pytest.raises(DataError, match="each function a claim: by_function"):
-        read_claims(file, _by_function)
+        read_claims(file, {"by_function": _by_function})
     file.write_text("claim,section\n")
     with pytest.raises(DataError, match="name the columns claim, section"):
-        read_claims(file)
+        read_claims(file, {})

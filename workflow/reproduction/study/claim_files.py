@@ -2,8 +2,7 @@
 
 `resources/claims/<paper>.csv` has one row per claim, in the order of the text. The columns
 ``claim``, ``section``, ``printed``, ``kind``, ``test`` and ``about`` are as in `Claim`. A claim on
-cells states their comparison in five more columns. Without them, a function with the name of the
-claim decides it.
+cells states their comparison in five more columns. Without them, a function of the paper decides.
 
 - ``left`` and ``right``: the cells of the two sides, or a number. Each cell of one side is compared
   with each of the other. Terms between semicolons name cells: ``k = 3 | 5`` requires these values,
@@ -198,16 +197,15 @@ class Compared:
         raise DataError(f"{self.rule!r} is not a rule; write below, ratio below, alike or within")
 
 
-def read_claims(path: Path | str, *tests: Test) -> tuple[Claim, ...]:
+def read_claims(path: Path | str, tests: Mapping[str, Test]) -> tuple[Claim, ...]:
     """Read the claims of a paper, in the order of the text.
 
     Parameters
     ----------
     path : path
         A file in `resources/claims`.
-    *tests : functions
-        Those that decide the claims without a comparison of cells. Each has the name of its claim,
-        after an underscore.
+    tests : mapping of str to function
+        The functions that decide claims without a comparison of cells, by claim.
 
     Raises
     ------
@@ -219,16 +217,15 @@ def read_claims(path: Path | str, *tests: Test) -> tuple[Claim, ...]:
         if tuple(table.fieldnames or ()) != SAID + COMPARED:
             raise DataError(f"{path}: name the columns {', '.join(SAID + COMPARED)}")
         rows = list(table)
-    by_name = {test.__name__.lstrip("_"): test for test in tests}
-    if differing := by_name.keys() ^ {row["claim"] for row in rows if not row["rule"]}:
+    if differing := tests.keys() ^ {row["claim"] for row in rows if not row["rule"]}:
         raise DataError(
-            f"{path}: give each claim a rule or a function of its name, and each function a "
-            f"claim: {', '.join(sorted(differing))}"
+            f"{path}: give each claim a rule or a function, and each function a claim: "
+            f"{', '.join(sorted(differing))}"
         )
 
     def claim_of(row: dict[str, Any]) -> Claim:
         compared = [row.pop(column) for column in COMPARED]
-        decide = by_name.get(row["claim"]) or Compared(*compared)
+        decide = tests.get(row["claim"]) or Compared(*compared)
         return Claim(id=row.pop("claim"), decide=decide, **row)
 
     return tuple(map(claim_of, rows))

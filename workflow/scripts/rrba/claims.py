@@ -9,7 +9,7 @@ from reproduction.study import by_sentence, decide_claims, read_claims
 with job(snakemake):
     names = ("table3", "table4", "table5", "equal", "fig5", "fig6", "power")
     tables = {f"rrba_{name}": read_table(snakemake.input[name]) for name in names}
-    claims = read_claims(snakemake.input.said, *TESTS)
+    claims = read_claims(snakemake.input.said, TESTS)
     readings = decide_claims(claims, evidence_of(claims, tables), "reading")
     write_table(snakemake.output.claims, by_sentence(readings))
     write_table(snakemake.output.claim_readings, readings)

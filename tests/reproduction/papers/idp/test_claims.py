@@ -16,7 +16,7 @@ from reproduction.study import SENTENCE_COLUMNS, by_sentence, decide_claims, rea
 
 EPSILONS, FACTORS, SIZES = (0.01, 0.1, 1.0), (1.5, 10.0), (3, 10, 25, 50)
 FOREST_SIZES = (3, 10, 50)
-CLAIMS = read_claims("resources/claims/idp.csv", *TESTS)
+CLAIMS = read_claims("resources/claims/idp.csv", TESTS)
 BOTH = ("census", "wine")
 KEYS = ["method", "epsilon", "domain_factor", "k"]
 Value = Callable[[str, float, float, int], float]

@@ -22,7 +22,7 @@ P = (0.1, 0.3, 0.5, 0.7)
 MECHANISMS = ("joint", "kronecker")
 PROJECTIONS = ("clip", "simplex", "likelihood")
 METHODS = ("rr_independent", "rr_clusters", "rr_independent_adjustment", "rr_clusters_adjustment")
-CLAIMS = read_claims("resources/claims/multirr.csv", *TESTS)
+CLAIMS = read_claims("resources/claims/multirr.csv", TESTS)
 IDS = tuple(claim.id for claim in CLAIMS)
 COMPARISONS = {
     "gain_of_estimation": 18,

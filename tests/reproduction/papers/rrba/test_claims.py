@@ -11,7 +11,7 @@ from reproduction.papers.rrba.claims.tables import accuracies
 from reproduction.study import SENTENCE_COLUMNS, by_sentence, decide_claims, read_claims
 from reproduction.study.claims import claim_columns
 
-CLAIMS = read_claims("resources/claims/rrba.csv", *TESTS)
+CLAIMS = read_claims("resources/claims/rrba.csv", TESTS)
 # What exact values say, whatever the tables.
 EXACT = {
     ("two_coins_estimate", "expected reports"): "holds",

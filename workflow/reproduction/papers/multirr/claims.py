@@ -20,6 +20,7 @@ from reproduction.study import (
     Evidence,
     Outcome,
     Row,
+    Test,
     below,
     below_one,
     listed,
@@ -39,7 +40,6 @@ HALF = 0.5
 
 
 def _peak_at_half(cells: Cells) -> Outcome:
-    """Compare the absolute error of RR-Independent at each other coverage with that at .5."""
     ratios = {
         sigma: _over(cells, "absolute_error", sigma, HALF)
         for sigma in _coverages(cells)
@@ -51,7 +51,6 @@ def _peak_at_half(cells: Cells) -> Outcome:
 
 
 def _falls_with_coverage(cells: Cells) -> Outcome:
-    """Compare the relative error of RR-Independent at each coverage with that at the one before."""
     steps = pairwise(_coverages(cells))
     found = [_over(cells, "relative_error", later, earlier) for earlier, later in steps]
     shown = range_of((row["median"] for row in found), ".2f")
@@ -74,7 +73,6 @@ def _over(cells: Cells, measure: str, first: float, second: float) -> Row:
 
 
 def _grows_with_t_v(cells: Cells) -> Outcome:
-    """Compare T_v = 50 and 300 on Adult, on average over p."""
     pairs = {
         p: (cells["adult", p, SMALLER[0]], cells["adult", p, LARGEST])
         for p in sorted({p for _, p, _ in cells})
@@ -98,8 +96,7 @@ def _least_dependence_matters(clusters: pd.DataFrame) -> Outcome:
     )
 
 
-def _largest_clusters_not_best_at_strong_randomization(cells: Cells) -> Outcome:
-    """Compare the better of T_v = 50 and 100 with 300, on Adult6."""
+def _largest_clusters_not_best(cells: Cells) -> Outcome:
     pairs = {}
     for p in P:
         smaller = (cells["adult6", p, t_v] for t_v in SMALLER)
@@ -112,7 +109,6 @@ def _largest_clusters_not_best_at_strong_randomization(cells: Cells) -> Outcome:
 
 
 def _gain_larger_for_small_clusters(gains: Cells) -> Outcome:
-    """Compare the gains from six times the records at T_v = 50 and 100 with that at 300."""
     pairs = [(gains[p, t_v], gains[p, LARGEST]) for p, t_v in product(P, SMALLER)]
     shown = {
         f"p = {p:g}, T_v = {t_v}": gains[p, t_v]["median"]
@@ -121,14 +117,14 @@ def _gain_larger_for_small_clusters(gains: Cells) -> Outcome:
     return below(pairs, listed(shown))
 
 
-TESTS = (
-    _peak_at_half,
-    _falls_with_coverage,
-    _grows_with_t_v,
-    _least_dependence_matters,
-    _largest_clusters_not_best_at_strong_randomization,
-    _gain_larger_for_small_clusters,
-)
+TESTS: Mapping[str, Test] = {
+    "peak_at_half": _peak_at_half,
+    "falls_with_coverage": _falls_with_coverage,
+    "grows_with_t_v": _grows_with_t_v,
+    "least_dependence_matters": _least_dependence_matters,
+    "largest_clusters_not_best_at_strong_randomization": _largest_clusters_not_best,
+    "gain_larger_for_small_clusters": _gain_larger_for_small_clusters,
+}
 
 
 def evidence_of(tables: Mapping[str, pd.DataFrame]) -> dict[str, list[Evidence]]:

@@ -36,6 +36,7 @@ from reproduction.study import (
     Comparison,
     Evidence,
     Outcome,
+    Test,
     below,
     counted,
     range_of,
@@ -48,7 +49,6 @@ TIMES = {10: ((0.01, 0.1), (0.1, 1.0)), 100: ((0.01, 1.0),)}
 
 
 def _no_less_than_microaggregation(tables: Tables) -> Readings:
-    """Compare expected errors and values with microaggregation alone."""
     return readings(
         {
             "mean SSE": partial(_no_smaller_error, tables),
@@ -98,7 +98,6 @@ def _closer(ranking: Ranking, upper: Floats, k: int, epsilon: float) -> int:
 
 
 def _hides_in_a_group(tables: Tables) -> Outcome:
-    """Count the records that share all released values with k - 1 others."""
     ranking, shares = Ranking.of(tables.data.values), {}
     for k in tables.k:
         memberships = ranking.clusters(k).memberships.T
@@ -113,7 +112,6 @@ def _hides_in_a_group(tables: Tables) -> Outcome:
 
 
 def _individual_privacy(audit: pd.DataFrame) -> Readings:
-    """Read the verdicts under each interpretation of Definition 3."""
     return readings({name: partial(_as_claimed, audit, name) for name in READINGS})
 
 
@@ -133,9 +131,8 @@ def _as_claimed(table: pd.DataFrame, name: str) -> Outcome:
 
 
 def _rivals_dp_at_more_epsilon(tables: Tables) -> Readings:
-    """Compare iDP-CBLS with plain noise and true DP at 10 and 100 times the epsilon."""
     every = [pair for pairs in TIMES.values() for pair in pairs]
-    true_dp = partial(forests.above_true_dp, tables, every, -forests.SIMILAR_F)
+    true_dp = partial(forests.above_true_dp, every, -forests.SIMILAR_F, tables)
     return readings({"plain noise": partial(_rivals_plain_noise, tables), "true DP": true_dp})
 
 
@@ -151,14 +148,14 @@ def _rivals_plain_noise(tables: Tables) -> Outcome:
     return below([pair for pairs in of.values() for pair in pairs], "; ".join(said))
 
 
-TESTS = (
-    _no_less_than_microaggregation,
-    _hides_in_a_group,
-    _individual_privacy,
-    _rivals_dp_at_more_epsilon,
-    *sse.TESTS,
-    *forests.TESTS,
-)
+TESTS: Mapping[str, Test] = {
+    "no_less_than_microaggregation": _no_less_than_microaggregation,
+    "hides_in_a_group": _hides_in_a_group,
+    "individual_privacy": _individual_privacy,
+    "rivals_dp_at_more_epsilon": _rivals_dp_at_more_epsilon,
+    **sse.TESTS,
+    **forests.TESTS,
+}
 
 
 def evidence_of(tables: Mapping[str, Tables], audit: pd.DataFrame) -> dict[str, list[Evidence]]:

@@ -12,11 +12,12 @@ and a verdict that depends on it says so.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 from reproduction.papers.idp.claims.evidence import Readings, Tables
 from reproduction.papers.idp.claims.sse import of_less_epsilon
-from reproduction.study import Outcome, Pair, below, exact_row, ratio, within_tolerance
+from reproduction.study import Outcome, Pair, Test, below, exact_row, ratio, within_tolerance
 
 TRUE_DP = ("dp_synthetic", "dp_naive_bayes", "dp_rule")
 SIMILAR_F = 0.05
@@ -25,7 +26,6 @@ AROUND, WHOLE_PERCENT = 0.025, 0.005
 
 
 def _forests_of_local_improve_with_k(tables: Tables) -> Outcome:
-    """Compare iDP-LS at epsilon 1 at the smallest and the largest k."""
     least, most = tables.forest_k[0], tables.forest_k[-1]
     pairs = [
         (tables.measures["idp_ls", 1.0, c, least], tables.measures["idp_ls", 1.0, c, most])
@@ -36,7 +36,7 @@ def _forests_of_local_improve_with_k(tables: Tables) -> Outcome:
 
 
 def _shortfalls(
-    tables: Tables, method: str, printed: Mapping[float, int], margin: float
+    method: str, printed: Mapping[float, int], margin: float, tables: Tables
 ) -> Outcome:
     """Test by how many per cent the best F of a method lies below the bound, by epsilon."""
     bound, factor = tables.bound(), tables.forest_factors[0]
@@ -50,19 +50,7 @@ def _shortfalls(
     return within_tolerance(pairs, margin, ", ".join(said), picked_from=len(tables.forest_k))
 
 
-def _forests_of_local_below_the_bound(tables: Tables) -> Outcome:
-    """Compare the best F of iDP-LS with 20, 10 and 5 % below the bound."""
-    return _shortfalls(tables, "idp_ls", {0.01: 20, 0.1: 10, 1.0: 5}, AROUND)
-
-
-def _forests_of_cluster_based_below_the_bound(tables: Tables) -> Outcome:
-    """Compare the best F of iDP-CBLS with the bound, and 3 and 10 % below it."""
-    return _shortfalls(tables, "idp_cbls", {1.0: 0, 0.1: 3, 0.01: 10}, WHOLE_PERCENT)
-
-
 def _forests_of_cluster_based_at_less_epsilon(tables: Tables) -> Readings:
-    """Compare the best F of iDP-CBLS with iDP-LS at more epsilon."""
-
     def decide(low: float, high: float) -> Outcome:
         pairs = [
             (tables.best(["idp_cbls"], low, c), tables.best(["idp_ls"], high, c))
@@ -77,7 +65,6 @@ def _forests_of_cluster_based_at_less_epsilon(tables: Tables) -> Readings:
 
 
 def _forests_improve_on_the_bound(tables: Tables) -> Outcome:
-    """Test at two epsilons the F of iDP-CBLS most surely above the bound."""
     bound, said, comparisons = tables.bound(), [], []
     for epsilon in (0.1, 1.0):
         every = product(["idp_cbls"], [epsilon], tables.forest_factors, tables.forest_k)
@@ -95,7 +82,7 @@ def _side_by_side(pairs: Sequence[Pair]) -> str:
 
 
 def above_true_dp(
-    tables: Tables, epsilons: Sequence[tuple[float, float]], margin: float
+    epsilons: Sequence[tuple[float, float]], margin: float, tables: Tables
 ) -> Outcome:
     """Test that the best F of iDP-CBLS in `tables` is above true DP by a `margin` of ours.
 
@@ -115,22 +102,18 @@ def above_true_dp(
     return Outcome(tuple(comparisons), _side_by_side(pairs), our_margin=True)
 
 
-def _better_than_true_dp_at_small_epsilon(tables: Tables) -> Outcome:
-    """Compare iDP-CBLS with true DP at epsilon .01 and .1."""
-    return above_true_dp(tables, [(0.01, 0.01), (0.1, 0.1)], SIMILAR_F)
-
-
-def _better_than_true_dp_at_larger_epsilon(tables: Tables) -> Outcome:
-    """Compare iDP-CBLS with true DP at epsilon 1."""
-    return above_true_dp(tables, [(1.0, 1.0)], SIMILAR_F)
-
-
-TESTS = (
-    _forests_of_local_improve_with_k,
-    _forests_of_local_below_the_bound,
-    _forests_of_cluster_based_below_the_bound,
-    _forests_of_cluster_based_at_less_epsilon,
-    _forests_improve_on_the_bound,
-    _better_than_true_dp_at_small_epsilon,
-    _better_than_true_dp_at_larger_epsilon,
-)
+TESTS: Mapping[str, Test] = {
+    "forests_of_local_improve_with_k": _forests_of_local_improve_with_k,
+    "forests_of_local_below_the_bound": partial(
+        _shortfalls, "idp_ls", {0.01: 20, 0.1: 10, 1.0: 5}, AROUND
+    ),
+    "forests_of_cluster_based_below_the_bound": partial(
+        _shortfalls, "idp_cbls", {1.0: 0, 0.1: 3, 0.01: 10}, WHOLE_PERCENT
+    ),
+    "forests_of_cluster_based_at_less_epsilon": _forests_of_cluster_based_at_less_epsilon,
+    "forests_improve_on_the_bound": _forests_improve_on_the_bound,
+    "better_than_true_dp_at_small_epsilon": partial(
+        above_true_dp, [(0.01, 0.01), (0.1, 0.1)], SIMILAR_F
+    ),
+    "better_than_true_dp_at_larger_epsilon": partial(above_true_dp, [(1.0, 1.0)], SIMILAR_F),
+}

@@ -10,8 +10,9 @@ close to the end, as convergence for good then rests on the end. Bounds are comp
 smaller times. Convergence within the 200 blocks counts, as in the text.
 """
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
+from functools import partial
 from itertools import combinations, pairwise, product
 from typing import Any
 
@@ -29,6 +30,7 @@ from reproduction.study import (
     Outcome,
     Pair,
     Row,
+    Test,
     below,
     equivalent,
     exact_row,
@@ -146,23 +148,18 @@ def _none_at_small_p(table: pd.DataFrame) -> Outcome:
 
 
 def _as_said(
-    name: str, p: float, converging: Sequence[float], blocks: Sequence[int]
-) -> Callable[[pd.DataFrame], Outcome]:
+    p: float, converging: Sequence[float], blocks: Sequence[int], table: pd.DataFrame
+) -> Outcome:
     """Test, for one p and some blocks, that only certain cells converge, and in large blocks."""
-
-    def decide(table: pd.DataFrame) -> Outcome:
-        shown = where(table, p=p, block_size=blocks)
-        expected = shown["block_size"].isin(LARGE_BLOCKS) & shown["probability"].isin(converging)
-        pairs: list[Pair] = []
-        wrong = []
-        for row in _converged(shown.assign(expected=expected)):
-            pairs.append((exact_row(HALF), row) if row["expected"] else (row, exact_row(HALF)))
-            if (row["median"] > HALF) != row["expected"]:
-                wrong.append(f"{row['probability']:g} with blocks of {row['block_size']}")
-        return below(pairs, f"otherwise: {'; '.join(wrong) or 'none'}")
-
-    decide.__name__ = name
-    return decide
+    shown = where(table, p=p, block_size=blocks)
+    expected = shown["block_size"].isin(LARGE_BLOCKS) & shown["probability"].isin(converging)
+    pairs: list[Pair] = []
+    wrong = []
+    for row in _converged(shown.assign(expected=expected)):
+        pairs.append((exact_row(HALF), row) if row["expected"] else (row, exact_row(HALF)))
+        if (row["median"] > HALF) != row["expected"]:
+            wrong.append(f"{row['probability']:g} with blocks of {row['block_size']}")
+    return below(pairs, f"otherwise: {'; '.join(wrong) or 'none'}")
 
 
 def _smaller_p_larger_blocks(table: pd.DataFrame) -> Outcome:
@@ -205,17 +202,17 @@ def _crossing(fewer: Mapping[int, Row], more: Mapping[int, Row], sizes: Set[int]
     return replace(clearest, picked_from=len(sizes))
 
 
-TESTS = (
-    _alike_in_all_data,
-    _small_blocks_early,
-    _blocks_of_table_size_suffice,
-    _none_at_small_p,
-    _as_said("some_at_0.139", 0.139, HIGHER, LARGE_BLOCKS + SMALL_BLOCKS),
-    _as_said("large_blocks_at_0.221", 0.221, MENTIONED, LARGE_BLOCKS),
-    _as_said("small_blocks_at_0.221", 0.221, (), SMALL_BLOCKS),
-    _as_said("same_at_0.295", 0.295, MENTIONED, LARGE_BLOCKS + SMALL_BLOCKS),
-    _smaller_p_larger_blocks,
-)
+TESTS: Mapping[str, Test] = {
+    "alike_in_all_data": _alike_in_all_data,
+    "small_blocks_early": _small_blocks_early,
+    "blocks_of_table_size_suffice": _blocks_of_table_size_suffice,
+    "none_at_small_p": _none_at_small_p,
+    "some_at_0.139": partial(_as_said, 0.139, HIGHER, LARGE_BLOCKS + SMALL_BLOCKS),
+    "large_blocks_at_0.221": partial(_as_said, 0.221, MENTIONED, LARGE_BLOCKS),
+    "small_blocks_at_0.221": partial(_as_said, 0.221, (), SMALL_BLOCKS),
+    "same_at_0.295": partial(_as_said, 0.295, MENTIONED, LARGE_BLOCKS + SMALL_BLOCKS),
+    "smaller_p_larger_blocks": _smaller_p_larger_blocks,
+}
 
 
 # -- runs ------------------------------------------------------------------------------------------

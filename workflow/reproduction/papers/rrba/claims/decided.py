@@ -8,6 +8,7 @@ several readings if the text leaves its meaning, or the equal conditions of a co
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -25,13 +26,14 @@ from deniable.rrba import (
 )
 
 from reproduction.papers.rrba.claims import convergence, tables as of_tables
-from reproduction.papers.rrba.claims.tables import Readings, at_equal_epsilon
+from reproduction.papers.rrba.claims.tables import at_equal_epsilon
 from reproduction.papers.rrba.exact import CELLS, estimate_from_two_coins, two_coins
 from reproduction.papers.rrba.table_results import RESAMPLED
 from reproduction.study import (
     Claim,
     Evidence,
     Outcome,
+    Test,
     counted,
     range_of,
     source_of,
@@ -111,10 +113,6 @@ def _joint_reconstructed(_: str) -> Outcome:
             found = printed_estimate(p * pi + (1 - p) * q, q, p)
             errors += np.abs(found - pi).max(axis=1).tolist()
     return counted((error < EXACT for error in errors), f"largest error {max(errors):.1g}")
-
-
-def _better_than_coins(table: pd.DataFrame) -> Readings:
-    return at_equal_epsilon(table, "rrba_uniform")
 
 
 # -- section 4.2 -----------------------------------------------------------------------------------
@@ -198,24 +196,24 @@ def _p_from_epsilon(_: str) -> Outcome:
     )
 
 
-TESTS = (
-    _two_coins_estimate,
-    _two_coins_truthful,
-    _two_coins_epsilon,
-    _repeating_degrades,
-    _efficient_if_close,
-    _joint_reconstructed,
-    _better_than_coins,
-    _responses_teach_nothing,
-    _theorem_4_1,
-    _independent_of_cells,
-    _independent_of_table,
-    _arbitrarily_low,
-    _low_p_slow,
-    _p_from_epsilon,
-    *convergence.TESTS,
-    *of_tables.TESTS,
-)
+TESTS: Mapping[str, Test] = {
+    "two_coins_estimate": _two_coins_estimate,
+    "two_coins_truthful": _two_coins_truthful,
+    "two_coins_epsilon": _two_coins_epsilon,
+    "repeating_degrades": _repeating_degrades,
+    "efficient_if_close": _efficient_if_close,
+    "joint_reconstructed": _joint_reconstructed,
+    "better_than_coins": partial(at_equal_epsilon, "rrba_uniform"),
+    "responses_teach_nothing": _responses_teach_nothing,
+    "theorem_4_1": _theorem_4_1,
+    "independent_of_cells": _independent_of_cells,
+    "independent_of_table": _independent_of_table,
+    "arbitrarily_low": _arbitrarily_low,
+    "low_p_slow": _low_p_slow,
+    "p_from_epsilon": _p_from_epsilon,
+    **convergence.TESTS,
+    **of_tables.TESTS,
+}
 
 
 def evidence_of(
