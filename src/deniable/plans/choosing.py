@@ -24,7 +24,6 @@ from deniable.channels import (
 )
 from deniable.errors import DeniableError, MissingExtraError, refuse_unknown
 from deniable.plans.blocks import Block
-from deniable.randomized_response import reports_categories
 
 INVARIANT: Final = "invariant"
 """Two-step matrices that preserve the original frequencies on average, and disclose them."""
@@ -158,7 +157,7 @@ def _fault(block: Block, kind: str) -> str | None:
 
 def _fault_of(block: Block, channel: Channel) -> str | None:
     """Return the reason why a block cannot have a channel; None if it can."""
-    kept = reports_categories(channel)
+    kept = channel.returns_categories
     as_number = isinstance(channel, (SquareWave, SquareWaveOrMissing)) and block.beyond
     if block.categories_only and not kept and not as_number:
         return "has other reports than categories, which this column cannot hold"

@@ -187,7 +187,7 @@ def frequent_item_sets(
 
 
 def _joined(kept: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Return the sets of one item more whose parts were all kept (Agrawal and Srikant, 1994)."""
+    """Return the larger sets with all their parts in `kept` (Agrawal and Srikant, 1994)."""
     known, by_start = set(kept), defaultdict(list)
     for place in kept:
         by_start[place[:-1]].append(place[-1])

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Counts, Floats, Positions
-from deniable.channels import log_rounded_up
 from deniable.errors import DeniableError
 from deniable.randomized_response import Clusters, Protocol
 from deniable.records import Domain, Microdata, attributes_to_json, domain_from_json
@@ -114,7 +113,7 @@ class StratifiedProtocol:
 
     @cached_property
     def randomized(self) -> Domain:
-        """The attributes that are randomized: all but those of the strata."""
+        """The randomized attributes: all but the strata."""
         return self.domain.project([n for n in self.domain.names if n not in self.strata])
 
     @property
@@ -124,29 +123,19 @@ class StratifiedProtocol:
 
     @property
     def epsilon(self) -> float:
-        """Exact epsilon of a record whose stratum does not change: that of the worst stratum.
+        """Exact epsilon of a change within a stratum, in the worst stratum, given the matrices.
 
-        Given the matrices. Where these were computed from the records, what they disclose of the
-        records is not in this figure.
+        If matrices are computed from the records, their own disclosure is not included.
         """
         return max(protocol.epsilon for protocol in self.protocols.values())
 
     def epsilon_by_changed_attribute(self) -> dict[str, float]:
         """Return the exact epsilon of a change of one attribute, in the worst stratum."""
-        worst = dict.fromkeys(self.randomized.names, 0.0)
-        for protocol in self.protocols.values():
-            for block, channel in zip(protocol.clusters, protocol.channels, strict=True):
-                shape = self.domain.project(block).shape
-                for position, name in enumerate(block):
-                    epsilon = log_rounded_up(channel.parity_of_attribute(shape, position))
-                    worst[name] = max(worst[name], epsilon)
-        return worst
+        found = [protocol.epsilon_by_changed_attribute() for protocol in self.protocols.values()]
+        return {name: max(each[name] for each in found) for name in self.randomized.names}
 
     def parts(self, data: Microdata) -> list[tuple[Stratum, Positions]]:
-        """Return which records of `data` are in which stratum, for the strata that have any.
-
-        Raises `DeniableError` if records are in a stratum that has no protocol.
-        """
+        """Return `parts_by_stratum` of `data`; each stratum with records needs a protocol."""
         return parts_by_stratum(data, self.strata, self.protocols)
 
     def randomize(

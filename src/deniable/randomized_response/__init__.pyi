@@ -63,7 +63,6 @@ from .readings import (
 from .reports import (
     as_reports as as_reports,
     report_labels as report_labels,
-    reports_categories as reports_categories,
 )
 from .secure_sums import (
     NOTHING as NOTHING,

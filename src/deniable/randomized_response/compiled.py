@@ -35,8 +35,8 @@ def sum_pairs(numbered, weights, categories):  # type: ignore[no-untyped-def]
 def _apply_and_sum(weights, own, factor, following, size):  # type: ignore[no-untyped-def]
     """Multiply each weight by its category's factor; return the weights' sums by `following`.
 
-    Neighbouring records add to separate lanes: if both have one category, the second sum need not
-    wait for the first (almost three times as fast).
+    Neighbouring records add to separate lanes, so that sums of one category need not wait for each
+    other (almost three times as fast).
     """
     sums = np.zeros((LANES, size))
     whole = weights.size // LANES * LANES

@@ -30,7 +30,7 @@ from deniable.randomized_response.readings import (
     ClusterMechanism,
     Reading,
 )
-from deniable.randomized_response.reports import as_reports, reports_categories
+from deniable.randomized_response.reports import as_reports
 from deniable.records import Attribute, Domain, Microdata, attributes_to_json, domain_from_json
 from deniable.sampling import Numbers, RandomnessSource
 
@@ -189,7 +189,8 @@ class Protocol:
             cells = own[0] if len(own) == 1 else self.domain.project(cluster).ravel(own)
             reports = channel.report(cells, chance, cluster, records)
             reported.update(zip(domain.names, domain.unravel(reports), strict=True))
-        ordered = data.domain if all(map(reports_categories, self.channels)) else self.report_domain
+        known = all(channel.returns_categories for channel in self.channels)
+        ordered = data.domain if known else self.report_domain
         columns = tuple(reported[name] for name in ordered.names)
         return Microdata(ordered, columns, data.marks)
 

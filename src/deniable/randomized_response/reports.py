@@ -10,28 +10,13 @@ LONGEST_LABEL = 60
 OF_ALL = "any"
 
 
-def reports_categories(channel: Channel) -> bool:
-    """Return whether the reports of a `channel` are the categories themselves.
-
-    Not those of protocols, be there as many of them: only subsets of one category are categories.
-
-    Examples
-    --------
-    >>> from deniable.channels import SubsetSelection
-    >>> channels = SubsetSelection(3, 1, 0.5), SubsetSelection(3, 2, 0.7)
-    >>> [(each.square, reports_categories(each)) for each in channels]
-    [(True, True), (True, False)]
-    """
-    return channel.returns_categories
-
-
 def as_reports(part: Domain, channel: Channel) -> Domain:
     """Return the domain of reports of some attributes, `part`, through one `channel`.
 
     These are the attributes, if the reports are their categories. Otherwise it is one attribute,
     with the names of all of them and one category per report (see `report_labels`).
     """
-    if reports_categories(channel):
+    if channel.returns_categories:
         return part
     labels = report_labels(channel, part.cell_labels())
     return Domain((Attribute(" x ".join(part.names), tuple(labels)),))

@@ -46,7 +46,7 @@ def p_of_epsilon(
 
     This is for `rr_independent`, `rr_clusters` (with clusters and mechanism) and `rr_joint` (one
     cluster, "joint"). The exact epsilon at this p is at most `epsilon`, and at the next larger
-    float it is above it.
+    float it is above it. Raises `DeniableError` if no p below 1 has the epsilon.
 
     In the readings "printed" and "diagonal" the epsilon of an attribute is |ln p / (1 - p) + ln c|,
     with a c that grows with its categories: small p reveal as much as large ones, and attributes of
@@ -61,11 +61,6 @@ def p_of_epsilon(
         As in `rr_channel`.
     clusters, mechanism : optional
         As in `rr_clusters`; by default each attribute is a cluster.
-
-    Raises
-    ------
-    DeniableError
-        If no p below 1 has the epsilon.
 
     Examples
     --------

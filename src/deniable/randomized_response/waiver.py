@@ -1,28 +1,28 @@
-"""The waiver of composition of [multirr], 4.3: why it fails, and what unlinkability buys.
+"""The waiver of composition of [multirr], 4.3: why it fails, and the benefit of unlinkability.
 
 The text waives sequential composition in 4.3: a party randomizes and releases each attribute m - 1
 times, but "the secure sum makes releases unlinkable", so epsilon is taken "as if each attribute
 were released only once". Under epsilon-differential privacy the waiver fails, for any number n of
-parties, even if the sums are all that is ever seen:
+parties, even if only the sums are visible:
 
 **Proposition.** Let party 1's record be x or x', with cells x_j or x'_j in pair j; let pairs be
 masked independently through matrices P_j; let only the counts of the masked pairs over n parties be
-published. The exact epsilon of these counts is that of party 1's masked pairs published under her
-name, max over x, x' of sum_j max_v ln(P_j[x_j, v] / P_j[x'_j, v]).
+published. The exact epsilon of these counts equals the one of party 1's masked pairs published
+under her name, max over x, x' of sum_j max_v ln(P_j[x_j, v] / P_j[x'_j, v]).
 
-*Proof.* It is no more, for the counts are computed from party 1's masked pairs and those of others,
-which do not depend on x. It is no less: let v_j attain the maximum, and let all others have the
-record x (any will do whose cells can report v_j). The counts that have all n masked pairs in v_j,
-for all j, have the probabilities prod_j P_j[x_j, v_j]^n and prod_j P_j[x'_j, v_j]
-P_j[x_j, v_j]^(n-1): the factors of the others cancel. QED
+*Proof.* It is no more, because the counts are computed from party 1's masked pairs and the ones of
+others, which do not depend on x. It is no less: let v_j attain the maximum, and let all others have
+the record x (or any with cells that can report v_j). The counts that have all n masked pairs in
+v_j, for all j, have the probabilities prod_j P_j[x_j, v_j]^n and prod_j P_j[x'_j, v_j] P_j[x_j,
+v_j]^(n-1): the factors of the others cancel. QED
 
-The RR matrices tell any two cells that differ in both attributes apart by the whole epsilon of the
+The RR matrices distinguish any two cells that differ in both attributes by the whole epsilon of the
 pair, so two records that differ in every attribute attain the sum over all pairs. Parallel
-composition, which the text likens this to, needs each value to enter one release only.
+composition, the analogy of the text, needs each value to enter one release only.
 
-What unlinkability does buy is that such counts are improbable: (epsilon, delta)-differential
-privacy with a delta that falls with n, for as many others as neither collude nor are known
-(`waiver_table`). That is another promise, under trust that randomized response does not need.
+With unlinkability such counts are improbable: (epsilon, delta)-differential privacy with a delta
+that falls with n, the number of others who neither collude nor are known (`waiver_table`). That is
+another guarantee, with trust that randomized response does not need.
 """
 
 import math
@@ -134,7 +134,7 @@ class Crowd:
         return sums
 
     def with_one_more(self) -> tuple[list[int], list[int]]:
-        """Return weights with one more party, whose value is 1, and 0."""
+        """Return weights with one more party, with value 1, and with value 0."""
         same, other = self._own
         crowd = self.weights()
         pairs = list(zip([*crowd, 0], [0, *crowd], strict=True))
@@ -163,16 +163,14 @@ def _binomial_shares(trials: int, probability: float) -> Floats:
 
 
 def two_sums_delta(crowd: Crowd, claim: Fraction) -> Fraction:
-    """Return the exact delta at which two sums over parties tell one party's binary value.
+    """Return the exact delta of two sums over parties, for one party's binary value.
 
-    The value is reported twice through the matrix of the `crowd` (as that of an attribute in two
-    pairs); each time the reports of 1 are counted over all parties. Delta is the hockey-stick
-    divergence between both counts when the value is 1 and when it is 0, the sum over counts of
-    max(0, Pr(counts | 1) - claim Pr(counts | 0)). (The other way round is the crowd with its
-    values exchanged.)
-
-    The likelihood ratio of a count rises with it (the crowd's counts are log-concave), so the
-    counts that matter lie above a staircase. The `claim` is exp(epsilon).
+    The value is reported twice through the matrix of the `crowd`, as for an attribute in two pairs;
+    each time the reports of 1 are counted over all parties. Delta is the hockey-stick divergence
+    between both counts when the value is 1 and when it is 0, the sum over counts of max(0,
+    Pr(counts | 1) - claim Pr(counts | 0)). (The opposite direction is the crowd with its values
+    exchanged.) The likelihood ratio of a count rises with it (the crowd's counts are log-concave),
+    so the positive terms lie above a staircase. The `claim` is exp(epsilon).
 
     Examples
     --------

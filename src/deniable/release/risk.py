@@ -30,7 +30,7 @@ from deniable.arrays import Codes, Counts, Floats
 from deniable.channels import Channel
 from deniable.errors import DeniableError, shown
 from deniable.plans import Plan
-from deniable.randomized_response import Protocol, reports_categories
+from deniable.randomized_response import Protocol
 from deniable.records import Microdata
 
 MAX_MATRIX_ENTRIES = 1 << 22
@@ -178,7 +178,7 @@ class _QuasiIdentifiers:
             self._likeliest = {
                 cluster: likeliest_cells(channel)
                 for cluster, channel in self._channels.items()
-                if not reports_categories(channel)
+                if not channel.returns_categories
             }
 
     def add(self, original: Microdata, randomized: Microdata) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from deniable.channels import Channel
-from deniable.randomized_response import Protocol, reports_categories
+from deniable.randomized_response import Protocol
 from deniable.records import Attribute, Microdata
 from deniable.schema import MISSING, Column, Schema, number_text, type_named
 
@@ -47,7 +47,7 @@ def response_columns(schema: Schema, protocol: Protocol) -> tuple[ResponseColumn
     for name in schema.domain().names:
         cluster = cluster_of[name]
         channel = protocol.channel_of(cluster)
-        if len(cluster) > 1 and not reports_categories(channel):
+        if len(cluster) > 1 and not channel.returns_categories:
             (attribute,) = protocol.reported_as(cluster)
             found[attribute.name] = _as_text(attribute)
         else:
@@ -123,7 +123,7 @@ def _reported(column: Column, attribute: Attribute, channel: Channel) -> Respons
             return _typed(column, _wider_points(column, channel.half_width))
         if isinstance(channel, SquareWaveOrMissing):
             return _typed(column, (*_wider_points(column, channel.half_width), MISSING))
-    if not reports_categories(channel):
+    if not channel.returns_categories:
         return _as_text(attribute)
     return _typed(column, attribute.categories)
 

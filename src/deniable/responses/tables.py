@@ -9,7 +9,7 @@ import numpy as np
 from deniable.arrays import Flags, Floats, Positions
 from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import DeniableError, SingularChannelError
-from deniable.randomized_response import Protocol, reports_categories
+from deniable.randomized_response import Protocol
 from deniable.records import Domain
 
 MAX_CELLS = 1 << 20
@@ -69,7 +69,7 @@ def _alone(channel: Channel, cluster: Domain, names: tuple[str, ...]) -> Channel
     cells = cells_of(cluster, margin)
     if (form := channel.weight_and_replacement) is not None:
         return KeepOrReplace(form[0], np.bincount(cells, form[1], margin.size).astype(float))
-    if not reports_categories(channel):
+    if not channel.returns_categories:
         return None
     sums = channel.matrix() @ np.eye(margin.size)[cells]
     entries = sums[np.unique(cells, return_index=True)[1]]
@@ -207,7 +207,7 @@ class Table:
     def returns_categories(self) -> bool:
         """Whether all randomized values are categories, so that they have proportions."""
         return all(
-            side.cells.size == side.reports.size and reports_categories(side.channel)
+            side.cells.size == side.reports.size and side.channel.returns_categories
             for side in self.sides
         )
 

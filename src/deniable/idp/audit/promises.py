@@ -23,7 +23,7 @@ from deniable.idp.audit.report import (
     AuditedFile,
     as_table,
     audit_file,
-    holds,
+    claim_row,
 )
 from deniable.records import NumericMicrodata
 
@@ -216,21 +216,18 @@ def _of_histograms(mechanism: NumericMechanism, dataset: str) -> Iterator[dict[s
     )
     for reading in (FIXED_SCALE, RECOMPUTED_SCALE):
         for unit, claimed, epsilon, attribute in found:
-            spent = rounded_up(epsilon)
-            yield {
-                "dataset": dataset,
-                "method": "numeric_dp",
-                "reading": reading,
-                "unit": unit,
-                "claimed_epsilon": claimed,
-                "exact_or_lower_bound": spent,
-                "kind": "exact",
-                "holds": holds(claimed, spent, "exact"),
-                "epsilon": mechanism.epsilon,
-                "domain": "public",
-                "clusters": "none",
-                "attribute": attribute,
-                "times_claimed": spent / claimed,
-                "records_beyond": 0.0,
-                "note": "histograms with noise for two counts; records are drawn from them",
-            }
+            yield claim_row(
+                claimed,
+                rounded_up(epsilon),
+                "exact",
+                dataset=dataset,
+                method="numeric_dp",
+                reading=reading,
+                unit=unit,
+                epsilon=mechanism.epsilon,
+                domain="public",
+                clusters="none",
+                attribute=attribute,
+                records_beyond=0.0,
+                note="histograms with noise for two counts; records are drawn from them",
+            )

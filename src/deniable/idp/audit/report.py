@@ -156,6 +156,16 @@ def holds(claimed: float, found: float, kind: Kind) -> bool | None:
     return (True if kind == "exact" else None) if within else False
 
 
+def claim_row(claimed: float, found: float, kind: Kind, **about: Any) -> dict[str, Any]:
+    """Return a row of the audit, which compares a `claimed` epsilon with the one that was `found`.
+
+    A lower bound that is infinite is exact. `about` has other columns of `COLUMNS`.
+    """
+    kind = "exact" if np.isinf(found) else kind
+    about |= {"claimed_epsilon": claimed, "exact_or_lower_bound": found, "kind": kind}
+    return about | {"holds": holds(claimed, found, kind), "times_claimed": found / claimed}
+
+
 def audit_file(
     file: AuditedFile,
     ks: Sequence[int],
@@ -263,7 +273,7 @@ class MethodAudit:
             limit = self.claimed(unit, attribute) * (1 + CLAIM_TOLERANCE)
             beyond = float((of_records > limit).mean())
             of = (reading, unit, largest, kind, clusters, attribute)
-            yield self.row(*of, beyond=beyond, note=note)
+            yield self.row(*of, records_beyond=beyond, note=note)
 
     def of_records(self, reading: str) -> dict[str, Any]:
         """Return the row, in a `reading`, of released records if clusters are formed anew."""
@@ -310,49 +320,27 @@ class MethodAudit:
         kind: Kind,
         clusters: str,
         attribute: str,
-        *,
-        beyond: float = np.nan,
-        delta: float = np.nan,
-        domain: str = "public",
-        note: str = "",
+        **about: Any,
     ) -> dict[str, Any]:
-        """Return one row. A lower bound that is infinite is exact.
+        """Return one row, for the columns `COLUMNS`; see `claim_row` for `found` and `kind`.
 
-        Parameters
-        ----------
-        reading : str
-            The interpretation: scale frozen, or as it runs.
-        unit, attribute : str
-            The changed or released object, and its attribute or all of them.
-        found : float
-            The epsilon of the audit.
-        kind : "exact" or "lower bound"
-        clusters : str
-            Whether clusters are fixed or formed anew.
-        beyond : float, in [0, 1]
-            The proportion of records that lose more than the claim.
-        delta : float, in [0, 1]
-            The probability that a release refutes the neighbour.
-        domain, note : str
+        The `reading` is the interpretation, the `unit` the changed or released object, in one
+        `attribute` or in all. `clusters` are fixed or formed anew. `about` has other columns.
         """
-        kind, claimed = "exact" if np.isinf(found) else kind, self.claimed(unit, attribute)
-        return {
-            "dataset": self.clustered.file.dataset,
+        file, formed = self.clustered.file, self.method != "dp"
+        columns = {
+            "dataset": file.dataset,
             "method": self.method,
             "reading": reading,
             "unit": unit,
-            "k": None if self.method == "dp" else self.clustered.k,
-            "claimed_epsilon": claimed,
-            "exact_or_lower_bound": found,
-            "kind": kind,
-            "holds": holds(claimed, found, kind),
+            "k": self.clustered.k if formed else None,
             "epsilon": self.epsilon,
-            "domain_factor": self.clustered.file.domain_factor,
-            "domain": domain,
-            "clusters": "none" if self.method == "dp" else clusters,
+            "domain_factor": file.domain_factor,
+            "domain": "public",
+            "clusters": clusters if formed else "none",
             "attribute": attribute,
-            "times_claimed": found / claimed,
-            "records_beyond": beyond,
-            "delta": delta,
-            "note": note,
+            "records_beyond": np.nan,
+            "delta": np.nan,
+            "note": "",
         }
+        return claim_row(self.claimed(unit, attribute), found, kind, **columns | about)
