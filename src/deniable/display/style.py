@@ -1,6 +1,6 @@
 """The style of all figures: colors, fonts, the banner on surrogate data, whole files."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec
@@ -21,6 +21,8 @@ with from_extras():
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 Drawing = ParamSpec("Drawing")
+Look = dict[str, Any]
+"""The options of a line in matplotlib: color, linestyle, marker, label ..."""
 NARROWEST = 9.4  # inches: so that a heading and the banner on surrogate data stand side by side
 INK = "#1b1f24"
 GRID = "#d9dde2"
@@ -87,14 +89,48 @@ def panels(
     return figure, figure.subplots(rows, columns, squeeze=False, **shared)
 
 
+def panel_grid(
+    rows: Mapping[Any, str],
+    columns: Mapping[Any, str],
+    draw: Callable[[Axes, Any, Any], object],
+    size: tuple[tuple[float, float], tuple[float, float]],
+    around: tuple[float, float, float, float],
+    between: tuple[float, float] = (0.06, 0.22),
+    xlabel: str = "",
+    titlesize: float = 10,
+    **shared: Any,
+) -> tuple[Figure, Any]:
+    """Return a figure with a panel for each row and column, and its axes.
+
+    ``draw(axis, row, column)`` fills a panel, given the keys of `rows` and `columns`. Their values
+    are the texts left of the rows and above the columns, and `xlabel` is below each column. `size`
+    gives the width for each column and the rest, and the height for each row and the rest, in
+    inches. See `panels` for the other parameters. By default all panels share both axes.
+    """
+    (width, aside), (height, apart) = size
+    inches = (width * len(columns) + aside, height * len(rows) + apart)
+    shared = {"sharex": True, "sharey": True} | shared
+    figure, axes = panels(len(rows), len(columns), inches, around, between, **shared)
+    for axis, title in zip(axes[0], columns.values(), strict=True):
+        axis.set_title(title, fontsize=titlesize)
+    for axis in axes[-1]:
+        axis.set_xlabel(xlabel)
+    for line, (row, label) in zip(axes, rows.items(), strict=True):
+        line[0].set_ylabel(label)
+        for axis, column in zip(line, columns, strict=True):
+            draw(axis, row, column)
+    return figure, axes
+
+
 def gridded(axis: Axes, along: Any = "both", linewidth: float = 0.6) -> None:
     """Draw a grid of a `linewidth` behind an `axis`, `along` x, y or both."""
     axis.grid(axis=along, color=GRID, linewidth=linewidth)
     axis.set_axisbelow(True)
 
 
-def plain_ticks(axis: Axis, ticks: Sequence[float], text: Callable[[float], str]) -> None:
-    """Mark only the numbers `ticks` on an `axis`, formatted by `text`."""
+def log_scale(axis: Axis, ticks: Iterable[float], text: Callable[[float], str]) -> None:
+    """Give an `axis` a logarithmic scale with only the `ticks`, formatted by `text`."""
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
     axis.set_major_locator(FixedLocator(list(ticks)))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
@@ -110,37 +146,75 @@ def as_share(value: float) -> str:
     return f"{100 * value:g} %"
 
 
-def line_key(colour: str, line: Any, label: str) -> Line2D:
-    """Return a legend's entry, `label`, of a line of a `colour` and style `line`."""
-    return Line2D([], [], color=colour, linestyle=line, linewidth=2, label=label)
+def look(colour: str, line: str = "-", marker: str = "", label: str = "", **more: Any) -> Look:
+    """Return the options of a plotted line and of its entry in a legend."""
+    return {"color": colour, "linestyle": line, "marker": marker, "label": label, **more}
+
+
+def legend_keys(
+    looks: Mapping[Any, Look],
+    names: Mapping[Any, str] | None = None,
+    shown: Iterable[Any] | None = None,
+    **more: Any,
+) -> list[Line2D]:
+    """Return a legend's entry for each of the `looks`, with `more` options.
+
+    Labels come from `names`, by default from the looks. With `shown` there are only its entries.
+    """
+    every = set(looks if shown is None else shown) & set(looks if names is None else names)
+    labels = {} if names is None else {key: {"label": name} for key, name in names.items()}
+    return [
+        Line2D([], [], **(options | labels.get(key, {}) | more))
+        for key, options in looks.items()
+        if key in every
+    ]
 
 
 def mark_key(colour: str, marker: str, label: str, **style: Any) -> Line2D:
     """Return a legend's entry, `label`, of a `marker` of a `colour` and further `style`."""
-    return Line2D([], [], color=colour, marker=marker, linestyle="none", label=label, **style)
+    return Line2D([], [], **look(colour, "none", marker, label, **style))
 
 
-def legend_below(figure: Figure, keys: Iterable[Line2D], columns: int) -> None:
-    """Add a legend of `keys` in `columns` at the bottom of a `figure`."""
-    figure.legend(handles=[*keys], loc="lower center", ncols=columns, frameon=False)
+def finish(
+    figure: Figure, title: str, below: str, keys: Sequence[Line2D] = (), columns: int = 4
+) -> Figure:
+    """Write a `title` and a line `below` it at the top left, a legend of `keys` at the bottom.
 
-
-def heading(figure: Figure, title: str, below: str) -> None:
-    """Write a `title` and a line `below` it, at the top left of a `figure`."""
+    The legend has `columns`. Returns the `figure`.
+    """
     height = figure.get_figheight()
     figure.text(0.01, 1 - 0.12 / height, title, ha="left", va="top", fontsize=11, weight="bold")
     figure.text(0.01, 1 - 0.42 / height, below, ha="left", va="top")
+    if keys:
+        figure.legend(handles=[*keys], loc="lower center", ncols=columns, frameon=False)
+    return figure
+
+
+def plot_series(
+    axis: Axes, table: pd.DataFrame, by: str, looks: Mapping[Any, Look], x: str, y: str, **more: Any
+) -> None:
+    """Plot `y` of a `table` over `x`: a `line_with_band` for each value in column `by` with a look.
+
+    `more` are further options of all lines.
+    """
+    for value, options in looks.items():
+        part = table[table[by] == value]
+        if len(part):
+            line_with_band(axis, part, x, y, **(options | more))
 
 
 def line_with_band(axis: Axes, table: pd.DataFrame, x: str, y: str, **style: Any) -> None:
     """Draw `y` of a `table` over its column `x`, in a `style`, on an `axis`.
 
-    Its 95 % interval (ci_low, ci_high) is a band.
+    Its 95 % interval (ci_low, ci_high), if the `table` has one, is a band.
     """
     ordered = table.sort_values(x)
     # As arrays, which matplotlib need not convert.
-    at, value, low, high = ordered[[x, y, "ci_low", "ci_high"]].to_numpy(np.float64).T
+    at, value = ordered[[x, y]].to_numpy(np.float64).T
     (line,) = axis.plot(at, value, **style)
+    if "ci_low" not in table:
+        return
+    low, high = ordered[["ci_low", "ci_high"]].to_numpy(np.float64).T
     # With very few runs an interval is the whole line; there is nothing to draw then.
     known = np.isfinite(low) & np.isfinite(high)
     axis.fill_between(at, low, high, where=known, color=line.get_color(), alpha=0.18, linewidth=0)

@@ -9,24 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.display import (
-    Row,
-    as_number,
-    gridded,
-    heading,
-    in_style,
-    legend_below,
-    line_key,
-    mark_key,
-    panels,
-    rows_of,
-    style,
-)
+from deniable.display import Row, rows_of, style
 from deniable.errors import from_extras
 
 from reproduction.report.release_section import epsilon_of, of_all_records
 
 with from_extras():
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -40,7 +29,8 @@ EUCLIDEAN = {"l2_estimate": "unbiased", "l2_consistent": "consistent", "l2_neare
 INKS = ("#1f5fa8", "#c2571a", "#2e7d4f", "#8a3ca0", "#6b6f76", "#b31d28")
 LOOKS = (("-", "o"), ("--", "s"), ("-.", "^"), ("-", "D"), ("--", "v"), ("-.", "P"))
 """Line and mark of each combination of further options."""
-EXPECTED, KEYS_IN_ROW = "#9aa1a9", 5
+EXPECTED = style.look("#9aa1a9", ":", label="expected error", zorder=1)
+KEYS_IN_ROW = 5
 MEAN_OF_NORMAL = math.sqrt(2 / math.pi)
 """The mean absolute value of a standard normal variable."""
 
@@ -155,7 +145,7 @@ def _shown(value: Any) -> Any:
     return json.dumps(value) if isinstance(value, list | dict) else value
 
 
-@in_style
+@style.in_style
 def plot_errors(table: pd.DataFrame, options: Sequence[str], name: str) -> Figure:
     """Plot errors against exact epsilon.
 
@@ -173,34 +163,35 @@ def plot_errors(table: pd.DataFrame, options: Sequence[str], name: str) -> Figur
     subjects = list(dict.fromkeys(known["of"])) or [""]
     inks = dict(zip(dict.fromkeys(known["estimates"]), cycle(INKS), strict=False))
     looks = dict(zip(dict.fromkeys(known["line"]), cycle(LOOKS), strict=False))
-    keys = [line_key(ink, "-", estimates) for estimates, ink in inks.items()]
+    of_estimates = {estimates: style.look(ink, label=estimates) for estimates, ink in inks.items()}
+    keys = style.legend_keys(of_estimates, linewidth=2)
     if known["expected_error"].notna().any():
-        keys.append(line_key(EXPECTED, ":", "expected error"))
+        keys += style.legend_keys({"": EXPECTED}, linewidth=2)
     if len(looks) > 1:
-        keys += [mark_key(style.INK, mark, line) for line, (_, mark) in looks.items()]
-    below = 0.75 + 0.25 * -(-len(keys) // KEYS_IN_ROW)
-    around = (0.8, 0.2, 1.05, below)
-    figure, (axes,) = panels(1, len(subjects), (4.5 * len(subjects), 3 + below), around, (0.28, 0))
-    for axis, subject in zip(axes, subjects, strict=True):
+        keys += [style.mark_key(style.INK, mark, line) for line, (_, mark) in looks.items()]
+
+    def panel(axis: Axes, _: str, subject: str) -> None:
         own = known[known["of"] == subject]
         for (estimates, line), points in own.groupby(["estimates", "line"], sort=False):
-            dashes, mark = looks[line]
-            ordered = points.sort_values("exact_epsilon")
-            at, look = ordered["exact_epsilon"], {"linestyle": dashes, "marker": mark}
-            axis.plot(at, ordered["error"], color=inks[estimates], markersize=4.5, **look)
-            axis.plot(at, ordered["expected_error"], color=EXPECTED, linestyle=":", zorder=1)
-        axis.set(title=subject, xlabel="exact epsilon of a record", yscale="log")
-        axis.set_ylabel(next(iter(own["measure"]), ""))
+            options = style.look(inks[estimates], *looks[line], markersize=4.5)
+            style.line_with_band(axis, points, "exact_epsilon", "error", **options)
+            style.line_with_band(axis, points, "exact_epsilon", "expected_error", **EXPECTED)
+        axis.set(yscale="log", ylabel=next(iter(own["measure"]), ""))
         axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: as_number(value)))
+        axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: style.as_number(value)))
         axis.yaxis.set_minor_formatter(NullFormatter())
-        gridded(axis)
-    legend_below(figure, keys, KEYS_IN_ROW)
+        style.gridded(axis)
+
+    below = 0.75 + 0.25 * -(-len(keys) // KEYS_IN_ROW)
+    columns, size = dict(zip(subjects, subjects, strict=True)), ((4.5, 0), (0, 3 + below))
+    around, xlabel = (0.8, 0.2, 1.05, below), "exact epsilon of a record"
+    figure, _ = style.panel_grid(
+        {"": ""}, columns, panel, size, around, (0.28, 0), xlabel, 10.8, sharex=False, sharey=False
+    )
     left_out = table.loc[~np.isfinite(table["exact_epsilon"]), "release"].nunique()
     note = f"; {left_out} without a finite epsilon left out" if left_out else ""
-    number = table["release"].nunique()
-    heading(figure, f"{name}: errors of {number} test releases", f"each drawn once{note}")
-    return figure
+    title = f"{name}: errors of {table['release'].nunique()} test releases"
+    return style.finish(figure, title, f"each drawn once{note}", keys, KEYS_IN_ROW)
 
 
 def _line_of(row: Row, options: Sequence[str]) -> str:

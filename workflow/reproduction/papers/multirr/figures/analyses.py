@@ -1,56 +1,54 @@
 """Plot Figures 1 to 3 of [multirr] and analyses beyond them, from the tables in the catalog."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
 from deniable.display import first_of, groups_of, style
+from deniable.display.style import look
 
 from reproduction.papers.multirr.names import ASSESSMENTS, AT_EPSILON, ESTIMATORS, METHODS
+from reproduction.study import where
 
 # Colours are safe for colour-blind readers.
-LineStyle = tuple[str, Literal["-", "--", ":"]]
-METHOD_STYLE: Mapping[str, LineStyle] = {
-    "rr_independent": ("#1b1f24", "-"),
-    "rr_clusters": ("#d55e00", "-"),
-    "rr_independent_adjustment": ("#0072b2", "--"),
-    "rr_clusters_adjustment": ("#009e73", "--"),
+METHOD_STYLE = {
+    "rr_independent": look("#1b1f24"),
+    "rr_clusters": look("#d55e00"),
+    "rr_independent_adjustment": look("#0072b2", "--"),
+    "rr_clusters_adjustment": look("#009e73", "--"),
 }
-ESTIMATOR_STYLE: Mapping[str, LineStyle] = {
-    "randomized": ("#9aa1a9", "-"),
-    "randomized_joint": ("#9aa1a9", ":"),
-    "rr_independent": ("#1b1f24", "-"),
-    "pair_unbiased": ("#e69f00", "-"),
-    "pair_clipped": ("#d55e00", "--"),
-    "pair_projected": ("#b14a9c", ":"),
-    "pair_likelihood": ("#0072b2", "-"),
-    "pair_shrunk": ("#009e73", "-"),
+ESTIMATOR_STYLE = {
+    "randomized": look("#9aa1a9"),
+    "randomized_joint": look("#9aa1a9", ":"),
+    "rr_independent": look("#1b1f24"),
+    "pair_unbiased": look("#e69f00"),
+    "pair_clipped": look("#d55e00", "--"),
+    "pair_projected": look("#b14a9c", ":"),
+    "pair_likelihood": look("#0072b2"),
+    "pair_shrunk": look("#009e73"),
 }
-EPSILON_STYLE: Mapping[str, LineStyle] = {
-    "rr_independent": ("#1b1f24", "-"),
-    "rr_independent_adjustment": ("#1b1f24", "--"),
-    "rr_clusters_kronecker": ("#0072b2", "-"),
-    "rr_clusters_kronecker_adjustment": ("#0072b2", "--"),
-    "rr_clusters_joint": ("#d55e00", "-"),
-    "rr_clusters_joint_adjustment": ("#d55e00", "--"),
-    "rr_joint": ("#009e73", "-"),
-    "uniform": ("#9aa1a9", ":"),
+EPSILON_STYLE = {
+    "rr_independent": look("#1b1f24"),
+    "rr_independent_adjustment": look("#1b1f24", "--"),
+    "rr_clusters_kronecker": look("#0072b2"),
+    "rr_clusters_kronecker_adjustment": look("#0072b2", "--"),
+    "rr_clusters_joint": look("#d55e00"),
+    "rr_clusters_joint_adjustment": look("#d55e00", "--"),
+    "rr_joint": look("#009e73"),
+    "uniform": look("#9aa1a9", ":"),
 }
 ESTIMATOR_LETTERS = dict(zip(ESTIMATOR_STYLE, "MRIUCPLS", strict=True))
 """They show the winner without colours."""
 ASSESSMENT_STYLE = {
-    # colour, marker
-    "attributes": ("#1b1f24", "o"),
-    "attributes_inverted": ("#0072b2", "s"),
-    "pairs_joint": ("#d55e00", "^"),
-    "pairs_kronecker": ("#009e73", "v"),
+    "attributes": look("#1b1f24", marker="o"),
+    "attributes_inverted": look("#0072b2", marker="s"),
+    "pairs_joint": look("#d55e00", marker="^"),
+    "pairs_kronecker": look("#009e73", marker="v"),
 }
 PAPER_BEST = {
     "joint": ("*", "best of the four (Figure 3), joint"),
@@ -58,43 +56,19 @@ PAPER_BEST = {
 }
 ERROR_TICKS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0]
 EPSILON_TICKS = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0]
-COVERAGE = "coverage $\\sigma$: share of the cells that a query asks for"
+Looks = Mapping[str, style.Look]
+COVERAGE = r"coverage $\sigma$: share of the cells that a query asks for"
 ATTRIBUTES = {"all": "all attributes", "few": "few attributes"}
 
 
-def _lines(
-    axis: Axes,
-    table: pd.DataFrame,
-    column: str,
-    styles: Mapping[str, LineStyle],
-    x: str,
-    width: float,
-) -> None:
-    """Draw a line with its band for each estimator or method in the column."""
-    for name, (colour, line) in styles.items():
-        part = table[table[column] == name]
-        if len(part):
-            look: dict[str, Any] = {"color": colour, "linestyle": line, "linewidth": width}
-            style.line_with_band(axis, part, x, "median", **look)
-    style.gridded(axis, linewidth=0.7)
-
-
-def _keys(styles: Mapping[str, LineStyle], names: Mapping[str, str]) -> list[Line2D]:
-    """Return the keys of a legend for the lines with `names`."""
-    return [style.line_key(*styles[name], names[name]) for name in styles if name in names]
-
-
-def _percent_scale(axis: Axes, first_tick: float = 0.0) -> None:
-    axis.set_yscale("log")
-    ticks = [tick for tick in ERROR_TICKS if tick >= first_tick]
-    style.plain_ticks(axis.yaxis, ticks, style.as_share)
+def _runs(table: pd.DataFrame) -> str:
+    return f"medians of {table['replicates'].max():,} runs with 95 % bands"
 
 
 def _nothing(title: str) -> Figure:
     """Return a figure that says that the config requests nothing for it."""
-    figure = style.canvas(style.NARROWEST, 1.2)
-    style.heading(figure, title, "nothing to draw: the config asks for none of it")
-    return figure
+    below = "nothing to draw: the config asks for none of it"
+    return style.finish(style.canvas(style.NARROWEST, 1.2), title, below)
 
 
 @style.in_style
@@ -103,22 +77,21 @@ def figure_1(table: pd.DataFrame) -> Figure:
     figure = style.canvas(7.2, 4.0)
     axis = figure.add_axes((0.08, 0.14, 0.86, 0.66))
     axis.plot(table["categories"], table["root_b"], color="#0072b2", linewidth=1.8)
-    axis.set(xscale="log", xlabel="number of categories r", ylabel="$\\sqrt{B}$")
+    axis.set(xscale="log", xlabel="number of categories r", ylabel=r"$\sqrt{B}$")
     axis.grid(color=style.GRID, linewidth=0.8)
     for categories, name, offset, side in (
         (16, "education: 16", (6, -22), "left"),
         (1_814_400, "all cells of Adult: 1,814,400", (-8, 4), "right"),
     ):
-        for height in table.loc[table["categories"] == categories, "root_b"]:
+        for height in where(table, categories=categories)["root_b"]:
             axis.plot(categories, height, "o", color=style.INK, markersize=4)
             text, place = f"{name}\n{height:.2f}", (categories, height)
             axis.annotate(text, place, offset, textcoords="offset points", ha=side)
-    style.heading(
+    return style.finish(
         figure,
         "Figure 1: how simultaneous errors grow with the number of categories",
-        "a bound on the errors of all r proportions at once (95 %) is $\\sqrt{B}$ standard errors",
+        r"a bound on the errors of all r proportions at once (95 %) is $\sqrt{B}$ standard errors",
     )
-    return figure
 
 
 @style.in_style
@@ -128,56 +101,56 @@ def figure_2(table: pd.DataFrame) -> Figure:
         "absolute_error": "median absolute error, records",
         "relative_error": "median relative error",
     }
-    figure, (axes,) = style.panels(
-        1, 2, (style.NARROWEST, 4.3), (0.75, 0.09, 0.77, 0.95), (0.22, 0)
+
+    def panel(axis: Axes, _: str, measure: str) -> None:
+        _medians(axis, where(table, measure=measure), "estimator", ESTIMATOR_STYLE, "sigma", 2.0)
+        axis.set(ylabel=labels[measure], ylim=(0, None))
+
+    columns, size = dict.fromkeys(labels, ""), ((0, style.NARROWEST), (0, 4.3))
+    figure, axes = style.panel_grid(
+        {"": ""}, columns, panel, size, (0.75, 0.09, 0.77, 0.95), (0.22, 0), COVERAGE, sharey=False
     )
-    for axis, (measure, label) in zip(axes, labels.items(), strict=True):
-        part = table[table["measure"] == measure]
-        _lines(axis, part, "estimator", ESTIMATOR_STYLE, "sigma", 2.0)
-        axis.set(xlabel=COVERAGE, ylabel=label, ylim=(0, None))
-    axes[1].yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
-    named = {name: ESTIMATORS[name] for name in set(table["estimator"])}
-    style.legend_below(figure, _keys(ESTIMATOR_STYLE, named), 2)
-    style.heading(
-        figure,
-        f"Figure 2: count queries at p = {table['p'].iloc[0]:g}, with and without estimation",
-        f"medians of {table['replicates'].max():,} runs with 95 % bands",
-    )
-    return figure
+    axes[0, 1].yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
+    title = f"Figure 2: count queries at p = {table['p'].iloc[0]:g}, with and without estimation"
+    keys = style.legend_keys(ESTIMATOR_STYLE, ESTIMATORS, table["estimator"], linewidth=2)
+    return style.finish(figure, title, _runs(table), keys, 2)
 
 
 @style.in_style
 def figure_3(table: pd.DataFrame, best: str) -> Figure:
     """Draw the `table` of Figure 3, a panel a p, at thresholds `best` by "paper" or "ours"."""
-    chosen = table[table["best"].isin([best, "both"])]
+    chosen = where(table, best=(best, "both"))
     whose = "[multirr] found" if best == "paper" else "we found"
     title = f"Figure 3: the four methods, at the thresholds that {whose} best"
     if not len(chosen):
         return _nothing(title)
-    mechanisms = list(dict.fromkeys(chosen["mechanism"]))
-    probabilities = sorted(chosen["p"].unique())
-    shape = (len(mechanisms), len(probabilities))
-    size = (2.7 * shape[1] + 0.6, 2.55 * shape[0] + 1.7)
-    around = (0.97, 0.1, 0.95, 0.95)
-    figure, axes = style.panels(*shape, size, around, (0.07, 0.22), sharex=True, sharey=True)
-    for row, mechanism in zip(axes, mechanisms, strict=True):
-        for axis, p in zip(row, probabilities, strict=True):
-            part = chosen[(chosen["mechanism"] == mechanism) & (chosen["p"] == p)]
-            _lines(axis, part, "method", METHOD_STYLE, "sigma", 1.5)
-            _percent_scale(axis)
-            if len(part):
-                t_v, t_d = part["t_v"].iloc[0], part["t_d"].iloc[0]
-                axis.set_title(f"p = {p:g}   (T$_v$ = {t_v}, T$_d$ = {t_d:g})", fontsize=9)
-        row[0].set_ylabel(f"clusters: {mechanism}\nmedian relative error")
+
+    def panel(axis: Axes, mechanism: str, p: float) -> None:
+        part = where(chosen, mechanism=mechanism, p=p)
+        _medians(axis, part, "method", METHOD_STYLE, "sigma", 1.5)
+        _percent_scale(axis)
+        if len(part):
+            t_v, t_d = part["t_v"].iloc[0], part["t_d"].iloc[0]
+            axis.set_title(f"p = {p:g}   (T$_v$ = {t_v}, T$_d$ = {t_d:g})", fontsize=9)
+
+    rows = {
+        mechanism: f"clusters: {mechanism}\nmedian relative error"
+        for mechanism in dict.fromkeys(chosen["mechanism"])
+    }
+    columns, size = dict.fromkeys(sorted(chosen["p"].unique()), ""), ((2.7, 0.6), (2.55, 1.7))
+    figure, _ = style.panel_grid(rows, columns, panel, size, (0.97, 0.1, 0.95, 0.95), (0.07, 0.22))
     figure.supxlabel(COVERAGE, y=0.47 / figure.get_figheight(), fontsize=9)
-    style.legend_below(figure, _keys(METHOD_STYLE, METHODS), 4)
-    style.heading(
-        figure,
-        title,
-        f"medians of {table['replicates'].max():,} runs with 95 % bands; the further left, the "
-        "fewer cells a query asks for",
-    )
-    return figure
+    below = f"{_runs(table)}; the further left, the fewer cells a query asks for"
+    return style.finish(figure, title, below, style.legend_keys(METHOD_STYLE, METHODS, linewidth=2))
+
+
+def _medians(axis: Axes, table: pd.DataFrame, by: str, looks: Looks, x: str, width: float) -> None:
+    style.plot_series(axis, table, by, looks, x, "median", linewidth=width)
+    style.gridded(axis, linewidth=0.7)
+
+
+def _percent_scale(axis: Axes, first_tick: float = 0.0) -> None:
+    style.log_scale(axis.yaxis, [t for t in ERROR_TICKS if t >= first_tick], style.as_share)
 
 
 @style.in_style
@@ -187,36 +160,35 @@ def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
     Above, the relative errors of the `table` over p at three coverages, with the best of the
     paper's `methods`. Below, the winners.
     """
-    table = first_of(table, "matrix")
-    relative = table[table["measure"] == "relative_error"]
+    relative = where(first_of(table, "matrix"), measure="relative_error")
     sigmas = [sigma for sigma in (0.1, 0.3, 0.5) if sigma in set(relative["sigma"])]
     named = [name for name in ESTIMATOR_STYLE if name in set(relative["estimator"])]
     figure = style.canvas(9.6, 7.9)
     grid = figure.add_gridspec(2, max(len(sigmas), 1), height_ratios=(1.35, 1))
     for number, sigma in enumerate(sigmas):
         axis = figure.add_subplot(grid[0, number])
-        part = relative[relative["sigma"] == sigma]
-        _lines(axis, part, "estimator", ESTIMATOR_STYLE, "p", 1.4)
+        part = where(relative, sigma=sigma)
+        _medians(axis, part, "estimator", ESTIMATOR_STYLE, "p", 1.4)
         for mechanism, (marker, _) in PAPER_BEST.items():
-            own = methods[(methods["sigma"] == sigma) & (methods["mechanism"] == mechanism)]
+            own = where(methods, sigma=sigma, mechanism=mechanism)
             best = own.groupby("p")["median"].min()
             axis.plot(best.index, best, marker, color=style.INK, markersize=7, zorder=5)
         _percent_scale(axis)
         axis.margins(x=0.08)
-        axis.set_title(f"coverage $\\sigma$ = {sigma:g}", fontsize=10)
+        axis.set_title(rf"coverage $\sigma$ = {sigma:g}", fontsize=10)
         axis.set(xlabel="p", ylabel="" if number else "median relative error")
     _winners(figure.add_subplot(grid[1, :]), relative, named)
     called = {name: f"{ESTIMATORS[name]} ({ESTIMATOR_LETTERS[name]})" for name in named}
-    best_keys = [style.mark_key(style.INK, *best) for best in PAPER_BEST.values()]
-    style.legend_below(figure, [*_keys(ESTIMATOR_STYLE, called), *best_keys], 3)
-    style.heading(
+    keys = style.legend_keys(ESTIMATOR_STYLE, called, linewidth=2)
+    keys += [style.mark_key(style.INK, *best) for best in PAPER_BEST.values()]
+    figure.subplots_adjust(left=0.075, right=0.99, top=0.88, bottom=0.17, hspace=0.33, wspace=0.16)
+    return style.finish(
         figure,
         "Beyond [multirr]: the joint distribution of a pair, from RR-Independent data",
-        f"pairs: same reports, same queries, same exact epsilon; medians of "
-        f"{table['replicates'].max():,} runs with 95 % bands",
+        f"pairs: same reports, same queries, same exact epsilon; {_runs(table)}",
+        keys,
+        3,
     )
-    figure.subplots_adjust(left=0.075, right=0.99, top=0.88, bottom=0.17, hspace=0.33, wspace=0.16)
-    return figure
 
 
 def _winners(axis: Axes, relative: pd.DataFrame, named: Sequence[str]) -> None:
@@ -226,7 +198,7 @@ def _winners(axis: Axes, relative: pd.DataFrame, named: Sequence[str]) -> None:
     won = lowest.pivot_table(index="sigma", columns="p", values="code")
     axis.imshow(
         won.to_numpy(),
-        cmap=ListedColormap([ESTIMATOR_STYLE[name][0] for name in named]),
+        cmap=ListedColormap([ESTIMATOR_STYLE[name]["color"] for name in named]),
         vmin=-0.5,
         vmax=len(named) - 0.5,
         origin="lower",
@@ -262,27 +234,23 @@ def _winners(axis: Axes, relative: pd.DataFrame, named: Sequence[str]) -> None:
 def epsilon(table: pd.DataFrame) -> Figure:
     """Draw the `table`'s errors over the exact epsilon of a record: all attributes, and few."""
     table = first_clusters(table)
-    shown = [name for name in ATTRIBUTES if name in set(table["attributes"])]
-    around, between = (0.75, 0.1, 0.95, 1.5), (0.1, 0)
-    figure, (axes,) = style.panels(1, len(shown), (9.4, 5.2), around, between, sharey=True)
-    for axis, name in zip(axes, shown, strict=True):
-        part = table[table["attributes"] == name]
-        styles = {method: EPSILON_STYLE[method] for method in part["method"].unique()}
-        _lines(axis, part, "method", styles, "epsilon", 1.6)
-        axis.set(xscale="log", xlabel="exact $\\epsilon$ of a whole record")
-        style.plain_ticks(axis.xaxis, EPSILON_TICKS, style.as_number)
+
+    def panel(axis: Axes, _: str, name: str) -> None:
+        part = where(table, attributes=name)
+        looks = {method: EPSILON_STYLE[method] for method in part["method"].unique()}
+        _medians(axis, part, "method", looks, "epsilon", 1.6)
         _percent_scale(axis, 0.01)
-        axis.set_title(ATTRIBUTES[name], fontsize=10)
-    axes[0].set_ylabel("median relative error")
-    named = {name: AT_EPSILON[name] for name in set(table["method"])}
-    style.legend_below(figure, _keys(EPSILON_STYLE, named), 3)
-    style.heading(
-        figure,
-        "Beyond [multirr]: the methods at a stated epsilon",
-        f"medians of {table['replicates'].max():,} runs with 95 % bands; coverage "
-        f"$\\sigma$ = {table['sigma'].iloc[0]:g}; [multirr] works at 5 to 21",
-    )
-    return figure
+        style.log_scale(axis.xaxis, EPSILON_TICKS, style.as_number)
+
+    rows, size = {"": "median relative error"}, ((0, style.NARROWEST), (0, 5.2))
+    columns = {name: text for name, text in ATTRIBUTES.items() if name in set(table["attributes"])}
+    around, xlabel = (0.75, 0.1, 0.95, 1.5), "exact $\\epsilon$ of a whole record"
+    figure, _ = style.panel_grid(rows, columns, panel, size, around, (0.1, 0), xlabel, sharex=False)
+    keys = style.legend_keys(EPSILON_STYLE, AT_EPSILON, table["method"], linewidth=2)
+    sigma = table["sigma"].iloc[0]
+    below = rf"{_runs(table)}; coverage $\sigma$ = {sigma:g}; [multirr] works at 5 to 21"
+    title = "Beyond [multirr]: the methods at a stated epsilon"
+    return style.finish(figure, title, below, keys, 3)
 
 
 def first_clusters(table: pd.DataFrame) -> pd.DataFrame:
@@ -295,54 +263,39 @@ def first_clusters(table: pd.DataFrame) -> pd.DataFrame:
 @style.in_style
 def assessment(table: pd.DataFrame) -> Figure:
     """Draw the `table` of how dependences without a trusted party keep ranks and clusters."""
-    drawn = table[table["method"].isin(list(ASSESSMENT_STYLE))]
+    drawn = where(table, method=tuple(ASSESSMENT_STYLE))
     title = "Dependences assessed without a trusted party"
     if not len(drawn):
         return _nothing(title)
-    matrices = list(dict.fromkeys(drawn["matrix"]))
     lowest = drawn["t_d"].min()  # ranks have no thresholds
-    clusters = drawn[drawn["t_d"] == lowest].groupby("t_v")
-    parts = {"ranks of the pairs": drawn[drawn["measure"] == "spearman"]}
-    parts |= {f"clusters, T$_v$ = {int(t_v)}": part for t_v, part in clusters}
-    shape = (len(matrices), len(parts))
-    size = (2.6 * shape[1] + 0.6, 2.5 * shape[0] + 1.9)
-    figure, axes = style.panels(*shape, size, (0.88, 0.1, 1.15, 1.05), sharex=True, sharey=True)
-    for row, matrix in zip(axes, matrices, strict=True):
-        for axis, (name, part) in zip(row, parts.items(), strict=True):
-            _assessed(axis, part[part["matrix"] == matrix])
-            axis.set_title(name, fontsize=10)
-        row[0].set_ylabel(f"matrix: {matrix}\nagreement with the truth")
+    parts = {"ranks of the pairs": where(drawn, measure="spearman")}
+    for t_v, part in where(drawn, t_d=lowest).groupby("t_v"):
+        parts[f"clusters, T$_v$ = {int(t_v)}"] = part
+
+    def panel(axis: Axes, matrix: str, name: str) -> None:
+        part = where(parts[name], matrix=matrix)
+        for method, options in ASSESSMENT_STYLE.items():
+            rows = where(part, method=method).sort_values("p")
+            ends = np.abs(rows[["ci_low", "ci_high"]].sub(rows["mean"], axis=0).to_numpy().T)
+            known = ends if np.isfinite(ends[0]).all() else None
+            more = options | {"markersize": 4, "linewidth": 1.2}
+            axis.errorbar(rows["p"], rows["mean"], yerr=known, **more)
+        axis.axhline(1, color=style.INK, linewidth=0.7, linestyle=":")
+        axis.axhline(0, color=style.GRID, linewidth=0.8)
+        style.gridded(axis, "y")
+        axis.set_title(name, fontsize=10)
+
+    rows = {m: f"matrix: {m}\nagreement with the truth" for m in dict.fromkeys(drawn["matrix"])}
+    columns, size = dict.fromkeys(parts, ""), ((2.6, 0.6), (2.5, 1.9))
+    around = (0.88, 0.1, 1.15, 1.05)
+    figure, axes = style.panel_grid(rows, columns, panel, size, around, xlabel="p")
     for axis in axes[-1]:
-        axis.set(xlabel="p", xticks=sorted(drawn["p"].unique()))
-    keys = [
-        Line2D([], [], color=colour, marker=marker, markersize=4.5, label=ASSESSMENTS[name])
-        for name, (colour, marker) in ASSESSMENT_STYLE.items()
-    ]
-    style.legend_below(figure, keys, 2)
-    style.heading(
-        figure,
-        title,
+        axis.set_xticks(sorted(drawn["p"].unique()))
+    below = (
         "1 is what exact tables (4.2, secure sum) give; means of "
         f"{drawn['replicates'].max():,} runs with 95 % intervals\nranks: Spearman's "
         "correlation with the true ones; clusters: adjusted Rand index with the true ones at "
-        f"T$_d$ = {lowest:g}",
+        f"T$_d$ = {lowest:g}"
     )
-    return figure
-
-
-def _assessed(axis: Axes, part: pd.DataFrame) -> None:
-    for method, (colour, marker) in ASSESSMENT_STYLE.items():
-        rows = part[part["method"] == method].sort_values("p")
-        low, high = (rows["mean"] - rows["ci_low"]), (rows["ci_high"] - rows["mean"])
-        axis.errorbar(
-            rows["p"],
-            rows["mean"],
-            yerr=np.array([low, high]) if np.isfinite(low).all() else None,
-            color=colour,
-            marker=marker,
-            markersize=4,
-            linewidth=1.2,
-        )
-    axis.axhline(1, color=style.INK, linewidth=0.7, linestyle=":")
-    axis.axhline(0, color=style.GRID, linewidth=0.8)
-    style.gridded(axis, "y")
+    keys = style.legend_keys(ASSESSMENT_STYLE, ASSESSMENTS, markersize=4.5)
+    return style.finish(figure, title, below, keys, 2)

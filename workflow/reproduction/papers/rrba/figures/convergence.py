@@ -1,6 +1,6 @@
 """Figures of [rrba]: the claimed epsilon beside the exact one, and when RRBA has converged."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import matplotlib as mpl
@@ -8,22 +8,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import MultipleLocator
 
-from deniable.display import (
-    GRID,
-    INK,
-    NARROWEST,
-    gridded,
-    heading,
-    in_style,
-    legend_below,
-    panels,
-    plain_ticks,
-)
+from deniable.display import style
+from deniable.display.style import GRID, INK, look
 
 from reproduction.papers.rrba.names import DATASETS
+from reproduction.study import where
 
 CELL_COLOURS = {2: "#56b4e9", 4: "#0072b2", 8: "#009e73", 16: "#e69f00"}
 CRITERIA = {
@@ -35,42 +26,39 @@ CRITERIA = {
 """By update and criterion."""
 
 
-@in_style
+@style.in_style
 def figure_4(table: pd.DataFrame) -> Figure:
     """Plot epsilon over p, claimed by (6) and exact, from the `table` of `figure_4_table`."""
-    figure, ((axis,),) = panels(1, 1, (0, 4.6), (0.752, 0.188, 0.736, 0.552))
+    figure, ((axis,),) = style.panels(1, 1, (0, 4.6), (0.752, 0.188, 0.736, 0.552))
     for _, part in table.groupby(["curve", "cells", "floor"], dropna=False, sort=False):
         kind = part.iloc[0]
-        style = _curve(str(kind["curve"]), int(kind["cells"]), float(kind["floor"]))
-        axis.plot(part["p"], part["epsilon"], **style)
-    axis.set_xlim(0, 1)
-    axis.set_ylim(0, 8)
-    axis.set_xlabel("p, the probability that the first coin gives “Head”")
-    axis.set_ylabel("epsilon of one answer")
+        options = _curve(str(kind["curve"]), int(kind["cells"]), float(kind["floor"]))
+        axis.plot(part["p"], part["epsilon"], **options)
+    axis.set(xlim=(0, 1), xlabel="p, the probability that the first coin gives “Head”")
+    axis.set(ylim=(0, 8), ylabel="epsilon of one answer")
     axis.xaxis.set_major_locator(MultipleLocator(0.1))
     axis.grid(color=GRID, linewidth=0.6)
     claimed, *exact = axis.get_lines()
     axis.legend(handles=[*exact, claimed], frameon=False)
-    heading(
+    return style.finish(
         figure,
         "Figure 4: the epsilon that Theorem 4.1 claims, and the exact one",
         "one answer about one table; a client answers every combination of its view, and their "
         "epsilons add",
     )
-    return figure
 
 
 def _curve(curve: str, cells: int, floor: float) -> dict[str, Any]:
     if curve == "claimed":
-        return {"color": INK, "linestyle": "--", "label": "claimed, ln 1 / (1 - p)"}
+        return look(INK, "--", label="claimed, ln 1 / (1 - p)")
     if curve == "lowest":
         label = f"exact, {cells} cells, one at the floor {floor:g} / {cells}"
-        return {"color": "#d55e00", "linestyle": ":", "linewidth": 1.7, "label": label}
+        return look("#d55e00", ":", label=label, linewidth=1.7)
     label = f"exact, uniform table of {cells} cells"
-    return {"color": CELL_COLOURS.get(cells, INK), "linewidth": 1.7, "label": label}
+    return look(CELL_COLOURS.get(cells, INK), label=label, linewidth=1.7)
 
 
-@in_style
+@style.in_style
 def figure_5(table: pd.DataFrame) -> Figure:
     """Plot answers until convergence in `table` by block size and data set, for the largest p."""
     shown = table[table["p"] == table["p"].max()]
@@ -79,7 +67,7 @@ def figure_5(table: pd.DataFrame) -> Figure:
     return _convergence(shown, "dataset", titles, title)
 
 
-@in_style
+@style.in_style
 def figure_6(table: pd.DataFrame) -> Figure:
     """Plot the answers until convergence in `table` by block size and p, of the first data set."""
     shown = table[table["dataset"] == table["dataset"].iloc[0]]
@@ -92,48 +80,48 @@ def _convergence(table: pd.DataFrame, column: str, titles: Mapping[Any, str], ti
     """Plot a row of panels for each criterion, with a column for each value with a title."""
     probabilities = sorted(set(table["probability"]))
     colours = mpl.colormaps["viridis"](np.linspace(0, 0.92, len(probabilities)))
+    looks = {
+        probability: look(colour, marker="o", label=f"cell of {probability:g}")
+        for probability, colour in zip(probabilities, colours, strict=True)
+    }
     sizes = sorted(set(table["block_size"]))
-    size = max(NARROWEST, 1.75 * len(titles) + 1.6), 1.6 * len(CRITERIA) + 2.3
-    around = (1.3, 0.015 * size[0], 1.15, 1.15)
-    figure, axes = panels(
-        len(CRITERIA), len(titles), size, around, (0.08, 0.1), sharex=True, sharey=True
-    )
     # Once for all panels: a pivot takes as long as a panel.
     keys = ["update", "criterion", column, "probability", "block_size"]
     means: Any = table.pivot_table(index=keys, columns="measure", values="mean").sort_index()
-    for row, ((update, criterion), label) in zip(axes, CRITERIA.items(), strict=True):
-        ours = table[(table["update"] == update) & (table["criterion"] == criterion)]
-        for axis, value in zip(row, titles, strict=True):
-            part = ours[ours[column] == value]
-            if len(part):
-                every = [200 * blocks for blocks in sizes]
-                axis.plot(sizes, every, color=GRID, linewidth=5, zorder=0)
-            for probability, colour in zip(probabilities, colours, strict=True):
-                key = update, criterion, value, probability
-                if key in means.index:
-                    _answers(axis, means.loc[key], colour)
-            close = part.loc[part["measure"] == "within", "mean"]
-            if len(close):
-                place = {"ha": "right", "va": "bottom", "transform": axis.transAxes}
-                axis.text(0.97, 0.05, f"close: {close.mean():.0%}", fontsize=8, **place)
-        row[0].set_ylabel(f"{label}\nanswers")
-    for axis, text in zip(axes[0], titles.values(), strict=True):
-        axis.set_title(text, fontsize=10)
-    _scales(axes, sizes)
-    lines = [
-        Line2D([], [], color=colour, marker="o", markersize=4.5, label=f"cell of {probability:g}")
-        for probability, colour in zip(probabilities, colours, strict=True)
-    ]
-    band = Line2D([], [], color=GRID, linewidth=5, label="all answers of 200 blocks")
-    legend_below(figure, [*lines, band], 6)
-    heading(
+
+    def panel(axis: Axes, row: tuple[str, str], value: Any) -> None:
+        part = where(table, update=row[0], criterion=row[1], **{column: value})
+        if len(part):
+            axis.plot(sizes, [200 * blocks for blocks in sizes], color=GRID, linewidth=5, zorder=0)
+        for probability in probabilities:
+            key = *row, value, probability
+            if key in means.index:
+                _answers(axis, means.loc[key], looks[probability]["color"])
+        close = where(part, measure="within")
+        if len(close):
+            place = {"ha": "right", "va": "bottom", "transform": axis.transAxes}
+            axis.text(0.97, 0.05, f"close: {close['mean'].mean():.0%}", fontsize=8, **place)
+        axis.set_yscale("log")
+        style.log_scale(axis.xaxis, sizes, "{:g}".format)
+        axis.yaxis.set_major_formatter("{x:,.0f}")
+        style.gridded(axis, linewidth=0.5)
+
+    rows = {criterion: f"{label}\nanswers" for criterion, label in CRITERIA.items()}
+    size, around = ((1.75, 1.6), (1.6, 2.3)), (1.3, 0, 1.15, 1.15)
+    figure, _ = style.panel_grid(rows, titles, panel, size, around, (0.08, 0.1), "block size")
+    figure.subplots_adjust(right=0.985)
+    return style.finish(
         figure,
         title,
         f"means of {table['replicates'].max():,} runs of at most 200 blocks; hollow: runs were "
         "cut off, a lower bound;\nclose: share of runs that end within the 95 % "
         "interval of 500 true answers around the truth",
+        [
+            *style.legend_keys(looks, markersize=4.5),
+            *style.legend_keys({"": look(GRID, label="all answers of 200 blocks", linewidth=5)}),
+        ],
+        6,
     )
-    return figure
 
 
 def _answers(axis: Axes, by_size: pd.DataFrame, colour: Any) -> None:
@@ -141,16 +129,5 @@ def _answers(axis: Axes, by_size: pd.DataFrame, colour: Any) -> None:
     reached = by_size["converged"].to_numpy() == 1
     axis.plot(sizes, answers, color=colour, linewidth=1.1)
     for shown, filling in ((reached, colour), (~reached, "white")):
-        style = {"color": colour, "markerfacecolor": filling, "markersize": 4.5}
-        axis.plot(sizes[shown], answers[shown], "o", **style)
-
-
-def _scales(axes: Any, sizes: Sequence[int]) -> None:
-    for axis in axes.flat:
-        axis.set_yscale("log")
-        axis.set_xscale("log")
-        plain_ticks(axis.xaxis, sizes, "{:g}".format)
-        axis.yaxis.set_major_formatter("{x:,.0f}")
-        gridded(axis, linewidth=0.5)
-    for axis in axes[-1]:
-        axis.set_xlabel("block size")
+        options = look(colour, "none", "o", markerfacecolor=filling, markersize=4.5)
+        axis.plot(sizes[shown], answers[shown], **options)
