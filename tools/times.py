@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from deniable.display import INK, NARROWEST, STYLE, gridded, heading, panels
+from deniable.display import INK, NARROWEST, STYLE, finish, gridded, panels
 
 PART_STYLE: Mapping[str, tuple[str, str]] = {
     # colour (safe for colour-blind readers), label
@@ -54,9 +54,8 @@ def where_the_time_goes(table: pd.DataFrame, below: str) -> Figure:
         axis.margins(x=0.12)
         axis.set_xlabel(f"CPU time ({unit})")
         gridded(axis, "x")
-        heading(figure, "Where the time goes", below)
         _legend(axis, ordered)
-        return figure
+        return finish(figure, "Where the time goes", below)
 
 
 def _bar(axis: Axes, place: int, length: float, jobs: int, **style: Any) -> None:

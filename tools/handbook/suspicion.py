@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from deniable.display import GRID, STYLE, canvas, heading
+from deniable.display import GRID, STYLE, canvas, finish
 from deniable.files import written_whole
 from deniable.privacy import largest_posterior
 
@@ -33,12 +33,11 @@ def picture() -> Figure:
         for axis, (name, chance) in zip(axes.flat, chances.items(), strict=True):
             _squares(axis, chance)
             axis.set_title(f"{name}\n{100 * chance:.2g} %")
-        heading(
+        return finish(
             figure,
             "How sure one can get of a respondent",
             "chances out of 100, at most, by all that is published of the record",
         )
-    return figure
 
 
 def _squares(axis: Axes, chance: float) -> None:

@@ -93,24 +93,24 @@ def panel_grid(
     rows: Mapping[Any, str],
     columns: Mapping[Any, str],
     draw: Callable[[Axes, Any, Any], object],
-    size: tuple[tuple[float, float], tuple[float, float]],
+    size: tuple[float, float, float, float],
     around: tuple[float, float, float, float],
     between: tuple[float, float] = (0.06, 0.22),
     xlabel: str = "",
     titlesize: float = 10,
-    **shared: Any,
+    share: tuple[Any, Any] = (True, True),
 ) -> tuple[Figure, Any]:
     """Return a figure with a panel for each row and column, and its axes.
 
     ``draw(axis, row, column)`` fills a panel, given the keys of `rows` and `columns`. Their values
     are the texts left of the rows and above the columns, and `xlabel` is below each column. `size`
-    gives the width for each column and the rest, and the height for each row and the rest, in
-    inches. See `panels` for the other parameters. By default all panels share both axes.
+    is the width for each column and the rest, and the height for each row and the rest, in inches.
+    `share` has the options ``sharex`` and ``sharey`` of `Figure.subplots`. See `panels` for
+    `around` and `between`.
     """
-    (width, aside), (height, apart) = size
-    inches = (width * len(columns) + aside, height * len(rows) + apart)
-    shared = {"sharex": True, "sharey": True} | shared
-    figure, axes = panels(len(rows), len(columns), inches, around, between, **shared)
+    shape, shared = (len(rows), len(columns)), dict(zip(("sharex", "sharey"), share, strict=True))
+    inches = (size[0] * len(columns) + size[1], size[2] * len(rows) + size[3])
+    figure, axes = panels(*shape, inches, around, between, **shared)
     for axis, title in zip(axes[0], columns.values(), strict=True):
         axis.set_title(title, fontsize=titlesize)
     for axis in axes[-1]:

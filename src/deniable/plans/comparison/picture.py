@@ -36,9 +36,9 @@ def draw(table: pd.DataFrame) -> Figure:
         style.gridded(axis)
 
     rows, columns = {"": "root mean squared error"}, {name: name for name in shown}
-    size, xlabel = ((3.1, 0), (0, 4.6)), "exact epsilon of the record"
+    size, xlabel = (3.1, 0, 0, 4.6), "exact epsilon of the record"
     figure, _ = style.panel_grid(
-        rows, columns, panel, size, AROUND, (0.3, 0.2), xlabel, 10.8, sharex=False, sharey=False
+        rows, columns, panel, size, AROUND, (0.3, 0.2), xlabel, 10.8, (False, False)
     )
     looks = [style.look(colour, label=", ".join(way)) for way, colour in colours.items()]
     if len(groups) > 1:

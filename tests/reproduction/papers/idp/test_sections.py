@@ -363,8 +363,8 @@ def test_methods_are_called_by_their_names() -> None:
 def test_what_is_drawn_is_called_the_same_on_the_page() -> None:
     assert set(drawn.SSE_LINES) == set(SSE_TITLES)
     assert set(drawn.FOREST_LINES) == set(FOREST_TITLES)
-    for name, (_, _, label) in drawn.METHODS.items():
-        assert label.startswith(AUDITED[name].split(" ")[0])
+    for name, look in drawn.METHODS.items():
+        assert look["label"].startswith(AUDITED[name].split(" ")[0])
 
 
 def test_nothing_that_a_config_can_ask_for_lacks_a_name() -> None:

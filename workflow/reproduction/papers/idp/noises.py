@@ -3,6 +3,7 @@
 from typing import Any
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from deniable.display import SIGN, Row, Tables, between, groups_of, joined, percent, rows_of, style
@@ -32,31 +33,41 @@ ERROR_TICKS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2]
 @style.in_style
 def drawn(table: pd.DataFrame) -> Figure:
     """Plot from a `table` the distance to the true distribution and the error of its mean."""
-    figure, ((left, right),) = style.panels(1, 2, (9.4, 4.4), (0.75, 0.1, 0.95, 1.1), (0.22, 0))
-    for noise, colour in COLOURS.items():
-        for estimator, line in LINES.items():
+    lines = {
+        (noise, estimator): style.look(colour, line, linewidth=1.6)
+        for noise, colour in COLOURS.items()
+        for estimator, line in LINES.items()
+    }
+
+    def panel(axis: Axes, _: str, column: str) -> None:
+        for (noise, estimator), options in lines.items():
             part = where(table, noise=noise, estimator=estimator)
-            look = {"color": colour, "linestyle": line, "linewidth": 1.6}
-            style.line_with_band(left, part, "exact_epsilon", "wasserstein", **look)
-            right.plot(part["exact_epsilon"].to_numpy(), part["rmse"].to_numpy(), **look)
-    left.set_title("Wasserstein distance", fontsize=10)
-    left.set_ylabel("of the range of the grid")
-    right.set_title("root mean squared error of the mean", fontsize=10)
-    for axis in (left, right):
-        axis.set(xscale="log", yscale="log", xlabel="exact $\\epsilon$ of a report")
-        style.plain_ticks(axis.xaxis, EPSILON_TICKS, style.as_number)
-        style.plain_ticks(axis.yaxis, ERROR_TICKS, style.as_share)
+            shown = part if column == "wasserstein" else part.drop(columns="ci_low")
+            style.line_with_band(axis, shown, "exact_epsilon", column, **options)
+        style.log_scale(axis.xaxis, EPSILON_TICKS, style.as_number)
+        style.log_scale(axis.yaxis, ERROR_TICKS, style.as_share)
         style.gridded(axis)
-    keys = [style.line_key(colour, "-", noise) for noise, colour in COLOURS.items()]
-    keys += [style.line_key(style.INK, line, CALLED[name]) for name, line in LINES.items()]
-    style.legend_below(figure, keys, 3)
-    style.heading(
+
+    rows, xlabel = {"": "of the range of the grid"}, r"exact $\epsilon$ of a report"
+    columns = {
+        "wasserstein": "Wasserstein distance",
+        "rmse": "root mean squared error of the mean",
+    }
+    size, around = (0, 9.4, 0, 4.4), (0.75, 0.1, 0.95, 1.1)
+    figure, _ = style.panel_grid(
+        rows, columns, panel, size, around, (0.22, 0), xlabel, share=(False, False)
+    )
+    looks = {noise: style.look(colour, label=noise) for noise, colour in COLOURS.items()}
+    for name, line in LINES.items():
+        looks[name] = style.look(style.INK, line, label=CALLED[name])
+    return style.finish(
         figure,
         "Beyond [idp]: noises for ages on a public grid, without a curator",
         f"{table['cells'].iloc[0]} cells, {table['n'].iloc[0]:,} records; means of "
         f"{table['replicates'].iloc[0]} runs, bands: 95 % intervals",
+        style.legend_keys(looks, linewidth=2),
+        3,
     )
-    return figure
 
 
 LEAST = {

@@ -106,9 +106,9 @@ def figure_2(table: pd.DataFrame) -> Figure:
         _medians(axis, where(table, measure=measure), "estimator", ESTIMATOR_STYLE, "sigma", 2.0)
         axis.set(ylabel=labels[measure], ylim=(0, None))
 
-    columns, size = dict.fromkeys(labels, ""), ((0, style.NARROWEST), (0, 4.3))
+    columns, size, around = dict.fromkeys(labels, ""), (0, 0, 0, 4.3), (0.75, 0.09, 0.77, 0.95)
     figure, axes = style.panel_grid(
-        {"": ""}, columns, panel, size, (0.75, 0.09, 0.77, 0.95), (0.22, 0), COVERAGE, sharey=False
+        {"": ""}, columns, panel, size, around, (0.22, 0), COVERAGE, share=(True, False)
     )
     axes[0, 1].yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
     title = f"Figure 2: count queries at p = {table['p'].iloc[0]:g}, with and without estimation"
@@ -137,7 +137,7 @@ def figure_3(table: pd.DataFrame, best: str) -> Figure:
         mechanism: f"clusters: {mechanism}\nmedian relative error"
         for mechanism in dict.fromkeys(chosen["mechanism"])
     }
-    columns, size = dict.fromkeys(sorted(chosen["p"].unique()), ""), ((2.7, 0.6), (2.55, 1.7))
+    columns, size = dict.fromkeys(sorted(chosen["p"].unique()), ""), (2.7, 0.6, 2.55, 1.7)
     figure, _ = style.panel_grid(rows, columns, panel, size, (0.97, 0.1, 0.95, 0.95), (0.07, 0.22))
     figure.supxlabel(COVERAGE, y=0.47 / figure.get_figheight(), fontsize=9)
     below = f"{_runs(table)}; the further left, the fewer cells a query asks for"
@@ -242,10 +242,12 @@ def epsilon(table: pd.DataFrame) -> Figure:
         _percent_scale(axis, 0.01)
         style.log_scale(axis.xaxis, EPSILON_TICKS, style.as_number)
 
-    rows, size = {"": "median relative error"}, ((0, style.NARROWEST), (0, 5.2))
+    rows, size = {"": "median relative error"}, (0, 0, 0, 5.2)
     columns = {name: text for name, text in ATTRIBUTES.items() if name in set(table["attributes"])}
-    around, xlabel = (0.75, 0.1, 0.95, 1.5), "exact $\\epsilon$ of a whole record"
-    figure, _ = style.panel_grid(rows, columns, panel, size, around, (0.1, 0), xlabel, sharex=False)
+    around, xlabel = (0.75, 0.1, 0.95, 1.5), r"exact $\epsilon$ of a whole record"
+    figure, _ = style.panel_grid(
+        rows, columns, panel, size, around, (0.1, 0), xlabel, share=(False, True)
+    )
     keys = style.legend_keys(EPSILON_STYLE, AT_EPSILON, table["method"], linewidth=2)
     sigma = table["sigma"].iloc[0]
     below = rf"{_runs(table)}; coverage $\sigma$ = {sigma:g}; [multirr] works at 5 to 21"
@@ -269,8 +271,8 @@ def assessment(table: pd.DataFrame) -> Figure:
         return _nothing(title)
     lowest = drawn["t_d"].min()  # ranks have no thresholds
     parts = {"ranks of the pairs": where(drawn, measure="spearman")}
-    for t_v, part in where(drawn, t_d=lowest).groupby("t_v"):
-        parts[f"clusters, T$_v$ = {int(t_v)}"] = part
+    for t_v in sorted(where(drawn, t_d=lowest)["t_v"].unique()):
+        parts[f"clusters, T$_v$ = {t_v:.0f}"] = where(drawn, t_d=lowest, t_v=t_v)
 
     def panel(axis: Axes, matrix: str, name: str) -> None:
         part = where(parts[name], matrix=matrix)
@@ -286,7 +288,7 @@ def assessment(table: pd.DataFrame) -> Figure:
         axis.set_title(name, fontsize=10)
 
     rows = {m: f"matrix: {m}\nagreement with the truth" for m in dict.fromkeys(drawn["matrix"])}
-    columns, size = dict.fromkeys(parts, ""), ((2.6, 0.6), (2.5, 1.9))
+    columns, size = dict.fromkeys(parts, ""), (2.6, 0.6, 2.5, 1.9)
     around = (0.88, 0.1, 1.15, 1.05)
     figure, axes = style.panel_grid(rows, columns, panel, size, around, xlabel="p")
     for axis in axes[-1]:

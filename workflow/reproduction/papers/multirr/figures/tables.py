@@ -36,7 +36,7 @@ def printed_against_regenerated(table: pd.DataFrame, title: str) -> Figure:
         {"": "median relative error of a count query"},
         columns,
         lambda axis, _, p: _cells(axis, where(table, p=p)),
-        ((2.6, 1.2), (0, 4.9)),
+        (2.6, 1.2, 0, 4.9),
         (0.87, 0.12, 0.92, 1.08),
         (0.08, 0),
     )
@@ -91,7 +91,7 @@ def thresholds(table: pd.DataFrame) -> Figure:
         {t_d: f"T$_d$ = {t_d:g}\nT$_v$" for t_d in sorted(drawn["t_d"].unique())},
         {records: f"{records:,} records" for records in sorted(drawn["records"].unique())},
         lambda axis, t_d, records: _field(axis, where(drawn, t_d=t_d, records=records), shades),
-        ((2.05, 1.5), (1.35, 1.55)),
+        (2.05, 1.5, 1.35, 1.55),
         (0.75, 1.2, 1.05, 0.5),
         (0.06, 0.12),
         xlabel="p",

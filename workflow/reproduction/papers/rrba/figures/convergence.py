@@ -99,7 +99,7 @@ def _convergence(table: pd.DataFrame, column: str, titles: Mapping[Any, str], ti
                 _answers(axis, means.loc[key], looks[probability]["color"])
         close = where(part, measure="within")
         if len(close):
-            place = {"ha": "right", "va": "bottom", "transform": axis.transAxes}
+            place: Any = {"ha": "right", "va": "bottom", "transform": axis.transAxes}
             axis.text(0.97, 0.05, f"close: {close['mean'].mean():.0%}", fontsize=8, **place)
         axis.set_yscale("log")
         style.log_scale(axis.xaxis, sizes, "{:g}".format)
@@ -107,7 +107,7 @@ def _convergence(table: pd.DataFrame, column: str, titles: Mapping[Any, str], ti
         style.gridded(axis, linewidth=0.5)
 
     rows = {criterion: f"{label}\nanswers" for criterion, label in CRITERIA.items()}
-    size, around = ((1.75, 1.6), (1.6, 2.3)), (1.3, 0, 1.15, 1.15)
+    size, around = (1.75, 1.6, 1.6, 2.3), (1.3, 0, 1.15, 1.15)
     figure, _ = style.panel_grid(rows, titles, panel, size, around, (0.08, 0.1), "block size")
     figure.subplots_adjust(right=0.985)
     return style.finish(

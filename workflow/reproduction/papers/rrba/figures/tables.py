@@ -62,7 +62,8 @@ METRICS: Mapping[str, tuple[str, str]] = {
     "l2": ("l2, records", "noisy"),
     "jensen_shannon": ("Jensen-Shannon distance", "projected"),
 }
-APART = 0.24
+BESIDE = 0.24
+APART = (False, False)
 FEW_DECADES = 2.6
 """Shorter logarithmic scales have ticks at 3 and 30, too."""
 
@@ -76,7 +77,7 @@ def table_3(table: pd.DataFrame) -> Figure:
     of_k = shown.groupby("k")[["n", "effect"]].apply(lambda part: len(part.drop_duplicates()))
     settings = int(of_k.max())
     above = 0.68 + 0.17 * (1 + settings)
-    size, xlabel = ((3.1, 1.3), (0, 0.62 * len(names) + 1.3 + above)), "per cent rejected"
+    size, xlabel = (3.1, 1.3, 0, 0.62 * len(names) + 1.3 + above), "per cent rejected"
     figure, axes = style.panel_grid(
         {"": ""},
         columns,
@@ -85,7 +86,7 @@ def table_3(table: pd.DataFrame) -> Figure:
         (1.5, 0, above, 1.25),
         (0.07, 0.2),
         xlabel,
-        sharex=False,
+        share=(False, True),
     )
     figure.subplots_adjust(right=0.985)
     axes[0, 0].set_yticks(range(len(names)), names.values())
@@ -163,7 +164,7 @@ def power(table: pd.DataFrame) -> Figure:
         style.gridded(axis)
         axis.set_title(f"{k} attributes, {margins} margins", fontsize=9.5)
 
-    columns, size = dict.fromkeys(sorted(shown["k"].unique()), ""), ((2.9, 0.8), (2.1, 1.95))
+    columns, size = dict.fromkeys(sorted(shown["k"].unique()), ""), (2.9, 0.8, 2.1, 1.95)
     around, between = (0.62, 0, 0.95, 1.15), (0.07, 0.22)
     figure, _ = style.panel_grid(rows, columns, panel, size, around, between, "records")
     figure.subplots_adjust(right=0.985)
@@ -200,9 +201,8 @@ def tables_4_and_5(*tables: pd.DataFrame) -> Figure:
         axis.set_ylabel(label)
 
     rows, columns = dict.fromkeys(sorted(table["p"].unique()), ""), dict.fromkeys(METRICS, "")
-    size, around = ((0, 1.5 + 2.9 * len(files)), (2.7, 1.9)), (0.8, 0.12, 0.95, 1.0)
-    apart = {"sharex": False, "sharey": False}
-    figure, _ = style.panel_grid(rows, columns, panel, size, around, (0.2, 0.45), **apart)
+    size, around = (0, 1.5 + 2.9 * len(files), 2.7, 1.9), (0.8, 0.12, 0.95, 1.0)
+    figure, _ = style.panel_grid(rows, columns, panel, size, around, (0.2, 0.45), share=APART)
     return style.finish(
         figure,
         "Distances of released tables from the true ones, printed and regenerated",
@@ -240,7 +240,7 @@ def _cells(axis: Axes, part: pd.DataFrame, files: Sequence[str]) -> None:
 
 def _cell(axis: Axes, row: Mapping[Any, Any], centre: float) -> None:
     colour = METHOD_STYLE[row["method"]]["color"]
-    x = centre + APART * (list(METHOD_STYLE).index(row["method"]) - 1)
+    x = centre + BESIDE * (list(METHOD_STYLE).index(row["method"]) - 1)
     ends = [row["subset_min"], row["subset_max"]]
     axis.plot([x, x], ends, color=colour, linewidth=3.5, alpha=0.35, solid_capstyle="butt")
     filled = colour if row["verdict"] == "agrees" else "white"
@@ -266,9 +266,8 @@ def figure_7(table: pd.DataFrame) -> Figure:
         for file, p, epsilon, metric in shown
     }
     sizes = {k: f"{k}-way tables" for k in sorted(table["k"].unique())}
-    size, around = ((0, 0), (1.5, 1.7)), (1.1, 0.15, 0.95, 0.85)
-    apart = {"sharex": False, "sharey": False}
-    figure, _ = style.panel_grid(rows, sizes, panel, size, around, (0.2, 0.62), **apart)
+    size, around = (0, 0, 1.5, 1.7), (1.1, 0.15, 0.95, 0.85)
+    figure, _ = style.panel_grid(rows, sizes, panel, size, around, (0.2, 0.62), share=APART)
     printed = {"": look(INK, "--", label="printed average")}
     return style.finish(
         figure,
@@ -316,9 +315,9 @@ def equal_epsilon(table: pd.DataFrame) -> Figure:
 
     rows = {metric: label for metric, (label, _) in METRICS.items()}
     columns = {(file, k): f"{FILES[file]}, {k}-way" for file, k in cells}
-    size, around = ((1.5, 1.2), (0, 6.2)), (0.85, 0.12, 0.95, 1.1)
+    size, around = (1.5, 1.2, 0, 6.2), (0.85, 0.12, 0.95, 1.1)
     figure, _ = style.panel_grid(
-        rows, columns, panel, size, around, (0.08, 0.1), "exact ε", sharey="row"
+        rows, columns, panel, size, around, (0.08, 0.1), "exact ε", share=(True, "row")
     )
     return style.finish(
         figure,
