@@ -12,8 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
-from deniable.display import plain, style
-from deniable.display.style import look
+from deniable.display import look, plain, style
 
 from reproduction.papers.idp import names
 from reproduction.study import where

@@ -14,8 +14,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator, PercentFormatter
 
-from deniable.display import style
-from deniable.display.style import look
+from deniable.display import look, style
 
 from reproduction.papers.pram import names
 from reproduction.study import where

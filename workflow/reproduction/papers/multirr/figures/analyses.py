@@ -9,8 +9,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from deniable.display import first_of, groups_of, style
-from deniable.display.style import look
+from deniable.display import first_of, groups_of, look, style
 
 from reproduction.papers.multirr.names import ASSESSMENTS, AT_EPSILON, ESTIMATORS, METHODS
 from reproduction.study import where

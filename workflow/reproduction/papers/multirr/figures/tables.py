@@ -8,8 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from deniable.display import first_of, style
-from deniable.display.style import look
+from deniable.display import first_of, look, style
 
 from reproduction.study import where
 

@@ -10,8 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MultipleLocator
 
-from deniable.display import style
-from deniable.display.style import GRID, INK, look
+from deniable.display import GRID, INK, look, style
 
 from reproduction.papers.rrba.names import DATASETS
 from reproduction.study import where

@@ -9,8 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MultipleLocator, NullFormatter, NullLocator
 
-from deniable.display import style
-from deniable.display.style import GRID, INK, look, mark_key
+from deniable.display import GRID, INK, look, mark_key, style
 
 from reproduction.papers.rrba.names import FILES
 from reproduction.papers.rrba.table_results import shown_settings
