@@ -4,11 +4,10 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from deniable.display import Tables, first_of, groups_of, joined, rows_of, short
+from deniable.display import Tables, first_of, groups_of, joined, short
 from deniable.randomized_response import ATTRIBUTE_IN_CLUSTER
 
 from reproduction.papers.multirr.catalog import PRINTED_TABLES
-from reproduction.papers.multirr.verdicts import is_as_printed
 from reproduction.study import Agreement, PrivacyVerdict, Verdicts, agreement_of
 
 MECHANISMS = {
@@ -131,13 +130,8 @@ def _stated(tables: Tables) -> PrivacyVerdict:
 
 
 def _numbers(tables: Tables) -> Iterator[Agreement]:
-    if "multirr_agreement" in tables:
-        counted = tables["multirr_agreement"]
-        counted = counted[is_as_printed(counted)]
-        for name, (dataset, title) in PRINTED_TABLES.items():
-            for row in rows_of(counted[counted["dataset"] == dataset]):
-                what = f"{title.partition(':')[0]}, {row['mechanism']}"
-                agrees = None if row["surrogate"] else row["agrees"]
-                yield Agreement(what, agrees, row["cells"], name)
+    for name, (_, title) in PRINTED_TABLES.items():
+        for of, part in groups_of(tables[name], "mechanism") if name in tables else ():
+            yield agreement_of(f"{title.partition(':')[0]}, {of['mechanism']}", part, name)
     if "multirr_example1" in tables:
         yield agreement_of("Example 1, steps", tables["multirr_example1"], "adjustment")

@@ -96,18 +96,12 @@ def coverage(tables: Tables) -> dict[str, Any]:
     label = "coverage, mean over categories or of all at once"
     bias = where(table, measure="bias")
     largest = bias.assign(mean=bias["mean"].abs()).groupby([*BY_CHANNEL], sort=False)["mean"].max()
+    of_bias, heads = "largest bias of a category, in standard errors", {"mean": "largest bias"}
+    ratio = where(table, measure="variance_ratio")
     return {
         "means": pivot(covered, BY_CHANNEL, "of", label, names=called, text="percent"),
-        "ratios": all_rows(
-            where(table, measure="variance_ratio"),
-            "estimated variances over true ones",
-            BY_CHANNEL | RATIO,
-        ),
-        "bias": all_rows(
-            largest.reset_index(),
-            "largest bias of a category, in standard errors",
-            BY_CHANNEL | {"mean": "largest bias"},
-        ),
+        "ratios": all_rows(ratio, "estimated variances over true ones", BY_CHANNEL | RATIO),
+        "bias": all_rows(largest.reset_index(), of_bias, BY_CHANNEL | heads),
     }
 
 
@@ -121,12 +115,10 @@ def weights(tables: Tables) -> dict[str, Any]:
     of = {"bias": "simulated", "expected_bias": "exact"}
     covered = where(table, category=names.EVERY, measure="coverage")
     ratio = where(table, measure="variance_ratio")
-    label = "estimated variances over true ones, weighted"
+    label, of_bias = "estimated variances over true ones, weighted", "largest bias of a category"
     return {
         "coverage": pivot(covered, keys, "target", COVERED, names=IN, text="percent"),
-        "bias": pivot(
-            size, keys, "measure", "largest bias of a category", names=of, text="percent"
-        ),
+        "bias": pivot(size, keys, "measure", of_bias, names=of, text="percent"),
         "ratios": all_rows(ratio, label, keys | RATIO),
     }
 

@@ -1,6 +1,5 @@
 """Prepare the tables of the report's sections on [rrba] from the tables of a run."""
 
-import re
 from typing import Any
 
 import pandas as pd
@@ -127,20 +126,13 @@ def convergence(tables: Tables) -> dict[str, Any]:
     wide = every.pivot_table(index=keys, columns="measure", values="mean").reset_index()
     parts = {title: part for title in called.values() if len(part := where(wide, title=title))}
     ended = where(every, criterion="none").groupby(["update", "p", "measure"])["mean"].mean()
+    rows = [(title, *_criterion(part)) for title, part in parts.items()]
+    ended = ended.reset_index().replace({"update": names.UPDATES})
+    by_update, label = {"update": "next table", "p": "p"}, "what tables become without stopping"
     return {
         "replicates": int(every["replicates"].max()),
-        "criteria": from_rows(
-            "when runs converge, by criterion",
-            CONVERGED,
-            [(title, *_criterion(part)) for title, part in parts.items()],
-        ),
-        "updates": pivot(
-            ended.reset_index().replace({"update": names.UPDATES}),
-            {"update": "next table", "p": "p"},
-            "measure",
-            "what tables become without stopping",
-            names=ENDS,
-        ),
+        "criteria": from_rows("when runs converge, by criterion", CONVERGED, rows),
+        "updates": pivot(ended, by_update, "measure", label, names=ENDS),
     }
 
 
@@ -242,9 +234,8 @@ def _rates(shown: pd.DataFrame) -> pd.DataFrame:
     wide = wide.reindex(columns=pd.MultiIndex.from_product([[OURS, "published"], ["H0", "H1"]]))
     right = wide.xs("H1", axis=1, level=1) + PERCENT - wide.xs("H0", axis=1, level=1)
     right = (right / 2).dropna(how="all").reset_index().assign(hypothesis="accuracy")
-    right = right.assign(found=texts(right, lambda row: f"{row[OURS]:.1f}"))
-    ours = shown.assign(found=texts(shown, _with_interval))
-    both = pd.concat([ours, right])
+    right = right.assign(found=right[OURS].map("{:.1f}".format))
+    both = pd.concat([shown.assign(found=texts(shown, _with_interval)), right])
     said = texts(both, lambda row: f"n = {thousands(row['n'])}, effect {plain(row['effect'])}")
     printed = both[both["published"].notna()].drop_duplicates(["method", "hypothesis", "k"])
     printed = printed.assign(setting="published", found=printed["published"].map(plain))
@@ -318,8 +309,7 @@ def consistency(tables: Tables) -> dict[str, Any]:
         for of, own in groups_of(where(table, tables="observed"), "method")
     ]
     heads = ("method", "nearer to the truth in", "farther in", "of", "distance over that before")
-    label = "views before and after they are made consistent"
-    methods = names.CONSISTENCY_METHODS
+    label, methods = "views before and after they are made consistent", names.CONSISTENCY_METHODS
     titled = named(shown, tables=names.KINDS)
     return {
         "replicates": int(table["replicates"].max()),
@@ -338,13 +328,9 @@ def _after(row: Row) -> str:
 
 
 def _cases(table: pd.DataFrame) -> PageTable:
-    table = table.assign(
-        verdict=texts(table, lambda row: f"{SIGN[row['verdict']]} {row['verdict']}"),
-        **{
-            name: table[name].astype(str).map(lambda text: re.sub(r"-(?=\d)", "−", text))
-            for name in ("quantity", "exact")
-        },
-    )
-    heads = {"case": "case", "place": "place", "quantity": "quantity", "exact": "exact"}
-    heads |= {"printed": "published", "verdict": "verdict"}
+    table = table.astype({"quantity": str, "exact": str}).rename(columns={"printed": "published"})
+    minus = {name: {r"-(?=\d)": "−"} for name in ("quantity", "exact")}
+    signed = table["verdict"].map(lambda verdict: f"{SIGN[verdict]} {verdict}")
+    heads = ("case", "place", "quantity", "exact", "published", "verdict")
+    table = table.replace(minus, regex=True).assign(verdict=signed)
     return all_rows(table, "worked cases in fractions", heads)
