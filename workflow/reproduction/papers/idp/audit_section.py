@@ -139,13 +139,8 @@ def _protection(table: pd.DataFrame) -> dict[str, PageTable]:
     linked = where(table, measure=names.LINKED)
     alone = linked["microaggregation"].map(percent)
     linked = linked.assign(found=texts(linked, share), **{BESIDE: alone})
+    twins, label = twins.replace(TITLES), "loss between two clusters with one mean"
     return {
-        "twins": pivot(
-            twins.replace(TITLES),
-            {"method": "method"},
-            "epsilon",
-            "loss between two clusters with one mean",
-            value="value",
-        ),
+        "twins": pivot(twins, ["method"], "epsilon", label, value="value"),
         "linked": _pivot(linked, "epsilon", "records linked to their own", ("k", BESIDE)),
     }

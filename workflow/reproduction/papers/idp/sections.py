@@ -66,13 +66,10 @@ def _ratios(table: pd.DataFrame, dataset: str) -> PageTable:
             for epsilon, part in ratios.groupby(level="epsilon"):
                 found = f"{between(part.min(), part.max())}, {(part < 1).sum()} of {len(part)}"
                 rows.append((f"{NAMES[one]} / {NAMES[other]}", epsilon, found))
-    return pivot(
-        pd.DataFrame(rows, columns=["ratio", "epsilon", "found"]),
-        {"ratio": "SSE of one over SSE of another"},
-        "epsilon",
-        f"ratios of SSE, {dataset}",
-        caption="The range over domains and k, and the number of settings with a ratio below 1.",
-    )
+    found, keys = ["ratio", "epsilon", "found"], {"ratio": "SSE of one over SSE of another"}
+    table, label = pd.DataFrame(rows, columns=found), f"ratios of SSE, {dataset}"
+    caption = "The range over domains and k, and the number of settings with a ratio below 1."
+    return pivot(table, keys, "epsilon", label, caption=caption)
 
 
 def forests(tables: Tables) -> dict[str, Any]:
@@ -98,8 +95,8 @@ def _best(table: pd.DataFrame, dataset: str) -> PageTable:
     part = part.assign(kind=part["method"].map(kinds)).replace({"method": NAMES})
     best = part.loc[part.groupby(["epsilon", "kind"])["f_measure"].idxmax()]
     best = best.assign(k=best["k"].map(lambda k: plain(k) if k else MISSING))
-    heads = {"epsilon": "ε", "kind": "kind", "method": "method", "k": "k"}
-    heads["f_measure"] = "largest mean F"
+    best = best.rename(columns={"f_measure": "largest mean F"})
+    heads = ("epsilon", "kind", "method", "k", "largest mean F")
     caption = "The largest mean F of both classes over k."
     return all_rows(best, f"best classifiers, {dataset}", heads, caption)
 
@@ -183,9 +180,8 @@ def _methods(tables: Tables, dataset: str, at: Shown, delivered: pd.DataFrame) -
     table.loc[[*DP_BASELINES], units] = f"by proof {SIGN['holds']}"
     table = table.loc[table.notna().any(axis=1)]
     rows = table.assign(method=table.index.map(ROWS))
-    heads = {"method": "method"} | {name: name for name in found}
     label = f"promised, delivered, protected: {names.DATASETS[dataset]}"
-    return all_rows(rows, label, heads, f"F of the classes {classes}.")
+    return all_rows(rows, label, ("method", *found), f"F of the classes {classes}.")
 
 
 def _by_method(part: pd.DataFrame, column: str) -> pd.Series:
@@ -206,9 +202,8 @@ def _noticed(table: pd.DataFrame | None, dataset: str, at: Shown) -> pd.Series:
         return pd.Series(dtype=object)
     part = at.at_k(where(table, dataset=dataset, claimed_epsilon=at.epsilon))
     plain_noise = names.ATTACKS["frozen"].rows_of(where(part, method="dp"))
-    own = pd.concat(
-        [plain_noise, names.ATTACKS["partition"].rows_of(where(part, method=CLUSTERED))]
-    )
+    clustered = names.ATTACKS["partition"].rows_of(where(part, method=CLUSTERED))
+    own = pd.concat([plain_noise, clustered])
     shown = texts(own, lambda row: percent(row["accuracy"]) + names.failing(row))
     return shown.set_axis(own["method"])
 

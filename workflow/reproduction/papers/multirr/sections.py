@@ -184,13 +184,10 @@ def assessment(tables: Tables) -> dict[str, PageTable]:
     found = {"sums": all_rows(sums[few], "messages of the secure sum", SUMS)}
     if "multirr_risk" in tables:
         table = first_of(tables["multirr_risk"], "matrix").drop_duplicates(["p", "assessment"])
-        found["costs"] = pivot(
-            table[table["assessment"] != "none"].sort_values("p"),
-            {"p": "p", "release_epsilon": "release alone"},
-            "assessment",
-            "ε of a whole record for assessing dependences",
-            value="assessment_epsilon",
-        )
+        table = table[table["assessment"] != "none"].sort_values("p")
+        label = "ε of a whole record for assessing dependences"
+        keys = {"p": "p", "release_epsilon": "release alone"}
+        found["costs"] = pivot(table, keys, "assessment", label, value="assessment_epsilon")
     for part, table_id, label, heads in (
         ("faults", "multirr_secure_sum_faults", "faults staged", FAULTS),
         ("linked", "multirr_linkage", "records that exact tables rebuild", LINKED),
@@ -217,17 +214,11 @@ def epsilon(tables: Tables) -> dict[str, PageTable]:
     spent = {"attributes": "attributes", "epsilon": "ε of a record", "method": "method", "p": "p"}
     spent |= {"attribute_epsilon": "ε of one attribute", "record_epsilon": "exact ε of a record"}
     called = table[table["method"] != "uniform"].replace({"method": AT_EPSILON})
+    keys = {"attributes": "attributes", "epsilon": "ε of a record"}
+    form: dict[str, Any] = {"text": "percent", "names": AT_EPSILON, "base": "uniform"}
+    form["caption"] = "▾ lowest; * its interval lies below the interval of no data."
     return {
-        "errors": pivot(
-            table,
-            {"attributes": "attributes", "epsilon": "ε of a record"},
-            "method",
-            "median relative errors at stated ε",
-            text="percent",
-            names=AT_EPSILON,
-            base="uniform",
-            caption="▾ lowest; * its interval lies below the interval of no data.",
-        ),
+        "errors": pivot(table, keys, "method", "median relative errors at stated ε", **form),
         "spent": all_rows(called, "p and exact ε of each method", spent),
     }
 
