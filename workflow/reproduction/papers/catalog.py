@@ -33,25 +33,18 @@ COMPUTED_TABLES: Mapping[str, AnalysisTable] = {
 """The tables that analyses fill."""
 FIGURES: Mapping[str, Figure] = {each.id: each for paper in PAPERS for each in paper.figures}
 
+CLAIMED = Columns(
+    ("source", "mechanism", "claim", "setting", "unit"),
+    verdict="holds",
+    by_chance=("of", "shown_by"),
+)
+DRAWN = Columns(("release", "cluster"), by_chance=("statistic", "rare_p_value", "p_value", "draws"))
 AUDITS = {
-    "privacy": AnalysisTable(
-        "privacy",
-        "reproduction.papers.audit:one_audit",
-        Columns(
-            ("source", "mechanism", "claim", "setting", "unit"),
-            verdict="holds",
-            by_chance=("of", "shown_by"),
-        ),
-        "audit",
-    ),
-    "samplers": AnalysisTable(
-        "samplers",
-        "reproduction.papers.samplers:audit_samplers",
-        Columns(
-            ("release", "cluster"), by_chance=("statistic", "rare_p_value", "p_value", "draws")
-        ),
-        "audit",
-    ),
+    name: AnalysisTable(name, made_by, columns, "audit")
+    for name, made_by, columns in (
+        ("privacy", "reproduction.papers.audit:one_audit", CLAIMED),
+        ("samplers", "reproduction.papers.samplers:audit_samplers", DRAWN),
+    )
 }
 """The audit's own tables, which the rules audit_privacy and audit_samplers make."""
 

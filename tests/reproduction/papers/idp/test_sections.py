@@ -271,7 +271,7 @@ def test_the_commonest_comes_first_then_the_nearest() -> None:
 
 def test_ratios_of_errors_are_counted_by_epsilon(tables: dict[str, pd.DataFrame]) -> None:
     def last(made: dict[str, pd.DataFrame]) -> dict[str, str]:
-        return {row[0]: row[-1] for row in sse(made)["datasets"]["census"].rows}
+        return {row[0]: row[-1] for row in sse(made)["datasets"]["idp_fig3"][1].rows}
 
     settings = len(FACTORS) * len(SIZES)
     found = last(tables)

@@ -30,16 +30,10 @@ WORDS = MASKED | {name: NAMES[name] for name in DP_BASELINES} | {"epsilon": "ε"
 def _by_dataset(
     tables: Tables, figures: Mapping[str, str], content: Callable[[pd.DataFrame, str], Any]
 ) -> dict[str, Any]:
-    """Return the content for the table of each data set, with titles and figures."""
-    return {
-        "datasets": {
-            name: content(tables[figure], names.DATASETS[name])
-            for name, figure in figures.items()
-            if figure in tables
-        },
-        "names": names.DATASETS,
-        "figures": figures,
-    }
+    """Return the title and the content of each data set by its figure, which has its table."""
+    titles = {figure: names.DATASETS[name] for name, figure in figures.items() if figure in tables}
+    found = {figure: (title, content(tables[figure], title)) for figure, title in titles.items()}
+    return {"datasets": found}
 
 
 def sse(tables: Tables) -> dict[str, Any]:
