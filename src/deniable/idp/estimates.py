@@ -60,22 +60,16 @@ def estimate_numbers(
 ) -> pd.DataFrame:
     """Estimate each attribute's mean, standard deviation and quantiles from protected records.
 
-    Parameters
-    ----------
-    mechanism : NumericMechanism
-    protected : NumericMicrodata
-        The protected records, with the classes of the original ones.
-    counts : array of int, shape (attributes, classes, bins), optional
-        The noisy counts, for histograms.
-    quantiles : sequence of float, in (0, 1)
+    The `protected` records have the classes of the original ones. Histograms need their noisy
+    `counts`, shape (attributes, classes, bins). `quantiles` are in (0, 1).
 
     Returns
     -------
     DataFrame
         The columns `ESTIMATE_COLUMNS`. ``released`` is the statistic of the protected file.
         Intervals have 95 % confidence each. Estimate, standard error and interval are empty if no
-        valid one is known; ``note`` gives the reason. For histograms there are also rows with the
-        proportion of each class in each bin.
+        valid one is known for the `mechanism`; ``note`` gives the reason. For histograms there are
+        also rows with the proportion of each class in each bin.
     """
     if mechanism.by_histograms:
         assert counts is not None
@@ -266,15 +260,9 @@ def discrete_half_width(scale: float, confidence: float) -> int:
 
 @dataclass(eq=False)
 class NoisyHistogram:
-    """The noisy counts of one attribute, with known class sizes.
+    """The noisy `counts` of one attribute, shape (classes, bins), with known class `sizes`.
 
-    Attributes
-    ----------
-    counts : array of int, shape (classes, bins)
-    sizes : array of int, shape (classes,)
-        The public numbers of records in classes.
-    width, scale : float, above 0
-        The width of the domain, and the scale of the noise.
+    `width` is the width of the domain, `scale` the scale of the noise, both above 0.
     """
 
     counts: Counts

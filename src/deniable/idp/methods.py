@@ -110,18 +110,11 @@ def centroids(clusters: Clusters, centroid: Centroid) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Masking:
-    """Centroids and noise scales of masked records.
+    """Centroids and noise scales of records masked by a `method`.
 
-    Attributes
-    ----------
-    method : str
-    clusters : Clusters
-        Single values for ``dp``.
-    centres, sensitivities : array, shape (attributes, clusters)
-    epsilons : array, shape (attributes,)
-        The budget of each attribute.
-    upper : array, shape (attributes,)
-        U_j; results are clipped to [0, U_j].
+    `centres` of the `clusters` (single values for ``dp``) and `sensitivities` have the shape
+    (attributes, clusters). The budgets `epsilons` and the upper ends of domains, `upper`, have the
+    shape (attributes,). Results are clipped to [0, U_j].
     """
 
     method: Variant
@@ -149,22 +142,12 @@ class Masking:
 def masking(
     method: Variant, ranking: Ranking, k: int, upper: npt.ArrayLike, epsilon: float
 ) -> Masking:
-    """Return centroids and noise scales of a method.
+    """Return centroids and noise scales of a `method` for ranked records.
 
-    Raises `DeniableError` if a value lies outside its domain, or a parameter outside its range.
-
-    Parameters
-    ----------
-    method : str
-        One of `Variant`.
-    ranking : Ranking
-        The ranked records, with values in [0, U_j].
-    k : int
-        The least size of a cluster; at least 3 for ``idp_cbls``, of no effect on ``dp``.
-    upper : array, shape (attributes,)
-        U_j.
-    epsilon : float, above 0
-        The claim for a record. Attributes have equal budgets.
+    Values of the `ranking` are in the domains [0, U_j], with U_j in `upper`, shape (attributes,).
+    Clusters have at least `k` records, 3 or more for ``idp_cbls``; ``dp`` forms none. The claim for
+    a record is `epsilon`, above 0, with equal budgets of attributes. Raises `DeniableError` if a
+    value lies outside its domain, or a parameter outside its range.
 
     Examples
     --------

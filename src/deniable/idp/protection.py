@@ -16,23 +16,12 @@ def protect_numbers(
     noise: Noise,
     generator: np.random.Generator,
 ) -> tuple[Floats, Counts | None]:
-    """Return the protected numbers of records, and the noisy counts of histograms.
+    """Return the protected numbers of the original `data`, and the noisy counts of histograms.
 
-    Parameters
-    ----------
-    mechanism : NumericMechanism
-    data : NumericMicrodata
-        The original records.
-    noise : Noise
-    generator : Generator
-        Draws synthetic records from noisy counts, which is post-processing.
-
-    Returns
-    -------
-    values : array, shape (records, attributes)
-        Records in the order of the file.
-    counts : array of int, shape (attributes, classes, bins), or None
-        None for methods without histograms.
+    Numbers have the shape (records, attributes), in the order of the file. Counts have the shape
+    (attributes, classes, bins); they are None for a `mechanism` without histograms. The `noise` is
+    added to values, centroids or counts. The `generator` draws synthetic records from noisy counts,
+    which is post-processing.
     """
     domains, counts = mechanism.domains, None
     if mechanism.by_histograms:

@@ -50,11 +50,9 @@ class NoisyHistograms:
     Attributes
     ----------
     counts : array of int, shape (attributes, classes, bins)
-        As released: unbiased, some below 0.
-    class_counts : array of int, shape (classes,)
-        Public.
+        As released: unbiased, some below 0. Bins cut [0, U_j] into equal parts.
+    class_counts : array of int, shape (classes,), public
     upper : array, shape (attributes,)
-        The bins cut [0, U_j] into equal parts.
     epsilon : float
         The epsilon of all tables together.
     """
@@ -115,21 +113,10 @@ def noisy_histograms(
 ) -> NoisyHistograms:
     """Release histograms of each attribute in each class with epsilon-differential privacy.
 
-    The proof is in the module's docstring.
-
-    Parameters
-    ----------
-    values : array, shape (records, attributes)
-        Values outside [0, U_j] count in the nearest bin.
-    labels : array of class codes, shape (records,)
-    classes : int
-        The number of classes.
-    upper : array, shape (attributes,), above 0
-        Known without the data.
-    bins : int, at least 1
-    epsilon : float, above 0
-        Split evenly between the attributes.
-    noise : Noise
+    The proof is in the module's docstring. `values`, shape (records, attributes), outside [0, U_j]
+    count in the nearest of `bins`. `labels` are codes of `classes`, shape (records,). The bounds
+    `upper`, shape (attributes,), above 0, must be known without the data. `epsilon`, above 0, is
+    split evenly between the attributes. `noise` is added to counts.
     """
     bounds = np.array(upper, dtype=float)
     counts = histograms(values, labels, classes, bounds, bins)
@@ -189,12 +176,8 @@ def median_log_densities(values: Floats, upper: float, epsilon: float) -> tuple[
 
     The score of a point is minus the distance of the number of values below it from half of all;
     one record changes it by at most 1. `values`, shape (records,), are clipped to [0, `upper`].
-
-    Returns
-    -------
-    edges : array, shape (records + 2,)
-    log_weights : array, shape (records + 1,)
-        -inf for an interval without width; not normalized.
+    Edges have the shape (records + 2,), log weights (records + 1,): -inf for an interval without
+    width; not normalized.
     """
     ordered = np.sort(np.clip(np.asarray(values, dtype=float), 0.0, upper))
     edges = np.concatenate([[0.0], ordered, [upper]])
@@ -251,13 +234,8 @@ def rule_log_densities(
     The score of a rule is the summed weight of the correctly classified records. `weights` of the
     classes are public and at most 1, so one record changes it by at most 1. Widths are in units of
     U, `upper`. `values` of the attribute and `labels`, 0 or 1, have the shape (records,). `epsilon`
-    is the one of a rule drawn by the log weights.
-
-    Returns
-    -------
-    edges : array, shape (records + 2,)
-    log_weights : array, shape (2, records + 1)
-        By the class above the threshold, then by the threshold's interval.
+    is the one of a rule drawn by the log weights. Edges have the shape (records + 2,), log weights
+    (2, records + 1): by the class above the threshold, then by the threshold's interval.
     """
     column = np.clip(np.asarray(values, dtype=float), 0.0, upper)
     order = np.argsort(column, kind="stable")

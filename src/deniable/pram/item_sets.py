@@ -32,14 +32,9 @@ def item_set_supports(
 ) -> pd.DataFrame:
     """Estimate the supports of item sets: the proportions of records with all items of a set.
 
-    Parameters
-    ----------
-    transactions : Transactions
-        The reports, with their channel.
-    item_sets : sequence of sequences of items, by name or number
-    confidence : float, in (0, 1)
-        For each interval on its own. If you select sets by high estimates, their intervals are too
-        high: use `frequent_item_sets`.
+    The reports are `transactions`. Items of `item_sets` are names or numbers. The `confidence` is
+    for each interval on its own. If you select sets by high estimates, their intervals are too
+    high: use `frequent_item_sets`.
 
     Returns
     -------
@@ -71,19 +66,12 @@ def rule_confidences(
 ) -> pd.DataFrame:
     """Estimate the confidence of association rules A -> B, support(A and B) / support(A).
 
+    The reports are `transactions`, and `rules` are pairs (A, B) of item sets without common items.
+    Errors and intervals of a `confidence`, in (0, 1), are for the `target` "population" or "file".
     Limits of the Fieller interval are the ratios r with support(A and B) - r support(A) within z
     standard errors of 0. It is the whole line if support(A) is not significant. The ratio of two
     unbiased estimates has a bias of about the squared relative error of support(A), which the
     interval neglects.
-
-    Parameters
-    ----------
-    transactions : Transactions
-        The reports, with their channel.
-    rules : sequence of pairs (A, B) of item sets without common items
-    confidence : float, in (0, 1)
-    target : "population" or "file"
-        The target of errors and intervals.
 
     Returns
     -------

@@ -20,16 +20,10 @@ MAX_SET = 20
 class Transactions:
     """Randomized records of binary items, and the channel of each item.
 
-    Raises `ChannelError` if a channel is not over two categories. Raises `DataError` if columns,
-    channels and names differ in number, columns in length, or a value is not 0 or 1.
-
-    Parameters
-    ----------
-    channel : ProductChannel
-        A channel of two categories for each item: 0 absent, 1 present.
-    columns : tuple of arrays of 0 and 1, shape (records,)
-        The reports of each item.
-    names : tuple of str
+    The `channel` has one factor per item, over two categories: 0 absent, 1 present. `columns` are
+    the reports of each item, shape (records,); `names` are the names of items. Raises
+    `ChannelError` if a channel is not over two categories. Raises `DataError` if columns, channels
+    and names differ in number, columns in length, or a value is not 0 or 1.
     """
 
     channel: ProductChannel

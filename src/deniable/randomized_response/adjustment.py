@@ -38,15 +38,9 @@ class InfeasibleTarget:
 class Adjustment:
     """Weights of randomized records, and their distance from the targets.
 
-    Attributes
-    ----------
-    weights : array, shape (records,)
-        Not negative, sum 1: the estimated joint distribution on the records' cells.
-    sweeps : int
-        The number of passes through all attributes.
-    gap : float
-        The largest distance between a weighted marginal and its feasible target.
-    unreachable : tuple of InfeasibleTarget
+    The `weights`, shape (records,), are at least 0 and sum to 1: the estimated joint distribution
+    on the records' cells. `sweeps` is the number of passes through all attributes. The `gap` is the
+    largest distance between a weighted marginal and its target, without `unreachable` targets.
     """
 
     weights: Floats
@@ -77,7 +71,7 @@ def adjust(
     tolerance : float, above 0
         The largest gap between a weighted marginal and its target.
     most_sweeps : int, at least 1
-        The last sweep, with a warning if the gap is larger.
+        The last sweep, with a `RuntimeWarning` if the gap is larger.
     domains : sequence of Domain, optional
         The attributes of each column: warnings then name categories.
 
@@ -85,13 +79,8 @@ def adjust(
     ------
     DeniableError
         If columns and targets do not fit, a target is not a distribution, or every record has a
-        category with target 0.
-
-    Warns
-    -----
-    RuntimeWarning
-        If a positive target has no records (see `InfeasibleTarget`), or the sweeps end with a
-        larger gap.
+        category with target 0. If a positive target has no records (see `InfeasibleTarget`), this
+        is a `RuntimeWarning`.
     """
     from deniable.randomized_response.compiled import rake  # noqa: PLC0415 - numba is slow to import
 

@@ -145,12 +145,8 @@ def dependences_from_tables(
 class Shrunk:
     """An estimate between the product of the marginals and the unbiased joint distribution.
 
-    Attributes
-    ----------
-    estimate : shape (..., cells)
-        product + weight (unbiased - product); sums to 1, may leave the simplex.
-    weight : shape (...)
-        In [0, 1]; 0 for the product, 1 for the unbiased joint distribution.
+    `estimate`, shape (..., cells), is product + weight (unbiased - product); it sums to 1 and may
+    leave the simplex. `weight`, shape (...), is in [0, 1]: 0 for the product.
     """
 
     estimate: Floats
@@ -241,26 +237,14 @@ def cluster_attributes(
 ) -> Clusters:
     """Merge dependent attributes while their joint cells stay few ([multirr], Algorithm 1).
 
-    It starts from single attributes and goes through the pairs of clusters by descending dependence
-    (the largest among their pairs of attributes). It merges the first pair with at most
-    `largest_cells` joint cells, and starts over after each merge. It stops at dependences below
-    `least_dependence`.
+    It starts from single attributes of the `domain` and goes through the pairs of clusters by
+    descending dependence (the largest among their pairs of attributes). It merges the first pair
+    with at most T_v = `largest_cells` joint cells, and starts over after each merge. It stops at
+    dependences below T_d = `least_dependence`. For the table of `dependences` see the function of
+    that name.
 
-    Parameters
-    ----------
-    domain : Domain
-    dependences : DataFrame
-        See `dependences`.
-    largest_cells : int
-        T_v, the most combinations of categories in a cluster.
-    least_dependence : float
-        T_d, in [0, 1].
-
-    Returns
-    -------
-    tuple of tuples of attribute names
-        In the domain's order, inside clusters and of clusters by their first attribute. Ties of
-        dependences are resolved by the domain's order.
+    Clusters, by their first attribute, and their attributes are in the domain's order, which also
+    resolves ties of dependences.
     """
     columns = (dependences[name].tolist() for name in ("attribute_1", "attribute_2", "dependence"))
     strength = {

@@ -118,19 +118,11 @@ def cluster_channel(
 
 @dataclass(frozen=True, eq=False)
 class Protocol:
-    """Clusters of attributes, each with a channel for its cells.
+    """A partition of a domain's attributes into clusters, each with a channel for its cells.
 
-    A record's reports from different clusters are independent given its true values, so the epsilon
+    `clusters` are tuples of attribute names of the `domain`, and `channels` are in their order. A
+    record's reports from different clusters are independent given its true values, so the epsilon
     of a whole record is exactly the sum over clusters.
-
-    Parameters
-    ----------
-    domain : Domain
-        All attributes.
-    clusters : tuple of tuples of attribute names
-        A partition of the domain's attributes.
-    channels : tuple of Channel
-        One per cluster, over the cluster's cells.
     """
 
     domain: Domain
@@ -262,15 +254,8 @@ def composed_epsilon(
 
     The sum is exact for the matrices of this module: they have the same ratio for any two cells, so
     that two records that differ in all attributes are the worst pair of every report at once.
-
-    Parameters
-    ----------
-    domain : Domain
-        All attributes of the record.
-    reports : pairs of attribute names and their Channel
-        An attribute may be in several.
-    changed : str, optional
-        The attribute that changes, by default all of them.
+    `reports` are pairs of attribute names of the `domain` and their channel; an attribute may be in
+    several. `changed` is the attribute that changes, by default all of them.
     """
     told = ((tuple(names), channel) for names, channel in reports)
     if changed is None:

@@ -44,23 +44,15 @@ def p_of_epsilon(
 ) -> float:
     """Return the largest p, one for all attributes, with at most a given epsilon of a record.
 
-    This is for `rr_independent`, `rr_clusters` (with clusters and mechanism) and `rr_joint` (one
-    cluster, "joint"). The exact epsilon at this p is at most `epsilon`, and at the next larger
-    float it is above it. Raises `DeniableError` if no p below 1 has the epsilon.
+    This is for `rr_independent`, `rr_clusters` (with `clusters` and `mechanism`) and `rr_joint`
+    (one cluster, "joint") of a `domain`, with the `reading` as in `rr_channel`. The exact epsilon
+    at this p is at most `epsilon`, and at the next larger float it is above it. Raises
+    `DeniableError` if no p below 1 has the epsilon.
 
     In the readings "printed" and "diagonal" the epsilon of an attribute is |ln p / (1 - p) + ln c|,
     with a c that grows with its categories: small p reveal as much as large ones, and attributes of
     different sizes have no p with epsilon 0. The sum over attributes is convex in ln p / (1 - p)
     and rises beyond the median of the -ln c; below its value there no p has the required epsilon.
-
-    Parameters
-    ----------
-    domain : Domain
-    epsilon : float, above 0
-    reading : "printed", "keep" or "diagonal"
-        As in `rr_channel`.
-    clusters, mechanism : optional
-        As in `rr_clusters`; by default each attribute is a cluster.
 
     Examples
     --------
@@ -108,18 +100,11 @@ def protocol_from_epsilon(
 ) -> Protocol:
     """Return RR-Independent, RR-Clusters or RR-Joint at a required exact epsilon of a record.
 
-    Generalized randomized response randomizes the joint cells of each cluster, at the epsilon
-    allocated to it. The protocol's exact epsilon is at most the required one; they differ by
-    rounding only. Raises `DeniableError` if epsilon cannot be allocated.
-
-    Parameters
-    ----------
-    domain : Domain
-    epsilon : float, above 0
-    clusters : tuple of tuples of attribute names, optional
-        By default each attribute by itself, RR-Independent; one cluster of all is RR-Joint.
-    how : "even" or "size"
-        The budget allocation; see `deniable.privacy.allocate_by_size`.
+    Generalized randomized response randomizes the joint cells of each of the `clusters` of a
+    `domain`, by default single attributes. One cluster of all is RR-Joint. `how` is the budget
+    allocation, "even" or by "size"; see `deniable.privacy.allocate_by_size`. The protocol's exact
+    epsilon is at most `epsilon`, above 0; they differ by rounding only. Raises `DeniableError` if
+    epsilon cannot be allocated.
 
     Examples
     --------

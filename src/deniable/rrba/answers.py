@@ -18,16 +18,8 @@ from deniable.rrba.views import Combination
 class TableAnswers:
     """All answers about one table, block by block.
 
-    Raises `DeniableError` if the reports are not counts.
-
-    Parameters
-    ----------
-    keep : float, in (0, 1)
-        p.
-    reports : array of int, shape (blocks, cells)
-        Numbers of answers.
-    fake : array, shape (blocks, cells)
-        q, the distribution of fake answers.
+    `keep` is p, in (0, 1). Numbers of answers, `reports`, and distributions of fake answers,
+    `fake`, have the shape (blocks, cells). Raises `DeniableError` if the reports are not counts.
     """
 
     keep: float

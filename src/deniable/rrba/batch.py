@@ -29,15 +29,8 @@ from deniable.sampling import multinomial
 class Collection:
     """Replicates of RRBA for one table, with the axes run, block, cell.
 
-    Attributes
-    ----------
-    keep : float
-        p.
-    reported : array of int64, shape (runs, blocks, cells)
-    tables : array, shape (runs, blocks, cells)
-        T, the table of each block.
-    state : TableState
-        After the last block.
+    `reported` counts and `tables`, the tables T of the blocks, have the shape (runs, blocks,
+    cells). `keep` is p, and `state` the state after the last block.
     """
 
     keep: float
@@ -94,16 +87,9 @@ def collect(
 ) -> Collection:
     """Collect one table from blocks of clients, run by run and block by block.
 
-    Parameters
-    ----------
-    true_counts : array of int, shape (runs, blocks, cells)
-        Clients in each block and cell: see `sampled_blocks` and `split_blocks`. A block may be
-        empty.
-    keep : float, in (0, 1)
-        p.
-    generator : numpy.random.Generator
-    rule : Rule, optional
-        Makes the table of the next block from reports.
+    `true_counts`, shape (runs, blocks, cells), are numbers of clients by true cell: see
+    `sampled_blocks` and `split_blocks`. A block may be empty. p, `keep`, is in (0, 1). The `rule`
+    makes the table of the next block from reports. The `generator` draws true and fake answers.
     """
     refuse_bad_keep(keep)
     true = np.asarray(true_counts)

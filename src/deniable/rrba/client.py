@@ -28,11 +28,9 @@ class Question:
     number : int
         Unique per aggregator. A repeated question keeps its number.
     client : str
-        The name of the client.
     keep : float
         p, the probability of a true answer.
-    view : tuple of combinations
-        The combinations of attributes of the question.
+    view : tuple of combinations of attributes
     tables : tuple of tuple of float
         For each combination, the distribution of fake answers over its cells.
     """
@@ -91,20 +89,10 @@ class Refusal:
 class BlockReport:
     """A message from an aggregator to the server: the answers of one block about one combination.
 
-    Raises `DeniableError` if p and the table define no channel, or the answers are not such pairs.
-
-    Attributes
-    ----------
-    block : int
-        The number of the block, unique per aggregator.
-    combination : tuple of str
-        The attributes.
-    keep : float
-        p.
-    table : tuple of float
-        The distribution of fake answers, shape (cells,).
-    answers : tuple of (str, int)
-        Each client once, with its reported cell.
+    The number of the `block` is unique per aggregator. The `table` of fake answers has one float
+    per cell of the `combination`; `keep` is p. The `answers` are pairs of each client and its
+    reported cell. Raises `DeniableError` if p and the table define no channel, or the answers are
+    not such pairs.
     """
 
     block: int
@@ -145,25 +133,16 @@ def refuse_repeated(clients: Sequence[str], where: str) -> None:
 class Client:
     """A person or device that answers through the channel P = p I + (1 - p) 1 q'.
 
-    A client trusts nobody. It computes the exact epsilon of a question from its tables. It refuses
-    questions beyond its budget, such as a table with a zero cell, which would reveal the truth. A
-    repeated question gets the same answer again, so that a lost message costs no privacy. Questions
-    of two aggregators that differ in any field are two questions.
+    The client `name` has a true code for each attribute of the `domain` in `values`. They leave the
+    client through channels only, with draws from a secret `source`. A client trusts nobody. It
+    computes the exact epsilon of a question from its tables. It refuses questions beyond its
+    `budget`, the largest epsilon of all answers together (above 0, perhaps infinite), such as a
+    table with a zero cell, which would reveal the truth. A repeated question gets the same answer
+    again, so that a lost message costs no privacy. Questions of two aggregators that differ in any
+    field are two questions.
 
     Epsilons add up by sequential composition. The sum over the combinations of a view is exact,
     because their answers are independent. The sum over several questions is an upper bound.
-
-    Parameters
-    ----------
-    name : str
-    domain : Domain
-        The attributes of the questions.
-    values : sequence of int
-        The true code of each attribute. They leave the client through channels only.
-    budget : float, above 0
-        The largest epsilon of all answers together, perhaps infinite.
-    source : RandomSource
-        It must be secret.
     """
 
     def __init__(

@@ -39,16 +39,11 @@ SEPARATOR = " x "
 
 @dataclass(frozen=True, eq=False)
 class CollectedTable:
-    """A table that is collected.
+    """A collected table with its privacy parameters.
 
-    Parameters
-    ----------
-    attributes : tuple of str
-    cells : int, at least 1
-    keep : float, in (0, 1)
-        p, the probability that a client's original cell is kept.
-    floor : float, in (0, 1]
-        The smallest cell of each q, times the number of cells; 1 if each q is uniform.
+    `attributes` have so many `cells`, at least 1. p, `keep`, in (0, 1), is the probability that a
+    client's original cell is kept. `floor`, in (0, 1], is the smallest cell of each q, times the
+    number of cells; 1 if each q is uniform.
     """
 
     attributes: Combination
@@ -69,7 +64,7 @@ class CollectedTable:
 
 @dataclass(frozen=True, eq=False)
 class CollectionDesign:
-    """The questions of a collection.
+    """The questions of a collection about records of a `domain`.
 
     Raises `DeniableError` if a question has an attribute twice, or a value is out of range.
 
@@ -148,20 +143,11 @@ def design_collection(
     floor: float | None = None,
     block: int = 1000,
 ) -> CollectionDesign:
-    """Return the design with all tables of `size` attributes, in the fewest views.
+    """Return the design with all tables of `size` attributes of a `domain`, in the fewest views.
 
+    Clients answer about a whole "view" or one "table", by `answers`. `keep_of` returns p for the
+    numbers of cells of the tables of a question. For `floor` and `block` see `CollectionDesign`.
     Raises `DeniableError` if a parameter is out of range.
-
-    Parameters
-    ----------
-    domain : Domain
-    size : int
-        Number of attributes of a table.
-    answers : "view" or "table"
-    keep_of : callable
-        Returns p for the numbers of cells of the tables of a question.
-    floor, block
-        See `CollectionDesign`.
     """
     if floor is not None and not 0 < floor <= 1:
         raise DeniableError(f"the floor is {floor}; it must be above 0 and at most 1")
@@ -199,18 +185,10 @@ def collect_answers(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Send every client its question, block by block, and collect the answers.
 
-    Clients are put into a random order, and questions take turns in this order. So the clients of a
-    question are a simple random sample of all clients. Raises `DeniableError` if there are fewer
-    clients than questions.
-
-    Parameters
-    ----------
-    design : CollectionDesign
-    data : Microdata
-        The original records of the clients.
-    draws : KeyedDraws
-    records : array of int, optional
-        Numbers of the records in the whole file, counted from 0; by default all.
+    Clients are put into a random order, and questions of the `design` take turns in this order. So
+    the clients of a question are a simple random sample of all clients. `data` are the original
+    records of the clients, with numbers `records` in the whole file, by default from 0, and `draws`
+    are keyed by these numbers. Raises `DeniableError` if there are fewer clients than questions.
 
     Returns
     -------

@@ -156,17 +156,10 @@ def keep_for_epsilon(cells: int, epsilon: float, floor: float = 1.0) -> float:
 def keep_for_view(sizes: Sequence[int], epsilon: float, floor: float = 1.0) -> float:
     """Return the p at which the answers to all tables of a view have a stated epsilon.
 
-    The p solves: sum over tables of ln(1 + p m / ((1 - p) floor)) = `epsilon`, with m the cells of
-    a table. It is rounded such that the exact sum is at most `epsilon`. To cover several rounds
-    about the same tables, list each table once per round.
-
-    Parameters
-    ----------
-    sizes : sequence of int, at least 1
-        The numbers of cells of the tables. One of them is at least 2.
-    epsilon : float, above 0
-    floor : float, in (0, 1]
-        See `floor_parity`.
+    The p solves: sum over tables of ln(1 + p m / ((1 - p) floor)) = `epsilon`, above 0, with m the
+    cells of a table, in `sizes`. One of them is at least 2. It is rounded such that the exact sum
+    is at most `epsilon`. To cover several rounds about the same tables, list each table once per
+    round. For the `floor`, in (0, 1], see `floor_parity`.
     """
     cells = [size for size in sizes if size > 1]
     if not cells or min(sizes) < 1 or not 0 < floor <= 1 or not 0 < epsilon < math.inf:

@@ -26,19 +26,9 @@ DeliverBack = Callable[[Sequence[Answer | Refusal]], Sequence[Answer | Refusal]]
 class Aggregator:
     """Asks clients in blocks, and computes the tables of a block from the answers before it.
 
-    Blocks of one client are the first version of the protocol, Algorithm 1.
-
-    Parameters
-    ----------
-    domain : Domain
-    views : sequence of views
-        Each client receives one of them, drawn at random.
-    keep : float, in (0, 1)
-        p.
-    generator : numpy.random.Generator
-        Draws the views. It needs no secrecy.
-    rule : Rule, optional
-        Makes the tables of the next block from answers.
+    Blocks of one client are the first version of the protocol, Algorithm 1. Each client receives
+    one of the `views` of the `domain`. The `generator` draws the views and needs no secrecy. p,
+    `keep`, is in (0, 1). The `rule` makes the tables of the next block from answers.
     """
 
     def __init__(
@@ -201,19 +191,11 @@ def run_block(
     deliver: Deliver = list,
     deliver_back: DeliverBack = list,
 ) -> None:
-    """Run one block of the protocol.
+    """Run one block of the protocol between an `aggregator`, clients and a `server`.
 
+    `clients` are by name, and `asked` are the names of the recipients. `deliver` and `deliver_back`
+    are the network, to the clients and back: they return the messages that arrive, in their order.
     Raises `DeniableError` if a name is unknown or occurs twice.
-
-    Parameters
-    ----------
-    aggregator : Aggregator
-    server : Server
-    clients : mapping of names to Client
-    asked : sequence of str
-        The names of the clients that receive questions.
-    deliver, deliver_back : callable, optional
-        The network, to the clients and back. It returns the messages that arrive, in their order.
     """
     if unknown := [name for name in asked if name not in clients]:
         raise DeniableError(f"there is no client {unknown[0]!r} to ask; name those that there are")

@@ -39,17 +39,16 @@ class Rule:
         The estimate that the table is made from.
 
         - ``none``: no estimate; the table stays uniform.
-        - ``block``: (4) with the counts, the number and the table of the last block alone, the
-          second version of the protocol.
+        - ``block``: (4) for the last block alone, the second version of the protocol.
         - ``cumulative``: (4) with all counts so far, and the last table, the first version. It
           subtracts from all reports the contribution of the last table. The error of the table is
           multiplied by -(1 - p) / p at each step, so that it diverges for p < 1/2.
         - ``pooled``: (4) with all counts so far, and the average of their tables. It is unbiased,
           and repairs the first version.
     form : str
-        ``printed``: the estimate is the table, even if it is not a distribution; fake answers
-        follow (3) to the letter (`drawn_distribution`). ``projected``: the closest distribution
-        with cells at or above the floor.
+        ``printed``: the estimate, even if it is not a distribution; fake answers follow (3) to the
+        letter (`drawn_distribution`). ``projected``: the closest distribution with cells at or
+        above the floor.
     floor : float, in [0, 1]
         w: the least cell of a projected table of m cells is w / m. It bounds epsilon, see
         `deniable.rrba.privacy.floor_epsilon`; at 0 epsilon can be infinite.
@@ -83,16 +82,11 @@ POOLED = Rule("pooled", "projected", 0.1)
 
 @dataclass(frozen=True, eq=False)
 class TableState:
-    """The state of one table at an aggregator.
+    """The state of one table at an aggregator. All arrays have the shape (..., cells).
 
-    Attributes
-    ----------
-    table : array, shape (..., cells)
-        T, the table of the next clients, which (4) subtracts. A distribution, unless printed.
-    counts : array of int64, shape (..., cells)
-        All reports so far.
-    exposure : array, shape (..., cells)
-        The sum over reports of the distributions of their fake answers.
+    `table` is T, the table of the next clients, which (4) subtracts: a distribution, unless
+    printed. `counts` are all reports so far. `exposure` is the sum over reports of the
+    distributions of their fake answers.
     """
 
     table: Floats

@@ -81,18 +81,13 @@ def epsilon_from_errors(variance: npt.ArrayLike, squared_error: npt.ArrayLike) -
 
 
 def certificate(true: npt.ArrayLike, released: npt.ArrayLike) -> EpsilonBounds:
-    """Return lower bounds on epsilon from releases of a file.
+    """Return lower bounds on epsilon from independent releases of a file.
 
-    The estimator shrinks the released numbers towards the true mean, which is no secret under the
+    The estimator shrinks the released numbers towards the true mean, which is public in the
     proposition. The first half of the releases determines the factor. The error is the upper end of
     a 99.9 % interval (Student's, one-sided) from the second half. For a single release, the
-    estimator is the released number, without an interval.
-
-    Parameters
-    ----------
-    true : array, shape (records, attributes)
-    released : array, shape (runs, records, attributes)
-        Independent releases of the file. `DeniableError` for another shape.
+    estimator is the released number, without an interval. `true` has the shape (records,
+    attributes), `released` (runs, records, attributes); `DeniableError` for another shape.
     """
     numbers = np.asarray(true, dtype=float)
     runs = np.asarray(released, dtype=float)

@@ -42,14 +42,8 @@ Score = Callable[[int, Floats], Floats]
 class Linkage:
     """Results of the intruder.
 
-    Attributes
-    ----------
-    share : float
-        The proportion of correctly linked targets; ties are broken at random.
-    nearest : float
-        The same by squared distances alone.
-    scores : tuple of str
-        The chosen score in each half.
+    `share` is the proportion of correctly linked targets, with ties broken at random. `nearest` is
+    the same by squared distances alone. `scores` has the chosen score in each half.
     """
 
     share: float
@@ -62,14 +56,9 @@ def link_records(
 ) -> Linkage:
     """Link targets to released records; each half of the targets learns from the other half.
 
-    Parameters
-    ----------
-    true, released : array, shape (records, attributes)
-        In the same order. Attributes without variance are left out.
-    targets : array of int
-        Record numbers, in random order.
-    generator : Generator
-        Draws the pairs of different people.
+    `true` and `released` records, shape (records, attributes), are in the same order. Attributes
+    without variance are left out. `targets` are record numbers, in random order. The `generator`
+    draws the pairs of different people.
     """
     file = _File.of(true, released)
     own = np.asarray(targets, dtype=np.intp)

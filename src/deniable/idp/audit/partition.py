@@ -95,18 +95,10 @@ def shown_when_shuffled(
     """Return whether even a shuffled release differs in kind between the file and a neighbour.
 
     One record after the other, from the smallest, is given the largest value of the first
-    attribute, until blocks of equal values have other numbers of records in common.
-
-    Parameters
-    ----------
-    columns : array, shape (records, attributes)
-        Two or more attributes.
-    k : int
-    centroid : "mean" or "preprocessed"
-    scales : array, shape (attributes, clusters)
-        Held fixed.
-    upper : float
-        The upper end of the first attribute's domain.
+    attribute, `upper`, until blocks of equal values have other numbers of records in common.
+    `columns` has the shape (records, attributes), with two or more attributes. Clusters have at
+    least `k` records, and `centroid` is their kind. The `scales`, shape (attributes, clusters), are
+    held fixed.
     """
 
     def shown(values: Floats, scales: Floats) -> list[Positions]:

@@ -175,23 +175,11 @@ def definition(mechanism: NumericMechanism) -> str:
 def audit_numbers(
     mechanism: NumericMechanism, data: NumericMicrodata, dataset: str
 ) -> pd.DataFrame:
-    """Return claimed and exact epsilons on the original records.
+    """Return claimed and exact epsilons of a `mechanism` on the original records, `data`.
 
-    Rows of histograms depend on no record; all others are confidential.
-
-    Parameters
-    ----------
-    mechanism : NumericMechanism
-    data : NumericMicrodata
-        The original records.
-    dataset : str
-        Its name in the table.
-
-    Returns
-    -------
-    DataFrame
-        The columns `deniable.idp.audit.report.COLUMNS`, and ``without_noise``: the proportion of
-        centroids that are released without noise.
+    The columns are `deniable.idp.audit.report.COLUMNS`, with the name of the `dataset`, and
+    ``without_noise``: the proportion of centroids that are released without noise. Rows of
+    histograms depend on no record; all others are confidential.
     """
     if mechanism.by_histograms:
         return as_table(list(_of_histograms(mechanism, dataset))).assign(without_noise=0.0)

@@ -174,18 +174,10 @@ def audit_file(
     *,
     as_it_runs: bool = True,
 ) -> pd.DataFrame:
-    """Audit every method on a file.
+    """Audit `methods` on a `file`, for clusters of each size of `ks` and for claimed `epsilons`.
 
-    Parameters
-    ----------
-    file : AuditedFile
-    ks : sequence of int, at least 3
-        The least sizes of clusters.
-    epsilons : sequence of float
-        The claims for a record.
-    methods : sequence of str
-    as_it_runs : bool
-        Whether to include the second interpretation, which takes most of the time.
+    Sizes are at least 3, and claims are for a record. `as_it_runs` includes the second
+    interpretation, which takes most of the time.
     """
     rows: list[dict[str, Any]] = []
     if "dp" in methods:
