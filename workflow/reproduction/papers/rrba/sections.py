@@ -125,9 +125,9 @@ def convergence(tables: Tables) -> dict[str, Any]:
     # One row for each followed cell, with its measures in columns.
     wide = every.pivot_table(index=keys, columns="measure", values="mean").reset_index()
     parts = {title: part for title in called.values() if len(part := where(wide, title=title))}
-    ended = where(every, criterion="none").groupby(["update", "p", "measure"])["mean"].mean()
+    groups = where(every, criterion="none").groupby(["update", "p", "measure"], as_index=False)
+    ended: pd.DataFrame = groups[["mean"]].mean().replace({"update": names.UPDATES})
     rows = [(title, *_criterion(part)) for title, part in parts.items()]
-    ended = ended.reset_index().replace({"update": names.UPDATES})
     by_update, label = {"update": "next table", "p": "p"}, "what tables become without stopping"
     return {
         "replicates": int(every["replicates"].max()),
