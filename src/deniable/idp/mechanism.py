@@ -35,10 +35,7 @@ MAX_EPSILON, MAX_CLUSTER, MAX_BINS, MAX_FACTOR = 30.0, 1_000_000, 1_000, 1_000.0
 
 @dataclass(frozen=True, eq=False)
 class Domains:
-    """The domains of attributes: `names`, and least and largest values, shape (attributes,).
-
-    Attributes `lower` and `upper` are the ends of the domains.
-    """
+    """The domains of attributes, `names`, from `lower` to `upper`, shape (attributes,)."""
 
     names: tuple[str, ...]
     lower: Floats

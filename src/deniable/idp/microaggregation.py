@@ -37,12 +37,8 @@ def cluster_starts(records: int, k: int) -> Positions:
 class Ranking:
     """The values of each attribute in ascending order.
 
-    Attributes
-    ----------
-    order : array, shape (attributes, records)
-        The record at each position. Among equal values the first record comes first.
-    values : array, shape (attributes, records)
-        The value at each position, ascending.
+    `order` has the record at each position, and `values` its value, both of the shape (attributes,
+    records). Among equal values the first record comes first.
 
     Examples
     --------
@@ -101,15 +97,10 @@ class Ranking:
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """The outermost values of clusters of one attribute.
+    """The outermost values of clusters of one attribute, and `sizes` of clusters.
 
-    Attributes
-    ----------
-    low, high : array, shape (..., 3)
-        The three smallest values, ascending, and the three largest, descending. They are infinite
-        if a cluster has fewer values.
-    sizes : array
-        Numbers of values.
+    `low` has the three smallest values, ascending, and `high` the three largest, descending, both
+    of the shape (..., 3). They are infinite if a cluster has fewer values.
     """
 
     low: Floats
@@ -127,14 +118,9 @@ class Edges:
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Clusters of consecutive values of each attribute, by individual `ranking`.
+    """Clusters of at least `k` consecutive values of each attribute, by individual `ranking`.
 
-    Attributes
-    ----------
-    k : int
-        The least number of values in a cluster.
-    starts : array, shape (clusters,)
-        The position at which each cluster begins, the same for all attributes.
+    `starts` has the position at which each cluster begins, the same for all attributes.
     """
 
     ranking: Ranking

@@ -47,14 +47,9 @@ BINS_TO_MAXIMUM = 16
 class NoisyHistograms:
     """Noisy counts of each attribute in each class.
 
-    Attributes
-    ----------
-    counts : array of int, shape (attributes, classes, bins)
-        As released: unbiased, some below 0. Bins cut [0, U_j] into equal parts.
-    class_counts : array of int, shape (classes,), public
-    upper : array, shape (attributes,)
-    epsilon : float
-        The epsilon of all tables together.
+    `counts`, shape (attributes, classes, bins), are as released: unbiased, some below 0. Bins cut
+    [0, U_j] into equal parts, with U_j in `upper`. The numbers of records, `class_counts`, are
+    public. `epsilon` is the one of all tables together.
     """
 
     counts: Counts

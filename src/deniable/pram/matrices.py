@@ -107,12 +107,11 @@ def pram_matrix(
     kind : "epsilon", "retention", "two_step" or "designed"
         - ``epsilon``: generalized randomized response (`KeepOrReplace.of_epsilon`).
         - ``retention``: see `channel_of_retention`.
-        - ``two_step``: invariant for the proportions, from the matrix of that epsilon or that
-          retention, by Bayes' formula (`deniable.channels.invariant.two_step`). Its epsilon is at
+        - ``two_step``: invariant for the proportions, from the matrix of that `epsilon` or that
+          `retention`, by Bayes' formula (`deniable.channels.invariant.two_step`). Its epsilon is at
           most the one of the first matrix; its retention differs.
         - ``designed``: by optimization (`deniable.design`), of at most that epsilon and at least
           that retention, if given, with the least loss.
-    epsilon, retention : float, optional
     invariant, loss : for ``designed`` only
         See `deniable.design.design`: the expected proportion of "changed" records, or the sum
         ("trace") or the largest ("worst_cell") of the variances of the estimates.

@@ -44,23 +44,16 @@ class PramResult:
 class StratifiedProtocol:
     """A protocol for each stratum of a file; stratum attributes are released unchanged.
 
+    The `domain` has all released attributes, in the order of the file, and `strata` are some of
+    them. `protocols` are over the other attributes, all with the same clusters. Without strata, one
+    protocol under the key () is for all records. A stratum without records may have a protocol or
+    none. `invariant` is whether every matrix leaves the true frequencies of its stratum unchanged
+    in expectation ([pram], (2.1)): the reported proportions are then unbiased, and the matrices
+    disclose those frequencies.
+
     Given the matrices, the reports of a record depend on no other record. Its epsilon is for a
     change that leaves the record in its stratum. Raises `DeniableError` if a stratum is not in the
     domain, or the protocols do not fit the domain or each other.
-
-    Parameters
-    ----------
-    domain : Domain
-        All released attributes, in the order of the file.
-    strata : tuple of attribute names
-        May be empty: then one protocol, under the key (), is for all records.
-    protocols : mapping of stratum to Protocol
-        Over the domain's other attributes, all with the same clusters. A stratum without records
-        may have a protocol or none.
-    invariant : bool
-        Whether every matrix leaves the true frequencies of its stratum unchanged in expectation
-        ([pram], (2.1)): the reported proportions are then unbiased, and the matrices disclose those
-        frequencies.
     """
 
     domain: Domain

@@ -62,10 +62,7 @@ def make_views(names: Sequence[str], size: int) -> tuple[View, ...]:
 
 
 def _round_robin(attributes: int) -> list[list[tuple[int, ...]]]:
-    """Return the 1-factors of the complete graph, as a tournament pairs its players.
-
-    One player stays, the others go round; with an odd number the one who meets the stayer rests.
-    """
+    """Return the pairs of each round of a tournament; with an odd number one player rests."""
     going = attributes - 1 + attributes % 2
     views = []
     for turn in range(going):
@@ -133,7 +130,7 @@ def _extended(
 def _flow(view: Counts, sets: Counts, bound: Flags, demand: Counts) -> Flags:
     """Return which arcs from views to sets carry flow: all of the demand, each view at most once.
 
-    The views that are bound get theirs from the source, the others share what is left.
+    The source feeds `bound` views directly; the other views share the rest.
     """
     views, nodes = bound.size, bound.size + demand.size
     source, share, sink = nodes, nodes + 1, nodes + 2

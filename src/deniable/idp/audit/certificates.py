@@ -46,14 +46,9 @@ CONFIDENCE = 0.999
 
 @dataclass(frozen=True, eq=False)
 class EpsilonBounds:
-    """Lower bounds on epsilon from released numbers.
+    """Lower bounds on epsilon from a number of releases, `runs`.
 
-    Attributes
-    ----------
-    of_attributes : array, shape (attributes,)
-        At least 0.
-    runs : int
-        The number of releases.
+    The bounds `of_attributes`, shape (attributes,), are at least 0.
     """
 
     of_attributes: Floats

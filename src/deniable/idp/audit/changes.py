@@ -28,12 +28,7 @@ EDGE = 3  # third smallest and third largest: all that any method asks of a clus
 class Cut:
     """The sorted values of one attribute, cut into clusters of k; the remainder joins the last.
 
-    Attributes
-    ----------
-    values : array, shape (records,), ascending
-    k : int, from 1 to the number of records
-    upper : float
-        The domain is [0, upper].
+    `values`, shape (records,), ascend in [0, `upper`]. `k` is from 1 to the number of records.
     """
 
     values: Floats
@@ -147,12 +142,9 @@ class Changes:
 
 @dataclass(frozen=True, eq=False)
 class Moves:
-    """All effects of one record's new value on the clusters of an attribute.
+    """All effects of one record's new value on the clusters of an attribute, a `cut`.
 
-    Attributes
-    ----------
-    cut : Cut
-    centroid : "mean" or "preprocessed"
+    The `centroid` is "mean" or "preprocessed".
     """
 
     cut: Cut

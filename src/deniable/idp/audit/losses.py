@@ -114,12 +114,8 @@ class AsItRuns:
 class Losses:
     """The largest losses of an attribute over all neighbours of the data set.
 
-    Attributes
-    ----------
-    of_centroids : array, shape (clusters,)
-        The loss of each centroid alone.
-    of_records : array, shape (records,)
-        The loss of all centroids together, by the position of the changed record.
+    `of_centroids`, shape (clusters,), is the loss of each centroid alone. `of_records`, shape
+    (records,), is the loss of all centroids together, by the position of the changed record.
     """
 
     of_centroids: Floats

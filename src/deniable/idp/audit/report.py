@@ -61,16 +61,10 @@ more than is claimed. ``delta`` is the probability that a release refutes the ne
 
 @dataclass(frozen=True, eq=False)
 class AuditedFile:
-    """A file of numeric records and the domains of its attributes.
+    """A file of numeric records, named `dataset`, and the domains of its attributes, `names`.
 
-    Attributes
-    ----------
-    dataset : str
-    names : sequence of str
-        The attributes.
-    ranking : Ranking
-    upper : array, shape (attributes,)
-        The upper ends of the domains, made with the ``domain_factor``.
+    The `ranking` has the records. The upper ends of the domains, `upper`, shape (attributes,), are
+    made with the ``domain_factor``.
     """
 
     dataset: str
