@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deniable.channels import KeepOrReplace
+from deniable.channels import KeepOrReplace, channel_to_json
 from deniable.errors import DeniableError
 from deniable.plans import (
     ColumnsPlan,
@@ -24,6 +24,7 @@ from deniable.plans import (
 )
 from deniable.pram import pram_matrix
 from deniable.randomized_response import (
+    Protocol,
     cluster_attributes,
     dependences,
     rr_clusters,
@@ -92,14 +93,20 @@ def same_channels(plan: Plan, again: Plan) -> bool:
     return plan_to_json(plan)[plan.kind] == plan_to_json(again)[again.kind]
 
 
+def described(protocol: Protocol) -> list[Any]:
+    """Return all parts of a protocol in plain values."""
+    channels = [channel_to_json(channel) for channel in protocol.channels]
+    return [protocol.domain, protocol.clusters, channels]
+
+
 def test_rr_independent_by_p() -> None:
     plan = columns(columns=["job", "sex", "income"], p=0.25, matrix="keep")
     domain = SCHEMA.domain().project(["job", "sex", "income"])
-    assert plan.protocol.to_json() == rr_independent(domain, 0.25, "keep").to_json()
+    assert described(plan.protocol) == described(rr_independent(domain, 0.25, "keep"))
     assert plan.epsilon == rr_independent(domain, 0.25, "keep").epsilon == plan.target
     assert (plan.chosen_from, plan.not_covered) == ("no data", ())
     assert plan.schema["town"].kind == "left_out"
-    assert columns(p=0.25).protocol.to_json() == columns(p=0.25, matrix="keep").protocol.to_json()
+    assert same_channels(columns(p=0.25), columns(p=0.25, matrix="keep"))
 
 
 @pytest.mark.parametrize("mechanism", ["joint", "kronecker"])
@@ -107,7 +114,7 @@ def test_rr_clusters_by_p_for_clusters_that_are_given(mechanism: Any) -> None:
     plan = columns(p=0.4, joint=[["income", "job"]], cluster_mechanism=mechanism)
     clusters = (("job", "income"), ("sex",), ("town",))
     expected = rr_clusters(SCHEMA.domain(), clusters, 0.4, "keep", mechanism)
-    assert plan.protocol.to_json() == expected.to_json()
+    assert described(plan.protocol) == described(expected)
 
 
 def test_rr_joint_is_refused_with_few_records() -> None:

@@ -147,7 +147,7 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
         return ProtectedFormat(self.schema, category_columns(self.schema), self.passed)
 
     def draw(self, true: Microdata, source: RandomnessSource, records: Numbers) -> Microdata:
-        return self.protocol.randomize(true, source, np.asarray(records)).reports
+        return self.protocol.randomize(true, source, np.asarray(records))
 
     def responses(self, source: Any) -> ProtectedRecords:
         table_of = partial(table_within_strata, self.protocol)

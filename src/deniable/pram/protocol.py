@@ -16,7 +16,7 @@ import numpy.typing as npt
 from deniable.arrays import Counts, Floats, Positions
 from deniable.errors import DeniableError
 from deniable.randomized_response import Clusters, Protocol
-from deniable.records import Domain, Microdata, attributes_to_json, domain_from_json
+from deniable.records import Domain, Microdata
 from deniable.sampling import RandomnessSource
 
 Stratum = tuple[str, ...]
@@ -26,18 +26,6 @@ Block = tuple[str, ...]
 """Attributes that go through one matrix over their joint cells."""
 
 Matrices = Mapping[Stratum, Mapping[Block, Floats]]
-
-
-@dataclass(frozen=True, eq=False)
-class PramResult:
-    """A randomized file and its matrices.
-
-    The `reports` are in the order of the records, with unchanged stratum attributes; `matrices` are
-    row-stochastic, one for every stratum and block, shape (cells, cells).
-    """
-
-    reports: Microdata
-    matrices: Matrices
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,11 +87,6 @@ class StratifiedProtocol:
                 "estimates for the whole file need the same in all strata"
             )
 
-    @classmethod
-    def single(cls, protocol: Protocol) -> "StratifiedProtocol":
-        """Return a `protocol` for all records as a protocol without strata."""
-        return cls(protocol.domain, (), {(): protocol})
-
     @cached_property
     def randomized(self) -> Domain:
         """The randomized attributes: all but the strata."""
@@ -127,13 +110,9 @@ class StratifiedProtocol:
         found = [protocol.epsilon_by_changed_attribute() for protocol in self.protocols.values()]
         return {name: max(each[name] for each in found) for name in self.randomized.names}
 
-    def parts(self, data: Microdata) -> list[tuple[Stratum, Positions]]:
-        """Return `parts_by_stratum` of `data`; each stratum with records needs a protocol."""
-        return parts_by_stratum(data, self.strata, self.protocols)
-
     def randomize(
         self, data: Microdata, chance: RandomnessSource, records: Positions | None = None
-    ) -> PramResult:
+    ) -> Microdata:
         """Randomize every record of `data` through the matrices of its stratum.
 
         `chance` draws the reports. For keyed draws, `records` are the numbers in the whole file; by
@@ -148,7 +127,7 @@ class StratifiedProtocol:
             )
         for protocol in self.protocols.values():
             protocol.refuse_other_reports()
-        parts, matrices = self.parts(data), self.matrices()
+        parts = parts_by_stratum(data, self.strata, self.protocols)
         columns = {name: data.column(name).copy() for name in self.domain.names}
         for stratum, rows in parts:
             own = tuple(columns[name][rows] for name in self.randomized.names)
@@ -158,7 +137,7 @@ class StratifiedProtocol:
             for name in self.randomized.names:
                 columns[name][rows] = reports.column(name)
         ordered = tuple(columns[name] for name in self.domain.names)
-        return PramResult(Microdata(self.domain, ordered, data.marks), matrices)
+        return Microdata(self.domain, ordered, data.marks)
 
     def matrices(self) -> Matrices:
         """Return the matrix of each block of each stratum, P[u, v] = Pr(report v | true u)."""
@@ -167,40 +146,6 @@ class StratifiedProtocol:
             pairs = zip(protocol.clusters, protocol.channels, strict=True)
             found[stratum] = {block: channel.matrix() for block, channel in pairs}
         return found
-
-    def to_json(self) -> dict[str, Any]:
-        """Describe the protocol in plain JSON values."""
-        return {
-            "attributes": attributes_to_json(self.domain),
-            "strata": list(self.strata),
-            "invariant": self.invariant,
-            "protocols": [
-                {
-                    "stratum": dict(zip(self.strata, stratum, strict=True)),
-                    "clusters": protocol.to_json()["clusters"],
-                }
-                for stratum, protocol in self.protocols.items()
-            ],
-        }
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> "StratifiedProtocol":
-        """Rebuild a protocol from a `value` of `to_json`, or of the `to_json` of a `Protocol`."""
-        if "protocols" not in value:
-            return cls.single(Protocol.from_json(value))
-        try:
-            domain, strata = domain_from_json(value["attributes"]), tuple(value["strata"])
-            kept = [each for each in value["attributes"] if each["name"] not in strata]
-            protocols = {}
-            for part in value["protocols"]:
-                stratum = tuple(part["stratum"][name] for name in strata)
-                own = {"attributes": kept, "clusters": part["clusters"]}
-                protocols[stratum] = Protocol.from_json(own)
-            return cls(domain, strata, protocols, value["invariant"])
-        except KeyError as error:
-            raise DeniableError(f"a protocol's description lacks {error}; write it again") from None
-        except (TypeError, AttributeError) as error:
-            raise DeniableError(f"no protocol's description ({error}); write it again") from None
 
 
 def label(stratum: Stratum) -> str:

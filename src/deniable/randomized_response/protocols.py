@@ -5,21 +5,19 @@ one attribute, RR-Joint has one cluster.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from deniable.arrays import Codes, Counts
+from deniable.arrays import Codes
 from deniable.channels import (
     Channel,
     KeepOrReplace,
     ProductChannel,
-    channel_from_json,
-    channel_to_json,
     log_rounded_up,
     product_of_ratios,
 )
@@ -31,7 +29,7 @@ from deniable.randomized_response.readings import (
     Reading,
 )
 from deniable.randomized_response.reports import as_reports
-from deniable.records import Attribute, Domain, Microdata, attributes_to_json, domain_from_json
+from deniable.records import Attribute, Domain, Microdata
 from deniable.sampling import Numbers, RandomnessSource
 
 if TYPE_CHECKING:
@@ -217,34 +215,6 @@ class Protocol:
                     f"reports for {channel.size} cells, so that its reports are no records of "
                     "these attributes; give a square channel"
                 )
-
-    def reported_counts(self, reports: Microdata) -> list[Counts]:
-        """Return for each cluster the counts of its cells in `reports`, flat."""
-        return [reports.counts(cluster).reshape(-1) for cluster in self.clusters]
-
-    def to_json(self) -> dict[str, Any]:
-        """Describe the protocol in plain JSON values."""
-        return {
-            "attributes": attributes_to_json(self.domain),
-            "clusters": [
-                {"attributes": list(cluster), "channel": channel_to_json(channel)}
-                for cluster, channel in zip(self.clusters, self.channels, strict=True)
-            ],
-        }
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> "Protocol":
-        """Rebuild a protocol from a `value` that `to_json` gave."""
-        try:
-            return cls(
-                domain_from_json(value["attributes"]),
-                tuple(tuple(part["attributes"]) for part in value["clusters"]),
-                tuple(channel_from_json(part["channel"]) for part in value["clusters"]),
-            )
-        except KeyError as error:
-            raise DeniableError(f"a protocol's description lacks {error}; write it again") from None
-        except (TypeError, AttributeError) as error:
-            raise DeniableError(f"no protocol's description ({error}); write it again") from None
 
 
 def composed_epsilon(
