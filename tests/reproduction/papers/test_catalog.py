@@ -36,7 +36,7 @@ from reproduction.papers.multirr.catalog import PRINTED_RUNS
 from reproduction.pipeline.config import Config, StudiesConfig, validate
 from reproduction.pipeline.plan import Plan
 from reproduction.study.catalog import resolve
-from reproduction.study.engine import ComparingSimulator, compare, in_order, plotted
+from reproduction.study.engine import compare, in_order, plotted
 from reproduction.study.grid import cells_of_grids
 from reproduction.study.published import read_published
 
@@ -103,7 +103,7 @@ def rows_of(table: StudyTable, config: Config, data: Any) -> list[dict[str, Any]
 
 def named_by(simulator: Any, cell: Any) -> list[dict[str, Any]]:
     """Return what names each row of a cell: its outputs, and comparisons of them."""
-    compared = simulator.compared(cell) if isinstance(simulator, ComparingSimulator) else ()
+    compared = simulator.compared(cell) if hasattr(simulator, "compared") else ()
     return [dict(each) for each in (*simulator.outputs(cell), *(name for name, *_ in compared))]
 
 

@@ -6,7 +6,7 @@ published values.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ from reproduction.study.bootstrap import (
 from reproduction.study.grid import Cell, Grid, cells_of_grids, chunk_of
 
 Output = Mapping[str, Any]
+Comparisons = Sequence[tuple[Output, How, tuple[int, int]]]
 SummaryName = Literal["median", "mean"]
 Verdict = Literal["agrees", "differs", "fitted", "not printed", "surrogate"]
 
@@ -44,9 +45,10 @@ EPSILON_COLUMNS = ("p", "attribute_epsilon", "record_epsilon")
 class Simulator(Protocol):
     """Simulates the settings of a study. One replicate may have several outputs.
 
-    An optional method ``wanted``, of (cell, values), returns the number of replicates that a
-    setting needs, given the first ones. An optional method ``spends``, of (cell, output), returns
-    `EPSILON_COLUMNS`.
+    Three methods are optional. ``wanted``, of (cell, values), returns the number of replicates that
+    a setting needs, given the first ones. ``spends``, of (cell, output), returns `EPSILON_COLUMNS`.
+    ``compared``, of (cell), returns comparisons of outputs within replicates: the name of each, its
+    form ("difference" or "ratio"), and the positions of two outputs. Summaries are medians then.
     """
 
     def outputs(self, cell: Cell) -> Sequence[Output]:
@@ -57,14 +59,6 @@ class Simulator(Protocol):
 
         If a replicate answers several queries, there is a third axis, answers.
         """
-
-
-@runtime_checkable
-class ComparingSimulator(Simulator, Protocol):
-    """A simulator that compares outputs within replicates; summaries are medians."""
-
-    def compared(self, cell: Cell) -> Sequence[tuple[Output, How, tuple[int, int]]]:
-        """Return the name of each comparison of a `cell`, its form, positions of its outputs."""
 
 
 def replicate(
@@ -242,14 +236,15 @@ def simulate_chunk(
     simulator ``spends``.
     """
     rows = []
-    spends = getattr(simulator, "spends", None)
+    spends, compared = (getattr(simulator, name, None) for name in ("spends", "compared"))
     for cell in chunk_of(cells_of_grids(grids), chunk, chunks):
         values = replicate(simulator, root_seed, study, cell, replicates=replicates, block=block)
         names: list[Output] = list(simulator.outputs(cell))
-        if values.ndim == 3 or isinstance(simulator, ComparingSimulator):
+        if values.ndim == 3 or compared:
             generator = generator_for(root_seed, {"study": study, "cell": dict(cell), "of": "runs"})
-            found, more = _by_runs(simulator, cell, values, generator)
-            names += more
+            comparisons: Comparisons = compared(cell) if compared else ()
+            names += (name for name, *_ in comparisons)
+            found = _by_runs(values, comparisons, generator)
         else:
             found = [SUMMARIES[summary](column) for column in values.T]
         for output, each in zip(names, found, strict=True):
@@ -260,20 +255,18 @@ def simulate_chunk(
 
 
 def _by_runs(
-    simulator: Simulator, cell: Cell, values: Floats, generator: np.random.Generator
-) -> tuple[list[Summary], list[Output]]:
-    """Return summaries of outputs and of comparisons, and the names of the comparisons."""
+    values: Floats, comparisons: Comparisons, generator: np.random.Generator
+) -> list[Summary]:
+    """Return summaries of outputs, then of comparisons."""
     values = values.reshape(*values.shape[:2], -1)
     medians = np.median(values, axis=(0, 2))
     resampled = resampled_medians(values, generator)
     intervals = (percentile_interval(each, CONFIDENCE) for each in resampled.T)
     found = [(float(value), *ends) for value, ends in zip(medians, intervals, strict=True)]
-    names: list[Output] = []
-    if isinstance(simulator, ComparingSimulator):
-        for name, how, pair in simulator.compared(cell):
-            names.append(name)
-            found.append(compared_medians(medians, resampled, pair, how, CONFIDENCE))
-    return [Summary(*each, len(values)) for each in found], names
+    found += (
+        compared_medians(medians, resampled, pair, how, CONFIDENCE) for _, how, pair in comparisons
+    )
+    return [Summary(*each, len(values)) for each in found]
 
 
 def in_order(results: pd.DataFrame, cells: Sequence[Cell]) -> pd.DataFrame:
