@@ -27,19 +27,13 @@ def read_published(path: Path | str, value_column: str) -> pd.DataFrame:
         if "" in values:
             raise DataError(f"{path}: line {row} has an empty value; write what is printed")
     keys = [column for column in text.columns if column != value_column]
-    for row, printed in enumerate(text[value_column], start=2):
-        if not _is_number(printed):
-            raise DataError(
-                f"{path}: line {row}, column {value_column!r}: {printed!r} is no number; "
-                "write it as it is printed"
-            )
-    for key in keys:
-        numbers = text[key].map(_is_number)
-        if numbers.any() and not numbers.all():
+    for column in (value_column, *keys):
+        numbers = text[column].map(_is_number)
+        if not numbers.all() and (numbers.any() or column == value_column):
             row = int((~numbers).to_numpy().argmax())
             raise DataError(
-                f"{path}: line {row + 2}, column {key!r}: {text[key][row]!r} is no number, "
-                "but others of the column are; mend it"
+                f"{path}: line {row + 2}, column {column!r}: {text[column][row]!r} is not a "
+                "number, but the column has numbers; write it as it is printed"
             )
     table = text[keys].apply(_as_numbers)
     # As numbers: "0.1" and "0.10" are one key.
