@@ -18,6 +18,7 @@ from .claims import (
     Claim as Claim,
     Decide as Decide,
     Evidence as Evidence,
+    Readings as Readings,
     Test as Test,
     by_sentence as by_sentence,
     claim_columns as claim_columns,

@@ -71,6 +71,11 @@ class Cells(dict[tuple[Any, ...], Row]):
             raise DataError(f"a comparison names no cell: {names} is missing, or not a column")
         return self[tuple(place[column] for column in self.columns)]
 
+    def values_of(self, column: str) -> list[Any]:
+        """Return the values in a `column`, in order."""
+        position = self.columns.index(column)
+        return sorted({key[position] for key in self})
+
     def places(self, text: str) -> list[Place]:
         """Return the places that a `text` names in the terms of a file of claims."""
         return list(chain.from_iterable(map(self._alternative, text.split(" or "))))
@@ -104,10 +109,10 @@ class Cells(dict[tuple[Any, ...], Row]):
     def _value(self, column: str, text: str) -> Any:
         if text not in ("smallest", "largest"):
             return _number_or_text(text)
-        values = {key[self.columns.index(column)] for key in self}
+        values = self.values_of(column)
         if len(values) < 2:
             raise LookupError(f"a second {column.replace('_', ' ')}")
-        return min(values) if text == "smallest" else max(values)
+        return values[0] if text == "smallest" else values[-1]
 
 
 def _is_within(relation: str | None, bound: str, value: Any) -> bool:

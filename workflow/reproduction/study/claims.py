@@ -12,8 +12,10 @@ from reproduction.study.comparisons import UNKNOWN, Kind, Outcome, rejected
 
 Decide = Callable[[], Outcome]
 """Decides a claim, or raises a `LookupError` if the tables lack the cells for it."""
-Test = Callable[[Any], Outcome | Iterable[tuple[str, Decide]]]
-"""Decides a claim from its evidence, once or for each interpretation ("reading") that it yields."""
+Readings = Iterable[tuple[str, Decide]]
+"""The interpretations ("readings") of a claim by name, and the function that decides each."""
+Test = Callable[[Any], Outcome | Readings]
+"""Decides a claim from its evidence, or returns its readings."""
 Found = TypeVar("Found")
 
 

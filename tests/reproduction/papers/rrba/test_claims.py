@@ -358,7 +358,7 @@ def test_accuracy_by_hand() -> None:
     ]
     null, alternative = (pd.DataFrame([row]) for row in rows)
     found = accuracies(null, alternative).iloc[0]
-    assert (found["mean"], found["ci_low"], found["ci_high"]) == (93.0, 90.5, 95.5)
+    assert (found["median"], found["ci_low"], found["ci_high"]) == (93.0, 90.5, 95.5)
     assert accuracies(null, alternative.iloc[:0]).empty
     # A null has no effect of its own: it is that of every alternative.
     stronger = pd.concat([alternative, alternative.assign(effect=0.2)])

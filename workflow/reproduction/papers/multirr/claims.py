@@ -42,7 +42,7 @@ HALF = 0.5
 def _peak_at_half(cells: Cells) -> Outcome:
     ratios = {
         sigma: _over(cells, "absolute_error", sigma, HALF)
-        for sigma in _coverages(cells)
+        for sigma in cells.values_of("sigma")
         if sigma != HALF
     }
     top = max(require_any([*ratios]), key=lambda sigma: ratios[sigma]["median"])
@@ -51,14 +51,10 @@ def _peak_at_half(cells: Cells) -> Outcome:
 
 
 def _falls_with_coverage(cells: Cells) -> Outcome:
-    steps = pairwise(_coverages(cells))
+    steps = pairwise(cells.values_of("sigma"))
     found = [_over(cells, "relative_error", later, earlier) for earlier, later in steps]
     shown = range_of((row["median"] for row in found), ".2f")
     return below_one(found, f"over that at the coverage before: {shown}")
-
-
-def _coverages(cells: Cells) -> list[float]:
-    return sorted({sigma for _, _, sigma, _ in cells})
 
 
 def _over(cells: Cells, measure: str, first: float, second: float) -> Row:
@@ -74,8 +70,7 @@ def _over(cells: Cells, measure: str, first: float, second: float) -> Row:
 
 def _grows_with_t_v(cells: Cells) -> Outcome:
     pairs = {
-        p: (cells["adult", p, SMALLER[0]], cells["adult", p, LARGEST])
-        for p in sorted({p for _, p, _ in cells})
+        p: (cells["adult", p, SMALLER[0]], cells["adult", p, LARGEST]) for p in cells.values_of("p")
     }
     shown = {f"p = {p:g}": ratio(high, low)["median"] for p, (low, high) in pairs.items()}
     figure = f"T_v = {LARGEST} / {SMALLER[0]}: {listed(shown)}"

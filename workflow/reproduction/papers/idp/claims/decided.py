@@ -28,7 +28,7 @@ from deniable.idp.audit import FIXED, OF_FIXED_CLUSTERS
 from deniable.records import NumericMicrodata
 
 from reproduction.papers.idp.claims import forests, sse
-from reproduction.papers.idp.claims.evidence import Readings, Tables, readings
+from reproduction.papers.idp.claims.evidence import Tables, readings
 from reproduction.papers.idp.names import FOREST_TABLES, READINGS, SSE_TABLES
 from reproduction.papers.idp.sse import expected_table
 from reproduction.study import (
@@ -36,6 +36,7 @@ from reproduction.study import (
     Comparison,
     Evidence,
     Outcome,
+    Readings,
     Test,
     below,
     counted,

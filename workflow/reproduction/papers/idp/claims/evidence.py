@@ -12,6 +12,7 @@ from deniable.records import NumericMicrodata
 from reproduction.study import (
     Cells,
     Decide,
+    Readings,
     Row,
     exact_row,
     found_by,
@@ -20,7 +21,6 @@ from reproduction.study import (
 )
 
 KEYS = ("method", "epsilon", "domain_factor", "k")
-Readings = list[tuple[str, Decide]]  # the decision under each interpretation of a claim, by name
 Number = TypeVar("Number", int, float)
 
 

@@ -15,9 +15,18 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 
-from reproduction.papers.idp.claims.evidence import Readings, Tables
+from reproduction.papers.idp.claims.evidence import Tables
 from reproduction.papers.idp.claims.sse import of_less_epsilon
-from reproduction.study import Outcome, Pair, Test, below, exact_row, ratio, within_tolerance
+from reproduction.study import (
+    Outcome,
+    Pair,
+    Readings,
+    Test,
+    below,
+    exact_row,
+    ratio,
+    within_tolerance,
+)
 
 TRUE_DP = ("dp_synthetic", "dp_naive_bayes", "dp_rule")
 SIMILAR_F = 0.05

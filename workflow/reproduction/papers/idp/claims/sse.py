@@ -12,12 +12,13 @@ from itertools import pairwise, product
 
 from deniable.idp import METHODS
 
-from reproduction.papers.idp.claims.evidence import Readings, Tables, readings
+from reproduction.papers.idp.claims.evidence import Tables, readings
 from reproduction.study import (
     MARGINS,
     Comparison,
     Outcome,
     Pair,
+    Readings,
     Test,
     below,
     equivalent,

@@ -20,9 +20,10 @@ import numpy as np
 import pandas as pd
 
 from deniable.arrays import Counts, Floats
+from deniable.display import rows_of
 from deniable.estimation import clopper_pearson
 
-from reproduction.papers.rrba.claims.tables import paired, rows_of, undecided_where
+from reproduction.papers.rrba.claims.tables import paired, undecided_where
 from reproduction.study import (
     UNKNOWN,
     Comparison,
@@ -114,7 +115,7 @@ def _times(table: pd.DataFrame) -> pd.DataFrame:
     """Return mean answers until convergence, and whether they are lower bounds."""
     both = _with_converged(table, "tuples")
     late = both["mean"] >= LATE * BLOCKS * both["block_size"]
-    return both.assign(cut_off=(both["mean_converged"] < 1) | late)
+    return both.assign(median=both["mean"], cut_off=(both["mean_converged"] < 1) | late)
 
 
 def _cut_off(first: Row, second: Row, _: Comparison) -> bool:
@@ -242,4 +243,4 @@ def _number(shares: "pd.Series[float]", runs: Counts) -> Counts:
 def _shares(number: Counts, runs: Counts) -> dict[str, Floats]:
     """Return proportions with exact intervals; Student's have no width if all runs agree."""
     low, high = clopper_pearson(number, runs)
-    return {"mean": number / runs, "ci_low": low, "ci_high": high}
+    return {"median": number / runs, "ci_low": low, "ci_high": high}

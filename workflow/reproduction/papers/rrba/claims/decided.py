@@ -224,9 +224,10 @@ def evidence_of(
     Claims that exact values decide are about their readings.
     """
     distances = pd.concat([tables["rrba_table4"], tables["rrba_table5"]])
+    distances = distances.assign(median=distances["regenerated"])
     # The published cells, each once: without Survey resampled.
     distances = distances[~distances["file"].str.endswith(RESAMPLED)]
-    equal = tables["rrba_equal"]
+    equal = tables["rrba_equal"].rename(columns={"mean": "median"})
     evidence = {
         claim.about: [Evidence((reading,), "exact", reading) for reading in claim.about.split(", ")]
         for claim in claims

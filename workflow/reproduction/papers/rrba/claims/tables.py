@@ -3,30 +3,32 @@
 Table 3 states neither n nor the alternative. If both rates of RRBA agree they were fitted: such a
 setting can contradict a claim on RRBA, but it cannot support one. The text has both a table that is
 updated with each block, and one that is released at the end. So Tables 4 and 5 may be of the last
-block, as printed, or of all blocks pooled, with a floor. Tests take means for medians. Methods of
+block, as printed, or of all blocks pooled, with a floor. Tests take means for medians, in a column
+``median``. Methods of
 one trial share their true tables, which makes tests between them conservative.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
 import pandas as pd
+
+from deniable.display import by, rows_of
 
 from reproduction.papers.rrba.independence import HYPOTHESES, LEVEL, PERCENT
 from reproduction.papers.rrba.names import RULES
 from reproduction.study import (
     UNKNOWN,
     Comparison,
-    Decide,
     Evidence,
     Outcome,
     Pair,
+    Readings,
     Row,
     Test,
     below,
@@ -37,8 +39,6 @@ from reproduction.study import (
     where,
 )
 
-Readings = Iterator[tuple[str, Decide]]
-"""The readings of a claim, and the function that decides each."""
 SETTING = ("k", "n", "effect", "margins", "pattern", "epsilon", "sampled_tables")
 """The columns that may name a setting, k first."""
 SPARSE = 30
@@ -61,12 +61,6 @@ RELEASED = {
 """The ``reading`` of RRBA's tables; of Laplace noise it is that of all blocks."""
 
 
-def rows_of(table: pd.DataFrame, **values: Any) -> list[dict[Any, Any]]:
-    """Return rows of a `table` with some `values`, their mean in a column ``median``."""
-    mean = "mean" if "mean" in table else "regenerated"
-    return [row | {"median": row[mean]} for row in where(table, **values).to_dict("records")]
-
-
 def paired(
     table: pd.DataFrame, keys: Sequence[str], column: str, first: Any, second: Any
 ) -> list[Pair]:
@@ -76,10 +70,9 @@ def paired(
 
 def _matched(firsts: pd.DataFrame, seconds: pd.DataFrame, keys: Sequence[str]) -> list[Pair]:
     """Return pairs of rows of two tables with equal keys; without any, raise a `LookupError`."""
-    key_of = itemgetter(*keys)
-    by_key = {key_of(row): row for row in rows_of(seconds)}
+    by_key = by(seconds, *keys)
     found: list[Pair] = [
-        (row, by_key[key]) for row in rows_of(firsts) if (key := key_of(row)) in by_key
+        (row, by_key[key]) for key, row in by(firsts, *keys).items() if key in by_key
     ]
     if not found:
         raise LookupError(f"rows to compare with the same {', '.join(keys)}")
@@ -114,6 +107,7 @@ class _Tests:
 def evidence_on_tests(table_3: pd.DataFrame, power: pd.DataFrame) -> dict[str, list[Evidence]]:
     """Return evidence on tests: `table_3` by reading, `power` at equal epsilon."""
     printed = []
+    table_3, power = (each.assign(median=each["regenerated"]) for each in (table_3, power))
     for (rule, small), (scale, laplace) in product(RULES.items(), SCALES.items()):
         part = where(table_3, small_cells=rule)
         given = _Tests(accuracies(*_halves(part)), ("mcindep", laplace), part)
@@ -135,7 +129,7 @@ def accuracies(null: pd.DataFrame, alternative: pd.DataFrame) -> pd.DataFrame:
     """Return the proportion of right decisions, half of the trials a null, in per cent.
 
     The halves, `null` and `alternative`, count as independent. The columns name setting and
-    method, then ``mean``, ``ci_low``, ``ci_high``, and ``fitted``: whether both rates of RRBA are.
+    method, then ``median``, ``ci_low``, ``ci_high``, and ``fitted``: if both rates of RRBA are.
     """
     keys = [name for name in (*SETTING, "method") if name in null and name in alternative]
     both = null.merge(alternative, on=keys, suffixes=HYPOTHESES)
@@ -143,7 +137,7 @@ def accuracies(null: pd.DataFrame, alternative: pd.DataFrame) -> pd.DataFrame:
     of_null, of_alternative = (both[f"ci_high{h}"] - both[f"ci_low{h}"] for h in HYPOTHESES)
     reach = np.hypot(of_null, of_alternative) / 4
     named = [name for name in (*SETTING, "method") if name in both]
-    found = both[named].assign(mean=mean, ci_low=mean - reach, ci_high=mean + reach, fitted=False)
+    found = both[named].assign(median=mean, ci_low=mean - reach, ci_high=mean + reach, fitted=False)
     if "verdictH0" in both:
         fitted = (both["verdictH0"] == "fitted") & (both["verdictH1"] == "fitted")
         settings = found.loc[fitted & (found["method"] == "rrba"), named].drop(columns="method")
@@ -185,7 +179,7 @@ def _robust_as_values_grow(given: _Tests) -> Outcome:
     right, others = given.right, given.others
     for _, part in right.groupby(_setting(right)[1:], sort=False):
         if part["k"].nunique() > 1:
-            lost = {name: _lost(rows_of(part, method=name)) for name in ("rrba", *others)}
+            lost = {name: _lost(where(part, method=name)) for name in ("rrba", *others)}
             losses += [(lost["rrba"], lost[other]) for other in others]
             largest += _of_others(replace(given, right=part[part["k"] == part["k"].max()]))
     if not losses:
@@ -196,9 +190,9 @@ def _robust_as_values_grow(given: _Tests) -> Outcome:
     return replace(at_largest, comparisons=loss.comparisons + at_largest.comparisons)
 
 
-def _lost(rows: Sequence[Row]) -> Row:
+def _lost(right: pd.DataFrame) -> Row:
     """Return the accuracy lost from the smallest to the largest k, with its interval."""
-    ordered = sorted(rows, key=lambda row: row["k"])
+    ordered = rows_of(right.sort_values("k", kind="stable"))
     first, last = ordered[0], ordered[-1]
     value = first["median"] - last["median"]
     reach = math.hypot(*((row["ci_high"] - row["ci_low"]) / 2 for row in (first, last)))
@@ -207,7 +201,7 @@ def _lost(rows: Sequence[Row]) -> Row:
 
 def _robust_in_sparse_data(given: _Tests) -> Outcome:
     sparse = _sparse(given.right)
-    ours = rows_of(sparse, method="rrba")
+    ours = rows_of(where(sparse, method="rrba"))
     margin = (CERTAIN - GUESSING) / 2
     pairs: list[Pair] = [(exact_row(GUESSING + margin), row) for row in ours]
     pairs += _of_others(replace(given, right=sparse))
@@ -221,7 +215,7 @@ def _robust_in_sparse_data(given: _Tests) -> Outcome:
 
 def _others_invalid_in_sparse_data(given: _Tests) -> Outcome:
     null, _ = _halves(_sparse(given.rates))
-    rows = [row for other in given.others for row in rows_of(null, method=other)]
+    rows = [row for other in given.others for row in rows_of(where(null, method=other))]
     figure = f"true nulls rejected in {range_of(row['median'] for row in rows)} % of trials"
     return below([(exact_row(PERCENT * LEVEL), row) for row in rows], figure)
 
