@@ -14,7 +14,7 @@ from deniable.randomized_response import ASSESSMENTS
 
 from reproduction.papers.audit import PROTOCOLS, RELEASE
 from reproduction.papers.catalog import AUDITED, PAPERS
-from reproduction.study import LEVEL, SIMILAR, resolve
+from reproduction.study import LEVEL, SIMILAR, resolve, where
 
 VERDICTS = {
     "holds": ("holds", "hold"),
@@ -118,22 +118,19 @@ def risk(tables: Tables) -> dict[str, Any]:
     part = first_of(table, "matrix")
     rows: list[Row] = []
     for row, at in groups_of(part.sort_values("p", kind="stable"), "p"):
-        alone = rows_of(at[at["mechanism"] == "rr_independent"])[0]
+        alone = rows_of(where(at, mechanism="rr_independent"))[0]
         for group, of in groups_of(at[at["t_v"].notna()], "mechanism"):
-            plain = of[of["assessment"] == "none"]
+            plain = where(of, assessment="none")
             worst = rows_of(plain.loc[[plain["attribute_epsilon"].idxmax()]])[0]
-            same = of[of["t_v"] == worst["t_v"]]
-            totals = by(same, "assessment")
+            totals = by(where(of, t_v=worst["t_v"]), "assessment")
             rows.append(row | group | {"alone": alone, "worst": worst, "totals": totals})
     release = table[(table["assessment"] == "none") & table["t_v"].notna()]
     assessed = table[table["assessment"] != "none"]
-    assessments = [
-        name for name in ASSESSMENTS if name != "none" and name in set(part["assessment"])
-    ]
+    ways = {*part["assessment"]} - {"none"}
     return {
         "matrix": part["matrix"].iloc[0],
         "rows": rows,
-        "assessments": assessments,
+        "assessments": [name for name in ASSESSMENTS if name in ways],
         "every": table,
         "facts": {
             "record": bool(release["equal_risk_record"].all()),

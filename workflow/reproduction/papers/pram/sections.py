@@ -145,22 +145,13 @@ def item_sets(tables: Tables) -> dict[str, Any]:
 def variance(tables: Tables) -> dict[str, PageTable]:
     """Prepare variance inflations in `tables` by attribute and epsilon, and the file's epsilon."""
     called = names.MECHANISMS | {"resampling": "redraw all"}
+    table, keys = tables["pram_variance"], ("attribute", "categories", "epsilon")
+    whole = tables["pram_whole_file"].replace({"mechanism": called})
+    equal = "variance inflation at equal ε"
+    secret = "ε of the whole file, with a matrix that is kept secret"
     return {
-        "inflation": pivot(
-            tables["pram_variance"],
-            ("attribute", "categories", "epsilon"),
-            "mechanism",
-            "variance inflation at equal ε",
-            value="inflation",
-            names=names.MECHANISMS,
-        ),
-        "whole": pivot(
-            tables["pram_whole_file"].replace({"mechanism": called}),
-            WHOLE_FILE,
-            "epsilon",
-            "ε of the whole file, with a matrix that is kept secret",
-            value="whole_file_epsilon",
-        ),
+        "inflation": pivot(table, keys, "mechanism", equal, value="inflation", names=called),
+        "whole": pivot(whole, WHOLE_FILE, "epsilon", secret, value="whole_file_epsilon"),
     }
 
 
@@ -208,25 +199,16 @@ def breaches(tables: Tables) -> dict[str, PageTable]:
     heads = {"attribute": "attribute", "p": "p", "epsilon": "ε", "parity": "parity"}
     beliefs = {"prior": "before", "posterior": "after", "factor": "factor"}
     of_set = heads | {"rho_1": "ρ₁", "members": "set", "report": "reported"} | beliefs
+    of_set |= {"bound": "bound", "exact": "all sets searched"}
+    of_category = heads | {"category": "reported"} | beliefs | {"likeliest": "likeliest truth"}
+    limits = tables["pram_breach_thresholds"]
+    form: dict[str, Any] = {"value": "diagonal", "text": "percent"}
+    label = "largest parity that rules a breach out, and the diagonal by categories"
+    known = known.loc[ends.to_numpy().ravel()]
     return {
-        "thresholds": pivot(
-            tables["pram_breach_thresholds"],
-            LIMITS,
-            "categories",
-            "largest parity that rules a breach out, and the diagonal by categories",
-            value="diagonal",
-            text="percent",
-        ),
-        "intruder": all_rows(
-            known.loc[ends.to_numpy().ravel()],
-            "categories that gain most and least",
-            heads | {"category": "reported"} | beliefs | {"likeliest": "likeliest truth"},
-        ),
-        "worst": all_rows(
-            worst.dropna(subset="posterior"),
-            "worst sets of categories",
-            of_set | {"bound": "bound", "exact": "all sets searched"},
-        ),
+        "thresholds": pivot(limits, LIMITS, "categories", label, **form),
+        "intruder": all_rows(known, "categories that gain most and least", of_category),
+        "worst": all_rows(worst.dropna(subset="posterior"), "worst sets of categories", of_set),
     }
 
 
