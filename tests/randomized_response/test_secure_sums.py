@@ -474,20 +474,3 @@ def test_a_distribution_is_consistent_when_it_adds_up_to_its_parties():
     table = np.array([[2, 0, 0], [0, 0, 1]])
     assert BivariateDistribution(AB, table, 3, Traffic()).inconsistencies == ()
     assert BivariateDistribution(AB, table, 4, Traffic()).inconsistencies
-
-
-class InTurn(Party):
-    """An honest party whose messages are sent one by one."""
-
-
-@given(st.lists(st.integers(0, 1), min_size=3, max_size=9), SEEDS)
-def test_messages_sent_together_are_those_sent_in_turn(indicators: list[int], seed: int) -> None:
-    in_turn = [InTurn(number, indicator) for number, indicator in enumerate(indicators)]
-    seats, sources = range(len(indicators)), [rng(seed), rng(seed)]
-    together, one_by_one = (
-        secure_sum(parties, source)
-        for parties, source in zip((honest(indicators), in_turn), sources, strict=True)
-    )
-    assert seen(together, seats) == seen(one_by_one, seats)
-    assert together.traffic == one_by_one.traffic
-    assert sources[0].random() == sources[1].random()

@@ -46,7 +46,8 @@ def channel_of_retention(size: int, retention: float | npt.ArrayLike) -> Channel
     at least `retention` (of v), above it by rounding alone. Retentions are in [0, 1]: one for all
     `size` categories gives a `KeepOrReplace`; one for each, shape (size,), a `DenseChannel`.
     """
-    _refuse_no_categories(size)
+    if size < 1:
+        raise DeniableError(f"a matrix needs at least one category, not {size}")
     floors = np.asarray(retention, dtype=float)
     if floors.shape not in ((), (size,)):
         raise DeniableError(f"{size} categories, but retentions of shape {floors.shape}")
@@ -137,11 +138,6 @@ def pram_matrix(
     if kind != "two_step" or size == 1:
         return first
     return two_step(first, frequencies)
-
-
-def _refuse_no_categories(size: int) -> None:
-    if size < 1:
-        raise DeniableError(f"a matrix needs at least one category, not {size}")
 
 
 def _designed(

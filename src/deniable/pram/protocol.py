@@ -186,17 +186,15 @@ def shares(data: Microdata, names: tuple[str, ...], weights: npt.ArrayLike | Non
     positive sum: a matrix that is invariant for the weighted proportions is the one of [pram],
     (2.7).
     """
-    if weights is None:
-        counts = data.counts(names).reshape(-1).astype(float)
-    else:
-        given = np.asarray(weights, dtype=float)
+    given = None if weights is None else np.asarray(weights, dtype=float)
+    if given is not None:
         if given.shape != (len(data),):
             raise DeniableError(f"{len(data)} records, but weights of shape {given.shape}")
         if not (np.all(np.isfinite(given)) and np.all(given >= 0) and given.sum() > 0):
             raise DeniableError("survey weights must be finite, not negative, and not all zero")
-        domain = data.domain.project(names)
-        cells = domain.ravel([data.column(name) for name in names])
-        counts = np.bincount(cells, weights=given, minlength=domain.size)
+    domain = data.domain.project(names)
+    cells = domain.ravel([data.column(name) for name in names])
+    counts = np.bincount(cells, weights=given, minlength=domain.size)
     if not counts.sum() > 0:
         raise DeniableError(f"there are no records to take shares of {' x '.join(names)} from")
     return np.asarray(counts / counts.sum())

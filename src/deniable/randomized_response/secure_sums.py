@@ -48,7 +48,6 @@ Message = Literal["share", "broadcast"]
 NOTHING = -1  # where no message arrived
 MIN_PARTIES = 3  # of two, each learns the other's indicator from the count
 MAX_PARTIES = 10_000  # 400 MB of shares a sum
-AT_ONCE = 1_000  # parties whose shares are drawn together
 
 
 @dataclass(frozen=True)
@@ -123,17 +122,6 @@ class Network:
         """Deliver a number, `value`, from a `seat` to all."""
         self._broadcasts[seat] = value
 
-    def exchange(self, parties: "Sequence[Party]", source: RandomSource) -> None:
-        """Deliver all messages of honest `parties`, with the draws from `source` in their order."""
-        free = self.parties - 1
-        drawn = source.integers(0, self.modulus, self.parties * free).reshape(self.parties, free)
-        shares = np.column_stack([drawn, -drawn.sum(axis=1) % self.modulus])
-        totals = shares.sum(axis=0).tolist()
-        replies = zip(parties, totals, strict=True)
-        self._broadcasts[:] = [party.reply(total, self.modulus) for party, total in replies]
-        np.fill_diagonal(shares, 0)
-        self._shares[:] = shares
-
     def missing(self, message: Message) -> list[int]:
         """Return the seats with a missing `message`: "share" or "broadcast"."""
         arrived = self._shares if message == "share" else self._broadcasts[:, None]
@@ -185,11 +173,7 @@ class Party:
     def answer(self, seat: int, network: Network) -> None:
         """Step 3: from `seat`, by `network`, broadcast all shares' sum plus the indicator."""
         total = int(network.received(seat).sum(dtype=np.int64)) + self._kept
-        network.broadcast(seat, self.reply(total, network.modulus))
-
-    def reply(self, total: int, modulus: int) -> int:
-        """Return the broadcast for the `total` of all its shares, modulo `modulus`."""
-        return (total + self._contribution()) % modulus
+        network.broadcast(seat, (total + self._contribution()) % network.modulus)
 
     def _shares(self, network: Network, source: RandomSource) -> Codes:
         shares = np.empty(network.parties, dtype=np.int64)
@@ -222,9 +206,6 @@ def secure_sum(parties: Sequence[Party], source: RandomSource, what: str = "the 
     """
     refuse_no_source(source)
     network = Network(len(parties))
-    if len(parties) <= AT_ONCE and all(type(party) is Party for party in parties):
-        network.exchange(parties, source)
-        return network
     for seat, party in enumerate(parties):
         party.send(seat, network, source)
     _refuse_missing("share", parties, network, what)

@@ -142,8 +142,8 @@ def losses_of_clusters_formed_anew(moves: Moves, loss: Loss) -> Losses:
     entered = [loss(each).max(axis=1) for each in moves.entered]
     upward = _upward(leaves[0], passed[0], entered[0], cluster_of)
     # Downward is upward in the reverse order.
-    reverse = (each[1][::-1] for each in (leaves, passed, entered))
-    mirrored = _upward(*reverse, cluster_of[-1] - cluster_of[::-1])
+    mirrored_clusters = cluster_of[-1] - cluster_of[::-1]
+    mirrored = _upward(leaves[1][::-1], passed[1][::-1], entered[1][::-1], mirrored_clusters)
     downward = Losses(mirrored.of_centroids[::-1], mirrored.of_records[::-1])
     each = (staying, upward, downward)
     of_centroids = np.maximum.reduce([found.of_centroids for found in each])
