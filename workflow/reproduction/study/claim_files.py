@@ -40,6 +40,7 @@ from reproduction.study.comparisons import (
     listed,
     logarithms,
     range_of,
+    ratio,
     require_any,
     within_tolerance,
 )
@@ -72,9 +73,27 @@ class Cells(dict[tuple[Any, ...], Row]):
         return self[tuple(place[column] for column in self.columns)]
 
     def values_of(self, column: str) -> list[Any]:
-        """Return the values in a `column`, in order."""
+        """Return the values in a `column`, in order; without any, raise a `LookupError`."""
         position = self.columns.index(column)
-        return sorted({key[position] for key in self})
+        if not (found := sorted({key[position] for key in self})):
+            raise LookupError(column.replace("_", " "))
+        return found
+
+    def ends(self, column: str) -> tuple[Any, Any]:
+        """Return the smallest and the largest value in a `column`, which has at least two."""
+        values = self.values_of(column)
+        if len(values) < 2:
+            raise LookupError(f"a second {column.replace('_', ' ')}")
+        return values[0], values[-1]
+
+    def ratios(self, first: Any, second: Any) -> "Cells":
+        """Return the ratios of cells with `first` in the first column to cells with `second`."""
+        rows = {
+            rest: ratio(row, self[second, *rest])
+            for (value, *others), row in self.items()
+            if value == first and (second, *(rest := tuple(others))) in self
+        }
+        return Cells(self.columns[1:], rows)
 
     def places(self, text: str) -> list[Place]:
         """Return the places that a `text` names in the terms of a file of claims."""
@@ -109,10 +128,7 @@ class Cells(dict[tuple[Any, ...], Row]):
     def _value(self, column: str, text: str) -> Any:
         if text not in ("smallest", "largest"):
             return _number_or_text(text)
-        values = self.values_of(column)
-        if len(values) < 2:
-            raise LookupError(f"a second {column.replace('_', ' ')}")
-        return values[0] if text == "smallest" else values[-1]
+        return self.ends(column)[text == "largest"]
 
 
 def _is_within(relation: str | None, bound: str, value: Any) -> bool:

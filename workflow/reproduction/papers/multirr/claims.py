@@ -141,7 +141,7 @@ def evidence_of(tables: Mapping[str, pd.DataFrame]) -> dict[str, list[Evidence]]
         "attributes": _evidence(adult, "p", "t_v", "attributes"),
     }
     evidence["gains of records"] = [
-        replace(each, given=_gains_of_records(each.given)) for each in evidence["thresholds"]
+        replace(each, given=each.given.ratios("adult6", "adult")) for each in evidence["thresholds"]
     ]
     evidence["clusters"] = [Evidence(("any", "any"), source_of(clusters), clusters)]
     return evidence
@@ -173,16 +173,6 @@ def _evidence(table: pd.DataFrame, *columns: str) -> list[Evidence]:
         cells = Cells(columns, {name: pooled(each) for name, each in rows.items()})
         found.append(Evidence(tuple(map(str, settings)), source_of(table), cells))
     return found
-
-
-def _gains_of_records(cells: Cells) -> Cells:
-    """Return the ratios of the medians on Adult6 to the medians on Adult, by p and T_v."""
-    ratios = {
-        (p, t_v): ratio(row, cells["adult", p, t_v])
-        for (dataset, p, t_v), row in cells.items()
-        if dataset == "adult6" and ("adult", p, t_v) in cells
-    }
-    return Cells(("p", "t_v"), ratios)
 
 
 def evidence_tables(found: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:

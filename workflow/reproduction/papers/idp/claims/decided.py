@@ -75,8 +75,8 @@ def _no_smaller_error(tables: Tables) -> Outcome:
 
 def _no_value_closer(tables: Tables) -> Outcome:
     ranking = Ranking.of(tables.data.values)
-    upper = domain_bounds(tables.data.values, tables.factors[0])
-    every = product(tables.epsilons, tables.k)
+    upper = domain_bounds(tables.data.values, tables.errors.values_of("domain_factor")[0])
+    every = product(tables.errors.values_of("epsilon"), tables.k)
     closer = {(epsilon, k): _closer(ranking, upper, k, epsilon) for epsilon, k in every}
     (epsilon, k), most = max(closer.items(), key=lambda item: item[1])
     return counted(
@@ -138,10 +138,13 @@ def _rivals_dp_at_more_epsilon(tables: Tables) -> Readings:
 
 
 def _rivals_plain_noise(tables: Tables) -> Outcome:
+    factors = tables.errors.values_of("domain_factor")
     of = {
         times: [
             (tables.sse_of("idp_cbls", low, c, k), tables.sse_of("dp", high, c))
-            for (low, high), c, k in product(epsilons, tables.factors, tables.k)
+            for (low, high), c, k in product(
+                epsilons, tables.errors.values_of("domain_factor"), tables.k
+            )
         ]
         for times, epsilons in TIMES.items()
     }
@@ -161,9 +164,10 @@ TESTS: Mapping[str, Test] = {
 
 def evidence_of(tables: Mapping[str, Tables], audit: pd.DataFrame) -> dict[str, list[Evidence]]:
     """Return the evidence in the `tables` of "census" and of "wine", and in the `audit`."""
-    given = {
-        name: [Evidence((), own.source, own, name.capitalize())] for name, own in tables.items()
-    }
+    given = {}
+    for name, own in tables.items():
+        source = source_of(own.sse if len(own.sse) else own.forests)
+        given[name] = [Evidence((), source, own, name.capitalize())]
     given["both"] = [each for own in given.values() for each in own]
     for cells in ("errors", "gaps", "masked"):
         given[cells] = [replace(each, given=getattr(each.given, cells)) for each in given["both"]]

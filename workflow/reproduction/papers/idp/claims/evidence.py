@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import pandas as pd
 
+from deniable.display import by
 from deniable.records import NumericMicrodata
 
 from reproduction.study import (
@@ -16,8 +17,6 @@ from reproduction.study import (
     Row,
     exact_row,
     found_by,
-    ratio,
-    source_of,
 )
 
 KEYS = ("method", "epsilon", "domain_factor", "k")
@@ -36,11 +35,6 @@ class Tables:
     sse: pd.DataFrame
     forests: pd.DataFrame
 
-    @property
-    def source(self) -> str:
-        """The source of the records."""
-        return source_of(self.sse if len(self.sse) else self.forests)
-
     @cached_property
     def errors(self) -> Cells:
         """The expected mean SSE. The k of ``dp``, which has no clusters, is 0."""
@@ -50,12 +44,7 @@ class Tables:
     @cached_property
     def gaps(self) -> Cells:
         """The SSE of iDP-LS over the SSE of DP-UM."""
-        rows = {
-            (e, c, k): ratio(row, self.errors["dp_um", e, c, k])
-            for (method, e, c, k), row in self.errors.items()
-            if method == "idp_ls" and ("dp_um", e, c, k) in self.errors
-        }
-        return Cells(KEYS[1:], rows)
+        return self.errors.ratios("idp_ls", "dp_um")
 
     def sse_of(self, method: str, epsilon: float, factor: float, k: int = 0) -> Row:
         """Return the SSE of a `method`, `epsilon`, domain `factor` and `k`. ``dp`` has no k."""
@@ -94,23 +83,9 @@ class Tables:
         return sorted({(epsilon, factor) for _, epsilon, factor, _ in self.errors})
 
     @property
-    def epsilons(self) -> Sequence[float]:
-        """The epsilons of the SSE, in order. A `LookupError` says that there are none."""
-        return _in_order((epsilon for epsilon, _ in self.settings), "epsilon")
-
-    @property
-    def factors(self) -> Sequence[float]:
-        """The domain factors of the SSE, in order."""
-        return _in_order((factor for _, factor in self.settings), "domain factor")
-
-    @property
     def k(self) -> Sequence[int]:
-        """The k of the SSE, in order."""
+        """The k of the SSE, in order. A `LookupError` says that there are none."""
         return _in_order((k for *_, k in self.errors if k), "k")
-
-    def every(self) -> list[tuple[float, float, int]]:
-        """Return each setting at each k."""
-        return [(*setting, k) for setting in self.settings for k in self.k]
 
     def least(self, epsilon: float, factor: float, among: Iterable[int]) -> tuple[int, Row]:
         """Return iDP-CBLS's best k `among` several at an `epsilon` and `factor`, and its SSE."""
@@ -152,12 +127,9 @@ class Tables:
 
 def _cells(table: pd.DataFrame, *columns: str) -> Cells:
     columns = columns or KEYS
-    rows = {}
-    for row in table.assign(k=table["k"].astype(int)).to_dict("records"):
-        found = {name: row[name] for name in ("ci_low", "ci_high")}
-        found |= {"median": row["f_measure"], "freedom": max(row["replicates"] - 1, 1)}
-        rows[tuple(row[column] for column in columns)] = found
-    return Cells(columns, rows)
+    freedom = (table["replicates"] - 1).clip(lower=1)
+    named = table.assign(k=table["k"].astype(int), median=table["f_measure"], freedom=freedom)
+    return Cells(columns, by(named, *columns))
 
 
 def _in_order(values: Iterable[Number], what: str) -> Sequence[Number]:

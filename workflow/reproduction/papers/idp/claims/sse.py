@@ -55,10 +55,9 @@ def _falls_with_k(tables: Tables) -> Outcome:
 
 def _below_by_orders_of_magnitude(others: Sequence[str], tables: Tables) -> Outcome:
     """Test that iDP-CBLS has at most a hundredth of others' SSE, a margin of ours."""
-    best = [
-        min(float(tables.sse_of(other, *at)["median"]) for other in others) for at in tables.every()
-    ]
-    own = (float(tables.sse_of("idp_cbls", *at)["median"]) for at in tables.every())
+    every = [(*setting, k) for setting in tables.settings for k in tables.k]
+    best = [min(float(tables.sse_of(other, *at)["median"]) for other in others) for at in every]
+    own = (float(tables.sse_of("idp_cbls", *at)["median"]) for at in every)
     times = [other / each for other, each in zip(best, own, strict=True)]
     reached = ", ".join(
         f"{least:g} times in {sum(each >= least for each in times)}"
@@ -76,7 +75,7 @@ def _cluster_based_at_less_epsilon(tables: Tables) -> Readings:
     def decide(low: float, high: float) -> Outcome:
         pairs = [
             (tables.least(low, c, tables.k)[1], tables.sse_of(m, high, c, tables.k[-1]))
-            for c, m in product(tables.factors, LOCAL)
+            for c, m in product(tables.errors.values_of("domain_factor"), LOCAL)
         ]
         found = within_tolerance(
             [(logarithms(a), logarithms(b)) for a, b in pairs],
@@ -89,15 +88,13 @@ def _cluster_based_at_less_epsilon(tables: Tables) -> Readings:
 
 
 def _cluster_based_unaffected_by_domain(tables: Tables) -> Outcome:
-    narrow, wide = tables.factors[0], tables.factors[-1]
-    if narrow == wide:
-        raise LookupError("a second domain factor")
+    narrow, wide = tables.errors.ends("domain_factor")
     of = {
         e: [
             (tables.sse_of("idp_cbls", e, wide, k), tables.sse_of("idp_cbls", e, narrow, k))
             for k in tables.k
         ]
-        for e in tables.epsilons
+        for e in tables.errors.values_of("epsilon")
     }
     said = "; ".join(f"epsilon {e:g}: {ratios_of(pairs)}" for e, pairs in of.items())
     pairs = [pair for own in of.values() for pair in own]
