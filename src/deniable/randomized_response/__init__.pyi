@@ -80,7 +80,6 @@ from .secure_sums import (
     secure_sum as secure_sum,
 )
 from .spending import (
-    HasEpsilon as HasEpsilon,
     epsilons as epsilons,
     p_of_epsilon as p_of_epsilon,
     protocol_from_epsilon as protocol_from_epsilon,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from deniable.channels import Channel
+from deniable.channels import MAX_MATRIX_ENTRIES, Channel
 from deniable.records import Attribute, Domain
 
 BETWEEN = " | "
@@ -35,14 +35,12 @@ def report_labels(channel: Channel, categories: Sequence[str]) -> list[str]:
     >>> report_labels(pairs, ["red", "green", "blue"])
     ['red | green', 'red | blue', 'green | blue']
     """
-    from deniable.channels import MAX_MATRIX_ENTRIES  # noqa: PLC0415 - of other values alone
-
+    numbers = [str(number) for number in range(1, channel.reports + 1)]
     if channel.size * channel.reports > MAX_MATRIX_ENTRIES:
-        return [str(number) for number in range(1, channel.reports + 1)]
+        return numbers
     labels = []
     for column in channel.matrix().T:
         likeliest = [categories[u] for u in (column == column.max()).nonzero()[0]]
         labels.append(OF_ALL if len(likeliest) == len(categories) else BETWEEN.join(likeliest))
-    if len(set(labels)) == len(labels) and max(map(len, labels)) <= LONGEST_LABEL:
-        return labels
-    return [str(number) for number in range(1, channel.reports + 1)]
+    clear = len(set(labels)) == len(labels) and max(map(len, labels)) <= LONGEST_LABEL
+    return labels if clear else numbers

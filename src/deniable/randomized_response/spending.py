@@ -1,7 +1,7 @@
 """The exact epsilons of protocols, and the protocols of a required exact epsilon."""
 
 import math
-import typing
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,19 +13,11 @@ from deniable.randomized_response.protocols import Protocol, rr_clusters
 from deniable.randomized_response.readings import ClusterMechanism, Reading
 from deniable.records import Domain
 
-
-class HasEpsilon(typing.Protocol):
-    """A protocol with exact epsilons."""
-
-    @property
-    def epsilon(self) -> float:
-        """Exact epsilon of one whole record, rounded up."""
-
-    def epsilon_by_changed_attribute(self) -> dict[str, float]:
-        """Return the exact epsilon of a change in one attribute, rounded up, for each of them."""
+if TYPE_CHECKING:
+    from deniable.randomized_response.assessment import AssessmentProtocol
 
 
-def epsilons(protocol: HasEpsilon) -> dict[str, float]:
+def epsilons(protocol: "Protocol | AssessmentProtocol") -> dict[str, float]:
     """Return the exact epsilons of a `protocol`, rounded up, as columns of tables.
 
     ``record_epsilon`` is for the whole record, ``attribute_epsilon`` the largest for a change in
