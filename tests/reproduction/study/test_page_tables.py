@@ -55,6 +55,12 @@ def test_values_are_headings_where_no_names_are_given() -> None:
     assert found.left[0]
 
 
+def test_texts_stand_as_they_are_found_without_intervals() -> None:
+    rows = [cell("a", 0.1, 0.0, 0.2, p=1, found="none ✓"), cell("b", 0.1, 0.0, 0.2, p=1)]
+    found = pivot(pd.DataFrame(rows), ["p"], "method", "x", text="percent")
+    assert found.rows == (("1", "none ✓", "–"),)
+
+
 def test_all_rows_show_what_varies_with_one_column_for_the_interval() -> None:
     table = pd.DataFrame(
         {
