@@ -74,7 +74,7 @@ LEAST = {
     **{"epsilon": "ε", "estimator": "estimator", "noise": "least distance"},
     **{"wasserstein": "distance", "undecided": "undecided"},
 }
-COVERED = {name: name for name in ("noise", "statistic", "covered", "limits", "intervals")}
+COVERED = ("noise", "statistic", "covered", "limits", "intervals")
 
 
 def noises(tables: Tables) -> dict[str, Any]:

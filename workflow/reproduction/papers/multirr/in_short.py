@@ -19,15 +19,9 @@ MECHANISMS = {
 
 def in_short(tables: Tables) -> Verdicts:
     """Return verdicts on equal risk, the waiver and stated ε in `tables`, and counts of numbers."""
-    privacy = {
-        "multirr_risk": _equal_risk,
-        "multirr_waiver": _waiver,
-        "multirr_audit": _stated,
-    }
-    return Verdicts(
-        privacy=[verdict(tables) for name, verdict in privacy.items() if name in tables],
-        numbers=[*_numbers(tables)],
-    )
+    verdicts = {"multirr_risk": _equal_risk, "multirr_waiver": _waiver, "multirr_audit": _stated}
+    privacy = [verdict(tables) for name, verdict in verdicts.items() if name in tables]
+    return Verdicts(privacy, [*_numbers(tables)])
 
 
 def _equal_risk(tables: Tables) -> PrivacyVerdict:

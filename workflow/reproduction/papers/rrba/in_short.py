@@ -16,7 +16,7 @@ SHOWN_P = 0.5
 
 def in_short(tables: Tables) -> Verdicts:
     """Return the verdict on Theorem 4.1 from `tables`, and how many published numbers agree."""
-    return Verdicts(privacy=[*_theorem(tables)], numbers=[*_numbers(tables)])
+    return Verdicts([*_theorem(tables)], [*_numbers(tables)])
 
 
 def _theorem(tables: Tables) -> Iterator[PrivacyVerdict]:
