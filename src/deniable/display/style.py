@@ -102,11 +102,11 @@ def panel_grid(
 ) -> tuple[Figure, Any]:
     """Return a figure with a panel for each row and column, and its axes.
 
-    ``draw(axis, row, column)`` fills a panel, given the keys of `rows` and `columns`. Their values
-    are the texts left of the rows and above the columns, and `xlabel` is below each column. `size`
-    is the width for each column and the rest, and the height for each row and the rest, in inches.
-    `share` has the options ``sharex`` and ``sharey`` of `Figure.subplots`. See `panels` for
-    `around` and `between`.
+    A panel is filled by `draw`, called with its axis and the keys of `rows` and `columns`. Their
+    values are the texts left of the rows and above the columns, these of `titlesize` points.
+    `xlabel` is below each column. `size` is the width for each column and the rest, and the height
+    for each row and the rest, in inches. `share` has the options ``sharex`` and ``sharey`` of
+    `Figure.subplots`. See `panels` for `around` and `between`.
     """
     shape, shared = (len(rows), len(columns)), dict(zip(("sharex", "sharey"), share, strict=True))
     inches = (size[0] * len(columns) + size[1], size[2] * len(rows) + size[3])
@@ -147,7 +147,10 @@ def as_share(value: float) -> str:
 
 
 def look(colour: str, line: str = "-", marker: str = "", label: str = "", **more: Any) -> Look:
-    """Return the options of a plotted line and of its entry in a legend."""
+    """Return the options of a plotted line and of its entry in a legend, the `label`.
+
+    The line has a `colour`, a style `line`, a `marker`, and `more` options of Matplotlib.
+    """
     return {"color": colour, "linestyle": line, "marker": marker, "label": label, **more}
 
 
@@ -195,7 +198,8 @@ def plot_series(
 ) -> None:
     """Plot `y` of a `table` over `x`: a `line_with_band` for each value in column `by` with a look.
 
-    `more` are further options of all lines.
+    The lines are on the `axis` and have the `looks` of their values. `more` are further options of
+    all lines.
     """
     for value, options in looks.items():
         part = table[table[by] == value]

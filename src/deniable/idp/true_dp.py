@@ -70,8 +70,8 @@ class NoisyHistograms:
     def synthesize(self, labels: Codes, generator: Generator) -> Floats:
         """Draw records, each attribute on its own from the distribution of the record's class.
 
-        `labels` has the class code of each record. Within a bin values are uniform. The shape is
-        (records, attributes).
+        `labels` has the class code of each record. Within a bin the `generator` draws uniform
+        values. The shape is (records, attributes).
         """
         distributions = self.distributions()
         widths = self.upper / self.bins
@@ -167,7 +167,7 @@ class NaiveBayes:
 
 
 def median_log_densities(values: Floats, upper: float, epsilon: float) -> tuple[Floats, Floats]:
-    """Return the intervals of [0, U], and the log weight of each, for a private median.
+    """Return the intervals of [0, U], and the log weight of each, for an `epsilon`-private median.
 
     The score of a point is minus the distance of the number of values below it from half of all;
     one record changes it by at most 1. `values`, shape (records,), are clipped to [0, `upper`].
@@ -193,7 +193,7 @@ def class_medians(
 
     A record is in one class, so each class of an attribute can use the whole budget of the
     attribute, epsilon / m. `values`, `labels`, `classes`, `upper` and `epsilon` are as for
-    `noisy_histograms`. The shape is (`runs`, attributes, classes).
+    `noisy_histograms`. The `generator` draws an array, shape (`runs`, attributes, classes).
     """
     table, bounds = np.asarray(values, dtype=float), np.asarray(upper, dtype=float)
     share = split_budget(epsilon, len(bounds))[0]
@@ -247,7 +247,7 @@ def rule_log_densities(
 def threshold_rule(
     values: ArrayLike, labels: Codes, upper: ArrayLike, epsilon: float, generator: Generator
 ) -> ThresholdRule:
-    """Draw a classifier of two classes with epsilon-differential privacy.
+    """Draw a classifier of two classes with epsilon-differential privacy, by the `generator`.
 
     The exponential mechanism draws attribute, threshold and direction at once. The weights of
     classes are in inverse proportion to their public sizes, 1 for the smaller one. `values`,

@@ -84,7 +84,7 @@ class AssessmentProtocol(ABC):
 
     @abstractmethod
     def drawn_reports(self, data: Microdata, generator: Generator, runs: int) -> PairCounts:
-        """Draw `runs` of the protocol on `data`, on the first axis of tables, as `reports` does."""
+        """Draw `runs` of the protocol on `data` by the `generator`, on the first axis of tables."""
 
     def tables(self, reports: PairCounts) -> PairTables:
         """Return the tables for measures of dependence: `reports`, or estimates."""

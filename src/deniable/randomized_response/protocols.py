@@ -41,7 +41,7 @@ MIN_RECORDS_PER_CELL = 10
 
 
 def rr_channel(size: int, p: float, reading: Reading) -> KeepOrReplace:
-    """Return the RR matrix of an attribute ([multirr], 6.3.1), in one of its three readings.
+    """Return the RR matrix of an attribute ([multirr], 6.3.1), in a `reading`, one of three.
 
     The text prints p on the diagonal and (1 - p) / |A| elsewhere: rows that do not sum to 1.
 

@@ -118,7 +118,7 @@ def multinomial_rows(
     """Draw multinomial counts with row-wise `probabilities`, shape (rows, cells); zeros stay zeros.
 
     NumPy assigns the remainder of rounding to the last category. Here the last one is the most
-    likely one. `totals` has the shape (rows,).
+    likely one. `totals` has the shape (rows,). The `generator` draws.
     """
     rows, last = np.arange(len(probabilities)), probabilities.shape[-1] - 1
     likeliest = probabilities.argmax(axis=-1)
@@ -137,7 +137,7 @@ def multinomial_rows(
 def sampled_blocks(
     truth: npt.ArrayLike, sizes: Sequence[int], runs: int, generator: np.random.Generator
 ) -> Counts:
-    """Draw clients with replacement, for blocks of `sizes` clients, `runs` times.
+    """Draw clients with replacement by `generator`, for blocks of `sizes` clients, `runs` times.
 
     The `truth` is a distribution, shape (cells,). The result has the shape (runs, blocks, cells).
     """
@@ -151,8 +151,8 @@ def split_blocks(
 ) -> Counts:
     """Assign the records of a file to blocks of `sizes` clients at random, `runs` times.
 
-    The `counts` of the file have the shape (cells,). Sizes sum to the number of records. The result
-    has the shape (runs, blocks, cells).
+    The `generator` deals them. The `counts` of the file have the shape (cells,). Sizes sum to the
+    number of records. The result has the shape (runs, blocks, cells).
     """
     file = checked_counts(counts, np.size(counts))
     if sum(sizes) != file.sum():

@@ -113,19 +113,19 @@ def floor_parity(cells: int, keep: float, floor: float) -> Fraction:
 
 
 def floor_epsilon(cells: int, keep: float, floor: float) -> float:
-    """Return the epsilon that a floor guarantees for one answer on all data, rounded up.
+    """Return the epsilon that a `floor` guarantees for one answer on all data, rounded up.
 
-    It is the logarithm of `floor_parity`, infinite at floor 0 and 0 for one cell. At floor 1 the
-    table is uniform.
+    It is the logarithm of `floor_parity` at `keep`, infinite at floor 0 and 0 if `cells` is 1. At
+    floor 1 the table is uniform.
     """
     return guaranteed_epsilon([cells], keep, floor)
 
 
 def guaranteed_epsilon(sizes: Sequence[int], keep: float, floor: float) -> float:
-    """Return the epsilon that a floor guarantees for all answers about a view, rounded up once.
+    """Return the epsilon that a `floor` guarantees for all answers about a view, rounded up once.
 
-    It is the sum of the `floor_epsilon` of tables with `sizes` cells. Tables that touch their
-    floors attain it.
+    It is the sum of the `floor_epsilon` at `keep` of tables with `sizes` cells. Tables that touch
+    their floors attain it.
     """
     refuse_bad_keep(keep)
     for cells in sizes:
@@ -140,9 +140,9 @@ def guaranteed_epsilon(sizes: Sequence[int], keep: float, floor: float) -> float
 
 
 def keep_for_epsilon(cells: int, epsilon: float, floor: float = 1.0) -> float:
-    """Return the p at which answers about one table of at least 2 `cells` have a stated epsilon.
+    """Return the p at which answers about one table of at least 2 `cells` have an `epsilon`.
 
-    See `keep_for_view`.
+    The table keeps a `floor`. See `keep_for_view`.
 
     Examples
     --------

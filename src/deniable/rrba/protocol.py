@@ -212,7 +212,8 @@ def run_rrba(
 ) -> None:
     """Ask all `clients` once, in their order, in blocks of `block_size`.
 
-    Blocks of 1 are Algorithm 1. Raises `DeniableError` if two clients have the same name.
+    The `aggregator` reports each block to the `server`. Blocks of 1 are Algorithm 1. Raises
+    `DeniableError` if two clients have the same name.
     """
     if block_size < 1:
         raise DeniableError(f"blocks of {block_size} clients; give at least 1")

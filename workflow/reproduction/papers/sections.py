@@ -53,7 +53,7 @@ def claims(tables: Tables, paper: str, words: str = "") -> dict[str, Any]:
 
 
 def in_words(text: Any, called: Mapping[str, str]) -> str:
-    """Return a `text` with the names by which pages call its words.
+    """Return a `text` with the names by which its words are `called` on pages.
 
     >>> in_words("rr_clusters_new: 0.2, rr_clusters", {"rr_clusters": "RR-Clusters"})
     'rr_clusters_new: 0.2, RR-Clusters'

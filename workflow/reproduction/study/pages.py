@@ -89,7 +89,7 @@ def claims_tables(paper: str, *readings: str) -> tuple[AnalysisTable, ...]:
 
 
 def section_of(paper: str, name: str, title: str, link: str, *tables: str) -> Section:
-    """Return a section of a `paper` that its function `name` prepares.
+    """Return a section of a `paper` that its function `name` prepares, with `title` and `link`.
 
     It needs some `tables` of the paper, by default the one of its name.
     """

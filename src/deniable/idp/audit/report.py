@@ -153,7 +153,8 @@ def holds(claimed: float, found: float, kind: Kind) -> bool | None:
 def claim_row(claimed: float, found: float, kind: Kind, **about: Any) -> dict[str, Any]:
     """Return a row of the audit, which compares a `claimed` epsilon with the one that was `found`.
 
-    A lower bound that is infinite is exact. `about` has other columns of `COLUMNS`.
+    By its `kind` the epsilon found is exact or a lower bound. A lower bound that is infinite is
+    exact. `about` has other columns of `COLUMNS`.
     """
     kind = "exact" if np.isinf(found) else kind
     about |= {"claimed_epsilon": claimed, "exact_or_lower_bound": found, "kind": kind}
