@@ -142,9 +142,7 @@ def _rivals_plain_noise(tables: Tables) -> Outcome:
     of = {
         times: [
             (tables.sse_of("idp_cbls", low, c, k), tables.sse_of("dp", high, c))
-            for (low, high), c, k in product(
-                epsilons, tables.errors.values_of("domain_factor"), tables.k
-            )
+            for (low, high), c, k in product(epsilons, factors, tables.k)
         ]
         for times, epsilons in TIMES.items()
     }
