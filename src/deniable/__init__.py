@@ -2,8 +2,7 @@
 
 Names for your own programs are imported from here, and loaded when they are first used:
 
-- records: `Attribute`, `Domain`, `Microdata`, `NumericMicrodata`, `Discretization`, `discretize`,
-  `read_csv`, `read_parquet`
+- records: `Attribute`, `Domain`, `Microdata`, `NumericMicrodata`, `Discretization`, `read_parquet`
 - your own file: `Schema`, `draft_schema`, `read_schema`, `schema_from_dict`, `RecordsFile`; `Plan`,
   `ColumnsPlan`, `StrataPlan`, `MaskedPlan`, `CollectedPlan`, `make_plan`, `plan_from_protocol`,
   `compare`, `read_plan`, `write_plan`, `verify_plan`; `protect`, in memory `randomize`; and

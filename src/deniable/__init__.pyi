@@ -90,8 +90,6 @@ from .records import (
     Domain as Domain,
     Microdata as Microdata,
     NumericMicrodata as NumericMicrodata,
-    discretize as discretize,
-    read_csv as read_csv,
     read_parquet as read_parquet,
 )
 from .release import (

@@ -36,7 +36,7 @@ def test_the_manifest_of_the_project() -> None:
     adult = load_manifest(ROOT / "resources" / "datasets.yaml")["adult"]
     assert adult.domain.size == 1_814_400
     assert adult.positions == (1, 3, 5, 6, 7, 8, 9, 14)
-    assert adult.discretizations == ()
+    assert all(each.discretization is None for each in adult.attributes)
 
 
 def test_the_numeric_data_set_of_the_project() -> None:
@@ -59,7 +59,8 @@ def test_the_numeric_data_set_of_the_project() -> None:
 def test_numeric_attributes(tmp_path: Path) -> None:
     path = write_manifest(tmp_path, with_numbers(edges=[-1, 0.5, 1e3], open_below=True))
     dataset = load_manifest(path)["colours"]
-    (number,) = dataset.discretizations
+    number = dataset.attributes[1].discretization
+    assert number is not None
     assert dataset.domain["number"] == number.attribute
     assert number.attribute.scale == "ordinal"
     assert number.attribute.categories == ("(-inf, -1)", "[-1, 0.5)", "[0.5, 1000)", "[1000, inf)")

@@ -16,14 +16,12 @@ from deniable.datasets.manifest import ClassAttribute, Dataset, load_manifest
 from deniable.datasets.published import (
     draw_surrogate,
     fit_surrogate,
-    read_data_frame,
-    read_numeric_csv,
     read_published,
 )
 from deniable.datasets.resolve import obtain
 from deniable.errors import DataError
-from deniable.records import arrow
 from deniable.records.numeric import NumericMicrodata
+from deniable.schema import csv_text
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -55,14 +53,14 @@ def test_read_published_with_a_header(tmp_path: Path) -> None:
         (b"1, red, yes\n2, green, no\n", ["record 2", "'colour'", "'green'", "red, blue"]),
         (b"1, red, yes\n2, , no\n", ["record 2", "'colour'", "missing value", "red, blue"]),
         (b"1, red, yes\n2, red, \n", ["record 2", "'likes'", "missing value", "no, yes"]),
-        (b"1; red; yes\n2; blue; no\n", ["1 columns", "column 2", "delimiter ','"]),
-        (b"1, red, yes\n2, blue\n", ["3 columns, got 2", "2, blue", "mend that row"]),
+        (b"1; red; yes\n2; blue; no\n", ["one column", "delimiter ','", "likely ';'"]),
+        (b"1, red, yes\n2, blue\n", ["record 2 ('2, blue')", "2 values", "3; mend that row"]),
         (b"1, red\n2, blue, yes\n", ["2 columns", "column 2", "delimiter ','"]),
-        (bytes(range(256)) * 20, ["1 columns", "column 2", "check the delimiter", "the file"]),
-        (bytes(range(255, -1, -1)) * 20, ["UTF-8"]),
-        (b"1, red, yes\n2, r\xe9d, no\n", ["UTF-8"]),
-        (b"", ["empty", "give a file with records"]),
-        (b"\n\n", ["empty", "give a file with records"]),
+        (bytes(range(256)) * 20, ["line 2", "convert the file to UTF-8"]),
+        (bytes(range(255, -1, -1)) * 20, ["line 1", "convert the file to UTF-8"]),
+        (b"1, red, yes\n2, r\xe9d, no\n", ["line 2", "convert the file to UTF-8"]),
+        (b"", ["no text", "records"]),
+        (b"\n\n", ["no text", "records"]),
         (None, ["No such file", "check the path"]),
     ],
     ids=[
@@ -106,9 +104,15 @@ def test_read_published_with_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "problem"),
     [
-        ("?", "has '?', which is no number; give a number, or leave the record out"),
-        ("", "has a missing value; give a number, or leave the record out"),
-        ("-1", "has the value -1, outside [0, inf); mend the value, extend the edges, or set"),
+        (
+            "?",
+            "record 2, column 'number' has '?', which is not a number; give a number",
+        ),
+        (
+            "",
+            "record 2, column 'number' has a missing value; give a number",
+        ),
+        ("-1", "attribute 'number': record 2 has the value -1, outside [0, inf); mend the value"),
     ],
 )
 def test_wrong_numbers_in_an_original(tmp_path: Path, value: str, problem: str) -> None:
@@ -117,7 +121,7 @@ def test_wrong_numbers_in_an_original(tmp_path: Path, value: str, problem: str) 
     path.write_text(f"3, red, yes\n{value}, red, yes\n")
     with pytest.raises(DataError) as caught:
         read_published(dataset, path)
-    assert str(caught.value).startswith(f"{path}: record 2, column 'number' {problem}")
+    assert str(caught.value).startswith(f"{path}: {problem}")
 
 
 # ---- CSV files ----------------------------------------------------------------------------------
@@ -130,62 +134,68 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_read_csv(file: Path) -> None:
-    data = read_numeric_csv(dataset_of(file, ["age"], PAY, delimiter=";"), file)
+    data = read_published(dataset_of(file, ["age"], PAY, delimiter=";"), file)
     assert data.column("age").tolist() == [17.5, 44, 60]
     # 10 is at most 10, 10.01 is above.
     assert data.labels.tolist() == [0, 1, 0]
     assert (data.class_name, data.classes) == ("pay", ("low", "high"))
-    both = read_numeric_csv(dataset_of(file, ["pay", "age"], SEX, delimiter=";"), file)
+    both = read_published(dataset_of(file, ["pay", "age"], SEX, delimiter=";"), file)
     assert both.values.tolist() == [[10, 17.5], [10.01, 44], [3, 60]]
     assert both.labels.tolist() == [0, 1, 1]
-    assert read_numeric_csv(dataset_of(file, ["age"], delimiter=";"), file).classes == ()
+    assert read_published(dataset_of(file, ["age"], delimiter=";"), file).classes == ()
 
 
 def test_read_csv_without_a_header(file: Path) -> None:
     file.write_text("1,a,2\n3,b,4\n")
     place = ClassAttribute(name="kind", classes=("a", "b"), position=1)
-    data = read_numeric_csv(dataset_of(file, ["x", "y"], place, [2, 0, 1]), file)
+    data = read_published(dataset_of(file, ["x", "y"], place, [2, 0, 1], records=2), file)
     assert data.values.tolist() == [[2, 1], [4, 3]]
     assert data.labels.tolist() == [0, 1]
 
 
 def test_read_csv_in_chunks(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrow, "BLOCK_BYTES", 4096)
+    monkeypatch.setattr(csv_text, "BLOCK_BYTES", 4096)
     values = np.random.default_rng(1).normal(size=3000)
     rows = "".join(f"{value!r},{'fm'[n % 2]}\n" for n, value in enumerate(values.tolist()))
     file.write_text("age,sex\n" + rows)
-    data = read_numeric_csv(dataset_of(file, ["age"], SEX), file)
+    data = read_published(dataset_of(file, ["age"], SEX, records=3000), file)
     assert np.array_equal(data.column("age"), values)
     assert data.labels.tolist() == [n % 2 for n in range(3000)]
     file.write_text("age,sex\n" + rows + "?,f\n")
-    with pytest.raises(DataError, match=r"record 3001, column 'age' has '\?', which is no number"):
-        read_numeric_csv(dataset_of(file, ["age"], SEX), file)
+    with pytest.raises(
+        DataError, match=r"record 3001, column 'age' has '\?', which is not a number"
+    ):
+        read_published(dataset_of(file, ["age"], SEX), file)
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("age,sex\n1,f\nold,m\n", "record 2, column 'age' has 'old', which is no number; give a"),
+        (
+            "age,sex\n1,f\nold,m\n",
+            "record 2, column 'age' has 'old', which is not a number; give a",
+        ),
         ("age,sex\n1,f\n,m\n", "record 2, column 'age' has a missing value; give a number, or"),
-        ("age,sex\nnan,f\n", "record 1, column 'age' has 'nan', which is no number"),
-        ("age,sex\n-inf,f\n", "record 1, column 'age' has '-inf', which is no number"),
+        ("age,sex\nnan,f\n", "record 1, column 'age' has 'nan', which is not a number"),
+        ("age,sex\n-inf,f\n", "record 1, column 'age' has '-inf', which is not a number"),
         ("age,sex\n1e999,f\n", "record 1, column 'age' has '1e999', which is too large a number"),
-        ('age,sex\n"1,5",f\n', "record 1, column 'age' has '1,5', which is no number"),
-        ("age,sex\n0x10,f\n", "has '0x10', which is no number"),
+        ('age,sex\n"1,5",f\n', "record 1, column 'age' has '1,5', which is not a number"),
+        ("age,sex\n0x10,f\n", "has '0x10', which is not a number"),
         ("age,sex\n1,f\n2,x\n", "record 2, column 'sex' has the unknown category 'x'; recode"),
         ("age,sex\n1,\n", "record 1, column 'sex' has a missing value"),
-        ("age,sex\n1,f\n2\n", "record 2: Expected 2 columns, got 1"),
-        ("age;sex\n1;f\n", "no column 'age' in the header (age;sex)"),
+        ("age,sex\n1,f\n2\n", "record 2 ('2') has 1 value in place of 2; mend that row"),
+        ("age;sex\n1;f\n", "one column, 'age;sex', with the delimiter ','; give the delimiter"),
+        ("pay,sex\n1,f\n", "no column 'age' in the header (pay, sex)"),
         ("age,age,sex\n1,2,f\n", "more than one column 'age' in the header"),
         ("age,sex\n", "no records; give a file with at least one"),
         ("age,sex", "no records; give a file with at least one"),
-        ("", "the first line is empty"),
+        ("", "no text in the file; give one with a header and records"),
     ],
 )
 def test_wrong_csv_is_refused_with_what_is_wrong(file: Path, text: str, words: str) -> None:
     file.write_text(text)
     with pytest.raises(DataError) as caught:
-        read_numeric_csv(dataset_of(file, ["age"], SEX), file)
+        read_published(dataset_of(file, ["age"], SEX), file)
     assert str(caught.value).startswith(f"{file}: ")
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -193,15 +203,15 @@ def test_wrong_csv_is_refused_with_what_is_wrong(file: Path, text: str, words: s
 
 def test_wrong_csv_files(file: Path) -> None:
     with pytest.raises(DataError, match=r"absent\.csv: No such file"):
-        read_numeric_csv(dataset_of(file, ["age"]), file.with_name("absent.csv"))
+        read_published(dataset_of(file, ["age"]), file.with_name("absent.csv"))
     with pytest.raises(DataError, match="4 columns, but column 9"):
-        read_numeric_csv(dataset_of(file, ["age"], None, [9], ";"), file)
+        read_published(dataset_of(file, ["age"], None, [9], ";"), file)
     file.write_bytes(b"age\n1\n\xff\xfe\n")
     with pytest.raises(DataError, match="UTF-8"):
-        read_numeric_csv(dataset_of(file, ["age"]), file)
+        read_published(dataset_of(file, ["age"]), file)
     file.write_bytes(b"\xff\xfe\n1\n")
-    with pytest.raises(DataError, match="no UTF-8 text"):
-        read_numeric_csv(dataset_of(file, ["age"]), file)
+    with pytest.raises(DataError, match="line 1 is no text in the encoding utf-8"):
+        read_published(dataset_of(file, ["age"]), file)
 
 
 def test_number_of_records_is_that_of_the_manifest(file: Path, tmp_path: Path) -> None:
@@ -231,12 +241,12 @@ def test_read_data_frame(tmp_path: Path) -> None:
     data = read_published(loaded(tmp_path, **RDA), path)
     assert data.column("age").tolist() == [17.5, 44, 60]
     assert data.labels.tolist() == [0, 1, 0]
-    assert read_data_frame(dataset_of(path, ["pay", "age"], SEX, **RDA), path).labels.tolist() == [
+    assert read_published(dataset_of(path, ["pay", "age"], SEX, **RDA), path).labels.tolist() == [
         0,
         1,
         1,
     ]
-    assert read_data_frame(dataset_of(path, ["pay"], **RDA), path).values.tolist() == [
+    assert read_published(dataset_of(path, ["pay"], **RDA), path).values.tolist() == [
         [10],
         [11],
         [3],
@@ -246,21 +256,24 @@ def test_read_data_frame(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ({"pay": [1.0]}, "no column 'age' in the data frame (pay)"),
+        ({"pay": [1.0]}, "no column 'age'; it has pay"),
         ({"age": [1.0, np.nan], "sex": ["f", "m"]}, "record 2, column 'age' has a missing value"),
-        ({"age": [np.inf, 2.0], "sex": ["f", "m"]}, "record 1, column 'age' has an infinite value"),
+        (
+            {"age": [np.inf, 2.0], "sex": ["f", "m"]},
+            "record 1, column 'age' has 'inf', which is not",
+        ),
         ({"age": ["1", "x"], "sex": ["f", "m"]}, "column 'age' has"),
         (
             {"age": [1.0, 2.0], "sex": ["f", "x"]},
             "record 2, column 'sex' has the unknown category 'x'",
         ),
-        ({"age": [1.0, 2.0], "sex": [1, 2]}, "record 1, column 'sex' has a missing value"),
+        ({"age": [1.0, 2.0], "sex": [1, 2]}, "record 1, column 'sex' has the unknown category '1'"),
     ],
 )
 def test_wrong_data_frames_are_refused(tmp_path: Path, columns: dict[str, Any], words: str) -> None:
     path = write_rda(tmp_path / "workers.rda", **columns)
     with pytest.raises(DataError) as caught:
-        read_data_frame(dataset_of(path, ["age"], SEX, **RDA), path)
+        read_published(dataset_of(path, ["age"], SEX, **RDA), path)
     assert str(caught.value).startswith(f"{path}: ")
     assert words in str(caught.value)
 
@@ -268,15 +281,15 @@ def test_wrong_data_frames_are_refused(tmp_path: Path, columns: dict[str, Any], 
 def test_wrong_rda_files(tmp_path: Path) -> None:
     path = tmp_path / "workers.rda"
     with pytest.raises(DataError, match=r"workers\.rda: No such file"):
-        read_data_frame(dataset_of(path, ["age"], **RDA), path)
+        read_published(dataset_of(path, ["age"], **RDA), path)
     for content in (b"", b"no R data", b"RDX3\nX\n\x00\x00", bytes(range(256)) * 9):
         path.write_bytes(content)
         with pytest.raises(DataError, match="not readable as R data"):
-            read_data_frame(dataset_of(path, ["age"], **RDA), path)
+            read_published(dataset_of(path, ["age"], **RDA), path)
     frame = pd.DataFrame({"age": [1.0]})
     rdata.write_rda(path, {"one": frame, "two": frame})
     with pytest.raises(DataError, match=r"2 data frames among its objects \(one, two\)"):
-        read_data_frame(dataset_of(path, ["age"], **RDA), path)
+        read_published(dataset_of(path, ["age"], **RDA), path)
 
 
 # ---- the stages ---------------------------------------------------------------------------------

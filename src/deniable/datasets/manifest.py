@@ -222,12 +222,6 @@ class Dataset(PublishedFile):
         """The attributes to read."""
         return Domain(tuple(each.attribute for each in self.attributes))
 
-    @property
-    def discretizations(self) -> tuple[Discretization, ...]:
-        """Of the numeric attributes, by the edges in the manifest."""
-        found = (each.discretization for each in self.attributes)
-        return tuple(each for each in found if each is not None)
-
 
 class NumericDataset(PublishedFile):
     """A published file with numbers, and a class if there is one.

@@ -2,29 +2,29 @@
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.random import Generator
 
-from deniable.arrays import Floats
+from deniable.arrays import Codes, Floats
 from deniable.datasets import copula, networks, numeric_surrogates, surrogates
-from deniable.datasets.manifest import AnyDataset, ClassAttribute, Dataset, NumericDataset
+from deniable.datasets.manifest import AnyDataset, Dataset, NumericDataset
 from deniable.errors import DataError, from_extras
 from deniable.records import (
     Attribute,
-    ClassCodes,
+    Discretization,
     Microdata,
     NumericMicrodata,
+    column_of,
     encode,
-    leading_numbers,
-    no_number,
-    read_csv,
     shortened,
-    text_columns,
 )
+from deniable.schema import CsvText, ValidationErrors, weights_of
 
 
 @overload
@@ -34,21 +34,19 @@ def read_published(dataset: NumericDataset, path: Path | str) -> NumericMicrodat
 def read_published(dataset: AnyDataset, path: Path | str) -> Microdata | NumericMicrodata:
     """Read the published file of a `dataset`, categorical or numeric, at `path`.
 
-    A `DataError` is raised as by `deniable.records.read_csv`, `read_numeric_csv` or
-    `read_data_frame`, and for another number of records than the manifest's.
+    A `DataError`, with file, record, column, value and remedy, is raised for a file that cannot be
+    read, a row of another length, a missing value, a text in the place of a number, a number in no
+    interval, an unknown category, and another number of records than the manifest's.
     """
     data: Microdata | NumericMicrodata
-    if isinstance(dataset, NumericDataset):
-        read = read_data_frame if dataset.format == "rda" else read_numeric_csv
-        data = read(dataset, path)
+    if isinstance(dataset, Dataset):
+        texts = _csv_columns(dataset, Path(path))
+        pairs = zip(dataset.attributes, texts, strict=True)
+        codes = (_codes(each.attribute, each.discretization, own, path) for each, own in pairs)
+        data = Microdata(dataset.domain, tuple(codes))
     else:
-        data = read_csv(
-            path,
-            dataset.domain,
-            discretizations=dataset.discretizations,
-            column_positions=None if dataset.header else dataset.positions,
-            delimiter=dataset.delimiter,
-        )
+        read = _frame_columns if dataset.format == "rda" else _csv_columns
+        data = _numeric_microdata(dataset, read(dataset, Path(path)), path)
     if len(data) != dataset.records:
         raise DataError(
             f"{path}: {len(data):,} records, but the manifest says {dataset.records:,} for "
@@ -111,88 +109,97 @@ def fit_surrogate(
     return numeric_surrogates.fidelity(numbers, stand_in)
 
 
-def read_numeric_csv(dataset: NumericDataset, path: Path | str) -> NumericMicrodata:
-    """Read the numbers, and the class, of a `dataset` from the CSV file `path`, in chunks.
+def _csv_columns(dataset: AnyDataset, file: Path) -> list[pa.Array]:
+    """Return the columns of a CSV file as text without white space around it."""
+    try:
+        text = CsvText.open(file, dataset.delimiter, "utf-8")
+    except OSError as error:
+        raise DataError(f"{file}: {error.strerror or error}; check the path") from None
+    header = [name.strip() for name in text.names]
+    places = dataset.positions
+    if dataset.header:
+        places = tuple(_place(file, header, each.name) for each in dataset.columns.values())
+    elif max(places) >= len(header):
+        raise DataError(
+            f"{file}: the first line has {len(header)} columns, but column {max(places)} (from 0) "
+            f"is wanted; check the delimiter {dataset.delimiter!r} and the file"
+        )
+    # Named by position, for a header may name two columns alike that are not wanted.
+    names = tuple(map(str, range(len(header))))
+    wanted, faults = [names[place] for place in places], ValidationErrors()
+    by_position = replace(text, names=names, header=dataset.header)
+    batches = list(by_position.batches((), wanted, faults))
+    faults.raise_if_any()
+    if not sum(batch.num_rows for batch in batches):
+        raise DataError(f"{file}: no records; give a file with at least one")
+    table = pa.Table.from_batches(batches)
+    return [pc.utf8_trim_whitespace(table.column(name).combine_chunks()) for name in wanted]
 
-    A `DataError` has file, record, column, value and remedy, as by `deniable.records.read_csv`, and
-    for a value that is missing or not a finite number, or an unknown class.
-    """
-    wanted = [column.name for column in dataset.columns.values()]
-    positions = None if dataset.header else dataset.positions
-    chunks: list[list[Any]] = [[] for _ in wanted]
-    for before, columns in text_columns(path, wanted, positions, dataset.delimiter):
-        for name, column, parsed in zip(dataset.names, columns, chunks, strict=False):
-            parsed.append(_numbers(column, f"{path}", name, before + 1))
-        if own := dataset.class_attribute:
-            chunks[-1].append(_classes(columns[-1], own, f"{path}", before + 1))
-    return _numeric_microdata(dataset, [np.concatenate(each) for each in chunks])
+
+def _place(file: Path, header: Sequence[str], name: str) -> int:
+    if header.count(name) != 1:
+        problem = "no column" if name not in header else "more than one column"
+        raise DataError(
+            f"{file}: {problem} {name!r} in the header ({shortened(', '.join(header))}); "
+            "each attribute needs one column of its name"
+        )
+    return header.index(name)
 
 
-def _numeric_microdata(dataset: NumericDataset, columns: Sequence[Any]) -> NumericMicrodata:
-    """Return the records with these columns, the class last."""
-    if not (own := dataset.class_attribute):
-        return NumericMicrodata(dataset.names, np.column_stack(columns))
-    values = np.column_stack(columns[:-1])
-    return NumericMicrodata(dataset.names, values, own.name, own.classes, columns[-1])
+def _frame_columns(dataset: NumericDataset, file: Path) -> list[pa.Array]:
+    """Return the columns of an R data file (.rda), as text that reads back as the same numbers."""
+    frame = _only_frame(file)
+    try:
+        columns = [column_of(frame, each.name, pa.string()) for each in dataset.columns.values()]
+    except DataError as error:
+        raise DataError(f"{file}: {error}") from None
+    return [pc.utf8_trim_whitespace(column) for column in columns]
 
 
-def _numbers(texts: pa.Array, where: str, name: str, first_record: int) -> Floats:
-    numbers = leading_numbers(texts)
-    if (bad := len(numbers)) < len(texts):
-        raise DataError(_fault(where, first_record + bad, name, no_number(texts[bad].as_py())))
+def _numeric_microdata(
+    dataset: NumericDataset, columns: Sequence[pa.Array], path: Path | str
+) -> NumericMicrodata:
+    """Return the records with these columns of text, the class last."""
+    pairs = zip(dataset.names, columns, strict=False)
+    values = np.column_stack([_numbers(texts, path, name) for name, texts in pairs])
+    if not (given := dataset.class_attribute):
+        return NumericMicrodata(dataset.names, values)
+    if given.at_most:
+        # The first class with an upper end that is not below the number, or the last.
+        numbers = _numbers(columns[-1], path, given.name)
+        labels = np.searchsorted(given.at_most, numbers, side="left").astype(np.int8)
+    else:
+        categories = Attribute(given.name, given.classes)
+        labels = encode(columns[-1], categories, str(path)).astype(np.int8)
+    return NumericMicrodata(dataset.names, values, given.name, given.classes, labels)
+
+
+def _codes(
+    attribute: Attribute, intervals: Discretization | None, texts: pa.Array, path: Path | str
+) -> Codes:
+    if intervals is None:
+        return encode(texts, attribute, str(path))
+    numbers = _numbers(texts, path, attribute.name)
+    try:
+        return intervals.codes(numbers)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
+
+
+def _numbers(texts: pa.Array, path: Path | str, name: str) -> Floats:
+    """Return the numbers in `texts`, or raise `DataError` for the first that is not finite."""
+    numbers = weights_of(texts, ".")
     finite = np.isfinite(numbers)
     if not finite.all():
         bad = int(finite.argmin())
-        problem = f"has '{shortened(texts[bad].as_py())}', which is too large a number"
-        raise DataError(_fault(where, first_record + bad, name, problem))
+        kind = "too large a number" if np.isinf(numbers[bad]) else "not a number"
+        text = texts[bad].as_py()
+        problem = f"has '{shortened(text)}', which is {kind}" if text else "has a missing value"
+        raise DataError(
+            f"{path}: record {bad + 1}, column {name!r} {problem}; give a number, or leave the "
+            "record out"
+        )
     return numbers
-
-
-def _fault(where: str, record: int, name: str, problem: str) -> str:
-    return (
-        f"{where}: record {record}, column {name!r} {problem}; give a number, or leave the record "
-        "out"
-    )
-
-
-def _classes(
-    texts: pa.Array, class_attribute: ClassAttribute, where: str, first_record: int
-) -> ClassCodes:
-    """Return the codes of classes from their names, or from numbers."""
-    if class_attribute.at_most:
-        numbers = _numbers(texts, where, class_attribute.name, first_record)
-        return _class_of(numbers, class_attribute)
-    categories = Attribute(class_attribute.name, class_attribute.classes)
-    return encode(texts, categories, where, first_record).astype(np.int8)
-
-
-def _class_of(numbers: Floats, class_attribute: ClassAttribute) -> ClassCodes:
-    """Return the first class with an upper end that is not below the number, or the last."""
-    return np.searchsorted(class_attribute.at_most, numbers, side="left").astype(np.int8)
-
-
-def read_data_frame(dataset: NumericDataset, path: Path | str) -> NumericMicrodata:
-    """Read the numbers, and the class, of a `dataset` from the R data file (.rda) at `path`.
-
-    A `DataError` is raised for a file that cannot be read or does not hold one data frame, and as
-    by `read_numeric_csv`.
-    """
-    frame = _only_frame(Path(path))
-    for column in dataset.columns.values():
-        if column.name not in frame:
-            raise DataError(
-                f"{path}: no column {column.name!r} in the data frame "
-                f"({shortened(', '.join(map(str, frame)))}); each attribute needs a column"
-            )
-    columns: list[Any] = [_frame_numbers(frame[name], f"{path}", name) for name in dataset.names]
-    if own := dataset.class_attribute:
-        if own.at_most:
-            labels = _class_of(_frame_numbers(frame[own.name], f"{path}", own.name), own)
-        else:
-            texts = [value.strip() if isinstance(value, str) else "" for value in frame[own.name]]
-            labels = _classes(pa.array(texts, type=pa.string()), own, f"{path}", 1)
-        columns.append(labels)
-    return _numeric_microdata(dataset, columns)
 
 
 def _only_frame(file: Path) -> Any:
@@ -221,20 +228,3 @@ def _only_frame(file: Path) -> Any:
             "file with one"
         )
     return frames[0]
-
-
-def _frame_numbers(column: Any, where: str, name: str) -> Floats:
-    try:
-        numbers: Floats = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    except (TypeError, ValueError):
-        for record, value in enumerate(column, start=1):
-            if isinstance(value, str) or not np.isscalar(value):
-                problem = f"has '{shortened(str(value))}', which is no number"
-                raise DataError(_fault(where, record, name, problem)) from None
-        raise DataError(f"{where}: column {name!r} holds no numbers; give some") from None
-    finite = np.isfinite(numbers)
-    if not finite.all():
-        bad = int(finite.argmin())
-        problem = "has a missing value" if np.isnan(numbers[bad]) else "has an infinite value"
-        raise DataError(_fault(where, bad + 1, name, problem))
-    return numbers

@@ -1,16 +1,12 @@
 from .arrow import (
-    leading_numbers as leading_numbers,
-    no_number as no_number,
+    column_of as column_of,
     shortened as shortened,
-    text_columns as text_columns,
 )
 from .categorical import (
     Microdata as Microdata,
     attributes_to_json as attributes_to_json,
-    discretize as discretize,
     domain_from_json as domain_from_json,
     encode as encode,
-    read_csv as read_csv,
     read_parquet as read_parquet,
 )
 from .discretization import Discretization as Discretization

@@ -7,18 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from deniable.arrays import Codes, Counts, Positions
-from deniable.errors import DataError, DeniableError
+from deniable.errors import DataError
 from deniable.records import arrow
 from deniable.records.domain import Attribute, Domain, refuse_foreign_codes
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from deniable.records.discretization import Discretization
 
 MAX_COUNTED_DOMAIN = 200_000_000
 CHUNK_RECORDS = 1 << 20
@@ -146,11 +144,11 @@ def domain_from_json(attributes: Sequence[Mapping[str, Any]]) -> Domain:
     )
 
 
-def encode(values: pa.Array, attribute: Attribute, where: str, first_record: int = 1) -> Codes:
+def encode(values: pa.Array, attribute: Attribute, where: str) -> Codes:
     """Return the codes of text `values` of an `attribute`, shape (records,).
 
-    Raises `DataError`, naming `where`, the record (counted from `first_record`), the column, the
-    value and the remedy, for the first missing or unknown value.
+    Raises `DataError`, with `where`, record (from 1), column, value and remedy, for the first
+    missing or unknown value.
     """
     import pyarrow.compute as pc  # noqa: PLC0415 - seldom needed, slow to import
 
@@ -160,89 +158,11 @@ def encode(values: pa.Array, attribute: Attribute, where: str, first_record: int
         value = values[bad].as_py()
         problem = f"the unknown category '{arrow.shortened(value)}'" if value else "a missing value"
         raise DataError(
-            f"{where}: record {first_record + bad}, column {attribute.name!r} has {problem}; "
+            f"{where}: record {bad + 1}, column {attribute.name!r} has {problem}; "
             f"recode it, or list it as a category (now: "
             f"{arrow.shortened(', '.join(attribute.categories))})"
         )
     return np.asarray(codes.to_numpy(zero_copy_only=False)).astype(attribute.code_type)
-
-
-def _encode_numbers(
-    values: pa.Array, intervals: "Discretization", where: str, first_record: int
-) -> Codes:
-    numbers = arrow.leading_numbers(values)
-    fault = intervals.fault(numbers)
-    if fault is None and len(numbers) < len(values):
-        problem = arrow.no_number(values[len(numbers)].as_py())
-        fault = len(numbers), f"{problem}; give a number, or leave the record out"
-    if fault:
-        position, problem = fault
-        raise DataError(
-            f"{where}: record {first_record + position}, column {intervals.name!r} {problem}"
-        )
-    return intervals.codes(numbers)
-
-
-def discretize(
-    columns: Sequence[npt.ArrayLike], discretizations: "Sequence[Discretization]"
-) -> Microdata:
-    """Turn numeric `columns`, shape (records,), into microdata of ordinal attributes.
-
-    There is one `discretizations` entry for each column; their attributes are the domain.
-    """
-    if len(columns) != len(discretizations):
-        raise DeniableError(
-            f"{len(discretizations)} discretizations, but {len(columns)} columns; give one each"
-        )
-    pairs = zip(discretizations, columns, strict=True)
-    return Microdata(
-        Domain(tuple(each.attribute for each in discretizations)),
-        tuple(each.codes(values) for each, values in pairs),
-    )
-
-
-def read_csv(
-    path: Path | str,
-    domain: Domain,
-    *,
-    discretizations: "Sequence[Discretization]" = (),
-    column_positions: Sequence[int] | None = None,
-    delimiter: str = ",",
-) -> Microdata:
-    """Read a CSV file of category names, and of numbers that fall into intervals, in batches.
-
-    The UTF-8 file at `path` has the attributes of the `domain`; other columns are ignored.
-    Attributes with `discretizations` have numbers in their columns. The header has the names, or
-    `column_positions` gives a 0-based column for each attribute of a file without a header. The
-    `delimiter` is one character. White space around values and blank lines are ignored.
-
-    Raises `DataError`, with file, line or record, column, value and remedy, if the file cannot be
-    read, is not UTF-8 text, lacks a column, has a row of another length, a missing value, an
-    unknown category, a text instead of a number, or a number in no interval.
-    """
-    intervals = _intervals(discretizations, domain)
-    parsed: list[list[Codes]] = [[] for _ in domain]
-    chunks = arrow.text_columns(path, domain.names, column_positions, delimiter)
-    for before, columns in chunks:
-        for attribute, values, codes in zip(domain, columns, parsed, strict=True):
-            into = intervals.get(attribute.name)
-            place = str(Path(path)), before + 1
-            codes.append(
-                _encode_numbers(values, into, *place) if into else encode(values, attribute, *place)
-            )
-    return Microdata(domain, tuple(np.concatenate(codes) for codes in parsed))
-
-
-def _intervals(
-    discretizations: "Sequence[Discretization]", domain: Domain
-) -> "dict[str, Discretization]":
-    for each in discretizations:
-        if domain[each.name] != each.attribute:
-            raise DataError(
-                f"attribute {each.name!r}: its categories in the domain are not the intervals of "
-                "its discretization; take the discretization's attribute"
-            )
-    return {each.name: each for each in discretizations}
 
 
 def read_parquet(path: Path | str) -> Microdata:
@@ -255,8 +175,8 @@ def read_parquet(path: Path | str) -> Microdata:
         arrow.CATEGORICAL_KEY,
         lambda about: (domain_from_json(about["attributes"]), dict(about["marks"])),
         "domain",
-        "has no domain in its metadata, so codes have no meaning; read the records with read_csv "
-        "and a domain, and write them again",
+        "has no domain in its metadata, so codes have no meaning; take the records "
+        "from a table by Microdata.of_frame, and write them again",
     )
     arrow.refuse_missing_columns(path, table, domain.names)
     columns = tuple(encode(arrow.text_column(path, table, a.name), a, str(path)) for a in domain)

@@ -85,22 +85,12 @@ class Discretization:
                 f"attribute {self.name!r}: values to discretize are one row of numbers, not "
                 f"{numbers.dtype} of shape {numbers.shape}; convert them first"
             )
-        if fault := self.fault(numbers):
-            record, problem = fault
-            raise DataError(f"attribute {self.name!r}: record {record + 1} {problem}")
-        found = np.searchsorted(self.edges, numbers, side="right") - 1 + self.open_below
-        return np.asarray(found.astype(self.attribute.code_type))
-
-    def fault(self, numbers: np.ndarray) -> tuple[int, str] | None:
-        """Return the position, error and remedy of the first of `numbers` in no interval, or None.
-
-        The numbers have the shape (records,).
-        """
         low, high = self._bounds[0][0], self._bounds[-1][1]
         # In this form NaN is refused too; infinity is, even where an end is open.
         inside = (numbers >= low) & (numbers < high) & np.isfinite(numbers)
         if np.all(inside):
-            return None
+            found = np.searchsorted(self.edges, numbers, side="right") - 1 + self.open_below
+            return np.asarray(found.astype(self.attribute.code_type))
         record = int(np.flatnonzero(~inside)[0])
         value = float(numbers[record])
         if np.isnan(value):
@@ -113,7 +103,7 @@ class Discretization:
                 f"has the value {_plain(value)}, outside [{_plain(low)}, {_plain(high)}); mend the "
                 f"value, extend the edges, or set {side}"
             )
-        return record, problem
+        raise DataError(f"attribute {self.name!r}: record {record + 1} {problem}")
 
 
 def _plain(number: float) -> str:

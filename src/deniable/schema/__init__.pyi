@@ -1,5 +1,5 @@
 from .coding import Coder as Coder, weights_of as weights_of
-from .csv_text import CsvForm as CsvForm
+from .csv_text import CsvForm as CsvForm, CsvText as CsvText
 from .draft import (
     Draft as Draft,
     draft_schema as draft_schema,

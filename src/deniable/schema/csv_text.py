@@ -54,9 +54,10 @@ class CsvForm:
 
 @dataclass(frozen=True)
 class CsvText:
-    """A CSV file at `path` with a header, `names`, and its `form`.
+    """A CSV file at `path` with columns called `names`, and its `form`.
 
-    The `delimiter` is one ASCII character, and the `encoding` has a name known to Python.
+    The `delimiter` is one ASCII character, and the `encoding` has a name known to Python. Without a
+    `header` the first line is a record.
     """
 
     path: Path
@@ -64,6 +65,7 @@ class CsvText:
     encoding: str
     names: tuple[str, ...]
     form: CsvForm
+    header: bool = True
 
     @classmethod
     def open(
@@ -114,16 +116,16 @@ class CsvText:
         Rows of another length than the header's go to `faults`, and an open quotation mark is a
         `DataError`. A blank line is a record only if there is one column.
         """
-        where, width = str(self.path), len(self.names)
+        where, width, head = str(self.path), len(self.names), int(self.header)
 
         def note(row: Any) -> str:
             has = "value" if row.actual_columns == 1 else "values"
             what = f"has {row.actual_columns} {has} in place of {width}; mend that row"
-            faults.add_row(where, row.number - 1, f"({shown(row.text)}) {what}")
+            faults.add_row(where, row.number - head, f"({shown(row.text)}) {what}")
             return "skip"
 
         types = dict.fromkeys(coded, pa.dictionary(pa.int32(), pa.string()))
-        rows, text, reader = 1, _Utf8(self.path, self.encoding), None
+        rows, text, reader = head, _Utf8(self.path, self.encoding), None
         handle = _Handle(text)
         gone, source = weakref.ref(handle), pa.PythonFile(handle, mode="r")
         del handle
@@ -134,7 +136,7 @@ class CsvText:
                 read_options=arrow_csv.ReadOptions(
                     block_size=BLOCK_BYTES,
                     column_names=self.names,
-                    skip_rows=1,
+                    skip_rows=head,
                     use_threads=False,
                 ),
                 parse_options=arrow_csv.ParseOptions(
@@ -154,7 +156,7 @@ class CsvText:
                 rows += batch.num_rows
                 yield batch
         except pa.ArrowInvalid as error:
-            if text.lines > 1 or not str(error).startswith("Could not skip"):
+            if text.lines > head or not str(error).startswith("Could not skip"):
                 raise DataError(f"{where}: {_reason(error)}") from None
         finally:
             text.close()
@@ -227,7 +229,8 @@ class _Utf8(io.RawIOBase):
             except UnicodeError as error:
                 raise DataError(
                     f"{self._path}: after line {self.lines + 1 + _breaks(raw, error):,}: no text "
-                    f"in the encoding {self._encoding}; give the one that the file has"
+                    f"in the encoding {self._encoding}; give the one that the file has, or convert "
+                    "the file to UTF-8"
                 ) from None
             self._count(self._ready)
             if not raw:
@@ -271,7 +274,8 @@ def _decoded_start(path: Path, start: bytes, encoding: str) -> str:
         else:
             problem = f"the encoding {encoding!r} is none that Python knows"
         raise DataError(
-            f"{path}: {problem}; give the one that the file has, such as utf-8, cp1252, utf-16"
+            f"{path}: {problem}; give the one that the file has, such as cp1252, or convert the "
+            "file to UTF-8"
         ) from None
 
 
