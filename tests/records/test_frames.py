@@ -67,7 +67,7 @@ def test_pram_within_strata_takes_and_gives_frames() -> None:
         (KeepOrReplace.of_epsilon(3, 1.0), KeepOrReplace.of_epsilon(2, 1.0)),
     )
     protocol = StratifiedProtocol(data.domain, ("sex",), {("F",): one, ("M",): one})
-    frame = protocol.randomize(data, np.random.default_rng(1)).reports.to_frame()
+    frame = protocol.randomize(data, np.random.default_rng(1)).to_frame()
     assert frame["sex"].tolist() == FRAME["sex"].tolist() * 500
     assert 0.4 < (frame["rooms"].astype(str) == data.to_frame()["rooms"].astype(str)).mean() < 0.8
 
