@@ -64,7 +64,7 @@ class ClusterQueries(OfTrueRecords):
 
         def errors(names: tuple[str, ...], runs: int) -> Floats:
             margins = (
-                self._estimated_margin(cell, channel, cluster, names, generator, runs)
+                self.estimated_margin(cell, channel, cluster, names, generator, runs)
                 for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True)
                 if is_touched(cluster, names)
             )
@@ -86,7 +86,7 @@ class ClusterQueries(OfTrueRecords):
         """Return the counts over the attributes `names` in the data set of a `cell`."""
         return self.counts(names).reshape(-1) * COPIES[cell.get("dataset", "adult")]
 
-    def _estimated_margin(
+    def estimated_margin(
         self,
         cell: Cell,
         channel: Channel,
@@ -212,7 +212,7 @@ class ThresholdSweep:
             @cache
             def margin(cluster: tuple[str, ...]) -> Floats:
                 channel = channels[cluster]
-                return queries._estimated_margin(cell, channel, cluster, names, generator, runs)
+                return queries.estimated_margin(cell, channel, cluster, names, generator, runs)
 
             @cache
             def error(touched: Clusters) -> Floats:
