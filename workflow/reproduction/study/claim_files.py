@@ -5,9 +5,9 @@
 cells states their comparison in five more columns. Without them, a function of the paper decides.
 
 - ``left`` and ``right``: the cells of the two sides, or a number. Each cell of one side is compared
-  with each of the other. Terms between semicolons name cells: ``k = 3 | 5`` requires these values,
-  ``k``, ``k >= 3`` and ``k <= 5`` take the values of the table, ``k = smallest`` and
-  ``k = largest`` the ends of several. The word ``or`` stands between alternatives.
+  with each of the other. Terms between semicolons name cells. ``k = 3 | 5`` requires these values.
+  ``k``, ``k >= 3`` and ``k <= 5`` take the values of the table. ``k = smallest`` and
+  ``k = largest`` take the ends of several values. The word ``or`` is between alternatives.
 - ``each``: the settings of a comparison, in the same terms.
 - ``rule``: "below"; "ratio below", on the log scale; "alike", within a factor of `SIMILAR`; or
   "within" and a tolerance of our choice.

@@ -69,13 +69,11 @@ def decide_claims(
     """
     rows = []
     for claim in claims:
-        found = {
-            key: _together(outcomes)
-            for key, outcomes in _by_settings(claim, evidence.get(claim.about, ())).items()
-        }
+        found = _by_settings(claim, evidence.get(claim.about, ()))
         if not found:
-            found = {("none",) * len(settings): (Outcome((), "no table to look at"), "none")}
-        for key, (outcome, source) in found.items():
+            found = {("none",) * len(settings): [("", Outcome((), "no table to look at"), "none")]}
+        for key, parts in found.items():
+            outcome, source = _together(parts)
             every = (*key, *("any",) * (len(settings) - len(key)))
             said = (claim.id, claim.section, claim.printed, claim.kind, *every, claim.test)
             rows.append((*said, *_told(replace(outcome, kind=claim.kind), source), source))

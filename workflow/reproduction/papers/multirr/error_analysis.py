@@ -116,8 +116,8 @@ def expected_dependence_order(data: Microdata, probabilities: Sequence[float]) -
     """Return how well the order of dependences survives randomization ([multirr], 4.1).
 
     The dependence of a pair in its table T of the `data` is compared with that in the expected
-    table of responses, P_a' T P_b, as from infinitely many copies of the records. The matrices are
-    those of the `probabilities` p. Codes are the scores of correlation and covariance.
+    table of responses, P_a' T P_b, as from infinitely many copies of the records. The matrices have
+    the `probabilities` p. Codes are the scores of correlation and covariance.
     ``rank_correlation`` is Spearman's, and ``order_kept`` the proportion of two of the ``pairs`` in
     the same order.
     """

@@ -67,7 +67,7 @@ class PairQueries(OfTrueRecords):
         ]
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return the p of a `cell` and the epsilons of RR-Independent, whatever the `output`."""
+        """Return the p of a `cell` and the epsilons of RR-Independent, for each `output`."""
         return self.independent(cell).spends
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
