@@ -34,9 +34,9 @@ def read_published(dataset: NumericDataset, path: Path | str) -> NumericMicrodat
 def read_published(dataset: AnyDataset, path: Path | str) -> Microdata | NumericMicrodata:
     """Read the published file of a `dataset`, categorical or numeric, at `path`.
 
-    A `DataError`, with file, record, column, value and remedy, is raised for a file that cannot be
-    read, a row of another length, a missing value, a text in the place of a number, a number in no
-    interval, an unknown category, and another number of records than the manifest's.
+    Raises `DataError`, with file, record, column, value and remedy. Rows of another length are
+    errors, and values that are missing, not numbers, in no interval or an unknown category. The
+    manifest gives the number of records.
     """
     data: Microdata | NumericMicrodata
     if isinstance(dataset, Dataset):
