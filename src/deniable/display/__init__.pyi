@@ -37,7 +37,6 @@ from .style import (
     line_with_band as line_with_band,
     log_scale as log_scale,
     look as look,
-    mark_key as mark_key,
     mark_surrogate as mark_surrogate,
     panel_grid as panel_grid,
     panels as panels,

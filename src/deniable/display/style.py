@@ -159,27 +159,19 @@ def legend_keys(
     names: Mapping[Any, str] | None = None,
     shown: Iterable[Any] | None = None,
     **more: Any,
-) -> list[Line2D]:
+) -> list[Look]:
     """Return a legend's entry for each of the `looks`, with `more` options.
 
     Labels come from `names`, by default from the looks. With `shown` there are only its entries.
     """
-    every = set(looks if shown is None else shown) & set(looks if names is None else names)
-    labels = {} if names is None else {key: {"label": name} for key, name in names.items()}
-    return [
-        Line2D([], [], **(options | labels.get(key, {}) | more))
-        for key, options in looks.items()
-        if key in every
-    ]
-
-
-def mark_key(colour: str, marker: str, label: str, **style: Any) -> Line2D:
-    """Return a legend's entry, `label`, of a `marker` of a `colour` and further `style`."""
-    return Line2D([], [], **look(colour, "none", marker, label, **style))
+    keys = [key for key in looks if key in set(looks if shown is None else shown)]
+    if names is None:
+        return [looks[key] | more for key in keys]
+    return [looks[key] | {"label": names[key]} | more for key in keys if key in names]
 
 
 def finish(
-    figure: Figure, title: str, below: str, keys: Sequence[Line2D] = (), columns: int = 4
+    figure: Figure, title: str, below: str, keys: Sequence[Look] = (), columns: int = 4
 ) -> Figure:
     """Write a `title` and a line `below` it at the top left, a legend of `keys` at the bottom.
 
@@ -189,7 +181,8 @@ def finish(
     figure.text(0.01, 1 - 0.12 / height, title, ha="left", va="top", fontsize=11, weight="bold")
     figure.text(0.01, 1 - 0.42 / height, below, ha="left", va="top")
     if keys:
-        figure.legend(handles=[*keys], loc="lower center", ncols=columns, frameon=False)
+        handles = [Line2D([], [], **key) for key in keys]
+        figure.legend(handles=handles, loc="lower center", ncols=columns, frameon=False)
     return figure
 
 

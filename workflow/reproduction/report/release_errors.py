@@ -166,9 +166,9 @@ def plot_errors(table: pd.DataFrame, options: Sequence[str], name: str) -> Figur
     of_estimates = {estimates: style.look(ink, label=estimates) for estimates, ink in inks.items()}
     keys = style.legend_keys(of_estimates, linewidth=2)
     if known["expected_error"].notna().any():
-        keys += style.legend_keys({"": EXPECTED}, linewidth=2)
+        keys += [EXPECTED | {"linewidth": 2}]
     if len(looks) > 1:
-        keys += [style.mark_key(style.INK, mark, line) for line, (_, mark) in looks.items()]
+        keys += [style.look(style.INK, "none", mark, line) for line, (_, mark) in looks.items()]
 
     def panel(axis: Axes, _: str, subject: str) -> None:
         own = known[known["of"] == subject]

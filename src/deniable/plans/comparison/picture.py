@@ -46,6 +46,6 @@ def draw(table: pd.DataFrame) -> Figure:
             style.look(style.INK, line, label=f"clusters {clusters}" if clusters else "no clusters")
             for clusters, line in groups.items()
         ]
-    keys = style.legend_keys(dict(enumerate(looks)), linewidth=2)
+    keys = [each | {"linewidth": 2} for each in looks]
     title, below = "Utility against exact epsilon", "of estimated shares; what randomization adds"
     return style.finish(figure, title, below, keys)

@@ -184,7 +184,7 @@ def claimed_and_exact(table: pd.DataFrame) -> Figure:
         "What is claimed, and what one record's change really spends",
         f"factor over the claim at epsilon {largest:g}; clusters formed anew for each "
         "neighbour; 1 or less: the claim holds",
-        style.legend_keys(METHODS, markersize=4) + style.legend_keys(READINGS),
+        [*style.legend_keys(METHODS, markersize=4), *READINGS.values()],
         3,
     )
 
@@ -212,7 +212,7 @@ def _ratios(axis: Axes, part: pd.DataFrame, infinite: float) -> None:
     axis.set_ylim(0.2, infinite * 2.5)
 
 
-LAPLACE = look("#1b1f24", marker="^", label="Laplace DP")
+LAPLACE = look("#1b1f24", "none", "^", label="Laplace DP")
 
 
 @style.in_style
@@ -234,15 +234,14 @@ def attacks(table: pd.DataFrame) -> Figure:
         rows, columns, panel, size, around, (0.06, 0.2), xlabel, 9.5, (False, True)
     )
     figure.subplots_adjust(**SIDES)
-    allowed = look(style.INK, label="most that the claimed epsilon allows")
     return style.finish(
         figure,
         "Telling a file from its neighbour by one release",
         f"k = {k:g}; half of the releases are of each; 95 % intervals",
         [
             *style.legend_keys(METHODS, shown=table["method"], linestyle="none"),
-            *style.legend_keys({"dp": LAPLACE}, linestyle="none"),
-            *style.legend_keys({"": allowed}),
+            LAPLACE,
+            look(style.INK, label="most that the claimed epsilon allows"),
         ],
         5,
     )

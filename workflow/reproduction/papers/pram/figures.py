@@ -4,6 +4,7 @@ The catalog names the tables of each figure.
 """
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import matplotlib as mpl
@@ -20,8 +21,8 @@ from reproduction.papers.pram import names
 from reproduction.study import where
 
 # Colours are safe for colour-blind readers.
-TWO = (("#0072b2", "o"), ("#d55e00", "s"))
-METHODS = dict(zip(("score", "wald"), TWO, strict=True))
+TWO = ("#0072b2", "o"), ("#d55e00", "s")
+METHODS = {name: look(c, "none", m) for name, (c, m) in zip(("score", "wald"), TWO, strict=True)}
 MECHANISMS = {
     "randomized_response": look("#1b1f24"),
     "invariant_two_step_inverted": look("#e69f00", "--"),
@@ -31,10 +32,10 @@ MECHANISMS = {
 }
 SHOWN_ATTRIBUTES = ("education", "relationship", "race", "income")
 CLAIMS = {
-    "multinomial": ("#d55e00", "v"),
-    "fixed_matrix": ("#e69f00", "D"),
-    "conditional": ("#0072b2", "o"),
-    "bound": ("#9aa1a9", "s"),
+    "multinomial": look("#d55e00", "none", "v"),
+    "fixed_matrix": look("#e69f00", "none", "D"),
+    "conditional": look("#0072b2", "none", "o"),
+    "bound": look("#9aa1a9", "none", "s"),
 }
 JOINT_ESTIMATORS = {
     "joint": look("#56b4e9"),
@@ -63,9 +64,9 @@ def coverage(table: pd.DataFrame) -> Figure:
     def panel(axis: Axes, _: str, target: str) -> None:
         _nominal(axis)
         for row, channel in enumerate(channels):
-            for shift, (method, marks) in zip((-0.16, 0.16), METHODS.items(), strict=True):
+            for shift, (method, options) in zip((-0.16, 0.16), METHODS.items(), strict=True):
                 part = where(covered, channel=channel, target=target, method=method)
-                _covered(axis, part, row + shift, *marks)
+                _covered(axis, part, row + shift, options)
         axis.xaxis.set_major_locator(MultipleLocator(0.01))
         style.gridded(axis, "x")
 
@@ -82,19 +83,20 @@ def coverage(table: pd.DataFrame) -> Figure:
         f"means over categories from {covered['replicates'].max():,} runs; "
         "strokes: each category alone",
         [
-            *(style.mark_key(*marks, names.METHODS[name]) for name, marks in METHODS.items()),
-            style.mark_key(style.INK, "|", "each category"),
-            *style.legend_keys({"": look(style.GRID, label="94 to 96 %", linewidth=7)}),
+            *style.legend_keys(METHODS, names.METHODS),
+            look(style.INK, "none", "|", "each category"),
+            look(style.GRID, label="94 to 96 %", linewidth=7),
         ],
     )
 
 
-def _covered(axis: Axes, part: pd.DataFrame, height: float, colour: str, marker: str) -> None:
+def _covered(axis: Axes, part: pd.DataFrame, height: float, mark: style.Look) -> None:
     single = where(part, intervals="none").set_index("category")["mean"]
     each = single.drop(names.EVERY, errors="ignore")
-    axis.plot(each, np.full(len(each), height), "|", color=colour, markersize=8, alpha=0.65)
+    strokes = mark | {"marker": "|", "markersize": 8, "alpha": 0.65}
+    axis.plot(each, np.full(len(each), height), **strokes)
     mean = single[single.index == names.EVERY]
-    axis.plot(mean, np.full(len(mean), height), marker, color=colour, markersize=6)
+    axis.plot(mean, np.full(len(mean), height), **mark, markersize=6)
 
 
 @style.in_style
@@ -133,35 +135,40 @@ def invariant(table: pd.DataFrame) -> Figure:
     shares = where(shares, p=shares["p"].min())
     attributes = list(dict.fromkeys(shares["attribute"]))
     methods = {k: v for k, v in names.INVARIANT_METHODS.items() if k in set(shares["method"])}
-    size = (style.NARROWEST, 0.30 * len(methods) * len(attributes) + 2.2)
-    figure, (axes,) = style.panels(1, 2, size, (2.54, 0.14, 0.95, 0.72), (0.05, 0), sharey=True)
-    labels: list[str] = []
-    for method, called in methods.items():
-        for attribute in attributes:
-            part = where(shares, method=method, attribute=attribute)
-            for claim, (colour, marker) in CLAIMS.items():
-                for axis, measure in zip(axes, ("claimed_to_true", "coverage"), strict=True):
-                    means = where(part, claim=claim, measure=measure)["mean"]
-                    place = [len(labels)] * len(means)
-                    axis.plot(means, place, marker, color=colour, markersize=5)
-            labels.append(f"{attribute}  ({called})")
-    style.log_scale(axes[0].xaxis, RATIO_TICKS, style.as_number)
-    axes[0].axvline(1, color=style.INK, linewidth=0.8, linestyle=":")
-    axes[0].set_title("claimed over true variance", fontsize=10)
-    _nominal(axes[1])
-    axes[1].set_title("coverage of nominal 95 % intervals", fontsize=10)
-    for axis in axes:
+    lines = list(product(methods, attributes))
+
+    def panel(axis: Axes, _: str, measure: str) -> None:
+        for place, (method, attribute) in enumerate(lines):
+            part = where(shares, method=method, attribute=attribute, measure=measure)
+            for claim, options in CLAIMS.items():
+                means = where(part, claim=claim)["mean"]
+                axis.plot(means, [place] * len(means), **options, markersize=5)
+        if measure == "coverage":
+            _nominal(axis)
+        else:
+            style.log_scale(axis.xaxis, RATIO_TICKS, style.as_number)
+            axis.axvline(1, color=style.INK, linewidth=0.8, linestyle=":")
         style.gridded(axis, linewidth=0.5)
-        for edge in range(len(attributes), len(labels), len(attributes)):
+        for edge in range(len(attributes), len(lines), len(attributes)):
             axis.axhline(edge - 0.5, color=style.INK, linewidth=0.5)
-    axes[0].set_yticks(range(len(labels)), labels)
-    axes[0].set_ylim(len(labels) - 0.5, -0.5)
+
+    columns = {
+        "claimed_to_true": "claimed over true variance",
+        "coverage": "coverage of nominal 95 % intervals",
+    }
+    size, around = (0, 0, 0, 0.30 * len(methods) * len(attributes) + 2.2), (2.54, 0.14, 0.95, 0.72)
+    figure, axes = style.panel_grid(
+        {"": ""}, columns, panel, size, around, (0.05, 0), share=(False, True)
+    )
+    labels = [f"{attribute}  ({methods[method]})" for method, attribute in lines]
+    axes[0, 0].set_yticks(range(len(labels)), labels)
+    axes[0, 0].set_ylim(len(labels) - 0.5, -0.5)
     return style.finish(
         figure,
         "Shares of reports after invariant PRAM: variance claimed and true",
         f"n = {shares['records'].max():,}, p = {shares['p'].min():g}, "
         f"{shares['replicates'].max():,} runs, a matrix made anew in each",
-        [style.mark_key(*marks, names.CLAIMS[claim]) for claim, marks in CLAIMS.items()],
+        style.legend_keys(CLAIMS, names.CLAIMS),
     )
 
 
@@ -271,9 +278,9 @@ def design(table: pd.DataFrame) -> Figure:
         "What designed channels save: loss as a share of a closed form's",
         "at equal exact epsilon, true frequencies of Adult; the further left, the better",
         [
-            *(style.mark_key(colour, "D", f"ε = {e:g}") for e, colour in inks.items()),
-            *(style.mark_key(style.INK, m, f"over {name}", fillstyle="none") for m, name in rivals),
-            style.mark_key(style.INK, "|", "lower bound"),
+            *(look(colour, "none", "D", f"ε = {e:g}") for e, colour in inks.items()),
+            *(look(style.INK, "none", m, f"over {name}", fillstyle="none") for m, name in rivals),
+            look(style.INK, "none", "|", "lower bound"),
         ],
     )
 

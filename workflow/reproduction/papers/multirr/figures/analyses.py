@@ -179,7 +179,7 @@ def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
     _winners(figure.add_subplot(grid[1, :]), relative, named)
     called = {name: f"{ESTIMATORS[name]} ({ESTIMATOR_LETTERS[name]})" for name in named}
     keys = style.legend_keys(ESTIMATOR_STYLE, called, linewidth=2)
-    keys += [style.mark_key(style.INK, *best) for best in PAPER_BEST.values()]
+    keys += [look(style.INK, "none", *best) for best in PAPER_BEST.values()]
     figure.subplots_adjust(left=0.075, right=0.99, top=0.88, bottom=0.17, hspace=0.33, wspace=0.16)
     return style.finish(
         figure,

@@ -45,9 +45,9 @@ def printed_against_regenerated(table: pd.DataFrame, title: str) -> Figure:
     surrogate = (table["verdict"] == "surrogate").any()
     hollow = f"hollow: {'no verdict on surrogate data' if surrogate else 'does not agree'}"
     keys = [
-        style.mark_key(style.INK, "D", "printed", markersize=4),
+        look(style.INK, "none", "D", "printed", markersize=4),
         *style.legend_keys(REGENERATED_STYLE, shown=table["mechanism"], markersize=4.5),
-        style.mark_key("#6a737d", "o", hollow, markerfacecolor="white"),
+        look("#6a737d", "none", "o", hollow, markerfacecolor="white"),
     ]
     return style.finish(figure, title, f"printed values beside {runs}", keys)
 

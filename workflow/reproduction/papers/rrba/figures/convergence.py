@@ -117,7 +117,7 @@ def _convergence(table: pd.DataFrame, column: str, titles: Mapping[Any, str], ti
         "interval of 500 true answers around the truth",
         [
             *style.legend_keys(looks, markersize=4.5),
-            *style.legend_keys({"": look(GRID, label="all answers of 200 blocks", linewidth=5)}),
+            look(GRID, label="all answers of 200 blocks", linewidth=5),
         ],
         6,
     )

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MultipleLocator, NullFormatter, NullLocator
 
-from deniable.display import GRID, INK, look, mark_key, style
+from deniable.display import GRID, INK, look, style
 
 from reproduction.papers.rrba.names import FILES
 from reproduction.papers.rrba.table_results import shown_settings
@@ -34,13 +34,13 @@ TABLE_3_NAMES: Mapping[str, str] = {
 HYPOTHESIS_COLOURS = {"H0": "#0072b2", "H1": "#d55e00"}
 SETTING_MARKERS = ("o", "s", "^", "v", "<", ">", "p")
 LEVEL = 5.0
-NOMINAL = {"nominal": look(INK, ":", label="nominal size, 5 %")}
+NOMINAL = look(INK, ":", label="nominal size, 5 %")
 METHOD_STYLE = {
     "rrba": look("#d55e00", label="RRBA"),
     "laplace": look("#0072b2", label="Laplace, scale as printed, 2|T|/ε"),
     "laplace_honest": look("#009e73", label="Laplace, honest scale, 2/ε"),
 }
-HOLLOW = mark_key("#6a737d", "o", "hollow: does not agree", markerfacecolor="white")
+HOLLOW = look("#6a737d", "none", "o", "hollow: does not agree", markerfacecolor="white")
 THIN, WIDE = 1.3, 3.4
 EQUAL_STYLE = {
     # A table that stays uniform is generalized randomized response: dashes over a wide line.
@@ -124,14 +124,18 @@ def _table_3_panel(axis: Axes, part: pd.DataFrame, methods: list[str]) -> None:
 
 def _table_3_legend(settings: int) -> list[Any]:
     kinds = dict(zip(HYPOTHESIS_COLOURS, ("independent (H0)", "dependent (H1)"), strict=True))
-    names = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")[:settings]
+    ordinals = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
+    names = [f"{ordinal} n" for ordinal in ordinals[:settings]]
     return [
-        *(mark_key(HYPOTHESIS_COLOURS[key], "o", kind) for key, kind in kinds.items()),
-        mark_key("white", "D", "printed (diamonds)", markeredgecolor=INK, markersize=4.2),
-        *(mark_key(INK, m, f"{name} n") for name, m in zip(names, SETTING_MARKERS, strict=False)),
+        *(look(HYPOTHESIS_COLOURS[key], "none", "o", kind) for key, kind in kinds.items()),
+        look("white", "none", "D", "printed (diamonds)", markeredgecolor=INK, markersize=4.2),
+        *(
+            look(INK, "none", m, f"{name} n")
+            for name, m in zip(names, SETTING_MARKERS, strict=False)
+        ),
         HOLLOW,
-        mark_key("#6a737d", "o", "grey: n, effect fitted", markerfacecolor=GRID),
-        *style.legend_keys(NOMINAL),
+        look("#6a737d", "none", "o", "grey: n, effect fitted", markerfacecolor=GRID),
+        NOMINAL,
     ]
 
 
@@ -167,16 +171,13 @@ def power(table: pd.DataFrame) -> Figure:
     around, between = (0.62, 0, 0.95, 1.15), (0.07, 0.22)
     figure, _ = style.panel_grid(rows, columns, panel, size, around, between, "records")
     figure.subplots_adjust(right=0.985)
-    thin = {"effect": look(INK, linewidth=0.8, label="thin: size (no effect)")}
+    thin = look(INK, linewidth=0.8, label="thin: size (no effect)")
     return style.finish(
         figure,
         f"Tests of independence at equal exact epsilon, {shown['epsilon'].max():g}",
         f"size, and power against an effect of {largest:g}; up to {shown['trials'].max():,} trials "
         "with 95 % intervals; central methods trust a curator with the true table",
-        [
-            *style.legend_keys(TEST_STYLE, shown=shown["method"], linewidth=2),
-            *style.legend_keys(thin | NOMINAL),
-        ],
+        [*style.legend_keys(TEST_STYLE, shown=shown["method"], linewidth=2), thin, NOMINAL],
         3,
     )
 
@@ -200,6 +201,7 @@ def tables_4_and_5(*tables: pd.DataFrame) -> Figure:
         axis.set_ylabel(label)
 
     rows, columns = dict.fromkeys(sorted(table["p"].unique()), ""), dict.fromkeys(METRICS, "")
+    printed = look(INK, "none", "D", "printed", markersize=4)
     size, around = (0, 1.5 + 2.9 * len(files), 2.7, 1.9), (0.8, 0.12, 0.95, 1.0)
     figure, _ = style.panel_grid(rows, columns, panel, size, around, (0.2, 0.45), share=APART)
     return style.finish(
@@ -207,11 +209,7 @@ def tables_4_and_5(*tables: pd.DataFrame) -> Figure:
         "Distances of released tables from the true ones, printed and regenerated",
         "bars: from the smallest to the largest mean of a set of k attributes; the text does not "
         "say which set it took",
-        [
-            mark_key(INK, "D", "printed", markersize=4),
-            *style.legend_keys(METHOD_STYLE, marker="o", markersize=4.5),
-            HOLLOW,
-        ],
+        [printed, *style.legend_keys(METHOD_STYLE, marker="o", markersize=4.5), HOLLOW],
         5,
     )
 
@@ -267,16 +265,13 @@ def figure_7(table: pd.DataFrame) -> Figure:
     sizes = {k: f"{k}-way tables" for k in sorted(table["k"].unique())}
     size, around = (0, 0, 1.5, 1.7), (1.1, 0.15, 0.95, 0.85)
     figure, _ = style.panel_grid(rows, sizes, panel, size, around, (0.2, 0.62), share=APART)
-    printed = {"": look(INK, "--", label="printed average")}
+    printed = look(INK, "--", label="printed average")
     return style.finish(
         figure,
         "Figure 7: distances of released tables from the true ones",
         f"{table['trials'].max():,} trials of each set of k attributes; bins of equal width on the "
         "logarithmic scale; dashed: printed averages",
-        [
-            *style.legend_keys(METHOD_STYLE, linewidth=5, alpha=0.6),
-            *style.legend_keys(printed),
-        ],
+        [*style.legend_keys(METHOD_STYLE, linewidth=5, alpha=0.6), printed],
     )
 
 
