@@ -31,8 +31,12 @@ sys.meta_path.insert(0, Absent())
 # Whose names need an extra, all or some: linear programs, downloads, pages and figures.
 WITH_EXTRAS = {
     *("deniable.design", "deniable.design.programs", "deniable.datasets", "deniable.display"),
-    *("deniable.plans", "reproduction.pipeline", "reproduction.report", "reproduction.papers"),
-    *("reproduction.papers.idp", "reproduction.study", "deniable.plans.comparison"),
+    *(
+        "deniable.plans",
+        "deniable.plans.comparison",
+        "reproduction.pipeline",
+        "reproduction.report",
+    ),
 }
 
 

@@ -1,6 +1,5 @@
 from . import style as style
 from .page import (
-    MINUS as MINUS,
     SIGN as SIGN,
     Row as Row,
     Tables as Tables,
@@ -8,18 +7,13 @@ from .page import (
     by as by,
     first_of as first_of,
     groups_of as groups_of,
-    inline_svg as inline_svg,
     joined as joined,
-    linked_svg as linked_svg,
-    living_links as living_links,
-    markdown as markdown,
     nearest as nearest,
     percent as percent,
     plain as plain,
     rows_of as rows_of,
     short as short,
     thousands as thousands,
-    typeset as typeset,
 )
 from .style import (
     GRID as GRID,
@@ -37,7 +31,6 @@ from .style import (
     line_with_band as line_with_band,
     log_scale as log_scale,
     look as look,
-    mark_surrogate as mark_surrogate,
     panel_grid as panel_grid,
     panels as panels,
     plot_series as plot_series,

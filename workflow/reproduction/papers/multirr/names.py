@@ -1,4 +1,8 @@
-"""Names of methods, estimators and assessments, in figures and on the page."""
+"""Names of methods, estimators and assessments, and rows, in figures and on the page."""
+
+import pandas as pd
+
+from deniable.display import first_of, groups_of
 
 METHODS = {
     "rr_independent": "RR-Independent",
@@ -34,3 +38,10 @@ ASSESSMENTS = {
     "pairs_joint": "4.3 RR on each pair, one matrix",
     "pairs_kronecker": "4.3 RR on each pair, by attribute",
 }
+
+
+def first_clusters(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the first projection and coverage of a `table`, and each method's first clusters."""
+    table = first_of(table, "projection", "sigma")
+    parts = (part for _, part in groups_of(table, "attributes", "method"))
+    return pd.concat([first_of(part, "t_v", "t_d") for part in parts])

@@ -9,8 +9,7 @@ import pandas as pd
 
 from deniable.display import Tables, first_of, groups_of, rows_of
 
-from reproduction.papers.multirr.figures import first_clusters
-from reproduction.papers.multirr.names import AT_EPSILON, ESTIMATORS, METHODS
+from reproduction.papers.multirr.names import AT_EPSILON, ESTIMATORS, METHODS, first_clusters
 from reproduction.study import PageTable, all_rows, pivot, where
 
 BASE = "rr_independent"

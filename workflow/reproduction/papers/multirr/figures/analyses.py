@@ -9,9 +9,15 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from deniable.display import first_of, groups_of, look, style
+from deniable.display import first_of, look, style
 
-from reproduction.papers.multirr.names import ASSESSMENTS, AT_EPSILON, ESTIMATORS, METHODS
+from reproduction.papers.multirr.names import (
+    ASSESSMENTS,
+    AT_EPSILON,
+    ESTIMATORS,
+    METHODS,
+    first_clusters,
+)
 from reproduction.study import where
 
 # Colours are safe for colour-blind readers.
@@ -252,13 +258,6 @@ def epsilon(table: pd.DataFrame) -> Figure:
     below = rf"{_runs(table)}; coverage $\sigma$ = {sigma:g}; [multirr] works at 5 to 21"
     title = "Beyond [multirr]: the methods at a stated epsilon"
     return style.finish(figure, title, below, keys, 3)
-
-
-def first_clusters(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the first projection and coverage of a `table`, and each method's first clusters."""
-    table = first_of(table, "projection", "sigma")
-    parts = (part for _, part in groups_of(table, "attributes", "method"))
-    return pd.concat([first_of(part, "t_v", "t_d") for part in parts])
 
 
 @style.in_style

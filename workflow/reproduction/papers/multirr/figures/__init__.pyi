@@ -1,1 +1,0 @@
-from .analyses import first_clusters as first_clusters

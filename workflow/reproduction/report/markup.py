@@ -1,0 +1,91 @@
+"""Markdown, formulas, links and pictures as HTML."""
+
+import html
+import re
+from collections.abc import Mapping
+
+from deniable.errors import from_extras
+
+with from_extras():
+    from markdown_it import MarkdownIt
+    from markupsafe import Markup, escape
+
+POINTS_AN_INCH = 72
+PIXELS_AN_INCH = (80, 112)  # how small and how large a figure may be shown
+
+
+def typeset(text: str) -> Markup:
+    """Return `text` with subscripts in the thresholds T_v and T_d.
+
+    >>> str(typeset("T_v < 50"))
+    'T<sub>v</sub> &lt; 50'
+    """
+    return Markup(re.sub(r"\bT_([vd])\b", r"T<sub>\1</sub>", str(escape(text))))
+
+
+def markdown(text: str, folder: str) -> str:
+    r"""Return `text` in Markdown as HTML; HTML within it stays text.
+
+    The title is left out, headings are one level below sections, and relative links are
+    found from a page that has the text in `folder`.
+
+    >>> markdown("# Title\n\n## Heading\n\n[file](a.csv)", "../docs")
+    '<h3>Heading</h3>\n<p><a href="../docs/a.csv">file</a></p>\n'
+    """
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = parser.parse(re.sub(r"\A# .*\n", "", text))
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(int(token.tag[1]) + 1, 6)}"
+        for inner in token.children or []:
+            link = str(inner.attrs.get("href", ""))
+            if link and not re.match(r"[a-z]+:|[#/]", link):
+                inner.attrs["href"] = f"{folder}/{link}"
+    found: str = parser.renderer.render(tokens, parser.options, {})
+    return found
+
+
+def living_links(page: str, places: Mapping[str, str]) -> str:
+    """Return the HTML of a `page` with links to sections at their `places`; others become text.
+
+    >>> living_links('<a href="#a">this</a> and <a href="#b">that</a>', {"a": "other.html#a"})
+    '<a href="other.html#a">this</a> and that'
+    """
+
+    def kept(link: re.Match[str]) -> str:
+        return f'<a href="{places[link[1]]}">{link[2]}</a>' if link[1] in places else link[2]
+
+    return re.sub(r'<a href="#([^"]+)">(.*?)</a>', kept, page, flags=re.DOTALL)
+
+
+def inline_svg(svg: str, name: str, label: str) -> str:
+    """Return the text of an `svg` as a picture within a page.
+
+    The file's header is removed, ids get the picture's `name` as a prefix, and the `label` is the
+    description for screen readers.
+    """
+    inside = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
+    inside = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", inside)
+    said = f'<svg role="img" aria-label="{html.escape(label)}"{_sizes(svg)}'
+    return inside.replace("<svg", said, 1)
+
+
+def linked_svg(svg: str, address: str, label: str) -> str:
+    """Return a picture that a page loads from an `address`, as large as by `inline_svg`.
+
+    The text `svg` gives its size and the `label` its description. It is loaded when it comes near
+    the screen, and its place is reserved.
+    """
+    size = re.search(r'<svg[^>]*\bviewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
+    room = f' width="{float(size[1]):.0f}" height="{float(size[2]):.0f}"' if size else ""
+    said = f'src="{address}" alt="{html.escape(label)}"'
+    return f'<img {said}{room}{_sizes(svg)} loading="lazy" decoding="async">'
+
+
+def _sizes(svg: str) -> str:
+    # With the same limits an inch, letters are as large in a small picture as in a large one.
+    width = re.search(r'<svg[^>]*\bwidth="([\d.]+)pt"', svg)
+    if not width:
+        return ""
+    low, high = (round(float(width[1]) / POINTS_AN_INCH * pixels) for pixels in PIXELS_AN_INCH)
+    return f' style="min-width: {low}px; max-width: {high}px"'
