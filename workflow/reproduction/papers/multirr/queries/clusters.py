@@ -95,7 +95,10 @@ class ClusterQueries(OfTrueRecords):
         generator: np.random.Generator,
         runs: int,
     ) -> Floats:
-        """Randomize and estimate a `cluster` in `runs` replicates; return `margin_over` `names`."""
+        """Randomize and estimate a `cluster` in `runs` replicates; return `margin_over` `names`.
+
+        The `channel` and the `generator` randomize. The estimate has the projection of the `cell`.
+        """
         true = self.true_counts(cell, cluster)
         reports = channel.randomize_counts(np.broadcast_to(true, (runs, true.size)), generator)
         shape = self.data.domain.project(cluster).shape
