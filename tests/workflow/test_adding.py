@@ -77,7 +77,7 @@ templates.globals.update(made_by={"pram_circular": origin}, pictures={})
 page = templates.get_template(f"{section.template}.html.j2").render(section.content(tables))
 assert "workflow/scripts/pram/circular.py:1" in page, page
 assert page.count("<tr") == 9, page
-said = read_claims("resources/claims/multirr.csv", *TESTS)
+said = read_claims("resources/claims/multirr.csv", TESTS)
 (claim,) = [each for each in said if each.id == "less_at_the_largest"]
 name = ("rr_independent", "relative_error_ratio", 0.1, "sigma = 0.9")
 columns = ("estimator", "measure", "sigma", "against")
