@@ -130,7 +130,8 @@ def gridded(axis: Axes, along: Any = "both", linewidth: float = 0.6) -> None:
 
 def log_scale(axis: Axis, ticks: Iterable[float], text: Callable[[float], str]) -> None:
     """Give an `axis` a logarithmic scale with only the `ticks`, formatted by `text`."""
-    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    axes = axis.axes
+    (axes.set_xscale if axis is axes.xaxis else axes.set_yscale)("log")
     axis.set_major_locator(FixedLocator(list(ticks)))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
