@@ -33,14 +33,14 @@ from deniable.sampling import Noise
 
 Method = Literal["dp", "dp_um", "idp_ls", "idp_cbls"]
 Variant = Literal[Method, "idp_cbls_prose"]
-"""What is audited: the methods, and ``idp_cbls`` with Proposition 3 as its proof says it in words.
+"""The methods, and for the audit ``idp_cbls`` with Proposition 3 in the words of its proof.
 
-That leaves out the last term of each expression: the bound is too small by up to a factor of 2.
+These omit the last term of each expression: the bound is too small by up to a factor of 2.
 """
 Centroid = Literal["mean", "preprocessed"]
 METHODS: tuple[Method, ...] = get_args(Method)
 SMALLEST_CLUSTER = 3
-"""Of ``idp_cbls``: below it second smallest and second largest are not both there."""
+"""The least size for ``idp_cbls``, which needs a second smallest and a second largest value."""
 
 
 def domain_bounds(values: npt.ArrayLike, factor: float) -> Floats:

@@ -156,7 +156,7 @@ class NaiveBayes:
         """Return the most probable class, shape (records,), of `values` (records, attributes)."""
         tables = self.histograms
         codes = binned(np.asarray(values, dtype=float), tables.upper, tables.bins)
-        # What was never seen has the weight of half a record, as Jeffreys' prior gives it.
+        # Unseen values have the weight of half a record, as with Jeffreys' prior.
         records = tables.class_counts.astype(float)
         seen = tables.distributions() * records[:, None] + 0.5
         log_shares = np.log(seen / (records[:, None] + 0.5 * tables.bins))

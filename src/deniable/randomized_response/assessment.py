@@ -44,7 +44,7 @@ from deniable.records import Domain, Microdata
 from deniable.sampling import RandomnessSource
 
 PairCounts = Mapping[Pair, Counts]
-"""Two-way tables of what is reported, shape (..., rows, columns)."""
+"""Two-way tables of reports, shape (..., rows, columns)."""
 
 PairTables = Mapping[Pair, Floats]
 """Two-way tables to measure dependence on, shape (..., rows, columns)."""

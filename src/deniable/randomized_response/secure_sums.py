@@ -107,7 +107,7 @@ class Network:
         self.parties = parties
         self.modulus = parties + 1
         self._shares = np.full((parties, parties), NOTHING, dtype=np.int32)  # sender, receiver
-        np.fill_diagonal(self._shares, 0)  # what a party keeps goes over no channel
+        np.fill_diagonal(self._shares, 0)  # a party keeps its own share
         self._broadcasts = np.full(parties, NOTHING, dtype=np.int64)
 
     def send(self, seat: int, shares: Codes) -> None:
@@ -186,9 +186,9 @@ class Party:
 
 
 Behaviour = Callable[[int, int], Party]
-"""From number and indicator to a party: `Party`, or what deviates (with `functools.partial`)."""
+"""A constructor of a party from number and indicator: `Party`, or a deviating class."""
 FaultyParties = Mapping[tuple[int, int], Behaviour]
-"""How a party behaves in a sum, by its number and the cell (row-major), where it deviates."""
+"""Deviating parties in a sum, by number and cell (row-major)."""
 NO_FAULTS: FaultyParties = MappingProxyType({})
 
 

@@ -77,7 +77,7 @@ PRINTED_FIRST_VERSION = Rule("cumulative", "printed", 0.0)
 """Algorithm 1, to the letter, with the reports of all clients so far."""
 
 POOLED = Rule("pooled", "projected", 0.1)
-"""What this library uses itself."""
+"""The rule of this library."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ from deniable.arrays import Flags, Floats, Positions
 from deniable.idp.methods import Centroid
 from deniable.idp.microaggregation import Edges, cluster_starts
 
-EDGE = 3  # third smallest and third largest: all that any method asks of a cluster
+EDGE = 3  # all methods use at most the third smallest and largest value
 
 
 @dataclass(frozen=True, eq=False)

@@ -112,7 +112,7 @@ class _File:
             own = sought[start : start + at_once]
             scores = np.zeros((own.size, self.true.shape[1]))
             for j, (values, places) in enumerate(self.distinct):
-                # Records of a cluster share a value: what depends on it is worked out once.
+                # Records of a cluster share a value, so each score is computed once.
                 each = score(j, np.abs(self.true[j, own, None] - values))
                 scores += each.take(places, axis=1)
             best = scores.min(axis=1, keepdims=True)
@@ -131,7 +131,7 @@ def _likelihood(file: _File, learned_from: Positions, generator: Generator) -> S
     for true, released in zip(file.true, file.released, strict=True):
         own = np.abs(true - released)[learned_from]
         cuts = np.unique(np.quantile(own, np.linspace(0.1, 0.9, 9)))
-        # What was never seen has the weight of half a record.
+        # Unseen distances have the weight of half a record.
         mine, theirs = (
             np.bincount(np.searchsorted(cuts, apart), minlength=cuts.size + 1) + 0.5
             for apart in (own, np.abs(true[people] - released[strangers]))

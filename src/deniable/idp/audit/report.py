@@ -51,11 +51,11 @@ COLUMNS = (
     *("epsilon", "domain_factor", "domain", "clusters", "attribute"),
     *("times_claimed", "records_beyond", "delta", "note"),
 )
-"""Of the audit: the contract's, then what else names a row and what is worth knowing of it.
+"""Columns of the audit.
 
-``attribute`` is the worst one. ``records_beyond`` is the share of records whose own change spends
-more than is claimed. ``delta`` is the probability that a release refutes the neighbour outright.
-``holds`` is empty where a lower bound does not exceed the claim.
+``attribute`` is the worst one. ``records_beyond`` is the proportion of records that lose more than
+the claim. ``delta`` is the probability that a release refutes the neighbour. ``holds`` is empty if
+a lower bound does not exceed the claim.
 """
 
 
@@ -202,7 +202,7 @@ def _rows(
         if method != "dp":
             yield audit.of_records(FIXED_SCALE)
             yield audit.of_shuffled_records()
-        if not as_it_runs or method == "idp_cbls_prose":  # which fails the first reading already
+        if not as_it_runs or method == "idp_cbls_prose":  # which fails scale frozen already
             continue
         if method in {"dp", "dp_um"}:  # their scales are the same on all files of this size
             clusters = FIXED if method == "dp" else RECLUSTERED
@@ -254,7 +254,7 @@ class MethodAudit:
         found = [("attribute", names[worst], whole[worst], losses[worst].of_records * times)]
         found += [("attribute", ALL, float(together.max()), together)]
         if clusters == FIXED:
-            # Values of clusters that nobody can leave tell what their centroids tell, and no more.
+            # Records in fixed clusters reveal the same as their centroids.
             found += [("record", ALL, float(together.max()), together)]
         for unit, attribute, largest, of_records in found:
             limit = self.claimed(unit, attribute) * (1 + CLAIM_TOLERANCE)
