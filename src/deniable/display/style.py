@@ -165,7 +165,8 @@ def legend_keys(
 
     Labels come from `names`, by default from the looks. With `shown` there are only its entries.
     """
-    keys = [key for key in looks if key in set(looks if shown is None else shown)]
+    wanted = set(looks if shown is None else shown)
+    keys = [key for key in looks if key in wanted]
     if names is None:
         return [looks[key] | more for key in keys]
     return [looks[key] | {"label": names[key]} | more for key in keys if key in names]
