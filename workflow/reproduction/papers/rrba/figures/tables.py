@@ -122,17 +122,14 @@ def _table_3_panel(axis: Axes, part: pd.DataFrame, methods: list[str]) -> None:
     style.gridded(axis)
 
 
-def _table_3_legend(settings: int) -> list[Any]:
+def _table_3_legend(settings: int) -> list[style.Look]:
     kinds = dict(zip(HYPOTHESIS_COLOURS, ("independent (H0)", "dependent (H1)"), strict=True))
     ordinals = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
     names = [f"{ordinal} n" for ordinal in ordinals[:settings]]
     return [
         *(look(HYPOTHESIS_COLOURS[key], "none", "o", kind) for key, kind in kinds.items()),
         look("white", "none", "D", "printed (diamonds)", markeredgecolor=INK, markersize=4.2),
-        *(
-            look(INK, "none", m, f"{name} n")
-            for name, m in zip(names, SETTING_MARKERS, strict=False)
-        ),
+        *(look(INK, "none", *each) for each in zip(SETTING_MARKERS, names, strict=False)),
         HOLLOW,
         look("#6a737d", "none", "o", "grey: n, effect fitted", markerfacecolor=GRID),
         NOMINAL,
