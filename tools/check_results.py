@@ -17,7 +17,7 @@ from deniable.errors import DeniableError
 from workflow_config import last_config, read_plan
 
 from reproduction.papers import PAGES, TABLES
-from reproduction.pipeline import Plan, Verified, reasons_of
+from reproduction.pipeline import RunPlan, Verified, reasons_of
 from reproduction.study import RESULT_COLUMNS, Verdict
 
 RESULTS = Path("results")
@@ -71,7 +71,7 @@ def faults_of_target(path: Path) -> list[str]:
     return [] if there else [f"{path}: missing or empty"]
 
 
-def outdated(plan: Plan, results: dict[str, Verified]) -> dict[str, str]:
+def outdated(plan: RunPlan, results: dict[str, Verified]) -> dict[str, str]:
     """Return a line for each result that was made with other settings, code or inputs."""
     found = {path: reasons_of(plan, each.record) for path, each in results.items() if each.record}
     return {

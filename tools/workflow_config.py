@@ -8,7 +8,7 @@ from typing import Any
 from deniable.errors import DeniableError
 from deniable.validation import read_yaml
 
-from reproduction.pipeline import Config, Plan, validate
+from reproduction.pipeline import Config, RunPlan, validate
 
 ROOT = Path(__file__).resolve().parents[1]
 WHOLE = Path("config/config.yaml")
@@ -42,10 +42,10 @@ def read_config(file: Path | str = WHOLE) -> Config:
     return validate(read_values(file))
 
 
-def read_plan(file: Path | str = WHOLE, section: str | None = None) -> Plan:
+def read_plan(file: Path | str = WHOLE, section: str | None = None) -> RunPlan:
     """Return the plan of a run with that config."""
     root = Path() if Path.cwd() == ROOT else ROOT
-    return Plan.recall(read_values(file, section), root)
+    return RunPlan.recall(read_values(file, section), root)
 
 
 def last_config() -> Path:

@@ -14,7 +14,7 @@ from scipy.stats import ks_2samp, multivariate_normal, spearmanr
 from tests.slow_variants import all_but_first
 
 from deniable.datasets import copula, numeric_surrogates
-from deniable.datasets.copula import Copula, Margin
+from deniable.datasets.copula import Copula, MarginModel
 from deniable.datasets.manifest import NumericDataset, load_manifest
 from deniable.datasets.numeric_surrogates import (
     expected_rank_correlations,
@@ -42,8 +42,8 @@ def by_hand(correlation: float = 0.5, **changes: Any) -> Copula:
     """Two uniform margins and a coin."""
     parts: dict[str, Any] = {
         "margins": (
-            Margin("a", (0.0, 1.0), (0.0, 1.0)),
-            Margin("b", (0.0, 1.0), (10.0, 20.0), 1),
+            MarginModel("a", (0.0, 1.0), (0.0, 1.0)),
+            MarginModel("b", (0.0, 1.0), (10.0, 20.0), 1),
         ),
         "class_name": "c",
         "classes": ("no", "yes"),
@@ -54,7 +54,7 @@ def by_hand(correlation: float = 0.5, **changes: Any) -> Copula:
 
 
 def test_margin_interpolates_rounds_and_keeps_atoms() -> None:
-    margin = Margin("a", (0.0, 0.25, 0.75, 1.0), (0.0, 2.0, 2.0, 3.0), 1)
+    margin = MarginModel("a", (0.0, 0.25, 0.75, 1.0), (0.0, 2.0, 2.0, 3.0), 1)
     assert margin.at(np.array([0, 0.125, 0.25, 0.5, 0.75, 0.82, 1])).tolist() == [
         0,
         1,
@@ -64,7 +64,7 @@ def test_margin_interpolates_rounds_and_keeps_atoms() -> None:
         2.3,
         3,
     ]
-    assert Margin("a", (0.0, 1.0), (0.0, 1.0)).at(np.array([1 / 3])).tolist() == [1 / 3]
+    assert MarginModel("a", (0.0, 1.0), (0.0, 1.0)).at(np.array([1 / 3])).tolist() == [1 / 3]
 
 
 @pytest.mark.parametrize("r", [-0.95, -0.3, 0.0, 0.6, 0.99])
@@ -79,8 +79,8 @@ def test_rank_correlation_of_uniform_margins_is_that_of_the_normal(r: float) -> 
 def test_rank_correlation_of_two_coins_is_that_of_their_orthant(r: float) -> None:
     # Two classes cut at probabilities .3 and .6: phi coefficient from the bivariate normal.
     margins = (
-        Margin("a", (0.0, 0.3 - 1e-9, 0.3, 1.0), (0.0, 0.0, 1.0, 1.0), 0),
-        Margin("b", (0.0, 0.3 - 1e-9, 0.3, 1.0), (0.0, 0.0, 1.0, 1.0), 0),
+        MarginModel("a", (0.0, 0.3 - 1e-9, 0.3, 1.0), (0.0, 0.0, 1.0, 1.0), 0),
+        MarginModel("b", (0.0, 0.3 - 1e-9, 0.3, 1.0), (0.0, 0.0, 1.0, 1.0), 0),
     )
     model = np.array([[1, r], [r, 1.0]])
     expected = expected_rank_correlations(Copula(margins, "", (), (), model))[0, 1]

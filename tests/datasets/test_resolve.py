@@ -22,7 +22,7 @@ from deniable.datasets.manifest import Dataset, load_manifest
 from deniable.datasets.published import read_published
 from deniable.datasets.resolve import (
     NotInMirror,
-    Source,
+    ResolvedFile,
     from_mirror,
     obtain,
     read_source,
@@ -97,7 +97,7 @@ def test_mirror_with_its_home_abbreviated(
 
 # ---- obtain ---------------------------------------------------------------------------------
 
-PUBLISHED, SURROGATE = Source("published", GOOD_SHA), Source("surrogate", None)
+PUBLISHED, SURROGATE = ResolvedFile("published", GOOD_SHA), ResolvedFile("surrogate", None)
 
 
 class Job:
@@ -109,7 +109,7 @@ class Job:
         self.target = self.folder / dataset.file
         self.said: list[str] = []
 
-    def __call__(self, source: Any = "auto", mirror: Path | None = None) -> Source:
+    def __call__(self, source: Any = "auto", mirror: Path | None = None) -> ResolvedFile:
         self.said.clear()
         found = obtain(
             self.dataset,
@@ -329,7 +329,7 @@ def test_the_published_file_is_verified_before_it_is_read(dataset: Dataset, targ
     target.write_bytes(GOOD)
     assert verified_file(dataset, PUBLISHED, target.parent) == target
     with pytest.raises(DataError, match=rf"the manifest names another file now; .*{again}"):
-        verified_file(dataset, Source("published", OTHER_SHA), target.parent)
+        verified_file(dataset, ResolvedFile("published", OTHER_SHA), target.parent)
 
 
 # ---- the published file ---------------------------------------------------------------------

@@ -21,7 +21,7 @@ from tests.randomized_response.test_protocols import domain_of
 from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel, SubsetSelection
 from deniable.errors import ChannelError, DeniableError
 from deniable.randomized_response import (
-    Clusters,
+    Clustering,
     Protocol,
     epsilons,
     p_of_epsilon,
@@ -36,7 +36,7 @@ ADULT = (9, 16, 7, 15, 6, 5, 2, 2)
 SEEDED = settings(deadline=None, max_examples=40, derandomize=True)
 SIZES = (9, 16, 7, 2)
 DOMAIN = domain_of(*SIZES)
-GROUPED: Clusters = (("a0", "a3"), ("a1",), ("a2",))
+GROUPED: Clustering = (("a0", "a3"), ("a1",), ("a2",))
 
 
 def log_odds(p: float, size: int) -> float:

@@ -14,7 +14,7 @@ from tests.workflow.tiny_releases import REAL, RECEIPTS
 
 from workflow_config import merged
 
-from reproduction.pipeline.plan import Plan
+from reproduction.pipeline.plan import RunPlan
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
@@ -266,7 +266,7 @@ def test_other_settings_under_the_name_of_a_draw_are_refused(
     told["plan"] |= changed
     folder = Path("results/releases") / release / "public"
     with pytest.raises(ValueError, match=f"'{release}' is published in {folder} with another plan"):
-        Plan.prepare(values, published.folder)
+        RunPlan.prepare(values, published.folder)
 
 
 def test_snakemake_says_that_another_draw_is_refused(project: Any) -> None:

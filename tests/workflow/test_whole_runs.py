@@ -18,7 +18,7 @@ from deniable.release import PRODUCTION_NOTICE, TEST_NOTICE
 
 from reproduction.papers.catalog import ANALYSES, COMPUTED_TABLES, FIGURES, STUDIES, TABLES
 from reproduction.pipeline.config import validate
-from reproduction.pipeline.plan import Plan
+from reproduction.pipeline.plan import RunPlan
 from reproduction.pipeline.provenance import SUFFIX
 
 pytestmark = pytest.mark.workflow
@@ -173,7 +173,7 @@ def test_every_result_says_that_the_data_are_surrogates(finished: Any) -> None:
 
 def test_the_default_config_asks_for_all_printed_cells(config_values: dict[str, Any]) -> None:
     datasets = load_manifest(ROOT / "resources" / "datasets.yaml")
-    plan = Plan(validate(config_values), ROOT, datasets, {})
+    plan = RunPlan(validate(config_values), ROOT, datasets, {})
     cells = plan.config.study("multirr_tables").cells()
     for dataset in ("adult", "adult6"):
         assert sum(cell["dataset"] == dataset for cell in cells) == 72

@@ -21,7 +21,7 @@ from reproduction.pipeline import (
     SIMULATION,
     SOURCE_SUFFIX,
     SOURCE_VARIABLE,
-    Plan,
+    RunPlan,
     environment,
     needs,
     refuse_repeated_keys,
@@ -38,14 +38,14 @@ try:
         environment.end_on_hangup()
         for file in workflow.configfiles:
             refuse_repeated_keys(file)
-        plan = Plan.prepare(config, SOURCE)
+        plan = RunPlan.prepare(config, SOURCE)
         # Jobs that share no folder would pass releases on through a storage.
         places = workflow.storage_settings
         shared = SharedFSUsage.INPUT_OUTPUT in places.shared_fs_usage
         if places.default_storage_provider or not shared:
             plan.releases.refuse_production()
     else:
-        plan = Plan.recall(config, SOURCE)
+        plan = RunPlan.recall(config, SOURCE)
 except DeniableError as error:
     raise WorkflowError(str(error)) from None
 

@@ -21,7 +21,7 @@ from deniable.estimation import (
 from deniable.records import Domain
 from deniable.responses import Counted, Responses, Table, TableStratum
 
-Columns = dict[str, Any]
+ColumnValues = dict[str, Any]
 """The columns of a table of estimates, by name."""
 
 
@@ -45,7 +45,7 @@ class Estimator:
         options: Sequence[EstimateOptions],
         *,
         by_stratum: bool = False,
-    ) -> Iterator[tuple[Table, Columns]]:
+    ) -> Iterator[tuple[Table, ColumnValues]]:
         """Yield each of `tables` with the columns of its estimates, for each of `options`.
 
         With `by_stratum`, there is a column ``stratum``, and estimates of each stratum follow.
@@ -87,7 +87,7 @@ class Estimator:
 
     def columns(
         self, table: Table, options: EstimateOptions, functionals: Floats | None = None
-    ) -> Columns:
+    ) -> ColumnValues:
         """Return the columns of the estimates of a `table` by `options`, one value per cell.
 
         With `functionals`, shape (functionals, cells), one value for each of these sums of cells.
@@ -121,7 +121,7 @@ class Estimator:
 
     def _columns_by_stratum(
         self, table: Table, options: EstimateOptions
-    ) -> Iterator[tuple[str, Columns]]:
+    ) -> Iterator[tuple[str, ColumnValues]]:
         """Yield the name of each stratum with records, and the columns of its estimates."""
         for stratum in table.strata:
             own = self.counted(table).part(stratum.at)
@@ -179,7 +179,7 @@ def refuse_impossible(table: Table, counted: Counted) -> None:
 
 def _columns_within(
     table: Table, stratum: TableStratum, counted: Counted, options: EstimateOptions
-) -> Columns:
+) -> ColumnValues:
     functionals = table.functionals[:, stratum.at]
     few = options.target == "population" and counted.counts.sum() < MIN_RECORDS
     own = replace(options, target="file") if few else options
@@ -199,7 +199,7 @@ def _columns(
     limits: Sequence[Floats],
     found: Distribution,
     options: EstimateOptions,
-) -> Columns:
+) -> ColumnValues:
     """Return the columns of estimates, for the table's cells or for `functionals`."""
     columns = columns_of([*limits, found.proportions], counted.records, options)
     sums = functionals

@@ -19,7 +19,7 @@ from .published import (
     read_published as read_published,
 )
 from .resolve import (
-    Source as Source,
+    ResolvedFile as ResolvedFile,
     obtain as obtain,
     read_source as read_source,
     verified_file as verified_file,

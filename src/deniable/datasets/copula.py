@@ -22,7 +22,7 @@ ABOUT = (
 
 
 @dataclass(frozen=True)
-class Margin:
+class MarginModel:
     """The distribution of the numeric attribute `name`.
 
     The `probabilities`, 2 to 101, increase from 0 to 1. Equal neighbours among the `quantiles` make
@@ -74,7 +74,7 @@ class Copula:
         The arguments of `fit`, and the distance of a sample of the same size from the file.
     """
 
-    margins: tuple[Margin, ...]
+    margins: tuple[MarginModel, ...]
     class_name: str
     classes: tuple[str, ...]
     shares: tuple[float, ...]
@@ -146,7 +146,7 @@ def from_json(value: Any) -> Copula:
     """Rebuild a copula from a `value` of `to_json`; an invalid one is a `DataError`."""
     probabilities = tuple(map(float, value["probabilities"]))
     margins = tuple(
-        Margin(
+        MarginModel(
             str(each["name"]),
             probabilities,
             tuple(map(float, each["quantiles"])),

@@ -11,7 +11,7 @@ import pandas as pd
 import scipy
 
 from deniable.arrays import Floats
-from deniable.datasets.copula import MAX_QUANTILES, Copula, Margin
+from deniable.datasets.copula import MAX_QUANTILES, Copula, MarginModel
 from deniable.errors import DataError
 from deniable.records import NumericMicrodata
 
@@ -90,7 +90,7 @@ def _runs(records: int) -> list[int]:
     return lower + [rank for rank in upper if rank >= lower[-1] + AVERAGED]
 
 
-def _margin(name: str, column: Floats) -> Margin:
+def _margin(name: str, column: Floats) -> MarginModel:
     """Return the quantiles: means at the middle of their runs, extended linearly to both ends."""
     runs = np.array(_runs(len(column)))
     means = np.sort(column)[runs[:, None] + np.arange(AVERAGED)].mean(axis=1)
@@ -106,7 +106,9 @@ def _margin(name: str, column: Floats) -> Margin:
     else:
         quantiles = np.round(quantiles, decimals)
     probabilities = (0.0, *np.round(middles, WRITTEN_DIGITS + 1).tolist(), 1.0)
-    return Margin(name, probabilities, tuple(np.maximum.accumulate(quantiles).tolist()), decimals)
+    return MarginModel(
+        name, probabilities, tuple(np.maximum.accumulate(quantiles).tolist()), decimals
+    )
 
 
 def _expansions(copula: Copula) -> Floats:

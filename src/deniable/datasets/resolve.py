@@ -27,7 +27,7 @@ OBTAIN_AGAIN = "download it again: snakemake --forcerun download"
 
 
 @validated(frozen=True, config=ConfigDict(strict=True, extra="forbid"))
-class Source:
+class ResolvedFile:
     """The source of the records of a file's data sets.
 
     Parameters
@@ -41,13 +41,13 @@ class Source:
     sha256: str | None
 
 
-def read_source(path: Path | str) -> Source:
+def read_source(path: Path | str) -> ResolvedFile:
     """Read the source of a file's records from the JSON file at `path`.
 
     A `DataError` is raised if it cannot be read or is malformed.
     """
     try:
-        return Source(**read_json(path))
+        return ResolvedFile(**read_json(path))
     except OSError as error:
         raise DataError(f"{path}: {error.strerror or error}; {OBTAIN_AGAIN}") from None
     except ValidationError as error:
@@ -58,7 +58,7 @@ def read_source(path: Path | str) -> Source:
     raise DataError(f"{path}: {problem}; {OBTAIN_AGAIN}")
 
 
-def verified_file(dataset: PublishedFile, source: Source, folder: Path) -> Path:
+def verified_file(dataset: PublishedFile, source: ResolvedFile, folder: Path) -> Path:
     """Return the published file of a `dataset` in `folder`, after a check of its digest.
 
     A `DataError` is raised if `source` has another file than the manifest, or the file is missing
@@ -123,7 +123,7 @@ def obtain(
     folder: Path,
     limits: Limits = DEFAULT_LIMITS,
     say: Callable[[str], None],
-) -> Source:
+) -> ResolvedFile:
     """Obtain the published file of a `dataset` in `folder`, or choose surrogates.
 
     A verified file in the folder is used. Otherwise `auto` tries the mirror, then the public
@@ -146,13 +146,13 @@ def obtain(
         raise DataError(f"data.source is {source!r}; give one of {allowed}")
     if source == "surrogate":
         say(f"{dataset.file}: SURROGATE DATA, because data.source is surrogate")
-        return Source("surrogate", None)
+        return ResolvedFile("surrogate", None)
     if source == "mirror" and mirror is None:
         raise DataError(
             "data.source is mirror, but no mirror directory is named; set DENIABLE_DATA_MIRROR (or "
             f"the mirror in the config) to a directory that holds {dataset.file}"
         )
-    published = Source("published", dataset.sha256)
+    published = ResolvedFile("published", dataset.sha256)
     target = folder / dataset.file
     if _is_verified(dataset, target, say):
         say(f"{dataset.file}: a verified copy of the published file is already there")
@@ -181,7 +181,7 @@ def obtain(
             f"{dataset.address}: {error.reason}); to use the published file, {BY_HAND} and run "
             "again"
         )
-        return Source("surrogate", None)
+        return ResolvedFile("surrogate", None)
     return published
 
 

@@ -24,7 +24,7 @@ from deniable.design.conflicts import InfeasibleError, refuse_conflicts, refuse_
 from deniable.design.exactness import Exact, exact_matrix, exact_reports
 from deniable.design.programs import (
     MAX_ENUMERATED,
-    Estimator,
+    EstimatorName,
     InverseVariance,
     LinearPrograms,
     Loss,
@@ -35,7 +35,7 @@ from deniable.design.programs import (
     polytope,
 )
 from deniable.design.rectangular import Reports, least_with_reports, report_names
-from deniable.design.search import Found, least_concave, least_variance
+from deniable.design.search import SearchResult, least_concave, least_variance
 from deniable.design.starts import feasible_forms
 from deniable.errors import ConfigError, DeniableError, refuse_unknown
 
@@ -78,7 +78,7 @@ class Design:
     optimality: Literal["global", "local"]
     violations: Mapping[str, float]
     loss_name: LossName
-    estimator: Estimator
+    estimator: EstimatorName
     target: Target
     notes: tuple[str, ...] = ()
     report_names: tuple[str, ...] = ()
@@ -89,7 +89,7 @@ def design(
     requirements: Requirements,
     loss: LossName = "trace",
     *,
-    estimator: Estimator | None = None,
+    estimator: EstimatorName | None = None,
     target: Target | None = None,
     reports: Reports = "square",
     seed: int = 0,
@@ -178,7 +178,11 @@ def design(
 
 
 def _with_reports(
-    loss: InverseVariance, square: Exact, found: Found, requirements: Requirements, reports: Reports
+    loss: InverseVariance,
+    square: Exact,
+    found: SearchResult,
+    requirements: Requirements,
+    reports: Reports,
 ) -> tuple[Exact, float | None]:
     """Return the better one of the square channel and the best with other reports, and a bound."""
     if found.relaxation is None or requirements.epsilon is None or reports == "square":
@@ -191,7 +195,7 @@ def _with_reports(
     return (exact if loss.value(exact.P) < loss.value(square.P) else square), bound
 
 
-def _searched(function: Loss, pi: Floats, requirements: Requirements, seed: int) -> Found:
+def _searched(function: Loss, pi: Floats, requirements: Requirements, seed: int) -> SearchResult:
     generator = np.random.default_rng(seed)
     if isinstance(function, InverseVariance):
         return least_variance(function, pi, requirements, generator)
@@ -206,7 +210,7 @@ def _searched(function: Loss, pi: Floats, requirements: Requirements, seed: int)
         )
     # A closed form can be better by less than a solver's tolerance, which is much of a small loss.
     matrices = [corner.P, *feasible_forms(wanted, pi, requirements)]
-    return Found(sorted(matrices, key=function.value), max(corner.bound, 0.0))
+    return SearchResult(sorted(matrices, key=function.value), max(corner.bound, 0.0))
 
 
 def _best_exact(
@@ -259,11 +263,14 @@ def _names(categories: Sequence[str] | None, size: int) -> tuple[str, ...]:
 
 
 def _resolved(
-    requirements: Requirements, loss: LossName, estimator: Estimator | None, target: Target | None
-) -> tuple[Estimator, Target]:
+    requirements: Requirements,
+    loss: LossName,
+    estimator: EstimatorName | None,
+    target: Target | None,
+) -> tuple[EstimatorName, Target]:
     options = (
         ("loss", loss, LossName),
-        ("estimator", estimator, Estimator),
+        ("estimator", estimator, EstimatorName),
         ("target", target, Target),
     )
     for what, given, allowed in options:
@@ -284,7 +291,11 @@ def _resolved(
 
 
 def _refuse_reports(
-    reports: Reports, requirements: Requirements, loss: LossName, estimator: Estimator, size: int
+    reports: Reports,
+    requirements: Requirements,
+    loss: LossName,
+    estimator: EstimatorName,
+    size: int,
 ) -> None:
     """Refuse other reports than categories if an option needs categories, or there are too many."""
     whole = isinstance(reports, (int, np.integer)) and not isinstance(reports, bool)

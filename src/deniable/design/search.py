@@ -56,7 +56,7 @@ def _effort(size: int) -> _Effort:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class SearchResult:
     """The result of a search: the best matrices, best first, and a lower bound of all losses.
 
     These `candidates` meet the requirements to a solver's tolerance and include the best closed
@@ -71,7 +71,7 @@ class Found:
 
 def least_variance(
     loss: InverseVariance, proportions: Floats, requirements: Requirements, generator: Generator
-) -> Found:
+) -> SearchResult:
     """Search for the matrix of least trace or largest variance of the estimate by inversion.
 
     This is the `loss`. Some matrix meets the `requirements` at the `proportions`. The loss found is
@@ -107,7 +107,7 @@ def least_variance(
         bound = max(bound or 0.0, further.bound if further else 0.0)
     if requirements.invariant and proportions.size == 2:
         bound = max(bound or 0.0, _pair_bound(loss, wanted))
-    return Found(best, bound, relaxation)
+    return SearchResult(best, bound, relaxation)
 
 
 def _pair_bound(loss: InverseVariance, wanted: Polytope) -> float:
@@ -201,7 +201,7 @@ def _slide(loss: InverseVariance, wanted: Polytope, P: Floats) -> Floats:
 
 def least_concave(
     loss: ReportsVariance, proportions: Floats, requirements: Requirements, generator: Generator
-) -> Found:
+) -> SearchResult:
     """Search for the invariant matrix whose own proportions have the least variances.
 
     The search goes from vertex to better vertices, and starts again between the best vertex and
@@ -211,7 +211,7 @@ def least_concave(
     wanted = polytope(proportions, requirements)
     if wanted.ratio == 1:  # all rows are the same, and so the proportions
         alike = np.tile(proportions, (proportions.size, 1))
-        return Found([alike], loss.value(alike))
+        return SearchResult([alike], loss.value(alike))
     concave = Concave(loss, wanted)
     forms = feasible_forms(wanted, proportions, requirements)
     effort = _effort(proportions.size)
@@ -220,4 +220,4 @@ def least_concave(
     for corner in _corners(wanted, proportions, generator, effort.restarts):
         best, weight = min(seen, key=loss.value), generator.uniform(*NEARBY)
         seen.append(concave.lowered((1 - weight) * best + weight * corner))
-    return Found(_ranked(loss, seen, forms), concave.bound())
+    return SearchResult(_ranked(loss, seen, forms), concave.bound())

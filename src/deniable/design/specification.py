@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError
 
 from deniable.arrays import Floats
 from deniable.channels import Target, read_counts
-from deniable.design.programs import Cost, Estimator, LossName, Requirements
+from deniable.design.programs import Cost, EstimatorName, LossName, Requirements
 from deniable.design.rectangular import Reports
 from deniable.errors import ConfigError, DataError, DeniableError, plain, shown
 from deniable.texts import text_of
@@ -44,7 +44,7 @@ class Specification:
     requirements: Requirements
     loss: LossName
     records: int | None = None
-    estimator: Estimator | None = None
+    estimator: EstimatorName | None = None
     target: Target | None = None
     reports: Reports = "square"
 
@@ -79,7 +79,7 @@ class _SpecificationFile(Strict):
     counts: _Name | dict[_Name, Annotated[int, Field(ge=0, le=MAX_RECORDS)]] | None = None
     records: Annotated[int, Field(ge=1, le=MAX_RECORDS)] | None = None
     loss: LossName = "trace"
-    estimator: Estimator | None = None
+    estimator: EstimatorName | None = None
     target: Target | None = None
     reports: Literal["square", "any"] | Annotated[int, Field(ge=1)] = "square"
     requirements: _RequirementsSection = _RequirementsSection()

@@ -24,7 +24,7 @@ from deniable.arrays import Flags, Floats, Positions
 from deniable.channels import two_step_with_epsilon
 from deniable.design.programs import Loss, Polytope, Relaxation, Requirements, inverse
 
-Part = tuple[int, int]  # the points of a design, and of a block of it
+DesignPart = tuple[int, int]  # the points of a design, and of a block of it
 BISECTIONS = 40
 FITS = 1e-12
 FEW_REPORTS = 4  # times the categories: down to which reports are gathered by means, then by pairs
@@ -151,7 +151,9 @@ def incidences(size: int) -> tuple[Flags, ...]:
     return tuple(found)
 
 
-def _parts(left: int, designs: int, before: tuple[Part, ...]) -> Iterator[tuple[Part, ...]]:
+def _parts(
+    left: int, designs: int, before: tuple[DesignPart, ...]
+) -> Iterator[tuple[DesignPart, ...]]:
     """Yield the designs that are side by side, larger ones first."""
     yield before
     largest = before[-1] if before else (MAX_BLOCK_DESIGN, MAX_BLOCK_DESIGN)

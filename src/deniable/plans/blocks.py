@@ -18,7 +18,7 @@ from deniable.records import Attribute, Domain
 from deniable.responses import holds_wider_points
 from deniable.schema import RecordBatch, Schema
 
-Responses = Literal["any", "categories"]
+ResponseKind = Literal["any", "categories"]
 MAX_CLUSTER = 4096
 """Cells of a cluster: one dense matrix."""
 MAX_THRESHOLDS = 100
@@ -138,7 +138,7 @@ class Block:
         return float(self.prior @ reduce(_kron, each_in))
 
 
-Part = tuple[int, tuple[str, ...]]
+BlockPart = tuple[int, tuple[str, ...]]
 """The number of a block, and the attributes of the block that are in a table."""
 
 
@@ -150,7 +150,7 @@ class ExpectedTable:
     table's proportions (`Block.shares`) that contain a record, and `shares` the number of all.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[BlockPart, ...]
     held: float
     shares: int
 
@@ -165,7 +165,7 @@ class ExpectedTable:
             math.prod(blocks[number].number_of_shares(part) for number, part in parts),
         )
 
-    def excess(self, moments: Mapping[Part, float]) -> float:
+    def excess(self, moments: Mapping[BlockPart, float]) -> float:
         """Return n times the mean variance that randomization adds to the table's proportions.
 
         Closed form, from the `Block.second_moments` of its parts (`moments`): the mean of the
@@ -203,7 +203,7 @@ def group_columns(groups: Sequence[Sequence[str]], domain: Domain) -> tuple[tupl
 def blocks_of(
     schema: Schema,
     clusters: Sequence[Sequence[str]],
-    responses: Responses,
+    responses: ResponseKind,
     priors: Mapping[str, Floats],
 ) -> tuple[Block, ...]:
     """Return the clusters and all other columns alone, in the order of the file.

@@ -7,7 +7,13 @@ from deniable.arrays import Floats
 from deniable.channels import refuse_bad_budget
 from deniable.errors import DeniableError, refuse_unknown, shown
 from deniable.plans.allocation import Split, allocate_to_blocks
-from deniable.plans.blocks import Block, Responses, blocks_of, count_cells, refuse_unknown_columns
+from deniable.plans.blocks import (
+    Block,
+    ResponseKind,
+    blocks_of,
+    count_cells,
+    refuse_unknown_columns,
+)
 from deniable.plans.choosing import BEST, INVARIANT, MECHANISMS, Choice, choose
 from deniable.plans.columns import ColumnsPlan
 from deniable.plans.curator import clusters_from
@@ -26,7 +32,7 @@ def make_plan(
     tables: Sequence[Sequence[str]] = (),
     mechanism: str = BEST,
     mechanisms: Mapping[str, str] | None = None,
-    responses: Responses = "any",
+    responses: ResponseKind = "any",
     prior: Mapping[str, Floats] | None = None,
     data: RecordsFile | None = None,
     clusters_from_data: tuple[int, float] | None = None,

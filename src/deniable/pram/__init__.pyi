@@ -11,7 +11,7 @@ from .matrices import (
     whole_file_epsilon as whole_file_epsilon,
 )
 from .protocol import (
-    Block as Block,
+    AttributeBlock as AttributeBlock,
     StratifiedProtocol as StratifiedProtocol,
     Stratum as Stratum,
     label as label,

@@ -15,17 +15,17 @@ import numpy.typing as npt
 
 from deniable.arrays import Counts, Floats, Positions
 from deniable.errors import DeniableError
-from deniable.randomized_response import Clusters, Protocol
+from deniable.randomized_response import Clustering, Protocol
 from deniable.records import Domain, Microdata
 from deniable.sampling import RandomnessSource
 
 Stratum = tuple[str, ...]
 """A category of each stratum attribute, by name; () where there are no strata."""
 
-Block = tuple[str, ...]
+AttributeBlock = tuple[str, ...]
 """Attributes that go through one matrix over their joint cells."""
 
-Matrices = Mapping[Stratum, Mapping[Block, Floats]]
+Matrices = Mapping[Stratum, Mapping[AttributeBlock, Floats]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ class StratifiedProtocol:
         return self.domain.project([n for n in self.domain.names if n not in self.strata])
 
     @property
-    def blocks(self) -> Clusters:
+    def blocks(self) -> Clustering:
         """Groups of attributes that share a matrix, the same in all strata."""
         return next(iter(self.protocols.values())).clusters
 

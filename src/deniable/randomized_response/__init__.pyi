@@ -27,7 +27,7 @@ from .audit import (
     clusters_table as clusters_table,
 )
 from .dependence import (
-    Clusters as Clusters,
+    Clustering as Clustering,
     Measure as Measure,
     Pair as Pair,
     absolute_correlation as absolute_correlation,

@@ -19,7 +19,7 @@ from deniable.randomized_response.audit import (
     audit_table,
     summed,
 )
-from deniable.randomized_response.dependence import Clusters
+from deniable.randomized_response.dependence import Clustering
 from deniable.randomized_response.readings import (
     CLUSTER_MECHANISMS,
     READINGS,
@@ -101,7 +101,7 @@ def _assessment_rows(domain: Domain, setting: Setting) -> Iterator[dict[str, Any
 
 def risk_table(
     domain: Domain,
-    clusters: Mapping[int, Clusters],
+    clusters: Mapping[int, Clustering],
     probabilities: Sequence[float],
     readings: Sequence[Reading] = READINGS,
 ) -> pd.DataFrame:
@@ -122,7 +122,7 @@ def risk_table(
     attribute's) of the release, ``equal_risk_with_assessment`` of the total for a record.
     """
     rows: list[dict[str, Any]] = []
-    single: Clusters = tuple(combinations(domain.names, 1))
+    single: Clustering = tuple(combinations(domain.names, 1))
     for setting in (Setting(reading, repr(p)) for reading in readings for p in probabilities):
         alone = _Changes(domain, setting, "kronecker")
         rows += _risks("rr_independent", None, single, alone, ("none",))
@@ -134,7 +134,7 @@ def risk_table(
 
 
 def _risks(
-    mechanism: str, t_v: int | None, clusters: Clusters, changes: _Changes, ways: Sequence[str]
+    mechanism: str, t_v: int | None, clusters: Clustering, changes: _Changes, ways: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
     once = changes.alone
     release = changes.record(clusters).exact
@@ -162,7 +162,9 @@ def _risks(
         }
 
 
-def _attribute_risk(changes: _Changes, clusters: Clusters, name: str) -> tuple[str, Finding, float]:
+def _attribute_risk(
+    changes: _Changes, clusters: Clustering, name: str
+) -> tuple[str, Finding, float]:
     """Return an attribute's epsilon in its cluster, and the ratio to its epsilon alone."""
     found, alone = changes.attribute(clusters, name), changes.of((name,)).exact
     if alone == 0:

@@ -19,7 +19,7 @@ from deniable.privacy import (
     constant_matrix,
     exact_epsilon,
 )
-from deniable.randomized_response.dependence import Clusters, cluster_attributes
+from deniable.randomized_response.dependence import Clustering, cluster_attributes
 from deniable.randomized_response.protocols import cluster_channel, rr_channel, rr_odds
 from deniable.randomized_response.readings import (
     CLUSTER_MECHANISMS,
@@ -169,7 +169,7 @@ def summed(findings: Iterable[Finding]) -> Finding:
 
 
 def _clusters(
-    domain: Domain, clusters: Clusters, t_v: int, setting: Setting
+    domain: Domain, clusters: Clustering, t_v: int, setting: Setting
 ) -> Iterator[dict[str, Any]]:
     for mechanism in CLUSTER_MECHANISMS:
         name = f"rr_clusters {mechanism}"

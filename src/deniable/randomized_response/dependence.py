@@ -24,7 +24,7 @@ from deniable.estimation import estimated_or_uniform
 from deniable.records import Domain, Microdata
 
 Pair = tuple[str, str]
-Clusters = tuple[tuple[str, ...], ...]
+Clustering = tuple[tuple[str, ...], ...]
 Measure = Literal["cramers_v", "pearson"]
 
 
@@ -234,7 +234,7 @@ def _squared_distances(points: Floats, centre: Floats) -> Floats:
 
 def cluster_attributes(
     domain: Domain, dependences: pd.DataFrame, largest_cells: int, least_dependence: float
-) -> Clusters:
+) -> Clustering:
     """Merge dependent attributes while their joint cells stay few ([multirr], Algorithm 1).
 
     It starts from single attributes of the `domain` and goes through the pairs of clusters by

@@ -33,7 +33,7 @@ from deniable.records import Attribute, Domain, Microdata
 from deniable.sampling import Numbers, RandomnessSource
 
 if TYPE_CHECKING:
-    from deniable.randomized_response.dependence import Clusters
+    from deniable.randomized_response.dependence import Clustering
 
 Probability = TypeVar("Probability", float, Fraction)
 MAX_JOINT_CELLS = 1000  # as many as the audit takes cell by cell
@@ -124,7 +124,7 @@ class Protocol:
     """
 
     domain: Domain
-    clusters: "Clusters"
+    clusters: "Clustering"
     channels: tuple[Channel, ...]
 
     def __post_init__(self) -> None:
@@ -249,7 +249,7 @@ def rr_independent(domain: Domain, p: float, reading: Reading) -> Protocol:
 
 
 def rr_clusters(
-    domain: Domain, clusters: "Clusters", p: float, reading: Reading, mechanism: ClusterMechanism
+    domain: Domain, clusters: "Clustering", p: float, reading: Reading, mechanism: ClusterMechanism
 ) -> Protocol:
     """Return RR-Clusters for given clusters ([multirr], section 4).
 

@@ -8,7 +8,7 @@ import numpy as np
 from deniable.channels import KeepOrReplace, refuse_bad_budget
 from deniable.errors import DeniableError
 from deniable.privacy import Allocation, allocate_by_size
-from deniable.randomized_response.dependence import Clusters
+from deniable.randomized_response.dependence import Clustering
 from deniable.randomized_response.protocols import Protocol, rr_clusters
 from deniable.randomized_response.readings import ClusterMechanism, Reading
 from deniable.records import Domain
@@ -31,7 +31,7 @@ def p_of_epsilon(
     domain: Domain,
     epsilon: float,
     reading: Reading,
-    clusters: Clusters | None = None,
+    clusters: Clustering | None = None,
     mechanism: ClusterMechanism = "kronecker",
 ) -> float:
     """Return the largest p, one for all attributes, with at most a given epsilon of a record.
@@ -88,7 +88,7 @@ def _least_p(sizes: list[int], reading: Reading) -> float:
 
 
 def protocol_from_epsilon(
-    domain: Domain, epsilon: float, clusters: Clusters | None = None, how: Allocation = "even"
+    domain: Domain, epsilon: float, clusters: Clustering | None = None, how: Allocation = "even"
 ) -> Protocol:
     """Return RR-Independent, RR-Clusters or RR-Joint at a required exact epsilon of a record.
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from deniable.arrays import Codes, Positions
 from deniable.errors import DeniableError
 from deniable.estimation import rescaled
-from deniable.randomized_response.dependence import Clusters
+from deniable.randomized_response.dependence import Clustering
 from deniable.records import Domain, Microdata
 from deniable.sampling import RandomSource, refuse_no_source
 
@@ -43,7 +43,7 @@ def repeat_cells(proportions: npt.ArrayLike, records: int) -> npt.NDArray[np.int
 
 def synthesize(
     domain: Domain,
-    clusters: Clusters,
+    clusters: Clustering,
     distributions: Sequence[npt.ArrayLike],
     records: int,
     source: RandomSource,

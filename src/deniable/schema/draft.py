@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from deniable import __version__
 from deniable.errors import DataError, shown
-from deniable.schema.evidence import MAX_COUNTED, STAND_INS, Evidence
+from deniable.schema.evidence import MAX_COUNTED, STAND_INS, ColumnEvidence
 from deniable.schema.faults import ValidationErrors
 from deniable.schema.model import FORMAT, MISSING, VERSION
 from deniable.schema.sources import Source, open_source
@@ -124,8 +124,8 @@ def drafted(
     return Draft(text, f"{opened.where}: {found}", tuple(told))
 
 
-def _seen(source: Source) -> dict[str, Evidence]:
-    seen = {name: Evidence(kind) for name, kind in source.types.items()}
+def _seen(source: Source) -> dict[str, ColumnEvidence]:
+    seen = {name: ColumnEvidence(kind) for name, kind in source.types.items()}
     faults = ValidationErrors()
     for piece in source.pieces(list(seen), [], faults):
         for name, evidence in seen.items():
@@ -159,14 +159,14 @@ def _entry(name: str, column: _Drafted) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _column(name: str, seen: Evidence) -> _Drafted:
+def _column(name: str, seen: ColumnEvidence) -> _Drafted:
     column = _judged(name, seen)
     if name != name.strip():
         column.warnings.append("its name begins or ends with a space; rename it in the file")
     return column
 
 
-def _judged(name: str, seen: Evidence) -> _Drafted:
+def _judged(name: str, seen: ColumnEvidence) -> _Drafted:
     """Return the likely kind of a column, with its options."""
     different = "all values are different"
     if seen.many:
@@ -200,7 +200,7 @@ def _judged(name: str, seen: Evidence) -> _Drafted:
     return _categorical(seen)
 
 
-def _left_out(seen: Evidence) -> str:
+def _left_out(seen: ColumnEvidence) -> str:
     """Return the reason why a column cannot be released, or an empty string."""
     if not seen.supported:
         return f"holds {seen.kind}, which cannot be randomized"
@@ -215,7 +215,7 @@ def _left_out(seen: Evidence) -> str:
     return ""
 
 
-def _numeric(seen: Evidence) -> _Drafted:
+def _numeric(seen: ColumnEvidence) -> _Drafted:
     column = _Drafted("numeric", [("status", "drafted")])
     if not is_text(seen.kind):
         column.options.append(("type", quoted(str(seen.kind))))
@@ -227,13 +227,13 @@ def _numeric(seen: Evidence) -> _Drafted:
     return column
 
 
-def _add_decimal(column: _Drafted, seen: Evidence) -> None:
+def _add_decimal(column: _Drafted, seen: ColumnEvidence) -> None:
     if seen.decimal == ",":
         column.options.append(("decimal", '","'))
         column.remarks.append("a comma stands before decimals")
 
 
-def _categorical(seen: Evidence) -> _Drafted:
+def _categorical(seen: ColumnEvidence) -> _Drafted:
     column = _Drafted("categorical", [("status", "drafted")])
     stand_ins = list(seen.stand_ins) if seen.numbers else []
     names = sorted(each for each in seen.counts if each not in stand_ins)
@@ -268,7 +268,7 @@ def _categorical(seen: Evidence) -> _Drafted:
     return column
 
 
-def _add_missing(column: _Drafted, seen: Evidence, stand_ins: Sequence[str]) -> None:
+def _add_missing(column: _Drafted, seen: ColumnEvidence, stand_ins: Sequence[str]) -> None:
     if stand_ins:
         texts = quoted_list(stand_ins)
         column.warnings.append(f"{texts} among the numbers are taken as missing values")

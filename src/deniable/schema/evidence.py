@@ -27,7 +27,7 @@ CODES = frozenset(map(str, (-1, -2, -7, -8, -9, -97, -98, -99, -777, -888, -999,
 """Numbers that often do, where all others are not negative."""
 
 
-class Evidence:
+class ColumnEvidence:
     """Evidence about the values of a column of a `kind`, gathered in bounded memory.
 
     `counts` has the values that are not missing, as text, up to `MAX_COUNTED`; beyond, `many` is

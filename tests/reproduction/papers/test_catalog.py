@@ -34,7 +34,7 @@ from reproduction.papers.catalog import (
 )
 from reproduction.papers.multirr.catalog import PRINTED_RUNS
 from reproduction.pipeline.config import Config, StudiesConfig, validate
-from reproduction.pipeline.plan import Plan
+from reproduction.pipeline.plan import RunPlan
 from reproduction.study.catalog import resolve
 from reproduction.study.engine import compare, in_order, plotted
 from reproduction.study.grid import cells_of_grids
@@ -89,8 +89,8 @@ def data_of(small_data: Microdata, adult_like: Microdata) -> Callable[[str], Any
     return found
 
 
-def plan_of(config: Config) -> Plan:
-    return Plan(config, ROOT, load_manifest(ROOT / "resources" / "datasets.yaml"))
+def plan_of(config: Config) -> RunPlan:
+    return RunPlan(config, ROOT, load_manifest(ROOT / "resources" / "datasets.yaml"))
 
 
 def rows_of(table: StudyTable, config: Config, data: Any) -> list[dict[str, Any]]:

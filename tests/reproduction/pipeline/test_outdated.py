@@ -11,7 +11,7 @@ from deniable.files import sha256, write_json, write_text
 from reproduction.papers import ANALYSES
 from reproduction.pipeline import code_digest
 from reproduction.pipeline.outdated import reasons_of, settings_now
-from reproduction.pipeline.plan import Plan
+from reproduction.pipeline.plan import RunPlan
 from reproduction.pipeline.provenance import WITHHELD, settings_of
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -32,17 +32,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def plan_of(values: dict[str, Any]) -> Plan:
-    return Plan.recall(values, ROOT)
+def plan_of(values: dict[str, Any]) -> RunPlan:
+    return RunPlan.recall(values, ROOT)
 
 
-def record(plan: Plan, file: str, **params: Any) -> dict[str, Any]:
+def record(plan: RunPlan, file: str, **params: Any) -> dict[str, Any]:
     """Return the record of a result that was made as a plan says."""
     asked = json.loads(json.dumps(settings_of(params)))
     return {"file": file, "asked": asked, "made_once": False, "parts": {}, "inputs": {}}
 
 
-def records_of(plan: Plan) -> list[dict[str, Any]]:
+def records_of(plan: RunPlan) -> list[dict[str, Any]]:
     """Return the record of one result of each kind."""
     study, seed = plan.settings("studies", "multirr_fig2"), plan.config.seed
     analysis = ANALYSES["multirr_secure_sum"]

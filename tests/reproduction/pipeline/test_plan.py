@@ -13,7 +13,7 @@ import yaml
 from deniable.errors import ConfigError
 from deniable.files import write_json, write_text
 
-from reproduction.pipeline.plan import Plan
+from reproduction.pipeline.plan import RunPlan
 from reproduction.pipeline.provenance import provenance_path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -50,13 +50,13 @@ def without(values: dict[str, Any], *studies: str) -> dict[str, Any]:
 ADULT, CENSUS, WINE = "adult.data", "CASCrefmicrodata.rda", "winequality-white.csv"
 
 
-def files_of(plan: Plan) -> list[str]:
+def files_of(plan: RunPlan) -> list[str]:
     """Return the published files that are obtained for a plan."""
     return [path.split("/")[-1].removesuffix(".source.json") for path in plan.sources()]
 
 
 def test_no_file_is_obtained_that_nothing_reads(values: dict[str, Any], root: Path) -> None:
-    plan = Plan.prepare(without(values, "idp_fig4", "idp_fig6"), root)
+    plan = RunPlan.prepare(without(values, "idp_fig4", "idp_fig6"), root)
     assert files_of(plan) == [CENSUS, ADULT]
     # Nor does any rule compute or plot results of Wine.
     names = {analysis.name for analysis in plan.analyses}
@@ -64,31 +64,31 @@ def test_no_file_is_obtained_that_nothing_reads(values: dict[str, Any], root: Pa
     assert not {"idp_fig4", "idp_fig6"} & set(plan.tables())
     assert {"idp_fig3", "idp_fig5"} <= set(plan.figures())
     assert not {"idp_fig4", "idp_fig6", "idp_audit", "idp_attacks"} & set(plan.figures())
-    again = Plan.recall(without(values, "idp_fig4", "idp_fig6"), root)
+    again = RunPlan.recall(without(values, "idp_fig4", "idp_fig6"), root)
     assert again.targets() == plan.targets()
 
 
 def test_one_study_or_one_release_asks_for_its_data(values: dict[str, Any], root: Path) -> None:
     releases_of_wine = [each for each in committed()["releases"] if each["data"] == "wine"]
-    plan = Plan.prepare(without(values, "idp_fig4"), root)
+    plan = RunPlan.prepare(without(values, "idp_fig4"), root)
     assert files_of(plan) == [CENSUS, ADULT, WINE]
     studies = without(values, "idp_fig3", "idp_fig4", "idp_fig5", "idp_fig6")
-    plan = Plan.prepare(studies | {"releases": []}, root)
+    plan = RunPlan.prepare(studies | {"releases": []}, root)
     assert files_of(plan) == [ADULT]
     # Analyses of another data set of Adult's file are made.
     assert [name for name in plan.computed_tables() if name.startswith("idp")] == ["idp_noises"]
-    plan = Plan.prepare(studies | {"releases": releases_of_wine}, root)
+    plan = RunPlan.prepare(studies | {"releases": releases_of_wine}, root)
     assert files_of(plan) == [ADULT, WINE]
 
 
 def test_the_committed_config_needs_all_data_sets(values: dict[str, Any], root: Path) -> None:
-    plan = Plan.prepare(values, root)
+    plan = RunPlan.prepare(values, root)
     assert files_of(plan) == [CENSUS, ADULT, WINE]
     assert {plan.source(name) for name in plan.datasets} == set(plan.sources())
 
 
 def test_data_sets_of_one_file_share_its_source(values: dict[str, Any], root: Path) -> None:
-    plan = Plan.prepare(values, root)
+    plan = RunPlan.prepare(values, root)
     names = ("adult", "adult_numeric", "adult_age")
     assert {plan.source(name) for name in names} == {"results/data/raw/adult.data.source.json"}
     assert plan.surrogate("adult_age") == "resources/surrogates/adult_age.json"
@@ -97,7 +97,7 @@ def test_data_sets_of_one_file_share_its_source(values: dict[str, Any], root: Pa
 # -- downloads -------------------------------------------------------------------------------------
 
 
-def downloaded(plan: Plan, kind: str) -> None:
+def downloaded(plan: RunPlan, kind: str) -> None:
     """Leave the record of a job that obtained Adult, or settled for the surrogates."""
     settings, dataset = plan.download_settings(ADULT), plan.datasets["adult"]
     entry = {"kind": "original", "sha256": dataset.sha256}
@@ -109,13 +109,13 @@ def downloaded(plan: Plan, kind: str) -> None:
 def test_a_download_has_no_address_among_its_parameters(
     values: dict[str, Any], root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = Plan.prepare(values, root)
+    plan = RunPlan.prepare(values, root)
     assert plan.mirror is None
     assert plan.download_settings(ADULT) == {"source": "auto", "mirror": False}
     write_text(root / "one" / ADULT, "1\n")
     for mirror in ("one", "two"):
         write_text(root / mirror / ADULT, "1\n")
-        there = Plan.prepare(values | {"data": {"source": "auto", "mirror": mirror}}, root)
+        there = RunPlan.prepare(values | {"data": {"source": "auto", "mirror": mirror}}, root)
         assert there.download_settings(ADULT) == {"source": "auto", "mirror": True}
         assert there.download_settings(WINE) == {"source": "auto", "mirror": False}
     # The environment goes before the config.
@@ -128,13 +128,13 @@ def test_once_the_published_file_is_there_other_settings_start_no_job(
     values: dict[str, Any], root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_text(root / "mirror" / ADULT, "1\n")
-    plan = Plan.prepare(values | {"data": {"source": "mirror", "mirror": "mirror"}}, root)
+    plan = RunPlan.prepare(values | {"data": {"source": "mirror", "mirror": "mirror"}}, root)
     first = plan.download_settings(ADULT)
     downloaded(plan, "published")
     for source in ("auto", "public", "mirror"):
-        again = Plan.prepare(values | {"data": {"source": source}}, root)
+        again = RunPlan.prepare(values | {"data": {"source": source}}, root)
         assert again.download_settings(ADULT) == first
-    asked = Plan.prepare(values | {"data": {"source": "surrogate"}}, root)
+    asked = RunPlan.prepare(values | {"data": {"source": "surrogate"}}, root)
     assert asked.download_settings(ADULT) == {"source": "surrogate", "mirror": False}
     # A manifest with another file, or a damaged record, asks anew.
     record = provenance_path(plan.source("adult"))
@@ -142,16 +142,16 @@ def test_once_the_published_file_is_there_other_settings_start_no_job(
     other["data"][f"results/data/raw/{ADULT}"]["sha256"] = "0" * 64
     for text in (json.dumps(other), "{"):
         write_text(record, text)
-        again = Plan.prepare(values, root)
+        again = RunPlan.prepare(values, root)
         assert again.download_settings(ADULT) == {"source": "auto", "mirror": False}
 
 
 def test_a_surrogate_gives_way_to_a_mirror(values: dict[str, Any], root: Path) -> None:
-    plan = Plan.prepare(values, root)
+    plan = RunPlan.prepare(values, root)
     downloaded(plan, "surrogate")
     assert plan.download_settings(ADULT) == {"source": "auto", "mirror": False}
     write_text(root / "mirror" / ADULT, "1\n")
-    plan = Plan.prepare(values | {"data": {"source": "auto", "mirror": "mirror"}}, root)
+    plan = RunPlan.prepare(values | {"data": {"source": "auto", "mirror": "mirror"}}, root)
     assert plan.download_settings(ADULT) == {"source": "auto", "mirror": True}
 
 
@@ -161,19 +161,19 @@ def test_a_surrogate_gives_way_to_a_mirror(values: dict[str, Any], root: Path) -
 def test_a_config_of_one_release_asks_for_nothing_else(root: Path) -> None:
     release: dict[str, Any] = {"name": "own", "data": "adult", "mode": "test"}
     release["plan"] = {"kind": "columns", "columns": ["sex"], "epsilon": 1.0}
-    plan = Plan.prepare({"releases": [release]}, root)
+    plan = RunPlan.prepare({"releases": [release]}, root)
     assert plan.releases.all_made() == ["results/releases/own/public"]
     made = [*plan.releases.all_made(), *plan.estimates(), "results/checks/own.csv"]
     assert plan.targets() == plan.released() == made
     assert plan.config.seed == 0
     assert (plan.tables(), plan.analyses, plan.figures(), plan.audited_tables()) == ([],) * 4
     assert files_of(plan) == [ADULT]
-    assert Plan.prepare({}, root).targets() == []
+    assert RunPlan.prepare({}, root).targets() == []
 
 
 def test_a_config_of_one_study_asks_for_its_table(values: dict[str, Any], root: Path) -> None:
     study = {"multirr_fig2": values["studies"]["multirr_fig2"]}
-    plan = Plan.prepare({"seed": 1, "studies": study}, root)
+    plan = RunPlan.prepare({"seed": 1, "studies": study}, root)
     assert plan.tables() == ["multirr_fig2", "multirr_gains", "multirr_gain_ratios"]
     assert plan.chunks("multirr_fig2")
     with pytest.raises(

@@ -8,7 +8,7 @@ import yaml
 
 from deniable.errors import ConfigError
 
-from reproduction.pipeline import Plan
+from reproduction.pipeline import RunPlan
 from reproduction.pipeline.config import Config, validate
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -61,7 +61,7 @@ def test_the_config_is_stated_as_it_was_written() -> None:
 
 def test_each_release_has_the_whole_chain_and_the_grid_a_table_and_a_figure() -> None:
     values = {"data": {"source": "surrogate"}, "releases": [ENTRY, PLAIN]}
-    targets = Plan.recall(values, ROOT).targets()
+    targets = RunPlan.recall(values, ROOT).targets()
     for release in ("plain", "swept-epsilon-2-mechanism-best"):
         assert f"results/releases/{release}/public" in targets
         assert f"results/estimates/{release}/two_step.csv" in targets
@@ -113,7 +113,7 @@ def test_names_that_collide_are_refused(name: str) -> None:
 def test_a_wrong_column_is_named_once_at_its_entry() -> None:
     wrong = ENTRY | {"plan": {"kind": "columns", "columns": ["sex", "height"]}}
     with pytest.raises(ConfigError, match="has a fault") as error:
-        Plan.prepare({"releases": [PLAIN, wrong]}, ROOT)
+        RunPlan.prepare({"releases": [PLAIN, wrong]}, ROOT)
     assert str(error.value).count("releases[1].plan.columns[1]: 'height'") == 1
 
 

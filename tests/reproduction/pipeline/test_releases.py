@@ -14,7 +14,7 @@ from deniable.files import write_json
 from deniable.release import Ledger, ReleaseSettings
 
 from reproduction.pipeline import Releases, check_published, data_source
-from reproduction.pipeline.plan import Plan
+from reproduction.pipeline.plan import RunPlan
 
 ROOT = Path(__file__).resolve().parents[3]
 COLUMNS = {"kind": "columns", "columns": ["sex"], "p": 0.5}
@@ -267,8 +267,8 @@ def test_matrices_in_files_count_by_their_content(root: Path) -> None:
 def test_a_plan_of_a_run_checks_its_releases(root: Path) -> None:
     shutil.copytree(ROOT / "resources", root / "resources")
     values = {"releases": [entry("own")]}
-    assert Plan.prepare(values, root).releases.all_made() == ["results/releases/own/public"]
+    assert RunPlan.prepare(values, root).releases.all_made() == ["results/releases/own/public"]
     write_json(root / "results/releases/own/private/records.json", {"records": "0"})
     with pytest.raises(DeniableError, match="'own' was begun in"):
-        Plan.prepare(values, root)
-    Plan.recall(values, root)
+        RunPlan.prepare(values, root)
+    RunPlan.recall(values, root)

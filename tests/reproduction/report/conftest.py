@@ -9,7 +9,7 @@ import pytest
 from jinja2 import FileSystemBytecodeCache
 from tests.reproduction.report.made_run import CONFIG, claims_tables, results, write_run
 
-from deniable.datasets.resolve import Source
+from deniable.datasets.resolve import ResolvedFile
 from deniable.records.categorical import Microdata
 
 from reproduction.report import render as report
@@ -51,5 +51,5 @@ def of_surrogate(contents: Contents) -> Contents:
     }
     counted = tables["multirr_agreement"]
     changed["multirr_agreement"] = counted.assign(surrogate=counted["cells"], agrees=0, differs=0)
-    sources = {"adult.data": Source("surrogate", None)}
+    sources = {"adult.data": ResolvedFile("surrogate", None)}
     return dataclasses.replace(contents, tables=tables | changed, sources=sources)

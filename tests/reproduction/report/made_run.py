@@ -13,7 +13,7 @@ from tests.reproduction.papers.idp import tables as idp_tables
 from tests.reproduction.papers.rrba import tables as rrba_tables
 from tests.reproduction.report.made_releases import write_releases
 
-from deniable.datasets.resolve import Source
+from deniable.datasets.resolve import ResolvedFile
 from deniable.display.style import STYLE, canvas
 from deniable.files import read_json, write_json, write_table, write_text
 from deniable.plans import plan_from_json
@@ -387,7 +387,7 @@ def write_run(folder: Path, data: Microdata) -> SimpleNamespace:
         drawn = resolve(of.draw)(*given, **of.options) if name in DRAWN else canvas(9.4, 2)
         with mpl.rc_context(STYLE):
             drawn.savefig(folder / "figures" / f"{name}.svg", metadata={"Date": None})
-    source = Source("published", "0" * 64)
+    source = ResolvedFile("published", "0" * 64)
     write_json(folder / "adult.data.source.json", dataclasses.asdict(source))
     write_text(folder / "findings.md", FINDINGS)
     return SimpleNamespace(

@@ -18,7 +18,7 @@ from .package_versions import (
     COMPUTING_PACKAGES as COMPUTING_PACKAGES,
     versions as versions,
 )
-from .plan import MIRROR_VARIABLE as MIRROR_VARIABLE, Plan as Plan
+from .plan import MIRROR_VARIABLE as MIRROR_VARIABLE, RunPlan as RunPlan
 from .provenance import (
     SOURCE_SUFFIX as SOURCE_SUFFIX,
     SOURCE_VARIABLE as SOURCE_VARIABLE,

@@ -11,7 +11,7 @@ from typing import Any
 
 from reproduction.papers import ANALYSES, TABLES
 from reproduction.pipeline.code_digest import changed_code
-from reproduction.pipeline.plan import Plan
+from reproduction.pipeline.plan import RunPlan
 from reproduction.pipeline.provenance import (
     SOURCE_SUFFIX,
     WITHHELD,
@@ -23,7 +23,7 @@ MAX_REASONS = 3
 """Largest number of changed settings that are listed."""
 
 
-def reasons_of(plan: Plan, record: Record) -> list[str]:
+def reasons_of(plan: RunPlan, record: Record) -> list[str]:
     """Return the reasons for which the result of a `record` is outdated by a `plan`."""
     if record["made_once"]:
         return []
@@ -35,7 +35,7 @@ def reasons_of(plan: Plan, record: Record) -> list[str]:
     return [*reasons, *_changed_inputs(plan, record)]
 
 
-def settings_now(plan: Plan, record: Record) -> dict[str, Any]:
+def settings_now(plan: RunPlan, record: Record) -> dict[str, Any]:
     """Return the settings of the job of a `record` by a `plan`, by the names of its params.
 
     A parameter of another name keeps its recorded value.
@@ -66,7 +66,7 @@ def settings_now(plan: Plan, record: Record) -> dict[str, Any]:
     return as_recorded
 
 
-def _of_analysis(plan: Plan, record: Record) -> dict[str, Any]:
+def _of_analysis(plan: RunPlan, record: Record) -> dict[str, Any]:
     """Return the current settings of an analysis.
 
     If it reads several sections, they are the section with the recorded options. If several
@@ -83,7 +83,7 @@ def _of_analysis(plan: Plan, record: Record) -> dict[str, Any]:
     return alike[0] if len(alike) == 1 else recorded
 
 
-def _part(plan: Plan, path: str) -> dict[str, Any]:
+def _part(plan: RunPlan, path: str) -> dict[str, Any]:
     """Return the settings at a `path` of the config, or an empty mapping."""
     part = plan.config.part(path) if path else None
     values: dict[str, Any] = part.model_dump() if part else {}
@@ -99,7 +99,7 @@ def _changed_settings(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterat
             yield f"{name}: made with {before!r}, now {after!r}"
 
 
-def _changed_inputs(plan: Plan, record: Record) -> Iterator[str]:
+def _changed_inputs(plan: RunPlan, record: Record) -> Iterator[str]:
     """Yield the workflow's own inputs that have changed."""
     for name, digest in record["inputs"].items():
         found = next((file for file in (Path(name), plan.root / name) if file.exists()), None)

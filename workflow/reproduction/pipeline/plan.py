@@ -30,7 +30,7 @@ ESTIMATES = (
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """A validated config, and the files that follow from it.
 
     Attributes
@@ -50,7 +50,7 @@ class Plan:
     damaged: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def prepare(cls, values: Mapping[str, Any], root: Path | str) -> "Plan":
+    def prepare(cls, values: Mapping[str, Any], root: Path | str) -> "RunPlan":
         """Check the config with these `values` in the main process, with the workflow at `root`.
 
         Raises
@@ -69,7 +69,7 @@ class Plan:
         return replace(plan, damaged=damaged)
 
     @classmethod
-    def recall(cls, values: Mapping[str, Any], root: Path | str) -> "Plan":
+    def recall(cls, values: Mapping[str, Any], root: Path | str) -> "RunPlan":
         """Return the plan of `values` and `root` that `prepare` has checked, for a job."""
         return cls(validate(values), Path(root), load_manifest(_resources(root) / "datasets.yaml"))
 

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from deniable.datasets import Source, read_source
+from deniable.datasets import ResolvedFile, read_source
 from deniable.display import Tables
 from deniable.files import read_json, read_table
 
@@ -34,7 +34,7 @@ class Contents:
     tables: Tables
     figures: Mapping[str, str]
     releases: Sequence[ReleaseFiles]
-    sources: Mapping[str, Source]
+    sources: Mapping[str, ResolvedFile]
     findings: str
     facts: Mapping[str, str]
     seed: int
@@ -71,7 +71,7 @@ def gather(files: Any, config: Mapping[str, Any]) -> Contents:
     )
 
 
-def _shown(path: str, config: Mapping[str, Any]) -> Source:
+def _shown(path: str, config: Mapping[str, Any]) -> ResolvedFile:
     """Read a source, without its hash if there is a production release; see `provenance`."""
     source = read_source(path)
     real = any(each.get("mode") == "production" for each in config.get("releases", ()))

@@ -84,7 +84,7 @@ from .page_tables import (
     where as where,
 )
 from .pages import (
-    Agreement as Agreement,
+    AgreementCount as AgreementCount,
     Origin as Origin,
     Page as Page,
     PrivacyVerdict as PrivacyVerdict,

@@ -35,7 +35,7 @@ class PrivacyVerdict:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class AgreementCount:
     """How many of some published values, of one reading, agree with ours."""
 
     what: str  # the values, in words
@@ -50,7 +50,7 @@ class Verdicts:
     """The first page's verdicts on a paper, in the paper's order, without claims in words."""
 
     privacy: Sequence[PrivacyVerdict] = ()  # of its claims of privacy
-    numbers: Sequence[Agreement] = ()  # of its published values
+    numbers: Sequence[AgreementCount] = ()  # of its published values
 
 
 @dataclass(frozen=True)
@@ -70,12 +70,12 @@ class Page:
         return found
 
 
-def agreement_of(what: str, table: "pd.DataFrame", section: str) -> Agreement:
+def agreement_of(what: str, table: "pd.DataFrame", section: str) -> AgreementCount:
     """Count the values, `what`, of a `table` that agree; the `section` of this id has more."""
     verdicts = table["verdict"][table["verdict"] != "not printed"]
     surrogate = (verdicts == "surrogate").any()
     agrees = None if surrogate else int((verdicts == "agrees").sum())
-    return Agreement(what, agrees, len(verdicts), section)
+    return AgreementCount(what, agrees, len(verdicts), section)
 
 
 def claims_tables(paper: str, *readings: str) -> tuple[AnalysisTable, ...]:

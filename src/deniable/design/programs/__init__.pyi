@@ -12,7 +12,7 @@ from .linear import (
     LinearPrograms as LinearPrograms,
 )
 from .losses import (
-    Estimator as Estimator,
+    EstimatorName as EstimatorName,
     InverseVariance as InverseVariance,
     Loss as Loss,
     LossName as LossName,

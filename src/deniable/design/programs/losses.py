@@ -24,7 +24,7 @@ from deniable.arrays import Floats
 from deniable.channels import Target
 
 LossName = Literal["trace", "changed", "worst_cell", "distance"]
-Estimator = Literal["inverse", "reports"]
+EstimatorName = Literal["inverse", "reports"]
 MAX_CONDITION = 1e12
 """Beyond it a matrix counts as singular, as for `deniable.channels.DenseChannel`."""
 
@@ -255,7 +255,7 @@ def loss_of(
     name: LossName,
     proportions: Floats,
     *,
-    estimator: Estimator = "inverse",
+    estimator: EstimatorName = "inverse",
     target: Target = "population",
     costs: Floats | Sequence[Sequence[float]] | None = None,
 ) -> Loss:

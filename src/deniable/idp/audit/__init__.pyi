@@ -14,7 +14,7 @@ from .promises import (
     CENTROID as CENTROID,
     CENTROIDS as CENTROIDS,
     RECORD as RECORD,
-    Verdict as Verdict,
+    PromiseVerdict as PromiseVerdict,
     audit_numbers as audit_numbers,
     definition as definition,
     proved_epsilon as proved_epsilon,

@@ -70,7 +70,7 @@ def loss_between(
     return found
 
 
-class Loss(Protocol):
+class ChangeLoss(Protocol):
     """The privacy loss of changes of a cluster."""
 
     def __call__(self, changes: Changes) -> Floats:
@@ -122,7 +122,7 @@ class Losses:
     of_records: Floats
 
 
-def losses_within_fixed_clusters(moves: Moves, loss: Loss) -> Losses:
+def losses_within_fixed_clusters(moves: Moves, loss: ChangeLoss) -> Losses:
     """Return the losses of `moves` by `loss` if records keep their clusters for all values.
 
     This is an assumption of the paper's composition that no ranking satisfies.
@@ -131,7 +131,7 @@ def losses_within_fixed_clusters(moves: Moves, loss: Loss) -> Losses:
     return Losses(np.maximum.reduceat(found, moves.cut.starts), found)
 
 
-def losses_of_clusters_formed_anew(moves: Moves, loss: Loss) -> Losses:
+def losses_of_clusters_formed_anew(moves: Moves, loss: ChangeLoss) -> Losses:
     """Return the losses of `moves` by `loss` if each neighbour is ranked and cut anew."""
     cluster_of = moves.cut.cluster_of
     within = loss(moves.within).max(axis=1)

@@ -59,7 +59,7 @@ MAX_VALUES = (
 
 
 @dataclass(frozen=True)
-class Verdict:
+class PromiseVerdict:
     """Whether a claimed epsilon holds for every file.
 
     Attributes
@@ -135,32 +135,32 @@ def proved_epsilon(mechanism: NumericMechanism) -> float:
     return rounded_up(sum(mechanism.exact_epsilons, Fraction(0)))
 
 
-def verdicts(mechanism: NumericMechanism) -> list[Verdict]:
+def verdicts(mechanism: NumericMechanism) -> list[PromiseVerdict]:
     """Return the claims about a `mechanism` that hold, and that fail, for all files in the domains.
 
     Claims about clusters are for files of two clusters or more.
     """
     epsilon, method = mechanism.epsilon, mechanism.method
     share = epsilon / len(mechanism.domains.names)
-    partition = Verdict(RECORD, BOTH, epsilon, False, math.inf, PARTITION)
+    partition = PromiseVerdict(RECORD, BOTH, epsilon, False, math.inf, PARTITION)
     if mechanism.k is None:
         exact = rounded_up(sum(mechanism.exact_epsilons, Fraction(0)))
         why = COUNTS if mechanism.by_histograms else WIDTHS
-        found = [Verdict(RECORD, BOTH, epsilon, True, exact, why)]
+        found = [PromiseVerdict(RECORD, BOTH, epsilon, True, exact, why)]
     elif method == "dp_um":
-        found = [Verdict(CENTROIDS, BOTH, share, True, share, SMALL_MOVES), partition]
+        found = [PromiseVerdict(CENTROIDS, BOTH, share, True, share, SMALL_MOVES), partition]
     else:
         found = [
-            Verdict(CENTROID, FIXED_SCALE, share, True, share, SENSITIVITY),
-            Verdict(CENTROIDS, FIXED_SCALE, share, False, None, SHIFTS),
-            Verdict(CENTROIDS, RECOMPUTED_SCALE, share, False, None, SCALES[method]),
+            PromiseVerdict(CENTROID, FIXED_SCALE, share, True, share, SENSITIVITY),
+            PromiseVerdict(CENTROIDS, FIXED_SCALE, share, False, None, SHIFTS),
+            PromiseVerdict(CENTROIDS, RECOMPUTED_SCALE, share, False, None, SCALES[method]),
             partition,
         ]
     if mechanism.public_domains:
         return found
     # If domains depend on the records, no claim holds for the algorithm as it runs.
     held = [replace(each, reading=FIXED_SCALE) if each.holds else each for each in found]
-    return [*held, Verdict(RECORD, RECOMPUTED_SCALE, epsilon, False, math.inf, MAX_VALUES)]
+    return [*held, PromiseVerdict(RECORD, RECOMPUTED_SCALE, epsilon, False, math.inf, MAX_VALUES)]
 
 
 def definition(mechanism: NumericMechanism) -> str:

@@ -1,2 +1,2 @@
-from .comparing import Comparison as Comparison, compare as compare
+from .comparing import MechanismComparison as MechanismComparison, compare as compare
 from .picture import draw as draw

@@ -16,7 +16,7 @@ from deniable.plans.blocks import (
     MAX_CLUSTER,
     Block,
     ExpectedTable,
-    Responses,
+    ResponseKind,
     blocks_of,
     refuse_unknown_columns,
 )
@@ -42,7 +42,7 @@ WAYS: tuple[tuple[str, Split], ...] = (
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class MechanismComparison:
     """Mechanisms at several epsilons.
 
     Parameters
@@ -82,10 +82,10 @@ def compare(
     tables: Sequence[Sequence[str]] = (),
     *,
     clusters: Sequence[Sequence[str]] = (),
-    responses: Responses = "any",
+    responses: ResponseKind = "any",
     prior: Mapping[str, Floats] | None = None,
     progress: Callable[[float], None] = lambda epsilon: None,
-) -> Comparison:
+) -> MechanismComparison:
     """Return the expected errors of each mechanism at each exact epsilon of a record.
 
     The errors have closed forms; nothing is drawn. Columns and clusters count as independent of
@@ -104,7 +104,7 @@ def compare(
         As in `deniable.plans.make_plan`.
     prior : mapping of str to array, optional
         Public distributions, by column; uniform for columns that it lacks, so for all if empty. By
-        default the original ones, for the data owner only: see `Comparison.chosen_from`.
+        default the original ones, for the data owner only: see `MechanismComparison.chosen_from`.
     progress : callable, optional
         Receives each epsilon before its mechanisms are made.
 
@@ -145,7 +145,9 @@ def compare(
     table, repeated = _without_repeats(pd.concat([each for each, _ in found], ignore_index=True))
     chosen_from = BY_DATA if prior is None else BY_PRIOR
     reasons = tuple(reason for _, reason in found)
-    return Comparison(table, reasons, chosen_from, records, tuple(absent.values()), repeated)
+    return MechanismComparison(
+        table, reasons, chosen_from, records, tuple(absent.values()), repeated
+    )
 
 
 def _can_be_clusters(schema: Schema, tables: Sequence[tuple[str, ...]]) -> bool:

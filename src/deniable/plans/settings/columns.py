@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # a config is checked without a computation
     from deniable.plans.risks import Origin
     from deniable.randomized_response import Protocol
 
-Clusters = tuple[tuple[str, ...], ...]
+GivenClusters = tuple[tuple[str, ...], ...]
 OF_MAKE_PLAN = ("mechanism", "mechanisms", "split", "responses", "tables")
 """Options that are parameters of `deniable.make_plan`."""
 
@@ -99,14 +99,16 @@ class ColumnsSettings(ChannelOptions):
 
     def plan(self, given: PlanInputs) -> "ColumnsPlan":
         given = replace(given, schema=self.own_schema(given.schema))
-        clusters: Clusters = tuple(map(tuple, self.joint))
+        clusters: GivenClusters = tuple(map(tuple, self.joint))
         origin: Origin = "no data"
         if self.clusters is not None:
             clusters, origin = self.clusters.find(given)
         make = self._through_matrices if self.epsilon is None else self._of_epsilon
         return replace(make(given, clusters, origin), order=self.order, part=self.answering)
 
-    def _of_epsilon(self, given: PlanInputs, clusters: Clusters, origin: "Origin") -> "ColumnsPlan":
+    def _of_epsilon(
+        self, given: PlanInputs, clusters: GivenClusters, origin: "Origin"
+    ) -> "ColumnsPlan":
         from deniable.plans.making import make_plan  # noqa: PLC0415
 
         chosen = self.choose_from == "records"
@@ -123,7 +125,7 @@ class ColumnsSettings(ChannelOptions):
         return plan if chosen else replace(plan, chosen_from=origin)
 
     def _through_matrices(
-        self, given: PlanInputs, clusters: Clusters, origin: "Origin"
+        self, given: PlanInputs, clusters: GivenClusters, origin: "Origin"
     ) -> "ColumnsPlan":
         from deniable.plans.columns import ColumnsPlan  # noqa: PLC0415
         from deniable.plans.settings.pram import pram_protocols  # noqa: PLC0415
@@ -145,7 +147,9 @@ class ColumnsSettings(ChannelOptions):
             accept=given.accept,
         )
 
-    def _randomized_response(self, given: PlanInputs, clusters: Clusters) -> "tuple[Protocol, str]":
+    def _randomized_response(
+        self, given: PlanInputs, clusters: GivenClusters
+    ) -> "tuple[Protocol, str]":
         from deniable.plans.blocks import group_columns  # noqa: PLC0415
         from deniable.randomized_response import refuse_too_large, rr_clusters  # noqa: PLC0415
 

@@ -14,7 +14,7 @@ from tests.simulations import simulated_whole
 
 from deniable.randomized_response.assessment import PairReports, assessment_protocol
 from deniable.randomized_response.dependence import (
-    Clusters,
+    Clustering,
     cluster_attributes,
     dependences,
     dependences_from_tables,
@@ -140,7 +140,7 @@ def test_rank_correlations_share_the_ranks_of_equal_numbers() -> None:
 # -- clusters --------------------------------------------------------------------------------------
 
 
-def partitions(names: tuple[str, ...]) -> Iterator[Clusters]:
+def partitions(names: tuple[str, ...]) -> Iterator[Clustering]:
     """Yield every partition of the names, clusters in the order of their first."""
     if not names:
         yield ()
@@ -152,10 +152,10 @@ def partitions(names: tuple[str, ...]) -> Iterator[Clusters]:
                 yield ((names[0], *others), *tail)
 
 
-def slow_rand(names: tuple[str, ...], first: Clusters, second: Clusters) -> float:
+def slow_rand(names: tuple[str, ...], first: Clustering, second: Clustering) -> float:
     """Hubert and Arabie's index, from the pairs that are together in one, the other and both."""
 
-    def together(clusters: Clusters) -> set[frozenset[str]]:
+    def together(clusters: Clustering) -> set[frozenset[str]]:
         return {frozenset(p) for c in clusters for p in itertools.combinations(c, 2)}
 
     a, b, pairs = together(first), together(second), len(names) * (len(names) - 1) / 2

@@ -36,8 +36,8 @@ NOISES: dict[str, Callable[[int, float], Channel]] = {
     "generalized randomized response": partial(SquareWave.of_epsilon, half_width=0),
 }
 
-Estimator = Callable[[Counts, Channel], Floats]
-ESTIMATORS: dict[str, Estimator] = {
+CountsEstimator = Callable[[Counts, Channel], Floats]
+ESTIMATORS: dict[str, CountsEstimator] = {
     "EMS": partial(grid_estimate, rise=RISE),
     "EM, stopped early": lambda reports, channel: grid_estimate(
         reports, channel, smoothed=False, rise=1e-3 * float(np.exp(channel.epsilon))

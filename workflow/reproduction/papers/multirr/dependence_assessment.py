@@ -22,7 +22,7 @@ from deniable.arrays import Floats, at_least
 from deniable.errors import from_extras
 from deniable.randomized_response import (
     AssessmentProtocol,
-    Clusters,
+    Clustering,
     Measure,
     Pair,
     PairReports,
@@ -56,7 +56,7 @@ class DependenceAssessment:
     ordinal: tuple[str, ...] = ()
     t_v: Sequence[int] = ()
     t_d: Sequence[float] = ()
-    _formed: dict[tuple[int, tuple[int, ...]], Clusters] = field(
+    _formed: dict[tuple[int, tuple[int, ...]], Clustering] = field(
         default_factory=dict, init=False, repr=False
     )
 
@@ -108,7 +108,7 @@ class DependenceAssessment:
         found = [dependence_of_tables(tables[pair], how) for pair, how in self.measures.items()]
         return np.asarray(np.round(np.stack(found, axis=-1), DECIMALS), dtype=float)
 
-    def clusters(self, dependences: Floats, t_v: int, t_d: float) -> Clusters:
+    def clusters(self, dependences: Floats, t_v: int, t_d: float) -> Clustering:
         """Return Algorithm 1's clusters of at most `t_v` cells by the `dependences` of all pairs.
 
         They depend only on the order of those dependences that are at least `t_d`.
@@ -135,7 +135,7 @@ def rank_correlations(assessed: Floats, true: Floats) -> Floats:
 
 
 @cache
-def adjusted_rand(names: tuple[str, ...], first: Clusters, second: Clusters) -> float:
+def adjusted_rand(names: tuple[str, ...], first: Clustering, second: Clustering) -> float:
     """Return the adjusted Rand index (Hubert and Arabie, 1985) of clusterings; 1 for equal ones."""
     with from_extras():
         from sklearn.metrics import (  # type: ignore[import-untyped] # noqa: PLC0415 - slow to import

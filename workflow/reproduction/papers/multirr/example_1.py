@@ -17,7 +17,7 @@ HALF = Fraction(1, 2)
 Values = tuple[Fraction, ...]
 
 
-class Group(NamedTuple):
+class StepGroup(NamedTuple):
     """Responses with the same two categories, and therefore with the same weight."""
 
     records: str  # their numbers in the text
@@ -25,7 +25,7 @@ class Group(NamedTuple):
     categories: tuple[int, int]  # codes
 
 
-GROUPS = (Group("1-4", 4, (0, 0)), Group("5-6", 2, (1, 0)), Group("7-10", 4, (1, 1)))
+GROUPS = (StepGroup("1-4", 4, (0, 0)), StepGroup("5-6", 2, (1, 0)), StepGroup("7-10", 4, (1, 1)))
 NAMES = tuple(group.records.replace("-", "_") for group in GROUPS)  # in columns
 RECORDS = sum(group.size for group in GROUPS)
 TARGETS = ((HALF, HALF), (HALF, HALF))
@@ -57,7 +57,7 @@ NOTES = {
 
 
 @dataclass(frozen=True)
-class Step:
+class ExampleStep:
     """The state of Algorithm 2 after it adjusted an `attribute`, 1 or 2, in a `sweep`.
 
     Both are 0 at the start. The `weights` belong to one record of each group.
@@ -98,13 +98,13 @@ class Step:
         )
 
 
-def steps(sweeps: int) -> Iterator[Step]:
+def steps(sweeps: int) -> Iterator[ExampleStep]:
     """Yield the start, then the state after each attribute in all `sweeps`."""
-    step = Step(0, 0, (Fraction(1, RECORDS),) * len(GROUPS))
+    step = ExampleStep(0, 0, (Fraction(1, RECORDS),) * len(GROUPS))
     yield step
     for sweep in range(1, sweeps + 1):
         for attribute in (1, 2):
-            step = Step(sweep, attribute, step.adjusted(attribute))
+            step = ExampleStep(sweep, attribute, step.adjusted(attribute))
             yield step
 
 
@@ -125,7 +125,7 @@ def example_1(sweeps: int = 10) -> pd.DataFrame:
     return table.astype({"sweep": "Int64"})
 
 
-def _row(step: Step) -> dict[str, Any]:
+def _row(step: ExampleStep) -> dict[str, Any]:
     lambdas = {f"lambda_{position + 1}": step.margin(position) for position in (0, 1)}
     printed = PRINTED.get((step.sweep, step.attribute), {})
     found = {"weight": step.weights} | lambdas
@@ -143,7 +143,7 @@ def _row(step: Step) -> dict[str, Any]:
     )
 
 
-def _limit_row(last: Step) -> dict[str, Any]:
+def _limit_row(last: ExampleStep) -> dict[str, Any]:
     # Of all distributions on the reported cells one has both marginal distributions: a11 is
     # reported with a21 only, a22 with a12 only, and (a12, a21) gets the rest.
     (a11, _), (a21, a22) = TARGETS

@@ -8,7 +8,7 @@ from deniable.display import Tables, first_of, groups_of, joined, short
 from deniable.randomized_response import ATTRIBUTE_IN_CLUSTER
 
 from reproduction.papers.multirr.catalog import PRINTED_TABLES
-from reproduction.study import Agreement, PrivacyVerdict, Verdicts, agreement_of
+from reproduction.study import AgreementCount, PrivacyVerdict, Verdicts, agreement_of
 
 MECHANISMS = {
     "rr_independent": "RR-Independent",
@@ -123,7 +123,7 @@ def _stated(tables: Tables) -> PrivacyVerdict:
     )
 
 
-def _numbers(tables: Tables) -> Iterator[Agreement]:
+def _numbers(tables: Tables) -> Iterator[AgreementCount]:
     for name, (_, title) in PRINTED_TABLES.items():
         for of, part in groups_of(tables[name], "mechanism") if name in tables else ():
             yield agreement_of(f"{title.partition(':')[0]}, {of['mechanism']}", part, name)

@@ -15,7 +15,7 @@ import pandas as pd
 from deniable.arrays import Floats
 from deniable.channels import KeepOrReplace, two_step_with_epsilon
 from deniable.design import Cost, Requirements, design, violations
-from deniable.design.programs import Estimator, LossName, loss_of
+from deniable.design.programs import EstimatorName, LossName, loss_of
 from deniable.pram import margins
 from deniable.records import Microdata
 
@@ -30,7 +30,7 @@ class _Kind:
 
     loss: LossName  # to be minimized
     requirements: str  # in words
-    estimator: Estimator = "inverse"
+    estimator: EstimatorName = "inverse"
     invariant: bool = False
     cost: Cost | None = None
     floor: float | None = None  # of the retention, relative to generalized randomized response

@@ -32,9 +32,9 @@ from deniable.sampling import generator_for
 
 from reproduction.study import mean_summary
 
-Shown = Literal["observed", "in several", "in none"]
+CellVisibility = Literal["observed", "in several", "in none"]
 PROBABILITIES = (0.3, 0.5, 0.7)
-OTHER_SIZE: Mapping[int, tuple[Shown, int]] = {2: ("in none", 3), 3: ("in several", 2)}
+OTHER_SIZE: Mapping[int, tuple[CellVisibility, int]] = {2: ("in none", 3), 3: ("in several", 2)}
 """The tables reconstructed from views of k attributes: in no view or in several, and their size."""
 METHODS: tuple[Literal["nearest", "l2", "l1"], ...] = ("nearest", "l2", "l1")
 BLOCK_SIZE = 25
@@ -138,7 +138,7 @@ def _rows(
 def _trial(
     noisy: Sequence[NoisyTable],
     wanted: Sequence[Combination],
-    other: Shown,
+    other: CellVisibility,
     truth: Mapping[Combination, Floats],
 ) -> Iterator[dict[str, Any]]:
     """Yield one row for each kind of tables and method."""

@@ -9,7 +9,7 @@ from deniable.display import Tables, nearest, rows_of, short
 
 from reproduction.papers.rrba.names import FILES, METHODS, PRINTED_TABLES
 from reproduction.papers.rrba.sections import over_uniform
-from reproduction.study import Agreement, PrivacyVerdict, Verdicts, agreement_of, where
+from reproduction.study import AgreementCount, PrivacyVerdict, Verdicts, agreement_of, where
 
 SHOWN_P = 0.5
 
@@ -74,7 +74,7 @@ def _instead(equal: pd.DataFrame | None) -> str:
     )
 
 
-def _numbers(tables: Tables) -> Iterator[Agreement]:
+def _numbers(tables: Tables) -> Iterator[AgreementCount]:
     for name, title in PRINTED_TABLES.items():
         if name in tables:
             own = tables[name][tables[name]["main"] & tables[name]["published"].notna()]
@@ -83,6 +83,6 @@ def _numbers(tables: Tables) -> Iterator[Agreement]:
                 yield agreement_of(f"{title}, {METHODS[method]}", part, "rrba_tables")
     if "rrba_table3" in tables:
         # Its n and effect, which the text leaves open, are fitted to the printed rates.
-        yield Agreement("Table 3", None, 0, "rrba_tests", "fitted, no verdict")
+        yield AgreementCount("Table 3", None, 0, "rrba_tests", "fitted, no verdict")
     if "rrba_examples" in tables:
         yield agreement_of("worked cases", tables["rrba_examples"], "rrba_consistency")

@@ -92,7 +92,7 @@ COUNTED: Mapping[str, type[ProjectiveGeometry] | type[HadamardResponse]] = {
 AT_ONCE = 3_000_000
 """Counts that are simulated at once."""
 
-Released = Iterator[tuple[str, tuple[str, ...], Floats]]
+ReleasedTables = Iterator[tuple[str, tuple[str, ...], Floats]]
 """Method, readings, tables with axes run, cell."""
 
 
@@ -122,7 +122,7 @@ class _Simulation:
         """Return the epsilon, in a `cell`, of one answer by `method` and `reading` on `m` cells."""
         raise NotImplementedError
 
-    def released(self, cell: Cell, true: Counts, generator: np.random.Generator) -> Released:
+    def released(self, cell: Cell, true: Counts, generator: np.random.Generator) -> ReleasedTables:
         """Yield the releases in a `cell` of `true` tables, axes run, cell, drawn by `generator`."""
         raise NotImplementedError
 
@@ -219,7 +219,7 @@ class PrintedTables(_Simulation):
         claimed = float(cell["epsilon_claimed"])
         return claimed / m if method == "laplace" else claimed
 
-    def released(self, cell: Cell, true: Counts, generator: np.random.Generator) -> Released:
+    def released(self, cell: Cell, true: Counts, generator: np.random.Generator) -> ReleasedTables:
         records, m = int(true[0].sum()), true.shape[1]
         blocks = self.blocks_of(true, generator)
         yield "rrba", BOTH, records * collect(blocks, cell["p"], generator, POOLED).estimate()
@@ -256,7 +256,7 @@ class EqualEpsilon(_Simulation):
     def epsilon_exact(self, cell: Cell, method: str, reading: str, m: int) -> float:
         return float(cell["epsilon"])
 
-    def released(self, cell: Cell, true: Counts, generator: np.random.Generator) -> Released:
+    def released(self, cell: Cell, true: Counts, generator: np.random.Generator) -> ReleasedTables:
         records, m = int(true[0].sum()), true.shape[1]
         epsilon = float(cell["epsilon"])
         blocks = self.blocks_of(true, generator)

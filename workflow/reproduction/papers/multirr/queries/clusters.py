@@ -20,7 +20,7 @@ import numpy as np
 from deniable.arrays import Counts, Flags, Floats
 from deniable.channels import Channel
 from deniable.estimation import random_queries, relative_errors
-from deniable.randomized_response import Clusters, Protocol
+from deniable.randomized_response import Clustering, Protocol
 from deniable.records import Microdata
 
 from reproduction.papers.multirr.queries.shared import (
@@ -121,7 +121,7 @@ class ExploredQueries(ClusterQueries):
     def _nominal(self) -> "ExploredQueries":
         return replace(self, ordinal=())
 
-    def clusters(self, cell: Cell) -> Clusters:
+    def clusters(self, cell: Cell) -> Clustering:
         """Return the clusters that the T_v and T_d of a `cell` form."""
         if self.ordinal and cell["variation"] != "ordinal":
             return self._nominal.clusters(cell)
@@ -218,7 +218,7 @@ class ThresholdSweep:
                 return queries.estimated_margin(cell, channel, cluster, names, generator, runs)
 
             @cache
-            def error(touched: Clusters) -> Floats:
+            def error(touched: Clustering) -> Floats:
                 return query_errors(reduce(mul, map(margin, touched)), true, asked)
 
             touched = (

@@ -38,7 +38,7 @@ LIKELIHOOD_TOLERANCE = 1e-3
 """Nats below the maximum at which EM may stop. Compared with 1e-6 on Adult, this moves no median of
 1000 replicates by a tenth of the half-width of its interval."""
 
-Estimator = Callable[[Counts, ProductChannel, str], Floats]
+PairEstimator = Callable[[Counts, ProductChannel, str], Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +155,7 @@ def _product(rows: Floats, columns: Floats) -> Floats:
     return np.asarray((rows[:, :, None] * columns[:, None, :]).reshape(len(rows), -1))
 
 
-ESTIMATORS: dict[str, Estimator] = {
+ESTIMATORS: dict[str, PairEstimator] = {
     "randomized": _randomized,
     "randomized_joint": _randomized_joint,
     "rr_independent": _rr_independent,

@@ -18,8 +18,8 @@ from deniable.estimation import (
     unbiased_or_uniform,
 )
 from deniable.randomized_response import (
+    Clustering,
     ClusterMechanism,
-    Clusters,
     Protocol,
     Reading,
     cluster_attributes,
@@ -57,7 +57,7 @@ class OfTrueRecords:
         """Dependences of the original data: an inference, see the report's section on clusters."""
         return dependences(self.data, self.ordinal)
 
-    def clusters(self, cell: Cell) -> Clusters:
+    def clusters(self, cell: Cell) -> Clustering:
         """Return the clusters that the T_v and T_d of a `cell` form."""
         return cluster_attributes(self.data.domain, self.dependences, cell["t_v"], cell["t_d"])
 
@@ -66,7 +66,7 @@ class OfTrueRecords:
         single = tuple(combinations(self.data.domain.names, 1))
         return self.clustered({**cell, "mechanism": "kronecker"}, single)
 
-    def clustered(self, cell: Cell, clusters: Clusters | None = None) -> "Stated":
+    def clustered(self, cell: Cell, clusters: Clustering | None = None) -> "Stated":
         """Return RR-Clusters at the matrix and the p, or the epsilon, of a `cell`.
 
         The `clusters` are by default those that the cell forms.
@@ -86,7 +86,7 @@ class Stated(NamedTuple):
 @cache
 def stated(
     domain: Domain,
-    clusters: Clusters,
+    clusters: Clustering,
     matrix: Reading,
     mechanism: ClusterMechanism,
     p: float | None = None,

@@ -93,7 +93,7 @@ class PramWeights:
                 columns += [np.full(replicates, each) for each in expected]
         return np.column_stack(columns)
 
-    def setting(self, cell: Cell) -> tuple[Channel, "Design"]:
+    def setting(self, cell: Cell) -> tuple[Channel, "SurveyDesign"]:
         """Return the channel and the design of a `cell`."""
         channel, _, shares = setting(self.data, cell["channel"], (CLASSES,))
         present, names = shares.sum(axis=1), self.data.domain[CLASSES].categories
@@ -103,11 +103,13 @@ class PramWeights:
         else:
             drawn = np.array([SIZES.get(name, 1) for name in names]) * present
         within = shares / present[:, None]
-        return channel, Design(present, within, drawn / drawn.sum(), cell["records"], stratified)
+        return channel, SurveyDesign(
+            present, within, drawn / drawn.sum(), cell["records"], stratified
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class SurveyDesign:
     """Draws with replacement from classes of persons with equal chances within each.
 
     `present` are the proportions of the classes in the population, `within` the proportions of the
@@ -188,7 +190,7 @@ class Design:
 
 
 def intervals(
-    channel: Channel, design: Design, reports: Counts, target: Target, estimator: str
+    channel: Channel, design: SurveyDesign, reports: Counts, target: Target, estimator: str
 ) -> Intervals:
     """Return the intervals of an `estimator` for the `target`: population or file.
 
