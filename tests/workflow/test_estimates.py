@@ -32,7 +32,12 @@ def pattern(test, own):
 
 
 releases = SimpleNamespace(pattern=pattern)
-plan = SimpleNamespace(code=lambda script: "", releases=releases, config=SimpleNamespace(seed=1))
+plan = SimpleNamespace(
+    code=lambda script: "",
+    releases=releases,
+    config=SimpleNamespace(seed=1),
+    pattern_of_sweeps=lambda own: "(?!)",
+)
 
 
 def released_by(wildcards):

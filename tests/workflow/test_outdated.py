@@ -73,7 +73,7 @@ def test_a_docstring_starts_no_job_and_an_operator_does(
     project, target = untouched, "results/data/networks/survey_8000.parquet"
     project.made("--cores", "1", target)
     module = "src/deniable/records/domain.py"
-    project.edit(module, "What can be answered", "Answers that are possible")
+    project.edit(module, "Number of categories.", "How many categories there are.")
     assert project.would_run(target) == {}
     project.edit(module, "return len(self.categories)", "return +len(self.categories)")
     assert project.would_run(target) == {"draw_network": 1}
