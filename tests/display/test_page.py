@@ -6,16 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deniable.display.page import (
-    between,
-    by,
-    first_of,
-    groups_of,
-    nearest,
-    percent,
-    rows_of,
-    short,
-)
+from deniable.display.page import between, percent, rows_of, short
+
+from reproduction.study import by, first_of, groups_of, nearest
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,9 @@
 from . import style as style
 from .page import (
-    SIGN as SIGN,
     Row as Row,
     Tables as Tables,
     between as between,
-    by as by,
-    first_of as first_of,
-    groups_of as groups_of,
     joined as joined,
-    nearest as nearest,
     percent as percent,
     plain as plain,
     rows_of as rows_of,

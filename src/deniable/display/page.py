@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from operator import itemgetter
 from typing import Any
 
 import pandas as pd
@@ -10,21 +9,6 @@ import pandas as pd
 Tables = Mapping[str, pd.DataFrame]
 Row = dict[str, Any]
 
-SIGN = {
-    "agrees": "✓",
-    "differs": "✗",
-    "fitted": "≈",
-    "not printed": "–",
-    "surrogate": "s",
-    "holds": "✓",
-    "fails": "✗",
-    "undecided": "?",
-    "depends on the reading": "≠",
-    "depends on the margin": "≠",
-}
-"""A sign for each verdict: on a printed number (agrees, differs, not printed; fitted: what the text
-leaves open was chosen so that it agrees), on a claim in words (holds, fails, undecided, depends on
-the reading or the margin), and on surrogate data, where there is none."""
 
 MISSING = "–"
 MINUS = "−"
@@ -36,35 +20,6 @@ def rows_of(table: pd.DataFrame) -> list[Row]:
     # All columns at once: a table has a few rows, and a column of it takes longer than they do.
     names = [str(name) for name in table.columns]
     return [dict(zip(names, row, strict=True)) for row in table.to_numpy(object).tolist()]
-
-
-def by(table: pd.DataFrame, *columns: str) -> dict[Any, Row]:
-    """Return the rows of a `table` by the values of its `columns`, as a tuple if several."""
-    key = itemgetter(*columns)
-    return {key(row): row for row in rows_of(table)}
-
-
-def first_of(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
-    """Return the rows of a `table` with the first value of each of the `columns`: the paper's."""
-    for column in columns:
-        table = table.loc[table[column] == table[column].iloc[0]]
-    return table
-
-
-def groups_of(table: pd.DataFrame, *columns: str) -> list[tuple[Row, pd.DataFrame]]:
-    """Return the values of `columns`, in order of appearance, with their rows of a `table`."""
-    groups: Any = table.groupby(list(columns), sort=False)
-    return [(dict(zip(columns, values, strict=True)), part) for values, part in groups]
-
-
-def nearest(values: Iterable[float], target: float) -> float | None:
-    """Return the positive one of `values` with the ratio nearest to a `target`, or None.
-
-    >>> nearest([3, 9, 100], 10), nearest([0], 10)
-    (9, None)
-    """
-    found = [value for value in values if value > 0]
-    return min(found, key=lambda value: abs(math.log(value / target)), default=None)
 
 
 def short(value: Any) -> str:

@@ -18,7 +18,7 @@ from tests.reproduction.report.reading import Read, parsed, section, words
 from tests.slow_variants import slow
 
 from deniable.display import percent
-from deniable.display.page import SIGN, short
+from deniable.display.page import short
 from deniable.files import write_table, write_text
 from deniable.plans import KINDS
 from deniable.records.categorical import Microdata
@@ -38,6 +38,7 @@ from reproduction.report import render as report
 from reproduction.report.contents import Contents, ReleaseFiles, gather
 from reproduction.report.own_sections import is_run_of_findings
 from reproduction.report.render import render
+from reproduction.study import SIGN
 from reproduction.study.pages import Origin, Page
 
 ROOT = Path(__file__).resolve().parents[3]

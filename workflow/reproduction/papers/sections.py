@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.display import Row, Tables, by, first_of, groups_of, rows_of
+from deniable.display import Row, Tables, rows_of
 from deniable.randomized_response import ASSESSMENTS
 
 from reproduction.papers.audit import PROTOCOLS, RELEASE
 from reproduction.papers.catalog import AUDITED, PAPERS
-from reproduction.study import LEVEL, SIMILAR, resolve, where
+from reproduction.study import LEVEL, SIMILAR, by, first_of, groups_of, resolve, where
 
 VERDICTS = {
     "holds": ("holds", "hold"),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from deniable.display import SIGN, between, joined, percent, plain, short, thousands
+from deniable.display import between, joined, percent, plain, short, thousands
 from deniable.errors import from_extras
 from deniable.files import folder_written_whole, write_text
 
@@ -26,7 +26,7 @@ from reproduction.papers import (
 from reproduction.report.contents import Contents
 from reproduction.report.markup import inline_svg, linked_svg, living_links, markdown, typeset
 from reproduction.report.own_sections import OWN
-from reproduction.study import Page, Section
+from reproduction.study import SIGN, Page, Section
 
 with from_extras():
     import jinja2

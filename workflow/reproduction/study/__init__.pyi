@@ -75,9 +75,14 @@ from .grid import (
 )
 from .page_tables import (
     MISSING as MISSING,
+    SIGN as SIGN,
     PageTable as PageTable,
     all_rows as all_rows,
+    by as by,
+    first_of as first_of,
     from_rows as from_rows,
+    groups_of as groups_of,
+    nearest as nearest,
     pivot as pivot,
     span as span,
     texts as texts,

@@ -4,12 +4,28 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
+from operator import itemgetter
 from typing import Any
 
 import pandas as pd
 
-from deniable.display import SIGN, Row, between, by, percent, plain, rows_of, short, thousands
+from deniable.display import Row, between, percent, plain, rows_of, short, thousands
 
+SIGN = {
+    "agrees": "✓",
+    "differs": "✗",
+    "fitted": "≈",
+    "not printed": "–",
+    "surrogate": "s",
+    "holds": "✓",
+    "fails": "✗",
+    "undecided": "?",
+    "depends on the reading": "≠",
+    "depends on the margin": "≠",
+}
+"""A sign for each verdict: on a printed number (agrees, differs, not printed; fitted: what the text
+leaves open was chosen so that it agrees), on a claim in words (holds, fails, undecided, depends on
+the reading or the margin), and on surrogate data, where there is none."""
 TEXTS: Mapping[str, Callable[[float], str]] = {"short": short, "percent": percent}
 VALUES = ("found", "median", "mean")
 """Columns of texts and of summaries, the first of them in a table is shown."""
@@ -29,6 +45,35 @@ HEADS = {
     "degrees_of_freedom": "df",
 }
 """Headings of columns that are not called as on a page."""
+
+
+def by(table: pd.DataFrame, *columns: str) -> dict[Any, Row]:
+    """Return the rows of a `table` by the values of its `columns`, as a tuple if several."""
+    key = itemgetter(*columns)
+    return {key(row): row for row in rows_of(table)}
+
+
+def first_of(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """Return the rows of a `table` with the first value of each of the `columns`: the paper's."""
+    for column in columns:
+        table = table.loc[table[column] == table[column].iloc[0]]
+    return table
+
+
+def groups_of(table: pd.DataFrame, *columns: str) -> list[tuple[Row, pd.DataFrame]]:
+    """Return the values of `columns`, in order of appearance, with their rows of a `table`."""
+    groups: Any = table.groupby(list(columns), sort=False)
+    return [(dict(zip(columns, values, strict=True)), part) for values, part in groups]
+
+
+def nearest(values: Iterable[float], target: float) -> float | None:
+    """Return the positive one of `values` with the ratio nearest to a `target`, or None.
+
+    >>> nearest([3, 9, 100], 10), nearest([0], 10)
+    (9, None)
+    """
+    found = [value for value in values if value > 0]
+    return min(found, key=lambda value: abs(math.log(value / target)), default=None)
 
 
 @dataclass(frozen=True)

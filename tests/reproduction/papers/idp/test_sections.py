@@ -19,7 +19,6 @@ from tests.reproduction.papers.idp.tables import (
 )
 from tests.slow_variants import one_in
 
-from deniable.display.page import SIGN
 from deniable.idp.audit import report as idp_audit
 
 from reproduction.papers.idp import (
@@ -52,6 +51,7 @@ from reproduction.papers.idp.sections import (
     sse,
 )
 from reproduction.papers.sections import in_words
+from reproduction.study import SIGN
 from reproduction.study.pages import Origin
 
 COMPILED: list[BytecodeCache] = []

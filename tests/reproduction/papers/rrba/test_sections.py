@@ -11,8 +11,6 @@ from tests.display.section_page import render_section
 from tests.reproduction.papers.rrba.tables import all_tables
 from tests.slow_variants import one_in
 
-from deniable.display.page import SIGN
-
 from reproduction.papers.rrba import (
     consistency as rrba_consistency,
     independence as rrba_independence,
@@ -30,7 +28,7 @@ from reproduction.papers.rrba.sections import (
     released,
     table_3,
 )
-from reproduction.study import PageTable
+from reproduction.study import SIGN, PageTable
 from reproduction.study.pages import Origin
 
 COMPILED: list[BytecodeCache] = []

@@ -6,11 +6,11 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.display import SIGN, Row, Tables, between, groups_of, percent, rows_of, short
+from deniable.display import Row, Tables, between, percent, rows_of, short
 
 from reproduction.papers.idp import names
 from reproduction.papers.idp.names import CLUSTERED, failing, noted
-from reproduction.study import PageTable, all_rows, pivot, texts, where
+from reproduction.study import SIGN, PageTable, all_rows, groups_of, pivot, texts, where
 
 HOLDS_WITHIN = 1e-9
 BY_METHOD = {"dataset": "data", "method": "method"}

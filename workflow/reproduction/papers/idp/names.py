@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.display import SIGN, Row, Tables, nearest, short
+from deniable.display import Row, Tables, short
 
-from reproduction.study import where
+from reproduction.study import SIGN, nearest, where
 
 DATASETS = {"census": "Census", "wine": "White wine"}
 SSE_TABLES = {"census": "idp_fig3", "wine": "idp_fig4"}

@@ -6,10 +6,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from deniable.display import SIGN, Row, Tables, between, groups_of, joined, percent, rows_of, style
+from deniable.display import Row, Tables, between, joined, percent, rows_of, style
 from deniable.estimation import clopper_pearson
 
-from reproduction.study import MISSING, PageTable, all_rows, where
+from reproduction.study import MISSING, SIGN, PageTable, all_rows, groups_of, where
 
 # Colours that are safe for colour-blind readers.
 COLOURS = {

@@ -7,11 +7,11 @@ from typing import Any
 import pandas as pd
 import scipy
 
-from deniable.display import SIGN, Tables, between, percent, plain, short
+from deniable.display import Tables, between, percent, plain, short
 
 from reproduction.papers.idp import names
 from reproduction.papers.idp.names import CLUSTERED, DP_BASELINES, MASKED, Shown
-from reproduction.study import MISSING, PageTable, all_rows, pivot, texts, where
+from reproduction.study import MISSING, SIGN, PageTable, all_rows, pivot, texts, where
 
 SAME_AS_MAJORITY = 0.1
 """A classifier with less than this part of the bound's F has not learned the rarer class."""

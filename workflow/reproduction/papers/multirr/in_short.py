@@ -4,11 +4,18 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from deniable.display import Tables, first_of, groups_of, joined, short
+from deniable.display import Tables, joined, short
 from deniable.randomized_response import ATTRIBUTE_IN_CLUSTER
 
 from reproduction.papers.multirr.catalog import PRINTED_TABLES
-from reproduction.study import AgreementCount, PrivacyVerdict, Verdicts, agreement_of
+from reproduction.study import (
+    AgreementCount,
+    PrivacyVerdict,
+    Verdicts,
+    agreement_of,
+    first_of,
+    groups_of,
+)
 
 MECHANISMS = {
     "rr_independent": "RR-Independent",

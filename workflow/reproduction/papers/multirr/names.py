@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from deniable.display import first_of, groups_of
+from reproduction.study import first_of, groups_of
 
 METHODS = {
     "rr_independent": "RR-Independent",

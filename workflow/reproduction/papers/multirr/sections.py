@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.display import Tables, first_of, groups_of, rows_of
+from deniable.display import Tables, rows_of
 
 from reproduction.papers.multirr.names import AT_EPSILON, ESTIMATORS, METHODS, first_clusters
-from reproduction.study import PageTable, all_rows, pivot, where
+from reproduction.study import PageTable, all_rows, first_of, groups_of, pivot, where
 
 BASE = "rr_independent"
 MARKS = "▾ lowest; * its interval lies below the interval of RR-Independent."

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from deniable.display import Tables, by, groups_of, rows_of
+from deniable.display import Tables, rows_of
 from deniable.estimation import Z_95
 
 from reproduction.papers.multirr.catalog import CLUSTER_QUERY_KEYS, PRINTED_RUNS, VARIATION
-from reproduction.study import EPSILON_COLUMNS, agreement, widening
+from reproduction.study import EPSILON_COLUMNS, agreement, by, groups_of, widening
 
 TREND_COLUMNS = (
     *("dataset", "mechanism", "p", "t_v", *EPSILON_COLUMNS[1:], "clusterings"),

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from deniable.display import Tables, groups_of, joined, short
+from deniable.display import Tables, joined, short
 
 from reproduction.papers.pram.sections import RIVALS
-from reproduction.study import PrivacyVerdict, Verdicts
+from reproduction.study import PrivacyVerdict, Verdicts, groups_of
 
 INVARIANT = {"invariant_two_step": "two steps", "invariant_lazy": "keep or redraw"}
 NEVER_WORSE = 1e-6  # relative

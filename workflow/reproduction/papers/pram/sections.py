@@ -6,10 +6,10 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.display import Tables, first_of, groups_of, rows_of
+from deniable.display import Tables, rows_of
 
 from reproduction.papers.pram import names
-from reproduction.study import PageTable, all_rows, pivot, where
+from reproduction.study import PageTable, all_rows, first_of, groups_of, pivot, where
 
 TARGETS = {"population": "the population", "file": "these records"}
 IN = {name: f"coverage in {name}" for name in TARGETS.values()}

@@ -5,11 +5,18 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.display import Tables, nearest, rows_of, short
+from deniable.display import Tables, rows_of, short
 
 from reproduction.papers.rrba.names import FILES, METHODS, PRINTED_TABLES
 from reproduction.papers.rrba.sections import over_uniform
-from reproduction.study import AgreementCount, PrivacyVerdict, Verdicts, agreement_of, where
+from reproduction.study import (
+    AgreementCount,
+    PrivacyVerdict,
+    Verdicts,
+    agreement_of,
+    nearest,
+    where,
+)
 
 SHOWN_P = 0.5
 

@@ -4,18 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.display import (
-    SIGN,
-    Row,
-    Tables,
-    between,
-    groups_of,
-    nearest,
-    percent,
-    plain,
-    short,
-    thousands,
-)
+from deniable.display import Row, Tables, between, percent, plain, short, thousands
 from deniable.estimation import Z_95
 
 from reproduction.papers.rrba import names
@@ -23,9 +12,12 @@ from reproduction.papers.rrba.catalog import CONVERGENCE_KEYS
 from reproduction.papers.rrba.table_results import shown_settings
 from reproduction.study import (
     MISSING,
+    SIGN,
     PageTable,
     all_rows,
     from_rows,
+    groups_of,
+    nearest,
     pivot,
     span,
     texts,

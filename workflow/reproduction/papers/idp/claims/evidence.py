@@ -7,7 +7,6 @@ from typing import TypeVar
 
 import pandas as pd
 
-from deniable.display import by
 from deniable.records import NumericMicrodata
 
 from reproduction.study import (
@@ -15,6 +14,7 @@ from reproduction.study import (
     Decide,
     Readings,
     Row,
+    by,
     exact_row,
     found_by,
 )

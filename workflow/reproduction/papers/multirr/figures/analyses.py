@@ -9,7 +9,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from deniable.display import first_of, look, style
+from deniable.display import look, style
 
 from reproduction.papers.multirr.names import (
     ASSESSMENTS,
@@ -18,7 +18,7 @@ from reproduction.papers.multirr.names import (
     METHODS,
     first_clusters,
 )
-from reproduction.study import where
+from reproduction.study import first_of, where
 
 # Colours are safe for colour-blind readers.
 METHOD_STYLE = {

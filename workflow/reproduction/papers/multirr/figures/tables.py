@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from deniable.display import first_of, look, style
+from deniable.display import look, style
 
-from reproduction.study import where
+from reproduction.study import first_of, where
 
 REGENERATED_STYLE = {
     "joint": look("#d55e00", marker="s", label="regenerated, one matrix a cluster (joint)"),

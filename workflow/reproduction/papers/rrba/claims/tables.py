@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.display import by, rows_of
+from deniable.display import rows_of
 
 from reproduction.papers.rrba.independence import HYPOTHESES, LEVEL, PERCENT
 from reproduction.papers.rrba.names import RULES
@@ -32,6 +32,7 @@ from reproduction.study import (
     Row,
     Test,
     below,
+    by,
     exact_row,
     range_of,
     ratios_of,
