@@ -17,7 +17,6 @@ from .amplification import (
 )
 from .audit import (
     FLOAT_TOLERANCE as FLOAT_TOLERANCE,
-    Distribution as Distribution,
     Finding as Finding,
     Matrix as Matrix,
     SamplerTest as SamplerTest,
@@ -28,10 +27,6 @@ from .audit import (
     epsilon_of_ratio as epsilon_of_ratio,
     exact_epsilon as exact_epsilon,
     largest_ratio as largest_ratio,
-    moments as moments,
-    multinomial as multinomial,
-    reports_given as reports_given,
-    tables_of as tables_of,
     whole_weights as whole_weights,
 )
 from .breaches import (

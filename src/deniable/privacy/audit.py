@@ -2,30 +2,27 @@
 
 No function here uses a channel's own epsilon. Auditors rebuild matrices in whole numbers from the
 papers' definitions, and take the ratios column by column. The library's matrices are audited by
-their dense columns, and its samplers are tested against these. For few records every table of
-counts is enumerated with its probability.
+their dense columns, and its samplers are tested against these.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from itertools import combinations, pairwise, product
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
-from deniable.arrays import Codes, Floats, at_least
+from deniable.arrays import Codes, at_least
 from deniable.channels import Channel
 from deniable.errors import DeniableError
 
 Matrix = npt.NDArray[np.object_]
 """Whole-number weights as Python integers, each row proportional to its probabilities: exact, and
 faster than fractions."""
-
-Distribution = dict[tuple[int, ...], float]  # the probability of each table of counts
 
 LEAST_EXPECTED = 5.0  # counts that a chi-square test takes cell by cell
 CLAIM_TOLERANCE = 1e-12  # claims are formulas evaluated to nearest
@@ -207,54 +204,3 @@ def _pearson(observed: np.ndarray, expected: np.ndarray) -> tuple[float, int]:
         expected = np.append(expected[~rare], expected[rare].sum())
         observed, expected = observed[expected > 0], expected[expected > 0]
     return float(((observed - expected) ** 2 / expected).sum()), expected.size - 1
-
-
-def tables_of(records: int, categories: int) -> Iterator[tuple[int, ...]]:
-    """Yield every table of counts over `categories` categories with the total `records`."""
-    for bars in combinations(range(records + categories - 1), categories - 1):
-        edges = (-1, *bars, records + categories - 1)
-        yield tuple(right - left - 1 for left, right in pairwise(edges))
-
-
-def multinomial(records: int, proportions: Sequence[float] | Floats) -> Distribution:
-    """Return the probability of every table of counts of `records` records.
-
-    Each falls into a category with its share of the `proportions`, of sum 1.
-    """
-    return {
-        counts: math.prod(
-            [float(p) ** n for p, n in zip(proportions, counts, strict=True)],
-            start=math.factorial(records) / math.prod(map(math.factorial, counts)),
-        )
-        for counts in tables_of(records, len(proportions))
-    }
-
-
-def reports_given(counts: Sequence[int], matrix: Floats) -> Distribution:
-    """Return the probability of every table of randomized values, given the original `counts`.
-
-    The row of each category in `matrix`, shape (categories, reports), distributes its records.
-    """
-    found: Distribution = {(0,) * np.shape(matrix)[1]: 1.0}
-    for count, row in zip(counts, matrix, strict=True):
-        spread = multinomial(count, row)
-        step: Distribution = {}
-        for (before, p), (more, q) in product(found.items(), spread.items()):
-            table = tuple(a + b for a, b in zip(before, more, strict=True))
-            step[table] = step.get(table, 0.0) + p * q
-        found = step
-    return found
-
-
-def moments(
-    distribution: Distribution, values: dict[tuple[int, ...], Floats]
-) -> tuple[Floats, Floats]:
-    """Return the mean and the covariance matrix of a vector that depends on the table.
-
-    Tables have the `distribution`, and `values` has the vector, shape (n,), of each table.
-    """
-    weights = np.array(list(distribution.values()))
-    vectors = np.array([values[table] for table in distribution])
-    mean = weights @ vectors
-    centred = vectors - mean
-    return mean, (centred * weights[:, None]).T @ centred

@@ -27,19 +27,22 @@ from deniable.channels import (
 )
 from deniable.pram import Transactions, item_set_supports
 from deniable.privacy import (
-    Distribution,
     Side,
     breaching_prior,
     channel_of_parity,
     extreme_factors,
     largest_parity,
-    moments,
-    multinomial,
     permits_breach,
     prior_approaching_parity,
+    witness,
+)
+
+from reproduction.papers.pram.enumeration import (
+    Distribution,
+    moments,
+    multinomial,
     reports_given,
     tables_of,
-    witness,
 )
 
 Found = tuple[int, float, str]
