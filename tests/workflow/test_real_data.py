@@ -94,7 +94,7 @@ def test_the_studies_form_the_clusters_of_the_published_file(adult: Microdata) -
     tables, figure_3 = ClusterQueries(adult, 0.1), AdjustedQueries(adult, (0.1,), ("clip",))
     for t_v, t_d in product(THRESHOLDS, DEPENDENCES):
         cell = cell_of("joint", 0.7, t_v, t_d)
-        clusters = tables.protocol(cell).clusters
+        clusters = tables.clustered(cell).protocol.clusters
         assert clusters == figure_3.clusters(cell)
         merged = {" x ".join(cluster) for cluster in clusters if len(cluster) > 1}
         assert merged == CLUSTERS[str(t_v)]
