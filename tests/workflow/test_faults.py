@@ -59,7 +59,7 @@ def test_a_malformed_table_of_printed_numbers_is_named(project: Any) -> None:
     project.edit("resources/published/multirr_table1.csv", "0.335", "O.335")
     said = project.refused("--cores", "1", "results/tables/multirr_table1.csv")
     place = "multirr_table1.csv: line 2, column 'median_relative_error'"
-    assert f"{place}: 'O.335' is no number" in said
+    assert f"{place}: 'O.335' is not a number" in said
     assert not (project.folder / "results/tables/multirr_table1.csv").exists()
 
 

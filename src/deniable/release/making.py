@@ -122,7 +122,7 @@ def protect(
         Columns that an intruder may know; ``private/risk.csv`` measures their risk.
     place : KeyPlace, optional
         Place of the key until publication; by default the private folder.
-    data_source : "own", "published" or "surrogate", optional
+    data_source : "own", "published", "network" or "surrogate", optional
         Origin of the records.
     settings : mapping, optional
         Settings in plain JSON values that later runs are compared with.

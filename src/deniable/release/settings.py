@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # a config is checked without a computation
     from deniable.responses import Responses
     from deniable.schema import RecordsFile, Schema
 
-DataSource = Literal["own", "published", "surrogate"]
+DataSource = Literal["own", "published", "network", "surrogate"]
 """The origin of the original records."""
 NETWORK_FILES = "networks/"
 """The first part of names of data drawn from a network (`deniable.datasets.networks.FILES`)."""

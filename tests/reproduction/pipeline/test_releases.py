@@ -143,7 +143,7 @@ def test_the_origin_of_records(root: Path) -> None:
     own = {"name": "own", "mode": "test", "file": {"path": "p.csv"}, "plan": "plan.json"}
     assert data_source(releases(own)["own"], []) == "own"
     assert data_source(releases(entry("r"))["r"], ["source.json"]) == "surrogate"
-    assert data_source(releases(entry("r", data="networks/alarm"))["r"], []) == "published"
+    assert data_source(releases(entry("r", data="networks/alarm"))["r"], []) == "network"
 
 
 # -- the start-up check ----------------------------------------------------------------------------

@@ -158,8 +158,8 @@ def data_source(settings: ReleaseSettings, source: Sequence[Path | str]) -> Data
     """
     if settings.data is None:
         return "own"
-    # Files drawn from published networks are the same for everybody.
-    return read_source(source[0]).kind if source else "published"
+    # Records drawn from a published network are the same for everybody.
+    return read_source(source[0]).kind if source else "network"
 
 
 def check_published(settings: Sequence[ReleaseSettings], ledger: Path | str) -> dict[str, str]:
