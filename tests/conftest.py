@@ -93,7 +93,8 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
         kept.pop("PYTHONDONTWRITEBYTECODE", None)  # a copied library is then compiled once
         kept["PATH"] = f"{folder}{os.pathsep}{kept['PATH']}"
         if library:
-            kept["PYTHONPATH"] = str(library)
+            # The copied package of the workflow, not that of an editable installation.
+            kept["PYTHONPATH"] = os.pathsep.join(map(str, (library, library.parent / "workflow")))
         return kept | variables
 
     return of
