@@ -140,7 +140,7 @@ def test_make_check_names_file_setting_and_both_values(
     project.edit("tiny.yaml", "p: 0.6", "p: 0.65")
     found = named_by_check(project, monkeypatch, "tiny.yaml")
     for folder in ("public", "private"):
-        reason = "release.dependences.p: made with 0.6, now 0.65"
-        assert reason in found[f"results/releases/tried/{folder}"]
+        reason = "release.plan.p: made with 0.6, now 0.65"
+        assert reason in found[f"results/releases/explored/{folder}"]
     assert "results/tables/multirr_table1.csv" not in found
     assert project.results("**/*") == before
