@@ -115,8 +115,7 @@ def _digest(part: Path) -> str:
 def _part(name: str) -> Path | None:
     """Return the folder or module of an imported `name`, or None if it does not count."""
     package, *rest = name.split(".")
-    # Entries name the code of a catalog, `PAPER`; without entries no result depends on it.
-    if package not in PACKAGES or rest[:1] == ["pipeline"] or rest[-1:] == ["PAPER"]:
+    if package not in PACKAGES or rest[:1] == ["pipeline"]:
         return None
     for length in range(len(rest) if rest[:1] == ["papers"] else 1, 0, -1):
         path = PACKAGES[package].joinpath(*rest[:length])
