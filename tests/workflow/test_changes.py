@@ -23,14 +23,13 @@ def verdicts(project: Any) -> set[tuple[str, str]]:
         pytest.param(
             "workflow/reproduction/papers/multirr/figures/analyses.py",
             {"plot", "report"},
-            # Not the audit of privacy: it imports the catalogs, and with them the papers' folders.
-            {"protect", "prepare", "simulate", "collect", "audit_samplers"},
+            {"protect", "prepare", "simulate", "collect"} | {"audit_privacy", "audit_samplers"},
             marks=pytest.mark.slow,
         ),
         (
             "workflow/reproduction/papers/multirr/queries/clusters.py",
             STUDY_LANE,
-            {"prepare", "audit_samplers", "protect"},
+            {"prepare", "audit_privacy", "protect"},
         ),
         pytest.param(
             "src/deniable/release/making.py",

@@ -104,7 +104,7 @@ def noise_of_table(data: Microdata, p: float, epsilon: float) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def audited(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    return one_audit(tables)
+    return one_audit(AUDITED, tables)
 
 
 def test_the_catalogs_name_what_reads_their_tables() -> None:
@@ -196,7 +196,7 @@ def test_noise_is_held_against_what_its_scale_spends(
 
 def test_noise_that_is_too_small_fails() -> None:
     noise = pd.DataFrame({"method": "mcindep", "k": [2, 3], "epsilon_exact": [0.25, 0.3]})
-    (row,) = one_audit({"rrba_table3": noise}).to_dict("records")
+    (row,) = one_audit(AUDITED, {"rrba_table3": noise}).to_dict("records")
     assert (row["of"], row["exact_epsilon"], row["holds"]) == ("k = 3", 0.3, "False")
     assert (row["cases"], row["fail"]) == (2, 1)
 
@@ -249,7 +249,7 @@ def test_that_no_finite_epsilon_is_stated_has_a_row_of_its_own() -> None:
     epsilons = [3.5, np.inf]
     given = dict.fromkeys(("claimed_epsilon", "exact_epsilon", "shipped_epsilon"), epsilons)
     release = of_release(**given, unit=["record whose stratum stays", "stratum attribute"])
-    found = one_audit({}, [("mine", release)])
+    found = one_audit(AUDITED, {}, [("mine", release)])
     assert found["claim"].tolist() == [STATED, NOT_STATED]
     assert found["exact_epsilon"].tolist() == [3.5, math.inf]
 
@@ -276,10 +276,10 @@ def test_the_worst_case_is_shown_and_one_is_enough_to_fail() -> None:
             **{"kind": "exact", "holds": [True, False, False], "data_source": "made"},
         }
     )
-    (row,) = one_audit({"multirr_audit": table}).to_dict("records")
+    (row,) = one_audit(AUDITED, {"multirr_audit": table}).to_dict("records")
     assert (row["of"], row["exact_epsilon"], row["holds"]) == ("b", 0.3, "False")
     assert (row["cases"], row["hold"], row["fail"]) == (3, 1, 2)
-    (row,) = one_audit({"multirr_audit": table[:1]}).to_dict("records")
+    (row,) = one_audit(AUDITED, {"multirr_audit": table[:1]}).to_dict("records")
     assert (row["holds"], row["setting"]) == ("True", "matrix keep, p = 0.5")
 
 
@@ -294,19 +294,19 @@ def evidence(**changed: object) -> pd.DataFrame:
 
 
 def test_evidence_on_one_case_counts_once_and_a_bound_below_the_claim_decides_nothing() -> None:
-    (row,) = one_audit({"idp_audit": evidence()}).to_dict("records")
+    (row,) = one_audit(AUDITED, {"idp_audit": evidence()}).to_dict("records")
     assert (row["cases"], row["fail"], row["kind"]) == (1, 1, "exact")
     weak = evidence(exact_or_lower_bound=[0.0, 0.2], kind="lower bound", holds=[None, None])
-    (row,) = one_audit({"idp_audit": weak}).to_dict("records")
+    (row,) = one_audit(AUDITED, {"idp_audit": weak}).to_dict("records")
     assert (row["cases"], row["hold"], row["fail"], row["holds"]) == (1, 0, 0, "")
     assert (row["kind"], row["exact_epsilon"]) == ("lower bound", 0.2)
     drawn = evidence(note=["", "released numbers, 20 releases"])
-    assert one_audit({"idp_audit": drawn})["holds"].tolist() == [""]
+    assert one_audit(AUDITED, {"idp_audit": drawn})["holds"].tolist() == [""]
 
 
 def test_a_release_is_audited_under_its_own_name() -> None:
     numbers = of_release(mechanism="masked")
-    found = one_audit({}, [("mine", of_release()), ("sums", numbers)])
+    found = one_audit(AUDITED, {}, [("mine", of_release()), ("sums", numbers)])
     assert set(found["source"]) == {"release mine", "release sums"}
     assert set(found["claim"]) == {STATED}
     assert found["holds"].eq("True").all()
@@ -345,5 +345,5 @@ def test_an_invariant_matrix_that_is_published_hides_no_record(audited: pd.DataF
 
 
 def test_without_tables_there_is_nothing() -> None:
-    assert len(one_audit({})) == 0
-    assert tuple(one_audit({}).columns) == COLUMNS
+    assert len(one_audit(AUDITED, {})) == 0
+    assert tuple(one_audit(AUDITED, {}).columns) == COLUMNS

@@ -17,6 +17,7 @@ from deniable.channels import (
 
 from reproduction.papers import protocols as module
 from reproduction.papers.audit import ASKED, one_audit
+from reproduction.papers.catalog import AUDITED
 from reproduction.papers.protocols import EPSILONS, PROTOCOLS, SIZES, audited_protocols, protocols
 
 ROWS = protocols({})["rows"]
@@ -88,7 +89,7 @@ def test_no_epsilon_that_is_drawn_exceeds_what_was_asked_for(audited: pd.DataFra
 
 
 def test_every_channel_has_a_row_in_the_audit(audited: pd.DataFrame) -> None:
-    rows = one_audit({}, protocols=audited)
+    rows = one_audit(AUDITED, {}, protocols=audited)
     assert len(rows) == len(audited)
     assert set(rows["claim"]) == {ASKED}
     assert (rows["cases"] == 1).all()

@@ -25,6 +25,7 @@ from deniable.records.categorical import Microdata
 
 from reproduction.papers.audit import audited_release, one_audit
 from reproduction.papers.catalog import (
+    AUDITED,
     FIGURES,
     PAPERS,
 )
@@ -373,7 +374,7 @@ def write_run(folder: Path, data: Microdata) -> SimpleNamespace:
         ]
     )
     audits = {
-        "privacy": one_audit(tables, map(audited_release, releases), audited_protocols()),
+        "privacy": one_audit(AUDITED, tables, map(audited_release, releases), audited_protocols()),
         "samplers": pd.concat([tested_samplers(public) for public in releases]),
     }
     for name, table in tables.items():

@@ -18,7 +18,6 @@ from deniable.files import read_json
 from deniable.plans import plan_from_json
 from deniable.randomized_response import ATTRIBUTE_IN_CLUSTER, WAIVED
 
-from reproduction.papers.catalog import AUDITED
 from reproduction.papers.idp import (
     ALL,
     CERTIFICATE,
@@ -64,6 +63,7 @@ several rows. By default a claim holds if the exact epsilon is at most the claim
 
 
 def one_audit(
+    readers_of: Mapping[str, Mapping[str, tuple[str, ...]]],
     tables: Tables,
     releases: Iterable[tuple[str, pd.DataFrame]] = (),
     protocols: pd.DataFrame | None = None,
@@ -72,6 +72,8 @@ def one_audit(
 
     Parameters
     ----------
+    readers_of : mapping of str to mapping
+        By paper and table the functions of this module that read it: `reproduction.papers.AUDITED`.
     tables : mapping of str to DataFrame
         The papers' tables by name. Those that are absent are left out.
     releases : iterable of (str, DataFrame)
@@ -89,7 +91,7 @@ def one_audit(
     """
     parts = [
         _pooled(key, f"tables/{name}.csv", read(tables[name].assign(id=name)), tables[name])
-        for key, audited in AUDITED.items()
+        for key, audited in readers_of.items()
         for name, readers in audited.items()
         if len(tables.get(name, ()))
         for read in (resolve(f"reproduction.papers.audit:{reader}") for reader in readers)
