@@ -103,7 +103,7 @@ def _trees() -> dict[Path, Tree]:
 
 def _files(part: Path) -> list[Path]:
     """Return the Python files of a part: itself, or all below it."""
-    return [file for file in _trees() if file == part or part in file.parents]
+    return [part] if part in _trees() else [file for file in _trees() if part in file.parents]
 
 
 @cache
