@@ -83,10 +83,8 @@ def test_what_is_stated_of_records_is_counted_by_mechanism() -> None:
 
 def test_surrogate_data_have_no_agreement() -> None:
     steps = pd.DataFrame({"verdict": ["agrees", "not printed", "differs"]})
-    counted = {"matrix": "printed", "projection": "clip", "mechanism": "joint", "cells": 36}
-    counted |= {"dataset": "adult", "variation": "none", "agrees": 0, "surrogate": 36}
-    tables = {"multirr_example1": steps, "multirr_agreement": pd.DataFrame([counted])}
-    numbers = in_short(tables).numbers
+    printed = pd.DataFrame({"mechanism": "joint", "verdict": ["surrogate"] * 36})
+    numbers = in_short({"multirr_example1": steps, "multirr_table1": printed}).numbers
     assert [(each.what, each.agrees, each.of) for each in numbers] == [
         ("Table 1, joint", None, 36),
         ("Example 1, steps", 1, 2),
