@@ -114,13 +114,11 @@ def design(
         Whether variances include sampling (`deniable.channels.base.Target`). By default they do for
         "inverse", as in (1.3), and do not for "reports", as in (2.4). Only the worst cell can
         depend on it.
-    reports : "square", "any" or int
+    reports : "square" or "any"
         - ``square``: one report for each category, as for a file that keeps its categories.
         - ``any``: any number, for variances by inversion with epsilon alone and at most 16
           categories. This is the best of all channels, with up to size (size + 1) / 2 reports. The
           variances belong to the left inverse of least variance at these proportions.
-        - a number, at least of the categories: at most so many. The best channel found is no worse
-          than with fewer, and than the square one.
     seed : int
         Of the search's random starts: the same seed gives the same matrix.
 
@@ -163,8 +161,8 @@ def design(
     found = _searched(function, pi, requirements, seed)
     exact, value = _best_exact(function, found.candidates, pi, requirements)
     bound = found.bound
-    if isinstance(function, InverseVariance) and reports not in ("square", pi.size):
-        exact, bound = _with_reports(function, exact, found, requirements, reports)
+    if isinstance(function, InverseVariance) and reports == "any":
+        exact, bound = _with_reports(function, exact, found, requirements)
         value = function.value(exact.P)
     bound = None if bound is None else min(bound, value)
     least = bound is not None and value - bound <= GLOBAL * abs(value) + NEGLIGIBLE
@@ -182,12 +180,11 @@ def _with_reports(
     square: Exact,
     found: SearchResult,
     requirements: Requirements,
-    reports: Reports,
 ) -> tuple[Exact, float | None]:
-    """Return the better one of the square channel and the best with other reports, and a bound."""
-    if found.relaxation is None or requirements.epsilon is None or reports == "square":
+    """Return the better one of the square channel and the best of all, and a bound."""
+    if found.relaxation is None or requirements.epsilon is None:
         return square, found.bound
-    searched = least_with_reports(loss, requirements.epsilon, square.P, found.relaxation, reports)
+    searched = least_with_reports(loss, requirements.epsilon, square.P, found.relaxation)
     bound = max(searched.bound, found.bound or 0.0)
     if searched.P is square.P:
         return square, bound
@@ -298,17 +295,9 @@ def _refuse_reports(
     size: int,
 ) -> None:
     """Refuse other reports than categories if an option needs categories, or there are too many."""
-    whole = isinstance(reports, (int, np.integer)) and not isinstance(reports, bool)
-    if not whole and reports not in ("square", "any"):
-        raise ConfigError(
-            f"reports is {reports!r}; it must be 'square', 'any' or the largest number of reports"
-        )
-    if whole and int(reports) < size:
-        raise ConfigError(
-            f"reports is {reports}; {size} categories need as many reports or more, or nothing can "
-            "be estimated"
-        )
-    if reports in ("square", size):
+    if reports not in get_args(Reports):
+        raise ConfigError(f"reports is {reports!r}; it must be 'square' or 'any'")
+    if reports == "square":
         return
     needing = [name for name in ("retention", "change") if requirements.floors(name, size).any()]
     needing += ["invariant"] if requirements.invariant else []

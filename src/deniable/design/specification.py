@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field, ValidationError
@@ -81,7 +81,7 @@ class _SpecificationFile(Strict):
     loss: LossName = "trace"
     estimator: EstimatorName | None = None
     target: Target | None = None
-    reports: Literal["square", "any"] | Annotated[int, Field(ge=1)] = "square"
+    reports: Reports = "square"
     requirements: _RequirementsSection = _RequirementsSection()
 
 

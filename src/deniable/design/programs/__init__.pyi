@@ -3,7 +3,7 @@ from .central_path import (
     Relaxation as Relaxation,
     relax as relax,
 )
-from .certificate import certified as certified, improving_columns as improving_columns
+from .certificate import certified as certified
 from .concave import Concave as Concave
 from .interior_point import Descent as Descent, Interior as Interior, interior as interior
 from .linear import (

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import scipy
 from scipy import sparse
 
 from deniable.arrays import Floats, Positions
@@ -28,7 +27,6 @@ from deniable.errors import DeniableError
 ROUNDS = 30
 TAKEN_IN = 64  # staircases at a time
 FAR = 1e6  # times the largest C_uu: no price is so far below 0
-CELL_RTOL = 1e-6  # relative: cells this near the largest count as such
 NO_GAIN = 1e-9  # of the largest gain: what solvers leave
 
 
@@ -129,32 +127,3 @@ def certified(loss: InverseVariance, ratio: float, columns: Floats) -> Certifica
         chosen = np.union1d(chosen, further)
     others = np.setdiff1d(np.argsort(-excess)[: 2 * TAKEN_IN], dual.own())
     return Certificate(best, dual.staircases[others[np.argsort(-excess[others])]])
-
-
-def improving_columns(loss: InverseVariance, ratio: float, columns: Floats, count: int) -> Floats:
-    """Return the `count` staircases that reduce a channel's loss most, shape (count, size).
-
-    The `loss`, the `ratio` and the channel's `columns` are as in `certified`. The columns are in
-    the best amounts: gains equal prices. This determines the prices and, for the largest cell,
-    the weights of the largest cells.
-    """
-    dual = _Dual(loss, ratio, columns)
-    size, shares = len(columns), loss.proportions @ columns
-    gains = (columns.T @ dual.inverse) ** 2 / shares[:, None]
-    cells = np.diagonal(dual.inverse) - loss.own
-    largest = cells >= cells.max() * (1 - CELL_RTOL)
-    weights = np.ones(size)
-    if loss.worst:
-        # Prices per unit of weight, and the weights' sum: as important as all else.
-        left = np.hstack([gains[:, largest], -columns.T])
-        scale = np.abs(gains).max()
-        left = np.vstack([left / scale, np.append(np.ones(largest.sum()), np.zeros(size))])
-        low = np.append(np.zeros(largest.sum()), np.full(size, -np.inf))
-        right = np.append(np.zeros(len(gains)), 1.0)
-        found = scipy.optimize.lsq_linear(left, right, (low, np.inf), tol=1e-12)
-        weights = np.zeros(size)
-        weights[largest] = found.x[: largest.sum()]
-    prices, *_ = np.linalg.lstsq(columns.T, gains @ weights, rcond=None)
-    excess = dual.gains @ weights - dual.staircases @ prices
-    excess[dual.own()] = -np.inf
-    return np.asarray(dual.staircases[np.argsort(-excess)[:count]])
