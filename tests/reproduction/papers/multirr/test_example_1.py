@@ -13,7 +13,7 @@ from deniable.files import write_table
 from deniable.randomized_response.adjustment import adjust
 
 from reproduction.papers.multirr import example_1 as example1
-from reproduction.papers.multirr.example_1 import CELLS, GROUPS, example_1, steps
+from reproduction.papers.multirr.example_1 import GROUPS, HALF, SIZES, example_1, steps
 
 WEIGHTS = ["weight_1_4", "weight_5_6", "weight_7_10"]
 SWEEPS = 50
@@ -35,7 +35,7 @@ def test_the_first_steps_are_those_of_the_text() -> None:
 
 def test_the_share_that_must_vanish_is_one_in_four_t_plus_four() -> None:
     after = [step for step in steps(SWEEPS) if step.attribute == 2]
-    shares = [step.joint[CELLS.index((1, 0))] for step in after]
+    shares = [step.shares[1, 0] for step in after]
     assert shares == [Fraction(1, 4 * (t + 1)) for t in range(1, SWEEPS + 1)]
     assert [step.gap for step in after] == shares
     table = example_1(SWEEPS)
@@ -52,28 +52,27 @@ def test_the_limit_is_approached_and_said_to_be_no_more() -> None:
     assert "never reached" in limit["note"]
     assert f"1/{4 * (SWEEPS + 1)} after {SWEEPS}" in limit["note"]
     last = list(steps(2000))[-1]
-    assert np.allclose([float(share) for share in last.joint], [0.5, 0, 0, 0.5], atol=2e-4)
+    assert np.allclose(last.shares.astype(float), [[0.5, 0], [0, 0.5]], atol=2e-4)
 
 
 def test_weights_always_have_sum_1_and_meet_the_margin_just_adjusted() -> None:
     for step in steps(SWEEPS):
-        assert sum(g.size * w for g, w in zip(GROUPS, step.weights, strict=True)) == 1
+        sizes = [SIZES[cell] for cell in GROUPS.values()]
+        assert sum(n * w for n, w in zip(sizes, step.found["weight"], strict=True)) == 1
         if step.attribute:
-            assert step.margin(step.attribute - 1) == example1.TARGETS[step.attribute - 1]
+            assert step.found[f"lambda_{step.attribute}"] == (HALF, HALF)
 
 
 @pytest.mark.parametrize("sweeps", [1, 2, 3, 10, SWEEPS])
 def test_the_compiled_sweeps_give_the_same_weights(sweeps: int) -> None:
-    columns = [
-        np.repeat([group.categories[position] for group in GROUPS], [g.size for g in GROUPS])
-        for position in (0, 1)
-    ]
-    targets = [[float(share) for share in target] for target in example1.TARGETS]
+    sizes = [SIZES[cell] for cell in GROUPS.values()]
+    columns = [np.repeat(codes, sizes) for codes in zip(*GROUPS.values(), strict=True)]
+    targets = [[0.5, 0.5]] * 2
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # that the sweeps end with a gap
         found = adjust(columns, targets, most_sweeps=sweeps)
     *_, last = steps(sweeps)
-    exact = np.repeat([float(weight) for weight in last.weights], [g.size for g in GROUPS])
+    exact = np.repeat([float(weight) for weight in last.found["weight"]], sizes)
     np.testing.assert_allclose(found.weights, exact, rtol=1e-13)
     assert found.gap == pytest.approx(float(last.gap), rel=1e-12)
     assert found.sweeps == sweeps

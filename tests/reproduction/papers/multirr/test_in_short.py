@@ -35,7 +35,8 @@ def test_equal_risk_is_told_by_mechanism() -> None:
     assert (told.verdict, told.times) == ("fails", 3.0)
     assert "under joint up to 3.00 times" in told.found
     assert "in 1 of 2 settings" in told.found
-    assert "under kronecker never more" in told.found
+    assert "under kronecker up to 1.00 times" in told.found
+    assert "in 0 of 1 settings" in told.found
     assert told.instead.startswith("Randomize clusters by kronecker,")
 
 

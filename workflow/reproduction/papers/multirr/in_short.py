@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from deniable.display import Tables, joined, short
+from deniable.display import Tables, joined, rows_of, short
 from deniable.randomized_response import ATTRIBUTE_IN_CLUSTER
 
 from reproduction.papers.multirr.catalog import PRINTED_TABLES
@@ -13,8 +13,8 @@ from reproduction.study import (
     PrivacyVerdict,
     Verdicts,
     agreement_of,
-    first_of,
     groups_of,
+    where,
 )
 
 MECHANISMS = {
@@ -33,48 +33,35 @@ def in_short(tables: Tables) -> Verdicts:
 
 def _equal_risk(tables: Tables) -> PrivacyVerdict:
     """Compare the ε of one attribute with "equal risk", for the matrix as printed."""
-    table = first_of(tables["multirr_risk"], "matrix")
-    released = table[(table["assessment"] == "none") & table["t_v"].notna()]
-    found, equal, times = [], [], 1.0
-    for of, part in groups_of(released, "mechanism"):
-        kept = int(part["equal_risk_attribute"].sum())
-        if kept == len(part):
-            equal.append(of["mechanism"])
-            found.append(f"under {of['mechanism']} never more")
-        else:
-            worst = part.iloc[int(part["attribute_ratio"].argmax())]
-            largest = float(worst["attribute_ratio"])
-            times = max(times, largest)
-            found.append(
-                f"under {of['mechanism']} up to {short(largest)} times the ε that it has by itself "
-                f"({worst['attribute']} at p = {worst['p']:g}, T_v = {worst['t_v']:g}; more than "
-                f"that ε in {len(part) - kept} of {len(part)} settings)"
-            )
-    fails = len(equal) < released["mechanism"].nunique()
-    records = "True" if released["equal_risk_record"].all() else "Not always true"
+    first = tables["multirr_risk"]["matrix"].iloc[0]
+    table = where(tables["multirr_risk"], assessment="none", matrix=first).dropna(subset="t_v")
+    found, equal = [], []
+    for of, part in groups_of(table, "mechanism"):
+        (worst,) = rows_of(part.nlargest(1, "attribute_ratio"))
+        more = len(part) - int(part["equal_risk_attribute"].sum())
+        equal += [] if more else [of["mechanism"]]
+        found.append(
+            f"under {of['mechanism']} up to {short(worst['attribute_ratio'])} times the ε "
+            f"that it has by itself ({worst['attribute']} at p = {worst['p']:g}, T_v = "
+            f"{worst['t_v']:g}; more than that ε in {more} of {len(part)} settings)"
+        )
+    others = joined(each for each in tables["multirr_risk"]["matrix"].unique() if each != first)
+    fails = len(equal) < len(found)
     return PrivacyVerdict(
         "fails" if fails else "holds",
         f"“Equal risk” is {'false' if fails else 'true'} of an attribute",
-        f"{records} of whole records. Of one attribute, somebody who knows all others of a person "
-        f"is told {'; '.join(found)}.{_risks_covered(tables['multirr_risk'], released)}",
+        f"{'True' if table['equal_risk_record'].all() else 'Not always true'} of whole records. Of "
+        "one attribute, somebody who knows all others of a person is told "
+        f"{'; '.join(found)}. These numbers cover matrix {first}, {_values('p', table['p'])} and "
+        f"{_values('T_v', table['t_v'])}. Each ratio is of the attribute with the largest ε in its "
+        "setting, and other attributes can have larger ratios."
+        f"{f' Not covered: matrix {others}.' if others else ''}",
         "risk",
         f"Randomize clusters by {joined(equal)}, each attribute through its own matrix; or state "
         "the ε of a cluster for each attribute in it."
         if fails and equal
         else "",
-        times,
-    )
-
-
-def _risks_covered(table: pd.DataFrame, released: pd.DataFrame) -> str:
-    """Return the rows of a `table` that the numbers of the `released` attributes cover."""
-    others = [each for each in table["matrix"].unique() if each not in set(released["matrix"])]
-    left_out = f" Not covered: matrix {joined(others)}." if others else ""
-    return (
-        f" These numbers cover matrix {joined(released['matrix'].unique())}, "
-        f"{_values('p', released['p'])} and {_values('T_v', released['t_v'])}. Each ratio is of "
-        "the attribute with the largest ε in its setting, and other attributes can have larger "
-        f"ratios.{left_out}"
+        max(1.0, float(table["attribute_ratio"].max())),
     )
 
 
@@ -113,13 +100,10 @@ def _waiver(tables: Tables) -> PrivacyVerdict:
 def _stated(tables: Tables) -> PrivacyVerdict:
     """Compare the exact with the stated ε of records, clusters and attributes by themselves."""
     audited = tables["multirr_audit"]
-    own = audited[
-        audited["mechanism"].str.startswith("rr_") & (audited["unit"] != ATTRIBUTE_IN_CLUSTER)
-    ]
+    own = audited[audited["mechanism"].isin(MECHANISMS) & (audited["unit"] != ATTRIBUTE_IN_CLUSTER)]
     counts = [
-        f"{words} {int(part['holds'].sum())} of {len(part)}"
-        for name, words in MECHANISMS.items()
-        if len(part := own[own["mechanism"] == name])
+        f"{MECHANISMS[of['mechanism']]} {part['holds'].sum()} of {len(part)}"
+        for of, part in groups_of(own, "mechanism")
     ]
     return PrivacyVerdict(
         "holds" if own["holds"].all() else "fails",
