@@ -25,8 +25,7 @@ def about(tables: Tables) -> dict[str, Any]:
     table, audited = tables["multirr_propagation"], tables["multirr_audit"]
     alone = table[table["attribute"] != "all"]
     sizes = alone.drop_duplicates("attribute").set_index("attribute")["cells"]
-    several = sizes[sizes > 2]
-    name = str((several if len(several) else sizes).idxmin())
+    name = str(sizes[sizes > 2].idxmin())
     beside = str(sizes.drop(name).idxmin())
     p, r = float(alone["p"].max()), int(sizes[name])
     epsilon = where(audited, mechanism=BASE, of=name, p=p).set_index("matrix")["exact_epsilon"]
@@ -92,38 +91,14 @@ def attributes(tables: Tables) -> dict[str, PageTable]:
     return {"errors": pivot(table.sort_values("p"), keys, "attributes", label, text="percent")}
 
 
-BOUNDS = {
-    **{"records": "records", "attributes": "attributes", "added": "with", "cells": "cells"},
-    "records_a_cell": "records per cell",
-    "relative_error_independent": "bound of RR-Independent",
-    "relative_error_joint": "bound of RR-Joint",
-    "records_needed_joint": "records that RR-Joint needs for the bound of RR-Independent",
-}
-FACTORS = {
-    **{"reading": "matrix", "p": "p", "propagation_factor": "attribute by attribute"},
-    "propagation_factor_joint": "one matrix",
-}
-ORDER = {
-    **{"measure": "measure", "reading": "matrix", "p": "p", "order_kept": "order kept"},
-    **{"rank_correlation": "rank correlation", "largest_reported": "largest that is left"},
-    "strongest_kept": "of the strongest pair",
-}
-MEASURES = {
-    "cramers_v": "Cramér's V",
-    "absolute_correlation": "|correlation| of codes",
-    "absolute_covariance": "|covariance| of codes",
-}
-
-
 def bounds(tables: Tables) -> dict[str, PageTable]:
     """Prepare error bounds (2.3, 3.3), propagation factors and orders kept (4.1) from `tables`."""
-    found = {"bounds": all_rows(tables["multirr_accuracy"], "error bounds", BOUNDS)}
+    found = {"bounds": all_rows(tables["multirr_accuracy"], "error bounds")}
     if "multirr_propagation" in tables:
         whole = where(tables["multirr_propagation"], attribute="all")
-        found["records"] = all_rows(whole, "propagation factors of a whole record", FACTORS)
+        found["records"] = all_rows(whole, "propagation factors of a whole record")
     if "multirr_order" in tables:
-        table = tables["multirr_order"].replace({"measure": MEASURES})
-        found["order"] = all_rows(table, "the order of dependences that is kept", ORDER)
+        found["order"] = all_rows(tables["multirr_order"], "the order of dependences that is kept")
     return found
 
 
@@ -131,10 +106,7 @@ LETTERS = {"lambda_1": "λ₁", "lambda_2": "λ₂", r"pi-hat\^1": "π̂¹", r"p
 """Patterns of the paper's names in Example 1, and the names as the paper sets them."""
 STEPS_SHOWN, LATER_STEPS = 2, 10
 """The first sweeps of Example 1 are shown step by step, then every tenth one."""
-LATER = {
-    **{"sweep": "sweep t", "share": "proportion of responses 5–6"},
-    **{"sweep_times_share": "t × proportion", "gap_value": "farthest from 1/2"},
-}
+LATER = ("sweep", "share", "sweep_times_share", "gap_value")
 
 
 def adjustment(tables: Tables) -> dict[str, Any]:
@@ -159,21 +131,14 @@ def adjustment(tables: Tables) -> dict[str, Any]:
     return found
 
 
-SUMS = {
-    **{"pair": "pair", "parties": "parties n", "cells": "cells", "share_messages": "shares sent"},
-    **{"broadcasts": "broadcasts", "messages": "messages", "formula_in_all": "cells × n × n"},
-    "equals_direct_counts": "counts are exact",
-}
-FAULTS = {
-    **{"fault": "fault", "detected": "detected, proportion", "by_what": "by"},
-    **{"party_named": "culprit named, proportion", "remedy_or_limit": "remedy, or limit"},
-}
-LINKED = {
-    **{"attribute": "attribute", "category": "category that one party alone has"},
-    **{"share_of_samples": "proportion of samples in which it links"},
-    **{"share_of_parties_exposed": "proportion of parties exposed"},
-    **{"attributes_rebuilt": "attributes rebuilt", "equals_true_record": "equals the record"},
-}
+SUMS = (
+    *("pair", "parties", "cells", "share_messages", "broadcasts", "messages", "formula_in_all"),
+    "equals_direct_counts",
+)
+LINKED = (
+    *("attribute", "category", "share_of_samples", "share_of_parties_exposed"),
+    *("attributes_rebuilt", "equals_true_record"),
+)
 
 
 def assessment(tables: Tables) -> dict[str, PageTable]:
@@ -188,7 +153,7 @@ def assessment(tables: Tables) -> dict[str, PageTable]:
         keys = {"p": "p", "release_epsilon": "release alone"}
         found["costs"] = pivot(table, keys, "assessment", label, value="assessment_epsilon")
     for part, table_id, label, heads in (
-        ("faults", "multirr_secure_sum_faults", "faults staged", FAULTS),
+        ("faults", "multirr_secure_sum_faults", "faults staged", ()),
         ("linked", "multirr_linkage", "records that exact tables rebuild", LINKED),
     ):
         if table_id in tables:
@@ -210,10 +175,9 @@ def pairs(tables: Tables) -> dict[str, Any]:
 def epsilon(tables: Tables) -> dict[str, PageTable]:
     """Prepare the errors of the methods at each epsilon from `tables`."""
     table = first_clusters(tables["multirr_epsilon"]).sort_values(["attributes", "epsilon"])
-    spent = {"attributes": "attributes", "epsilon": "ε of a record", "method": "method", "p": "p"}
-    spent |= {"attribute_epsilon": "ε of one attribute", "record_epsilon": "exact ε of a record"}
+    spent = ("attributes", "epsilon", "method", "p", "attribute_epsilon", "record_epsilon")
     called = table[table["method"] != "uniform"].replace({"method": AT_EPSILON})
-    keys = {"attributes": "attributes", "epsilon": "ε of a record"}
+    keys = ("attributes", "epsilon")
     form: dict[str, Any] = {"text": "percent", "names": AT_EPSILON, "base": "uniform"}
     form["caption"] = "▾ lowest; * its interval lies below the interval of no data."
     return {
@@ -228,8 +192,7 @@ def sweep(tables: Tables) -> dict[str, Any]:
     table = first_of(tables["multirr_sweep"], *drawn).sort_values(["records", "p", "t_d", "t_v"])
     groups = groups_of(table, "records", "p")
     best = [part.loc[[part["median_relative_error"].idxmin()]] for _, part in groups]
-    heads = {"records": "records", "p": "p", "t_v": "T_v", "t_d": "T_d"}
-    heads |= {"median_relative_error": "least median relative error"}
+    heads = ("records", "p", "t_v", "t_d", "median_relative_error")
     return {
         "best": all_rows(pd.concat(best), "the best thresholds by records and p", heads),
         **{name: table[name].iloc[0] for name in drawn},

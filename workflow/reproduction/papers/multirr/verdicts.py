@@ -60,21 +60,15 @@ def misfit(results: pd.DataFrame) -> pd.DataFrame:
     The epsilons are the largest ones over several T_d.
     """
     printed = results.dropna(subset=["published"])
-    logs = np.log(printed["regenerated"] / printed["published"])
     keys = [*READING, "p", "t_v"]
-    grouped = pd.DataFrame({"log": logs, "square": _errors(np.log, printed) ** 2}).groupby(
-        [printed[name] for name in keys]
-    )
-    found = grouped["log"].agg(["size", "mean"]).rename(columns={"size": "cells"})
-    reach = Z_95 * np.sqrt(grouped["square"].sum()) / found["cells"]
-    ends = {
-        "ratio": found["mean"],
-        "ci_low": found["mean"] - reach,
-        "ci_high": found["mean"] + reach,
-    }
-    spent = printed.reindex(columns=[*keys, *EPSILON_COLUMNS[1:]]).groupby(keys).max()
-    counted = spent.join(found[["cells"]])
-    return counted.assign(**{name: np.exp(end) for name, end in ends.items()}).reset_index()
+    logs = np.log(printed["regenerated"] / printed["published"])
+    grouped = printed.assign(log=logs, square=_errors(np.log, printed) ** 2).groupby(keys)
+    found = grouped[[name for name in EPSILON_COLUMNS[1:] if name in printed]].max()
+    mean, cells = grouped["log"].mean(), grouped.size()
+    reach = Z_95 * np.sqrt(grouped["square"].sum()) / cells
+    ends = {"ratio": mean, "ci_low": mean - reach, "ci_high": mean + reach}
+    found = found.assign(cells=cells, **{name: np.exp(end) for name, end in ends.items()})
+    return found.reset_index()
 
 
 def _errors(scale: Callable[[Any], Any], printed: pd.DataFrame) -> "pd.Series[float]":
@@ -120,7 +114,7 @@ def threshold_trend(results: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFra
         ]
         if tests:
             whole = which | {"p": None, "t_v": None, "clusterings": 1} | _range(table["published"])
-            others = sorted(tests, key=itemgetter("statistic"))[:-1]
+            *others, _ = sorted(tests, key=itemgetter("statistic"))
             rows += [*tests, whole | _sum_of(tests)]
             rows[-1]["p_value_without_worst"] = _sum_of(others)["p_value"] if others else None
     return pd.DataFrame(rows, columns=list(TREND_COLUMNS)).astype({"p": "Float64", "t_v": "Int64"})
@@ -160,13 +154,9 @@ def printed_table(tables: Tables, name: str) -> dict[str, Any]:
     p, t_d, sizes = (sorted(table[column].unique()) for column in ("p", "t_d", "t_v"))
     mechanisms = list(dict.fromkeys(table["mechanism"]))
     rows = [
-        {
-            "p": of[0],
-            "t_d": of[1],
-            "first": of[1] == t_d[0],
-            "cells": [[cells.get((*of, t_v, m)) for m in mechanisms] for t_v in sizes],
-        }
-        for of in product(p, t_d)
+        {"p": a, "t_d": b, "first": b == t_d[0]}
+        | {"cells": [[cells.get((a, b, t_v, m)) for m in mechanisms] for t_v in sizes]}
+        for a, b in product(p, t_d)
     ]
     found = {"sizes": sizes, "mechanisms": mechanisms, "rows": rows}
     return found | {"name": name, "keys": CLUSTER_QUERY_KEYS}
