@@ -1,7 +1,7 @@
 """Read the values of a column as codes or numbers, by its dictionary, not record by record."""
 
 import re
-from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,6 @@ from deniable.schema.model import Column
 from deniable.schema.texts import alike, listed
 from deniable.schema.types import (
     encoded,
-    is_number,
     is_text,
     missing_values,
     plain_type,
@@ -25,8 +24,11 @@ NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
 COMMA = r"^\s*[+-]?[0-9]+,[0-9]+\s*$"
 
 
-class _Reader:
-    """Read the values of a randomized column; see `Coder`."""
+class Coder:
+    """Turn the values of a `column` into codes of its attribute, or into numbers without a grid.
+
+    A `DataError` is raised if the schema declares another type than `kind`, the type in the file.
+    """
 
     def __init__(self, column: Column, kind: pa.DataType) -> None:
         self.column = column
@@ -34,6 +36,9 @@ class _Reader:
         self._kind = plain_type(kind)
         if self._kind != expected:
             raise DataError(f"column {shown(column.name)} {self._wrong_type(kind)}")
+        self._means_missing = missing_values(column.missing.values, self._kind)
+        self._values = pa.array(column.categories, pa.string()).cast(self._kind)
+        self._attribute = None if column.continuous else column.attribute()
 
     def _wrong_type(self, kind: pa.DataType) -> str:
         if pa.types.is_nested(kind):
@@ -47,38 +52,57 @@ class _Reader:
             return f"holds {kind}, which cannot be randomized; cast it to text, or kind: left_out"
         return f"holds {self._kind}, and the schema says {named}; write type: {self._kind}"
 
-    @cached_property
-    def _means_missing(self) -> pa.Array:
-        return missing_values(self.column.missing.values, self._kind)
+    def read(
+        self, values: pa.Array, faults: ValidationErrors, where: str, first: int
+    ) -> tuple[Any, Flags | None]:
+        """Return the codes or numbers of `values`, and the records to leave out, None for none.
 
-    def _is_missing(self, dictionary: pa.Array) -> Flags:
-        named = pc.is_in(dictionary, value_set=self._means_missing)
-        return np.asarray(pc.or_(dictionary.is_null(nan_is_null=True), named))
-
-    def _left_out(
-        self,
-        unknown: Flags,
-        missing: Flags,
-        indices: Codes,
-        dictionary: pa.Array,
-        at: tuple[ValidationErrors, str, int],
-    ) -> Flags | None:
-        """Report invalid and missing values, and return the records to leave out."""
-        faults, where, first = at
-        if unknown.any():
-            marked = np.where(unknown, indices.astype(np.int64), -1)
-            faults.add_values(where, first, marked, dictionary, self._problem)
-        policy = self.column.missing.policy
-        if policy == "category" or not missing.any():
-            return None
-        if policy == "refuse":
+        Errors go to `faults`, for records of the file `where`; the codes are then meaningless. The
+        first value belongs to the record number `first`, counted from 0.
+        """
+        if self.column.kind == "numeric" and pa.types.is_primitive(values.type):
+            dictionary, indices = values, np.arange(len(values))  # most numbers differ
+        else:
+            values = encoded(values)
+            dictionary = values.dictionary.cast(self._kind)
+            indices = np.asarray(values.indices.fill_null(len(dictionary)))
+        dictionary = pa.concat_arrays([dictionary, pa.nulls(1, self._kind)])
+        missing = np.asarray(dictionary.is_null(nan_is_null=True))
+        if len(self._means_missing):
+            missing = missing | np.asarray(pc.is_in(dictionary, value_set=self._means_missing))
+        found, unknown = self._table(dictionary)
+        policy, more = self.column.missing.policy, values.null_count or missing[:-1].any()
+        if self._attribute is not None:
+            # Missing values without a category are left out, with a code beyond all categories.
+            code = self._attribute.size - (policy == "category")
+            found = np.where(missing, code, found).astype(self._attribute.code_type)
+        marked = np.where(unknown & ~missing, np.arange(len(dictionary)), -1)
+        if marked.max() >= 0:
+            faults.add_values(where, first, marked[indices], dictionary, self._problem)
+        left_out = missing.take(indices) if more and policy != "category" else None
+        if policy == "refuse" and left_out is not None and left_out.any():
             allowed = "drop" if self.column.continuous else "category or drop"
             what = (
                 f"column {shown(self.column.name)} has a missing value; give a value, or in the "
                 f"schema the policy {allowed} to its missing values"
             )
-            faults.add(where, first + int(missing.argmax()), what, int(np.count_nonzero(missing)))
-        return np.asarray(missing)
+            faults.add(where, first + int(left_out.argmax()), what, int(left_out.sum()))
+        return found.take(indices), left_out
+
+    def _table(self, dictionary: pa.Array) -> tuple[Codes | Floats, Flags]:
+        """Return codes or numbers of the values of a dictionary, and flags of invalid values."""
+        if self.column.kind != "numeric":
+            codes = pc.index_in(dictionary, value_set=self._values)
+            return np.asarray(codes.fill_null(0)), np.asarray(codes.is_null())
+        numbers = weights_of(dictionary, self.column.decimal)
+        unknown = ~np.isfinite(numbers)
+        if self._attribute is None:
+            return numbers, unknown
+        points = self.column.points
+        with np.errstate(over="ignore", invalid="ignore"):
+            places = np.rint((numbers - points[0]) / (self.column.step or 1.0))
+        # The nearest point; numbers beyond an end get the end.
+        return np.where(unknown, 0, np.clip(places, 0, len(points) - 1)), unknown
 
     def _problem(self, value: str) -> str:
         has = f"column {shown(self.column.name)} has {shown(value)}"
@@ -96,113 +120,6 @@ class _Reader:
             f"{has}, which is no category; mend it, or add it to the categories (now: "
             f"{listed(self.column.categories)})"
         )
-
-
-class Coder(_Reader):
-    """Turn the values of a `column` into codes of its attribute.
-
-    A `DataError` is raised if the schema declares another type than `kind`, the type in the file.
-    """
-
-    def __init__(self, column: Column, kind: pa.DataType) -> None:
-        super().__init__(column, kind)
-        attribute = column.attribute()
-        self._type, self._size = attribute.code_type, attribute.size
-        # Two codes more: one for missing values without a category, one for invalid values.
-        self._work = np.min_scalar_type(self._size + 1)
-        own = column.missing.policy == "category"
-        self._missing, self._unknown = self._size - 1 if own else self._size, self._size + 1
-
-    def read(
-        self, values: pa.Array, faults: ValidationErrors, where: str, first: int
-    ) -> tuple[Codes, Flags | None]:
-        """Return the codes of `values`, and the records to leave out, None for none.
-
-        Errors go to `faults`, for records of the file `where`; the codes are then meaningless. The
-        first value belongs to the record number `first`, counted from 0.
-        """
-        at = faults, where, first
-        if self.column.kind == "numeric" and is_number(self._kind):
-            return self._of_numbers(values, at)
-        values = encoded(values)
-        table = self._table(values.dictionary)
-        indices = values.indices
-        if indices.null_count:
-            indices = indices.fill_null(len(table) - 1)
-        codes = pc.take(pa.array(table), indices, boundscheck=False).to_numpy(zero_copy_only=False)
-        left_out = None
-        if int(table.max()) >= self._size:
-            flags = codes == self._unknown, codes == self._missing
-            left_out = self._left_out(*flags, np.asarray(indices), values.dictionary, at)
-        return codes.astype(self._type, copy=False), left_out
-
-    def _table(self, dictionary: pa.Array) -> Codes:
-        """Return the code of each value of a dictionary, and last the code of null."""
-        if is_text(dictionary.type):
-            dictionary = dictionary.cast(pa.string())
-        if self.column.kind == "numeric":
-            numbers = numbers_of(dictionary, self.column.decimal)
-            codes = np.where(np.isfinite(numbers), self._nearest(numbers), self._unknown)
-        else:
-            found = pc.index_in(dictionary, value_set=self._values)
-            codes = np.asarray(found.fill_null(self._unknown))
-        codes = np.where(self._is_missing(dictionary), self._missing, codes)
-        return np.append(codes, self._missing).astype(self._work)
-
-    @cached_property
-    def _values(self) -> pa.Array:
-        texts = pa.array(self.column.categories, pa.string())
-        return texts if self.column.type is None else texts.cast(type_named(self.column.type))
-
-    def _nearest(self, numbers: Floats) -> Floats:
-        """Return the number of the nearest point of the grid; numbers beyond an end get the end."""
-        points = self.column.points
-        with np.errstate(over="ignore", invalid="ignore"):
-            places = np.rint((numbers - points[0]) / (self.column.step or 1.0))
-        return np.asarray(np.clip(places, 0, len(points) - 1))
-
-    def _of_numbers(
-        self, values: pa.Array, at: tuple[ValidationErrors, str, int]
-    ) -> tuple[Codes, Flags | None]:
-        if pa.types.is_dictionary(values.type):
-            values = values.dictionary_decode()
-        if len(self._means_missing):
-            values = pc.if_else(pc.is_in(values, value_set=self._means_missing), None, values)
-        floats = values.cast(pa.float64(), safe=False)
-        missing = np.asarray(floats.is_null(nan_is_null=True))
-        numbers = floats.fill_null(np.nan).to_numpy(zero_copy_only=False)
-        places = self._nearest(numbers)
-        flagged = ~np.isfinite(numbers)
-        left_out = None
-        if flagged.any():
-            unknown = flagged & ~missing
-            infinities, indices = pa.array(["inf", "-inf"]), (numbers < 0).astype(np.int32)
-            places = np.where(missing, self._missing, np.where(unknown, self._unknown, places))
-            left_out = self._left_out(unknown, missing, indices, infinities, at)
-        return places.astype(self._work).astype(self._type, copy=False), left_out
-
-
-class NumberReader(_Reader):
-    """Read the numbers of a numeric `column` without a grid, also outside its bounds.
-
-    For `kind` see `Coder`.
-    """
-
-    def read(
-        self, values: pa.Array, faults: ValidationErrors, where: str, first: int
-    ) -> tuple[Floats, Flags | None]:
-        """Return the numbers of `values`, and the records to leave out, None for none.
-
-        For `faults`, `where` and `first` see `Coder.read`.
-        """
-        values = encoded(values)
-        dictionary = values.dictionary.cast(self._kind)
-        known = weights_of(dictionary, self.column.decimal)
-        indices = np.asarray(values.indices.fill_null(len(known)))
-        numbers = np.append(known, np.nan)[indices]
-        missing = np.append(self._is_missing(dictionary), True)[indices]
-        unknown, texts = ~(np.isfinite(numbers) | missing), dictionary.cast(pa.string())
-        return numbers, self._left_out(unknown, missing, indices, texts, (faults, where, first))
 
 
 def weights_of(values: pa.Array, decimal: str) -> Floats:

@@ -8,14 +8,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from deniable import __version__
 from deniable.errors import DataError, shown
 from deniable.schema.evidence import MAX_COUNTED, STAND_INS, ColumnEvidence
 from deniable.schema.faults import ValidationErrors
-from deniable.schema.model import FORMAT, MISSING, VERSION
+from deniable.schema.model import FORMAT, MISSING, VERSION, number_text
 from deniable.schema.sources import Source, open_source
 from deniable.schema.texts import alike, listed, quoted, quoted_list
 from deniable.schema.types import is_text
@@ -99,10 +98,13 @@ def drafted(
     opened = open_source(source, delimiter, encoding)
     seen = _seen(opened)
     columns = {name: _column(name, each) for name, each in seen.items()}
+    for name, column in columns.items():
+        if name != name.strip():
+            column.warnings.append("its name begins or ends with a space; rename it in the file")
     records = next(iter(seen.values())).records
     kinds = [column.kind for column in columns.values()]
     number = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
-    read = _format(opened, delimiter, encoding)
+    read, form = _format(opened, delimiter, encoding)
     found = f"{read}; {records:,} records, {len(columns)} columns: {number}"
     stem = Path(source).stem if isinstance(source, (str, Path)) else ""
     whose = population or re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-_") or "records"
@@ -117,7 +119,7 @@ def drafted(
             HEAD,
             f"format: {FORMAT}\nversion: {VERSION}\n",
             f"population: {quoted(whose)}  # whose records: epsilons of its releases add up\n",
-            f"file: {_file(opened)}\ncolumns:\n",
+            f"file: {form}\ncolumns:\n",
             *(_entry(name, column) for name, column in columns.items()),
         ]
     )
@@ -136,20 +138,17 @@ def _seen(source: Source) -> dict[str, ColumnEvidence]:
     return seen
 
 
-def _format(source: Source, delimiter: str | None, encoding: str | None) -> str:
+def _format(source: Source, delimiter: str | None, encoding: str | None) -> tuple[str, str]:
+    """Return the format of a file in words and as YAML."""
     file = source.format
     if file.kind != "csv":
-        return {"parquet": "Parquet", "arrow": "Arrow"}[file.kind]
+        return file.kind.capitalize(), f"{{kind: {file.kind}}}"
     told = ["detected" if given is None else "as given" for given in (delimiter, encoding)]
-    return f"CSV, delimiter {file.delimiter!r} ({told[0]}), encoding {file.encoding} ({told[1]})"
-
-
-def _file(source: Source) -> str:
-    file = source.format
-    if file.kind != "csv":
-        return f"{{kind: {file.kind}}}"
-    delimiter, encoding = quoted(str(file.delimiter)), quoted(str(file.encoding))
-    return f"{{kind: csv, delimiter: {delimiter}, encoding: {encoding}}}"
+    mark, name = quoted(str(file.delimiter)), quoted(str(file.encoding))
+    return (
+        f"CSV, delimiter {file.delimiter!r} ({told[0]}), encoding {file.encoding} ({told[1]})",
+        f"{{kind: csv, delimiter: {mark}, encoding: {name}}}",
+    )
 
 
 def _entry(name: str, column: _Drafted) -> str:
@@ -160,13 +159,6 @@ def _entry(name: str, column: _Drafted) -> str:
 
 
 def _column(name: str, seen: ColumnEvidence) -> _Drafted:
-    column = _judged(name, seen)
-    if name != name.strip():
-        column.warnings.append("its name begins or ends with a space; rename it in the file")
-    return column
-
-
-def _judged(name: str, seen: ColumnEvidence) -> _Drafted:
     """Return the likely kind of a column, with its options."""
     different = "all values are different"
     if seen.many:
@@ -299,8 +291,5 @@ def round_grid(low: float, high: float, *, whole: bool) -> tuple[str, str, str]:
     last = (Decimal(repr(high)) / unit).to_integral_value("ROUND_CEILING") * unit
     if first == last:
         last += unit
-    return _plain(first), _plain(last), _plain(step)
-
-
-def _plain(number: Decimal) -> str:
-    return f"{np.format_float_positional(float(number), trim='-')}"
+    first_text, last_text, step_text = (number_text(float(n)) for n in (first, last, step))
+    return first_text, last_text, step_text

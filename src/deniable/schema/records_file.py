@@ -1,6 +1,6 @@
 """Read a file of records by its schema, in batches of codes and numbers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from deniable.arrays import Codes, Flags, Floats
 from deniable.errors import DataError, shown
-from deniable.schema.coding import Coder, NumberReader, weights_of
+from deniable.schema.coding import Coder, weights_of
 from deniable.schema.csv_text import CsvForm
 from deniable.schema.faults import ValidationErrors
 from deniable.schema.model import Column, Schema
@@ -48,22 +48,16 @@ class RecordBatch:
         """Return at most `records` records from the position `start` on."""
         if not start and len(self) <= records:
             return self
-        part = slice(start, start + records)
-        return RecordBatch(
-            self.first + start,
-            {name: each[part] for name, each in self.codes.items()},
-            {name: each.slice(start, records) for name, each in self.passed.items()},
-            {name: each[part] for name, each in self.numbers.items()},
-        )
+        return self._each(self.first + start, lambda each: each[start : start + records])
 
     def kept(self, flags: Flags) -> "RecordBatch":
         """Return the records with true `flags`."""
-        return RecordBatch(
-            self.first,
-            {name: each[flags] for name, each in self.codes.items()},
-            {name: each.filter(pa.array(flags)) for name, each in self.passed.items()},
-            {name: each[flags] for name, each in self.numbers.items()},
-        )
+        places = np.flatnonzero(flags)
+        return self._each(self.first, lambda each: each.take(places))
+
+    def _each(self, first: int, change: Callable[[Any], Any]) -> "RecordBatch":
+        parts = (self.codes, self.passed, self.numbers)
+        return RecordBatch(first, *({n: change(e) for n, e in own.items()} for own in parts))
 
 
 class RecordsFile:
@@ -198,7 +192,7 @@ class RecordsFile:
         return batch.kept(~np.logical_or.reduce(left_out)) if left_out else batch
 
 
-def _readers(source: Source, schema: Schema) -> list[Coder | NumberReader]:
+def _readers(source: Source, schema: Schema) -> list[Coder]:
     """Return a reader for each randomized column, or raise all errors of the columns."""
     lines = []
     names = [column.name for column in schema.columns]
@@ -207,12 +201,11 @@ def _readers(source: Source, schema: Schema) -> list[Coder | NumberReader]:
     if more := [name for name in source.types if name not in names]:
         lines.append(f"columns {listed(more)} are not in the schema; add them, if as left_out")
     schema.refuse_nothing_to_randomize()
-    readers: list[Coder | NumberReader] = []
+    readers: list[Coder] = []
     for column in schema.randomized:
         if column.name in source.types:
             try:
-                reader = NumberReader if column.continuous else Coder
-                readers.append(reader(column, source.types[column.name]))
+                readers.append(Coder(column, source.types[column.name]))
             except DataError as error:
                 lines.append(str(error))
     if lines:
@@ -224,18 +217,19 @@ def _refuse_bad_weights(
     column: Column, values: pa.Array, piece: Piece, faults: ValidationErrors
 ) -> None:
     """Report weights that are not numbers from 0 on."""
-    kind = values.type
+    kind, about = values.type, f"column {shown(column.name)}"
     if not (is_text(kind) or is_number(kind)):
-        what = f"column {shown(column.name)} holds {kind}, no weights; say kind: left_out"
+        what = f"{about} holds {kind}, no weights; say kind: left_out"
         faults.add(piece.where, piece.first, what, len(values))
         return
+
+    def problem(text: str) -> str:
+        has = shown(text) if text else "a missing value"
+        return f"{about} has {has}, which is no weight; give a number from 0 on"
+
     numbers = weights_of(values, column.decimal)
-    bad = np.flatnonzero(~((numbers >= 0) & np.isfinite(numbers)))
-    for record in bad[:100].tolist():
-        value = values[record].as_py()
-        has = "a missing value" if value in ("", None) else shown(str(value))
-        what = f"column {shown(column.name)} has {has}, which is no weight; give a number from 0 on"
-        faults.add(piece.where, piece.first + record, what)
-    if len(bad) > 100:
-        what = f"column {shown(column.name)} has more values that are no weights; mend them"
-        faults.add(piece.where, piece.first + int(bad[100]), what, len(bad) - 100)
+    bad = ~((numbers >= 0) & np.isfinite(numbers))
+    if bad.any():
+        texts = values.cast(pa.string()).fill_null("").dictionary_encode()
+        marked = np.where(bad, np.asarray(texts.indices), -1)
+        faults.add_values(piece.where, piece.first, marked, texts.dictionary, problem)

@@ -1,9 +1,9 @@
 """Read records of a CSV, Parquet or Arrow file, or of a table in memory, in bounded parts."""
 
-import mmap
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -121,53 +121,31 @@ class _ArrowSource(Source):
 
     def __init__(self, path: Path) -> None:
         self._path, self.where = path, str(path)
-        with _OpenArrow(path) as opened:
-            self.types = _types_of(self.where, opened.schema)
+        with _opened_arrow(path) as (schema, _):
+            self.types = _types_of(self.where, schema)
 
     def _read(self, wanted: Names, coded: Names, rows: int, faults: ValidationErrors) -> _Batches:
-        positions = [i for i, name in enumerate(self.types) if name in wanted]
-        with _OpenArrow(self._path) as opened:
+        with _opened_arrow(self._path) as (_, batches):
+            for whole in batches:
+                batch = whole.select(wanted)
+                for start in range(0, batch.num_rows, rows):
+                    yield self.where, batch.slice(start, rows)
+
+
+@contextmanager
+def _opened_arrow(path: Path) -> Iterator[tuple[pa.Schema, Iterable[pa.RecordBatch]]]:
+    """Yield schema and batches of an Arrow file; uncompressed data are not copied."""
+    try:
+        with pa.memory_map(str(path)) as stream:
             try:
-                for whole in opened.batches:
-                    batch = whole.select(positions)
-                    for start in range(0, batch.num_rows, rows):
-                        yield self.where, batch.slice(start, rows)
-                        opened.let_go()
-            except (OSError, pa.ArrowException) as error:
-                raise _unreadable(self._path, "Arrow", error) from None
-
-
-class _OpenArrow:
-    """Batches and schema of an Arrow file, as a context; uncompressed data are not copied."""
-
-    def __init__(self, path: Path) -> None:
-        with path.open("rb") as file:
-            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        self._stream = pa.BufferReader(self._map)
-        self.batches: Any
-        try:
-            try:
-                reader = pa.ipc.open_file(self._stream)
-                numbers = range(reader.num_record_batches)
-                self.batches = (reader.get_batch(number) for number in numbers)
+                reader = pa.ipc.open_file(stream)
+                batches = map(reader.get_batch, range(reader.num_record_batches))
             except pa.ArrowInvalid:
-                self._stream.seek(0)
-                reader = self.batches = pa.ipc.open_stream(self._stream)
-            self.schema = reader.schema
-        except (OSError, pa.ArrowException) as error:
-            self._stream.close()
-            raise _unreadable(path, "Arrow", error) from None
-
-    def let_go(self) -> None:
-        """Give the memory of read data back; a later access reads the file again."""
-        if hasattr(mmap, "MADV_DONTNEED"):  # not where there is no such call
-            self._map.madvise(mmap.MADV_DONTNEED)
-
-    def __enter__(self) -> "_OpenArrow":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stream.close()
+                stream.seek(0)
+                reader = batches = pa.ipc.open_stream(stream)
+            yield reader.schema, batches
+    except (OSError, pa.ArrowException) as error:
+        raise _unreadable(path, "Arrow", error) from None
 
 
 class _TableSource(Source):
