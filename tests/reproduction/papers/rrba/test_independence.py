@@ -18,8 +18,8 @@ from deniable.channels import KeepOrReplace
 from deniable.errors import DeniableError
 from deniable.files import write_table
 
+from reproduction.papers.rrba import figures
 from reproduction.papers.rrba.catalog import TABLE_3_KEYS
-from reproduction.papers.rrba.figures import tables as figures
 from reproduction.papers.rrba.independence import (
     HYPOTHESES,
     METHODS,
@@ -384,12 +384,12 @@ def power_table() -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("source", ["original", "surrogate"])
-@pytest.mark.parametrize("figure", ["table_3", "power"])
+@pytest.mark.parametrize("figure", ["table3", "power"])
 def test_no_text_of_the_figures_is_cut_off_or_hidden(
     table_3: pd.DataFrame, power_table: pd.DataFrame, figure: str, source: str
 ) -> None:
     table = power_table
-    if figure == "table_3":
+    if figure == "table3":
         table = table_3.assign(sampled_tables=99, small_cells="ignore")
     drawn = getattr(figures, figure)(table.assign(data_source=source))
     found = extents(drawn)

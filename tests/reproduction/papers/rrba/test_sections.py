@@ -13,20 +13,20 @@ from tests.slow_variants import one_in
 
 from reproduction.papers.rrba import (
     consistency as rrba_consistency,
+    figures,
     independence as rrba_independence,
     names,
     released_tables as rrba_tables,
 )
 from reproduction.papers.rrba.catalog import PAPER
-from reproduction.papers.rrba.figures import tables as drawn
 from reproduction.papers.rrba.sections import (
     consistency,
     convergence,
     equal,
     overview,
     power,
-    released,
     table_3,
+    tables as prepared_tables,
 )
 from reproduction.study import SIGN, PageTable
 from reproduction.study.pages import Origin
@@ -193,8 +193,8 @@ def test_names_are_those_of_the_studies() -> None:
     assert set(rrba_independence.TABLE_3_METHODS) == names.TESTS.keys()
     assert set(rrba_independence.HYPOTHESES) == names.HYPOTHESES.keys()
     assert set(rrba_consistency.METHODS) == names.CONSISTENCY_METHODS.keys()
-    assert drawn.METHOD_STYLE.keys() == names.METHODS.keys()
-    assert drawn.TABLE_3_NAMES.keys() == names.TESTS.keys()
+    assert figures.METHOD_STYLE.keys() == names.METHODS.keys()
+    assert figures.EQUAL_STYLE.keys() == names.EQUAL_METHODS.keys()
     updates = importlib.import_module("reproduction.papers.rrba.convergence").UPDATES
     assert updates.keys() == names.UPDATES.keys()
 
@@ -236,7 +236,7 @@ def test_what_converges_is_counted(tables: Tables) -> None:
 
 
 def test_published_numbers_stand_beside_ours(tables: Tables) -> None:
-    found = released(tables)
+    found = prepared_tables(tables)
     table = found["printed"]["Table 4"]
     first = next(row for row in table.rows if row[0] == names.METRICS["l2"])
     assert first[4] == "100 | 100 ✓ (80.0 – 120)"

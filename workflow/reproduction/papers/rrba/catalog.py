@@ -8,7 +8,6 @@ from reproduction.study import (
     Columns,
     Figure,
     Paper,
-    Section,
     Study,
     StudyTable,
     claims_section,
@@ -39,19 +38,9 @@ CHANCE_OF_SUBSETS = ("subset_min", "subset_max", "subsets_agreeing", "subsets_lo
 STUDIES = {
     "rrba_fig5": Study(".convergence:Convergence", datasets=NETWORKS),
     "rrba_fig6": Study(".convergence:Convergence", datasets=NETWORKS),
-    "rrba_table3": Study(
-        ".independence:Table3",
-        published_column="rejected_percent",
-        published_replicates=PRINTED_TRIALS,
-        datasets=(),
-    ),
+    "rrba_table3": Study(".independence:Table3", "mean", "rejected_percent", PRINTED_TRIALS, ()),
     "rrba_power": Study(".independence:IndependencePower", datasets=()),
-    "rrba_tables": Study(
-        ".released_tables:PrintedTables",
-        published_column="value",
-        published_replicates=PRINTED_TRIALS,
-        datasets=LARGER,
-    ),
+    "rrba_tables": Study(".released_tables:PrintedTables", "mean", "value", PRINTED_TRIALS, LARGER),
     "rrba_equal": Study(".released_tables:EqualEpsilon", datasets=LARGER),
 }
 TABLES = (
@@ -154,79 +143,27 @@ ANALYSES = (
         ),
     ),
 )
-FIGURES = (
-    Figure(
-        "rrba_fig4",
-        ".figures.convergence:figure_4",
-        "Figure 4: the epsilon that Theorem 4.1 claims and the exact one, over p",
-    ),
-    Figure(
-        "rrba_fig5",
-        ".figures.convergence:figure_5",
-        "Figure 5: answers until convergence over the block size, by data set",
-    ),
-    Figure(
-        "rrba_fig6",
-        ".figures.convergence:figure_6",
-        "Figure 6: answers until convergence over the block size, by p",
-    ),
-    Figure(
-        "rrba_fig7",
-        ".figures.tables:figure_7",
-        "Figure 7: histograms of the distances of released tables from the true ones",
-    ),
-    Figure(
-        "rrba_tables",
-        ".figures.tables:tables_4_and_5",
-        "Tables 4 and 5 as a picture: printed distances beside ours",
-        tables=("rrba_table4", "rrba_table5"),
-    ),
-    Figure(
-        "rrba_equal",
-        ".figures.tables:equal_epsilon",
-        "Distances of released tables over the exact epsilon, by method",
-    ),
-    Figure(
-        "rrba_table3",
-        ".figures.tables:table_3",
-        "Table 3 as a picture: printed shares of rejected nulls beside ours",
-    ),
-    Figure(
-        "rrba_power",
-        ".figures.tables:power",
-        "Size and power of tests of independence over the number of records",
-    ),
+FIGURES = tuple(
+    Figure(f"rrba_{name}", f".figures:{name}", shows, tuple(f"rrba_{table}" for table in tables))
+    for name, shows, *tables in (
+        ("fig4", "Figure 4: the epsilon that Theorem 4.1 claims and the exact one, over p"),
+        ("fig5", "Figure 5: answers until convergence over the block size, by data set"),
+        ("fig6", "Figure 6: answers until convergence over the block size, by p"),
+        ("fig7", "Figure 7: histograms of the distances of released tables from the true ones"),
+        ("tables", "Tables 4 and 5: printed distances beside ours", "table4", "table5"),
+        ("equal", "Distances of released tables over the exact epsilon, by method"),
+        ("table3", "Table 3 as a picture: printed shares of rejected nulls beside ours"),
+        ("power", "Size and power of tests of independence over the number of records"),
+    )
 )
 _section = partial(section_of, "rrba")
 SECTIONS = (
-    _section(
-        "overview",
-        "Randomized response in blocks: what is promised, what is delivered",
-        "Promised and delivered",
-        "epsilon",
-    ),
+    _section("overview", "Privacy of RRBA: promised and delivered", "", "epsilon"),
     _section("convergence", "Figures 5 and 6: when estimates have converged", "", "fig5", "fig6"),
-    Section(
-        "rrba_tables",
-        "Tables 4 and 5, Figure 7: released tables and the true ones",
-        "Tables 4 and 5",
-        ".sections:released",
-        needs=("rrba_table4", "rrba_table5"),
-    ),
+    _section("tables", "Tables 4 and 5: released tables and the true ones", "", "table4", "table5"),
     _section("equal", "The same at equal exact epsilon", "At equal epsilon"),
-    Section(
-        "rrba_tests",
-        "Table 3: tests of independence, their size and power",
-        "Table 3, size, power",
-        ".sections:independence",
-        needs=("rrba_table3", "rrba_power"),
-    ),
-    _section(
-        "consistency",
-        "Consistent views, the two-step estimate, worked cases",
-        "Consistency",
-        *("consistency", "examples"),
-    ),
+    _section("tests", "Table 3: tests of independence, size, power", "", "table3", "power"),
+    _section("consistency", "Consistency: views, two steps, cases", "", "consistency", "examples"),
     claims_section("rrba"),
 )
 

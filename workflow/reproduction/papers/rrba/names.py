@@ -1,7 +1,9 @@
 """Names of data sets, methods, measures and rules of [rrba], in figures and on the page."""
 
-DATASETS = {"survey": "Survey", "alarm": "Alarm", "child": "Child"}
-FILES = DATASETS | {
+FILES = {
+    "survey": "Survey",
+    "alarm": "Alarm",
+    "child": "Child",
     "survey_8000": "Survey",
     "survey_8000_resampled": "Survey, resampled",
     "alarm_8000": "Alarm",

@@ -24,9 +24,7 @@ from reproduction.study import (
     where,
 )
 
-SHOWN_P, SHOWN_FLOOR = 0.5, 0.1
-MOSTLY, ALWAYS = 0.5, 1.0
-"""Proportions of the replicates that must have converged."""
+SHOWN_FLOOR = 0.1
 MEASURED = ("l2", "jensen_shannon")  # in the paper, and at equal epsilon
 PERCENT = 100.0
 ERRORS = 2.0  # of Monte Carlo, beyond which powers differ
@@ -42,56 +40,41 @@ def named(table: pd.DataFrame, **titles: Any) -> pd.DataFrame:
     return table.replace(always | titles)
 
 
-def over_uniform(equal: pd.DataFrame, method: str) -> Row | None:
-    """Compare a `method` with a table that stays uniform, at `equal` exact ε.
-
-    The result has the ``ratios`` of distances, their number ``of``, and how many are ``lower`` than
-    1. Without a common setting it is None.
-    """
+def over_uniform(equal: pd.DataFrame, method: str) -> pd.Series:
+    """Return distances of a `method` over those of a table that stays uniform, at `equal` ε."""
     shown = where(equal, reading="projected", metric=MEASURED)
     by_setting = shown.set_index(["metric", "file", "k", "epsilon"])
     own, uniform = (where(by_setting, method=name)["mean"] for name in (method, "rrba_uniform"))
-    found = (own / uniform).dropna()
-    if not len(found):
-        return None
-    return {"of": len(found), "lower": int((found < 1).sum()), "ratios": found}
-
-
-def _verdict(row: Row) -> str:
-    return "" if row["verdict"] == "not printed" else f" {SIGN[row['verdict']]}"
+    return (own / uniform).dropna()
 
 
 def overview(tables: Tables) -> dict[str, Any]:
     """Prepare from `tables` the claimed and the exact ε of one answer, a view and rounds."""
     table = tables["rrba_epsilon"].fillna({"dataset": ""})
-    table = table.assign(found=texts(table, _exact), setting=texts(table, _setting))
+    signs = table["holds"].map({True: SIGN["holds"], False: SIGN["fails"]})
+    table = table.assign(found=table["exact"].map(short) + " " + signs)
+    table = table.assign(setting=texts(table, _setting))
     general, views = where(table, dataset=""), where(table, unit="view")
-    answers = where(general, unit="answer")
-    p = nearest((answers if len(answers) else table)["p"], SHOWN_P)
+    answers, p = where(general, unit="answer").sort_values("p"), table["p"].max()
     floor = nearest(table["floor"].dropna(), SHOWN_FLOOR)
     single = answers[answers["floor"].isna() | (answers["floor"] == floor)]
-    uniform = where(general, p=p, table="uniform")
-    again = uniform.sort_values("rounds") if (uniform["unit"] == "rounds").any() else uniform[:0]
+    again = where(general, p=p, table="uniform").sort_values("rounds")
     keys = {name: name for name in ("dataset", "p", "answers", "claimed")}
     keys |= {"claimed_composed": "claimed, for each answer"}
     label = "claimed and exact ε of one answer"
     return {
         "p": p,
-        "answers": pivot(single.sort_values("p"), ["p", "claimed", "setting"], "cells", label),
+        "answers": pivot(single, ["p", "claimed", "setting"], "cells", label),
         "views": pivot(named(views), keys, "setting", "exact ε of the views of a client"),
         "rounds": pivot(again, ["rounds"], "cells", "exact ε over rounds"),
     }
-
-
-def _exact(row: Row) -> str:
-    return f"{short(float(row['exact']))} {SIGN['holds' if row['holds'] else 'fails']}"
 
 
 def _setting(row: Row) -> str:
     if row["table"] == "uniform":
         return "uniform"
     place = "one cell at the floor" if row["table"] == "lowest" else "at the truth, floor"
-    return f"{place} {plain(row['floor'])} / m" if row["floor"] == row["floor"] else place
+    return f"{place} {plain(row['floor'])} / m"
 
 
 ENDS = {  # labels of measures without a criterion
@@ -99,8 +82,6 @@ ENDS = {  # labels of measures without a criterion
     "error_average": "error, average of the last two",
     "error_pooled": "error, pooled estimate",
 }
-
-
 CONVERGED = (
     *("criterion", "settings", "replicates that converge", "at least half in", "all in"),
     *("answers", "blocks", "close"),
@@ -111,15 +92,21 @@ def convergence(tables: Tables) -> dict[str, Any]:
     """Prepare from `tables` when runs converge, by criterion, and the tables without stopping."""
     both = pd.concat([tables["rrba_fig5"], tables["rrba_fig6"]], ignore_index=True)
     every = both.drop_duplicates(list(CONVERGENCE_KEYS))
-    keys = ["dataset", "p", "probability", "block_size", "title"]
-    called = {f"{update} {rule}": title for (update, rule), title in names.CRITERIA.items()}
-    every = every.assign(title=(every["update"] + " " + every["criterion"]).map(called))
     # One row for each followed cell, with its measures in columns.
-    wide = every.pivot_table(index=keys, columns="measure", values="mean").reset_index()
-    parts = {title: part for title in called.values() if len(part := where(wide, title=title))}
+    wide = every.pivot(index=CONVERGENCE_KEYS[:-1], columns="measure", values="mean").reset_index()
+    rows = []
+    for (update, criterion), title in names.CRITERIA.items():
+        cells = where(wide, update=update, criterion=criterion)
+        always = cells[cells["converged"] == 1]
+        if len(cells):
+            row: list[Any] = [title, len(cells), percent(cells["converged"].mean())]
+            row += [int((cells["converged"] >= 0.5).sum()), len(always)]
+            row += [span(always["tuples"].round())]
+            row += [span((always["tuples"] / always["block_size"]).round())]
+            within = cells["within"]
+            rows.append([*row, f"{percent(within.mean())} (by setting {span(within)})"])
     groups = where(every, criterion="none").groupby(["update", "p", "measure"], as_index=False)
     ended: pd.DataFrame = groups[["mean"]].mean().replace({"update": names.UPDATES})
-    rows = [(title, *_criterion(part)) for title, part in parts.items()]
     by_update, label = {"update": "next table", "p": "p"}, "what tables become without stopping"
     return {
         "replicates": int(every["replicates"].max()),
@@ -128,65 +115,46 @@ def convergence(tables: Tables) -> dict[str, Any]:
     }
 
 
-def _criterion(cells: pd.DataFrame) -> tuple[Any, ...]:
-    """Return in how many settings runs converge, when, and how often they end close."""
-    always = cells[cells["converged"] >= ALWAYS]
-    return (
-        len(cells),
-        percent(cells["converged"].mean()),
-        int((cells["converged"] >= MOSTLY).sum()),
-        len(always),
-        span(always["tuples"].round()),
-        span((always["tuples"] / always["block_size"]).round()),
-        f"{percent(cells['within'].mean())} (by setting {span(cells['within'])})",
-    )
-
-
-def released(tables: Tables) -> dict[str, Any]:
-    """Prepare Tables 4 and 5 from `tables`: published beside ours, and their exact ε."""
-    main = pd.concat(
-        tables[name][tables[name]["main"]].assign(table=title)
-        for name, title in names.PRINTED_TABLES.items()
-    )
-    return {
-        "privacy": _privacy(main),
-        "printed": {title: _published(part) for title, part in main.groupby("table")},
-        "replicates": int(main["replicates"].max()),
-    }
-
-
-def _privacy(main: pd.DataFrame) -> PageTable:
-    """Return the exact ε of each method, of one answer or of a table."""
-    rows = [
+def tables(results: Tables) -> dict[str, Any]:
+    """Prepare Tables 4 and 5 from `results`: published beside ours, and their exact ε."""
+    both = pd.concat(results[name].assign(table=t) for name, t in names.PRINTED_TABLES.items())
+    main = named(both[both["main"]])
+    exact = [
         (*of.values(), span(part["epsilon_exact"]), part["epsilon_theorem"].max())
         for of, part in groups_of(
             named(main, method=names.METHODS), "table", "p", "epsilon_claimed", "method"
         )
     ]
     heads = ("table", "p", "ε in its title", "method", "exact ε", "ε of Theorem 4.1")
-    return from_rows("exact ε of Tables 4 and 5", heads, rows)
-
-
-def _published(table: pd.DataFrame) -> PageTable:
-    """Return the published numbers of a `table` beside ours."""
-
-    def beside(row: Row) -> str:
-        subsets = between(row["subset_min"], row["subset_max"])
-        return f"{short(row['published'])} | {short(row[OURS])}{_verdict(row)} ({subsets})"
-
-    main = table[table["metric"].isin(MEASURED)]
-    main = named(main.assign(found=texts(main, beside))).sort_values("metric", kind="stable")
+    shown = where(main, metric=tuple(names.METRICS[name] for name in MEASURED))
+    shown = shown.assign(found=texts(shown, _beside)).sort_values("metric", kind="stable")
     keys = {"metric": "measure", "p": "p", "dataset": "data", "k": "k"}
-    return pivot(main, keys, "method", table["table"].iloc[0], names=names.METHODS)
+    return {
+        "privacy": from_rows("exact ε of Tables 4 and 5", heads, exact),
+        "printed": {
+            title: pivot(where(shown, table=title), keys, "method", title, names=names.METHODS)
+            for title in names.PRINTED_TABLES.values()
+        },
+        "replicates": int(main["replicates"].max()),
+    }
+
+
+def _beside(row: Row) -> str:
+    subsets = between(row["subset_min"], row["subset_max"])
+    return f"{short(row['published'])} | {short(row[OURS])}{_verdict(row)} ({subsets})"
+
+
+def _verdict(row: Row) -> str:
+    return "" if row["verdict"] == "not printed" else f" {SIGN[row['verdict']]}"
 
 
 def equal(tables: Tables) -> dict[str, Any]:
     """Prepare from `tables` the distances over those under a uniform table, at equal exact ε."""
     every = tables["rrba_equal"]
     rows = [
-        (title, found["lower"], found["of"], span(found["ratios"]))
+        (title, int((found < 1).sum()), len(found), span(found))
         for method, title in names.EQUAL_METHODS.items()
-        if method != "rrba_uniform" and (found := over_uniform(every, method))
+        if method != "rrba_uniform" and len(found := over_uniform(every, method))
     ]
     heads = ("method", "nearer to the truth in", "of", "distance over the uniform table's")
     return {
@@ -195,32 +163,20 @@ def equal(tables: Tables) -> dict[str, Any]:
     }
 
 
-def independence(tables: Tables) -> dict[str, Any]:
+def tests(tables: Tables) -> dict[str, Any]:
     """Prepare Table 3 beside ours, then sizes and powers at equal exact ε, from `tables`."""
     return {"table_3": table_3(tables["rrba_table3"])} | power(tables["rrba_power"])
 
 
 def table_3(table: pd.DataFrame) -> PageTable:
-    """Arrange the `table` of Table 3 by k and setting."""
+    """Arrange rejected proportions and accuracies of the `table` of Table 3, published and ours."""
     shown = shown_settings(table)
     rule, sampled = shown["small_cells"].iloc[0], shown["sampled_tables"].iloc[0]
     caption = (
         f"Percent of {thousands(shown['trials'].max())} replicates with exact 95 % intervals, "
-        f"{sampled} sampled tables, {names.RULES.get(rule, rule)}. ✓ agrees, ✗ differs, ≈ fitted. "
+        f"{sampled} sampled tables, {names.RULES[rule]}. ✓ agrees, ✗ differs, ≈ fitted. "
         "Accuracy: right decisions, half of the replicates independent."
     )
-    keys = {"k": "k", "hypothesis": "rate", "setting": "setting"}
-    rates, title = _rates(shown), "Table 3, published and ours"
-    return pivot(rates, keys, "method", title, names=names.TESTS, caption=caption)
-
-
-def _with_interval(row: Row) -> str:
-    interval = between(float(row["ci_low"]), float(row["ci_high"]))
-    return f"{short(float(row[OURS]))}{_verdict(row)} ({interval})"
-
-
-def _rates(shown: pd.DataFrame) -> pd.DataFrame:
-    """Return rejected proportions and accuracies, published and ours, as text."""
     at = ["k", "n", "effect", "method"]
     wide = shown.pivot(index=at, columns="hypothesis", values=[OURS, "published"])
     wide = wide.reindex(columns=pd.MultiIndex.from_product([[OURS, "published"], ["H0", "H1"]]))
@@ -233,41 +189,45 @@ def _rates(shown: pd.DataFrame) -> pd.DataFrame:
     printed = printed.assign(setting="published", found=printed["published"].map(plain))
     every = pd.concat([printed, both.assign(setting=said)])
     every = every.sort_values(["k", "hypothesis"], kind="stable")
-    return every.replace({"hypothesis": names.HYPOTHESES})
+    rates, title = every.replace({"hypothesis": names.HYPOTHESES}), "Table 3, published and ours"
+    keys = {"k": "k", "hypothesis": "rate", "setting": "setting"}
+    return pivot(rates, keys, "method", title, names=names.TESTS, caption=caption)
+
+
+def _with_interval(row: Row) -> str:
+    interval = between(float(row["ci_low"]), float(row["ci_high"]))
+    return f"{short(float(row[OURS]))}{_verdict(row)} ({interval})"
 
 
 def power(table: pd.DataFrame) -> dict[str, Any]:
-    """Count settings by size and by power, from a `table` of both."""
+    """Count settings by size, and by power against the adjusted test, from a `table` of both.
+
+    Powers differ if they are more than `ERRORS` apart.
+    """
     rejected = where(table, measure="rejected")
-    called = {n: names.TESTS[n] for n in ("channel_aware", "rrba", "mcindep", "laplace")}
-    counted = [
-        (title, *((own == name).sum() for name in names.SIZES), len(own))
-        for method, title in called.items()
-        if len(own := where(rejected, effect=0, method=method)["size"])
-    ]
-    return {
-        "trials": int(rejected["trials"].max()) if len(rejected) else 0,
-        "sizes": from_rows("settings by size", ("method", *names.SIZES, "of"), counted),
-        "against": _against(rejected, called),
-    }
-
-
-def _against(table: pd.DataFrame, called: dict[str, str]) -> PageTable:
-    """Count the powers in which the adjusted test is above or below another one by two errors."""
     keys = ["k", "margins", "pattern", "n", "effect", "epsilon", "sampled_tables", "small_cells"]
-    positive = table[table["effect"] > 0]
-    first = where(positive, method="channel_aware")
-    rows = []
-    for other, title in called.items():
-        both = first.merge(where(positive, method=other), on=keys, suffixes=("_1", "_2"))
+    sizes, powers = rejected[rejected["effect"] == 0], rejected[rejected["effect"] > 0]
+    counted, against = [], []
+    for method in ("channel_aware", "rrba", "mcindep", "laplace"):
+        title, own = names.TESTS[method], where(sizes, method=method)
+        if len(own):
+            counted.append(
+                (title, *((own["size"] == name).sum() for name in names.SIZES), len(own))
+            )
+        first, second = where(powers, method="channel_aware"), where(powers, method=method)
+        both = first.merge(second, on=keys, suffixes=("_1", "_2"))
         apart = both[f"{OURS}_1"] - both[f"{OURS}_2"]
         widths = (both[f"ci_high_{which}"] - both[f"ci_low_{which}"] for which in (1, 2))
         reach = ERRORS * sum((width / 2 / Z_95) ** 2 for width in widths) ** 0.5
         higher, lower = int((apart > reach).sum()), int((apart < -reach).sum())
-        if len(both) and other != "channel_aware":
-            rows.append((title, higher, lower, len(both), span(apart)))
+        if len(both) and method != "channel_aware":
+            against.append((title, higher, lower, len(both), span(apart)))
     heads = ("channel-aware test against", "higher in", "lower in", "of", "difference, points")
-    return from_rows("power of the channel-aware test", heads, rows)
+    return {
+        "trials": int(rejected["trials"].max()) if len(rejected) else 0,
+        "sizes": from_rows("settings by size", ("method", *names.SIZES, "of"), counted),
+        "against": from_rows("power of the channel-aware test", heads, against),
+    }
 
 
 VIEWS = {
@@ -281,7 +241,7 @@ AGREE_WITHIN = 1e-9
 
 def consistency(tables: Tables) -> dict[str, Any]:
     """Prepare views that disagree, before and after, and the worked cases, from `tables`."""
-    table = tables["rrba_consistency"]
+    table, methods = tables["rrba_consistency"], names.CONSISTENCY_METHODS
     shown = table.assign(
         found=texts(table, _after),
         seen=texts(table, lambda row: f"{row['views']} of {row['views_of']}-way"),
@@ -294,20 +254,25 @@ def consistency(tables: Tables) -> dict[str, Any]:
     )
     gains = [
         (
-            names.CONSISTENCY_METHODS[of["method"]],
+            methods[of["method"]],
             *(int((own["ci_high"] < 0).sum()), int((own["ci_low"] > 0).sum()), len(own)),
             span(own["distance_after"] / own["distance_before"]),
         )
         for of, own in groups_of(where(table, tables="observed"), "method")
     ]
     heads = ("method", "nearer to the truth in", "farther in", "of", "distance over that before")
-    label, methods = "views before and after they are made consistent", names.CONSISTENCY_METHODS
-    titled = named(shown, tables=names.KINDS)
+    titled, label = named(shown, tables=names.KINDS), "views before and after consistency"
+    cases = tables["rrba_examples"].astype({"quantity": str, "exact": str})
+    minus = {name: {r"-(?=\d)": "−"} for name in ("quantity", "exact")}
+    cases = cases.replace(minus, regex=True).rename(columns={"printed": "published"})
+    signs = cases["verdict"].map(SIGN)
+    columns = ("case", "place", "quantity", "exact", "published", "verdict")
+    cases = cases.assign(verdict=signs + " " + cases["verdict"])
     return {
         "replicates": int(table["replicates"].max()),
         "views": pivot(titled, VIEWS, "method", label, names=methods),
         "gains": from_rows("distances from the truth", heads, gains),
-        "cases": _cases(tables["rrba_examples"]),
+        "cases": all_rows(cases, "worked cases in fractions", columns),
     }
 
 
@@ -317,12 +282,3 @@ def _after(row: Row) -> str:
     distance = short(float(row["distance_after"]))
     change: str = "" if pd.isna(row["change"]) else f" ({between(row['ci_low'], row['ci_high'])})"
     return f"{distance}{change}; {'< 10⁻⁹' if left < AGREE_WITHIN else short(float(left))}"
-
-
-def _cases(table: pd.DataFrame) -> PageTable:
-    table = table.astype({"quantity": str, "exact": str}).rename(columns={"printed": "published"})
-    minus = {name: {r"-(?=\d)": "−"} for name in ("quantity", "exact")}
-    signed = table["verdict"].map(lambda verdict: f"{SIGN[verdict]} {verdict}")
-    heads = ("case", "place", "quantity", "exact", "published", "verdict")
-    table = table.replace(minus, regex=True).assign(verdict=signed)
-    return all_rows(table, "worked cases in fractions", heads)

@@ -11,12 +11,12 @@ from tests.simulations import simulated_whole
 
 from deniable.records.categorical import Microdata
 
-from reproduction.papers.rrba.figures import tables as rrba_tables
+from reproduction.papers.rrba import figures
 from reproduction.papers.rrba.released_tables import EqualEpsilon, PrintedTables, figure_7_table
 from reproduction.papers.rrba.table_results import equal_table, printed_table
 from reproduction.study.published import read_published
 
-PUBLISHED = Path(__file__).resolve().parents[5] / "resources" / "published"
+PUBLISHED = Path(__file__).resolve().parents[4] / "resources" / "published"
 FILES = ["survey_8000", "survey_8000_resampled", "alarm_8000", "child_8000"]
 
 
@@ -67,12 +67,12 @@ def texts(
     tables: pd.DataFrame, figure_7: pd.DataFrame, equal: pd.DataFrame
 ) -> dict[str, dict[str, Bbox]]:
     """Where the texts of each figure lie."""
-    figures = {
-        "tables": rrba_tables.tables_4_and_5(tables),
-        "figure 7": rrba_tables.figure_7(figure_7),
-        "equal": rrba_tables.equal_epsilon(equal),
+    drawn = {
+        "tables": figures.tables(tables),
+        "figure 7": figures.fig7(figure_7),
+        "equal": figures.equal(equal),
     }
-    return {name: extents(figure) for name, figure in figures.items()}
+    return {name: extents(figure) for name, figure in drawn.items()}
 
 
 def test_figures_stay_on_their_canvas(texts: dict[str, dict[str, Bbox]]) -> None:
@@ -83,8 +83,8 @@ def test_figures_stay_on_their_canvas(texts: dict[str, dict[str, Bbox]]) -> None
 @pytest.mark.slow
 def test_figures_of_a_part_stay_on_their_canvas(tables: pd.DataFrame, equal: pd.DataFrame) -> None:
     for figure in (
-        rrba_tables.tables_4_and_5(tables[(tables["p"] == 0.4) & (tables["file"] == FILES[0])]),
-        rrba_tables.equal_epsilon(equal[(equal["file"] == FILES[0]) & (equal["k"] == 2)]),
+        figures.tables(tables[(tables["p"] == 0.4) & (tables["file"] == FILES[0])]),
+        figures.equal(equal[(equal["file"] == FILES[0]) & (equal["k"] == 2)]),
     ):
         assert cut_off(extents(figure)) == []
 
@@ -102,7 +102,7 @@ def test_headings_do_not_overlap_titles(texts: dict[str, dict[str, Bbox]]) -> No
 
 
 def test_tables_show_printed_and_regenerated(tables: pd.DataFrame) -> None:
-    figure = rrba_tables.tables_4_and_5(tables)
+    figure = figures.tables(tables)
     assert len(figure.axes) == 4
     for axes, p, metric in zip(
         figure.axes, (0.4, 0.4, 0.5, 0.5), ("l2", "jensen_shannon") * 2, strict=True
@@ -116,7 +116,7 @@ def test_tables_show_printed_and_regenerated(tables: pd.DataFrame) -> None:
 
 
 def test_figure_7_has_the_text_s_panels(figure_7: pd.DataFrame) -> None:
-    figure = rrba_tables.figure_7(figure_7)
+    figure = figures.fig7(figure_7)
     assert len(figure.axes) == 6 * 3
     # Two printed averages each.
     assert {len(axes.lines) for axes in figure.axes} == {2}
@@ -125,8 +125,8 @@ def test_figure_7_has_the_text_s_panels(figure_7: pd.DataFrame) -> None:
 @pytest.mark.slow
 def test_surrogate_data_are_marked(tables: pd.DataFrame, equal: pd.DataFrame) -> None:
     for figure in (
-        rrba_tables.tables_4_and_5(tables.assign(data_source="surrogate")),
-        rrba_tables.equal_epsilon(equal.assign(data_source="surrogate")),
+        figures.tables(tables.assign(data_source="surrogate")),
+        figures.equal(equal.assign(data_source="surrogate")),
     ):
         assert BANNER in [text.get_text() for text in figure.texts]
         assert cut_off(extents(figure)) == []
@@ -134,5 +134,5 @@ def test_surrogate_data_are_marked(tables: pd.DataFrame, equal: pd.DataFrame) ->
 
 @pytest.mark.slow
 def test_the_same_table_gives_the_same_bytes(equal: pd.DataFrame, tmp_path: Path) -> None:
-    first = saved(rrba_tables.equal_epsilon(equal), tmp_path, "a")
-    assert first == saved(rrba_tables.equal_epsilon(equal), tmp_path, "b")
+    first = saved(figures.equal(equal), tmp_path, "a")
+    assert first == saved(figures.equal(equal), tmp_path, "b")

@@ -10,9 +10,9 @@ from tests.simulations import simulated_whole
 
 from deniable.records.categorical import Microdata
 
+from reproduction.papers.rrba import figures
 from reproduction.papers.rrba.convergence import Convergence
 from reproduction.papers.rrba.exact import figure_4_table
-from reproduction.papers.rrba.figures import convergence as rrba
 from reproduction.study.engine import plotted
 
 KEYS = ("dataset", "probability", "block_size", "p", "update", "criterion", "measure")
@@ -44,16 +44,16 @@ def by_p(small_data: Microdata) -> pd.DataFrame:
 
 def test_figure_4_stays_on_its_canvas() -> None:
     for floors in ([], [0.1]):
-        assert cut_off(extents(rrba.figure_4(figure_4_table(floors)))) == []
+        assert cut_off(extents(figures.fig4(figure_4_table(floors)))) == []
 
 
 @pytest.mark.slow
 def test_figure_5_stays_on_its_canvas(by_dataset: pd.DataFrame) -> None:
-    assert cut_off(extents(rrba.figure_5(by_dataset))) == []
+    assert cut_off(extents(figures.fig5(by_dataset))) == []
 
 
 def test_the_texts_of_figure_6_stay_on_its_canvas_and_apart(by_p: pd.DataFrame) -> None:
-    found = extents(rrba.figure_6(by_p))
+    found = extents(figures.fig6(by_p))
     assert cut_off(found) == []
     above = [box for text, box in found.items() if text.startswith(("Figure", "means", "p ="))]
     for a, b in itertools.combinations(above, 2):
@@ -61,7 +61,7 @@ def test_the_texts_of_figure_6_stay_on_its_canvas_and_apart(by_p: pd.DataFrame) 
 
 
 def test_figures_show_each_cell_once_a_panel(by_dataset: pd.DataFrame) -> None:
-    figure = rrba.figure_5(by_dataset)
+    figure = figures.fig5(by_dataset)
     assert len(figure.axes) == 12
     for axes in figure.axes:
         assert len(axes.lines) == 1 + 3 * 4  # all answers; four cells with line and two markers
@@ -69,12 +69,12 @@ def test_figures_show_each_cell_once_a_panel(by_dataset: pd.DataFrame) -> None:
 
 @pytest.mark.slow
 def test_surrogate_data_are_marked(by_dataset: pd.DataFrame) -> None:
-    figure = rrba.figure_5(by_dataset.assign(data_source="surrogate"))
+    figure = figures.fig5(by_dataset.assign(data_source="surrogate"))
     assert BANNER in [text.get_text() for text in figure.texts]
     assert cut_off(extents(figure)) == []
 
 
 @pytest.mark.slow
 def test_the_same_table_gives_the_same_bytes(by_dataset: pd.DataFrame, tmp_path: Path) -> None:
-    first = saved(rrba.figure_5(by_dataset), tmp_path, "a")
-    assert first == saved(rrba.figure_5(by_dataset), tmp_path, "b")
+    first = saved(figures.fig5(by_dataset), tmp_path, "a")
+    assert first == saved(figures.fig5(by_dataset), tmp_path, "b")
