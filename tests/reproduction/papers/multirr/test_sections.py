@@ -17,6 +17,7 @@ from reproduction.papers.multirr.sections import (
     about,
     adjustment,
     attributes,
+    pairs,
 )
 from reproduction.papers.multirr.verdicts import printed_table
 from reproduction.papers.sections import in_words
@@ -39,9 +40,6 @@ def test_nothing_that_a_config_can_ask_for_lacks_a_name() -> None:
     assert set(METHODS) == set(adjusted.METHODS)
     assert set(ESTIMATORS) == set(PairEstimator.__args__)  # type: ignore[attr-defined]
     assert set(ASSESSMENTS) == set(Assessment.__args__)  # type: ignore[attr-defined]
-    letters = drawn.ESTIMATOR_LETTERS
-    assert set(letters) == set(ESTIMATORS)
-    assert len(set(letters.values())) == len(letters)
 
 
 # -- figures ---------------------------------------------------------------------------------------
@@ -56,6 +54,33 @@ def test_clusters_of_one_attribute_are_shown_once() -> None:
         *("RR-Independent", "RR-Clusters, joint", "RR-Clusters, kronecker")
     ]
     assert found["errors"].heads[-2:] == ("attributes = 2", "attributes = 3")
+
+
+def test_the_lowest_error_of_a_pair_is_marked_at_each_p_and_coverage() -> None:
+    base = {
+        (p, sigma): cell(0.4, 0.39, 0.41, p=p, sigma=sigma)
+        for p in (0.1, 0.5)
+        for sigma in (0.1, 0.5)
+    }
+    others = base | {
+        (0.5, 0.1): cell(0.1, 0.09, 0.11, p=0.5, sigma=0.1),  # beyond chance
+        (0.1, 0.5): cell(0.3, 0.2, 0.4, p=0.1, sigma=0.5),  # within it
+    }
+    table = pd.concat(
+        [
+            pd.DataFrame(base.values()).assign(estimator="rr_independent"),
+            pd.DataFrame(others.values()).assign(estimator="pair_shrunk"),
+        ]
+    ).assign(matrix="printed", measure="relative_error", record_epsilon=1.0)
+    found = pairs({"multirr_pairs": table})
+    marked = {(row[0], row[2]): row[4].partition(") ")[2] for row in found["every"].rows}
+    assert marked == {
+        ("0.1", "0.1"): "▾",
+        ("0.1", "0.5"): "▾",
+        ("0.5", "0.1"): "▾*",
+        ("0.5", "0.5"): "▾",
+    }
+    assert {row[2] for row in found["lowest"].rows} == {"0.1"}
 
 
 # -- tables and claims -----------------------------------------------------------------------------

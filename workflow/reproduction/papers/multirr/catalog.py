@@ -293,7 +293,7 @@ FIGURES = (
     Figure(
         "multirr_pairs",
         ".figures.analyses:pairs",
-        "Errors of estimated pairs over p, and which estimator wins where",
+        "Errors of estimated pairs over p, at three coverages",
         tables=("multirr_pairs", "multirr_fig3"),
     ),
     Figure(

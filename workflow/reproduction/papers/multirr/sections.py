@@ -165,10 +165,14 @@ def pairs(tables: Tables) -> dict[str, Any]:
     """Prepare the errors of estimators of a pair at the smallest coverage from `tables`."""
     table = first_of(tables["multirr_pairs"], "matrix")
     table = where(table, measure="relative_error").sort_values(["p", "sigma"])
-    keys, label = ("p", "record_epsilon", "sigma"), "estimators of a pair at the smallest coverage"
+    keys, label = ("p", "record_epsilon", "sigma"), "estimators of a pair"
+    form: dict[str, Any] = {"text": "percent", "names": ESTIMATORS}
     return {
         "estimators": {k: v for k, v in ESTIMATORS.items() if k in set(table["estimator"])},
-        "lowest": _at_smallest_coverage(table, keys, "estimator", label, ESTIMATORS),
+        "lowest": _at_smallest_coverage(
+            table, keys, "estimator", f"{label} at the smallest coverage", ESTIMATORS
+        ),
+        "every": against_base(table, keys, "estimator", f"{label} at all coverages", **form),
     }
 
 

@@ -1,11 +1,9 @@
 """Plot Figures 1 to 3 of [multirr] and analyses beyond them, from the tables in the catalog."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
@@ -47,8 +45,6 @@ EPSILON_STYLE = {
     "rr_joint": look("#009e73"),
     "uniform": look("#9aa1a9", ":"),
 }
-ESTIMATOR_LETTERS = dict(zip(ESTIMATOR_STYLE, "MRIUCPLS", strict=True))
-"""They show the winner without colours."""
 ASSESSMENT_STYLE = {
     "attributes": look("#1b1f24", marker="o"),
     "attributes_inverted": look("#0072b2", marker="s"),
@@ -59,6 +55,7 @@ PAPER_BEST = {
     "joint": ("*", "best of the four (Figure 3), joint"),
     "kronecker": ("P", "best of the four (Figure 3), kronecker"),
 }
+SHOWN_SIGMAS = (0.1, 0.3, 0.5)
 ERROR_TICKS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0]
 EPSILON_TICKS = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0]
 Looks = Mapping[str, style.Look]
@@ -160,79 +157,32 @@ def _percent_scale(axis: Axes, first_tick: float = 0.0) -> None:
 
 @style.in_style
 def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
-    """Draw when the joint distribution of a pair beats the product of marginal distributions.
-
-    Above, the relative errors of the `table` over p at three coverages, with the best of the
-    paper's `methods`. Below, the winners.
-    """
+    """Draw relative errors of a pair over p, of the `table`, beside the best of `methods`."""
     relative = where(first_of(table, "matrix"), measure="relative_error")
-    sigmas = [sigma for sigma in (0.1, 0.3, 0.5) if sigma in set(relative["sigma"])]
-    named = [name for name in ESTIMATOR_STYLE if name in set(relative["estimator"])]
-    figure = style.canvas(9.6, 7.9)
-    grid = figure.add_gridspec(2, max(len(sigmas), 1), height_ratios=(1.35, 1))
-    for number, sigma in enumerate(sigmas):
-        axis = figure.add_subplot(grid[0, number])
-        part = where(relative, sigma=sigma)
-        _medians(axis, part, "estimator", ESTIMATOR_STYLE, "p", 1.4)
-        for mechanism, (marker, _) in PAPER_BEST.items():
+    title = "Beyond [multirr]: the joint distribution of a pair, from RR-Independent data"
+    columns = {
+        sigma: rf"coverage $\sigma$ = {sigma:g}"
+        for sigma in SHOWN_SIGMAS
+        if sigma in set(relative["sigma"])
+    }
+    if not columns:
+        return _nothing(title)
+
+    def panel(axis: Axes, _: str, sigma: float) -> None:
+        _medians(axis, where(relative, sigma=sigma), "estimator", ESTIMATOR_STYLE, "p", 1.4)
+        for mechanism, (marker, _label) in PAPER_BEST.items():
             own = where(methods, sigma=sigma, mechanism=mechanism)
             best = own.groupby("p")["median"].min()
             axis.plot(best.index, best, marker, color=style.INK, markersize=7, zorder=5)
         _percent_scale(axis)
         axis.margins(x=0.08)
-        axis.set_title(rf"coverage $\sigma$ = {sigma:g}", fontsize=10)
-        axis.set(xlabel="p", ylabel="" if number else "median relative error")
-    _winners(figure.add_subplot(grid[1, :]), relative, named)
-    called = {name: f"{ESTIMATORS[name]} ({ESTIMATOR_LETTERS[name]})" for name in named}
-    keys = style.legend_keys(ESTIMATOR_STYLE, called, linewidth=2)
+
+    rows, size, around = {"": "median relative error"}, (0, 0, 0, 5.4), (0.75, 0.1, 0.95, 1.35)
+    figure, _ = style.panel_grid(rows, columns, panel, size, around, (0.06, 0), "p")
+    keys = style.legend_keys(ESTIMATOR_STYLE, ESTIMATORS, relative["estimator"], linewidth=2)
     keys += [look(style.INK, "none", *best) for best in PAPER_BEST.values()]
-    figure.subplots_adjust(left=0.075, right=0.99, top=0.88, bottom=0.17, hspace=0.33, wspace=0.16)
-    return style.finish(
-        figure,
-        "Beyond [multirr]: the joint distribution of a pair, from RR-Independent data",
-        f"pairs: same reports, same queries, same exact epsilon; {_runs(table)}",
-        keys,
-        3,
-    )
-
-
-def _winners(axis: Axes, relative: pd.DataFrame, named: Sequence[str]) -> None:
-    """Colour each p and coverage by the estimator with the lowest median."""
-    lowest = relative.loc[relative.groupby(["p", "sigma"])["median"].idxmin()]
-    lowest = lowest.assign(code=lowest["estimator"].map(named.index))
-    won = lowest.pivot_table(index="sigma", columns="p", values="code")
-    axis.imshow(
-        won.to_numpy(),
-        cmap=ListedColormap([ESTIMATOR_STYLE[name]["color"] for name in named]),
-        vmin=-0.5,
-        vmax=len(named) - 0.5,
-        origin="lower",
-        aspect="auto",
-        alpha=0.75,
-    )
-    base = relative[relative["estimator"] == "rr_independent"]
-    told = lowest.merge(base, "left", on=["p", "sigma"], suffixes=("", "_of_base"))
-    for row in told.to_dict("records"):
-        own = row["estimator"] == "rr_independent"
-        share = row["median"] / row["median_of_base"]
-        axis.text(
-            list(won.columns).index(row["p"]),
-            list(won.index).index(row["sigma"]),
-            ESTIMATOR_LETTERS[row["estimator"]]
-            + ("" if own or np.isnan(share) else f"  {share:.2f}"),
-            ha="center",
-            va="center",
-            color="white" if own else "black",
-            weight="bold" if row["ci_high"] < row["ci_low_of_base"] else "normal",
-            fontsize=8,
-        )
-    axis.set_xticks(range(len(won.columns)), [f"{p:g}" for p in won.columns])
-    axis.set_yticks(range(len(won.index)), [f"{sigma:g}" for sigma in won.index])
-    axis.set(xlabel="p", ylabel="coverage $\\sigma$")
-    axis.set_title(
-        "who wins, and its error as a share of RR-Independent's (bold: intervals apart)",
-        fontsize=10,
-    )
+    below = f"pairs: same reports, same queries, same exact epsilon; {_runs(table)}"
+    return style.finish(figure, title, below, keys, 3)
 
 
 @style.in_style
@@ -274,12 +224,8 @@ def assessment(table: pd.DataFrame) -> Figure:
 
     def panel(axis: Axes, matrix: str, name: str) -> None:
         part = where(parts[name], matrix=matrix)
-        for method, options in ASSESSMENT_STYLE.items():
-            rows = where(part, method=method).sort_values("p")
-            ends = np.abs(rows[["ci_low", "ci_high"]].sub(rows["mean"], axis=0).to_numpy().T)
-            known = ends if np.isfinite(ends[0]).all() else None
-            more = options | {"markersize": 4, "linewidth": 1.2}
-            axis.errorbar(rows["p"], rows["mean"], yerr=known, **more)
+        more = {"markersize": 4, "linewidth": 1.2}
+        style.plot_series(axis, part, "method", ASSESSMENT_STYLE, "p", "mean", **more)
         axis.axhline(1, color=style.INK, linewidth=0.7, linestyle=":")
         axis.axhline(0, color=style.GRID, linewidth=0.8)
         style.gridded(axis, "y")

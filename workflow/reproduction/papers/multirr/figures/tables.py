@@ -42,8 +42,7 @@ def printed_against_regenerated(table: pd.DataFrame, title: str) -> Figure:
     least = ", ".join(f"{t_d:g}" for t_d in sorted(table["t_d"].unique()))
     figure.supxlabel(f"largest cluster T$_v$ (side by side: T$_d$ = {least})", y=0.115)
     runs = f"medians of {int(table['replicates'].max())} runs with 95 % intervals"
-    surrogate = (table["verdict"] == "surrogate").any()
-    hollow = f"hollow: {'no verdict on surrogate data' if surrogate else 'does not agree'}"
+    hollow = "hollow: does not agree, or has no verdict"
     keys = [
         look(style.INK, "none", "D", "printed", markersize=4),
         *style.legend_keys(REGENERATED_STYLE, shown=table["mechanism"], markersize=4.5),
@@ -95,7 +94,10 @@ def thresholds(table: pd.DataFrame) -> Figure:
         (0.06, 0.12),
         xlabel="p",
     )
-    _shades(figure, axes[-1, -1].images[0])
+    width, height = figure.get_size_inches()
+    place = figure.add_axes((1 - 1.05 / width, 0.5 / height, 0.16 / width, 1 - 1.55 / height))
+    shown: Any = {"ticks": SWEEP_TICKS, "format": "%g", "label": "median relative error"}
+    figure.colorbar(axes[-1, -1].images[0], cax=place, **shown).minorticks_off()
     named = ", ".join(f"{column} {drawn[column].iloc[0]}" for column in settings)
     return style.finish(
         figure,
@@ -120,16 +122,3 @@ def _field(axis: Axes, here: pd.DataFrame, shades: LogNorm) -> None:
     axis.set_xticks(range(len(values.columns)), [f"{p:g}".lstrip("0") for p in values.columns])
     axis.set_yticks(range(len(values.index)), [f"{t_v:g}" for t_v in values.index])
     axis.tick_params(labelsize=7.5, length=2)
-
-
-def _shades(figure: Figure, image: Any) -> None:
-    """Draw the scale of the fields' shades on the right."""
-    width, height = figure.get_size_inches()
-    place = figure.add_axes((1 - 1.05 / width, 0.5 / height, 0.16 / width, 1 - 1.55 / height))
-    bar = figure.colorbar(image, cax=place)
-    lowest, highest = bar.ax.get_ylim()
-    ticks = [tick for tick in SWEEP_TICKS if lowest <= tick <= highest]
-    bar.set_ticks(ticks, labels=[f"{tick:g}" for tick in ticks])
-    bar.set_label("median relative error")
-    bar.ax.minorticks_off()
-    bar.outline.set_visible(False)
