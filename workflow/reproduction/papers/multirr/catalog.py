@@ -37,7 +37,7 @@ STUDIES = {
     "multirr_fig2": of_medians(".queries.pairs:GainQueries"),
     "multirr_fig3": of_medians(".queries.adjusted:AdjustedQueries"),
     "multirr_pairs": of_medians(".queries.pairs:PairQueries"),
-    "multirr_epsilon": of_medians(".queries.stated:StatedQueries"),
+    "multirr_epsilon": of_medians(".queries.adjusted:StatedQueries"),
     "multirr_assessment": Study(".dependence_assessment:DependenceAssessment"),
     "multirr_sweep": of_medians(".queries.clusters:ThresholdSweep"),
 }

@@ -5,12 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deniable.errors import DeniableError
 from deniable.records.categorical import Microdata
 
-from reproduction.papers.multirr.queries.adjusted import METHODS, AdjustedQueries
-from reproduction.papers.multirr.queries.shared import stated
-from reproduction.papers.multirr.queries.stated import StatedQueries
+from reproduction.papers.multirr.queries.adjusted import METHODS, AdjustedQueries, StatedQueries
 from reproduction.study.engine import EPSILON_COLUMNS, simulate_chunk
 
 FEW = ("colour", "smokes")
@@ -82,8 +79,3 @@ def test_rows_say_what_is_spent_and_no_data_spends_nothing(queries: StatedQuerie
     assert others["record_epsilon"].to_numpy() == pytest.approx(2)
     p = others["p"].to_numpy()
     assert np.log((1 + 3 * p / (1 - p)) * (1 + 2 * p / (1 - p))) == pytest.approx(2)
-
-
-def test_a_cell_has_a_p_or_an_epsilon(small_data: Microdata) -> None:
-    with pytest.raises(DeniableError, match="neither a p nor an epsilon"):
-        stated(small_data.domain, (small_data.domain.names,), "printed", "joint")

@@ -8,7 +8,7 @@ responses, and are compared replicate by replicate.
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import combinations, product
 from operator import mul
@@ -18,7 +18,7 @@ import numpy as np
 
 from deniable.arrays import Codes, Flags, Floats
 from deniable.estimation import random_queries, relative_errors
-from deniable.randomized_response import Adjustment, Protocol, adjust, weighted_pairs
+from deniable.randomized_response import Protocol, adjust, weighted_pairs
 from deniable.records import Microdata
 
 from reproduction.papers.multirr.queries.shared import (
@@ -29,6 +29,7 @@ from reproduction.papers.multirr.queries.shared import (
 )
 from reproduction.study import Cell, How
 
+UNIFORM = "uniform"
 METHODS = ("rr_independent", "rr_clusters", "rr_independent_adjustment", "rr_clusters_adjustment")
 ERROR = "relative_error"
 NAMES = ("measure", "projection", "sigma", "method", "against")
@@ -38,48 +39,31 @@ WORK = ("sweeps", "gap", "left_out")
 distribution and its target, and the sum of the targets that no record could meet."""
 
 
-@dataclass(frozen=True, eq=False)
-class Reports:
-    """Randomized `records` of a replicate, and estimates `joints` for the `protocol`'s clusters."""
+Answers = tuple[list[Floats], Sequence[Floats], tuple[float, ...]]
 
-    protocol: Protocol
-    records: Microdata
-    joints: tuple[Floats, ...]
 
-    def independent_pair(self, pair: tuple[str, str]) -> Floats:
-        """Return the joint distribution of a `pair` if clusters are independent."""
-        margins = (
-            margin_over(pair, cluster, joint)
-            for cluster, joint in zip(self.protocol.clusters, self.joints, strict=True)
-            if is_touched(cluster, pair)
-        )
-        return reduce(mul, margins)
+def answers_of(protocol: Protocol, records: Microdata, joints: Sequence[Floats]) -> Answers:
+    """Return distributions of all pairs: with independent clusters, and adjusted; then `WORK`.
 
-    @cached_property
-    def adjusted_pairs(self) -> dict[tuple[str, ...], Floats]:
-        """Joint distributions of all pairs in the weighted records."""
-        domain = self.records.domain
-        found = weighted_pairs(self.records.columns, self.adjustment.weights, domain.shape)
-        return dict(zip(combinations(domain.names, 2), found, strict=True))
-
-    @cached_property
-    def adjustment(self) -> Adjustment:
-        """The records' RR-Adjustment to the clusters' distributions."""
-        columns: list[Codes] = []
-        for cluster in self.protocol.clusters:
-            part = self.records.project(cluster)
-            alone = len(cluster) == 1
-            columns.append(part.columns[0] if alone else part.domain.ravel(part.columns))
-        with warnings.catch_warnings():
-            # The outputs `WORK` have the same facts.
-            warnings.filterwarnings("ignore", ".*left out|RR-Adjustment stopped", RuntimeWarning)
-            return adjust(columns, [joint.reshape(-1) for joint in self.joints])
-
-    @property
-    def work(self) -> tuple[float, ...]:
-        """The numbers `WORK` of the adjustment."""
-        left_out = sum(each.target for each in self.adjustment.unreachable)
-        return float(self.adjustment.sweeps), self.adjustment.gap, left_out
+    The `joints` are estimates for the clusters of a `protocol` from its randomized `records`.
+    """
+    estimates = list(zip(protocol.clusters, joints, strict=True))
+    independent = [
+        reduce(mul, (margin_over(pair, *each) for each in estimates if is_touched(each[0], pair)))
+        for pair in combinations(records.domain.names, 2)
+    ]
+    parts = [records.project(cluster) for cluster in protocol.clusters]
+    columns: list[Codes] = [
+        part.columns[0] if len(part.columns) == 1 else part.domain.ravel(part.columns)
+        for part in parts
+    ]
+    with warnings.catch_warnings():
+        # The outputs `WORK` have the same facts.
+        warnings.filterwarnings("ignore", ".*left out|RR-Adjustment stopped", RuntimeWarning)
+        adjustment = adjust(columns, [joint.reshape(-1) for joint in joints])
+    adjusted = weighted_pairs(records.columns, adjustment.weights, records.domain.shape)
+    left_out = sum(each.target for each in adjustment.unreachable)
+    return independent, adjusted, (float(adjustment.sweeps), adjustment.gap, left_out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,14 +137,12 @@ class AdjustedQueries(OfTrueRecords):
         for number, projection in enumerate(self.projections):
             joints = _estimate(alone, first, projection), _estimate(grouped, second, projection)
             for run in range(replicates):
-                reports = (
-                    Reports(alone, first[run], joints[0][run]),
-                    Reports(grouped, second[run], joints[1][run]),
-                )
-                work[run, number] = [each.work for each in reports]
-                for nth, pair in enumerate(self.pairs):
-                    asked = queries[nth][run]
-                    errors[run, number, :, :, nth] = self._errors(reports, pair, asked)
+                one = answers_of(alone, first[run], joints[0][run])
+                other = answers_of(grouped, second[run], joints[1][run])
+                work[run, number] = one[2], other[2]
+                by_pair = zip(self.pairs, queries, one[0], other[0], one[1], other[1], strict=True)
+                for nth, (pair, asked, *tables) in enumerate(by_pair):
+                    errors[run, number, :, :, nth] = self._errors(tables, pair, asked[run])
         told = np.repeat(work.reshape(replicates, -1, 1), len(self.pairs), axis=2)
         return np.concatenate([errors.reshape(replicates, -1, len(self.pairs)), told], axis=1)
 
@@ -175,18 +157,83 @@ class AdjustedQueries(OfTrueRecords):
             for size in sizes
         ]
 
-    def _tables(self, reports: Sequence[Reports], pair: tuple[str, str]) -> list[Floats]:
-        """Return the joint distribution of a pair by each method."""
-        tables = [each.independent_pair(pair) for each in reports]
-        return tables + [each.adjusted_pairs[pair] for each in reports]
-
-    def _errors(self, reports: Sequence[Reports], pair: tuple[str, str], queries: Flags) -> Floats:
-        """Return the relative errors of one replicate and pair, shape (coverages, methods)."""
-        tables = self._tables(reports, pair)
+    def _errors(self, tables: list[Floats], pair: tuple[str, str], queries: Flags) -> Floats:
+        """Return relative errors of a pair's `tables` by method, shape (coverages, methods)."""
         true = self.counts(pair).reshape(-1).astype(float)
         asked = queries.astype(float)
         answers = asked @ np.stack([table.reshape(-1) for table in tables], axis=1)
         return relative_errors(true.sum() * answers, (asked @ true)[:, None])
+
+
+@dataclass(frozen=True, eq=False)
+class StatedQueries(AdjustedQueries):
+    """Simulates cells that state an epsilon, on all attributes of original `data` or on `few`.
+
+    p follows from the epsilon of a whole record. Each method appears once at an epsilon, under its
+    own name. RR-Independent and its adjustment come from cells with *kronecker* clusters, RR-Joint
+    from cells with one *joint* cluster of all attributes. ``uniform`` is an answer without data.
+    """
+
+    few: tuple[str, ...] = ()
+    methods: ClassVar[tuple[str, ...]] = (*METHODS, UNIFORM)
+
+    @cached_property
+    def _of_few(self) -> "StatedQueries":
+        ordinal = tuple(name for name in self.ordinal if name in self.few)
+        return replace(self, data=self.data.project(self.few), ordinal=ordinal)
+
+    def _on(self, cell: Cell) -> "StatedQueries":
+        """Return the simulator on the attributes of a `cell`."""
+        return self if cell["attributes"] == "all" else self._of_few
+
+    def _kept_outputs(self, cell: Cell) -> list[tuple[int, dict[str, Any]]]:
+        """Return those outputs of Figure 3 that a `cell` keeps, with their places there."""
+        clusters = self._on(cell).clusters(cell)
+        mechanism, joint = cell["mechanism"], cell["mechanism"] == "joint"
+        grouped = f"rr_clusters_{mechanism}"
+        called = {
+            "rr_independent": None if joint else "rr_independent",
+            "rr_independent_adjustment": None if joint else "rr_independent_adjustment",
+            "rr_clusters": grouped,
+            "rr_clusters_adjustment": f"{grouped}_adjustment",
+            UNIFORM: None if joint else UNIFORM,
+        }
+        if joint and len(clusters) == 1:
+            # The adjustment to a single cluster changes nothing.
+            called |= {"rr_clusters": "rr_joint", "rr_clusters_adjustment": None}
+        outputs = enumerate(super().outputs(cell))
+        return [
+            (place, {**each, "method": called[each["method"]], "clusters": len(clusters)})
+            for place, each in outputs
+            if each["measure"] == ERROR and called[each["method"]]
+        ]
+
+    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
+        """Return the name of each output of a `cell`: a method, the number of its clusters."""
+        return [output for _, output in self._kept_outputs(cell)]
+
+    def compared(self, cell: Cell) -> list[Any]:
+        """Return no comparison for any `cell`: methods are compared by their intervals."""
+        return []
+
+    def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
+        """Return the p of a `cell` and the epsilons of an `output`'s method; nothing of no data."""
+        if output["method"] == UNIFORM:
+            return {}
+        found: Mapping[str, float] = AdjustedQueries.spends(self._on(cell), cell, output)
+        return found
+
+    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
+        """Return the errors, shape (replicates, outputs, pairs).
+
+        A cell has attributes, matrix, mechanism, t_v, t_d, epsilon.
+        """
+        values = AdjustedQueries.__call__(self._on(cell), cell, generator, replicates)
+        return np.asarray(values[:, [place for place, _ in self._kept_outputs(cell)]])
+
+    def _errors(self, tables: list[Floats], pair: tuple[str, str], queries: Flags) -> Floats:
+        size = self.data.domain.project(pair).size
+        return super()._errors([*tables, np.full(size, 1 / size)], pair, queries)
 
 
 def _estimate(

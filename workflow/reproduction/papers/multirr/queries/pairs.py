@@ -14,7 +14,6 @@ import numpy as np
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import ProductChannel
-from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation import (
     euclidean_projection,
     likelihood_or_uniform,
@@ -52,12 +51,6 @@ class PairQueries(OfTrueRecords):
     data: Microdata
     coverages: tuple[float, ...]
     estimators: tuple[str, ...] = ("randomized", "rr_independent")
-
-    def __post_init__(self) -> None:
-        if len(self.data.domain) < 2:
-            raise DeniableError("pairs need at least two attributes; the data have one")
-        for name in self.estimators:
-            refuse_unknown("estimator", name, ESTIMATORS)
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return the name of each output of a `cell`: estimator, sigma, measure."""

@@ -10,7 +10,6 @@ import pandas as pd
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel
-from deniable.errors import DeniableError
 from deniable.estimation import (
     clip_and_rescale,
     euclidean_projection,
@@ -72,7 +71,8 @@ class OfTrueRecords:
         The `clusters` are by default those that the cell forms.
         """
         formed = clusters or self.clusters(cell)
-        at = cell["matrix"], cell["mechanism"], cell.get("p"), cell.get("epsilon")
+        given = "p" if "p" in cell else "epsilon"
+        at = cell["matrix"], cell["mechanism"], given, cell[given]
         return stated(self.data.domain, formed, *at)
 
 
@@ -89,17 +89,14 @@ def stated(
     clusters: Clustering,
     matrix: Reading,
     mechanism: ClusterMechanism,
-    p: float | None = None,
-    epsilon: float | None = None,
+    given: str,
+    value: float,
 ) -> Stated:
-    """Return RR-Clusters at a p, or at most at an exact epsilon of a record.
+    """Return RR-Clusters at a `value` of p, or at most at an exact "epsilon" of a record.
 
     One p holds for all attributes, as in [multirr].
     """
-    if p is None:
-        if epsilon is None:
-            raise DeniableError("a cell has neither a p nor an epsilon; give it one of them")
-        p = p_of_epsilon(domain, epsilon, matrix, clusters, mechanism)
+    p = value if given == "p" else p_of_epsilon(domain, value, matrix, clusters, mechanism)
     protocol = rr_clusters(domain, clusters, p, matrix, mechanism)
     return Stated(protocol, {"p": p} | epsilons(protocol))
 
