@@ -3,7 +3,8 @@
 from deniable.files import read_table, write_table
 from deniable.records import read_true_records
 
-from reproduction.papers.idp.claims.decided import TESTS, decided_on, evidence_of
+from reproduction.papers.idp.claims.decided import TESTS
+from reproduction.papers.idp.claims.evidence import decided_on, evidence_of
 from reproduction.pipeline import job
 from reproduction.study import by_sentence, decide_claims, read_claims
 

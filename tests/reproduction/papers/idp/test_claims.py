@@ -10,8 +10,8 @@ import pytest
 from deniable.records.numeric import NumericMicrodata
 
 from reproduction.papers.idp.audit import audit_table
-from reproduction.papers.idp.claims.decided import TESTS, evidence_of
-from reproduction.papers.idp.claims.evidence import Tables
+from reproduction.papers.idp.claims.decided import TESTS
+from reproduction.papers.idp.claims.evidence import Tables, evidence_of
 from reproduction.study import SENTENCE_COLUMNS, by_sentence, decide_claims, read_claims
 
 EPSILONS, FACTORS, SIZES = (0.01, 0.1, 1.0), (1.5, 10.0), (3, 10, 25, 50)

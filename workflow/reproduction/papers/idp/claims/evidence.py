@@ -1,26 +1,21 @@
-"""The evidence for claims of [idp]: expected mean SSE, F-measures, the records."""
+"""The evidence for claims of [idp]: expected mean SSE, F-measures, the records, the audit.
+
+A sentence about both data sets is decided from both at once.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import TypeVar
+from functools import cached_property
 
 import pandas as pd
 
 from deniable.records import NumericMicrodata
 
-from reproduction.study import (
-    Cells,
-    Decide,
-    Readings,
-    Row,
-    by,
-    exact_row,
-    found_by,
-)
+from reproduction.papers.idp.names import FOREST_TABLES, SSE_TABLES
+from reproduction.papers.idp.sse import expected_table
+from reproduction.study import Cells, Evidence, Row, by, exact_row, source_of
 
 KEYS = ("method", "epsilon", "domain_factor", "k")
-Number = TypeVar("Number", int, float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,14 +49,13 @@ class Tables:
     def measures(self) -> Cells:
         """Means of the F-measures of both classes. Their errors add, since they share forests."""
         values = ["f_measure", "ci_low", "ci_high", "replicates"]
-        return _cells(self._forests.groupby(list(KEYS))[values].mean().reset_index())
+        return _cells(self._forests.groupby(list(KEYS))[values].mean().reset_index(), *KEYS)
 
     @cached_property
     def classes(self) -> Cells:
         """The F-measures of the frequent and the rare class."""
         called = dict(zip(self.data.classes, ("frequent", "rare"), strict=True))
-        named = self._forests.replace({"class": called})
-        return _cells(named, *KEYS, "class")
+        return _cells(self._forests.replace({"class": called}), *KEYS, "class")
 
     @cached_property
     def _forests(self) -> pd.DataFrame:
@@ -83,9 +77,9 @@ class Tables:
         return sorted({(epsilon, factor) for _, epsilon, factor, _ in self.errors})
 
     @property
-    def k(self) -> Sequence[int]:
-        """The k of the SSE, in order. A `LookupError` says that there are none."""
-        return _in_order((k for *_, k in self.errors if k), "k")
+    def k(self) -> list[int]:
+        """The k of the SSE, in order."""
+        return [k for k in self.errors.values_of("k") if k]
 
     def least(self, epsilon: float, factor: float, among: Iterable[int]) -> tuple[int, Row]:
         """Return iDP-CBLS's best k `among` several at an `epsilon` and `factor`, and its SSE."""
@@ -99,47 +93,56 @@ class Tables:
         """The measures of forests on records that were masked in clusters."""
         return Cells(KEYS, {key: row for key, row in self.measures.items() if key[-1]})
 
-    @property
-    def forest_k(self) -> Sequence[int]:
-        """The k of forests on iDP-CBLS records, in order."""
-        return _in_order((key[3] for key in self._cluster_based), "forests on iDP-CBLS records")
-
-    @property
-    def forest_factors(self) -> Sequence[float]:
-        """The domain factors of forests on iDP-CBLS records, in order."""
-        return _in_order((key[2] for key in self._cluster_based), "forests on iDP-CBLS records")
-
-    @property
-    def _cluster_based(self) -> list[tuple[str, float, float, int]]:
-        return [key for key in self.measures if key[0] == "idp_cbls"]
-
-    def bound(self) -> Row:
-        """Return the mean F of forests on the original records."""
-        return self.measures["original", 0.0, 0.0, 0]
+    @cached_property
+    def cluster_based(self) -> Cells:
+        """The measures of forests on iDP-CBLS records."""
+        own = {key: row for key, row in self.measures.items() if key[0] == "idp_cbls"}
+        return Cells(KEYS, own)
 
     def best(self, methods: Sequence[str], epsilon: float, factor: float) -> Row:
         """Return the largest mean F of `methods` over k, at an `epsilon` and a domain `factor`."""
-        at = [(method, epsilon, factor, k) for method in methods for k in (0, *self.forest_k)]
+        every = (0, *self.cluster_based.values_of("k"))
+        at = [(method, epsilon, factor, k) for method in methods for k in every]
         if not (found := [self.measures[key] for key in at if key in self.measures]):
             raise LookupError(f"{', '.join(methods)} at epsilon {epsilon:g}, factor {factor:g}")
         return max(found, key=lambda row: float(row["median"]))
 
 
 def _cells(table: pd.DataFrame, *columns: str) -> Cells:
-    columns = columns or KEYS
     freedom = (table["replicates"] - 1).clip(lower=1)
     named = table.assign(k=table["k"].astype(int), median=table["f_measure"], freedom=freedom)
     return Cells(columns, by(named, *columns))
 
 
-def _in_order(values: Iterable[Number], what: str) -> Sequence[Number]:
-    if not (found := sorted(set(values))):
-        raise LookupError(what)
-    return found
+def evidence_of(tables: Mapping[str, Tables], audit: pd.DataFrame) -> dict[str, list[Evidence]]:
+    """Return the evidence in the `tables` of "census" and of "wine", and in the `audit`."""
+    given = {}
+    for name, own in tables.items():
+        source = source_of(own.sse if len(own.sse) else own.forests)
+        given[name] = [Evidence((), source, own, name.capitalize())]
+    given["both"] = [each for own in given.values() for each in own]
+    for cells in ("errors", "gaps", "masked"):
+        given[cells] = [replace(each, given=getattr(each.given, cells)) for each in given["both"]]
+    given["classes"] = [replace(each, given=each.given.classes) for each in given.get("wine", ())]
+    given["audit"] = [
+        Evidence((), source_of(own), own, str(name).capitalize())
+        for name, own in audit.groupby("dataset", sort=False)
+    ]
+    return given
 
 
-def readings(decide: Mapping[str, Decide]) -> Readings:
-    """Call `decide` for each interpretation, and give each outcome the figures of all."""
-    found = {name: found_by(each) for name, each in decide.items()}
-    said = "; ".join(f"{name}: {outcome.figure}" for name, outcome in found.items())
-    return [(name, partial(replace, outcome, figure=said)) for name, outcome in found.items()]
+def decided_on(
+    data: Mapping[str, NumericMicrodata], tables: Mapping[str, pd.DataFrame]
+) -> tuple[dict[str, Tables], pd.DataFrame]:
+    """Return the tables of each data set that `evidence_of` reads, and the expected errors.
+
+    `data` are the original records by data set. `tables` belong to Figures 3 to 6.
+    """
+    expected = pd.concat(
+        expected_table(name, data[name], tables[figure]) for name, figure in SSE_TABLES.items()
+    )
+    found = {
+        name: Tables(data[name], expected[expected["dataset"] == name], tables[figure])
+        for name, figure in FOREST_TABLES.items()
+    }
+    return found, expected
