@@ -23,7 +23,7 @@ from deniable.records.domain import Attribute, Domain
 from reproduction.papers.pram.invariant import (
     Z_95,
     InvariantPram,
-    _Sample,
+    estimates,
     inverses,
     matrices_of,
     randomize_batch,
@@ -85,9 +85,9 @@ def test_claims_are_those_of_the_channel(method: str) -> None:
     true = np.array([[30, 20, 50], [10, 60, 30]])
     reports = np.array([[25, 30, 45], [12, 50, 38]])
     matrices = matrices_of(method, 0.7, true / 100, pi)
-    sample = _Sample(pi, true, matrices, reports)
-    shares, of_shares = sample.estimates("shares")
-    inverted, of_inverted = sample.estimates("inverted")
+    found = estimates(true, matrices, reports)
+    shares, of_shares = found["shares"]
+    inverted, of_inverted = found["inverted"]
     for run, matrix in enumerate(matrices):
         channel = DenseChannel(matrix)
         s, t = reports[run] / 100, true[run] / 100
@@ -105,8 +105,8 @@ def test_claims_are_those_of_the_channel(method: str) -> None:
             ("inverted", "conditional"): unit + np.diag(inverse.T @ added @ inverse),
         }
         for (estimator, claim), value in expected.items():
-            found = (of_shares if estimator == "shares" else of_inverted)[claim][run]
-            np.testing.assert_allclose(found, value, rtol=1e-9, atol=EXACT, err_msg=claim)
+            claimed = (of_shares if estimator == "shares" else of_inverted)[claim][run]
+            np.testing.assert_allclose(claimed, value, rtol=1e-9, atol=EXACT, err_msg=claim)
 
 
 def test_outputs_are_computed_from_the_drawn_tables(study: InvariantPram) -> None:

@@ -82,7 +82,7 @@ def test_dependence_of_two_categories_shrinks_by_both_eigenvalues() -> None:
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_estimates_have_their_stated_expectations(study: JointLoss, estimator: str) -> None:
     made = study.mechanisms(CELL)
-    joints = study._estimates(made, np.random.default_rng(2), 4000)[estimator]
+    joints = made.estimates(np.random.default_rng(2), 4000)[estimator]
     error = joints.std(axis=0, ddof=1) / np.sqrt(len(joints))
     gap = np.abs(joints.mean(axis=0) - made.expected(estimator))
     assert np.all(gap[error == 0] < 1e-12)
@@ -96,7 +96,7 @@ def test_outputs_are_computed_run_by_run(study: JointLoss) -> None:
     values = study(CELL, np.random.default_rng(3), 4)
     generator = np.random.default_rng(3)
     queries = random_queries(true.size, 0.25, 4, generator)
-    estimates = study._estimates(made, generator, 4)
+    estimates = made.estimates(generator, 4)
     own = column(study, values, "true", "cramers_v")
     np.testing.assert_allclose(own, cramers_v(made.true), rtol=1e-12)
     for estimator in ESTIMATORS:
@@ -152,7 +152,7 @@ def test_categories_without_records_are_left_out() -> None:
 def test_empty_cells_of_the_joint_stay_empty() -> None:
     study = JointLoss(dependent_coins([[30, 0], [5, 65]]))
     cell = {"first": "a", "second": "b", "epsilon": 2.0}
-    joints = study._estimates(study.mechanisms(cell), np.random.default_rng(1), 200)
+    joints = study.mechanisms(cell).estimates(np.random.default_rng(1), 200)
     assert not joints["joint"][:, 0, 1].any()  # invariance for the joint keeps structural zeros
     assert joints["separate"][:, 0, 1].any()
 

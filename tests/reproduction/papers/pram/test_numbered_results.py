@@ -9,7 +9,7 @@ import pytest
 from deniable.channels import Channel, DenseChannel, ProductChannel
 
 from reproduction.papers.pram import numbered_results as pram_results
-from reproduction.papers.pram.numbered_results import RESULTS, numbered_results
+from reproduction.papers.pram.numbered_results import CHECKS, numbered_results
 
 
 @pytest.fixture(scope="module")
@@ -17,16 +17,15 @@ def found() -> pd.DataFrame:
     return numbered_results().set_index("result")
 
 
-def verdict_of(number: str) -> float:
-    _, gap, _ = next(result for result in RESULTS if result.number == number).check()
-    return gap
+def gap_of(number: str) -> float:
+    return next(row[4] for check in CHECKS for row in check() if row[0] == number)
 
 
-@pytest.mark.parametrize("number", [result.number for result in RESULTS])
-def test_a_result_holds(found: pd.DataFrame, number: str) -> None:
-    assert found.loc[number, "verdict"] == "holds"
-    assert found.loc[number, "cases"] > 0
-    assert found.loc[number, "figure"]
+def test_results_hold(found: pd.DataFrame) -> None:
+    assert len(found) == 22
+    assert (found["verdict"] == "holds").all()
+    assert (found["cases"] > 0).all()
+    assert found["figure"].all()
 
 
 def test_every_result_is_listed_once(found: pd.DataFrame) -> None:
@@ -58,4 +57,4 @@ def test_a_check_fails_where_the_library_is_wrong(
 ) -> None:
     place, name, wrong = WRONG[number]
     monkeypatch.setattr(place, name, wrong)
-    assert verdict_of(number) > pram_results.ROUNDING
+    assert gap_of(number) > pram_results.ROUNDING

@@ -15,7 +15,6 @@ from reproduction.papers.pram import (
     breaches as pram_breaches,
     figures as drawn,
     invariant as pram_invariant,
-    numbered_results as pram_results,
     settings as config_pram,
     variance as pram_variance,
 )
@@ -30,6 +29,7 @@ from reproduction.papers.pram.names import (
     MECHANISMS,
     METHODS,
 )
+from reproduction.papers.pram.numbered_results import numbered_results
 from reproduction.papers.pram.sections import (
     DESIGNS,
     SECTIONS,
@@ -68,8 +68,7 @@ def test_nothing_that_a_study_can_have_lacks_a_name() -> None:
     assert set(METHODS) == set(pram_coverage.METHODS)
     assert set(WEIGHTED) == set(pram_weights.ESTIMATORS)
     assert set(CLAIMS) == set(pram_invariant.CLAIMS["shares"])
-    sections = {result.number.strip("()").split(".")[0] for result in pram_results.RESULTS}
-    assert sections == set(SECTIONS)
+    assert set(numbered_results()["section"]) == set(SECTIONS)
 
 
 def test_nothing_that_a_config_can_ask_for_lacks_a_name() -> None:

@@ -12,7 +12,6 @@ from deniable.channels import Channel, DenseChannel, KeepOrReplace
 from deniable.pram import shares
 from deniable.privacy import (
     Side,
-    WorstSet,
     channel_of_parity,
     extreme_factors,
     largest_parity,
@@ -57,10 +56,9 @@ def bound_table(
     for rho_1, epsilon in product(priors, epsilons):
         parity = float(np.exp(epsilon))
         low, high = smallest_posterior(rho_1, parity), largest_posterior(rho_1, parity)
-        rows.append((rho_1, epsilon, parity, float(low), float(high)))
-    names = ("rho_1", "epsilon", "parity", "smallest_posterior", "largest_posterior")
-    table = pd.DataFrame(rows, columns=names)
-    return table.assign(largest_factor=table["largest_posterior"] / table["rho_1"])
+        rows.append((rho_1, epsilon, parity, float(low), float(high), float(high) / rho_1))
+    names = ["rho_1", "epsilon", "parity", "smallest_posterior", "largest_posterior"]
+    return pd.DataFrame(rows, columns=[*names, "largest_factor"])
 
 
 def threshold_table(
@@ -75,19 +73,10 @@ def threshold_table(
     rows = []
     for (rho_1, rho_2), size in product(thresholds, sizes):
         parity = largest_parity(rho_1, rho_2)
-        channel = channel_of_parity(size, parity)
-        rows.append(
-            {
-                "rho_1": rho_1,
-                "rho_2": rho_2,
-                "categories": size,
-                "largest_parity": parity,
-                "largest_epsilon": float(np.log(parity)),
-                "diagonal": float(channel.matrix()[0, 0]),
-                "largest_factor": rho_2 / rho_1,
-            }
-        )
-    return pd.DataFrame(rows)
+        diagonal = float(channel_of_parity(size, parity).matrix()[0, 0])
+        rows.append((rho_1, rho_2, size, parity, float(np.log(parity)), diagonal, rho_2 / rho_1))
+    names = ["rho_1", "rho_2", "categories", "largest_parity", "largest_epsilon", "diagonal"]
+    return pd.DataFrame(rows, columns=[*names, "largest_factor"])
 
 
 def approach_table(
@@ -103,20 +92,14 @@ def approach_table(
     sides: tuple[Side, ...] = ("largest", "smallest")
     for (name, channel), side, mass in product(channels.items(), sides, masses):
         found = prior_approaching_parity(channel, mass, side)
-        bound = channel.parity if side == "largest" else 1 / channel.parity
-        rows.append(
-            {
-                "channel": name,
-                "side": side,
-                "mass": mass,
-                "ratio": float(found.ratio),
-                "bound": bound,
-                "gap": abs(float(found.ratio) / bound - 1),
-                "category": found.category,
-                "report": found.report,
-            }
+        ratio, bound = (
+            float(found.ratio),
+            channel.parity if side == "largest" else 1 / channel.parity,
         )
-    return pd.DataFrame(rows)
+        gap = abs(ratio / bound - 1)
+        rows.append((name, side, mass, ratio, bound, gap, found.category, found.report))
+    names = ["channel", "side", "mass", "ratio", "bound", "gap", "category", "report"]
+    return pd.DataFrame(rows, columns=names)
 
 
 def intruder_table(
@@ -133,18 +116,11 @@ def intruder_table(
     for named, channel, margin, categories in _channels(data, attributes, probabilities):
         posterior = channel.posterior(margin)
         for code, category in enumerate(categories):
-            likeliest = int(posterior[code].argmax())
-            rows.append(
-                named
-                | {
-                    "category": category,
-                    "prior": margin[code],
-                    "posterior": posterior[code, code],
-                    "factor": posterior[code, code] / margin[code] if margin[code] else np.nan,
-                    "likeliest": categories[likeliest],
-                    "likeliest_posterior": posterior[code, likeliest],
-                }
-            )
+            own, likeliest = posterior[code, code], int(posterior[code].argmax())
+            factor = own / margin[code] if margin[code] else np.nan
+            row = {"category": category, "prior": margin[code], "posterior": own, "factor": factor}
+            row |= {"likeliest": categories[likeliest]}
+            rows.append(named | row | {"likeliest_posterior": posterior[code, likeliest]})
     return pd.DataFrame(rows)
 
 
@@ -166,10 +142,15 @@ def worst_set_table(
     for named, channel, margin, categories in _channels(data, attributes, probabilities):
         factor = extreme_factors(channel, margin).largest
         for rho_1 in priors:
-            worst = _described(worst_upward(channel, margin, rho_1), categories)
+            row = named | {"rho_1": rho_1, "members": "", "report": "", "prior": np.nan}
+            row |= {"posterior": np.nan, "exact": True}
+            if worst := worst_upward(channel, margin, rho_1):
+                members = " + ".join(categories[u] for u in worst.members)
+                row |= {"members": members, "report": categories[worst.report]}
+                row |= {"prior": worst.prior_probability, "posterior": worst.posterior}
+                row["exact"] = worst.exact
             bound = float(largest_posterior(rho_1, channel.parity))
-            beside = {"bound": bound, "largest_factor": factor}
-            rows.append(named | {"rho_1": rho_1} | worst | beside)
+            rows.append(row | {"bound": bound, "largest_factor": factor})
     return pd.DataFrame(rows)
 
 
@@ -182,15 +163,3 @@ def _channels(
         channel = KeepOrReplace.uniform(len(categories), p)
         named = {"attribute": name, "p": p, "epsilon": channel.epsilon, "parity": channel.parity}
         yield named, channel, shares(data, (name,)), categories
-
-
-def _described(worst: WorstSet | None, categories: Sequence[str]) -> dict[str, Any]:
-    if worst is None:
-        return {"members": "", "report": "", "prior": np.nan, "posterior": np.nan, "exact": True}
-    return {
-        "members": " + ".join(categories[u] for u in worst.members),
-        "report": categories[worst.report],
-        "prior": worst.prior_probability,
-        "posterior": worst.posterior,
-        "exact": worst.exact,
-    }

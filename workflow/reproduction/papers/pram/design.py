@@ -39,16 +39,10 @@ class _Kind:
 
     def asked(self, size: int, epsilon: float) -> Requirements:
         """Return the requirements for a number of categories."""
-        kept = None
-        if self.floor is not None:
-            kept = self.floor * float(KeepOrReplace.of_epsilon(size, epsilon).matrix()[0, 0])
-        return Requirements(
-            epsilon=epsilon, invariant=self.invariant, cost=self.cost, retention=kept
-        )
-
-    def takes(self, attribute: str, size: int) -> bool:
-        """Return whether an attribute with `size` categories is in the table."""
-        return (size <= FEW or not self.dear) and attribute in (self.attributes or (attribute,))
+        kept = float(KeepOrReplace.of_epsilon(size, epsilon).matrix()[0, 0])
+        floor = None if self.floor is None else self.floor * kept
+        invariant, cost = self.invariant, self.cost
+        return Requirements(epsilon=epsilon, invariant=invariant, cost=cost, retention=floor)
 
 
 TRACE = _Kind("trace", "epsilon")
@@ -95,7 +89,8 @@ def design_table(data: Microdata, epsilons: Sequence[float]) -> pd.DataFrame:
         | _row(kind, np.asarray(counts / counts.sum()), epsilon)
         for attribute, _, counts in margins(data)
         for kind in KINDS
-        if kind.takes(attribute, counts.size)
+        if counts.size <= FEW or not kind.dear
+        if attribute in (kind.attributes or (attribute,))
         for epsilon in epsilons
     )
 

@@ -1,8 +1,8 @@
 """All tables of counts of a few records, each with its probability."""
 
 import math
-from collections.abc import Iterator, Sequence
-from itertools import combinations, pairwise, product
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -32,6 +32,15 @@ def multinomial(records: int, proportions: Sequence[float] | Floats) -> Distribu
     }
 
 
+def mixture(parts: Iterable[tuple[float, Distribution]]) -> Distribution:
+    """Return the mixture of distributions, `parts` with their probabilities."""
+    found: Distribution = {}
+    for p, part in parts:
+        for table, q in part.items():
+            found[table] = found.get(table, 0.0) + p * q
+    return found
+
+
 def reports_given(counts: Sequence[int], matrix: Floats) -> Distribution:
     """Return the probability of every table of randomized values, given the original `counts`.
 
@@ -40,23 +49,19 @@ def reports_given(counts: Sequence[int], matrix: Floats) -> Distribution:
     found: Distribution = {(0,) * np.shape(matrix)[1]: 1.0}
     for count, row in zip(counts, matrix, strict=True):
         spread = multinomial(count, row)
-        step: Distribution = {}
-        for (before, p), (more, q) in product(found.items(), spread.items()):
-            table = tuple(a + b for a, b in zip(before, more, strict=True))
-            step[table] = step.get(table, 0.0) + p * q
-        found = step
+        found = mixture(
+            (p, {tuple(map(sum, zip(before, more, strict=True))): q for more, q in spread.items()})
+            for before, p in found.items()
+        )
     return found
 
 
 def moments(
-    distribution: Distribution, values: dict[tuple[int, ...], Floats]
+    distribution: Distribution, value: Callable[[tuple[int, ...]], Floats]
 ) -> tuple[Floats, Floats]:
-    """Return the mean and the covariance matrix of a vector that depends on the table.
-
-    Tables have the `distribution`, and `values` has the vector, shape (n,), of each table.
-    """
+    """Return the mean and the covariance matrix of `value`, a vector that depends on the table."""
     weights = np.array(list(distribution.values()))
-    vectors = np.array([values[table] for table in distribution])
+    vectors = np.array([value(table) for table in distribution])
     mean = weights @ vectors
     centred = vectors - mean
     return mean, (centred * weights[:, None]).T @ centred

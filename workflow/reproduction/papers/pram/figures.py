@@ -3,7 +3,6 @@
 The catalog names the tables of each figure.
 """
 
-from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
@@ -13,13 +12,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator, PercentFormatter
+from matplotlib.ticker import MaxNLocator, MultipleLocator, PercentFormatter
 
-from deniable.display import look, style
+from deniable.display import look, rows_of, style
 
 from reproduction.papers.pram import names
-from reproduction.study import where
+from reproduction.study import groups_of, where
 
+Inches = tuple[float, float]  # width and height
 # Colours are safe for colour-blind readers.
 TWO = ("#0072b2", "o"), ("#d55e00", "s")
 METHODS = {name: look(c, "none", m) for name, (c, m) in zip(("score", "wald"), TWO, strict=True)}
@@ -44,9 +44,10 @@ JOINT_ESTIMATORS = {
     "true": look(style.INK, "--"),
 }
 RATIO_TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000)
+DOT = {"markersize": 6}
 RIVALS = {  # marker, label
-    "generalized_rr": ("o", "generalized randomized response"),
-    "two_step": ("s", "two-step invariant"),
+    "generalized_rr": ("o", "over generalized randomized response"),
+    "two_step": ("s", "over two-step invariant"),
 }
 FAINTEST = 1e-4  # probabilities below this share the palest ink; zeros stay white
 
@@ -64,9 +65,15 @@ def coverage(table: pd.DataFrame) -> Figure:
     def panel(axis: Axes, _: str, target: str) -> None:
         _nominal(axis)
         for row, channel in enumerate(channels):
-            for shift, (method, options) in zip((-0.16, 0.16), METHODS.items(), strict=True):
+            for height, (method, mark) in zip(
+                (row - 0.16, row + 0.16), METHODS.items(), strict=True
+            ):
                 part = where(covered, channel=channel, target=target, method=method)
-                _covered(axis, part, row + shift, options)
+                single = where(part, intervals="none")
+                every = single["category"] == names.EVERY
+                strokes = mark | {"marker": "|", "markersize": 8, "alpha": 0.65}
+                for values, look_of in (single[~every], strokes), (single[every], mark | DOT):
+                    axis.plot(values["mean"], [height] * len(values), **look_of)
         axis.xaxis.set_major_locator(MultipleLocator(0.01))
         style.gridded(axis, "x")
 
@@ -90,20 +97,10 @@ def coverage(table: pd.DataFrame) -> Figure:
     )
 
 
-def _covered(axis: Axes, part: pd.DataFrame, height: float, mark: style.Look) -> None:
-    single = where(part, intervals="none").set_index("category")["mean"]
-    each = single.drop(names.EVERY, errors="ignore")
-    strokes = mark | {"marker": "|", "markersize": 8, "alpha": 0.65}
-    axis.plot(each, np.full(len(each), height), **strokes)
-    mean = single[single.index == names.EVERY]
-    axis.plot(mean, np.full(len(mean), height), **mark, markersize=6)
-
-
 @style.in_style
 def variance(table: pd.DataFrame) -> Figure:
     """Plot from a `table` the variance inflation of each mechanism over its epsilon."""
-    known = list(dict.fromkeys(table["attribute"]))
-    shown = [name for name in SHOWN_ATTRIBUTES if name in known] or known[:4]
+    shown = [name for name in SHOWN_ATTRIBUTES if name in set(table["attribute"])]
 
     def panel(axis: Axes, _: str, attribute: str) -> None:
         part = where(table, attribute=attribute)
@@ -212,84 +209,86 @@ def joint_loss(table: pd.DataFrame) -> Figure:
 @style.in_style
 def breaches(bounds: pd.DataFrame, approach: pd.DataFrame) -> Figure:
     """Plot the `bounds` on probabilities after a report, and how priors `approach` them."""
-    figure, ((left, right),) = style.panels(
-        1, 2, (style.NARROWEST, 4.7), (0.7, 0.14, 0.89, 0.99), (0.24, 0)
-    )
-    inks, grid = _inks(bounds["epsilon"], 0.05), np.linspace(0, 1, 201)
-    for epsilon, colour in inks.items():
-        part = where(bounds, epsilon=epsilon)
-        eta = float(part["parity"].iloc[0])
-        left.plot(grid, eta * grid / (1 + (eta - 1) * grid), color=colour, linewidth=1.2)
-        left.plot(grid, grid / (eta - (eta - 1) * grid), color=colour, linewidth=1.2)
+    size, around = (style.NARROWEST, 5.1), (0.7, 0.14, 0.89, 1.45)
+    figure, ((left, right),) = style.panels(1, 2, size, around, (0.24, 0))
+    keys, grid = [], np.linspace(0, 1, 201)
+    for epsilon, ink in _inks(bounds["epsilon"], 0.05).items():
+        part, eta = where(bounds, epsilon=epsilon), np.exp(epsilon)
+        left.plot(grid, eta * grid / (1 + (eta - 1) * grid), color=ink, linewidth=1.2)
+        left.plot(grid, grid / (eta - (eta - 1) * grid), color=ink, linewidth=1.2)
         ends = part[["largest_posterior", "smallest_posterior"]]
-        left.plot(part["rho_1"], ends, "o", color=colour, markersize=3.2)
-        left.plot([], [], color=colour, label=f"ε = {epsilon:g}")
+        left.plot(part["rho_1"], ends, "o", color=ink, markersize=3.2)
+        keys.append(look(ink, label=f"ε = {epsilon:g}"))
     left.plot([0, 1], [0, 1], color=style.INK, linewidth=0.7, linestyle=":")
-    left.set_xlabel("probability before the report")
-    left.set_ylabel("largest and smallest probability after it")
+    left.set(xlabel="probability before", ylabel="largest and smallest probability after a report")
     left.set_title("bounds for any set, any prior, any report", fontsize=10)
-    channels = approach.groupby("channel", sort=False)
-    for (channel, part), (colour, marker) in zip(channels, TWO, strict=True):
+    more = {"linewidth": 1.2, "markersize": 4}
+    for (of, part), (ink, marker) in zip(groups_of(approach, "channel"), TWO, strict=True):
         for side, line in (("largest", "-"), ("smallest", "--")):
-            rows, label = where(part, side=side), f"{channel}: {side}"
-            options = look(colour, line, marker, label, linewidth=1.2, markersize=4)
-            right.plot(1 - rows["mass"], rows["gap"], **options)
-    right.set(xscale="log", yscale="log")
+            keys.append(look(ink, line, marker, f"{of['channel']}: {side}", **more))
+            rows = where(part, side=side)
+            right.plot(1 - rows["mass"], rows["gap"], **keys[-1])
+    right.set(xscale="log", xlabel="prior mass that (3.12) leaves to the other categories")
+    right.set(yscale="log", ylabel="relative gap of posterior / prior to its bound")
     right.invert_xaxis()
-    right.set_xlabel("what the prior (3.12) leaves to the other categories")
-    right.set_ylabel("gap of posterior / prior to its bound, as a share")
     right.set_title("priors that come as close as one likes", fontsize=10)
-    small: Any = {"frameon": False, "fontsize": 8, "columnspacing": 1.0}
-    keys = right.get_legend_handles_labels()
-    figure.legend(*keys, loc="lower right", ncols=2, handlelength=1.6, **small)
-    keys = left.get_legend_handles_labels()
-    figure.legend(*keys, loc="lower left", ncols=-(-len(inks) // 2), handlelength=1.2, **small)
     style.gridded(left)
     style.gridded(right)
-    return style.finish(
-        figure,
-        "What one report can tell an intruder: the bounds of section 3 are tight",
-        "the same for every channel of that epsilon, ln of the parity",
-    )
+    title = "What one report can tell an intruder: the bounds of section 3 are tight"
+    below = "the same for every channel of that epsilon, ln of the parity"
+    return style.finish(figure, title, below, keys, 3)
 
 
 @style.in_style
 def design(table: pd.DataFrame) -> Figure:
     """Plot from a `table` the loss of optimized channels over the loss of closed forms."""
-    kinds = list(dict.fromkeys(zip(table["loss"], table["requirements"], strict=True)))
     attributes = list(dict.fromkeys(table["attribute"]))
-    inks = _inks(table["epsilon"], 0.1)
-
-    def panel(axis: Axes, row: int, column: int) -> None:
-        number = row * len(columns) + column
-        axis.set_visible(number < len(kinds))
-        for loss, requirements in kinds[number : number + 1]:
-            _shares(axis, where(table, loss=loss, requirements=requirements), attributes, inks)
-            axis.set_title(f"{loss}: {requirements}", fontsize=8.5)
-
-    rows, columns = _wrapped(kinds, 3)
-    size, around = (3.2, 1.0, 0.27 * len(attributes) + 0.75, 2.0), (1.15, 0.15, 0.95, 0.95)
-    figure, axes = style.panel_grid(rows, columns, panel, size, around, (0.06, 0.32))
-    axes[0, 0].set_yticks(range(len(attributes)), attributes)
-    axes[0, 0].set_ylim(len(attributes) - 0.5, -0.5)
-    rivals = RIVALS.values()
+    kinds = groups_of(table, "loss", "requirements")
+    size, around = (3.2, 0.27 * len(attributes) + 0.75), (1.15, 0.15, 0.95, 0.95)
+    shared = {"sharex": True, "sharey": True, "between": (0.06, 0.32)}
+    figure, axes = _wrapped(len(kinds), 3, size, (1.0, 2.0), around, **shared)
+    inks, hollow = _inks(table["epsilon"], 0.1), {"fillstyle": "none", "markeredgewidth": 1.3}
+    for axis, (kind, part) in zip(axes, kinds, strict=True):
+        marks = [(part["designed"] / part[name], RIVALS[name][0], 5, hollow) for name in RIVALS]
+        marks.append((part["lower_bound"] / part["generalized_rr"], "|", 9, {}))
+        for shares, marker, markersize, more in marks:
+            known = part.assign(share=shares)[np.isfinite(shares)]
+            for row in rows_of(known):
+                options = more | {"color": inks[row["epsilon"]], "markersize": markersize}
+                axis.plot(row["share"], attributes.index(row["attribute"]), marker, **options)
+        axis.axvline(1, color=style.INK, linewidth=0.8, linestyle=":")
+        style.gridded(axis, linewidth=0.5)
+        axis.tick_params(labelbottom=True)  # panels below may be missing
+        axis.xaxis.set_major_locator(MaxNLocator(5))
+        axis.xaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
+        axis.set_title("{loss}: {requirements}".format_map(kind), fontsize=8.5)
+    axes[0].set_yticks(range(len(attributes)), attributes)
+    axes[0].set(xlim=(0, 1.06), ylim=(len(attributes) - 0.5, -0.5))
     return style.finish(
         figure,
         "What designed channels save: loss as a share of a closed form's",
         "at equal exact epsilon, true frequencies of Adult; the further left, the better",
         [
             *(look(colour, "none", "D", f"ε = {e:g}") for e, colour in inks.items()),
-            *(look(style.INK, "none", m, f"over {name}", fillstyle="none") for m, name in rivals),
+            *(look(style.INK, "none", *rival, fillstyle="none") for rival in RIVALS.values()),
             look(style.INK, "none", "|", "lower bound"),
         ],
     )
 
 
-def _wrapped(kinds: list[Any], most: int) -> tuple[dict[int, str], dict[int, str]]:
-    """Return the rows and at most `most` columns of a grid with a panel for each of the `kinds`."""
-    columns = min(most, len(kinds))
-    rows = range(-(-len(kinds) // columns))
-    return dict.fromkeys(rows, ""), dict.fromkeys(range(columns), "")
+def _wrapped(
+    count: int, most: int, size: Inches, rest: Inches, around: Any, **more: Any
+) -> tuple[Figure, Any]:
+    """Return a figure with `count` panels of a `size`, at most `most` side by side, and its axes.
+
+    `rest` is the size without panels. `around` and `more` options are as in `style.panels`.
+    """
+    shape = rows, columns = -(-count // most), min(most, count)
+    inches = size[0] * columns + rest[0], size[1] * rows + rest[1]
+    figure, axes = style.panels(*shape, inches, around, **more)
+    for axis in axes.flat[count:]:
+        axis.set_visible(False)
+    return figure, axes.flat[:count]
 
 
 def _inks(epsilons: pd.Series, last: float) -> dict[float, Any]:
@@ -299,68 +298,34 @@ def _inks(epsilons: pd.Series, last: float) -> dict[float, Any]:
     return dict(zip(every, colours, strict=True))
 
 
-def _shares(
-    axis: Axes, part: pd.DataFrame, attributes: list[str], colours: Mapping[float, object]
-) -> None:
-    hollow = {"markersize": 5, "fillstyle": "none", "markeredgewidth": 1.3}
-    marks: list[tuple[Any, str, dict[str, Any]]] = [
-        (part["designed"] / part[rival], marker, hollow) for rival, (marker, _) in RIVALS.items()
-    ]
-    marks.append((part["lower_bound"] / part["generalized_rr"], "|", {"markersize": 9}))
-    for shares, marker, options in marks:
-        places = zip(part["attribute"], part["epsilon"], shares, strict=True)
-        for attribute, epsilon, share in places:
-            if np.isfinite(share):
-                place, colour = attributes.index(attribute), colours[epsilon]
-                axis.plot(share, place, marker, color=colour, **options)
-    axis.axvline(1, color=style.INK, linewidth=0.8, linestyle=":")
-    style.gridded(axis, linewidth=0.5)
-    axis.set_xlim(0, 1.06)
-    axis.tick_params(labelbottom=True)  # panels below may be missing
-    axis.xaxis.set_major_locator(MaxNLocator(5))
-    axis.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.0f} %"))
-
-
 @style.in_style
 def channels(table: pd.DataFrame) -> Figure:
     """Plot a heat map of each optimized matrix of a `table`."""
-    designs = list(dict.fromkeys(table["design"]))
-
-    def panel(axis: Axes, row: int, column: int) -> None:
-        number = row * len(columns) + column
-        axis.set_visible(number < len(designs))
-        for name in designs[number : number + 1]:
-            _heat_map(axis, where(table, design=name))
-            axis.set_title(name, fontsize=9.5)
-
-    rows, columns = _wrapped(designs, 2)
-    size, around = (5.6, 0.6, 5.2, 1.0), (1.35, 0.75, 0.95, 1.25)
-    figure, axes = style.panel_grid(
-        rows, columns, panel, size, around, (0.42, 0.45), share=(False, False)
-    )
+    designs = groups_of(table, "design")
+    around, between = (1.35, 0.75, 0.95, 1.25), (0.42, 0.45)
+    figure, axes = _wrapped(len(designs), 2, (5.6, 5.2), (0.6, 1.0), around, between=between)
+    for axis, (of, part) in zip(axes, designs, strict=True):
+        categories = list(dict.fromkeys(part["true"]))
+        matrix = part.pivot(index="true", columns="reported", values="probability")
+        values = matrix.loc[categories, categories].to_numpy()
+        shown = np.where(values > 0, np.maximum(values, FAINTEST), np.nan)
+        axis.imshow(shown, cmap="Blues", norm=LogNorm(FAINTEST, 1))
+        size, least = (8, FAINTEST) if len(categories) <= 8 else (5, 0.01)
+        for (u, v), value in np.ndenumerate(values):
+            if value >= least:
+                text = f"{100 * value:.0f}" if value >= 0.095 else f"{100 * value:.1g}"
+                ink = "white" if value > 0.03 else style.INK
+                axis.text(v, u, text, ha="center", va="center", fontsize=size, color=ink)
+        axis.set_xticks(range(len(categories)), categories, rotation=60, ha="right", fontsize=7)
+        axis.set_yticks(range(len(categories)), categories, fontsize=7)
+        axis.set(xlabel="reported", ylabel="true")
+        axis.spines[:].set_visible(False)
+        axis.set_title(of["design"], fontsize=9.5)
     width = figure.get_figwidth()
     scale = figure.add_axes((1 - 0.55 / width, 0.3, 0.12 / width, 0.4))
-    figure.colorbar(axes[0, 0].images[0], cax=scale)
+    figure.colorbar(axes[0].images[0], cax=scale)
     return style.finish(
         figure,
         "Designed channels: how likely each report is, given the truth",
         "logarithmic ink; white: never reported; figures in percent",
     )
-
-
-def _heat_map(axis: Axes, part: pd.DataFrame) -> None:
-    categories = list(dict.fromkeys(part["true"]))
-    matrix = part.pivot_table(index="true", columns="reported", values="probability", sort=False)
-    values = matrix.loc[categories, categories].to_numpy()
-    shown = np.where(values > 0, np.maximum(values, FAINTEST), np.nan)
-    axis.imshow(shown, cmap="Blues", norm=LogNorm(FAINTEST, 1))
-    size = 8 if len(categories) <= 8 else 5
-    for (u, v), value in np.ndenumerate(values):
-        if value >= (0.0 if len(categories) <= 8 else 0.01) and value > 0:
-            text = f"{100 * value:.0f}" if value >= 0.095 else f"{100 * value:.1g}"
-            ink = "white" if value > 0.03 else style.INK
-            axis.text(v, u, text, ha="center", va="center", fontsize=size, color=ink)
-    axis.set_xticks(range(len(categories)), categories, rotation=60, ha="right", fontsize=7)
-    axis.set_yticks(range(len(categories)), categories, fontsize=7)
-    axis.set(xlabel="reported", ylabel="true")
-    axis.spines[:].set_visible(False)

@@ -6,9 +6,8 @@ intervals, with the truth. All variances are traces in units of the variance of 
 are variance inflations.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -68,45 +67,40 @@ class InvariantPram:
         ``claimed_inflation``, ``claimed_to_true`` and the ``coverage`` of nominal 95 % intervals
         for all categories, the rarest and the commonest.
         """
-        named = []
-        for estimator in _estimators(cell):
+        names, named = ("estimator", "claim", "measure"), []
+        for estimator, claims in _claims(cell["method"]).items():
             named += [(estimator, "none", "squared_error"), (estimator, "none", "inflation")]
-            named += [(estimator, claim, m) for claim in _claims(cell, estimator) for m in MEASURES]
-        return [dict(zip(("estimator", "claim", "measure"), each, strict=True)) for each in named]
+            named += [(estimator, claim, measure) for claim in claims for measure in MEASURES]
+        return [dict(zip(names, each, strict=True)) for each in named]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the outputs of each run, shape (replicates, outputs)."""
-        pi, records = self._margin(cell["attribute"]), cell["records"]
-        true = multinomial(generator, np.full(replicates, records), pi)
-        matrices = matrices_of(cell["method"], cell["p"], true / records, pi)
-        sample = _Sample(pi, true, matrices, randomize_batch(true, matrices, generator))
-        columns = [
-            column for name in _estimators(cell) for column in self._outcomes(cell, name, sample)
-        ]
+        pi, n, method = self._margin(cell["attribute"]), cell["records"], cell["method"]
+        counts = multinomial(generator, np.full(replicates, n), pi)
+        matrices = matrices_of(method, cell["p"], counts / n, pi)
+        found = estimates(counts, matrices, randomize_batch(counts, matrices, generator))
+        unit = (1 - np.sum(pi**2)) / n
+        columns: list[Floats | Flags] = []
+        for estimator, claims in _claims(method).items():
+            estimate, variances = found[estimator]
+            errors = np.abs(estimate - pi)
+            true = unit + variances["added"].sum(axis=1)
+            if method == "two_step_fixed":
+                true = np.full(replicates, unit)
+                if estimator == "inverted":
+                    moments = _weighted_squares(pi[None], inverses(matrices[:1], counts[:1] > 0))
+                    true = np.full(replicates, (moments - pi**2).sum() / n)
+            elif estimator == "shares" and method != "two_step":
+                kept = cell["p"] if method == "lazy" else 0.0
+                true = np.full(replicates, unit * (1 + (1 - kept**2) * (1 - 1 / n)))
+            columns += [(errors**2).sum(axis=1) / unit, true / unit]
+            for claim in claims:
+                claimed = variances[claim].sum(axis=1)
+                covered = errors <= Z_95 * np.sqrt(np.maximum(variances[claim], 0.0))
+                # The mean over a block replaces the expectation: it varies by a thousandth or so.
+                columns += [claimed / unit, claimed / true.mean(), covered.mean(axis=1)]
+                columns += [covered[:, pi.argmin()], covered[:, pi.argmax()]]
         return np.stack(columns, axis=1)
-
-    def _outcomes(self, cell: Cell, estimator: str, sample: "_Sample") -> Iterator[Floats]:
-        pi = sample.pi
-        unit = (1 - np.sum(pi**2)) / sample.records
-        estimate, variances = sample.estimates(estimator)
-        errors = np.abs(estimate - pi)
-        true = unit + variances["added"].sum(axis=1)
-        if cell["method"] == "two_step_fixed":
-            true = np.full(len(errors), sample.fixed_variance(estimator))
-        elif estimator == "shares" and cell["method"] != "two_step":
-            kept = cell["p"] if cell["method"] == "lazy" else 0.0
-            true = np.full(len(errors), unit * (1 + (1 - kept**2) * (1 - 1 / sample.records)))
-        yield (errors**2).sum(axis=1) / unit
-        yield true / unit
-        for claim in _claims(cell, estimator):
-            claimed = variances[claim]
-            covered = errors <= Z_95 * np.sqrt(np.maximum(claimed, 0.0))
-            yield claimed.sum(axis=1) / unit
-            # The mean over a block replaces the expectation: it varies by a thousandth or so.
-            yield claimed.sum(axis=1) / true.mean()
-            yield covered.mean(axis=1)
-            yield covered[:, pi.argmin()].astype(float)
-            yield covered[:, pi.argmax()].astype(float)
 
     def _margin(self, attribute: str) -> Floats:
         every = shares(self.data, (attribute,))
@@ -119,48 +113,29 @@ class InvariantPram:
         return margin
 
 
-@dataclass(frozen=True, eq=False)
-class _Sample:
-    """Randomized replicates: the population's proportions, and counts by replicate and category."""
+def estimates(
+    counts: Counts, matrices: Floats, reports: Counts
+) -> dict[str, tuple[Floats, dict[str, Floats]]]:
+    """Return each estimate, and the claimed variances of its entries with (2.4) as "added".
 
-    pi: Floats
-    counts: Counts
-    matrices: Floats
-    reports: Counts
-
-    @property
-    def records(self) -> int:
-        return int(self.counts[0].sum())
-
-    @cached_property
-    def inverse(self) -> Floats:
-        return inverses(self.matrices, self.counts > 0)
-
-    def estimates(self, estimator: str) -> tuple[Floats, dict[str, Floats]]:
-        """Return the estimate, and the claimed variances of its entries with (2.4) as "added"."""
-        n, true = self.records, self.counts / self.records
-        reported = np.asarray(self.reports / n)
-        claims = {}
-        if np.any(self.matrices != self.matrices[:, :1]):  # else nothing can be inverted
-            inverted = np.asarray(np.einsum("rv,rvu->ru", reported, self.inverse))
-            moments = _weighted_squares(reported, self.inverse)
-            claims["fixed_matrix"] = (moments - inverted**2) / (n - 1)
-        if estimator == "shares":
-            estimate = reported
-            added = (true - _weighted_squares(true, self.matrices)) / n
-        else:
-            estimate = inverted
-            added = (_weighted_squares(true, self.inverse) - true) / n
+    True `counts` and `reports` have the shape (replicates, categories). Without an inverse of the
+    `matrices` there are only the estimates and claims that need none.
+    """
+    n = int(counts[0].sum())
+    true, reported = counts / n, np.asarray(reports / n)
+    found = {"shares": (reported, {"added": (true - _weighted_squares(true, matrices)) / n})}
+    fixed: dict[str, Floats] = {}
+    if np.any(matrices != matrices[:, :1]):  # else nothing can be inverted
+        inverse = inverses(matrices, counts > 0)
+        inverted = np.asarray(np.einsum("rv,rvu->ru", reported, inverse))
+        found["inverted"] = inverted, {"added": (_weighted_squares(true, inverse) - true) / n}
+        moments = _weighted_squares(reported, inverse)
+        fixed["fixed_matrix"] = (moments - inverted**2) / (n - 1)
+    for estimate, claims in found.values():
         own = estimate * (1 - estimate) / (n - 1)
-        claims |= {"multinomial": own, "added": added, "bound": (2 - 1 / n) * own}
-        return estimate, claims | {"conditional": true * (1 - true) / (n - 1) + added}
-
-    def fixed_variance(self, estimator: str) -> float:
-        """Return the trace of the true variance under a matrix fixed beforehand."""
-        if estimator == "shares":
-            return float((1 - np.sum(self.pi**2)) / self.records)
-        moments = _weighted_squares(self.pi[None], self.inverse[:1])
-        return float((moments - self.pi**2).sum() / self.records)
+        conditional = true * (1 - true) / (n - 1) + claims["added"]
+        claims.update(fixed, multinomial=own, bound=(2 - 1 / n) * own, conditional=conditional)
+    return found
 
 
 def matrices_of(method: str, p: float, samples: Floats, pi: Floats) -> Floats:
@@ -214,12 +189,11 @@ def _weighted_squares(weights: Floats, matrices: Floats) -> Floats:
     return np.asarray(np.einsum("ru,ruv->rv", weights, matrices**2))
 
 
-def _estimators(cell: Cell) -> tuple[str, ...]:
-    return ("shares",) if cell["method"] == "resampling" else ("shares", "inverted")
+def _claims(method: str) -> dict[str, list[str]]:
+    """Return the claims by estimator. Resampling has no inverse.
 
-
-def _claims(cell: Cell, estimator: str) -> tuple[str, ...]:
-    # Resampling has no inverse. The matrix of the control is not invariant for the sample, as (2.4)
-    # requires.
-    absent = {"resampling": "fixed_matrix", "two_step_fixed": "conditional"}.get(cell["method"])
-    return tuple(claim for claim in CLAIMS[estimator] if claim != absent)
+    The matrix of the control is not invariant for the sample, as (2.4) requires.
+    """
+    estimators = ["shares"] if method == "resampling" else [*CLAIMS]
+    absent = {"resampling": "fixed_matrix", "two_step_fixed": "conditional"}.get(method)
+    return {each: [claim for claim in CLAIMS[each] if claim != absent] for each in estimators}

@@ -7,7 +7,7 @@ with an analyst who inverts the known R1 and R2.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,8 +27,7 @@ MEASURES = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Mechanisms:
+class Mechanisms(NamedTuple):
     """The invariant matrices of a pair of attributes, at one epsilon of the pair.
 
     The `true` counts of the file have the shape (first, second). `separate` has an invariant matrix
@@ -39,26 +38,21 @@ class Mechanisms:
     separate: ProductChannel
     joint: Channel
 
-    @classmethod
-    def of(cls, counts: Counts, epsilon: float) -> "Mechanisms":
-        """Make the two-step matrices for a file's `counts`, of an `epsilon` of the pair.
-
-        Empty categories are left out, also of Cramer's V: an invariant matrix never reports them.
-        """
-        counts = counts[np.ix_(counts.any(axis=1), counts.any(axis=0))]
-        shares = counts / counts.sum()
-        factors = tuple(
-            two_step_with_epsilon(shares.sum(axis=axis), epsilon / 2) for axis in (1, 0)
-        )
-        joint = two_step_with_epsilon(shares.reshape(-1), epsilon)
-        return cls(counts, ProductChannel(factors), joint)
-
     def expected(self, estimator: str) -> Floats:
         """Return the expectation of an `estimator` of the joint distribution, exactly."""
         shares = np.asarray(self.true / self.true.sum())
         if estimator == "separate":
             return self.separate.reported(shares.reshape(-1)).reshape(shares.shape)
         return shares
+
+    def estimates(self, generator: np.random.Generator, replicates: int) -> dict[str, Floats]:
+        """Draw the joint distributions by estimator, shape (`replicates`, first, second)."""
+        runs = np.broadcast_to(self.true.reshape(-1), (replicates, self.true.size))
+        separate = self.separate.randomize_counts(runs, generator)
+        joint, records = self.joint.randomize_counts(runs, generator), self.true.sum()
+        found = separate / records, self.separate.estimate(separate), joint / records
+        cells = (each.reshape(replicates, *self.true.shape) for each in found)
+        return dict(zip(ESTIMATORS, cells, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +90,7 @@ class JointLoss:
         queries = random_queries(true.size, self.coverage, replicates, generator)
         asked = queries.reshape(replicates, *true.shape).astype(float)
         columns = [np.full(replicates, float(dependence_of_tables(true, "cramers_v")))]
-        for estimator, joint in self._estimates(made, generator, replicates).items():
+        for estimator, joint in made.estimates(generator, replicates).items():
             expected = made.expected(estimator)
             errors = joint - true
             of_margins = (np.abs(errors.sum(axis=axis)).sum(axis=-1) for axis in (1, 2))
@@ -113,24 +107,19 @@ class JointLoss:
         return np.stack(columns, axis=1)
 
     def mechanisms(self, cell: Cell) -> Mechanisms:
-        """Return the matrices of a `cell`."""
-        first, second = cell["first"], cell["second"]
+        """Return the two-step matrices of a `cell`.
+
+        Empty categories are left out, also of Cramer's V: an invariant matrix never reports them.
+        """
+        first, second, epsilon = cell["first"], cell["second"], cell["epsilon"]
         if first == second:
             raise DeniableError(f"a pair needs two attributes, not {first!r} twice")
-        return Mechanisms.of(self.data.counts((first, second)), cell["epsilon"])
-
-    def _estimates(
-        self, made: Mechanisms, generator: np.random.Generator, replicates: int
-    ) -> dict[str, Floats]:
-        runs = np.broadcast_to(made.true.reshape(-1), (replicates, made.true.size))
-        shape = (replicates, *made.true.shape)
-        separate = made.separate.randomize_counts(runs, generator)
-        joint = made.joint.randomize_counts(runs, generator)
-        return {
-            "separate": (separate / made.true.sum()).reshape(shape),
-            "separate_inverted": made.separate.estimate(separate).reshape(shape),
-            "joint": (joint / made.true.sum()).reshape(shape),
-        }
+        counts = self.data.counts((first, second))
+        counts = counts[np.ix_(counts.any(axis=1), counts.any(axis=0))]
+        shares = counts / counts.sum()
+        factors = (two_step_with_epsilon(shares.sum(axis=axis), epsilon / 2) for axis in (1, 0))
+        joint = two_step_with_epsilon(shares.reshape(-1), epsilon)
+        return Mechanisms(counts, ProductChannel(tuple(factors)), joint)
 
 
 def _distance(differences: Floats) -> Floats:

@@ -28,8 +28,6 @@ from deniable.pram import Method, margins, whole_file_epsilon
 from deniable.privacy import channel_of_parity
 from deniable.records import Microdata
 
-HALF_A_RECORD = 0.5
-
 
 def variance_inflation(data: Microdata, epsilons: Sequence[float]) -> pd.DataFrame:
     """Return the factor by which each mechanism inflates the variance of estimated proportions.
@@ -49,19 +47,20 @@ def variance_inflation(data: Microdata, epsilons: Sequence[float]) -> pd.DataFra
     ``trace_sampling`` and ``trace_added`` belong to covariance matrices for n records, and
     ``inflation`` is (sampling + added) / sampling.
     """
-    rows: list[dict[str, Any]] = []
-    for name, _, counts in margins(data):
-        for epsilon in epsilons:
-            which = {"attribute": name, "categories": counts.size, "epsilon": epsilon}
-            found = inflations(np.asarray(counts / counts.sum()), epsilon, len(data))
-            rows += [which | row for row in found]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(
+        {"attribute": name, "categories": counts.size, "epsilon": epsilon} | row
+        for name, _, counts in margins(data)
+        for epsilon in epsilons
+        for row in inflations(np.asarray(counts / counts.sum()), epsilon, len(data))
+    )
 
 
 def inflations(shares: Floats, epsilon: float, records: int) -> list[dict[str, Any]]:
     """Return the rows of one attribute with positive `shares`, for one `epsilon` and `records`."""
     response = KeepOrReplace.of_epsilon(shares.size, epsilon)
-    parity = _of_given_parity(shares.size, epsilon)
+    eta = math.exp(epsilon)
+    while (of_parity := channel_of_parity(shares.size, eta)).epsilon > epsilon:
+        eta = math.nextafter(eta, 1.0)  # the exponential was rounded up
     two_step = two_step_with_epsilon(shares, epsilon)
     lazy = lazy_resampling_with_epsilon(shares, epsilon)
     sampling = float(np.trace(sampling_covariance(shares, records)))
@@ -70,24 +69,21 @@ def inflations(shares: Floats, epsilon: float, records: int) -> list[dict[str, A
     conditional = float(np.sum(shares - shares @ two_step.matrix() ** 2) / records)
     added: Mapping[str, tuple[Channel | None, float]] = {
         "randomized_response": (response, _fixed_matrix(response, shares, records)),
-        "pram_given_parity": (parity, _fixed_matrix(parity, shares, records)),
+        "pram_given_parity": (of_parity, _fixed_matrix(of_parity, shares, records)),
         "invariant_two_step": (two_step, conditional),
         "invariant_two_step_inverted": (two_step, _fixed_matrix(two_step, shares, records)),
         "invariant_lazy": (lazy, (1 - kept**2) * (1 - 1 / records) * sampling),
         "bound": (None, (1 - 1 / records) * sampling),
     }
-    return [
-        {
-            "mechanism": mechanism,
-            "records": records,
-            "exact_epsilon": np.nan if channel is None else channel.epsilon,
-            "retention": np.nan if channel is None else float(shares @ np.diag(channel.matrix())),
-            "trace_sampling": sampling,
-            "trace_added": trace,
-            "inflation": 1 + trace / sampling,
-        }
-        for mechanism, (channel, trace) in added.items()
-    ]
+    names = ("mechanism", "records", "exact_epsilon", "retention", "trace_sampling", "trace_added")
+    rows = []
+    for name, (channel, trace) in added.items():
+        exact = kept = math.nan
+        if channel is not None:
+            exact, kept = channel.epsilon, float(shares @ np.diag(channel.matrix()))
+        row = dict(zip(names, (name, records, exact, kept, sampling, trace), strict=True))
+        rows.append(row | {"inflation": 1 + trace / sampling})
+    return rows
 
 
 def whole_file_epsilons(data: Microdata, epsilons: Sequence[float]) -> pd.DataFrame:
@@ -97,7 +93,7 @@ def whole_file_epsilons(data: Microdata, epsilons: Sequence[float]) -> pd.DataFr
     (infinite if it discloses other proportions after the change, which is the case). ``resampling``
     has epsilon 0, and ``smallest_count`` belongs to the rarest category.
     """
-    rows: list[dict[str, Any]] = []
+    rows = []
     for name, _, counts in margins(data):
         methods: list[tuple[float, str, Method]] = [(0.0, "resampling", resampling)]
         for epsilon in epsilons:
@@ -106,19 +102,11 @@ def whole_file_epsilons(data: Microdata, epsilons: Sequence[float]) -> pd.DataFr
             if counts.min() > 1:  # otherwise a neighbouring file has an empty category
                 of_one = partial(lazy_resampling_with_epsilon, epsilon=epsilon)
                 methods.append((epsilon, "invariant_lazy", of_one))
-        rows += [
-            {
-                "attribute": name,
-                "categories": counts.size,
-                "smallest_count": int(counts.min()),
-                "epsilon": epsilon,
-                "mechanism": mechanism,
-                "whole_file_epsilon": whole_file_epsilon(method, counts),
-                "published_epsilon": _published_epsilon(method, counts),
-            }
-            for epsilon, mechanism, method in methods
-        ]
-    return pd.DataFrame(rows)
+        for epsilon, mechanism, method in methods:
+            found = whole_file_epsilon(method, counts), _published_epsilon(method, counts)
+            rows.append((name, counts.size, int(counts.min()), epsilon, mechanism, *found))
+    names = ["attribute", "categories", "smallest_count", "epsilon", "mechanism"]
+    return pd.DataFrame(rows, columns=[*names, "whole_file_epsilon", "published_epsilon"])
 
 
 def _published_epsilon(method: Method, counts: Counts) -> float:
@@ -127,14 +115,7 @@ def _published_epsilon(method: Method, counts: Counts) -> float:
     moved[[counts.argmax(), counts.argmin()]] += (-1, 1)
     shares = [disclosed_proportions(method(each / each.sum())) for each in (counts, moved)]
     apart = float(np.abs(shares[1] - shares[0]).max()) * counts.sum()  # in records
-    return math.inf if apart > HALF_A_RECORD else math.nan
-
-
-def _of_given_parity(size: int, epsilon: float) -> KeepOrReplace:
-    parity = math.exp(epsilon)
-    while (channel := channel_of_parity(size, parity)).epsilon > epsilon:
-        parity = math.nextafter(parity, 1.0)  # the exponential was rounded up
-    return channel
+    return math.inf if apart > 0.5 else math.nan
 
 
 def _fixed_matrix(channel: Channel, shares: Floats, records: int) -> float:

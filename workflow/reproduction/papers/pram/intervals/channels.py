@@ -32,21 +32,13 @@ LEVELS = {
 """Levels of education, in order, with their categories in Adult."""
 
 
-def _ordinal() -> Floats:
-    """Return a matrix of weights 1, .35, .35^2, ... by distance, 1.5 times as much below."""
-    codes = np.arange(len(LEVELS))
-    distance = codes[None, :] - codes[:, None]
-    weights = 0.35 ** np.abs(distance) * np.where(distance < 0, 1.5, 1.0)
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
-
-
-def _neighbours(size: int = 16) -> Floats:
-    """Return a matrix of .8 for the category itself, and the rest for its neighbours."""
-    weights = np.eye(size, k=1) + np.eye(size, k=-1)
-    return np.asarray(0.8 * np.eye(size) + 0.2 * weights / weights.sum(axis=1, keepdims=True))
-
-
-ORDINAL = _ordinal()
+DISTANCES = np.arange(len(LEVELS)) - np.arange(len(LEVELS))[:, None]
+WEIGHTS = 0.35 ** np.abs(DISTANCES) * np.where(DISTANCES < 0, 1.5, 1.0)
+ORDINAL = WEIGHTS / WEIGHTS.sum(axis=1, keepdims=True)
+"""Weights 1, .35, .35^2, ... by the distance of two levels, 1.5 times as much below."""
+BESIDE = np.eye(16, k=1) + np.eye(16, k=-1)
+NEIGHBOURS = 0.8 * np.eye(16) + 0.2 * BESIDE / BESIDE.sum(axis=1, keepdims=True)
+"""A probability of .8 for the category itself, and the rest for its neighbours."""
 CHANNELS: Mapping[str, tuple[tuple[str, ...], Channel]] = {
     "warner": (("income",), KeepOrReplace.from_entries(2, 0.7, 0.3)),
     "generalized": (("education",), KeepOrReplace.uniform(16, 0.6)),
@@ -56,7 +48,7 @@ CHANNELS: Mapping[str, tuple[tuple[str, ...], Channel]] = {
         ProductChannel((KeepOrReplace.uniform(6, 0.7), KeepOrReplace.uniform(2, 0.7))),
     ),
     "near_singular": (("education",), DenseChannel(0.02 * ORDINAL + 0.98 * ORDINAL.mean(axis=0))),
-    "neighbours": (("education",), DenseChannel(_neighbours())),
+    "neighbours": (("education",), DenseChannel(NEIGHBOURS)),
 }
 """Each channel with its attributes in Adult."""
 

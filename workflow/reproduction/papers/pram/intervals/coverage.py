@@ -59,7 +59,7 @@ class PramCoverage:
         """Return outputs, shape (replicates, outputs). Cells: channel, records."""
         channel, _, proportions = setting(self.data, cell["channel"])
         records = int(cell["records"])
-        columns: list[Floats] = []
+        columns: list[Any] = []  # one of each output
         for target in TARGETS:
             if target == "population":
                 truth, runs = proportions, np.full(replicates, records)
@@ -70,7 +70,14 @@ class PramCoverage:
                 files = np.broadcast_to(counts, (replicates, channel.size))
                 reports = channel.randomize_counts(files, generator)
             for method in METHODS:
-                columns += _coverages(channel, reports, truth, target, method)
+                options: dict[str, Any] = {"method": method, "target": target}
+                intervals = partial(confidence_intervals, channel, reports, **options)
+                single = intervals()
+                covered = single.cover(truth)
+                columns += [*covered.T, covered.mean(axis=1)]
+                together = (intervals(simultaneous=each) for each in AT_ONCE)
+                columns += [each.cover(truth).all(axis=1) for each in together]
+                columns.append((single.high - single.low).mean(axis=1))
             columns += _accuracy(channel, reports, truth, target)
         return np.column_stack(columns)
 
@@ -82,20 +89,6 @@ def rounded_counts(proportions: Floats, records: int) -> Counts:
     missing = records - int(counts.sum())
     counts[np.argsort(counts - exact, kind="stable")[:missing]] += 1
     return counts
-
-
-def _coverages(
-    channel: Channel, reports: Counts, truth: Floats, target: Target, method: Method
-) -> list[Floats]:
-    """Return whether single and simultaneous intervals contain the truth, and the mean width."""
-    intervals = partial(confidence_intervals, channel, reports, method=method, target=target)
-    single = intervals()
-    covered = single.cover(truth).astype(float)
-    at_once = [
-        intervals(simultaneous=each).cover(truth).all(axis=1).astype(float) for each in AT_ONCE
-    ]
-    width = (single.high - single.low).mean(axis=1)
-    return [*covered.T, covered.mean(axis=1), *at_once, width]
 
 
 def _accuracy(channel: Channel, reports: Counts, truth: Floats, target: Target) -> list[Floats]:

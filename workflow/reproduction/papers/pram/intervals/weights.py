@@ -97,15 +97,11 @@ class PramWeights:
         """Return the channel and the design of a `cell`."""
         channel, _, shares = setting(self.data, cell["channel"], (CLASSES,))
         present, names = shares.sum(axis=1), self.data.domain[CLASSES].categories
-        stratified = cell["design"] == "stratified"
-        if stratified:
+        drawn = np.array([SIZES.get(name, 1) for name in names]) * present
+        if stratified := cell["design"] == "stratified":
             drawn = np.full(len(names), 1 / len(names))
-        else:
-            drawn = np.array([SIZES.get(name, 1) for name in names]) * present
-        within = shares / present[:, None]
-        return channel, SurveyDesign(
-            present, within, drawn / drawn.sum(), cell["records"], stratified
-        )
+        within, drawn = shares / present[:, None], drawn / drawn.sum()
+        return channel, SurveyDesign(present, within, drawn, cell["records"], stratified)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,15 +146,6 @@ class SurveyDesign:
         drawn = [multinomial(generator, np.full(replicates, n), row) for n, row in strata]
         return np.stack(drawn, axis=1)
 
-    def weighted_counts(self, reports: Counts) -> WeightedCounts:
-        """Return sums of weights by stratum for `reports`, counts by replicate and class."""
-        weights = self.weights[:, None]
-        sums, squares, records = reports * weights, reports * weights**2, reports.sum(axis=-1)
-        if not self.stratified:
-            sums, squares = (each.sum(axis=1, keepdims=True) for each in (sums, squares))
-            records = records.sum(axis=1, keepdims=True)
-        return WeightedCounts(sums, squares, records)
-
     def shares_of_file(self, true: Counts, estimator: str) -> Floats:
         """Return the target of an `estimator` in the file with `true` counts, by replicate."""
         if estimator == "unweighted":
@@ -200,5 +187,10 @@ def intervals(
     if estimator == "unweighted":
         return confidence_intervals(channel, reports.sum(axis=1), target=target)
     total = 1.0 if estimator == "horvitz_thompson" else None
-    counts = design.weighted_counts(reports)
+    weights = design.weights[:, None]
+    sums, squares, records = reports * weights, reports * weights**2, reports.sum(axis=-1)
+    if not design.stratified:
+        sums, squares = (each.sum(axis=1, keepdims=True) for each in (sums, squares))
+        records = records.sum(axis=1, keepdims=True)
+    counts = WeightedCounts(sums, squares, records)
     return weighted_intervals(channel, counts, target=target, total=total)
