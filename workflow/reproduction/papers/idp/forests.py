@@ -21,8 +21,7 @@ from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
-import sklearn  # type: ignore[import-untyped]
-from sklearn.tree import DecisionTreeClassifier  # type: ignore[import-untyped]
+from sklearn.ensemble import RandomForestClassifier  # type: ignore[import-untyped]
 
 from deniable.arrays import Codes, Floats
 from deniable.errors import DeniableError, refuse_unknown
@@ -46,8 +45,6 @@ from deniable.sampling import SeededNoise
 from reproduction.study import Cell
 
 REFERENCES = ("original", "majority")
-TREES = 100  # the default of scikit-learn, as are the other parameters
-_MAX_SEED = np.iinfo(np.int32).max
 FOREST_COMPETITORS = ("dp_synthetic", "dp_naive_bayes", "dp_rule")
 
 
@@ -75,62 +72,49 @@ class IdpForests:
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return F-measures, shape (replicates, outputs). Cells: method, epsilon, k (or 0)."""
-        method = str(cell["method"])
-        if method in REFERENCES:
-            return np.stack([self._reference(method, generator) for _ in range(replicates)])
+        method, (training, test) = str(cell["method"]), self._split
         refuse_unknown("method", method, (*REFERENCES, *METHODS, *FOREST_COMPETITORS))
         runs = []
         for _ in range(replicates):
-            words = generator.integers(2**63, size=2).tolist()
-            runs.append(self._run(method, float(cell["epsilon"]), int(cell["k"]), words))
+            if method == "majority":
+                found = majority_f_measures(training.labels, test.labels, len(self.data.classes))
+            elif method == "original":
+                found = self._forest(training.values, int(generator.integers(2**31)))
+            else:
+                words = generator.integers(2**63, size=2).tolist()
+                found = self._run(method, float(cell["epsilon"]), int(cell["k"]), words)
+            runs.append(found)
         return np.stack(runs)
-
-    def _reference(self, method: str, generator: np.random.Generator) -> Floats:
-        training, test = self._split
-        if method == "majority":
-            return majority_f_measures(training.labels, test.labels, len(self.data.classes))
-        return self._forest(training.values, int(generator.integers(2**31)))
 
     def _run(self, method: str, epsilon: float, k: int, words: list[int]) -> Floats:
         """Return the F-measures of one replicate, by domain factor."""
         found: list[Floats] = []
         forests: list[tuple[Floats, Floats]] = []  # training records, F-measures
+        known, test = self._split
         for factor in self.domain_factors:
             generator = np.random.default_rng(words)
             seed = int(generator.integers(2**31))
             upper = domain_bounds(self.data.values, factor)
-            if method in ("dp_naive_bayes", "dp_rule"):
-                found.append(self._measured(self._classified(method, upper, epsilon, generator)))
+            if method == "dp_rule":
+                rule = threshold_rule(known.values, known.labels, upper, epsilon, generator)
+                found.append(self._measured(rule.predict(test.values)))
                 continue
-            training = self._protected(method, k, upper, epsilon, generator)
-            same = [known for records, known in forests if np.array_equal(records, training)]
+            if method == "dp_naive_bayes":
+                column = [self.data.position(self.attribute)]
+                bayes = NaiveBayes(self._histograms(column, upper, epsilon, generator))
+                found.append(self._measured(bayes.predict(test.values[:, column])))
+                continue
+            if method == "dp_synthetic":
+                tables = self._histograms(slice(None), upper, epsilon, generator)
+                training = tables.synthesize(known.labels, generator)
+            else:
+                masked = masking(cast(Method, method), self._ranking, k, upper, epsilon)
+                training = masked.mask(SeededNoise(generator))[0][: len(known)]
+            same = [measures for records, measures in forests if np.array_equal(records, training)]
             if not same:
                 forests.append((training, self._forest(training, seed)))
             found.append(same[0] if same else forests[-1][1])
         return np.concatenate(found)
-
-    def _protected(
-        self, method: str, k: int, upper: Floats, epsilon: float, generator: np.random.Generator
-    ) -> Floats:
-        """Return the protected training records."""
-        known, _ = self._split
-        if method == "dp_synthetic":
-            tables = self._histograms(slice(None), upper, epsilon, generator)
-            return tables.synthesize(known.labels, generator)
-        found = masking(cast(Method, method), self._ranking, k, upper, epsilon)
-        return np.asarray(found.mask(SeededNoise(generator))[0][: len(known)])
-
-    def _classified(
-        self, method: str, upper: Floats, epsilon: float, generator: np.random.Generator
-    ) -> Codes:
-        """Return the classes that a classifier with true DP predicts."""
-        training, test = self._split
-        if method == "dp_rule":
-            rule = threshold_rule(training.values, training.labels, upper, epsilon, generator)
-            return rule.predict(test.values)
-        column = [self.data.position(self.attribute)]
-        tables = self._histograms(column, upper, epsilon, generator)
-        return NaiveBayes(tables).predict(test.values[:, column])
 
     def _histograms(
         self, columns: Any, upper: Floats, epsilon: float, generator: np.random.Generator
@@ -143,7 +127,8 @@ class IdpForests:
 
     def _forest(self, training: Floats, seed: int) -> Floats:
         known, test = self._split
-        return self._measured(forest_predictions(training, known.labels, test.values, seed))
+        forest = RandomForestClassifier(random_state=seed).fit(training, known.labels)
+        return self._measured(forest.predict(test.values))
 
     def _measured(self, predicted: Codes) -> Floats:
         _, test = self._split
@@ -160,28 +145,3 @@ class IdpForests:
     @cached_property
     def _ranking(self) -> Ranking:
         return Ranking.of(self.data.values)
-
-
-def forest_predictions(training: Floats, labels: Codes, test: Floats, seed: int) -> Codes:
-    """Return the classes that a random forest predicts, with scikit-learn's defaults and draws.
-
-    `sklearn.ensemble.RandomForestClassifier` predicts the same classes. Its checks of each tree
-    take a tenth of the time of a study, and are left out here.
-
-    `training` and `test` are finite, shape (records, attributes), `labels` the classes of the
-    training records. The `seed` is ``random_state`` of scikit-learn's forest.
-    """
-    known, tested = (np.ascontiguousarray(values, dtype=np.float32) for values in (training, test))
-    classes, codes = np.unique(labels, return_inverse=True)
-    seeds, records = np.random.RandomState(seed), len(known)
-    votes = np.zeros((len(tested), classes.size))
-    with sklearn.config_context(skip_parameter_validation=True, assume_finite=True):
-        for tree_seed in seeds.randint(_MAX_SEED, size=TREES).tolist():
-            # Records are drawn with replacement.
-            drawn = np.random.RandomState(tree_seed).randint(0, records, records)
-            weights = np.bincount(drawn, minlength=records).astype(float)
-            tree = DecisionTreeClassifier(max_features="sqrt", random_state=tree_seed)
-            tree.fit(known, codes, sample_weight=weights, check_input=False)
-            votes += tree.tree_.predict(tested)
-    # Proportions, as in scikit-learn: a division may make two numbers of votes equal.
-    return np.asarray(classes[np.argmax(votes / TREES, axis=1)])
