@@ -108,7 +108,7 @@ def test_the_noise_is_of_the_scale_that_the_proof_takes() -> None:
 
 def test_distributions_are_distributions() -> None:
     counts = np.array([[[5, -3, 1], [-4, -4, -9]]])
-    found = NoisyHistograms(counts, np.array([3, 2]), np.array([1.0]), 1.0).distributions()
+    found = NoisyHistograms(counts, np.array([3, 2]), np.array([1.0])).distributions()
     np.testing.assert_allclose(found.sum(axis=-1), 1, atol=1e-12)
     assert np.all(found >= 0)
 
@@ -130,7 +130,7 @@ def test_synthetic_records_have_the_tables_shares() -> None:
 def test_naive_bayes_is_bayes_rule() -> None:
     # Class 1 is three times as frequent; in the first bin class 0 is more frequent nevertheless.
     counts = np.array([[[8, 2], [3, 27]]])
-    classifier = NaiveBayes(NoisyHistograms(counts, np.array([10, 30]), np.array([2.0]), 1.0))
+    classifier = NaiveBayes(NoisyHistograms(counts, np.array([10, 30]), np.array([2.0])))
     assert classifier.predict([[0.5], [1.5]]).tolist() == [0, 1]
 
 

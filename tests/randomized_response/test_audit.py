@@ -224,12 +224,14 @@ def test_one_attribute_in_a_joint_cluster_has_not_its_own_epsilon(reading: Readi
 
 
 def test_a_matrix_that_ships_and_is_not_the_one_defined_is_found(monkeypatch) -> None:
-    def wrong(size: int, p: float, reading: Reading) -> KeepOrReplace:
-        return KeepOrReplace.uniform(size, keep=0.9)
+    def wrong(sizes: Sequence[int], *how: object) -> KeepOrReplace:
+        return KeepOrReplace.uniform(sizes[0], keep=0.9)
 
     assert audit_attribute(7, "0.3", "printed").holds
-    monkeypatch.setattr(multirr_audit, "rr_channel", wrong)
+    monkeypatch.setattr(multirr_audit, "cluster_channel", wrong)
+    audit_cluster.cache_clear()
     finding = audit_attribute(7, "0.3", "printed")
+    audit_cluster.cache_clear()
     assert finding.exact == pytest.approx(finding.claimed)
     assert finding.shipped == pytest.approx(np.log(1 + 7 * 9))
     assert not finding.holds

@@ -197,9 +197,8 @@ def _from_histograms(
 ) -> Iterator[Row]:
     domains, lower = mechanism.domains, mechanism.domains.lower
     sizes = np.bincount(class_codes(protected), minlength=len(protected.classes) or 1)
-    tables = NoisyHistograms(counts, sizes, domains.widths, mechanism.budget)
     scale = mechanism.scales[0]
-    distributions = tables.distributions()
+    distributions = NoisyHistograms(counts, sizes, domains.widths).distributions()
     for row in _statistics_only(protected, BY_EDGES, quantiles):
         j = domains.names.index(row["attribute"])
         one = NoisyHistogram(counts[j], sizes, float(domains.widths[j]), float(scale))

@@ -19,7 +19,6 @@ old and its new place. See `deniable.idp.audit` for the exact epsilons.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
@@ -112,24 +111,19 @@ def centroids(clusters: Clusters, centroid: Centroid) -> Floats:
 class Masking:
     """Centroids and noise scales of records masked by a `method`.
 
-    `centres` of the `clusters` (single values for ``dp``) and `sensitivities` have the shape
-    (attributes, clusters). The budgets `epsilons` and the upper ends of domains, `upper`, have the
-    shape (attributes,). Results are clipped to [0, U_j].
+    `centres` of the `clusters` (single values for ``dp``) and `scales` of their noise have the
+    shape (attributes, clusters). The budgets `epsilons` and the upper ends of domains, `upper`,
+    have the shape (attributes,). Results are clipped to [0, U_j].
     """
 
     method: Variant
     clusters: Clusters
     centres: Floats
-    sensitivities: Floats
+    scales: Floats
     epsilons: Floats
     upper: Floats
 
-    @cached_property
-    def scales(self) -> Floats:
-        """Scale of the noise of each centroid, shape (attributes, clusters)."""
-        return np.asarray(self.sensitivities / self.epsilons[:, None])
-
-    def noisy_centroids(self, noise: Noise, runs: int = 1) -> Floats:
+    def noisy_centroids(self, noise: Noise, runs: int) -> Floats:
         """Return centroids with `noise`, clipped to the domain, (`runs`, attributes, clusters)."""
         noisy = noise.add(self.centres, self.scales, runs)
         return np.clip(noisy, 0.0, self.upper[:, None], out=noisy)
@@ -153,35 +147,29 @@ def masking(
     --------
     >>> ranking = Ranking.of([[1.0], [2.0], [4.0], [7.0]])
     >>> found = masking("idp_cbls", ranking, 3, [10.0], epsilon=0.5)
-    >>> found.centres, found.sensitivities
-    (array([[3.]]), array([[2.5]]))
+    >>> found.centres, found.scales
+    (array([[3.]]), array([[5.]]))
     """
     if method not in get_args(Variant):
         raise DeniableError(f"unknown method {method!r}; use {', '.join(METHODS)}")
     bounds = np.array(upper, dtype=float)
-    _refuse_domain(ranking, bounds)
+    if bounds.shape != (ranking.attributes,) or not np.all(np.isfinite(bounds)):
+        raise DeniableError(
+            f"the domains need a finite upper end for each of {ranking.attributes} attributes"
+        )
+    lowest, highest = ranking.values[:, 0], ranking.values[:, -1]
+    for j in np.flatnonzero((lowest < 0) | (highest > bounds))[:1]:
+        raise DeniableError(
+            f"column {j} has values from {lowest[j]:g} to {highest[j]:g}, but its domain is "
+            f"[0, {bounds[j]:g}]; widen the domain, or shift or cut the values"
+        )
     clusters = ranking.clusters(1 if method == "dp" else k)
     centres = centroids(clusters, centroid_of(method))
-    claimed = sensitivity(method, clusters, bounds[:, None])
     epsilons = split_budget(epsilon, ranking.attributes)
-    return Masking(method, clusters, centres, claimed, epsilons, bounds)
+    scales = sensitivity(method, clusters, bounds[:, None]) / epsilons[:, None]
+    return Masking(method, clusters, centres, scales, epsilons, bounds)
 
 
 def split_budget(epsilon: float, attributes: int) -> Floats:
     """Return the epsilon of each of m `attributes`, `epsilon` / m rounded down ([idp], 3.1)."""
     return np.array(allocate(epsilon, np.ones(attributes).tolist()))
-
-
-def _refuse_domain(ranking: Ranking, upper: Floats) -> None:
-    if upper.shape != (ranking.attributes,) or not np.all(np.isfinite(upper)):
-        raise DeniableError(
-            f"the domains need a finite upper end for each of {ranking.attributes} attributes"
-        )
-    lowest, highest = ranking.values[:, 0], ranking.values[:, -1]
-    outside = np.flatnonzero((lowest < 0) | (highest > upper))
-    if outside.size:
-        j = int(outside[0])
-        raise DeniableError(
-            f"column {j} has values from {lowest[j]:g} to {highest[j]:g}, but its domain is "
-            f"[0, {upper[j]:g}]; widen the domain, or shift or cut the values"
-        )

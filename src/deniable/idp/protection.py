@@ -4,7 +4,6 @@ import numpy as np
 
 from deniable.arrays import Codes, Counts, Floats
 from deniable.idp.mechanism import NumericMechanism
-from deniable.idp.methods import Masking
 from deniable.idp.true_dp import noisy_histograms
 from deniable.records import NumericMicrodata
 from deniable.sampling import Noise
@@ -38,14 +37,12 @@ def protect_numbers(
         values, counts = tables.synthesize(codes, generator), tables.counts
     else:
         masked = mechanism.masking_of(data)
-        values = masked.mask(noise)[0] if mechanism.k else _record_by_record(masked, noise)
+        if mechanism.k:
+            values = masked.mask(noise)[0]
+        else:  # noise by record number, so that no draw depends on the ranks of values
+            centres, scales = map(masked.clusters.expand, (masked.centres, masked.scales))
+            values = np.clip(noise.add(centres, scales, 1)[0], 0.0, masked.upper)
     return domains.outer(values), counts
-
-
-def _record_by_record(masked: Masking, noise: Noise) -> Floats:
-    """Return values with noise by record number, so that no draw depends on the ranks of values."""
-    values, scales = (masked.clusters.expand(each) for each in (masked.centres, masked.scales))
-    return np.asarray(np.clip(noise.add(values, scales, 1)[0], 0.0, masked.upper))
 
 
 def class_codes(data: NumericMicrodata) -> Codes:

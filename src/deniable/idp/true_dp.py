@@ -49,13 +49,12 @@ class NoisyHistograms:
 
     `counts`, shape (attributes, classes, bins), are as released: unbiased, some below 0. Bins cut
     [0, U_j] into equal parts, with U_j in `upper`. The numbers of records, `class_counts`, are
-    public. `epsilon` is the one of all tables together.
+    public.
     """
 
     counts: Counts
     class_counts: Counts
     upper: Floats
-    epsilon: float
 
     @property
     def bins(self) -> int:
@@ -117,7 +116,7 @@ def noisy_histograms(
     counts = histograms(values, labels, classes, bounds, bins)
     share = split_budget(epsilon, len(bounds))[0]
     noisy = noise.add_whole(counts, TABLE_DISTANCE / share)
-    return NoisyHistograms(noisy, np.bincount(labels, minlength=classes), bounds, epsilon)
+    return NoisyHistograms(noisy, np.bincount(labels, minlength=classes), bounds)
 
 
 def histograms(values: ArrayLike, labels: Codes, classes: int, upper: Floats, bins: int) -> Counts:

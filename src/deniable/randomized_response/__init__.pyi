@@ -73,10 +73,7 @@ from .secure_sums import (
     Party as Party,
     SecureSumError as SecureSumError,
     bivariate_distribution as bivariate_distribution,
-    bivariate_distributions as bivariate_distributions,
     disagreeing_margins as disagreeing_margins,
-    messages_in_all as messages_in_all,
-    messages_per_party as messages_per_party,
     secure_sum as secure_sum,
 )
 from .spending import (

@@ -43,12 +43,8 @@ class _Changes:
 
     def of(self, names: Sequence[str], changed: str | None = None) -> Finding:
         """Audit a cluster, for a change of all its attributes or of one."""
-        # An attribute with one category cannot change, and no matrix of it is ever drawn from.
-        telling = [name for name in names if self.domain[name].size > 1]
-        if not telling or (changed is not None and changed not in telling):
-            return Finding(0.0, 0.0, 0.0)
-        position = None if changed is None else telling.index(changed)
-        sizes = self.domain.project(telling).shape
+        position = None if changed is None else names.index(changed)
+        sizes = self.domain.project(names).shape
         return audit_cluster(sizes, self.setting.p, self.setting.reading, self.mechanism, position)
 
     def record(self, clusters: Sequence[Sequence[str]]) -> Finding:

@@ -20,7 +20,7 @@ from deniable.privacy import (
     exact_epsilon,
 )
 from deniable.randomized_response.dependence import Clustering, cluster_attributes
-from deniable.randomized_response.protocols import cluster_channel, rr_channel, rr_odds
+from deniable.randomized_response.protocols import cluster_channel, rr_odds
 from deniable.randomized_response.readings import (
     CLUSTER_MECHANISMS,
     READINGS,
@@ -56,10 +56,7 @@ def audit_attribute(size: int, p: str, reading: Reading) -> Finding:
     `size` and `reading` are as in `deniable.randomized_response.protocols.rr_channel`; `p` is exact
     decimal text.
     """
-    odds = rr_odds(size, Fraction(p), reading)
-    claimed = abs(math.log(odds))
-    shipped = column_epsilon(rr_channel(size, float(p), reading).matrix())
-    return Finding(claimed, exact_epsilon(constant_matrix(size, odds)), shipped)
+    return audit_cluster((size,), p, reading, "kronecker")
 
 
 @functools.cache
@@ -115,7 +112,12 @@ def audit_multirr(
     (of the floating-point matrix), ``kind`` ("exact"), ``holds``.
     """
     settings = [Setting(reading, repr(p)) for reading in READINGS for p in probabilities]
-    rows = [row for setting in settings for row in _independent(domain, setting)]
+    rows = []
+    for setting in settings:
+        for attribute in domain:
+            finding = audit_attribute(attribute.size, setting.p, setting.reading)
+            rows.append(audit_row("rr_independent", setting, "attribute", attribute.name, finding))
+        rows.append(_record_row("rr_independent", domain, setting))
     thresholds = product(largest_cells, least_dependences)
     formed = [(t_v, cluster_attributes(domain, dependences, t_v, t_d)) for t_v, t_d in thresholds]
     for t_v, clusters in dict.fromkeys(formed):
@@ -143,29 +145,21 @@ def clusters_table(
     return pd.DataFrame(rows, columns=["t_v", "t_d", "cluster", "attributes", "cells"])
 
 
-def _independent(domain: Domain, setting: Setting) -> Iterator[dict[str, Any]]:
-    for attribute in domain:
-        finding = audit_attribute(attribute.size, setting.p, setting.reading)
-        yield audit_row("rr_independent", setting, "attribute", attribute.name, finding)
-    yield audit_row("rr_independent", setting, "record", "all attributes", _record(domain, setting))
-
-
-def _record(domain: Domain, setting: Setting) -> Finding:
+def _record_row(
+    mechanism: str, domain: Domain, setting: Setting, t_v: int | None = None
+) -> dict[str, Any]:
     # Independent reports compose exactly: the parity of the record is the product of parities. A
     # matrix of two rows has its logarithm rounded as all others.
     alone = summed(audit_attribute(size, setting.p, setting.reading) for size in domain.shape)
     parity = claimed_odds(domain.shape, Fraction(setting.p), setting.reading)
-    return replace(alone, exact=exact_epsilon(constant_matrix(2, parity)))
+    finding = replace(alone, exact=exact_epsilon(constant_matrix(2, parity)))
+    return audit_row(mechanism, setting, "record", "all attributes", finding, t_v)
 
 
 def summed(findings: Iterable[Finding]) -> Finding:
     """Return the claimed and exact epsilons of several reports together, by `findings` of each."""
-    found = list(findings)
-    return Finding(
-        sum(finding.claimed for finding in found),
-        sum(finding.exact for finding in found),
-        sum(finding.shipped for finding in found),
-    )
+    parts = zip(*((each.claimed, each.exact, each.shipped) for each in findings), strict=True)
+    return Finding(*map(sum, parts))
 
 
 def _clusters(
@@ -183,7 +177,7 @@ def _clusters(
                 finding = audit_cluster(sizes, setting.p, setting.reading, mechanism, position)
                 inside = f"{attribute} in {' x '.join(cluster)}"
                 yield audit_row(name, setting, ATTRIBUTE_IN_CLUSTER, inside, finding, t_v)
-        yield audit_row(name, setting, "record", "all attributes", _record(domain, setting), t_v)
+        yield _record_row(name, domain, setting, t_v)
 
 
 def audit_row(

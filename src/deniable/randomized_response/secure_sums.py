@@ -81,20 +81,6 @@ class SecureSumError(DeniableError):
         self.traffic = traffic
 
 
-def messages_per_party(cells: int, parties: int) -> int:
-    """Return the number of messages of ONE party: n - 1 shares and one broadcast per cell.
-
-    `parties` are n. With `cells` summed over all pairs this is the cost that [multirr] states:
-    O(sum over i < j of |Ai| |Aj| x n).
-    """
-    return cells * parties
-
-
-def messages_in_all(cells: int, parties: int) -> int:
-    """Return the number of messages of all `parties` for `cells`: n times the printed cost."""
-    return cells * parties**2
-
-
 class Network:
     """The channels between n `parties` of one sum, in seats 0 .. n - 1, and their messages."""
 
@@ -189,7 +175,6 @@ Behaviour = Callable[[int, int], Party]
 """A constructor of a party from number and indicator: `Party`, or a deviating class."""
 FaultyParties = Mapping[tuple[int, int], Behaviour]
 """Deviating parties in a sum, by number and cell (row-major)."""
-NO_FAULTS: FaultyParties = MappingProxyType({})
 
 
 def secure_sum(parties: Sequence[Party], source: RandomSource, what: str = "the sum") -> Network:
@@ -256,12 +241,17 @@ class BivariateDistribution:
 
 
 def bivariate_distribution(
-    data: Microdata, pair: Pair, source: RandomSource, *, faults: FaultyParties = NO_FAULTS
+    data: Microdata,
+    pair: Pair,
+    source: RandomSource,
+    *,
+    faults: FaultyParties = MappingProxyType({}),
 ) -> BivariateDistribution:
     """Count each combination of a `pair` of attributes by secure sums between the records' owners.
 
     Each record of `data` is a party. It draws from `source` and deviates by its `faults`, if any.
-    Raises `SecureSumError` if messages are missing, or the parties are too few or too many.
+    Compare the tables of several pairs with `disagreeing_margins`. Raises `SecureSumError` if
+    messages are missing, or the parties are too few or too many.
     """
     if len(pair) != 2:
         raise DeniableError(f"a pair of attributes is two names, not {len(pair)}: {pair!r}")
@@ -273,36 +263,13 @@ def bivariate_distribution(
             faults.get((number, cell), Party)(number, int(code == cell))
             for number, code in enumerate(codes)
         ]
-        network = secure_sum(parties, source, _cell_name(domain, cell))
+        of_cell = zip(domain, np.unravel_index(cell, domain.shape), strict=True)
+        named = [f"{attribute.name} {attribute.categories[code]!r}" for attribute, code in of_cell]
+        network = secure_sum(parties, source, ", ".join(named))
         traffic += network.traffic
         counts.append(network.count)
     table = np.array(counts, dtype=np.int64).reshape(domain.shape)
     return BivariateDistribution(domain, table, len(codes), traffic)
-
-
-def _cell_name(domain: Domain, cell: int) -> str:
-    codes = np.unravel_index(cell, domain.shape)
-    return ", ".join(
-        f"{attribute.name} {attribute.categories[code]!r}"
-        for attribute, code in zip(domain, codes, strict=True)
-    )
-
-
-def bivariate_distributions(
-    data: Microdata,
-    pairs: Iterable[Pair],
-    source: RandomSource,
-    *,
-    faults: Mapping[Pair, FaultyParties] = MappingProxyType({}),
-) -> dict[Pair, BivariateDistribution]:
-    """Count several `pairs` in turn by `bivariate_distribution`; `faults` are given by pair.
-
-    For `data` and `source` see there. Check the result with `disagreeing_margins`.
-    """
-    return {
-        pair: bivariate_distribution(data, pair, source, faults=faults.get(pair, NO_FAULTS))
-        for pair in pairs
-    }
 
 
 def disagreeing_margins(distributions: Iterable[BivariateDistribution]) -> tuple[str, ...]:

@@ -66,7 +66,10 @@ def p_of_epsilon(
     def spent(p: float) -> float:
         return rr_clusters(domain, parts, p, reading, mechanism).epsilon if p > 0 else 0.0
 
-    low, high = _least_p(sizes, reading), 1.0
+    low, high = 0.0, 1.0
+    if reading != "keep":  # epsilon increases from here
+        turns = [-math.log(size if reading == "printed" else size - 1) for size in sizes]
+        low = 1 / (1 + math.exp(-float(np.median(turns))))
     least, largest = spent(low), spent(math.nextafter(1.0, 0.0))
     if not least < epsilon < largest:
         raise DeniableError(
@@ -77,14 +80,6 @@ def p_of_epsilon(
     while low < (p := (low + high) / 2) < high:
         low, high = (p, high) if spent(p) <= epsilon else (low, p)
     return low
-
-
-def _least_p(sizes: list[int], reading: Reading) -> float:
-    """Return the p from which the epsilon of a record increases."""
-    if reading == "keep":
-        return 0.0
-    turns = [-math.log(size if reading == "printed" else size - 1) for size in sizes]
-    return 1 / (1 + math.exp(-float(np.median(turns))))
 
 
 def protocol_from_epsilon(
@@ -111,12 +106,8 @@ def protocol_from_epsilon(
     channels = []
     for cluster, size, own in zip(parts, sizes, allocate_by_size(epsilon, sizes, how), strict=True):
         try:
-            channels.append(_channel_within(size, own))
+            channel = KeepOrReplace(1.0, np.zeros(1))  # a single cell needs no randomization
+            channels.append(KeepOrReplace.of_epsilon(size, own) if size > 1 else channel)
         except DeniableError as error:
             raise DeniableError(f"{' x '.join(cluster)}: {error}") from None
     return Protocol(domain, parts, tuple(channels))
-
-
-def _channel_within(size: int, epsilon: float) -> KeepOrReplace:
-    """Return generalized randomized response; a single cell needs none."""
-    return KeepOrReplace.of_epsilon(size, epsilon) if size > 1 else KeepOrReplace(1.0, np.zeros(1))

@@ -27,7 +27,7 @@ another guarantee, with trust that randomized response does not need.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import accumulate, combinations_with_replacement, product, starmap
 from typing import Any
@@ -126,40 +126,15 @@ class Crowd:
 
     def weights(self) -> list[int]:
         """Return weights of 0, 1, ... reports of 1."""
-        same, other = self._own
-        sums = [0] * (self.ones + self.zeros + 1)
-        for i, first in enumerate(_binomial(self.ones, same, other)):
-            for j, second in enumerate(_binomial(self.zeros, other, same)):
-                sums[i + j] += first * second
-        return sums
-
-    def with_one_more(self) -> tuple[list[int], list[int]]:
-        """Return weights with one more party, with value 1, and with value 0."""
-        same, other = self._own
-        crowd = self.weights()
-        pairs = list(zip([*crowd, 0], [0, *crowd], strict=True))
-        return (
-            [without * other + with_own * same for without, with_own in pairs],
-            [without * same + with_own * other for without, with_own in pairs],
-        )
-
-    @property
-    def _own(self) -> tuple[int, int]:
-        return self.keep.numerator, self.keep.denominator - self.keep.numerator
+        same, other = self.keep.numerator, self.keep.denominator - self.keep.numerator
+        of_ones, of_zeros = _binomial(self.ones, same, other), _binomial(self.zeros, other, same)
+        return list(np.convolve(of_ones, of_zeros))
 
 
-def _binomial(trials: int, success: int, failure: int) -> list[int]:
+def _binomial(trials: int, success: int, failure: int) -> Matrix:
     """Return weights of 0, 1, ... successes."""
-    return [math.comb(trials, k) * success**k * failure ** (trials - k) for k in range(trials + 1)]
-
-
-def _binomial_shares(trials: int, probability: float) -> Floats:
-    # By logarithms of factorials: scipy.stats takes longer to import than all of them to compute.
-    k = np.arange(trials + 1)
-    ways = scipy.special.gammaln([trials + 1])
-    ways = ways - scipy.special.gammaln(k + 1) - scipy.special.gammaln(trials - k + 1)
-    logs = k * math.log(probability) + (trials - k) * math.log1p(-probability)
-    return np.asarray(np.exp(ways + logs))
+    ways = [math.comb(trials, k) * success**k * failure ** (trials - k) for k in range(trials + 1)]
+    return np.array(ways, dtype=object)
 
 
 def two_sums_delta(crowd: Crowd, claim: Fraction) -> Fraction:
@@ -177,7 +152,8 @@ def two_sums_delta(crowd: Crowd, claim: Fraction) -> Fraction:
     >>> two_sums_delta(Crowd(0, 0, Fraction(3, 4)), Fraction(3))  # (9 - 3 * 1) / 16
     Fraction(3, 8)
     """
-    if_one, if_zero = crowd.with_one_more()
+    if_one = replace(crowd, ones=crowd.ones + 1).weights()
+    if_zero = replace(crowd, zeros=crowd.zeros + 1).weights()
     tails = list(zip(_tail_sums(if_one), _tail_sums(if_zero), strict=True))
     weight, start = 0, len(if_one)
     odds, scale = claim.as_integer_ratio()
@@ -200,10 +176,11 @@ def worst_crowd(parties: int, keep: Fraction, claim: Fraction) -> Crowd:
     floating point.
     """
     q, log_claim, deltas = float(keep), math.log(claim), []
+    binomial: Any = scipy.stats.binom.pmf
     for ones in range(parties + 1):
-        counts = np.convolve(_binomial_shares(ones, q), _binomial_shares(parties - ones, 1 - q))
-        with_own, without = np.insert(counts, 0, 0.0), np.append(counts, 0.0)
-        if_one, if_zero = q * with_own + (1 - q) * without, q * without + (1 - q) * with_own
+        shares = [binomial(range(n + 1), n, p) for n, p in ((ones, q), (parties - ones, 1 - q))]
+        counts: Floats = np.convolve(*shares)
+        if_one, if_zero = np.convolve(counts, [1 - q, q]), np.convolve(counts, [q, 1 - q])
         some = (if_one > 0) & (if_zero > 0)
         if_one, if_zero = if_one[some], if_zero[some]
         ratio = np.log(if_one / if_zero)

@@ -13,13 +13,13 @@ from hypothesis import given, settings, strategies as st
 from deniable.arrays import Floats
 from deniable.idp.audit.changes import Cut, Moves
 from deniable.idp.audit.losses import (
-    AsItRuns,
-    FrozenScale,
     Losses,
     distance_in_scales,
     loss_between,
     losses_of_clusters_formed_anew,
     losses_within_fixed_clusters,
+    with_frozen_scales,
+    with_own_scales,
 )
 from deniable.idp.methods import Centroid, Variant, centroid_of, masking, sensitivity
 from deniable.idp.microaggregation import Edges, Ranking
@@ -94,7 +94,7 @@ def listed_losses(
 def audited(values: Numbers, k: int, upper: Fraction, method: Variant, *, fixed: bool) -> Losses:
     cut = Cut(np.array([float(v) for v in values]), k, float(upper))
     scales = sensitivity(method, cut.edges, cut.upper)
-    moves, loss = Moves(cut, centroid_of(method)), FrozenScale(scales)
+    moves, loss = Moves(cut, centroid_of(method)), with_frozen_scales(scales)
     if fixed:
         return losses_within_fixed_clusters(moves, loss)
     return losses_of_clusters_formed_anew(moves, loss)
@@ -144,7 +144,7 @@ def test_two_clusters_of_three_by_hand() -> None:
 def test_a_passed_cluster_costs_all_that_proposition_3_grants(numbers: list[int]) -> None:
     cut = Cut(np.sort(np.array(numbers, dtype=float)), 3, 40.0)
     scales = sensitivity("idp_cbls", cut.edges, cut.upper)
-    moves, loss = Moves(cut, "preprocessed"), FrozenScale(scales)
+    moves, loss = Moves(cut, "preprocessed"), with_frozen_scales(scales)
     upward, downward = map(loss, moves.passed)
     np.testing.assert_allclose(np.maximum(upward, downward), scales > 0, atol=1e-12)
     anew = losses_of_clusters_formed_anew(moves, loss)
@@ -157,7 +157,7 @@ def test_a_passed_cluster_costs_all_that_proposition_3_grants(numbers: list[int]
 def test_dp_um_spends_what_it_claims_on_all_centroids(numbers: list[int], k: int) -> None:
     values = np.sort(np.array(numbers, dtype=float))
     cut = Cut(values, k, 35.0)
-    loss = FrozenScale(sensitivity("dp_um", cut.edges, cut.upper))
+    loss = with_frozen_scales(sensitivity("dp_um", cut.edges, cut.upper))
     found = losses_of_clusters_formed_anew(Moves(cut, "mean"), loss).of_records
     np.testing.assert_allclose(found, np.maximum(values, 35 - values) / 35, atol=1e-12)
 
@@ -172,7 +172,7 @@ def test_sensitivities_are_those_that_ship() -> None:
         for j in range(2):
             cut = Cut(np.sort(values[:, j]), 1 if method == "dp" else k, float(upper[j]))
             own = sensitivity(method, cut.edges, cut.upper)
-            np.testing.assert_allclose(own, shipped.sensitivities[j], rtol=1e-12)
+            np.testing.assert_allclose(own, shipped.scales[j] * shipped.epsilons[j], rtol=1e-12)
             assert shipped.clusters.starts.tolist() == cut.starts.tolist()
 
 
@@ -229,7 +229,7 @@ def test_as_it_runs_an_equal_cluster_gives_its_neighbours_away() -> None:
     cut = Cut(values, 3, 12.0)
     moves = Moves(cut, "preprocessed")
     scales = sensitivity("idp_cbls", cut.edges, 12.0)
-    loss = AsItRuns("idp_cbls", cut, np.array([5.0, 6.0]), scales, 1.0)
+    loss = with_own_scales("idp_cbls", cut, np.array([5.0, 6.0]), scales, 1.0)
     # 1 -> 5 leaves a cluster of fives only, without noise.
     assert losses_of_clusters_formed_anew(moves, loss).of_records.tolist()[0] == math.inf
 
@@ -268,7 +268,9 @@ def test_as_it_runs_is_the_loss_of_listed_neighbours(method: Variant, k: int) ->
             for c in cut_into([Fraction(v) for v in values], k)
         ]
     )
-    found = losses_of_clusters_formed_anew(moves, AsItRuns(method, cut, centres, scales, epsilon))
+    found = losses_of_clusters_formed_anew(
+        moves, with_own_scales(method, cut, centres, scales, epsilon)
+    )
     listed = listed_as_it_runs(values, k, 100.0, method, epsilon, [0.0, *values, 100.0])
     assert found.of_records.max() == pytest.approx(listed, rel=1e-9)
 

@@ -2,7 +2,6 @@ from .attack import (
     Accuracy as Accuracy,
     NoisyCentroids as NoisyCentroids,
     certain_values as certain_values,
-    largest_accuracy as largest_accuracy,
     likelihood_attack as likelihood_attack,
     partition_attack as partition_attack,
     privacy_loss_at_equal_centroids as privacy_loss_at_equal_centroids,
@@ -35,5 +34,4 @@ from .report import (
     MethodAudit as MethodAudit,
     as_table as as_table,
     audit_file as audit_file,
-    holds as holds,
 )

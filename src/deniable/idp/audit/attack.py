@@ -27,7 +27,6 @@ from functools import partial
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from deniable.arrays import Flags, Floats, Positions
 from deniable.estimation import clopper_pearson
@@ -56,15 +55,10 @@ class Accuracy:
         low, high = clopper_pearson(self.right, self.tried, confidence)
         return float(low), float(high)
 
-    def epsilon(self, confidence: float = 0.95) -> float:
-        """Return the lower bound on epsilon at a `confidence`, from the lower end of `interval`."""
-        low, _ = self.interval(confidence)
+    def epsilon(self) -> float:
+        """Return the lower bound on epsilon, from the lower end of `interval`."""
+        low, _ = self.interval()
         return math.inf if low >= 1 else max(0.0, math.log(low / (1 - low))) if low > 0 else 0.0
-
-
-def largest_accuracy(epsilon: float) -> float:
-    """Return e^`epsilon` / (1 + e^epsilon), the largest accuracy under epsilon-DP."""
-    return float(scipy.special.expit(epsilon))
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,20 +123,14 @@ def likelihood_attack(
     def judged(draws: Floats) -> Floats:
         seen_here = (draws[:, exact_here] == actual.centres[exact_here]).any(axis=1)
         seen_there = (draws[:, exact_there] == neighbour.centres[exact_there]).any(axis=1)
-        ratio = _log_ratio(actual.log_likelihood(draws), neighbour.log_likelihood(draws))
+        one, other = actual.log_likelihood(draws), neighbour.log_likelihood(draws)
+        with np.errstate(invalid="ignore"):  # both are impossible
+            ratio = np.where(one == other, 0.0, one - other)
         return np.where(seen_here, np.inf, np.where(seen_there, -np.inf, ratio))
 
     return _attacked(
         partial(actual.draw, generator), partial(neighbour.draw, generator), judged, generator, runs
     )
-
-
-def _log_ratio(here: Floats, there: Floats) -> Floats:
-    """Return here - there, and 0 if both are impossible."""
-    both = np.isfinite(here) & np.isfinite(there)
-    ratio = np.where(np.isfinite(here), np.inf, np.where(np.isfinite(there), -np.inf, 0.0))
-    ratio[both] = here[both] - there[both]
-    return ratio
 
 
 def _telling(one: NoisyCentroids, other: NoisyCentroids) -> Flags:
@@ -206,25 +194,14 @@ def privacy_loss_at_equal_centroids(
     return float(loss_between(a.centres[0], a.scales[0], b.centres[0], b.scales[0], upper)[0])
 
 
-@dataclass(frozen=True)
-class CertainValues:
-    """Proportions of the values of an attribute that an intruder knows for certain.
+def certain_values(cut: Cut) -> tuple[float, float]:
+    """Return the proportions of values of an attribute, `cut` into clusters, known for certain.
 
-    They are known from the `microaggregated` means alone, or from `exact_centroids`: clusters
-    without noise by Proposition 3.
-    """
-
-    microaggregated: float
-    exact_centroids: float
-
-
-def certain_values(cut: Cut) -> CertainValues:
-    """Return the certainly known values of one attribute, `cut` into clusters.
-
-    An exact preprocessed centroid reveals the value of all its records. In a microaggregated file,
-    a mean at an end of the domain reveals its cluster. Equal means of neighbouring clusters also
-    do: the largest value of one is at most the smallest of the other. No other mean reveals a
-    value.
+    They are known from microaggregated means alone, or from exact centroids: clusters without noise
+    by Proposition 3. An exact preprocessed centroid reveals the value of all its records. In a
+    microaggregated file, a mean at an end of the domain reveals its cluster. Equal means of
+    neighbouring clusters also do: the largest value of one is at most the smallest of the other. No
+    other mean reveals a value.
     """
     lowest = cut.edges.smallest()
     equal = lowest == cut.edges.largest()
@@ -233,4 +210,4 @@ def certain_values(cut: Cut) -> CertainValues:
     like_next = means[1:] == means[:-1]
     told = at_end | np.append(like_next, False) | np.append(False, like_next)
     microaggregated, exact = (cut.sizes[those].sum() / cut.values.size for those in (told, equal))
-    return CertainValues(float(microaggregated), float(exact))
+    return float(microaggregated), float(exact)

@@ -32,8 +32,6 @@ with its own noise scales. Definition 3 of [idp] is about the actual file only, 
 here.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 import scipy
@@ -42,27 +40,6 @@ from deniable.arrays import Floats
 from deniable.errors import DeniableError
 
 CONFIDENCE = 0.999
-
-
-@dataclass(frozen=True, eq=False)
-class EpsilonBounds:
-    """Lower bounds on epsilon from a number of releases, `runs`.
-
-    The bounds `of_attributes`, shape (attributes,), are at least 0.
-    """
-
-    of_attributes: Floats
-    runs: int
-
-    @property
-    def largest(self) -> float:
-        """The lower bound on the epsilon of a release, without assumptions."""
-        return float(self.of_attributes.max())
-
-    @property
-    def summed(self) -> float:
-        """The lower bound if attributes are released independently."""
-        return float(self.of_attributes.sum())
 
 
 def epsilon_from_errors(variance: npt.ArrayLike, squared_error: npt.ArrayLike) -> Floats:
@@ -75,8 +52,11 @@ def epsilon_from_errors(variance: npt.ArrayLike, squared_error: npt.ArrayLike) -
     return np.asarray(np.maximum(logarithm / 2, 0.0))
 
 
-def certificate(true: npt.ArrayLike, released: npt.ArrayLike) -> EpsilonBounds:
-    """Return lower bounds on epsilon from independent releases of a file.
+def certificate(true: npt.ArrayLike, released: npt.ArrayLike) -> Floats:
+    """Return a lower bound on epsilon from each attribute of independent releases of a file.
+
+    The bounds, shape (attributes,), are at least 0. Their maximum is a bound without assumptions,
+    their sum one for attributes that are released independently.
 
     The estimator shrinks the released numbers towards the true mean, which is public in the
     proposition. The first half of the releases determines the factor. The error is the upper end of
@@ -96,7 +76,7 @@ def certificate(true: npt.ArrayLike, released: npt.ArrayLike) -> EpsilonBounds:
     moved = runs - numbers.mean(axis=0)
     if len(runs) == 1:
         errors = np.mean((centred - moved) ** 2, axis=1)
-        return EpsilonBounds(epsilon_from_errors(variance, errors[0]), 1)
+        return epsilon_from_errors(variance, errors[0])
     half = len(runs) // 2
     fitted, measured = moved[:half], moved[half:]
     squares = np.mean(fitted**2, axis=(0, 1))
@@ -107,4 +87,4 @@ def certificate(true: npt.ArrayLike, released: npt.ArrayLike) -> EpsilonBounds:
     if n > 1:
         quantile = scipy.special.stdtrit(n - 1, CONFIDENCE)
         upper = upper + quantile * errors.std(axis=0, ddof=1) / np.sqrt(n)
-    return EpsilonBounds(epsilon_from_errors(variance, upper), len(runs))
+    return epsilon_from_errors(variance, upper)

@@ -113,24 +113,6 @@ class Cut:
         return np.where(there, self.values[inside], if_not)
 
 
-def _centroid_change(
-    centroid: Centroid, before: Edges, after: Edges, removed: Floats, inserted: Floats
-) -> Floats:
-    """Return the changes of clusters' centroids when one value replaces another.
-
-    See `deniable.idp.methods.centroids`. Only differences are computed, so that an unchanged
-    centroid changes by exactly 0.
-    """
-    change = inserted - removed
-    if centroid == "preprocessed":
-        (low, high), (low_before, high_before) = (
-            (each.smallest(2) - each.smallest(), each.largest() - each.largest(2))
-            for each in (after, before)
-        )
-        change = change + (low - low_before) - (high - high_before)
-    return np.asarray(change / after.sizes)
-
-
 @dataclass(frozen=True, eq=False)
 class Changes:
     """Exchanges of one value in clusters: `clusters`, `change` of centroids, and edges `after`."""
@@ -204,9 +186,16 @@ class Moves:
         return self._exchange(clusters[:, None], positions[:, None], candidates[clusters])
 
     def _exchange(self, clusters: Positions, removed: Positions, inserted: Floats) -> Changes:
-        edges = self.cut.edges
-        before = Edges(edges.low[clusters], edges.high[clusters], edges.sizes[clusters])
         after = self.cut.exchanged(clusters, removed, inserted)
-        gone = self.cut.values[removed]
-        change = _centroid_change(self.centroid, before, after, gone, inserted)
+        # Only differences are computed, so that an unchanged centroid changes by exactly 0.
+        change = inserted - self.cut.values[removed]
+        if self.centroid == "preprocessed":
+            edges = self.cut.edges
+            before = Edges(edges.low[clusters], edges.high[clusters], edges.sizes[clusters])
+            (low, high), (low_before, high_before) = (
+                (each.smallest(2) - each.smallest(), each.largest() - each.largest(2))
+                for each in (after, before)
+            )
+            change = change + (low - low_before) - (high - high_before)
+        change = np.asarray(change / after.sizes)
         return Changes(np.broadcast_to(clusters, change.shape), change, after)

@@ -115,7 +115,7 @@ def _whole_file(
     targets = generator.permutation(len(original))[:LINKED_TARGETS]
     linked = link_records(numbers, released, targets, generator).share
     yield "share of records linked", "", linked, 1 / len(original), "guessing"
-    proven = certificate(numbers, released[None]).largest
+    proven = float(certificate(numbers, released[None]).max())
     yield "epsilon proved by the numbers", "", proven, mechanism.epsilon, "claimed"
 
 

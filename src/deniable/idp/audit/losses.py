@@ -30,8 +30,8 @@ clusters (with noise) costs at least q / 2 times the claimed epsilon. For ``dp_u
 add up to the move of the record, at most U: its vector of centroids is epsilon-DP as claimed.
 """
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -70,48 +70,35 @@ def loss_between(
     return found
 
 
-class ChangeLoss(Protocol):
-    """The privacy loss of changes of a cluster."""
-
-    def __call__(self, changes: Changes) -> Floats:
-        """Return the loss of each of `changes`, at least 0, possibly infinite."""
+ChangeLoss = Callable[[Changes], Floats]
+"""Returns the privacy loss of each change of a cluster, at least 0, possibly infinite."""
 
 
-@dataclass(frozen=True, eq=False)
-class FrozenScale:
-    """Interpretation (i): both data sets have the actual `scales`, shape (clusters,)."""
-
-    scales: Floats
-
-    def __call__(self, changes: Changes) -> Floats:
-        return distance_in_scales(changes.change, self.scales[changes.clusters])
+def with_frozen_scales(scales: Floats) -> ChangeLoss:
+    """Return the loss of interpretation (i): both data sets have `scales`, shape (clusters,)."""
+    return lambda changes: distance_in_scales(changes.change, scales[changes.clusters])
 
 
-@dataclass(frozen=True, eq=False)
-class AsItRuns:
-    """Interpretation (ii): the algorithm runs on both data sets, each with its own scales.
+def with_own_scales(
+    method: Variant, cut: Cut, centres: Floats, scales: Floats, epsilon: float
+) -> ChangeLoss:
+    """Return the loss of interpretation (ii): each data set has its own scales.
 
     `centres` and `scales`, shape (clusters,), are the ones of the `method` with the clusters of the
     `cut`; `epsilon` is the budget of the attribute.
     """
 
-    method: Variant
-    cut: Cut
-    centres: Floats
-    scales: Floats
-    epsilon: float
-
-    def __call__(self, changes: Changes) -> Floats:
-        upper = self.cut.upper
-        centre = self.centres[changes.clusters]
+    def loss(changes: Changes) -> Floats:
+        centre, upper = centres[changes.clusters], cut.upper
         # The change of a centroid may round to just outside the domain.
         other = np.clip(centre + changes.change, 0.0, upper)
-        other_scale = sensitivity(self.method, changes.after, upper) / self.epsilon
-        return loss_between(centre, self.scales[changes.clusters], other, other_scale, upper)
+        other_scale = sensitivity(method, changes.after, upper) / epsilon
+        return loss_between(centre, scales[changes.clusters], other, other_scale, upper)
+
+    return loss
 
 
-@dataclass(frozen=True, eq=False)
-class Losses:
+class Losses(NamedTuple):
     """The largest losses of an attribute over all neighbours of the data set.
 
     `of_centroids`, shape (clusters,), is the loss of each centroid alone. `of_records`, shape
@@ -142,12 +129,10 @@ def losses_of_clusters_formed_anew(moves: Moves, loss: ChangeLoss) -> Losses:
     entered = [loss(each).max(axis=1) for each in moves.entered]
     upward = _upward(leaves[0], passed[0], entered[0], cluster_of)
     # Downward is upward in the reverse order.
-    mirrored_clusters = cluster_of[-1] - cluster_of[::-1]
-    mirrored = _upward(leaves[1][::-1], passed[1][::-1], entered[1][::-1], mirrored_clusters)
-    downward = Losses(mirrored.of_centroids[::-1], mirrored.of_records[::-1])
-    each = (staying, upward, downward)
-    of_centroids = np.maximum.reduce([found.of_centroids for found in each])
-    return Losses(of_centroids, np.maximum.reduce([found.of_records for found in each]))
+    mirrored = cluster_of[-1] - cluster_of[::-1]
+    found = _upward(leaves[1][::-1], passed[1][::-1], entered[1][::-1], mirrored)
+    downward = (each[::-1] for each in found)
+    return Losses(*map(np.maximum.reduce, zip(staying, upward, downward, strict=True)))
 
 
 def _upward(leaves: Floats, passed: Floats, entered: Floats, cluster_of: Positions) -> Losses:

@@ -53,15 +53,6 @@ def _log_at(end: float, centres: Floats, scales: Floats, upper: float) -> Floats
     return np.where(scales > 0, np.log(0.5) - in_scales, exact)
 
 
-def _log_of_one_value(
-    inside: Positions, centres: Floats, scales: Floats, at_0: float, at_upper: float
-) -> float:
-    """Return the log probability that all of some clusters are released with one value."""
-    if not scales[inside].any():
-        return 0.0 if np.ptp(centres[inside]) == 0 else -np.inf
-    return float(np.logaddexp(at_0, at_upper))
-
-
 def _unlabelled(blocks: Positions, others: Sequence[Positions]) -> tuple[int, ...]:
     """Return the visible facts about blocks of one attribute in a shuffled file, without labels.
 
@@ -84,9 +75,10 @@ def refutation_by_a_full_shift(centres: Floats, scales: Floats, upper: float) ->
     """
     if centres.size == 1:
         return 0.0
-    everything = np.arange(centres.size)
-    ends = (float(_log_at(end, centres, scales, upper).sum()) for end in (0.0, upper))
-    return float(-np.expm1(_log_of_one_value(everything, centres, scales, next(ends), next(ends))))
+    if not scales.any():
+        return float(np.ptp(centres) > 0)
+    at_0, at_upper = (_log_at(end, centres, scales, upper).sum() for end in (0.0, upper))
+    return float(-np.expm1(np.logaddexp(at_0, at_upper)))
 
 
 def shown_when_shuffled(

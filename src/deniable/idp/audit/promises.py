@@ -86,9 +86,8 @@ class PromiseVerdict:
 class _Recorder:
     """A `deniable.sampling.Noise` that adds nothing and keeps its arguments."""
 
-    def __init__(self) -> None:
-        self.values: Floats = np.empty(0)
-        self.scales: Floats = np.empty(0)
+    values: Floats
+    scales: Floats
 
     def add(self, values: Floats, scales: Floats, runs: int) -> Floats:
         self.values, self.scales = values, scales
@@ -113,13 +112,9 @@ def recorded_epsilons(mechanism: NumericMechanism) -> list[Fraction]:
         data = NumericMicrodata(domains.names, np.stack([domains.lower, changed]))
         protect_numbers(mechanism, data, recorder, np.random.default_rng(0))
         # Attributes are the first axis of histograms, and the last one of records.
-        tables = [recorder.values, recorder.scales]
-        seen.append(
-            [
-                (each if mechanism.by_histograms else each.T).reshape(len(domains.names), -1)
-                for each in tables
-            ]
-        )
+        tables = np.array([recorder.values, recorder.scales])
+        tables = tables if mechanism.by_histograms else tables.swapaxes(1, 2)
+        seen.append(tables.reshape(2, len(domains.names), -1))
     (before, scales), (after, _) = seen
     found = [
         [Fraction(c) / Fraction(s) for c, s in zip(*each, strict=True)]

@@ -29,11 +29,11 @@ from deniable.arrays import Floats
 from deniable.idp import Masking, Ranking, masking
 from deniable.idp.audit.changes import Cut, Moves
 from deniable.idp.audit.losses import (
-    AsItRuns,
-    FrozenScale,
     Losses,
     losses_of_clusters_formed_anew,
     losses_within_fixed_clusters,
+    with_frozen_scales,
+    with_own_scales,
 )
 from deniable.idp.audit.partition import refutation_by_a_full_shift, shown_when_shuffled
 from deniable.idp.methods import Centroid, Variant, centroid_of
@@ -73,12 +73,6 @@ class AuditedFile:
     upper: Floats
     domain_factor: float
 
-    @property
-    def columns(self) -> Floats:
-        """The values, shape (records, attributes)."""
-        ranking = self.ranking
-        return np.take_along_axis(ranking.values, ranking.positions, axis=1).T
-
     def of_all_attributes(self, losses: Sequence[Losses]) -> Floats:
         """Return the loss of each record that changes in all attributes at once, shape (records,).
 
@@ -99,13 +93,10 @@ class ClusteredFile:
     k: int
 
     @cached_property
-    def _cuts(self) -> list[Cut]:
-        pairs = zip(self.file.ranking.values, self.file.upper, strict=True)
-        return [Cut(values, self.k, float(upper)) for values, upper in pairs]
-
-    @cached_property
     def _moves(self) -> dict[Centroid, list[Moves]]:
-        return {kind: [Moves(cut, kind) for cut in self._cuts] for kind in get_args(Centroid)}
+        pairs = zip(self.file.ranking.values, self.file.upper, strict=True)
+        cuts = [Cut(values, self.k, float(upper)) for values, upper in pairs]
+        return {kind: [Moves(cut, kind) for cut in cuts] for kind in get_args(Centroid)}
 
     def moves(self, method: Variant) -> list[Moves]:
         """Return the effects of a record's change on each attribute under a `method`."""
@@ -120,7 +111,7 @@ class ClusteredFile:
 
         They are by the kind of clusters, and proportional to epsilon.
         """
-        losses = [FrozenScale(scales) for scales in self.shipped(method, 1.0).scales]
+        losses = map(with_frozen_scales, self.shipped(method, 1.0).scales)
         pairs = list(zip(self.moves(method), losses, strict=True))
         found = {FIXED: [losses_within_fixed_clusters(moves, loss) for moves, loss in pairs]}
         if method != "dp":
@@ -136,29 +127,21 @@ class ClusteredFile:
         """
         parts = zip(shipped.centres, shipped.scales, shipped.epsilons.tolist(), strict=True)
         return [
-            losses_of_clusters_formed_anew(moves, AsItRuns(shipped.method, moves.cut, *part))
+            losses_of_clusters_formed_anew(moves, with_own_scales(shipped.method, moves.cut, *part))
             for moves, part in zip(self.moves(shipped.method), parts, strict=True)
         ]
-
-
-def holds(claimed: float, found: float, kind: Kind) -> bool | None:
-    """Return whether a `claimed` epsilon holds; None if a lower bound decides nothing.
-
-    `found` is the epsilon of the audit; its `kind` is "exact" or "lower bound".
-    """
-    within = found <= claimed * (1 + CLAIM_TOLERANCE)
-    return (True if kind == "exact" else None) if within else False
 
 
 def claim_row(claimed: float, found: float, kind: Kind, **about: Any) -> dict[str, Any]:
     """Return a row of the audit, which compares a `claimed` epsilon with the one that was `found`.
 
     By its `kind` the epsilon found is exact or a lower bound. A lower bound that is infinite is
-    exact. `about` has other columns of `COLUMNS`.
+    exact, and one within the claim decides nothing. `about` has other columns of `COLUMNS`.
     """
-    kind = "exact" if np.isinf(found) else kind
+    kind, within = "exact" if np.isinf(found) else kind, found <= claimed * (1 + CLAIM_TOLERANCE)
     about |= {"claimed_epsilon": claimed, "exact_or_lower_bound": found, "kind": kind}
-    return about | {"holds": holds(claimed, found, kind), "times_claimed": found / claimed}
+    holds = (True if kind == "exact" else None) if within else False
+    return about | {"holds": holds, "times_claimed": found / claimed}
 
 
 def audit_file(
@@ -274,9 +257,10 @@ class MethodAudit:
 
     def of_shuffled_records(self) -> dict[str, Any]:
         """Return the row of records that are released in random order."""
-        file = self.clustered.file
+        file, ranking = self.clustered.file, self.clustered.file.ranking
+        columns = np.take_along_axis(ranking.values, ranking.positions, axis=1).T
         of = centroid_of(self.method), self.shipped.scales, float(file.upper[0])
-        shown = shown_when_shuffled(file.columns, self.clustered.k, *of)
+        shown = shown_when_shuffled(columns, self.clustered.k, *of)
         note = "records in random order: how many of them two clusters share is released"
         return self._refuted(shown, FIXED_SCALE, file.names[0], note)
 

@@ -16,7 +16,7 @@ from deniable.idp.audit.report import (
     AuditedFile,
     ClusteredFile,
     audit_file,
-    holds,
+    claim_row,
 )
 from deniable.idp.methods import Variant
 from deniable.idp.microaggregation import Ranking
@@ -78,9 +78,9 @@ def test_verdicts_follow_from_the_numbers(audit: pd.DataFrame) -> None:
     assert (audit["holds"].isna() == (within & ~exact)).all()
     known = audit["holds"].notna()
     assert (audit.loc[known, "holds"].astype(bool) == within[known]).all()
-    assert holds(1.0, 1.0, "exact") is True
-    assert holds(1.0, 0.5, "lower bound") is None
-    assert holds(1.0, 1.1, "lower bound") is False
+    assert claim_row(1.0, 1.0, "exact")["holds"] is True
+    assert claim_row(1.0, 0.5, "lower bound")["holds"] is None
+    assert claim_row(1.0, 1.1, "lower bound")["holds"] is False
 
 
 def test_what_holds_and_what_does_not(audit: pd.DataFrame) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy
 
 from deniable.arrays import Floats, Positions
 from deniable.idp import Masking, Method, Ranking, Variant, masking, microaggregate
@@ -25,7 +26,6 @@ from deniable.idp.audit import (
     Linkage,
     NoisyCentroids,
     certain_values,
-    largest_accuracy,
     likelihood_attack,
     link_records,
     partition_attack,
@@ -189,7 +189,7 @@ class _Attacks:
         about = ("attack", "neighbour", "method", "reading", "unit")
         low, high = found.interval()
         surely, _ = found.interval(1 - 2 * FALSE_ALARM)
-        allowed = largest_accuracy(self.epsilon)
+        allowed = float(scipy.special.expit(self.epsilon))
         return {
             "dataset": self.file.dataset,
             **dict(zip(about, what, strict=True)),
@@ -245,14 +245,15 @@ def protection_table(
 
 def _certain(file: AuditedFile, ks: Sequence[int]) -> Iterator[dict[str, Any]]:
     for k in ks:
-        found = [certain_values(moves.cut) for moves in ClusteredFile(file, k).moves("idp_cbls")]
+        moves = ClusteredFile(file, k).moves("idp_cbls")
+        means, exact = np.mean([certain_values(each.cut) for each in moves], axis=0)
         yield {
             "dataset": file.dataset,
             "measure": "values known for certain",
             "method": "idp_cbls",
             "k": k,
-            "value": np.mean([each.exact_centroids for each in found]),
-            "microaggregation": np.mean([each.microaggregated for each in found]),
+            "value": exact,
+            "microaggregation": means,
         }
 
 

@@ -65,15 +65,15 @@ def audit_table(
             key = {"audit": "certificate", "data": name, "method": method}
             noise = SeededNoise(generator_for(seed, key | {"k": size, "epsilon": epsilon}))
             found = certificate(data.values, audit.shipped.mask(noise, releases))
-            worst = data.names[int(np.argmax(found.of_attributes))]
+            largest, worst = float(found.max()), data.names[int(found.argmax())]
             certified += [
                 audit.row(
                     RECOMPUTED_SCALE, unit, bound, "lower bound", RECLUSTERED, attribute, note=said
                 )
                 for unit, bound, attribute, said in (
-                    ("attribute", found.largest, worst, note),
-                    ("record", found.largest, worst, note),
-                    ("record", found.summed, ALL, f"{note}; {INDEPENDENTLY}"),
+                    ("attribute", largest, worst, note),
+                    ("record", largest, worst, note),
+                    ("record", float(found.sum()), ALL, f"{note}; {INDEPENDENTLY}"),
                 )
             ]
     return pd.concat([*tables, as_table(certified)], ignore_index=True)
@@ -130,7 +130,7 @@ def _cluster_rows(clustered: ClusteredFile, method: Variant) -> Iterator[dict[st
             "records_beyond": np.mean(anew.of_records * attributes > 1 + CLAIM_TOLERANCE),
             "clusters_without_noise": exact.mean(),
             "values_without_noise": moves.cut.sizes[exact].sum() / moves.cut.values.size,
-            "values_certain_from_means": certain_values(moves.cut).microaggregated,
+            "values_certain_from_means": certain_values(moves.cut)[0],
         }
 
 

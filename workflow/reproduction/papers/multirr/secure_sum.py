@@ -22,11 +22,8 @@ from deniable.randomized_response import (
     Party,
     SecureSumError,
     bivariate_distribution,
-    bivariate_distributions,
     cramers_v,
     disagreeing_margins,
-    messages_in_all,
-    messages_per_party,
 )
 from deniable.records import Attribute, Domain, Microdata
 from deniable.sampling import RandomSource, generator_for
@@ -103,7 +100,7 @@ def trials(
     source = generator_for(root_seed, {"study": "secure_sum", "part": "shares"})
     single = _trial(one, bivariate_distribution(one, pair, source))
     pairs = list(combinations(data.domain.names, 2))
-    counted = bivariate_distributions(few, pairs, source)
+    counted = {pair: bivariate_distribution(few, pair, source) for pair in pairs}
     each = pd.DataFrame([_trial(few, distribution) for distribution in counted.values()])
     whole = each.select_dtypes(np.integer).sum().to_dict() | {"pair": f"all {len(pairs)} pairs"}
     whole |= {"parties": len(few), "equals_direct_counts": each["equals_direct_counts"].all()}
@@ -122,8 +119,8 @@ def _trial(data: Microdata, counted: BivariateDistribution) -> dict[str, Any]:
         "share_messages": sent.share_messages,
         "broadcasts": sent.broadcasts,
         "messages": sent.share_messages + sent.broadcasts,
-        "formula_per_party": messages_per_party(cells, counted.parties),
-        "formula_in_all": messages_in_all(cells, counted.parties),
+        "formula_per_party": cells * counted.parties,
+        "formula_in_all": cells * counted.parties**2,
         "bits": sent.bits,
         "equals_direct_counts": np.array_equal(counted.table, direct),
         "inconsistencies": len(counted.inconsistencies),
@@ -216,7 +213,10 @@ def _notice(spoil: Spoil, pairs: Sequence[Pair], generator: Generator) -> tuple[
     data = small_records(generator)
     faults = spoil(data, generator)
     try:
-        counted = bivariate_distributions(data, pairs, generator, faults=faults)
+        counted = {
+            pair: bivariate_distribution(data, pair, generator, faults=faults.get(pair, {}))
+            for pair in pairs
+        }
     except SecureSumError as error:
         return {MISSING}, set(error.parties) == {n for pair in faults.values() for n, _ in pair}
     total = any(distribution.inconsistencies for distribution in counted.values())
