@@ -257,7 +257,7 @@ def test_matrices_from_records_within_strata() -> None:
     assert plan.blocks == (("job", "income"), ("town",))
     for sex in ("F", "M"):
         rows = np.flatnonzero(FRAME["sex"] == sex)
-        part = DATA.take(rows)
+        part = Microdata(DATA.domain, tuple(column[rows] for column in DATA.columns))
         for block, channel in zip(plan.blocks, plan.protocol.protocols[sex,].channels, strict=True):
             counts = part.counts(block).reshape(-1)
             expected = pram_matrix(counts / counts.sum(), "two_step", epsilon=1.2)

@@ -47,7 +47,6 @@ def test_other_values_keep_classes_and_marks() -> None:
     assert masked.column("age").tolist() == [18.5, 45, 61]
     assert masked.labels.tolist() == data.labels.tolist()
     assert masked.marks == {"data_source": "original"}
-    assert data.with_values(data.values, {"rehearsal": "true"}).marks == {"rehearsal": "true"}
 
 
 def test_without_classes() -> None:

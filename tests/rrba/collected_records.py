@@ -33,7 +33,7 @@ def estimate_tables(design: CollectionDesign, answers: pd.DataFrame, clients: in
                 "attributes": SEPARATOR.join(combination),
                 "categories": design.domain.project(combination).cell_labels(),
                 "answers": found.number,
-                "reported": found.reported,
+                "reported": found.reports.sum(axis=0) / found.number,
                 "estimate": found.estimate(),
                 "standard_error_file": found.standard_errors(clients),
                 "standard_error_population": found.standard_errors(),

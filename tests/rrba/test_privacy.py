@@ -14,9 +14,7 @@ from deniable.rrba.privacy import (
     answer_epsilon,
     claimed_epsilon,
     floor_epsilon,
-    guaranteed_epsilon,
     keep_for_epsilon,
-    keep_for_view,
     repeated_epsilon,
     retention_from_claim,
     variance_inflation,
@@ -67,7 +65,7 @@ def test_theorem_4_1_never_holds_for_two_cells_or_more(table: np.ndarray, keep: 
 def test_uniform_tables_at_one_half(cells: int, parity: int) -> None:
     exact = answer_epsilon(np.full(cells, 1 / cells), 0.5)
     assert exact == pytest.approx(math.log(parity), abs=1e-12)
-    assert floor_epsilon(cells, 0.5, 1.0) == pytest.approx(exact, abs=1e-12)
+    assert floor_epsilon([cells], 0.5, 1.0) == pytest.approx(exact, abs=1e-12)
 
 
 @settings(max_examples=20, deadline=None, derandomize=True)
@@ -123,24 +121,24 @@ def test_a_floor_bounds_epsilon_whatever_the_estimate(
     estimate: list[float], keep: float, floor: float
 ) -> None:
     table = floored_projection(estimate, floor)
-    bound = floor_epsilon(len(estimate), keep, floor)
+    bound = floor_epsilon([len(estimate)], keep, floor)
     assert answer_epsilon(table, keep) <= bound * (1 + 1e-12)
 
 
 def test_a_table_at_its_floor_attains_the_bound() -> None:
     table = floored_projection([2.0, -1.0, -1.0, 1.0], 0.2)
     assert table.min() == 0.05
-    assert answer_epsilon(table, 0.4) == pytest.approx(floor_epsilon(4, 0.4, 0.2), rel=1e-12)
+    assert answer_epsilon(table, 0.4) == pytest.approx(floor_epsilon([4], 0.4, 0.2), rel=1e-12)
     # ln(1 + .4 * 4 / (.6 * .2)) = ln(43 / 3)
-    assert floor_epsilon(4, 0.4, 0.2) == pytest.approx(math.log(43 / 3), rel=1e-12)
+    assert floor_epsilon([4], 0.4, 0.2) == pytest.approx(math.log(43 / 3), rel=1e-12)
 
 
 def test_one_category_costs_nothing_and_a_zero_cell_everything() -> None:
     assert answer_epsilon([1.0], 0.9) == repeated_epsilon([[1.0]] * 5, 0.9) == 0.0
-    assert floor_epsilon(1, 0.9, 0.0) == 0.0
+    assert floor_epsilon([1], 0.9, 0.0) == 0.0
     assert answer_epsilon([1.0, 0.0], 0.1) == math.inf
     assert repeated_epsilon([[0.5, 0.5], [1.0, 0.0]], 0.1) == math.inf
-    assert floor_epsilon(3, 0.1, 0.0) == math.inf
+    assert floor_epsilon([3], 0.1, 0.0) == math.inf
 
 
 def test_the_listed_p_are_those_of_equation_6_cut_off() -> None:
@@ -156,8 +154,8 @@ def test_the_listed_p_are_those_of_equation_6_cut_off() -> None:
 @settings(deadline=None, derandomize=True)
 @given(st.integers(2, 20), st.floats(0.01, 10), st.floats(0.01, 1))
 def test_p_for_a_wanted_epsilon(cells: int, epsilon: float, floor: float) -> None:
-    keep = keep_for_epsilon(cells, epsilon, floor)
-    assert epsilon * (1 - 1e-9) <= floor_epsilon(cells, keep, floor) <= epsilon
+    keep = keep_for_epsilon([cells], epsilon, floor)
+    assert epsilon * (1 - 1e-9) <= floor_epsilon([cells], keep, floor) <= epsilon
 
 
 @settings(deadline=None, derandomize=True)
@@ -167,8 +165,8 @@ def test_p_for_a_wanted_epsilon(cells: int, epsilon: float, floor: float) -> Non
     st.floats(0.01, 1),
 )
 def test_p_for_a_wanted_epsilon_of_a_view(sizes: list[int], epsilon: float, floor: float) -> None:
-    keep = keep_for_view(sizes, epsilon, floor)
-    assert epsilon * (1 - 1e-9) <= guaranteed_epsilon(sizes, keep, floor) <= epsilon
+    keep = keep_for_epsilon(sizes, epsilon, floor)
+    assert epsilon * (1 - 1e-9) <= floor_epsilon(sizes, keep, floor) <= epsilon
     p, w = Fraction(keep), Fraction(floor)
     drawn = math.prod((1 + p * m / ((1 - p) * w) for m in sizes if m > 1), start=Fraction(1))
     logarithm = Context(prec=60).ln(Decimal(drawn.numerator) / Decimal(drawn.denominator))
@@ -178,13 +176,13 @@ def test_p_for_a_wanted_epsilon_of_a_view(sizes: list[int], epsilon: float, floo
 def test_what_a_view_guarantees_its_tables_attain() -> None:
     tables = [np.array([0.25, 0.75]), np.full(4, 0.125), np.ones(1)]
     tables[1][0] = 0.625
-    keep = keep_for_view([2, 4, 1], 1.0, 0.5)
+    keep = keep_for_epsilon([2, 4, 1], 1.0, 0.5)
     assert view_epsilon(tables, keep) == pytest.approx(1.0, rel=1e-12)
     # In two rounds of one table both answers count.
-    twice = keep_for_view([4, 4], 1.0)
+    twice = keep_for_epsilon([4, 4], 1.0)
     assert repeated_epsilon([np.full(4, 0.25)] * 2, twice) == pytest.approx(1.0, rel=1e-12)
-    assert guaranteed_epsilon([2, 4], 0.5, 0.0) == math.inf
-    assert guaranteed_epsilon([1], 0.5, 0.0) == 0.0
+    assert floor_epsilon([2, 4], 0.5, 0.0) == math.inf
+    assert floor_epsilon([1], 0.5, 0.0) == 0.0
 
 
 def test_variance_inflation_by_hand() -> None:
@@ -196,7 +194,7 @@ def test_variance_inflation_by_hand() -> None:
 
 def test_adapting_the_table_costs_at_equal_epsilon() -> None:
     truth = np.array([0.02, 0.08, 0.2, 0.7])
-    uniform = keep_for_epsilon(4, 1.0)
+    uniform = keep_for_epsilon([4], 1.0)
     least = truth.min()
     adapted = math.expm1(1.0) * least / (1 + math.expm1(1.0) * least)
     assert answer_epsilon(truth, adapted) == pytest.approx(1.0, rel=1e-9)
@@ -223,11 +221,11 @@ def test_other_nonsense_is_refused() -> None:
     with pytest.raises(DeniableError, match="differ in their number of cells"):
         repeated_epsilon([[0.5, 0.5], [0.2, 0.3, 0.5]], 0.5)
     with pytest.raises(DeniableError, match="0 cells"):
-        floor_epsilon(0, 0.5, 0.5)
+        floor_epsilon([0], 0.5, 0.5)
     with pytest.raises(DeniableError, match="epsilon is 0"):
         retention_from_claim(0.0)
     with pytest.raises(DeniableError, match="1 cells"):
-        keep_for_epsilon(1, 1.0)
+        keep_for_epsilon([1], 1.0)
     for sizes in ([], [1, 1], [0, 2]):
         with pytest.raises(DeniableError, match="give tables of at least 1 cell"):
-            keep_for_view(sizes, 1.0)
+            keep_for_epsilon(sizes, 1.0)

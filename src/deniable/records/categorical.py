@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from deniable.arrays import Codes, Counts, Positions
+from deniable.arrays import Codes, Counts
 from deniable.errors import DataError
 from deniable.records import arrow
 from deniable.records.domain import Attribute, Domain, refuse_foreign_codes
@@ -95,10 +95,6 @@ class Microdata(arrow.ArrowRecords):
         """Return the records restricted to the attributes `names`, in this order."""
         columns = tuple(self.column(name) for name in names)
         return Microdata(self.domain.project(names), columns, self.marks)
-
-    def take(self, records: Positions) -> "Microdata":
-        """Return the records at the positions `records`, in this order, with the marks of all."""
-        return Microdata(self.domain, tuple(column[records] for column in self.columns), self.marks)
 
     def counts(self, names: Sequence[str] | None = None) -> Counts:
         """Return the contingency table of the attributes `names` (all by default), int64.

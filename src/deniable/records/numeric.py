@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from deniable.arrays import Counts, Floats, Positions
+from deniable.arrays import Counts, Floats
 from deniable.errors import DataError
 from deniable.records.arrow import (
     NUMERIC_KEY,
@@ -108,20 +108,9 @@ class NumericMicrodata(ArrowRecords):
         """Return the number of records in each class, shape (classes,)."""
         return np.bincount(self.labels, minlength=len(self.classes))
 
-    def with_values(
-        self, values: npt.ArrayLike, marks: Mapping[str, str] | None = None
-    ) -> "NumericMicrodata":
-        """Return the same records and classes with other `values`, as a mechanism makes them.
-
-        They have the shape (records, attributes). The `marks` are by default unchanged.
-        """
-        marks = self.marks if marks is None else marks
-        return replace(self, values=np.asarray(values, dtype=np.float64), marks=marks)
-
-    def take(self, records: Positions) -> "NumericMicrodata":
-        """Return the records at the positions `records`, in this order, with the marks of all."""
-        labels = self.labels[records] if self.classes else self.labels
-        return replace(self, values=self.values[records], labels=labels)
+    def with_values(self, values: npt.ArrayLike) -> "NumericMicrodata":
+        """Return the same records and classes with other `values`, (records, attributes)."""
+        return replace(self, values=np.asarray(values, dtype=np.float64))
 
     def select(self, names: Sequence[str]) -> "NumericMicrodata":
         """Return the records restricted to the attributes `names`, in this order, with classes."""

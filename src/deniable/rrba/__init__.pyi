@@ -32,9 +32,7 @@ from .privacy import (
     answer_epsilon as answer_epsilon,
     claimed_epsilon as claimed_epsilon,
     floor_epsilon as floor_epsilon,
-    guaranteed_epsilon as guaranteed_epsilon,
     keep_for_epsilon as keep_for_epsilon,
-    keep_for_view as keep_for_view,
     repeated_epsilon as repeated_epsilon,
     retention_from_claim as retention_from_claim,
     variance_inflation as variance_inflation,
@@ -43,7 +41,6 @@ from .privacy import (
 from .protocol import (
     Aggregator as Aggregator,
     Server as Server,
-    run_block as run_block,
     run_rrba as run_rrba,
 )
 from .tables import (

@@ -7,10 +7,9 @@ import numpy as np
 import pandas as pd
 
 from deniable.arrays import Counts, Floats
-from deniable.channels import KeepOrReplace
 from deniable.errors import DataError
 from deniable.rrba.collection import SEPARATOR, CollectionDesign
-from deniable.rrba.tables import checked_counts, printed_estimate, table_channel
+from deniable.rrba.tables import checked_counts, printed_estimate
 from deniable.rrba.views import Combination
 
 
@@ -39,20 +38,6 @@ class TableAnswers:
         """The distribution of fake answers, averaged over answers, shape (cells,)."""
         sizes = self.reports.sum(axis=1)
         return np.asarray(sizes @ self.fake / sizes.sum())
-
-    @property
-    def channel(self) -> KeepOrReplace:
-        """The channel with the average distribution of fake answers.
-
-        Expectations of the summed answers are exact. Variances are too large by the variance of q
-        between blocks.
-        """
-        return table_channel(self.average_fake, self.keep)
-
-    @property
-    def reported(self) -> Floats:
-        """Proportions of answers, shape (cells,)."""
-        return np.asarray(self.reports.sum(axis=0) / self.number)
 
     def estimate(self) -> Floats:
         """Return the unbiased estimate of the original proportions, shape (cells,), by (4)."""

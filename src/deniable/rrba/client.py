@@ -179,8 +179,7 @@ class Client:
         if question in self._answered:
             return self._answered[question]
         try:
-            channels = self._channels(question)
-            spent = self._spent_after(channels)
+            channels, spent = self._checked(question)
         except DeniableError as reason:
             return Refusal(question.number, self.name, str(reason))
         given = Answer(question.number, self.name, self._through(channels, question))
@@ -197,7 +196,8 @@ class Client:
             cells.append(int(channel.randomize(true, self._source)[0]))
         return tuple(cells)
 
-    def _channels(self, question: Question) -> tuple[KeepOrReplace, ...]:
+    def _checked(self, question: Question) -> tuple[tuple[KeepOrReplace, ...], float]:
+        """Return the channels, and epsilon of all answers after this one."""
         if question.client != self.name:
             raise DeniableError(f"the question is for {question.client!r}")
         asked = [name for combination in question.view for name in combination]
@@ -211,9 +211,7 @@ class Client:
                 raise DeniableError(
                     f"the table of {', '.join(combination)} has {len(table)} cells, not {size}"
                 )
-        return tuple(table_channel(table, question.keep) for table in question.tables)
-
-    def _spent_after(self, channels: tuple[KeepOrReplace, ...]) -> float:
+        channels = tuple(table_channel(table, question.keep) for table in question.tables)
         epsilon = ProductChannel(channels).epsilon if channels else 0.0
         if math.isinf(epsilon):
             raise DeniableError("a table has a cell of probability 0: epsilon infinite")
@@ -222,4 +220,4 @@ class Client:
             raise DeniableError(
                 f"epsilon would be {spent:.6g}, above the budget of {self.budget:.6g}"
             )
-        return spent
+        return channels, spent

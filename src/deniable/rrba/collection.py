@@ -23,7 +23,7 @@ from deniable.rrba.privacy import (
     claimed_epsilon,
     floor_epsilon,
     floor_parity,
-    keep_for_view,
+    keep_for_epsilon,
 )
 from deniable.rrba.tables import Rule, TableState, refuse_bad_keep, table_channel
 from deniable.rrba.views import Combination, View, make_views
@@ -54,7 +54,7 @@ class CollectedTable:
     @cached_property
     def epsilon(self) -> float:
         """Epsilon of one answer, rounded up: exact for uniform q, else the floor's guarantee."""
-        return floor_epsilon(self.cells, self.keep, self.floor)
+        return floor_epsilon([self.cells], self.keep, self.floor)
 
     @property
     def claimed_epsilon(self) -> float:
@@ -175,7 +175,7 @@ def keep_for_record(epsilon: float, floor: float | None) -> Callable[[Sequence[i
     """
 
     def keep_of(sizes: Sequence[int]) -> float:
-        return keep_for_view(sizes, epsilon, guaranteed(floor)) if max(sizes) > 1 else 0.5
+        return keep_for_epsilon(sizes, epsilon, guaranteed(floor)) if max(sizes) > 1 else 0.5
 
     return keep_of
 
@@ -221,25 +221,13 @@ def collect_answers(
             for combination in design.questions[question]:
                 table, state = design.tables[combination], states[combination]
                 codes = [data.column(name)[own] for name in combination]
-                reports = _reports(design, table, state, codes, draws, known[own])
+                true = design.domain.project(combination).ravel(codes)
+                channel = table_channel(state.table, table.keep)
+                reported = channel.report(true, draws, combination, known[own])
+                reports = np.bincount(reported, minlength=table.cells)
                 parts.append((table, turn, state.table, reports))
                 states[combination] = state.updated(reports, table.keep, design.rule)
     return _answers_table(design, parts), clients
-
-
-def _reports(
-    design: CollectionDesign,
-    table: CollectedTable,
-    state: TableState,
-    codes: Sequence[Counts],
-    draws: KeyedDraws,
-    records: Positions,
-) -> Counts:
-    """Return the counts of a block's answers about a table."""
-    true = design.domain.project(table.attributes).ravel(codes)
-    channel = table_channel(state.table, table.keep)
-    reported = channel.report(true, draws, table.attributes, records)
-    return np.bincount(reported, minlength=table.cells)
 
 
 def _answers_table(

@@ -112,20 +112,11 @@ def floor_parity(cells: int, keep: float, floor: float) -> Fraction:
     return 1 + p * cells / ((1 - p) * Fraction(floor))
 
 
-def floor_epsilon(cells: int, keep: float, floor: float) -> float:
-    """Return the epsilon that a `floor` guarantees for one answer on all data, rounded up.
+def floor_epsilon(sizes: Sequence[int], keep: float, floor: float) -> float:
+    """Return the epsilon that a `floor` guarantees for a client's answers on all data, rounded up.
 
-    It is the logarithm of `floor_parity` at `keep`, infinite at floor 0 and 0 if `cells` is 1. At
-    floor 1 the table is uniform.
-    """
-    return guaranteed_epsilon([cells], keep, floor)
-
-
-def guaranteed_epsilon(sizes: Sequence[int], keep: float, floor: float) -> float:
-    """Return the epsilon that a `floor` guarantees for all answers about a view, rounded up once.
-
-    It is the sum of the `floor_epsilon` at `keep` of tables with `sizes` cells. Tables that touch
-    their floors attain it.
+    It is the sum of the logarithms of `floor_parity` at `keep` over tables with `sizes` cells,
+    infinite at floor 0. Tables that touch their floors attain it. At floor 1 they are uniform.
     """
     refuse_bad_keep(keep)
     for cells in sizes:
@@ -139,27 +130,18 @@ def guaranteed_epsilon(sizes: Sequence[int], keep: float, floor: float) -> float
     return log_rounded_up(math.prod(ratios, start=Fraction(1)))
 
 
-def keep_for_epsilon(cells: int, epsilon: float, floor: float = 1.0) -> float:
-    """Return the p at which answers about one table of at least 2 `cells` have an `epsilon`.
-
-    The table keeps a `floor`. See `keep_for_view`.
-
-    Examples
-    --------
-    >>> p = keep_for_epsilon(4, 1.0)
-    >>> floor_epsilon(4, p, 1.0) <= 1.0
-    True
-    """
-    return keep_for_view([cells], epsilon, floor)
-
-
-def keep_for_view(sizes: Sequence[int], epsilon: float, floor: float = 1.0) -> float:
+def keep_for_epsilon(sizes: Sequence[int], epsilon: float, floor: float = 1.0) -> float:
     """Return the p at which the answers to all tables of a view have a stated epsilon.
 
     The p solves: sum over tables of ln(1 + p m / ((1 - p) floor)) = `epsilon`, above 0, with m the
     cells of a table, in `sizes`. One of them is at least 2. It is rounded such that the exact sum
     is at most `epsilon`. To cover several rounds about the same tables, list each table once per
     round. For the `floor`, in (0, 1], see `floor_parity`.
+
+    Examples
+    --------
+    >>> floor_epsilon([4], keep_for_epsilon([4], 1.0), 1.0) <= 1.0
+    True
     """
     cells = [size for size in sizes if size > 1]
     if not cells or min(sizes) < 1 or not 0 < floor <= 1 or not 0 < epsilon < math.inf:
@@ -176,7 +158,7 @@ def keep_for_view(sizes: Sequence[int], epsilon: float, floor: float = 1.0) -> f
     while (middle := (low + high) / 2) not in (low, high):
         low, high = (middle, high) if sum_of_epsilons(middle) <= epsilon else (low, middle)
     keep = high / (1 + high)
-    while guaranteed_epsilon(sizes, keep, floor) > epsilon:
+    while floor_epsilon(sizes, keep, floor) > epsilon:
         keep = math.nextafter(keep, 0.0)
     return keep
 

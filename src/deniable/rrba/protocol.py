@@ -6,7 +6,7 @@ tables. Messages may be lost, repeated, late or malformed.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,9 +18,6 @@ from deniable.rrba.client import Answer, BlockReport, Client, Question, Refusal,
 from deniable.rrba.tables import POOLED, Rule, TableState, drawn_distribution, refuse_bad_keep
 from deniable.rrba.views import Combination, View
 from deniable.sampling import refuse_no_source
-
-Deliver = Callable[[Sequence[Question]], Sequence[Question]]
-DeliverBack = Callable[[Sequence[Answer | Refusal]], Sequence[Answer | Refusal]]
 
 
 class Aggregator:
@@ -182,31 +179,6 @@ class Server:
         return self._reports.get(combination, [])
 
 
-def run_block(
-    aggregator: Aggregator,
-    server: Server,
-    clients: Mapping[str, Client],
-    asked: Sequence[str],
-    *,
-    deliver: Deliver = list,
-    deliver_back: DeliverBack = list,
-) -> None:
-    """Run one block of the protocol between an `aggregator`, clients and a `server`.
-
-    `clients` are by name, and `asked` are the names of the recipients. `deliver` and `deliver_back`
-    are the network, to the clients and back: they return the messages that arrive, in their order.
-    Raises `DeniableError` if a name is unknown or occurs twice.
-    """
-    if unknown := [name for name in asked if name not in clients]:
-        raise DeniableError(f"there is no client {unknown[0]!r} to ask; name those that there are")
-    questions = deliver(aggregator.open_block(asked))
-    answers = [clients[question.client].answer(question) for question in questions]
-    for answer in deliver_back(answers):
-        aggregator.receive(answer)
-    for report in aggregator.close_block():
-        server.receive(report)
-
-
 def run_rrba(
     aggregator: Aggregator, server: Server, clients: Sequence[Client], block_size: int
 ) -> None:
@@ -222,4 +194,7 @@ def run_rrba(
         raise DeniableError("two clients have the same name; give each its own")
     names = list(by_name)
     for start in range(0, len(names), block_size):
-        run_block(aggregator, server, by_name, names[start : start + block_size])
+        for question in aggregator.open_block(names[start : start + block_size]):
+            aggregator.receive(by_name[question.client].answer(question))
+        for report in aggregator.close_block():
+            server.receive(report)

@@ -120,7 +120,12 @@ class TableState:
         else:
             estimate = printed_estimate(counts, self.table, keep)
         moves = (size > 0) & (np.abs(self.table).max(axis=-1, keepdims=True) < DIVERGENCE_THRESHOLD)
-        made = _made_table(estimate, rule)
+        if rule.form == "projected":
+            made = floored_projection(estimate, rule.floor)
+        else:
+            # The sum is 1, but (4) multiplies its rounding error by -(1 - p) / p at each step:
+            # below 1/2 floats would diverge within a hundred blocks, unlike the text's tables.
+            made = estimate - (estimate.sum(axis=-1, keepdims=True) - 1) / estimate.shape[-1]
         return TableState(np.where(moves, made, self.table), counts, exposure)
 
     @cached_property
@@ -136,15 +141,6 @@ class TableState:
         total = self.counts.sum(axis=-1, keepdims=True)
         truth = pooled_estimate(self.counts, self.exposure, total, keep)
         return np.asarray(np.where(total > 0, truth, 1 / self.counts.shape[-1]))
-
-
-def _made_table(estimate: Floats, rule: Rule) -> Floats:
-    if rule.form == "projected":
-        return floored_projection(estimate, rule.floor)
-    # The sum is 1, but (4) multiplies its rounding error by -(1 - p) / p at each step: below 1/2
-    # floats alone would lead astray within a hundred blocks. The text's tables have no rounding.
-    excess = estimate.sum(axis=-1, keepdims=True) - 1
-    return np.asarray(estimate - excess / estimate.shape[-1])
 
 
 def printed_estimate(reported: npt.ArrayLike, table: npt.ArrayLike, keep: float) -> Floats:

@@ -97,13 +97,6 @@ class KeyedDraws:
         """Return random numbers for objects that are made as a whole; `names` are their purpose."""
         return KeyedStream(self, names)
 
-    def order(self, records: int) -> Positions:
-        """Return the order of records, a permutation of 0 .. `records` - 1, for the whole file.
-
-        It is uniform except for records that tie in all 128 bits.
-        """
-        return by_words(self.order_words(range(records)))
-
     def order_words(self, records: range) -> Words:
         """Return the two words of each of the `records` that order all, shape (records, 2)."""
         counter = modes.CTR(records.start.to_bytes(BLOCK_BYTES, "big"))
@@ -191,7 +184,10 @@ class KeyedColumn:
 
 
 def by_words(words: Words) -> Positions:
-    """Return the positions of records in the order of their two `words`, then of position."""
+    """Return the positions of records in the order of their two `words`, then of position.
+
+    The order is uniform except for records that tie in all 128 bits.
+    """
     first = words[:, 0].copy()
     order = np.argsort(first)
     first = first[order]

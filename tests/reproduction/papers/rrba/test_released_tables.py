@@ -137,7 +137,7 @@ def test_uniform_tables_have_the_error_of_their_channel(equal: EqualEpsilon) -> 
     found = values_by_name(equal, EQUAL_CELL, 2000)
     for subset, true in equal.true_tables("survey_8000", 2).items():
         m = true.size
-        keep = keep_for_epsilon(m, 1.0)
+        keep = keep_for_epsilon([m], 1.0)
         channel = KeepOrReplace.uniform(m, keep)
         assert channel.epsilon == pytest.approx(1.0, abs=1e-9)
         entries = channel.matrix()
@@ -150,7 +150,7 @@ def test_uniform_tables_have_the_error_of_their_channel(equal: EqualEpsilon) -> 
 def test_a_uniform_table_is_generalized_randomized_response() -> None:
     for m in (2, 4, 9, 81):
         for epsilon in (0.5, 1.0, 4.0):
-            stays = table_channel(np.full(m, 1 / m), keep_for_epsilon(m, epsilon)).matrix()
+            stays = table_channel(np.full(m, 1 / m), keep_for_epsilon([m], epsilon)).matrix()
             elsewhere = 1 / (math.exp(epsilon) + m - 1)
             assert stays[0, 1] == pytest.approx(elsewhere, rel=1e-12)
             assert stays[0, 0] == pytest.approx(math.exp(epsilon) * elsewhere, rel=1e-12)
@@ -174,11 +174,11 @@ def test_epsilons_of_tables_4_and_5(printed: PrintedTables) -> None:
     rows = pd.DataFrame(printed.outputs(CELL)).set_index(["method", "reading", "subset", "metric"])
     exact = rows["epsilon_exact"]
     pair = "colour+smokes"
-    assert exact["rrba", "noisy", pair, "l2"] == floor_epsilon(6, 0.4, POOLED.floor)
+    assert exact["rrba", "noisy", pair, "l2"] == floor_epsilon([6], 0.4, POOLED.floor)
     assert exact["rrba", "last_block", pair, "l2"] == math.inf
     assert exact["laplace", "noisy", pair, "l2"] == pytest.approx(0.35 / 6)
     assert exact["laplace_honest", "noisy", pair, "l2"] == 0.35
-    assert exact["rrba", "noisy", "all", "l2"] == floor_epsilon(12, 0.4, POOLED.floor)
+    assert exact["rrba", "noisy", "all", "l2"] == floor_epsilon([12], 0.4, POOLED.floor)
     assert exact["laplace", "noisy", "all", "l2"] == pytest.approx(0.35 / 4)
 
 
@@ -186,7 +186,7 @@ def test_the_p_of_the_truth_gives_epsilon_there(small_data: Microdata) -> None:
     for pair in (("colour", "smokes"), ("colour", "region"), ("smokes", "owner")):
         pi = small_data.counts(pair).reshape(-1) / 500
         sent = floored_projection(pi, POOLED.floor)
-        keep = keep_for_epsilon(2, 1.0, float(2 * sent.min()))
+        keep = keep_for_epsilon([2], 1.0, float(2 * sent.min()))
         assert answer_epsilon(sent, keep) == pytest.approx(1.0, abs=1e-9)
         assert answer_epsilon(np.full(pi.size, 1 / pi.size), keep) <= 1.0
 

@@ -90,7 +90,7 @@ def _single_tables(p: float, floors: Sequence[float], rounds: Sequence[int]) -> 
             yield answer | {
                 "table": "lowest",
                 "floor": floor,
-                "exact": floor_epsilon(cells, p, floor),
+                "exact": floor_epsilon([cells], p, floor),
             }
         for times in rounds:
             exact = repeated_epsilon([uniform] * times, p)
@@ -125,8 +125,8 @@ def figure_4_table(floors: Sequence[float] = ()) -> pd.DataFrame:
     rows: list[tuple[str, int, float, float, float]] = []
     for p in CURVE:
         rows.append(("claimed", 0, math.nan, p, claimed_epsilon(p)))
-        rows += [("uniform", cells, math.nan, p, floor_epsilon(cells, p, 1.0)) for cells in CELLS]
-        rows += [("lowest", 4, floor, p, floor_epsilon(4, p, floor)) for floor in floors]
+        rows += [("uniform", cells, math.nan, p, floor_epsilon([cells], p, 1.0)) for cells in CELLS]
+        rows += [("lowest", 4, floor, p, floor_epsilon([4], p, floor)) for floor in floors]
     table = pd.DataFrame(rows, columns=["curve", "cells", "floor", "p", "epsilon"])
     return table.sort_values(["curve", "cells", "floor", "p"], kind="stable", ignore_index=True)
 

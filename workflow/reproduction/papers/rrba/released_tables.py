@@ -215,7 +215,7 @@ class PrintedTables(_Simulation):
     def epsilon_exact(self, cell: Cell, method: str, reading: str, m: int) -> float:
         if method == "rrba":
             floored = reading != "last_block"
-            return floor_epsilon(m, cell["p"], POOLED.floor) if floored else math.inf
+            return floor_epsilon([m], cell["p"], POOLED.floor) if floored else math.inf
         claimed = float(cell["epsilon_claimed"])
         return claimed / m if method == "laplace" else claimed
 
@@ -261,7 +261,7 @@ class EqualEpsilon(_Simulation):
         epsilon = float(cell["epsilon"])
         blocks = self.blocks_of(true, generator)
         for name, rule in ADAPTED.items():
-            keep = keep_for_epsilon(m, epsilon, 1.0 if rule.basis == "none" else rule.floor)
+            keep = keep_for_epsilon([m], epsilon, 1.0 if rule.basis == "none" else rule.floor)
             yield name, BOTH, records * collect(blocks, keep, generator, rule).estimate()
         elsewhere = 1 / (math.exp(epsilon) + m - 1)
         channel = KeepOrReplace.from_entries(m, 1 - (m - 1) * elsewhere, elsewhere)
@@ -283,7 +283,7 @@ class EqualEpsilon(_Simulation):
         for least in np.unique(smallest):
             runs = smallest == least
             # A floor of 2 q with 2 cells has the closed form of a smallest cell q.
-            keep = keep_for_epsilon(2, epsilon, float(2 * least))
+            keep = keep_for_epsilon([2], epsilon, float(2 * least))
             estimates[runs] = collect(blocks[runs], keep, generator, POOLED).estimate()
         return estimates
 

@@ -91,7 +91,7 @@ def _efficient_if_close(reading: str) -> Outcome:
     else:
         # With two cells the floor 2 pi gives the p for which a table with the cell pi has epsilon.
         keeps = [
-            (pi, keep_for_epsilon(2, epsilon, 2 * pi), keep_for_epsilon(2, epsilon))
+            (pi, keep_for_epsilon([2], epsilon, 2 * pi), keep_for_epsilon([2], epsilon))
             for pi in PROPORTIONS
             for epsilon in (0.25, 0.5, 1.0, 2.0, 4.0)
         ]
@@ -166,11 +166,11 @@ def _no_more(gaps: Iterator[float]) -> Outcome:
 
 def _arbitrarily_low(_: str) -> Outcome:
     falls = [
-        floor_epsilon(m, low, 0.1) < floor_epsilon(m, high, 0.1)
+        floor_epsilon([m], low, 0.1) < floor_epsilon([m], high, 0.1)
         for m in CELLS
         for low, high in pairwise(KEEPS)
     ]
-    least = [floor_epsilon(m, 1e-6, 0.1) for m in CELLS]
+    least = [floor_epsilon([m], 1e-6, 0.1) for m in CELLS]
     return counted([*falls, *(each < 1e-3 for each in least)], f"at p = 1e-6: {range_of(least)}")
 
 
