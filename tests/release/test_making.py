@@ -524,8 +524,8 @@ def test_a_population_is_no_other_one_by_its_capital_letters(
     tmp_path: Path, recwarn: pytest.WarningsRecorder
 ) -> None:
     made("columns", tmp_path, plan=plan_for("columns", population="People"))
-    for population, name in (("people", "second"), ("PEOPLE", "third")):
-        words = Ledger(tmp_path / "ledger").consent_needed("people", name, math.inf)
+    for number, population, name in ((2, "people", "second"), (3, "PEOPLE", "third")):
+        words = f"release {number} of people named {name}, total epsilon infinite"
         plan = plan_for("strata", population=population)
         made("strata", tmp_path, name=name, plan=plan, consent=words)
     assert len(Ledger(tmp_path / "ledger").entries("people")) == 3

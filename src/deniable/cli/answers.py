@@ -116,6 +116,9 @@ def _factor(named: NamedChannel, found: Factors, side: str) -> Answers:
 def estimate(named: NamedChannel, counts: Counts, target: Target, confidence: float) -> Answers:
     """Return the unbiased estimate with its errors, and the maximum-likelihood distribution.
 
+    Raises `SingularChannelError` if the channel cannot be inverted. Raises `ChannelError` if the
+    target is the population and there is only one report.
+
     Parameters
     ----------
     named : NamedChannel
@@ -123,13 +126,6 @@ def estimate(named: NamedChannel, counts: Counts, target: Target, confidence: fl
     target : {"population", "file"}
         Target of the intervals.
     confidence : float, above 0, below 1
-
-    Raises
-    ------
-    SingularChannelError
-        If the channel cannot be inverted.
-    ChannelError
-        If the target is the population and there is only one report.
     """
     from deniable.estimation import confidence_intervals  # noqa: PLC0415
 

@@ -21,10 +21,8 @@ ROUNDING = 1e-12  # rounding error of the sums of a matrix in double precision
 def run(options: argparse.Namespace) -> None:
     """Read the specification of the `options`, design the channel, write matrix and properties.
 
-    Raises
-    ------
-    DeniableError
-        Before anything is written, if the specification is invalid or cannot be met.
+    Raises `DeniableError` before anything is written, if the specification is invalid or cannot be
+    met.
     """
     from deniable.design import design, read_specification  # noqa: PLC0415
 

@@ -18,10 +18,7 @@ Answers = dict[str, pd.DataFrame]
 def run(options: argparse.Namespace) -> None:
     """Print or write the estimates of the `options`, all or none.
 
-    Raises
-    ------
-    DeniableError
-        If the folder is damaged, or the release has no answer to a question.
+    Raises `DeniableError` if the folder is damaged, or the release has no answer to a question.
     """
     _refuse_contradictions(options)
     released = Released(options.public)

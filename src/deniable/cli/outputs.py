@@ -24,17 +24,15 @@ def refuse_overwriting(
 ) -> None:
     """Check that a command may write a file to the path `out`, if there is one.
 
+    Raises `DeniableError` as in `refuse_inputs`, and if `out` is a published file or one of other
+    content.
+
     Parameters
     ----------
     out, inputs, what
         As in `refuse_inputs`.
     beginning : bytes, optional
         Pattern of the first bytes of files that may be replaced; by default none.
-
-    Raises
-    ------
-    DeniableError
-        As in `refuse_inputs`, and if `out` is a published file or one of other content.
     """
     if out is None:
         return
@@ -54,6 +52,9 @@ def refuse_overwriting(
 def refuse_inputs(out: Path, inputs: Iterable[Path | None], what: str) -> None:
     """Check that the path `out` of an output is not one of the inputs of a command.
 
+    Raises `DeniableError` if `out` is one of the inputs, also by another spelling or a link, or
+    lies in one.
+
     Parameters
     ----------
     out : Path
@@ -61,11 +62,6 @@ def refuse_inputs(out: Path, inputs: Iterable[Path | None], what: str) -> None:
         Files and folders that the command reads; None for an option that is not given.
     what : str
         The output in words, such as "plan" or "release".
-
-    Raises
-    ------
-    DeniableError
-        If `out` is one of the inputs, also by another spelling or a link, or lies in one.
     """
     for each in inputs:
         if each is None or not each.exists():

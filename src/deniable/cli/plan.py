@@ -31,10 +31,8 @@ HOLDS = {True: "yes", False: "NO"}
 def run(options: argparse.Namespace) -> None:
     """Make, write and print a plan by the `options`, or verify one.
 
-    Raises
-    ------
-    DeniableError
-        If a file is invalid, there is no such plan, or a verified plan does not hold.
+    Raises `DeniableError` if a file is invalid, there is no such plan, or a verified plan does not
+    hold.
     """
     if options.verify is not None:
         if options.schema is not None:

@@ -10,10 +10,7 @@ from deniable.schema import drafted
 def run(options: argparse.Namespace) -> None:
     """Draft the schema of the `options`' file and print it; remarks go to standard error.
 
-    Raises
-    ------
-    DeniableError
-        If the file cannot be read; nothing is printed then.
+    Raises `DeniableError` if the file cannot be read; nothing is printed then.
     """
     delimiter = "\t" if options.delimiter == r"\t" else options.delimiter
     draft = drafted(

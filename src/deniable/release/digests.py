@@ -83,17 +83,14 @@ class Fingerprint:
 class Sketch:
     """The sketch of records, read in batches.
 
+    Raises `DataError` if the key has another length.
+
     Parameters
     ----------
     schema : Schema
         Columns of the records.
     key : bytes
         Key of the ledger, 32 bytes.
-
-    Raises
-    ------
-    DataError
-        If the key has another length.
     """
 
     def __init__(self, schema: Schema, key: bytes) -> None:

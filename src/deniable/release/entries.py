@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from decimal import ROUND_CEILING, Context, Decimal, Inexact
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from deniable.channels import Number, as_written
 from deniable.errors import DataError, DeniableError
@@ -24,23 +24,17 @@ _FINITE = re.compile(r"[0-9]+(\.[0-9]+|/[0-9]+)?")
 _EXACT = Context(prec=2000, traps=[Inexact])
 _COUNTED = Context(prec=9, rounding=ROUND_CEILING)
 _SHOWN = Context(prec=20, rounding=ROUND_CEILING)
-_PLAIN = ("number", "population", "release", "plan", "time", "state")
+_PLAIN = ("number", "population", "release", "plan", "time")
 
 
 @dataclass(frozen=True)
 class RecordDigests:
-    """The keyed digests of records that a ledger stores.
+    """The keyed digests of `records` records that a ledger stores.
 
-    Attributes
-    ----------
-    whole : str
-        Digest of all records in their order, in hexadecimal. Order counts, because a draw depends
-        on the number of a record: the same records in another order have a second draw.
-    records : int
-        Number of records.
-    sketch : tuple of int
-        The smallest digests of distinct records, at most 1,024, in rising order. They are a random
-        sample of the records, and the same records are in the sample of every file.
+    `whole` is the digest of all records in their order, in hexadecimal. Order counts, because a
+    draw depends on the number of a record: the same records in another order have a second draw.
+    The `sketch` has the smallest digests of distinct records, at most 1,024, in rising order. They
+    are a random sample of the records, and the same records are in the sample of every file.
     """
 
     whole: str
@@ -53,17 +47,11 @@ class RecordDigests:
         return self.sketch[-1] if len(self.sketch) >= SKETCH_SIZE else 2**64
 
 
-@dataclass(frozen=True)
-class Overlap:
-    """Number of records of a file that an earlier release contained.
+class Overlap(NamedTuple):
+    """The number of `shared` records of a file that an earlier `release` contained.
 
-    Attributes
-    ----------
-    release : str
-        Name of the earlier release.
-    shared, compared : int
-        Number of compared records that the earlier release contained, and of all compared records:
-        the distinct records that both sketches show, about 1,024 for files of one size.
+    `compared` counts the distinct records that both sketches show, about 1,024 for files of one
+    size.
     """
 
     release: str
@@ -77,30 +65,17 @@ class Overlap:
 
     def __str__(self) -> str:
         """Return a sentence."""
-        percent = f"{100 * self.proportion:.3g}"
-        return f"about {percent} % of the records were in release {self.release!r}"
+        percent = 100 * self.proportion
+        return f"about {percent:.3g} % of the records were in release {self.release!r}"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """The epsilon that is reserved for a release, for good.
+    """The epsilon, a Fraction or math.inf, that is reserved for a release, for good.
 
-    Attributes
-    ----------
-    number : int, >= 1
-        Number of the release within its population.
-    population, release : str
-    plan : str
-        Digest of name, plan and key of the release.
-    epsilon : Fraction or math.inf
-    records : RecordDigests
-        Of the original records, under the key of the ledger.
-    time : str
-        Time of the reservation, in UTC.
-    state : str
-        Always "reserved".
-    part : Part, optional
-        The public part of the respondents that answers; None for all of them.
+    The `number` is that of the release within its population, from 1. `plan` is a digest of name,
+    plan and key of the release, and `records` are digests under the key of the ledger. The `time`
+    of the reservation is in UTC. A `part` of the respondents answers; without it all of them do.
     """
 
     number: int
@@ -110,7 +85,6 @@ class Entry:
     epsilon: Number
     records: RecordDigests
     time: str
-    state: str = "reserved"
     part: Part | None = None
 
     @property
@@ -126,10 +100,8 @@ class Entry:
 def counted(epsilon: Number | None) -> Number:
     """Return an `epsilon` as a Fraction or math.inf; None is infinite.
 
-    Raises
-    ------
-    DeniableError
-        If it is negative, not a number, or a fraction of more than about 1,000 digits.
+    Raises `DeniableError` if it is negative, not a number, or a fraction of more than about 1,000
+    digits.
     """
     if epsilon is None or epsilon == math.inf:
         return math.inf
@@ -236,10 +208,7 @@ def _check(line: str) -> str:
 def entry_from(file: Path, content: bytes, population: str, number: int) -> Entry:
     """Return the entry with a `number` of a `population` from the `content` of its `file`.
 
-    Raises
-    ------
-    DataError
-        If the file is damaged, was edited, or has another entry.
+    Raises `DataError` if the file is damaged, was edited, or has another entry.
     """
     try:
         line, check = content.decode("ascii").splitlines()
@@ -250,11 +219,13 @@ def entry_from(file: Path, content: bytes, population: str, number: int) -> Entr
             raise ValueError(f"format {told['format']!r}, which this version does not know")
         sketch = told["records"]["sketch"]
         digests = (sketch[start : start + DIGITS] for start in range(0, len(sketch), DIGITS))
-        part = told.get("part")
+        part, epsilon = told.get("part"), told["epsilon"]
+        if epsilon != "infinite" and not _FINITE.fullmatch(epsilon):
+            raise ValueError(f"epsilon {epsilon!r}")
         entry = Entry(
             **{name: told[name] for name in _PLAIN},
             part=None if part is None else Part(**part),
-            epsilon=_epsilon(told["epsilon"]),
+            epsilon=math.inf if epsilon == "infinite" else Fraction(epsilon),
             records=RecordDigests(
                 told["records"]["whole"],
                 told["records"]["number"],
@@ -263,22 +234,12 @@ def entry_from(file: Path, content: bytes, population: str, number: int) -> Entr
         )
         if (entry.number, entry.population.lower()) != (number, population.lower()):
             raise ValueError(f"it is entry {entry.number} of {entry.population!r}")
-    except (
-        *(ValueError, KeyError, TypeError, ArithmeticError, RecursionError, DeniableError),
-    ) as error:
+    except (ValueError, KeyError, TypeError, ArithmeticError, RecursionError) as error:
         raise DataError(
             f"{file}: this entry is damaged ({error}); restore it from a copy, for without it no "
             "total can be told"
         ) from None
     return entry
-
-
-def _epsilon(text: str) -> Number:
-    if text == "infinite":
-        return math.inf
-    if not _FINITE.fullmatch(text):
-        raise ValueError(f"epsilon {text!r}")
-    return Fraction(text)
 
 
 def overlap(records: RecordDigests, release: str, earlier: RecordDigests) -> Overlap:

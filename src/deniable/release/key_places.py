@@ -80,10 +80,8 @@ class PlaceOfKey:
     def key(self, private: Path) -> bytes:
         """Return the key, by default from the folder `private`; make it if there is none.
 
-        Raises
-        ------
-        DeniableError
-            If its length is wrong, another user can write its file, or the command fails.
+        Raises `DeniableError` if its length is wrong, another user can write its file, or the
+        command fails.
         """
         file = self.file(private)
         if file is None:

@@ -62,7 +62,8 @@ def key_for(
     """Return the key of a production release; make it if the release is new.
 
     The operating system's generator makes the key once, before anything is drawn. It is stored in a
-    file that only its owner can read (mode 0600).
+    file that only its owner can read (mode 0600). Raises `DeniableError` if the release was begun
+    with other records, or if its key or the digest of its records is lost.
 
     Parameters
     ----------
@@ -73,12 +74,6 @@ def key_for(
     fingerprint : iterable of bytes
         Fingerprint of the original records.
     place : KeyPlace, optional
-
-    Raises
-    ------
-    DeniableError
-        If the release was begun with other records, or if its key or the digest of its records is
-        lost.
     """
     private, begun = folder / PRIVATE, _begun(folder)
     if begun and not (private / PLACE_FILE).exists():

@@ -43,7 +43,6 @@ from deniable.release.entries import (
 KEY_FILE = "key"
 KEY_BYTES = 32  # of digests
 ATTEMPTS = 1000
-NO_RECORDS = RecordDigests("", 0, ())
 _ENTRY_FILE = re.compile(r"[0-9]{6,}\.json")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
@@ -52,12 +51,8 @@ class Ledger:
     """The ledger in a folder that the data owner names.
 
     The folder is as confidential as the records (mode 0700, files 0600): its key allows guesses at
-    records. Keep it as long as any release exists. An old backup lacks later releases.
-
-    Parameters
-    ----------
-    folder : Path or str
-        Made by the first reservation. An existing folder must be closed to others.
+    records. Keep it as long as any release exists. An old backup lacks later releases. The first
+    reservation makes the folder. An existing one must be closed to others.
 
     Examples
     --------
@@ -67,9 +62,7 @@ class Ledger:
     >>> people = RecordDigests("5ee1", records=2, sketch=(17, 44))
     >>> ledger.reserve("survey", "first", plan="6f1a", records=people, epsilon=1.5).number
     1
-    >>> consent = ledger.consent_needed("survey", "second", 2)
-    >>> consent
-    'release 2 of survey named second, total epsilon 3.5'
+    >>> consent = "release 2 of survey named second, total epsilon 3.5"
     >>> ledger.reserve("survey", "second", "70b2", people, 2, consent=consent).number
     2
     >>> print(ledger.total("survey"))
@@ -90,10 +83,7 @@ class Ledger:
     def entries(self, population: str) -> tuple[Entry, ...]:
         """Return the entries of a `population`, in their order.
 
-        Raises
-        ------
-        DataError
-            If an entry is lost or damaged, because the total would be too small.
+        Raises `DataError` if an entry is lost or damaged, because the total would be too small.
         """
         folder = self._folder_of(population)
         with self._as_errors():
@@ -116,10 +106,7 @@ class Ledger:
     def entry_of(self, population: str, release: str, published: Path) -> Entry:
         """Return the entry of a `release` of a `population`, which is in the folder `published`.
 
-        Raises
-        ------
-        DeniableError
-            If there is no such entry, because totals are too small without it.
+        Raises `DeniableError` if there is no such entry, because totals are too small without it.
         """
         for entry in self.entries(population):
             if entry.release == release:
@@ -137,31 +124,11 @@ class Ledger:
         """
         return composed_epsilon(self.entries(population))
 
-    def overlaps(
-        self, population: str, records: RecordDigests, release: str = ""
-    ) -> tuple[Overlap, ...]:
-        """Return the overlap of `records` with each release of a `population` but `release`."""
-        others = (each for each in self.entries(population) if each.release != release)
-        found = (overlap(records, each.release, each.records) for each in others)
-        return tuple(each for each in found if each.shared)
-
-    def consent_needed(
-        self,
-        population: str,
-        release: str,
-        epsilon: Number | None,
-        part: Part | None = None,
-        records: RecordDigests = NO_RECORDS,
-    ) -> str | None:
-        """Return the text of consent that the next release of a `population` needs, or None.
-
-        The first release needs none. The text states name and number of the `release` and the total
-        with its `epsilon`, so it is invalid after any other release. The total depends on `part`
-        and `records`.
-        """
+    def overlaps(self, population: str, records: RecordDigests) -> tuple[Overlap, ...]:
+        """Return the overlap of `records` with each release of a `population`."""
         entries = self.entries(population)
-        new = Entry(1, population, release, "", counted(epsilon), records, "", part=part)
-        return _consent(new, entries) if entries else None
+        found = (overlap(records, each.release, each.records) for each in entries)
+        return tuple(each for each in found if each.shared)
 
     def reserve(
         self,
@@ -178,6 +145,10 @@ class Ledger:
         A second call for the same release, plan, records and epsilon returns the same entry, counts
         nothing and needs no consent.
 
+        Raises `DeniableError` for a release that was begun with another plan, other records or
+        another epsilon. Also for a further release without consent, for a consent to another total
+        or without an earlier release, and for a folder that cannot be written or is open to others.
+
         Parameters
         ----------
         population, release : str
@@ -193,13 +164,6 @@ class Ledger:
             The text of `consent_needed`, given by the data owner.
         part : Part, optional
             The public part of the respondents that answers; by default all of them.
-
-        Raises
-        ------
-        DeniableError
-            If the release was begun with another plan, other records or another epsilon. If a
-            further release has no consent, or a consent to another total. If a consent is given but
-            the ledger has no release. If the folder cannot be written or is open to others.
         """
         _refuse_bad_name("release", release)
         now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -235,12 +199,16 @@ class Ledger:
                 f"population {population!r}; name the folder and population of those before, or "
                 "leave the consent out if there are none"
             )
-        needed = _consent(new, entries)
+        needed = consent_needed(new, entries)
         if consent == needed:
             return
         before, after = composed_epsilon(entries), epsilon_text(composed_epsilon((*entries, new)))
         # The parts of a partition have no record in common.
-        others = (each for each in entries if not _disjoint(each, new))
+        others = (
+            each
+            for each in entries
+            if each.partition is None or each.partition != new.partition or each.part == new.part
+        )
         shared = (overlap(new.records, each.release, each.records) for each in others)
         found = "".join(f"; {each}" for each in shared if each.shared)
         given = "" if consent is None else f", not {consent!r}"
@@ -298,14 +266,15 @@ class Ledger:
             ) from None
 
 
-def _consent(new: Entry, entries: Sequence[Entry]) -> str:
+def consent_needed(new: Entry, entries: Sequence[Entry]) -> str:
+    """Return the text of consent that a `new` release needs after the `entries` of its population.
+
+    The text states name and number of the release and the total with its epsilon, so it is invalid
+    after any other release.
+    """
     total = epsilon_text(composed_epsilon((*entries, new)))
     population = new.population.lower()
     return f"release {len(entries) + 1} of {population} named {new.release}, total epsilon {total}"
-
-
-def _disjoint(one: Entry, other: Entry) -> bool:
-    return one.partition is not None and one.partition == other.partition and one.part != other.part
 
 
 def _refuse_bad_name(what: str, name: str) -> None:

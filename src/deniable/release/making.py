@@ -101,7 +101,10 @@ def protect(
     """Make the production release of a file by a plan: folders ``public`` and ``private``.
 
     It is drawn once. An interrupted release continues with the same randomized values, and a
-    finished one is verified.
+    finished one is verified. Raises `DeniableError` if the file does not match the schema, the plan
+    fails its audit, or the release has no consent, or if it was begun with other records, another
+    plan or a key that is lost, or if the published files are not the drawn ones. Nothing incomplete
+    is left in ``public``.
 
     Parameters
     ----------
@@ -128,13 +131,6 @@ def protect(
         Settings in plain JSON values that later runs are compared with.
     progress : callable, optional
         Receives a step, the number of records done, and of how many (0: not yet known).
-
-    Raises
-    ------
-    DeniableError
-        If the file does not match the schema, the plan fails its audit, or the release has no
-        consent. If it was begun with other records, another plan or a key that is lost. If the
-        published files are not the drawn ones. Nothing incomplete is left in ``public``.
     """
     release = _opened(
         source, plan, folder, name, quasi_identifiers, data_source, "production", progress
@@ -179,7 +175,9 @@ def protect_test(
 ) -> None:
     """Make a test release: like a production release, but by a key that follows from a `seed`.
 
-    It protects nobody, is not counted, and can be repeated; then it replaces the former one.
+    It protects nobody, is not counted, and can be repeated; then it replaces the former one. Raises
+    `DeniableError` if the file does not match the schema, the plan fails its audit, or the folder
+    holds a production release.
 
     Parameters
     ----------
@@ -187,12 +185,6 @@ def protect_test(
         As in `protect`.
     seed : int
         A number that everybody may know.
-
-    Raises
-    ------
-    DeniableError
-        If the file does not match the schema, the plan fails its audit, or the folder holds a
-        production release.
     """
     release = _opened(source, plan, folder, name, quasi_identifiers, data_source, "test", progress)
     refuse_production(release.name, release.folder)

@@ -21,10 +21,7 @@ STATES_FILE = "published.json"
 def sums_of(public: Path) -> dict[str, str]:
     """Return the SHA-256 of each file in the list of a `public` folder, by name.
 
-    Raises
-    ------
-    DataError
-        If the list is missing or damaged.
+    Raises `DataError` if the list is missing or damaged.
     """
     try:
         lines = (public / SUMS).read_text("utf-8").splitlines()
@@ -45,10 +42,8 @@ def names_in(public: Path) -> set[str]:
 def refuse_other_files(public: Path) -> None:
     """Compare the files of a `public` folder with their list.
 
-    Raises
-    ------
-    DataError
-        With a line for each file that is missing, not in the list, a link, or edited.
+    Raises `DataError` with a line for each file that is missing, not in the list, a link, or
+    edited.
     """
     listed = sums_of(public) if (public / SUMS).is_file() else {}
     there = names_in(public) - {MARK_OF_FOLDERS}
@@ -126,10 +121,7 @@ def faults_of_files(folder: Path) -> list[str]:
 def refuse_other_settings(release: str, folder: Path, settings: Mapping[str, Any]) -> None:
     """Compare the `settings` of a production `release` with the settings of its publication.
 
-    Raises
-    ------
-    DeniableError
-        If they differ, or the `folder` holds a test release.
+    Raises `DeniableError` if they differ, or the `folder` holds a test release.
     """
     if not (folder / PUBLIC).exists():
         return

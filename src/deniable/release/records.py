@@ -20,6 +20,8 @@ def silent(what: str, done: int, of: int) -> None:
 class OriginalRecords:
     """The records of a source that a plan randomizes.
 
+    Raises `DataError` if the file has other columns or types than the schema.
+
     Parameters
     ----------
     source : path or table
@@ -31,11 +33,6 @@ class OriginalRecords:
     ----------
     fingerprint : list of bytes
         Known after `read`, as is the number of records.
-
-    Raises
-    ------
-    DataError
-        If the file has other columns or types than the schema.
     """
 
     def __init__(self, source: Any, plan: Plan, progress: Progress = silent) -> None:
@@ -56,10 +53,8 @@ class OriginalRecords:
     def read(self, ledger_key: bytes | None = None) -> RecordDigests | None:
         """Validate all values in a first pass; return digests under the `ledger_key`, if given.
 
-        Raises
-        ------
-        DataError
-            If a value is not valid by the schema, with a line for each of the first errors.
+        Raises `DataError` if a value is not valid by the schema, with a line for each of the first
+        errors.
         """
         fingerprint = Fingerprint(self._schema)
         sketch = Sketch(self._schema, ledger_key) if ledger_key is not None else None
@@ -75,10 +70,7 @@ class OriginalRecords:
     def batches(self) -> Iterator[RecordBatch]:
         """Yield the records in a second pass.
 
-        Raises
-        ------
-        DeniableError
-            At the end, if the records differ from the first pass.
+        Raises `DeniableError` at the end, if the records differ from the first pass.
         """
         again = Fingerprint(self._schema)
         for batch in self._batches("randomizing", self._records):

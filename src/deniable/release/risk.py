@@ -47,6 +47,9 @@ Rows = list[tuple[str, str, float, float]]
 class Risk:
     """Count original and randomized records, batch by batch.
 
+    Raises `DeniableError` if the quasi-identifiers are not randomized columns, have too many cells,
+    or are a part of a jointly randomized cluster.
+
     Parameters
     ----------
     plan : Plan
@@ -57,12 +60,6 @@ class Risk:
     ----------
     left_out : int
         Number of records that were left out for missing values.
-
-    Raises
-    ------
-    DeniableError
-        If the quasi-identifiers are not randomized columns, have too many cells, or are a part of a
-        jointly randomized cluster.
     """
 
     def __init__(self, plan: Plan, quasi_identifiers: Sequence[str]) -> None:

@@ -165,6 +165,8 @@ class ReleaseSettings(Strict):
     ) -> "Plan":
         """Return the plan of the release.
 
+        Raises `DeniableError` if there is no such plan, or as `refuse_another_plan`.
+
         Parameters
         ----------
         schema : Schema, optional
@@ -173,11 +175,6 @@ class ReleaseSettings(Strict):
             The original records, if `options` reads them.
         released : mapping of str to Responses, optional
             Responses of other releases, by name.
-
-        Raises
-        ------
-        DeniableError
-            If there is no such plan, or as `refuse_another_plan`.
         """
         if isinstance(self.plan, str):
             from deniable.plans import read_plan  # noqa: PLC0415
@@ -209,11 +206,8 @@ class ReleaseSettings(Strict):
     def refuse_another_plan(self, plan: "Plan") -> None:
         """Compare a `plan` with the settings.
 
-        Raises
-        ------
-        DeniableError
-            If a risk of the plan is not accepted, a name is not a risk of it, or the plan is for
-            another population.
+        Raises `DeniableError` if a risk of the plan is not accepted, a name is not a risk of it, or
+        the plan is for another population.
         """
         unknown = [name for name in self.accept if name not in plan.risks]
         if unknown:
