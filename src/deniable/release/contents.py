@@ -49,27 +49,23 @@ SPREADSHEETS = (
 def write_documents(plan: Plan, document: Mapping[str, Any], public: Path) -> None:
     """Write the documents of a release into its `public` folder, next to the protected file.
 
-    Parameters
-    ----------
-    plan : Plan
-    document : dict
-        The document of the plan, with the block ``release``.
-    public : path
+    They are the `document` of the `plan` with its block ``release``, a readme, and the list of all
+    files, each with its SHA-256.
     """
     write_json(public / PLAN, dict(document))
     write_text(public / README, _readme(plan, document["release"], public))
-    write_list(public)
-
-
-def write_list(public: Path) -> None:
-    """Write the list of the files in a `public` folder, each with its SHA-256."""
     names = sorted(names_in(public) - {SUMS})
     write_text(public / SUMS, "".join(f"{sha256(public / name)}  {name}\n" for name in names))
 
 
 def _readme(plan: Plan, release: Mapping[str, Any], public: Path) -> str:
     """Return the text: first risks, then guarantees and contents."""
-    test = release["mode"] == "test"
+    test, ledger, counted = release["mode"] == "test", release.get("ledger"), ""
+    if ledger is not None:
+        counted = (
+            f"This is release {ledger['entry']} of the population {plan.schema.population}. The "
+            f"total epsilon of its releases so far is {ledger['total']}."
+        )
     paragraphs = [
         f"Release {release['name']}: randomized values of {release['records']:,} records.",
         f"NOTICE: {release['notice']}." if test else "",
@@ -81,7 +77,7 @@ def _readme(plan: Plan, release: Mapping[str, Any], public: Path) -> str:
         ),
         *_promises(plan),
         "" if test else RANDOM_NUMBERS,
-        _counted(plan, release),
+        counted,
         SURROGATE if release["data_source"] == "surrogate" else "",
         plan.about_rows,
         _formulas(plan.schema),
@@ -126,16 +122,6 @@ def _promises(plan: Plan) -> Iterator[str]:
             f"of it, another original value leads to the same result with at least exp(-{shown}) "
             f"times the probability. {conditions}"
         ).strip()
-
-
-def _counted(plan: Plan, release: Mapping[str, Any]) -> str:
-    ledger = release.get("ledger")
-    if ledger is None:
-        return ""
-    return (
-        f"This is release {ledger['entry']} of the population {plan.schema.population}. The total "
-        f"epsilon of its releases so far is {ledger['total']}."
-    )
 
 
 def _formulas(schema: Schema) -> str:

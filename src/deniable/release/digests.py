@@ -38,13 +38,7 @@ Words = npt.NDArray[np.uint64]
 
 
 class Fingerprint:
-    """The fingerprint of records, read in batches.
-
-    Parameters
-    ----------
-    schema : Schema
-        Columns of the records.
-    """
+    """The fingerprint of records with columns of a `schema`, read in batches."""
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
@@ -81,16 +75,9 @@ class Fingerprint:
 
 
 class Sketch:
-    """The sketch of records, read in batches.
+    """The sketch of records with columns of a `schema`, read in batches.
 
-    Raises `DataError` if the key has another length.
-
-    Parameters
-    ----------
-    schema : Schema
-        Columns of the records.
-    key : bytes
-        Key of the ledger, 32 bytes.
+    Raises `DataError` unless the `key` of the ledger has 32 bytes.
     """
 
     def __init__(self, schema: Schema, key: bytes) -> None:

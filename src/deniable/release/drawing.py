@@ -31,20 +31,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Release:
-    """A release before its draw.
+    """A release before its draw, in the `folder` that it is made in.
 
-    Attributes
-    ----------
-    name : str
-    plan : Plan
-    records : OriginalRecords
-    folder : Path
-        The folder that it is made in.
-    quasi_identifiers : tuple of str
-        Columns that an intruder may know.
-    data_source : str
-        Origin of the records.
-    mode : "test" or "production"
+    The `quasi_identifiers` are columns that an intruder may know. `data_source` is the origin of
+    the records.
     """
 
     name: str
@@ -93,16 +83,20 @@ class Release:
         rows = self._write(draws, risk, public / self.file_name, more)
         for name, table in more.items():
             write_table(public / f"{name}.csv", table)
-        risk.left_out = self.records.left_out
+        risk.left_out = self.records.file.left_out
         for name, table in (("risk", risk.table()), ("exact_cells", risk.exact_cells())):
             if len(table):
                 write_table(private / f"{name}.csv", table)
                 (private / f"{name}.csv").chmod(PRIVATE_FILE)
+        respondents = rows
+        if not self.plan.of_records:
+            part, rows = self.plan.part, len(self.records)
+            respondents = rows if part is None else len(part.positions(rows))
         block = {
             "name": self.name,
             "mode": self.mode,
             "notice": TEST_NOTICE if self.mode == "test" else PRODUCTION_NOTICE,
-            "records": rows if self.plan.of_records else self._respondents(),
+            "records": respondents,
             "data_source": self.data_source,
         } | ({"ledger": dict(ledger)} if ledger is not None else {})
         write_documents(self.plan, self.document | {"release": block}, public)
@@ -131,10 +125,6 @@ class Release:
                 if permuted:
                     self.records.progress("writing in random order", rows, len(self.records))
         return rows
-
-    def _respondents(self) -> int:
-        part, records = self.plan.part, len(self.records)
-        return records if part is None else len(part.positions(records))
 
     def _compared(
         self,

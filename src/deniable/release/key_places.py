@@ -25,13 +25,10 @@ PRINTABLE = range(32, 127)
 class KeyPlace:
     """The place of keys: by default the private folder of each release.
 
-    Attributes
-    ----------
-    folder : str, optional
-        A folder of the owner, for example in memory, with a folder for each release.
-    command : sequence of str
-        A program that prints the key of a release, 32 bytes or 64 hexadecimal digits. Its last
-        argument is the label of the release. It prints the same key for the same label.
+    Otherwise it is a `folder` of the owner, for example in memory, with a folder for each release;
+    or a `command`, a program and its arguments, that prints the key of a release: 32 bytes or 64
+    hexadecimal digits. Its last argument is the label of the release. It prints the same key for
+    the same label.
     """
 
     folder: str | None = None
@@ -50,18 +47,10 @@ class KeyPlace:
 
 @dataclass(frozen=True)
 class PlaceOfKey:
-    """The place of the key of one release. Methods take the `private` folder of the release.
+    """The place of the key of one `release`. Methods take the `private` folder of the release.
 
-    Attributes
-    ----------
-    release : str
-        Its name.
-    folder, command
-        As in `KeyPlace`.
-    label : str
-        The name with a random number, because other projects may have a release of this name.
-    machine : str
-        The machine that began the release.
+    For `folder` and `command` see `KeyPlace`. The `label` is the name with a random number, because
+    other projects may have a release of this name. The `machine` began the release.
     """
 
     release: str

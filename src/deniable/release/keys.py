@@ -29,12 +29,7 @@ WITH_THE_RELEASE = KeyPlace()
 
 @dataclass(frozen=True)
 class ReleaseKey:
-    """The key of a release.
-
-    Attributes
-    ----------
-    value : bytes
-    """
+    """The key of a release."""
 
     value: bytes = field(repr=False)
 
@@ -59,21 +54,12 @@ def key_from_seed(*facts: Any) -> ReleaseKey:
 def key_for(
     release: str, folder: Path, fingerprint: Iterable[bytes], place: KeyPlace = WITH_THE_RELEASE
 ) -> ReleaseKey:
-    """Return the key of a production release; make it if the release is new.
+    """Return the key of a production `release` in a `folder`; make it if the release is new.
 
     The operating system's generator makes the key once, before anything is drawn. It is stored in a
     file that only its owner can read (mode 0600). Raises `DeniableError` if the release was begun
     with other records, or if its key or the digest of its records is lost.
 
-    Parameters
-    ----------
-    release : str
-        Name of the release.
-    folder : path
-        Folder of the release.
-    fingerprint : iterable of bytes
-        Fingerprint of the original records.
-    place : KeyPlace, optional
     """
     private, begun = folder / PRIVATE, _begun(folder)
     if begun and not (private / PLACE_FILE).exists():
@@ -134,12 +120,11 @@ def _begun(folder: Path) -> list[Path]:
         left = (each for each in sorted(private.iterdir()) if not each.name.startswith("."))
         found += [each for each in left if each.name not in BEFORE_A_DRAW]
     # Releases of old versions had no folders for public and private files.
-    return found + [file for file in folder.glob("*.*") if _of_old_version(file)]
-
-
-def _of_old_version(file: Path) -> bool:
-    # A test release leaves provenance metadata next to its folders.
-    return file.is_file() and not file.name.endswith(".provenance.json")
+    return found + [
+        file
+        for file in folder.glob("*.*")  # a test release leaves provenance metadata there
+        if file.is_file() and not file.name.endswith(".provenance.json")
+    ]
 
 
 def _lost(release: str, there: Path, what: str, lost: Path) -> DeniableError:

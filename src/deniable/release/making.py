@@ -25,8 +25,7 @@ import re
 import shutil
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -101,10 +100,11 @@ def protect(
     """Make the production release of a file by a plan: folders ``public`` and ``private``.
 
     It is drawn once. An interrupted release continues with the same randomized values, and a
-    finished one is verified. Raises `DeniableError` if the file does not match the schema, the plan
-    fails its audit, or the release has no consent, or if it was begun with other records, another
-    plan or a key that is lost, or if the published files are not the drawn ones. Nothing incomplete
-    is left in ``public``.
+    finished one is verified. Nothing incomplete is left in ``public``.
+
+    Raises `DeniableError` if the file does not match the schema, the plan fails its audit, or the
+    release has no consent. Also if it was begun with other records, another plan or a key that is
+    lost, or if the published files are not the drawn ones.
 
     Parameters
     ----------
@@ -179,12 +179,7 @@ def protect_test(
     `DeniableError` if the file does not match the schema, the plan fails its audit, or the folder
     holds a production release.
 
-    Parameters
-    ----------
-    source, plan, folder, name, quasi_identifiers, data_source, progress
-        As in `protect`.
-    seed : int
-        A number that everybody may know.
+    The `seed` is a number that everybody may know; for the other parameters see `protect`.
     """
     release = _opened(source, plan, folder, name, quasi_identifiers, data_source, "test", progress)
     refuse_production(release.name, release.folder)
@@ -247,8 +242,15 @@ def _publish(
     key = key_for(release.name, folder, records.fingerprint, place)
     entry = _reserved(release, ledger, key, digests, consent)
     refuse_another_plan(release.name, folder, release.document)
-    counted = _counted(ledger, entry)
-    with _draft(folder / PRIVATE) as (public, private):
+    entries = ledger.entries(entry.population)[: entry.number]  # the total includes earlier ones
+    total = epsilon_text(composed_epsilon(entries))
+    counted = {"entry": entry.number, "total": total, "head": digest_of(entry)}
+    with tempfile.TemporaryDirectory(
+        prefix=DRAFT, dir=folder / PRIVATE, ignore_cleanup_errors=True
+    ) as draft:
+        public, private = Path(draft, PUBLIC), Path(draft, PRIVATE)
+        public.mkdir()
+        private.mkdir()
         release.draw(key, public, private, counted)
         write_json(
             private / ENTRY_FILE,
@@ -348,23 +350,3 @@ def _reserved(
         consent,
         release.plan.part,
     )
-
-
-def _counted(ledger: Ledger, entry: Entry) -> dict[str, Any]:
-    """Return number, total and digest of an `entry`; the total includes earlier entries."""
-    entries = ledger.entries(entry.population)[: entry.number]
-    total = epsilon_text(composed_epsilon(entries))
-    return {"entry": entry.number, "total": total, "head": digest_of(entry)}
-
-
-@contextmanager
-def _draft(private: Path) -> Iterator[tuple[Path, Path]]:
-    """Yield temporary folders for public and private files; they are removed afterwards."""
-    draft = Path(tempfile.mkdtemp(prefix=DRAFT, dir=private))
-    try:
-        folders = draft / PUBLIC, draft / PRIVATE
-        for folder in folders:
-            folder.mkdir()
-        yield folders
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)

@@ -1,6 +1,6 @@
 """Compare published releases with their lists of files, their receipts and their settings."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -109,9 +109,15 @@ def faults_of_files(folder: Path) -> list[str]:
         return [f"{public}: published, and missing now; restore it from a copy"]
     if _content(stored) == _states(public):
         return []
+    drawn_file = folder / PRIVATE / DRAWN_FILE
     try:
         refuse_other_files(public)
-        _refuse_another_draw(folder)
+        drawn = _content(drawn_file)
+        if not isinstance(drawn, dict) or drawn.get("drawn") not in sums_of(public).values():
+            raise DataError(
+                f"{public}: not the records that were drawn ({drawn_file}); restore both folders "
+                "from a copy"
+            )
     except DataError as error:
         return str(error).splitlines()
     store_states(folder)
@@ -130,10 +136,13 @@ def refuse_other_settings(release: str, folder: Path, settings: Mapping[str, Any
             f"release {release!r}: {folder} holds a test release of this name; delete that folder, "
             "or give the production release another name"
         )
-    file = folder / PRIVATE / ENTRY_FILE
+    file, changed = folder / PRIVATE / ENTRY_FILE, list[str]()
     try:
         published = read_json(file).get("settings") if file.exists() else None
-        changed = _differing(published, settings) if published is not None else []
+        if published is not None:
+            # A file that is gone has no digest, and settings without a digest are not compared.
+            names = [n for n in {**published, **settings} if settings.get(n, ...) is not None]
+            changed = [name for name in names if published.get(name) != settings.get(name)]
     except (ValueError, TypeError, AttributeError):
         raise DeniableError(
             f"{file}: damaged since release {release!r} was published; restore it from a copy"
@@ -143,25 +152,6 @@ def refuse_other_settings(release: str, folder: Path, settings: Mapping[str, Any
             f"release {release!r} is published in {folder / PUBLIC} with another "
             f"{' and '.join(changed)}; a second draw from the same records would add to what the "
             "first one reveals. Restore the settings, or give the release a new name"
-        )
-
-
-def _differing(published: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterable[str]:
-    names = dict.fromkeys([*published, *settings])
-    # A file that is gone has no digest, and settings without a digest are not compared.
-    known = (name for name in names if settings.get(name, ...) is not None)
-    return [name for name in known if published.get(name) != settings.get(name)]
-
-
-def _refuse_another_draw(folder: Path) -> None:
-    """Raise `DataError` if the protected file is not the drawn one."""
-    stored = folder / PRIVATE / DRAWN_FILE
-    drawn = _content(stored)
-    digests = sums_of(folder / PUBLIC).values()
-    if not isinstance(drawn, dict) or drawn.get("drawn") not in digests:
-        raise DataError(
-            f"{folder / PUBLIC}: not the records that were drawn ({stored}); restore both folders "
-            "from a copy"
         )
 
 

@@ -18,21 +18,10 @@ def silent(what: str, done: int, of: int) -> None:
 
 
 class OriginalRecords:
-    """The records of a source that a plan randomizes.
+    """The records of a `source`, a path or a table, that a `plan` randomizes.
 
-    Raises `DataError` if the file has other columns or types than the schema.
-
-    Parameters
-    ----------
-    source : path or table
-        The file that the schema of the plan describes, or the same as a table.
-    plan : Plan
-    progress : callable, optional
-
-    Attributes
-    ----------
-    fingerprint : list of bytes
-        Known after `read`, as is the number of records.
+    The `fingerprint` and the number of records are known after `read`. Raises `DataError` if the
+    file has other columns or types than the schema of the plan.
     """
 
     def __init__(self, source: Any, plan: Plan, progress: Progress = silent) -> None:
@@ -44,11 +33,6 @@ class OriginalRecords:
     def __len__(self) -> int:
         """Return the number of records."""
         return self._records
-
-    @property
-    def left_out(self) -> int:
-        """Number of records with missing values that the schema drops."""
-        return self.file.left_out
 
     def read(self, ledger_key: bytes | None = None) -> RecordDigests | None:
         """Validate all values in a first pass; return digests under the `ledger_key`, if given.

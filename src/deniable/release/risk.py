@@ -50,16 +50,8 @@ class Risk:
     Raises `DeniableError` if the quasi-identifiers are not randomized columns, have too many cells,
     or are a part of a jointly randomized cluster.
 
-    Parameters
-    ----------
-    plan : Plan
-    quasi_identifiers : sequence of str
-        Columns that an intruder may know.
-
-    Attributes
-    ----------
-    left_out : int
-        Number of records that were left out for missing values.
+    The `quasi_identifiers` are columns that an intruder may know. `left_out` is the number of
+    records that were left out for missing values.
     """
 
     def __init__(self, plan: Plan, quasi_identifiers: Sequence[str]) -> None:
@@ -95,11 +87,9 @@ class Risk:
 
     def exact_cells(self) -> pd.DataFrame:
         """Return the number and the proportion of unchanged values of each column."""
-        rows = [
-            (name, self._records, same, same / max(self._records, 1))
-            for name, same in self._unchanged.items()
-        ]
-        return pd.DataFrame(rows, columns=["attribute", "records", "exact", "share"])
+        table = pd.DataFrame({"attribute": [*self._unchanged], "records": self._records})
+        table["exact"] = [*self._unchanged.values()]
+        return table.assign(share=table["exact"] / max(self._records, 1))
 
     def table(self) -> pd.DataFrame:
         """Return all measures."""

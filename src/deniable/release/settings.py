@@ -20,37 +20,12 @@ DataSource = Literal["own", "published", "network", "surrogate"]
 """The origin of the original records."""
 NETWORK_FILES = "networks/"
 """The first part of names of data drawn from a network (`deniable.datasets.networks.FILES`)."""
-OLD_OPTIONS: Mapping[str, str] = {
-    "rehearsal": "mode: test or mode: production",
-    "mechanism": "plan: {kind: columns, strata, masked or collected, ...}",
-    "keys": "quasi_identifiers",
-    "dependences": "plan.clusters",
-    "t_v": "plan.clusters.t_v",
-    "t_d": "plan.clusters.t_d",
-    "ordinal": "plan.clusters.ordinal",
-    "matrix": "plan.matrix",
-    "channel": "plan.mechanism",
-    "attributes": "plan.columns",
-    "synthetic": "no option: weights.csv and synthetic.parquet are both made",
-} | {
-    name: f"plan.{name}"
-    for name in (
-        *("p", "epsilon", "joint", "strata", "order", "cluster_mechanism", "method", "k", "bins"),
-        *("domain_factor", "size", "answers", "update", "floor", "block"),
-    )
-}
-"""Options of old configs, each with its new place."""
 
 
 class OwnFile(Strict):
-    """A file of records outside the manifest of data sets.
+    """A file of records at a `path`, outside the manifest of data sets.
 
-    Attributes
-    ----------
-    path : str
-        Path of the records.
-    schema_file : str, optional
-        Path of their schema (option ``schema``); a plan file contains its own.
+    `schema_file` (option ``schema``) is the path of their schema; a plan file contains its own.
     """
 
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
@@ -62,30 +37,17 @@ class OwnFile(Strict):
 class ReleaseSettings(Strict):
     """A release of a data set of the manifest, or of a file of your own.
 
-    Attributes
-    ----------
-    name : str
-        Name of the release and of its folder.
-    data : str, optional
-        Name of a data set of the manifest.
-    file : OwnFile, optional
-        A file in place of `data`.
-    mode : "test" or "production"
-        A test release is drawn from the root seed and protects nobody. A production release is
-        drawn once, by a secret key, and its epsilon is counted in the ledger.
-    population : str, optional
-        The respondents: epsilons of all releases of one population are added. By default the one of
-        the schema, except for a production release of a data set.
-    consent : str, optional
-        Text that a further release of the same population needs.
-    accept : list of str
-        Names of risks that the data owner accepts.
-    quasi_identifiers : list of str
-        Columns that an intruder may know, for the owner's table of risks.
-    tables : list of lists of str, optional
-        Columns of the tables that are made consistent; by default all pairs.
-    plan : dict or str
-        The settings of a plan, by its ``kind``, or the path of a plan file.
+    The `name` is that of the release and of its folder. `data` is the name of a data set of the
+    manifest, and `file` a file in its place. A ``test`` release is drawn from the root seed and
+    protects nobody. A ``production`` release is drawn once, by a secret key, and its epsilon is
+    counted in the ledger. Epsilons of all releases of one `population`, the respondents, are added.
+    By default it is the one of the schema, except for a production release of a data set.
+
+    `consent` is the text that a further release of the same population needs, and `accept` has
+    names of risks that the data owner accepts. `quasi_identifiers` are columns that an intruder may
+    know, for the owner's table of risks. `tables` are the columns of each table that is made
+    consistent; by default all pairs. The `plan` has the settings of a plan, by its ``kind``, or is
+    the path of a plan file.
     """
 
     name: Annotated[Name, Field(max_length=100)]
@@ -98,15 +60,6 @@ class ReleaseSettings(Strict):
     quasi_identifiers: list[str] = Field(default_factory=list)
     tables: list[Annotated[list[str], Field(min_length=2)]] | None = None
     plan: dict[str, Any] | Annotated[str, Field(min_length=1)]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _no_old_options(cls, values: Any) -> Any:
-        old = [name for name in OLD_OPTIONS if isinstance(values, dict) and name in values]
-        if old:
-            renamed = "; ".join(f"{name} is now {OLD_OPTIONS[name]}" for name in old)
-            raise ValueError(f"options of an earlier version; allowed: {renamed}")
-        return values
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -167,14 +120,8 @@ class ReleaseSettings(Strict):
 
         Raises `DeniableError` if there is no such plan, or as `refuse_another_plan`.
 
-        Parameters
-        ----------
-        schema : Schema, optional
-            Columns of the whole file, if there is no plan file.
-        data : RecordsFile, optional
-            The original records, if `options` reads them.
-        released : mapping of str to Responses, optional
-            Responses of other releases, by name.
+        The `schema` is that of the whole file, if there is no plan file. `data` are the original
+        records, if `options` reads them, and `released` responses of other releases, by name.
         """
         if isinstance(self.plan, str):
             from deniable.plans import read_plan  # noqa: PLC0415

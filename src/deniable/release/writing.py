@@ -8,8 +8,8 @@ the categories of a column, not record by record.
 
 import base64
 import codecs
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +26,14 @@ GROUP = 1 << 18  # records of a row group of Parquet and of a batch of Arrow
 TEXT = pa.large_string()
 
 
-@contextmanager
-def records_writer(path: Path, file: FileFormat, form: CsvForm) -> "Iterator[_Csv | _Groups]":
-    """Open a file at a `path` in the format `file` and yield its writer.
+def records_writer(
+    path: Path, file: FileFormat, form: CsvForm
+) -> "closing[_Csv] | closing[_Groups]":
+    """Open a file at a `path` in the format `file`: a context of its writer.
 
     A CSV file has the line ends and the byte order mark of `form`.
     """
-    writer = _Csv(path, file, form) if file.kind == "csv" else _Groups(path, file)
-    try:
-        yield writer
-    finally:
-        writer.close()
+    return closing(_Csv(path, file, form)) if file.kind == "csv" else closing(_Groups(path, file))
 
 
 class _Csv:
@@ -60,12 +57,9 @@ class _Csv:
             self._put(batch.columns)
 
     def _begin(self, names: Sequence[str]) -> None:
-        last = len(names) - 1
-        ends = [
-            self._form.line_end if place == last else self._delimiter for place in range(last + 1)
-        ]
+        self._ends = [self._delimiter] * (len(names) - 1) + [self._form.line_end]
         unsafe = rf'["\r\n\x{ord(self._delimiter):02x}]'
-        self._ends, self._unsafe = ends, unsafe if last else f"^$|{unsafe}"
+        self._unsafe = unsafe if len(names) > 1 else f"^$|{unsafe}"
         self._put([pa.array([name]) for name in names])
 
     def _put(self, arrays: Sequence[pa.Array]) -> None:
