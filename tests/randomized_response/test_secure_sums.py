@@ -31,7 +31,7 @@ from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 from deniable.sampling import SystemRandomSource
 
-from reproduction.papers.multirr.secure_sum import DropsOut, Miscounts, SetsTheCount
+from reproduction.papers.multirr.secure_sum import Deviating
 
 AB = Domain((Attribute("a", ("x", "y")), Attribute("b", ("k", "l", "m"))))
 ABC = Domain((*AB, Attribute("c", ("s", "t"))))
@@ -313,7 +313,7 @@ def test_a_party_that_leaves_is_named(data, seed, draw):
     party = draw.draw(st.integers(0, len(data) - 1))
     cell = draw.draw(st.integers(0, 5))
     reached = draw.draw(st.sampled_from([0.0, 0.5, 1.0]))
-    faults = {(party, cell): partial(DropsOut, reached=reached)}
+    faults = {(party, cell): partial(Deviating, reached=reached)}
     what = "broadcast" if reached == 1 else "share"
     combination = f"a '{'xy'[cell // 3]}', b '{'klm'[cell % 3]}'"
     with pytest.raises(SecureSumError) as caught:
@@ -324,8 +324,8 @@ def test_a_party_that_leaves_is_named(data, seed, draw):
 
 def test_several_that_leave_are_all_named():
     parties = honest([1] * 6)
-    parties[1] = DropsOut(11, 1, reached=0.5)
-    parties[4] = DropsOut(14, 1, reached=0)
+    parties[1] = Deviating(11, 1, reached=0.5)
+    parties[4] = Deviating(14, 1, reached=0)
     with pytest.raises(SecureSumError, match="no share came from party 11, 14 ") as caught:
         secure_sum(parties, rng(0))
     # Nobody answers while shares are missing. Three of party 11's shares left, one stays with it.
@@ -338,7 +338,7 @@ def test_several_that_leave_are_all_named():
 @settings(max_examples=30)
 def test_a_party_that_leaves_between_pairs_gives_its_value_away(data, seed, draw):
     party = draw.draw(st.integers(0, len(data) - 1))
-    faults = {(party, 0): partial(DropsOut, reached=0)}
+    faults = {(party, 0): partial(Deviating, reached=0)}
     with pytest.raises(SecureSumError, match=f"no share came from party {party} "):
         bivariate_distribution(data, ("a", "c"), rng(seed), faults=faults)
     stayed = Microdata(ABC, tuple(np.delete(column, party) for column in data.columns))
@@ -368,7 +368,7 @@ def test_any_wrong_numbers_shift_counts_and_are_noticed_by_the_total_in_whole_nu
     tables = []
     for part in ("shares", "broadcast"):
         faults = {
-            (party, cell): partial(Miscounts, **{part: amount})
+            (party, cell): partial(Deviating, **{part: amount})
             for cell, amount in enumerate(amounts)
         }
         counted = bivariate_distribution(data, ("a", "b"), rng(seed), faults=faults)
@@ -384,7 +384,7 @@ def test_any_wrong_numbers_shift_counts_and_are_noticed_by_the_total_in_whole_nu
 @given(files(), SEEDS, st.data())
 def test_one_wrong_number_is_always_noticed(data, seed, draw):
     n = len(data)
-    fault = partial(Miscounts, broadcast=draw.draw(st.integers(1, n)))
+    fault = partial(Deviating, broadcast=draw.draw(st.integers(1, n)))
     where = draw.draw(st.integers(0, n - 1)), draw.draw(st.integers(0, 5))
     counted = bivariate_distribution(data, ("a", "b"), rng(seed), faults={where: fault})
     (message,) = counted.inconsistencies
@@ -399,8 +399,8 @@ def test_moving_more_records_than_there_are_takes_whole_numbers_to_notice(amount
     # to 1; five too, since modulo 6 that is one from 1 to 0.
     data = of(AB, (0, 0), (0, 0), (0, 1), (0, 2), (1, 0))
     faults = {
-        (4, 0): partial(Miscounts, broadcast=-amount),
-        (4, 1): partial(Miscounts, broadcast=amount),
+        (4, 0): partial(Deviating, broadcast=-amount),
+        (4, 1): partial(Deviating, broadcast=amount),
     }
     table = bivariate_distribution(data, ("a", "b"), rng(1), faults=faults)
     assert table.table.sum() % 6 == 5  # modulo n + 1 all is well
@@ -412,7 +412,7 @@ def test_moving_more_records_than_there_are_takes_whole_numbers_to_notice(amount
 def test_margins_tell_of_a_party_that_answers_two_ways_in_two_pairs():
     data = of(ABC, (0, 0, 0), (0, 1, 1), (1, 1, 1), (1, 2, 0))
     pairs = [("a", "b"), ("a", "c"), ("b", "c")]
-    lie = {(0, 0): partial(Miscounts, broadcast=-1), (0, 3): partial(Miscounts, broadcast=1)}
+    lie = {(0, 0): partial(Deviating, broadcast=-1), (0, 3): partial(Deviating, broadcast=1)}
     counted = counted_pairs(data, pairs, rng(0), {("a", "b"): lie})
     assert not any(distribution.inconsistencies for distribution in counted.values())
     assert disagreeing_margins(counted.values()) == (
@@ -435,7 +435,7 @@ def test_a_party_that_answers_for_another_record_throughout_is_not_noticed(data,
     for pair in pairs:
         difference = pretended.counts(pair) - data.counts(pair)
         faults[pair] = {
-            (party, int(cell)): partial(Miscounts, broadcast=int(difference.ravel()[cell]))
+            (party, int(cell)): partial(Deviating, broadcast=int(difference.ravel()[cell]))
             for cell in np.flatnonzero(difference)
         }
     counted = counted_pairs(data, pairs, rng(seed), faults)
@@ -450,7 +450,7 @@ def test_a_party_that_answers_for_another_record_throughout_is_not_noticed(data,
 def test_who_broadcasts_last_sets_every_count(data, seed, draw):
     n = len(data)
     wanted = rng(seed).multinomial(n, np.full(6, 1 / 6))
-    faults = {(n - 1, cell): partial(SetsTheCount, count=int(wanted[cell])) for cell in range(6)}
+    faults = {(n - 1, cell): partial(Deviating, count=int(wanted[cell])) for cell in range(6)}
     counted = bivariate_distribution(data, ("a", "b"), rng(seed), faults=faults)
     assert counted.table.ravel().tolist() == wanted.tolist()
     assert counted.inconsistencies == ()

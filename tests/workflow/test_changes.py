@@ -21,7 +21,7 @@ def verdicts(project: Any) -> set[tuple[str, str]]:
     ("module", "again", "kept"),
     [
         pytest.param(
-            "workflow/reproduction/papers/multirr/figures/analyses.py",
+            "workflow/reproduction/papers/multirr/figures.py",
             {"plot", "report"},
             {"protect", "prepare", "simulate", "collect"} | {"audit_privacy", "audit_samplers"},
             marks=pytest.mark.slow,

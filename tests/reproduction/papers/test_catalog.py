@@ -297,7 +297,7 @@ def test_the_columns_that_were_agreed_on_come_first(
 def test_what_is_drawn_beside_the_columns_of_a_table_is_there(
     config: Config, small_data: Microdata
 ) -> None:
-    # As the docstrings of `reproduction.papers.multirr.figures.analyses` ask for them.
+    # As the docstrings of `reproduction.papers.multirr.figures` ask for them.
     for name, columns in {
         "multirr_fig2": {"p", "data_source"},
         "multirr_fig3": {"best", "data_source"},

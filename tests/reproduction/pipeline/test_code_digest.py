@@ -100,7 +100,7 @@ CLUSTERS = STUDIES["multirr_tables"]
 @pytest.mark.parametrize(
     ("script", "entry", "module"),
     [
-        ("plot.py", TABLE_1, "reproduction/papers/multirr/figures/tables.py"),
+        ("plot.py", TABLE_1, "reproduction/papers/multirr/figures.py"),
         ("plot.py", TABLE_1, "deniable/files.py"),
         ("simulate.py", CLUSTERS, "reproduction/papers/multirr/queries/clusters.py"),
         ("simulate.py", CLUSTERS, "deniable/estimation/metrics.py"),
@@ -128,7 +128,7 @@ def test_a_changed_module_behind_a_script_changes_its_digest(
         ("plot.py", TABLE_1, "deniable/release/ordering.py"),
         ("plot.py", TABLE_1, "reproduction/report/render.py"),
         ("plot.py", TABLE_1, "reproduction/papers/pram/figures.py"),
-        ("simulate.py", CLUSTERS, "reproduction/papers/multirr/figures/tables.py"),
+        ("simulate.py", CLUSTERS, "reproduction/papers/multirr/figures.py"),
         ("simulate.py", CLUSTERS, "deniable/release/ordering.py"),
         ("prepare.py", (), "reproduction/study/engine.py"),
         ("protect.py", (), "reproduction/papers/multirr/queries/clusters.py"),

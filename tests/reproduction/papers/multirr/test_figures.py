@@ -18,7 +18,7 @@ from deniable.display.style import save
 
 from reproduction.papers.catalog import FIGURES
 from reproduction.papers.multirr.error_analysis import figure_1 as figure_1_table
-from reproduction.papers.multirr.figures.tables import printed_against_regenerated
+from reproduction.papers.multirr.figures import printed_table
 from reproduction.papers.multirr.names import AT_EPSILON
 
 
@@ -38,7 +38,7 @@ def results(**changes: object) -> pd.DataFrame:
 
 
 def drawn(table: pd.DataFrame, folder: Path, name: str = "f") -> tuple[bytes, bytes]:
-    figure = printed_against_regenerated(table, "Table 1: a title")
+    figure = printed_table(table, "Table 1: a title")
     save(figure, folder / f"{name}.svg", folder / f"{name}.png")
     return (folder / f"{name}.svg").read_bytes(), (folder / f"{name}.png").read_bytes()
 
@@ -65,7 +65,7 @@ def test_the_banner_stands_on_surrogate_data_and_only_there(tmp_path: Path, sour
 
 def test_what_is_drawn_are_the_values_of_the_table() -> None:
     table = results()
-    figure = printed_against_regenerated(table, "t")
+    figure = printed_table(table, "t")
     panels = figure.axes
     assert [axis.get_title() for axis in panels] == ["p = 0.1", "p = 0.7"]
     for axis, p in zip(panels, (0.1, 0.7), strict=True):
@@ -79,7 +79,7 @@ def test_what_is_drawn_are_the_values_of_the_table() -> None:
 
 def test_marks_are_filled_where_the_value_agrees() -> None:
     table = results()
-    figure = printed_against_regenerated(table, "t")
+    figure = printed_table(table, "t")
     filled = {
         round(float(np.asarray(line.get_ydata())[0]), 9): line.get_markerfacecolor() != "white"
         for axis in figure.axes

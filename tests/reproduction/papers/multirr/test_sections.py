@@ -8,9 +8,9 @@ import pytest
 
 from deniable.randomized_response import Assessment, PairEstimator
 
+from reproduction.papers.multirr import figures as drawn
 from reproduction.papers.multirr.error_analysis import propagation_table
 from reproduction.papers.multirr.example_1 import example_1
-from reproduction.papers.multirr.figures import analyses as drawn
 from reproduction.papers.multirr.names import ASSESSMENTS, ESTIMATORS, METHODS, WORDS
 from reproduction.papers.multirr.queries import adjusted
 from reproduction.papers.multirr.sections import (

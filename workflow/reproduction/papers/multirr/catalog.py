@@ -1,5 +1,6 @@
 """The catalog of [multirr]: studies, tables, analyses, figures and sections."""
 
+from collections.abc import Mapping
 from functools import partial
 
 from reproduction.study import (
@@ -257,60 +258,35 @@ ANALYSES = (
         ),
     ),
 )
-FIGURES = (
+SHOWS = {
+    "fig1": "Figure 1: the factor √B of simultaneous errors over the number of categories",
+    "fig2": "Figure 2: absolute and relative errors of count queries over their coverage",
+    "fig3": "Figure 3: relative errors of the four methods at the thresholds of [multirr]",
+    "fig3_ours": "Figure 3 again, at the thresholds that are best in our Table 1",
+    "table1": "Table 1 as a picture: printed values beside ours",
+    "table2": "Table 2 as a picture: printed values beside ours",
+    "pairs": "Errors of estimated pairs over p, at three coverages",
+    "epsilon": "Relative errors of the methods over the exact epsilon of a whole record",
+    "assessment": "How well assessed dependences keep ranks and clusters, over p",
+    "sweep": "Relative errors over p and both thresholds, for several numbers of records",
+}
+DRAWN_BY = {"fig3_ours": "fig3", "table1": "printed_table", "table2": "printed_table"}
+DRAWN_FROM = {"fig3_ours": ("multirr_fig3",), "pairs": ("multirr_pairs", "multirr_fig3")}
+DRAWN_WITH: Mapping[str, Mapping[str, str]] = {
+    "fig3": {"best": "paper"},
+    "fig3_ours": {"best": "ours"},
+    "table1": {"title": PRINTED_TABLES["multirr_table1"][1]},
+    "table2": {"title": PRINTED_TABLES["multirr_table2"][1]},
+}
+FIGURES = tuple(
     Figure(
-        "multirr_fig1",
-        ".figures.analyses:figure_1",
-        "Figure 1: the factor √B of simultaneous errors over the number of categories",
-    ),
-    Figure(
-        "multirr_fig2",
-        ".figures.analyses:figure_2",
-        "Figure 2: absolute and relative errors of count queries over their coverage",
-    ),
-    Figure(
-        "multirr_fig3",
-        ".figures.analyses:figure_3",
-        "Figure 3: relative errors of the four methods at the thresholds of [multirr]",
-        options={"best": "paper"},
-    ),
-    Figure(
-        "multirr_fig3_ours",
-        ".figures.analyses:figure_3",
-        "Figure 3 again, at the thresholds that are best in our Table 1",
-        tables=("multirr_fig3",),
-        options={"best": "ours"},
-    ),
-    *(
-        Figure(
-            name,
-            ".figures.tables:printed_against_regenerated",
-            f"{title.partition(':')[0]} as a picture: printed values beside ours",
-            options={"title": title},
-        )
-        for name, (_, title) in PRINTED_TABLES.items()
-    ),
-    Figure(
-        "multirr_pairs",
-        ".figures.analyses:pairs",
-        "Errors of estimated pairs over p, at three coverages",
-        tables=("multirr_pairs", "multirr_fig3"),
-    ),
-    Figure(
-        "multirr_epsilon",
-        ".figures.analyses:epsilon",
-        "Relative errors of the methods over the exact epsilon of a whole record",
-    ),
-    Figure(
-        "multirr_assessment",
-        ".figures.analyses:assessment",
-        "How well assessed dependences keep ranks and clusters, over p",
-    ),
-    Figure(
-        "multirr_sweep",
-        ".figures.tables:thresholds",
-        "Relative errors over p and both thresholds, for several numbers of records",
-    ),
+        f"multirr_{name}",
+        f".figures:{DRAWN_BY.get(name, name)}",
+        shows,
+        DRAWN_FROM.get(name, ()),
+        DRAWN_WITH.get(name, {}),
+    )
+    for name, shows in SHOWS.items()
 )
 
 

@@ -123,10 +123,11 @@ TESTS: Mapping[str, Test] = {
 
 
 def evidence_of(tables: Mapping[str, pd.DataFrame]) -> dict[str, list[Evidence]]:
-    """Return the evidence on section 6.5 from `tables` of a run, as `evidence_tables` returns them.
+    """Return the evidence on section 6.5 from `tables` of a run.
 
-    Its settings are the cluster mechanism and the projection, as far as they make a difference. The
-    estimates are in a column ``median``.
+    They are ``gains``, the ratios of Figure 2; ``methods`` of Figure 3; ``thresholds``, Tables 1
+    and 2 with their sensitivity; ``attributes``; and ``clusters``. Estimates are in a column
+    ``median``. Settings are the cluster mechanism and the projection, if they make a difference.
     """
     clusters = tables["clusters"]
     gains, methods = tables["gains"].query("p == 0.7"), tables["methods"].query("best != 'ours'")
@@ -173,19 +174,3 @@ def _evidence(table: pd.DataFrame, *columns: str) -> list[Evidence]:
         cells = Cells(columns, {name: pooled(each) for name, each in rows.items()})
         found.append(Evidence(tuple(map(str, settings)), source_of(table), cells))
     return found
-
-
-def evidence_tables(found: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Return the tables that `evidence_of` reads, from the tables `found` by a run.
-
-    These are ``table1``, ``table2``, ``sensitivity``, ``attributes``, ``clusters``, ``gain_ratios``
-    (Figure 2) and ``methods`` (Figure 3, at the published thresholds) of [multirr].
-    """
-    compared = pd.concat(found[name] for name in ("table1", "table2", "sensitivity"))
-    return {
-        "attributes": found["attributes"],
-        "clusters": found["clusters"],
-        "gains": found["gain_ratios"].rename(columns={"ratio": "median"}),
-        "methods": found["methods"].rename(columns={"compared": "median"}),
-        "thresholds": compared.rename(columns={"regenerated": "median"}),
-    }

@@ -14,7 +14,6 @@ from deniable.errors import DeniableError
 from deniable.privacy import linked_parties
 from deniable.randomized_response import (
     NOTHING,
-    Behaviour,
     BivariateDistribution,
     FaultyParties,
     Network,
@@ -31,55 +30,42 @@ from deniable.sampling import RandomSource, generator_for
 # -- parties that deviate --------------------------------------------------------------------------
 
 
-class _Deviating(Party):
-    """A party, by `number` and `indicator`, that deviates as further arguments, `how`, state."""
+class Deviating(Party):
+    """A party that leaves, miscounts, or sets the count.
 
-    def __init__(self, number: int, indicator: int, **how: float) -> None:
-        super().__init__(number, indicator)
-        vars(self).update(how)
-
-
-class DropsOut(_Deviating):
-    """A party that leaves when its shares have `reached` this part of the seats, in order."""
-
-    reached: float  # in [0, 1]
-
-    def _shares(self, network: Network, source: RandomSource) -> Codes:
-        shares = super()._shares(network, source)
-        shares[int(self.reached * network.parties) :] = NOTHING
-        return shares
-
-    def answer(self, seat: int, network: Network) -> None:
-        """Broadcast nothing from any `seat` of the `network`."""
-
-
-class Miscounts(_Deviating):
-    """A party with shares that sum to `shares` instead of 0, or a broadcast `broadcast` too high.
-
-    With a broadcast of 1 or -1 it counts itself in a wrong cell, or not in its own.
+    It leaves when its shares have `reached` this part of the seats in order, in [0, 1], and
+    broadcasts nothing. Its shares sum to `shares` instead of 0, and its broadcast is `broadcast`
+    too high: with 1 or -1 it counts itself in a wrong cell, or not in its own. In the last seat, it
+    hears all others first and makes the count `count`.
     """
 
-    shares: int = 0
-    broadcast: int = 0
+    def __init__(
+        self,
+        number: int,
+        indicator: int,
+        *,
+        reached: float | None = None,
+        shares: int = 0,
+        broadcast: int = 0,
+        count: int | None = None,
+    ) -> None:
+        super().__init__(number, indicator + broadcast)
+        self.reached, self.shares, self.count = reached, shares, count
 
     def _shares(self, network: Network, source: RandomSource) -> Codes:
         shares = super()._shares(network, source)
         shares[0] = (shares[0] + self.shares) % network.modulus
+        if self.reached is not None:
+            shares[int(self.reached * network.parties) :] = NOTHING
         return shares
 
-    def _contribution(self) -> int:
-        return super()._contribution() + self.broadcast
-
-
-class SetsTheCount(_Deviating):
-    """A party in the last seat that hears all others first and makes the count `count`."""
-
-    count: int
-
     def answer(self, seat: int, network: Network) -> None:
-        """Broadcast the wanted count less the broadcasts in the `network` before this `seat`."""
-        heard = network.view([seat])[2][:seat].sum()
-        network.broadcast(seat, int(self.count - heard) % network.modulus)
+        """Broadcast from a `seat` of the `network` as it deviates."""
+        if self.count is not None:
+            heard = network.view([seat])[2][:seat].sum()
+            network.broadcast(seat, int(self.count - heard) % network.modulus)
+        elif self.reached is None:
+            super().answer(seat, network)
 
 
 # -- the protocol on records -----------------------------------------------------------------------
@@ -238,18 +224,12 @@ def _cells(data: Microdata, pair: Pair) -> Codes:
     return records.domain.ravel(records.columns)
 
 
-def _one_party(behaviour: Callable[[int], Behaviour], data: Microdata, random: Generator) -> Spoilt:
-    """Let one party deviate in one cell. The `behaviour` gets an amount from 1 to n."""
+def _one(what: str, value: float | None, data: Microdata, random: Generator) -> Spoilt:
+    """Let one party deviate in one cell, by a `value` or else by an amount from 1 to n."""
     where = int(random.integers(len(data))), int(random.integers(6))
-    return {PAIR: {where: behaviour(int(random.integers(1, len(data) + 1)))}}
-
-
-def _leaves(reached: float) -> Spoil:
-    return partial(_one_party, lambda _: partial(DropsOut, reached=reached))
-
-
-def _miscounts(what: str) -> Spoil:
-    return partial(_one_party, lambda amount: partial(Miscounts, **{what: amount}))
+    amount = int(random.integers(1, len(data) + 1))
+    how: dict[str, Any] = {what: amount if value is None else value}
+    return {PAIR: {where: partial(Deviating, **how)}}
 
 
 def _counts_itself(once_more: int, less: int, data: Microdata, random: Generator) -> Spoilt:
@@ -257,7 +237,7 @@ def _counts_itself(once_more: int, less: int, data: Microdata, random: Generator
     cells = _cells(data, PAIR)
     twice, never = map(int, random.choice(len(data), 2, replace=False))
     second = (int(cells[twice]) + int(random.integers(1, 6))) % 6
-    again, missed = (partial(Miscounts, broadcast=each) for each in (once_more, -less))
+    again, missed = (partial(Deviating, broadcast=each) for each in (once_more, -less))
     return {PAIR: {(twice, second): again, (never, int(cells[never])): missed}}
 
 
@@ -277,7 +257,7 @@ def _answers_for_another(
         elsewhere = int(domain.ravel([np.array(other[SMALL.position(n)]) for n in pair]))
         if more_than_there_are:
             amount = int(np.count_nonzero(cells == there)) + 1
-        less, more = (partial(Miscounts, broadcast=each) for each in (-amount, amount))
+        less, more = (partial(Deviating, broadcast=each) for each in (-amount, amount))
         spoilt[pair] = {(party, there): less, (party, elsewhere): more}
     return spoilt
 
@@ -285,7 +265,7 @@ def _answers_for_another(
 def _speaks_last(data: Microdata, random: Generator) -> Spoilt:
     wanted = random.multinomial(len(data), np.full(6, 1 / 6)).tolist()
     last = len(data) - 1
-    return {PAIR: {(last, cell): partial(SetsTheCount, count=n) for cell, n in enumerate(wanted)}}
+    return {PAIR: {(last, cell): partial(Deviating, count=n) for cell, n in enumerate(wanted)}}
 
 
 ONE, ALL = (PAIR,), PAIRS
@@ -297,11 +277,11 @@ UNTRACED = "run the pair again; who did it cannot be told"
 COMPARE = "count another pair with each of the attributes and compare"
 NO_CHECK = "no check of the counts can tell; each message would need a proof that it is right"
 FAULTS: tuple[tuple[str, Spoil, Sequence[Pair], str], ...] = (
-    ("a party leaves before it sends a share", _leaves(0.0), ONE, AGAIN),
-    ("a party leaves while it sends its shares", _leaves(0.5), ONE, AGAIN),
-    ("a party leaves between shares and broadcast", _leaves(1.0), ONE, AGAIN),
-    ("a party sends shares that do not sum to 0", _miscounts("shares"), ONE, UNTRACED),
-    ("a party broadcasts a wrong sum", _miscounts("broadcast"), ONE, UNTRACED),
+    ("a party leaves before it sends a share", partial(_one, "reached", 0.0), ONE, AGAIN),
+    ("a party leaves while it sends its shares", partial(_one, "reached", 0.5), ONE, AGAIN),
+    ("a party leaves between shares and broadcast", partial(_one, "reached", 1.0), ONE, AGAIN),
+    ("a party sends shares that do not sum to 0", partial(_one, "shares", None), ONE, UNTRACED),
+    ("a party broadcasts a wrong sum", partial(_one, "broadcast", None), ONE, UNTRACED),
     ("a party counts itself in two cells", partial(_counts_itself, 1, 0), ONE, UNTRACED),
     ("a party counts itself in no cell", partial(_counts_itself, 0, 1), ONE, UNTRACED),
     (
