@@ -17,7 +17,7 @@ with job(snakemake):
     subsets = (settings[name] for name in ("subsets", "subset_seed", "block_size"))
     fig7 = released_tables.figure_7_table(
         released_tables.PrintedTables(data, *subsets),
-        released_tables.figure_7_cells(cells_of_grids(settings["grids"])),
+        cells_of_grids(settings["grids"]),
         pd.concat(read_published(file, "value") for file in snakemake.input.published),
         study="rrba_tables",
         root_seed=snakemake.params.seed,

@@ -353,6 +353,7 @@ def test_accuracy_by_hand() -> None:
             "regenerated": value,
             "ci_low": value - reach,
             "ci_high": value + reach,
+            "verdict": "agrees",
         }
         for hypothesis, value, reach in (("H0", 4.0, 3.0), ("H1", 90.0, 4.0))
     ]

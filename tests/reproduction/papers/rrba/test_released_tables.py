@@ -22,7 +22,6 @@ from reproduction.papers.rrba.released_tables import (
     EqualEpsilon,
     PrintedTables,
     drawn_sets,
-    figure_7_cells,
     figure_7_table,
 )
 from reproduction.papers.rrba.settings import EqualEpsilonStudy, PrintedTablesStudy
@@ -352,18 +351,15 @@ def test_figure_7_counts_the_trials_of_the_table(printed: PrintedTables) -> None
     np.testing.assert_allclose(drawn[noisy.index], noisy)
 
 
-def test_figure_7_shows_the_cells_of_the_text() -> None:
-    cells = [
-        {"file": file, "p": p}
-        for file in ("survey_8000", "alarm_8000", "child_8000")
-        for p in (0.4, 0.5)
-    ]
-    assert figure_7_cells(cells) == [cells[0], cells[1], cells[3]]
-
-
-def test_what_cannot_be_is_refused(printed: PrintedTables) -> None:
-    with pytest.raises(DeniableError, match="unknown file 'x'; use survey_8000"):
-        printed.outputs(CELL | {"file": "x"})
+def test_figure_7_shows_the_cells_of_the_text(small_data: Microdata) -> None:
+    files = ("survey_8000", "alarm_8000", "child_8000")
+    cells = [CELL | {"file": file, "p": p} for file in files for p in (0.4, 0.5)]
+    simulator = PrintedTables(dict.fromkeys(files, small_data), block_size=50)
+    published = read_published(PUBLISHED / "rrba_table4.csv", "value")
+    runs: Any = {"study": "s", "root_seed": 1, "replicates": 6, "block": 6}
+    table = figure_7_table(simulator, cells, published, **runs)
+    shown = table[["file", "p"]].drop_duplicates().to_dict("records")
+    assert shown == [{name: cells[n][name] for name in ("file", "p")} for n in (0, 1, 3)]
 
 
 def test_files_stand_for_data_sets() -> None:

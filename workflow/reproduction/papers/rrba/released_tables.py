@@ -21,9 +21,9 @@ a record. Counts then have the sensitivity 2, and noise of scale b has epsilon 2
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -31,7 +31,7 @@ import pandas as pd
 from deniable.arrays import Counts, Floats
 from deniable.channels import HadamardResponse, KeepOrReplace, ProjectiveGeometry, UnaryEncoding
 from deniable.contingency import nearest_tables
-from deniable.errors import DeniableError, refuse_unknown
+from deniable.errors import DeniableError
 from deniable.estimation import (
     chi_squared_between,
     jensen_shannon_distances,
@@ -54,7 +54,7 @@ from deniable.rrba import (
 from deniable.sampling import SeededNoise, generator_for
 
 from reproduction.papers.rrba.names import EVERY, MAIN_READINGS, PROTOCOLS, dataset_of
-from reproduction.study import Cell, replicate
+from reproduction.study import Cell, replicate, where
 
 FIGURE_7_COLUMNS = (
     *("dataset", "file", "k", "p", "epsilon_claimed", "metric", "method"),
@@ -84,24 +84,15 @@ ADAPTED = {
     "rrba_uniform": Rule("none"),
 }
 """The rules by which RRBA makes its tables, by method."""
-COUNTED: Mapping[str, type[ProjectiveGeometry] | type[HadamardResponse]] = {
-    "projective_geometry": ProjectiveGeometry,
-    "hadamard": HadamardResponse,
-}
-"""The protocols with so few responses that they are counted one by one."""
+COUNTED = {"projective_geometry": ProjectiveGeometry, "hadamard": HadamardResponse}
+"""The protocols with so few responses that they are counted one by one. Their own inverses are
+unbiased for all tables."""
 AT_ONCE = 3_000_000
 """Counts that are simulated at once."""
 
+Methods = Mapping[str, tuple[tuple[str, ...], str]]
 ReleasedTables = Iterator[tuple[str, tuple[str, ...], Floats]]
 """Method, readings, tables with axes run, cell."""
-
-
-class _Method(NamedTuple):
-    """A way to release a table."""
-
-    name: str
-    readings: tuple[str, ...]  # keys of `METRICS`
-    trust: str  # "local"; "central": a curator sees the true table; "oracle": p depends on it
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,15 +103,13 @@ class _Simulation:
     subsets: int = 40  # sets of k attributes, at most (`drawn_sets`)
     subset_seed: int = 2024  # of the choice of the sets
     block_size: int = 250  # B
-    _true: dict[tuple[str, int], dict[Combination, Counts]] = field(
-        default_factory=dict, init=False, repr=False
-    )
-    methods: ClassVar[tuple[_Method, ...]]
-    """In the order of the outputs."""
+    methods: ClassVar[Methods]
+    """Readings, and trust: "local"; "central": a curator sees the true table; "oracle": p depends
+    on it; by method, in the order of the outputs."""
 
     def epsilon_exact(self, cell: Cell, method: str, reading: str, m: int) -> float:
         """Return the epsilon, in a `cell`, of one answer by `method` and `reading` on `m` cells."""
-        raise NotImplementedError
+        return float(cell["epsilon"])
 
     def released(self, cell: Cell, true: Counts, generator: np.random.Generator) -> ReleasedTables:
         """Yield the releases in a `cell` of `true` tables, axes run, cell, drawn by `generator`."""
@@ -135,12 +124,12 @@ class _Simulation:
         cells = {"+".join(s): t.size for s, t in self.true_tables(cell["file"], cell["k"]).items()}
         rows = []
         for method, reading, metric in self._measured():
-            about = {"metric": metric, "method": method.name, "reading": reading}
-            exact = {m: self.epsilon_exact(cell, method.name, reading, m) for m in cells.values()}
-            of_all = (EVERY, max(cells.values()), max(exact.values()))
+            about = {"metric": metric, "method": method, "reading": reading}
+            about["trust"] = self.methods[method][1]
+            exact = {m: self.epsilon_exact(cell, method, reading, m) for m in cells.values()}
+            of_all = (EVERY, max(exact), max(exact.values()))
             rows += [
-                about
-                | {"trust": method.trust, "subset": subset, "cells": m, "epsilon_exact": epsilon}
+                about | {"subset": subset, "cells": m, "epsilon_exact": epsilon}
                 for subset, m, epsilon in (of_all, *((s, m, exact[m]) for s, m in cells.items()))
             ]
         return rows
@@ -148,10 +137,7 @@ class _Simulation:
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the measures of each trial, shape (replicates, outputs)."""
         true = list(self.true_tables(cell["file"], cell["k"]).values())
-        found = {
-            (method.name, reading, metric): np.empty((replicates, len(true)))
-            for method, reading, metric in self._measured()
-        }
+        found = {name: np.empty((replicates, len(true))) for name in self._measured()}
         for places in self._batches(true, replicates):
             tables = np.repeat([true[place] for place in places], replicates, axis=0)
             records = float(tables[0].sum())
@@ -168,24 +154,18 @@ class _Simulation:
 
     def true_tables(self, file: str, k: int) -> dict[Combination, Counts]:
         """Return the true counts of each set of attributes, flat."""
-        if (file, k) not in self._true:
-            refuse_unknown("file", file, self.files)
-            data = self.files[file]
-            self._true[file, k] = {
-                names: data.counts(names).reshape(-1)
-                for names in drawn_sets(data.domain.names, k, self.subsets, self.subset_seed)
-            }
-        return self._true[file, k]
+        data = self.files[file]
+        sets = drawn_sets(data.domain.names, k, self.subsets, self.subset_seed)
+        return {names: data.counts(names).reshape(-1) for names in sets}
 
     def blocks_of(self, true: Counts, generator: np.random.Generator) -> Counts:
         """Deal the records of each run out to blocks, shape (runs, blocks, cells)."""
         sizes = block_sizes(int(true[0].sum()), self.block_size)
         return np.concatenate([split_blocks(table, sizes, 1, generator) for table in true])
 
-    def _measured(self) -> Iterator[tuple[_Method, str, str]]:
-        for method in self.methods:
-            for reading in method.readings:
-                yield from ((method, reading, metric) for metric in METRICS[reading])
+    def _measured(self) -> list[tuple[str, str, str]]:
+        named = ((method, r) for method, (readings, _) in self.methods.items() for r in readings)
+        return [(*names, metric) for names in named for metric in METRICS[names[1]]]
 
     def _batches(self, true: Sequence[Counts], replicates: int) -> Iterator[list[int]]:
         """Yield places of tables with equally many cells, as many as fit into memory."""
@@ -206,11 +186,11 @@ class PrintedTables(_Simulation):
     its floor for the pooled rule. The published rule has no floor and no bound.
     """
 
-    methods = (
-        _Method("rrba", BOTH + LAST, "local"),
-        _Method("laplace", BOTH, "central"),
-        _Method("laplace_honest", BOTH, "central"),
-    )
+    methods: ClassVar[Methods] = {
+        "rrba": (BOTH + LAST, "local"),
+        "laplace": (BOTH, "central"),
+        "laplace_honest": (BOTH, "central"),
+    }
 
     def epsilon_exact(self, cell: Cell, method: str, reading: str, m: int) -> float:
         if method == "rrba":
@@ -247,14 +227,11 @@ class EqualEpsilon(_Simulation):
     - ``laplace_honest``: needs a trusted curator.
     """
 
-    methods = (
-        *(_Method(name, BOTH, "local") for name in (*ADAPTED, "randomized_response", *PROTOCOLS)),
-        _Method("rrba_at_truth", BOTH, "oracle"),
-        _Method("laplace_honest", BOTH, "central"),
-    )
-
-    def epsilon_exact(self, cell: Cell, method: str, reading: str, m: int) -> float:
-        return float(cell["epsilon"])
+    methods: ClassVar[Methods] = {
+        **dict.fromkeys((*ADAPTED, "randomized_response", *PROTOCOLS), (BOTH, "local")),
+        "rrba_at_truth": (BOTH, "oracle"),
+        "laplace_honest": (BOTH, "central"),
+    }
 
     def released(self, cell: Cell, true: Counts, generator: np.random.Generator) -> ReleasedTables:
         records, m = int(true[0].sum()), true.shape[1]
@@ -270,8 +247,16 @@ class EqualEpsilon(_Simulation):
         yield "rrba_at_truth", BOTH, records * self._at_truth(true, blocks, epsilon, generator)
         yield "laplace_honest", BOTH, _laplace(true, 2 / epsilon, generator)
         # On a stream of their own, so that the other methods have the same draws without them.
-        for name, table in _by_protocols(true, epsilon, generator.spawn(1)[0]):
-            yield name, BOTH, records * table
+        stream = generator.spawn(1)[0]
+        for name, protocol in COUNTED.items():
+            counted = protocol.of_epsilon(m, epsilon)
+            reports = counted.randomize_counts(true, stream)
+            yield name, BOTH, records * counted.estimate(reports, inverse="own")
+        # The bits of unary encoding are independent, so only the numbers of ones are drawn.
+        bit = UnaryEncoding.of_epsilon(2, epsilon)
+        ones = stream.binomial(true, bit.own) + stream.binomial(records - true, bit.others)
+        estimate = (ones / records - bit.others) / (bit.own - bit.others)
+        yield "unary_encoding", BOTH, records * estimate
 
     def _at_truth(
         self, true: Counts, blocks: Counts, epsilon: float, generator: np.random.Generator
@@ -294,24 +279,6 @@ def _laplace(true: Counts, scale: float, generator: np.random.Generator) -> Floa
     return np.asarray(SeededNoise(generator).add(counts, np.full(counts.shape, scale), 1)[0])
 
 
-def _by_protocols(
-    true: Counts, epsilon: float, generator: np.random.Generator
-) -> Iterator[tuple[str, Floats]]:
-    """Yield estimates of protocols of `epsilon` from responses of `true` tables, axes run, cell.
-
-    Their own inverses are unbiased for all tables. The bits of unary encoding are independent, so
-    only the numbers of ones are drawn.
-    """
-    records, m = int(true[0].sum()), true.shape[1]
-    for name, protocol in COUNTED.items():
-        channel = protocol.of_epsilon(m, epsilon)
-        reports = channel.randomize_counts(true, generator)
-        yield name, channel.estimate(reports, inverse="own")
-    bit = UnaryEncoding.of_epsilon(2, epsilon)
-    ones = generator.binomial(true, bit.own) + generator.binomial(records - true, bit.others)
-    yield "unary_encoding", (ones / records - bit.others) / (bit.own - bit.others)
-
-
 def drawn_sets(
     names: Sequence[str], k: int, most: int = 40, seed: int = 2024
 ) -> tuple[Combination, ...]:
@@ -327,11 +294,6 @@ def drawn_sets(
     return tuple(every[i] for i in sorted(stream.permutation(len(every))[:most]))
 
 
-def figure_7_cells(cells: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the `cells` of Tables 4 and 5 that Figure 7 shows."""
-    return [cell for cell in cells if (cell["file"], cell["p"]) in FIGURE_7_PANELS]
-
-
 def figure_7_table(
     simulator: PrintedTables,
     cells: Sequence[Mapping[str, Any]],
@@ -340,19 +302,21 @@ def figure_7_table(
 ) -> pd.DataFrame:
     """Return the histograms of Figure 7: distances over trials and sets of attributes.
 
-    The `simulator` simulates the `cells`. `runs` are arguments of `reproduction.study.replicate`.
-    With the study's own, the trials are the ones of Tables 4 and 5. The `published` averages are as
-    in `printed_table`. Columns are `FIGURE_7_COLUMNS`; bins without a trial are left out.
+    The `simulator` simulates those `cells` of Tables 4 and 5 that the figure shows. `runs` are
+    arguments of `reproduction.study.replicate`. With the study's own, the trials are the ones of
+    the tables. The `published` averages are as in `printed_table`. Columns are `FIGURE_7_COLUMNS`;
+    bins without a trial are left out.
     """
     rows: list[dict[str, Any]] = []
     for cell in cells:
+        if (cell["file"], cell["p"]) not in FIGURE_7_PANELS:
+            continue
         values = replicate(simulator, cell=cell, **runs)
         outputs = pd.DataFrame(simulator.outputs(cell))
         about = {"dataset": dataset_of(cell["file"]), **cell}
         for metric in FIGURE_7_METRICS:
-            reading = MAIN_READINGS[metric]
-            shown = (outputs["metric"] == metric) & (outputs["reading"] == reading)
-            sets = outputs[shown & (outputs["subset"] != EVERY)]
+            sets = where(outputs, metric=metric, reading=MAIN_READINGS[metric])
+            sets = sets[sets["subset"] != EVERY]
             by_method = {
                 str(method): values.take(part.index, axis=1)
                 for method, part in sets.groupby("method", sort=False)
@@ -363,21 +327,17 @@ def figure_7_table(
     return table.merge(published, how="left", on=keys)[list(FIGURE_7_COLUMNS)]
 
 
-def _histograms(by_method: Mapping[str, Floats]) -> list[dict[str, Any]]:
-    """Return the bins with a distance, by method; distances have a column for each set."""
+def _histograms(by_method: Mapping[str, Floats]) -> Iterator[dict[str, Any]]:
+    """Yield the bins with a distance, by method; distances have a column for each set."""
     everything = np.concatenate([values.reshape(-1) for values in by_method.values()])
     # A distance of 0 has no logarithm and belongs to the first bin.
     low, high = everything[everything > 0].min() / 1.01, everything.max() * 1.01
     edges = np.geomspace(low, high, BINS + 1)
-    rows = []
     for method, values in by_method.items():
         counts, _ = np.histogram(np.maximum(values, edges[0]), edges)
         about = {"method": method, "trials": len(values), "subsets": values.shape[1]}
         about["mean"] = float(values.mean())
-        rows += [
-            about
-            | {"bin_low": edges[place], "bin_high": edges[place + 1]}
-            | {"count": int(counts[place]), "share": counts[place] / values.size}
-            for place in np.flatnonzero(counts)
-        ]
-    return rows
+        for place in np.flatnonzero(counts):
+            bounds = {"bin_low": edges[place], "bin_high": edges[place + 1]}
+            share = counts[place] / values.size
+            yield about | bounds | {"count": int(counts[place]), "share": share}

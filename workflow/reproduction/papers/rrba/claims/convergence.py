@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.arrays import Counts, Floats
 from deniable.display import rows_of
 from deniable.estimation import clopper_pearson
 
@@ -67,9 +66,9 @@ SMALL_BLOCKS = (18, 50)
 
 def evidence_on_convergence(fig5: pd.DataFrame, fig6: pd.DataFrame) -> dict[str, list[Evidence]]:
     """Return evidence by reading: `fig5`, `fig6` with the cells that the text mentions, both."""
-    fig6 = fig6[fig6["probability"].isin(MENTIONED)]
-    same = fig5["dataset"].isin(set(fig6["dataset"])) & fig5["probability"].isin(MENTIONED)
-    both = pd.concat([fig6.assign(figure="rrba_fig6"), fig5[same].assign(figure="rrba_fig5")])
+    fig6 = where(fig6, probability=MENTIONED)
+    same = where(fig5, probability=MENTIONED, dataset=tuple(fig6["dataset"].unique()))
+    both = pd.concat([fig6.assign(figure="rrba_fig6"), same.assign(figure="rrba_fig5")])
     given = {"rrba_fig5": fig5, "rrba_fig6": fig6, "both": both}
     return {
         about: [
@@ -126,17 +125,17 @@ def _cut_off(first: Row, second: Row, _: Comparison) -> bool:
 def _blocks_of_table_size_suffice(table: pd.DataFrame) -> Outcome:
     smallest = table["block_size"].min()
     both = _with_converged(where(table, block_size=smallest), "within")
-    runs = both["replicates"].to_numpy(dtype=int)
-    cut_off = runs - _number(both["mean_converged"], runs)
-    close = _number(both["mean"], runs)
-    ends = (np.maximum(close - cut_off, 0), np.minimum(close + cut_off, runs))
-    least, most = (rows_of(both.assign(**_shares(number, runs))) for number in ends)
+    figure = f"share of runs that end close, blocks of {smallest}: {range_of(both['mean'])}"
+    cut_off = 1 - both["mean_converged"]
+    least, most = (
+        rows_of(_shares(both.assign(mean=mean.clip(0, 1))))
+        for mean in (both["mean"] - cut_off, both["mean"] + cut_off)
+    )
     found: list[Comparison] = []
     for low, high in zip(least, most, strict=True):
         known = low if low["median"] > WITHIN else high if high["median"] < WITHIN else None
         found += below([(exact_row(WITHIN), known)], "").comparisons if known else [UNKNOWN]
-    shares = range_of(both["mean"])
-    return Outcome(tuple(found), f"share of runs that end close, blocks of {smallest}: {shares}")
+    return Outcome(tuple(found), figure)
 
 
 # -- Figure 6: what converges ----------------------------------------------------------------------
@@ -222,25 +221,20 @@ TESTS: Mapping[str, Test] = {
 def _with_converged(table: pd.DataFrame, measure: str) -> pd.DataFrame:
     """Return the rows of a measure, and the proportion of converged runs."""
     shown, converged = (where(table, measure=name) for name in (measure, "converged"))
-    if not len(shown):
-        raise LookupError("runs under this rule")
     return shown.merge(converged[[*RUN, "mean"]], on=RUN, suffixes=("", "_converged"))
 
 
 def _converged(table: pd.DataFrame) -> list[dict[Any, Any]]:
     """Return the proportions of runs that converge; without any, raise a `LookupError`."""
-    shown = where(table, measure="converged")
-    if not len(shown):
+    found = rows_of(_shares(where(table, measure="converged")))
+    if not found:
         raise LookupError("runs at these p and block sizes")
-    runs = shown["replicates"].to_numpy(dtype=int)
-    return rows_of(shown.assign(**_shares(_number(shown["mean"], runs), runs)))
+    return found
 
 
-def _number(shares: "pd.Series[float]", runs: Counts) -> Counts:
-    return np.asarray(np.rint(shares.to_numpy() * runs), dtype=int)
-
-
-def _shares(number: Counts, runs: Counts) -> dict[str, Floats]:
-    """Return proportions with exact intervals; Student's have no width if all runs agree."""
+def _shares(table: pd.DataFrame) -> pd.DataFrame:
+    """Add exact intervals to means of zeros and ones; Student's have no width if all agree."""
+    runs = table["replicates"].to_numpy(dtype=int)
+    number = np.rint(table["mean"].to_numpy(dtype=float) * runs).astype(int)
     low, high = clopper_pearson(number, runs)
-    return {"median": number / runs, "ci_low": low, "ci_high": high}
+    return table.assign(median=number / runs, ci_low=low, ci_high=high)

@@ -8,7 +8,6 @@ several readings if the text leaves its meaning, or the equal conditions of a co
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -26,9 +25,7 @@ from deniable.rrba import (
 )
 
 from reproduction.papers.rrba.claims import convergence, tables as of_tables
-from reproduction.papers.rrba.claims.tables import at_equal_epsilon
 from reproduction.papers.rrba.exact import CELLS, estimate_from_two_coins, two_coins
-from reproduction.papers.rrba.table_results import RESAMPLED
 from reproduction.study import (
     Claim,
     Evidence,
@@ -36,7 +33,6 @@ from reproduction.study import (
     Test,
     counted,
     range_of,
-    source_of,
 )
 
 KEEPS = tuple(round(0.1 * step, 1) for step in range(1, 10))
@@ -203,7 +199,6 @@ TESTS: Mapping[str, Test] = {
     "repeating_degrades": _repeating_degrades,
     "efficient_if_close": _efficient_if_close,
     "joint_reconstructed": _joint_reconstructed,
-    "better_than_coins": partial(at_equal_epsilon, "rrba_uniform"),
     "responses_teach_nothing": _responses_teach_nothing,
     "theorem_4_1": _theorem_4_1,
     "independent_of_cells": _independent_of_cells,
@@ -223,19 +218,11 @@ def evidence_of(
 
     Claims that exact values decide are about their readings.
     """
-    distances = pd.concat([tables["rrba_table4"], tables["rrba_table5"]])
-    distances = distances.assign(median=distances["regenerated"])
-    # The published cells, each once: without Survey resampled.
-    distances = distances[~distances["file"].str.endswith(RESAMPLED)]
-    equal = tables["rrba_equal"].rename(columns={"mean": "median"})
     evidence = {
         claim.about: [Evidence((reading,), "exact", reading) for reading in claim.about.split(", ")]
         for claim in claims
     }
-    evidence["distances"] = [Evidence((), source_of(distances), distances)]
-    evidence["rrba_equal"] = [Evidence((), source_of(equal), equal)]
-    sources = {source_of(table) for table in (distances, equal)}
-    source = "surrogate" if "surrogate" in sources else source_of(distances)
-    evidence["distances and equal"] = [Evidence((), source, (distances, equal))]
+    distances = (tables[f"rrba_{name}"] for name in ("table4", "table5", "equal"))
+    evidence |= of_tables.evidence_on_distances(*distances)
     evidence |= convergence.evidence_on_convergence(tables["rrba_fig5"], tables["rrba_fig6"])
     return evidence | of_tables.evidence_on_tests(tables["rrba_table3"], tables["rrba_power"])
