@@ -26,8 +26,9 @@ from deniable.contingency.independence import (
     score_statistic,
 )
 from deniable.contingency.likelihood import fit_through_channel
+from deniable.rrba import keep_for_epsilon
 
-from reproduction.papers.rrba.independence import keep_for, proportions
+from reproduction.papers.rrba.independence import proportions
 
 THREE = DenseChannel(np.array([[0.5, 0.375, 0.125], [0.125, 0.75, 0.125], [0.25, 0.0, 0.75]]))
 WIDE = DenseChannel(np.array([[0.6, 0.2, 0.1, 0.1], [0.1, 0.3, 0.1, 0.5]]))
@@ -214,7 +215,7 @@ def test_hadamard_response_has_more_power_than_generalized_randomized_response()
     binary = LogLinearModel.independence((2,) * 4), proportions(4, "uniform", 0.3)
     wide, square = (
         HadamardResponse.of_epsilon(16, 1.0),
-        KeepOrReplace.uniform(16, keep_for(1.0, 16)),
+        KeepOrReplace.uniform(16, keep_for_epsilon([16], 1.0)),
     )
     assert wide.parity == pytest.approx(np.e, rel=1e-12)
     assert square.parity == pytest.approx(np.e, rel=1e-12)

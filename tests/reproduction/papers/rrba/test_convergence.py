@@ -171,7 +171,7 @@ def test_the_worst_view_of_a_file(small_data: Microdata) -> None:
 
 
 def test_the_curves_of_figure_4() -> None:
-    table = exact.figure_4_table([0.1])
+    table = exact.figure_4_table()
     claimed = table[table["curve"] == "claimed"].set_index("p")["epsilon"]
     assert claimed[0.5] == pytest.approx(math.log(2))
     for _, curve in table[table["curve"] != "claimed"].groupby(["curve", "cells"]):

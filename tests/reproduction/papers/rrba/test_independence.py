@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.transforms import Bbox
+from pydantic import ValidationError
 from scipy import stats
 from tests.display.figure_checks import BANNER, cut_off, extents
 from tests.simulations import simulated_whole
 
-from deniable.channels import KeepOrReplace
 from deniable.errors import DeniableError
 from deniable.files import write_table
+from deniable.rrba import keep_for_epsilon
 
 from reproduction.papers.rrba import figures
 from reproduction.papers.rrba.catalog import TABLE_3_KEYS
@@ -30,10 +31,10 @@ from reproduction.papers.rrba.independence import (
     counted,
     decided_sizes,
     judged,
-    keep_for,
     proportions,
 )
 from reproduction.papers.rrba.sections import table_3 as arranged
+from reproduction.papers.rrba.settings import PowerStudy
 from reproduction.papers.rrba.table_results import table_3 as beside_printed
 from reproduction.study.engine import replicate, simulate_chunk
 from reproduction.study.published import read_published
@@ -92,19 +93,10 @@ def test_even_tables_are_those_of_the_notes() -> None:
 def test_refused_tables() -> None:
     with pytest.raises(DeniableError, match=r"can be at most 0\.138"):
         proportions(3, "skewed", 0.5)
-    with pytest.raises(DeniableError, match="use uniform or skewed"):
-        proportions(5, "uniform", 0.5)
-    with pytest.raises(DeniableError, match="unknown pattern"):
-        proportions(2, "uniform", 0.5, "triple")
-
-
-@pytest.mark.parametrize("cells", [2, 4, 16])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
-def test_keep_for_gives_the_exact_epsilon(cells: int, epsilon: float) -> None:
-    channel = KeepOrReplace.uniform(cells, keep_for(epsilon, cells))
-    assert channel.epsilon == pytest.approx(epsilon, rel=1e-9)
-    with pytest.raises(DeniableError, match="must be positive"):
-        keep_for(0.0, cells)
+    for name, value in (("k", 5), ("margins", "odd"), ("pattern", "triple"), ("epsilon", 0.0)):
+        grid = {key: [each] for key, each in power_cell(**{name: value}).items()}
+        with pytest.raises(ValidationError, match=name):
+            PowerStudy(replicates=6, grids=[grid])
 
 
 def test_power_compares_methods_at_one_exact_epsilon() -> None:
@@ -252,7 +244,7 @@ def test_power_is_not_below_rrbas_by_two_errors(changes: dict[str, object]) -> N
 def test_all_of_n_is_drawn(simulator: Any, cell: dict[str, Any], column: str) -> None:
     # Reports of the cells (1 +- rho) / 4 have (1 +- p rho) / 4, so that X^2 is noncentral
     # chi-squared with n (p rho)^2. Half of n would leave half of that: far less power.
-    keep = keep_for(2.0, 4) if column == "rejected" else 0.5
+    keep = keep_for_epsilon([4], 2.0) if column == "rejected" else 0.5
     expected, half = (
         stats.ncx2.sf(stats.chi2.isf(0.05, 1), 1, n * (keep * cell["effect"]) ** 2)
         for n in (cell["n"], cell["n"] / 2)

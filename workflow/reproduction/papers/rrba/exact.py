@@ -12,13 +12,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from deniable.contingency import nearest_table_by_program, nearest_tables
-from deniable.records import Attribute, Domain, Microdata
+from deniable.records import Microdata
 from deniable.rrba import (
     View,
     answer_epsilon,
@@ -33,7 +34,8 @@ from deniable.rrba import (
 
 CELLS = (2, 4, 8, 16)
 """Of the tables of one answer: the two coins, and two, three and four binary attributes."""
-FLOORS_OF_FIGURE_4 = (0.1,)
+FLOOR = 0.1
+"""Of the table with a small cell in Figure 4."""
 CLAIM_TOLERANCE = 1e-12  # claims are formulas evaluated to nearest
 CURVE = tuple(round(0.01 * step, 2) for step in range(1, 100))
 """The p of Figure 4."""
@@ -87,11 +89,8 @@ def _single_tables(p: float, floors: Sequence[float], rounds: Sequence[int]) -> 
         answer |= {"cells": cells, "answers": 1, "rounds": 1}
         yield answer | {"exact": answer_epsilon(uniform, p)}
         for floor in floors:
-            yield answer | {
-                "table": "lowest",
-                "floor": floor,
-                "exact": floor_epsilon([cells], p, floor),
-            }
+            exact = floor_epsilon([cells], p, floor)
+            yield answer | {"table": "lowest", "floor": floor, "exact": exact}
         for times in rounds:
             exact = repeated_epsilon([uniform] * times, p)
             yield answer | {"unit": "rounds", "answers": times, "rounds": times, "exact": exact}
@@ -116,31 +115,18 @@ def _of_data(
         yield about | of_view | {"exact": view_epsilon([sent[c] for c in view], p)}
 
 
-def figure_4_table(floors: Sequence[float] = ()) -> pd.DataFrame:
+def figure_4_table() -> pd.DataFrame:
     """Return the curve of Figure 4, epsilon over p by (6), and exact curves.
 
-    Columns are ``curve`` ("claimed", "uniform", or "lowest": four cells, one at one of the
-    `floors`), ``cells``, ``floor``, ``p``, ``epsilon``.
+    Columns are ``curve`` ("claimed", "uniform", or "lowest": four cells, one at the floor),
+    ``cells``, ``floor``, ``p``, ``epsilon``.
     """
-    rows: list[tuple[str, int, float, float, float]] = []
-    for p in CURVE:
-        rows.append(("claimed", 0, math.nan, p, claimed_epsilon(p)))
-        rows += [("uniform", cells, math.nan, p, floor_epsilon([cells], p, 1.0)) for cells in CELLS]
-        rows += [("lowest", 4, floor, p, floor_epsilon([4], p, floor)) for floor in floors]
-    table = pd.DataFrame(rows, columns=["curve", "cells", "floor", "p", "epsilon"])
-    return table.sort_values(["curve", "cells", "floor", "p"], kind="stable", ignore_index=True)
+    rows = [("claimed", 0, math.nan, p, claimed_epsilon(p)) for p in CURVE]
+    rows += [("lowest", 4, FLOOR, p, floor_epsilon([4], p, FLOOR)) for p in CURVE]
+    rows += [("uniform", m, math.nan, p, floor_epsilon([m], p, 1.0)) for m in CELLS for p in CURVE]
+    return pd.DataFrame(rows, columns=["curve", "cells", "floor", "p", "epsilon"])
 
 
-EXAMPLE_DOMAIN = Domain(
-    (
-        Attribute("A", ("adult", "old")),
-        Attribute("R", ("big", "small")),
-        Attribute("E", ("high", "uni")),
-        Attribute("O", ("emp", "self")),
-        Attribute("S", ("M", "F")),
-        Attribute("T", ("car", "train", "other")),
-    )
-)
 _RECORDS = (
     "adult big high emp M car",
     "adult big high emp F train",
@@ -152,26 +138,16 @@ _RECORDS = (
     "old small high self M train",
 )
 
-PRINTED_TABLE_B: Mapping[tuple[str, str], int] = {
-    ("big", "high"): 2,
-    ("big", "uni"): 2,
-    ("small", "high"): 4,
-    ("small", "uni"): 2,
-}
-"""Table 1b, region by education, with the sum 10. The caption calls it T_AT. The 8 records of Table
-1a have the counts 2, 1, 3, 2."""
-PRINTED_TABLE_C: Mapping[str, int] = {"big": 4, "small": 6}
+PRINTED_TABLE_B = (2, 2, 4, 2)
+"""Table 1b, region (big, small) by education (high, uni), with the sum 10. The caption calls it
+T_AT. The 8 records of Table 1a have the counts 2, 1, 3, 2."""
+PRINTED_TABLE_C = (4, 6)
 """Table 1c. It is the margin of the printed Table 1b; the margin of the file is 3, 5."""
 
 
 def example_records() -> Microdata:
     """Return the 8 records of Table 1a (Example 3.1)."""
-    values = zip(*(record.split() for record in _RECORDS), strict=True)
-    columns = tuple(
-        np.array([attribute.code_of(value) for value in column])
-        for attribute, column in zip(EXAMPLE_DOMAIN, values, strict=True)
-    )
-    return Microdata(EXAMPLE_DOMAIN, columns)
+    return Microdata.of_frame(pd.DataFrame(map(str.split, _RECORDS), columns=list("AREOST")))
 
 
 def two_coins(truth: Fraction) -> Fraction:
@@ -224,14 +200,14 @@ def _coins() -> Iterator[tuple[Any, ...]]:
 def _example() -> Iterator[tuple[Any, ...]]:
     case = "Example 3.1"
     records = example_records()
-    counts = records.counts(("R", "E"))
-    cells = zip(PRINTED_TABLE_B.items(), counts.reshape(-1).tolist(), strict=True)
-    for ((region, education), printed), found in cells:
-        yield _row(case, "Table 1b", f"records {region}, {education}", found, printed)
-    margins = zip(PRINTED_TABLE_C.items(), counts.sum(axis=1).tolist(), strict=True)
-    for (region, printed), found in margins:
-        yield _row(case, "Table 1c", f"records {region}", found, printed)
-    yield _row(case, "Table 1a", "records in all", len(records), sum(PRINTED_TABLE_B.values()))
+    for place, names, printed in (
+        ("Table 1b", ("R", "E"), PRINTED_TABLE_B),
+        ("Table 1c", ("R",), PRINTED_TABLE_C),
+    ):
+        categories = product(*(records.domain[name].categories for name in names))
+        for cell, found, value in zip(categories, records.counts(names).flat, printed, strict=True):
+            yield _row(case, place, f"records {', '.join(cell)}", int(found), value)
+    yield _row(case, "Table 1a", "records in all", len(records), sum(PRINTED_TABLE_B))
 
 
 def _views() -> Iterator[tuple[Any, ...]]:

@@ -32,7 +32,6 @@ of all looks hold together with a probability of at least .95 (Bonferroni). So a
 is wrong with a probability of at most .05, whenever the trials stop.
 """
 
-import math
 from collections.abc import Mapping
 from functools import reduce
 from typing import Any
@@ -52,8 +51,9 @@ from deniable.contingency import (
     monte_carlo_test,
     test_against_true_statistic,
 )
-from deniable.errors import DeniableError, refuse_unknown
+from deniable.errors import DeniableError
 from deniable.estimation import clopper_pearson
+from deniable.rrba import keep_for_epsilon
 
 from reproduction.papers.rrba.names import SIZES, STATED_EPSILON, UNDECIDED
 from reproduction.study import Cell
@@ -78,16 +78,12 @@ MAX_HELD, CONSERVATIVE, WRONGLY = 0.06, 0.04, 0.05
 def proportions(k: int, margins: str, effect: float, pattern: str = "all") -> Floats:
     """Return the cells pi(x) of a table of `k`, 2 to 4, attributes with an `effect` rho.
 
-    `margins` are "uniform" or "skewed", the `pattern` is "all" or "pair".
+    `margins` are "uniform" or "skewed", the `pattern` is "all" or "pair". An effect that makes a
+    cell negative is an error.
 
     >>> proportions(2, "uniform", 0.2)
     array([0.3, 0.2, 0.2, 0.3])
     """
-    if margins not in SHARES or not 2 <= k <= len(SHARES[margins]):
-        raise DeniableError(
-            f"no margins {margins!r} for k = {k}; use {' or '.join(SHARES)} and k from 2 to 4"
-        )
-    refuse_unknown("pattern", pattern, ("all", "pair"))
     shares = SHARES[margins][:k]
     dependent = shares if pattern == "all" else shares[:2]
     null = reduce(np.kron, [np.array([1 - s, s]) for s in shares])
@@ -101,17 +97,6 @@ def proportions(k: int, margins: str, effect: float, pattern: str = "all") -> Fl
             f"attributes it can be at most {largest:.3g}"
         )
     return np.asarray(cells)
-
-
-def keep_for(epsilon: float, cells: int) -> float:
-    """Return the p at which a uniform table of m `cells` has `epsilon` = ln(1 + p m / (1 - p)).
-
-    >>> round(keep_for(math.log(5), 4), 12)
-    0.5
-    """
-    if not epsilon > 0:
-        raise DeniableError(f"epsilon is {epsilon}; it must be positive")
-    return math.expm1(epsilon) / (math.expm1(epsilon) + cells)
 
 
 class Table3:
@@ -133,8 +118,8 @@ class Table3:
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the decisions of each trial, shape (replicates, outputs)."""
         columns: list[Flags] = []
-        for hypothesis in HYPOTHESES:
-            pi = proportions(cell["k"], "uniform", cell["effect"] if hypothesis == "H1" else 0.0)
+        for effect in (0.0, cell["effect"]):
+            pi = proportions(cell["k"], "uniform", effect)
             true = generator.multinomial(cell["n"], pi, replicates)
             found = _decisions(true, self._releases(cell), cell, generator)
             columns += [found[method] for method in TABLE_3_METHODS]
@@ -142,10 +127,10 @@ class Table3:
 
     def _releases(self, cell: Cell) -> "_Releases":
         cells = 2 ** int(cell["k"])
-        printed_scale = LaplaceRelease(2 * cells / STATED_EPSILON)
         stated = _releases_at(cells, STATED_KEEP, STATED_EPSILON)
-        noisier = dict.fromkeys((PRINTED_SCALE, f"{TRUE_LIMIT}_printed_scale"), printed_scale)
-        return stated | noisier | {TRUE_LIMIT: stated["laplace"]}
+        noisier = LaplaceRelease(2 * cells / STATED_EPSILON)
+        more = {TRUE_LIMIT: stated["laplace"], f"{TRUE_LIMIT}_printed_scale": noisier}
+        return stated | {PRINTED_SCALE: noisier} | more
 
 
 class IndependencePower:
@@ -198,7 +183,7 @@ class IndependencePower:
 
     def _releases(self, cell: Cell) -> "_Releases":
         cells = 2 ** int(cell["k"])
-        return _releases_at(cells, keep_for(cell["epsilon"], cells), cell["epsilon"])
+        return _releases_at(cells, keep_for_epsilon([cells], cell["epsilon"]), cell["epsilon"])
 
 
 _Releases = dict[str, LaplaceRelease | RandomizedRelease]
@@ -254,11 +239,8 @@ def counted(results: pd.DataFrame) -> pd.DataFrame:
     trials = results["replicates"].to_numpy(dtype=int)
     rejected = np.rint(results["regenerated"].to_numpy() * trials / PERCENT).astype(int)
     low, high = clopper_pearson(rejected, trials)
-    table = results.assign(ci_low=PERCENT * low, ci_high=PERCENT * high)
-    place = list(table.columns).index("regenerated")
-    table.insert(place, "rejected", rejected)
-    table.insert(place + 1, "trials", trials)
-    return table
+    found = {"rejected": rejected, "trials": trials}
+    return results.assign(ci_low=PERCENT * low, ci_high=PERCENT * high, **found)
 
 
 def judged(results: pd.DataFrame) -> pd.DataFrame:

@@ -84,7 +84,10 @@ ADAPTED = {
     "rrba_uniform": Rule("none"),
 }
 """The rules by which RRBA makes its tables, by method."""
-COUNTED = {"projective_geometry": ProjectiveGeometry, "hadamard": HadamardResponse}
+COUNTED: Mapping[str, type[ProjectiveGeometry] | type[HadamardResponse]] = {
+    "projective_geometry": ProjectiveGeometry,
+    "hadamard": HadamardResponse,
+}
 """The protocols with so few responses that they are counted one by one. Their own inverses are
 unbiased for all tables."""
 AT_ONCE = 3_000_000
