@@ -35,7 +35,7 @@ from deniable.randomized_response import (
     epsilons,
     pair_measures,
 )
-from deniable.records import Domain, Microdata
+from deniable.records import Microdata
 from deniable.sampling import RandomSource, generator_for
 
 from reproduction.study import Cell
@@ -187,9 +187,11 @@ def _assessed(
     found, expected = (
         dependences_from_tables(protocol.tables(counts), measures) for counts in (sums, direct)
     )
-    clusters, clusters_direct = (
-        _clusters_in_words(protocol.domain, each) for each in (found, expected)
-    )
+    formed = [
+        cluster_attributes(protocol.domain, each, MAX_CELLS, LEAST_DEPENDENCE)
+        for each in (found, expected)
+    ]
+    words = ["; ".join(" x ".join(c) for c in clusters if len(c) > 1) for clusters in formed]
     sent = [each.traffic.share_messages + each.traffic.broadcasts for each in counted.values()]
     return epsilons(protocol) | {
         "parties": len(next(iter(pairs.values()))),
@@ -197,12 +199,7 @@ def _assessed(
         "messages": sum(sent),
         "equals_direct_counts": all(np.array_equal(sums[pair], direct[pair]) for pair in pairs),
         "largest_difference": float((found["dependence"] - expected["dependence"]).abs().max()),
-        "clusters": clusters,
-        "clusters_direct": clusters_direct,
-        "clusters_equal": clusters == clusters_direct,
+        "clusters": words[0],
+        "clusters_direct": words[1],
+        "clusters_equal": words[0] == words[1],
     }
-
-
-def _clusters_in_words(domain: Domain, dependences: pd.DataFrame) -> str:
-    formed = cluster_attributes(domain, dependences, MAX_CELLS, LEAST_DEPENDENCE)
-    return "; ".join(" x ".join(cluster) for cluster in formed if len(cluster) > 1)

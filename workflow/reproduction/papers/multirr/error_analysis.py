@@ -31,7 +31,7 @@ from deniable.randomized_response import (
 from deniable.records import Domain, Microdata
 
 Measure = Callable[[npt.ArrayLike], float]
-DEPENDENCE_READINGS: tuple[Reading, ...] = ("keep", "printed")
+READINGS: tuple[Reading, ...] = ("keep", "printed")  # of the order of dependences
 
 COPIES = (1, 6)  # Adult and Adult6
 
@@ -124,40 +124,27 @@ def expected_dependence_order(data: Microdata, probabilities: Sequence[float]) -
     if len(data.domain) < 3:
         raise DeniableError("one pair of attributes has no order; give at least 3 attributes")
     pairs = list(combinations(data.domain.names, 2))
-    true = [data.counts(pair) for pair in pairs]
-    cells = product(MEASURES.items(), DEPENDENCE_READINGS, probabilities)
-    return pd.DataFrame(
-        {"measure": name, "reading": reading, "p": p}
-        | epsilons(rr_independent(data.domain, p, reading))
-        | {"pairs": len(pairs)}
-        | _agreement(
-            [measure(table) for table in true],
-            [_reported_dependence(measure, table, p, reading) for table in true],
+    tables = [data.counts(pair) for pair in pairs]
+    first, second = np.triu_indices(len(pairs), 1)
+    rows: list[dict[str, Any]] = []
+    for (name, measure), reading, p in product(MEASURES.items(), READINGS, probabilities):
+        reported = []
+        for table in tables:
+            channel = ProductChannel(tuple(rr_channel(size, p, reading) for size in table.shape))
+            expected = channel.reported(table.ravel()).reshape(table.shape)
+            # Exactly 0 for a singular channel: rounding errors must not make an order.
+            reported.append(0.0 if channel.singular else measure(expected))
+        t, r = np.array([measure(table) for table in tables]), np.array(reported)
+        kept = (t[first] - t[second]) * (r[first] - r[second]) > 0
+        rows.append(
+            {"measure": name, "reading": reading, "p": p}
+            | epsilons(rr_independent(data.domain, p, reading))
+            | {"pairs": len(pairs)}
+            | {"rank_correlation": pd.Series(t).rank().corr(pd.Series(r).rank())}
+            | {"order_kept": kept.mean(), "strongest_kept": t.argmax() == r.argmax()}
+            | {"largest_true": t.max(), "largest_reported": r.max()}
         )
-        for (name, measure), reading, p in cells
-    )
-
-
-def _reported_dependence(
-    measure: Measure, table: npt.NDArray[np.int64], p: float, reading: Reading
-) -> float:
-    channel = ProductChannel(tuple(rr_channel(size, p, reading) for size in table.shape))
-    if channel.singular:
-        return 0.0  # exactly: rounding errors must not make an order
-    return measure(channel.reported(table.ravel()).reshape(table.shape))
-
-
-def _agreement(true: Sequence[float], reported: Sequence[float]) -> dict[str, Any]:
-    t, r = np.array(true), np.array(reported)
-    first, second = np.triu_indices(len(t), 1)
-    kept = (t[first] - t[second]) * (r[first] - r[second]) > 0
-    return {
-        "rank_correlation": pd.Series(t).rank().corr(pd.Series(r).rank()),
-        "order_kept": float(kept.mean()),
-        "strongest_kept": bool(t.argmax() == r.argmax()),
-        "largest_true": float(t.max()),
-        "largest_reported": float(r.max()),
-    }
+    return pd.DataFrame(rows)
 
 
 def _absolute_covariance(table: npt.ArrayLike) -> float:

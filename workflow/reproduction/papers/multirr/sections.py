@@ -20,22 +20,19 @@ against_base = partial(pivot, base=BASE, caption=MARKS)
 
 def about(tables: Tables) -> dict[str, Any]:
     """Prepare the glossary's example from `tables`: an attribute under each interpretation."""
-    if not {"multirr_propagation", "multirr_audit"} <= set(tables):
+    if "multirr_propagation" not in tables:
         return {"example": None}
-    table, audited = tables["multirr_propagation"], tables["multirr_audit"]
+    table = tables["multirr_propagation"]
     alone = table[table["attribute"] != "all"]
     sizes = alone.drop_duplicates("attribute").set_index("attribute")["cells"]
     name = str(sizes[sizes > 2].idxmin())
     beside = str(sizes.drop(name).idxmin())
     p, r = float(alone["p"].max()), int(sizes[name])
-    epsilon = where(audited, mechanism=BASE, of=name, p=p).set_index("matrix")["exact_epsilon"]
-    readings = []
-    for row in rows_of(where(alone, attribute=name, p=p)):
-        other = (1 - row["diagonal_weight"]) / r
-        chances = {"true": row["diagonal_weight"] + other, "other": other}
-        readings.append(row | chances | {"epsilon": epsilon.get(row["reading"])})
+    readings = where(alone, attribute=name, p=p)
+    other = (1 - readings["diagonal_weight"]) / r
+    readings = readings.assign(true=readings["diagonal_weight"] + other, other=other)
     cells = r * int(sizes[beside])
-    example = {"name": name, "categories": r, "p": p, "readings": readings}
+    example = {"name": name, "categories": r, "p": p, "readings": rows_of(readings)}
     return {
         "example": example | {"beside": beside, "cells": cells, "asked": math.ceil(0.3 * cells)}
     }

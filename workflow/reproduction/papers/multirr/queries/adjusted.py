@@ -189,23 +189,18 @@ class StatedQueries(AdjustedQueries):
     def _kept_outputs(self, cell: Cell) -> list[tuple[int, dict[str, Any]]]:
         """Return those outputs of Figure 3 that a `cell` keeps, with their places there."""
         clusters = self._on(cell).clusters(cell)
-        mechanism, joint = cell["mechanism"], cell["mechanism"] == "joint"
-        grouped = f"rr_clusters_{mechanism}"
-        called = {
-            "rr_independent": None if joint else "rr_independent",
-            "rr_independent_adjustment": None if joint else "rr_independent_adjustment",
-            "rr_clusters": grouped,
-            "rr_clusters_adjustment": f"{grouped}_adjustment",
-            UNIFORM: None if joint else UNIFORM,
-        }
-        if joint and len(clusters) == 1:
+        grouped = f"rr_clusters_{cell['mechanism']}"
+        called = {"rr_clusters": grouped, "rr_clusters_adjustment": f"{grouped}_adjustment"}
+        if cell["mechanism"] == "kronecker":
+            alone = ("rr_independent", "rr_independent_adjustment", UNIFORM)
+            called |= dict(zip(alone, alone, strict=True))
+        elif len(clusters) == 1:
             # The adjustment to a single cluster changes nothing.
-            called |= {"rr_clusters": "rr_joint", "rr_clusters_adjustment": None}
-        outputs = enumerate(super().outputs(cell))
+            called = {"rr_clusters": "rr_joint"}
         return [
             (place, {**each, "method": called[each["method"]], "clusters": len(clusters)})
-            for place, each in outputs
-            if each["measure"] == ERROR and called[each["method"]]
+            for place, each in enumerate(super().outputs(cell))
+            if each["measure"] == ERROR and each["method"] in called
         ]
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
