@@ -186,10 +186,10 @@ def test_intervals_are_percentiles_of_resampled_estimates(smoothed):
         smoothed=smoothed,
     )
     if smoothed:
-        assert found.low < found.estimates < found.high
+        assert found.low < found.estimate < found.high
         return
     values = np.repeat([0.5, 1.5, 2.5], counts)
-    assert found.estimates == pytest.approx(values.mean())
+    assert found.estimate == pytest.approx(values.mean())
     spread = values.std() / np.sqrt(values.size)
     # The 5 % point of 4,000 errs by some .0335 of the spread; steps of the mean are .14 of it.
     expected = values.mean() + np.array([-1.645, 1.645]) * spread

@@ -76,7 +76,6 @@ def test_intervals_of_split_reports(method, target, simultaneous, functionals, i
     asked["simultaneous"] = simultaneous
     found = confidence_intervals(SPLIT, SPLIT_COUNTS, inverse=inverse, **asked)
     wanted = confidence_intervals(THREE, MERGED_COUNTS, **asked)
-    assert found.inverse == inverse
     for name in ("estimate", "low", "high", "standard_error"):
         np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), atol=1e-11)
 
@@ -100,7 +99,6 @@ def test_survey_weights_of_split_reports(target, total, inverse):
     for design in ({"strata": strata, "clusters": clusters}, {"strata": strata}, {}):
         found = survey_estimate(SPLIT, codes, weights, inverse=inverse, **asked, **design)
         wanted = survey_estimate(THREE, OF_SPLIT[codes], weights, **asked, **design)
-        assert found.inverse == found.intervals().inverse == inverse
         np.testing.assert_allclose(found.estimate, wanted.estimate, atol=1e-12)
         np.testing.assert_allclose(found.covariance, wanted.covariance, atol=1e-12)
     many = WeightedCounts.of_records(codes, weights, 5, strata)

@@ -171,7 +171,9 @@ def _solved(P: Floats, wanted: Polytope, binding: float, margin: float) -> Float
     """Return the matrix with binding constraints solved as equations; None without a solution."""
     pattern = _Pattern.of(P, wanted, binding, margin)
     left, right = pattern.equations(P, wanted, binding, margin)
-    y = pattern.unknowns(P)
+    y = np.zeros(left.shape[1])  # the largest of the entries that share an unknown
+    own = pattern.unknown >= 0
+    np.maximum.at(y, pattern.unknown[own], P.ravel()[own])
     for _ in range(3):  # twice more to refine the last digits
         missing = right - left @ y
         scale = np.maximum(y, 1e-12)
@@ -180,7 +182,7 @@ def _solved(P: Floats, wanted: Polytope, binding: float, margin: float) -> Float
         y = y + scale * step
     if np.max(np.abs(right - left @ y)) > 1e-10 or y.min(initial=0.0) < 0:
         return None
-    exact = pattern.matrix(y)
+    exact = np.where(own, pattern.factors * y[pattern.unknown], 0.0).reshape(P.shape)
     return np.asarray(exact / exact.sum(axis=1, keepdims=True))
 
 
@@ -194,7 +196,6 @@ class _Pattern:
 
     unknown: Positions
     factors: Floats
-    size: int
 
     @classmethod
     def of(cls, P: Floats, wanted: Polytope, binding: float, margin: float) -> "_Pattern":
@@ -222,29 +223,18 @@ class _Pattern:
         _, places = np.unique(unknown[unknown >= 0], return_inverse=True)
         compact = np.full(size**2, -1, dtype=np.intp)
         compact[unknown.ravel() >= 0] = places
-        return cls(compact, factors.ravel(), size)
-
-    def unknowns(self, P: Floats) -> Floats:
-        """Return the unknowns of a matrix: the largest of the entries that share one."""
-        y = np.zeros(int(self.unknown.max()) + 1)
-        own = self.unknown >= 0
-        np.maximum.at(y, self.unknown[own], P.ravel()[own])
-        return y
-
-    def matrix(self, y: Floats) -> Floats:
-        entries = np.where(self.unknown >= 0, self.factors * y[self.unknown], 0.0)
-        return np.asarray(entries.reshape(self.size, self.size))
+        return cls(compact, factors.ravel())
 
     def equations(
         self, P: Floats, wanted: Polytope, binding: float, margin: float
     ) -> tuple[Floats, Floats]:
         """Return the equations and the binding inequalities over y."""
-        own = self.unknown >= 0
-        place = np.zeros((self.size**2, int(self.unknown.max()) + 1))
-        place[np.flatnonzero(own), self.unknown[own]] = self.factors[own]
+        own = np.flatnonzero(self.unknown >= 0)
+        place = np.zeros((P.size, int(self.unknown.max()) + 1))
+        place[own, self.unknown[own]] = self.factors[own]
         left, right = [], []
         for group in wanted.without("epsilon", "forbidden", "allowed").groups:
-            A, b = group.left[:, : self.size**2].toarray(), group.right
+            A, b = group.left[:, : P.size].toarray(), group.right
             if not group.equality:
                 A, b = A[b - A @ P.ravel() <= binding], b[b - A @ P.ravel() <= binding] - margin
             left.append(A @ place)

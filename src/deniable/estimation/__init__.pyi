@@ -13,7 +13,6 @@ from .error_bounds import (
     smallest_propagation as smallest_propagation,
 )
 from .grids import (
-    Bootstrapped as Bootstrapped,
     bootstrap_intervals as bootstrap_intervals,
     grid_estimate as grid_estimate,
     grid_means as grid_means,

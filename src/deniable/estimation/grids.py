@@ -7,7 +7,6 @@ noise of the estimate and add some bias. Resampling shows the noise but not the 
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +14,7 @@ import numpy.typing as npt
 from deniable.arrays import Floats
 from deniable.channels import Channel
 from deniable.errors import ChannelError, DeniableError
-from deniable.estimation.intervals import CONFIDENCE, refuse_bad_confidence
+from deniable.estimation.intervals import CONFIDENCE, Intervals, refuse_bad_confidence
 from deniable.sampling import multinomial
 
 RISE = 1e-3  # nats
@@ -108,18 +107,6 @@ def smooth(distributions: Floats) -> Floats:
     return np.asarray((wider[..., :-2] + 2 * wider[..., 1:-1] + wider[..., 2:]) / 4)
 
 
-@dataclass(frozen=True, eq=False)
-class Bootstrapped:
-    """Functionals of a distribution, with percentile intervals.
-
-    The `estimates` and the limits `low` and `high` have the shape (functionals,).
-    """
-
-    estimates: Floats
-    low: Floats
-    high: Floats
-
-
 def bootstrap_intervals(
     reported_counts: npt.ArrayLike,
     channel: Channel,
@@ -130,9 +117,10 @@ def bootstrap_intervals(
     confidence: float = CONFIDENCE,
     smoothed: bool = True,
     rise: float = RISE,
-) -> Bootstrapped:
+) -> Intervals:
     """Return estimates from one table of randomized values, with percentile bootstrap intervals.
 
+    All have the shape (functionals,); standard errors are standard deviations of the resamples.
     Resamples are drawn with replacement, and each is estimated anew. So the intervals are for the
     population of which the records are a sample. They lie around the mean of the estimate: where it
     is biased (EMS smooths) they cover less than stated. A `DeniableError` is raised as by
@@ -164,7 +152,7 @@ def bootstrap_intervals(
     values = functionals(grid_estimate(tables, channel, smoothed=smoothed, rise=rise))
     tail = (1 - confidence) / 2
     low, high = np.quantile(values[1:], [tail, 1 - tail], axis=0)
-    return Bootstrapped(values[0], low, high)
+    return Intervals(values[0], low, high, values[1:].std(axis=0))
 
 
 def grid_means(distributions: Floats, edges: Floats) -> Floats:

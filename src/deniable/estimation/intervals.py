@@ -70,19 +70,12 @@ class Intervals:
     estimate, low, high, standard_error : arrays of one shape, (..., proportions or functionals)
         The standard error is the root of the unbiased plug-in for each method, NaN where that is
         negative.
-    confidence, method, simultaneous, target, inverse
-        The options; see `confidence_intervals`.
     """
 
     estimate: Floats
     low: Floats
     high: Floats
     standard_error: Floats
-    confidence: float
-    method: Method
-    simultaneous: Simultaneous
-    target: Target
-    inverse: Inverse = "least"
 
     def cover(self, truth: npt.ArrayLike) -> Flags:
         """Return where intervals contain the `truth`, ± 1e-12; NaN limits contain nothing.
@@ -155,14 +148,11 @@ def confidence_intervals(
     asked = (weights, squared, method, target)
     counts = np.asarray(reported_counts, dtype=float)
     if channel.square or inverse == "own":
-        estimate, low, high, errors = _by_own_inverse(channel, counts, *asked)
-    else:
-        channel.frequencies(counts)  # refuses what are no tables of counts
-        tables = counts.reshape(-1, channel.reports)
-        each = [_by_own_inverse(channel.fitted_to(table), table, *asked) for table in tables]
-        stacked = np.reshape(each, (*counts.shape[:-1], 4, width))
-        estimate, low, high, errors = np.moveaxis(stacked, -2, 0)
-    return Intervals(estimate, low, high, errors, confidence, method, simultaneous, target, inverse)
+        return Intervals(*_by_own_inverse(channel, counts, *asked))
+    channel.frequencies(counts)  # refuses what are no tables of counts
+    tables = counts.reshape(-1, channel.reports)
+    each = [_by_own_inverse(channel.fitted_to(table), table, *asked) for table in tables]
+    return Intervals(*np.moveaxis(np.reshape(each, (*counts.shape[:-1], 4, width)), -2, 0))
 
 
 def _by_own_inverse(
@@ -206,9 +196,11 @@ def _score_limits(
     curvature = 0.0 if file else 1.0
     factor = squared / records
     a = 1 + factor * curvature
-    limits = []
+    limits, share = [], EXTRA_RECORDS / (records + EXTRA_RECORDS)
     for sign, extra in zip((-1, 1), sides, strict=True):
-        slope, variance = _regression(_with_extra(everywhere, extra, records), file)
+        pairs = zip(everywhere, extra, strict=True)
+        moments = _Moments(*((1 - share) * own + share * more for own, more in pairs))
+        slope, variance = _regression(moments, file)
         level = np.where(plug_in < -ROUNDING * second, variance, plug_in)
         level = np.where(level <= ROUNDING * second, 0.0, level)
         b = factor * (slope / 2 - curvature * estimate)
@@ -233,13 +225,6 @@ class _Moments(NamedTuple):
 
 
 _OfSides = tuple[_Moments, list[_Moments]]
-
-
-def _with_extra(everywhere: _Moments, extra: _Moments, records: Floats) -> _Moments:
-    """Return the moments of the records together with the extra ones on one side."""
-    share = EXTRA_RECORDS / (records + EXTRA_RECORDS)
-    pairs = zip(everywhere, extra, strict=True)
-    return _Moments(*((1 - share) * own + share * more for own, more in pairs))
 
 
 def _regression(moments: _Moments, file: bool) -> tuple[Floats, Floats]:

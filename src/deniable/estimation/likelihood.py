@@ -230,12 +230,16 @@ def expectation_maximization(
     """
     frequencies, totals = channel.frequencies(reported_counts)
     tables = frequencies.reshape(-1, frequencies.shape[-1])
-    step = _step_of([factor.matrix() for factor in channel.simple_factors])
+    forth = [factor.matrix() for factor in channel.simple_factors]
+    back = [np.ascontiguousarray(matrix.T) for matrix in forth]
     proportions = np.empty((len(tables), channel.size))
     gap, most = 0.0, 0
     for table, (observed, records) in enumerate(zip(tables, np.ravel(totals), strict=True)):
         found, steps, lacking = _climb(
-            partial(step, observed, float(records)), channel.size, tolerance, iterations
+            partial(_step, observed, float(records), forth, back),
+            channel.size,
+            tolerance,
+            iterations,
         )
         if not np.isfinite(lacking):
             raise ChannelError("a category was reported that the channel cannot report")
@@ -251,31 +255,26 @@ def expectation_maximization(
     return Likelihood(proportions.reshape(*frequencies.shape[:-1], channel.size), most, gap)
 
 
-def _step_of(matrices: Sequence[Floats]) -> Callable[[Floats, float, Floats], Step]:
-    """Return the function that takes an EM step for a table, through one matrix or a product."""
-    if len(matrices) > 1:
-        # Numba is slow to import, and for one matrix no faster than NumPy.
-        from deniable.estimation.compiled import step  # noqa: PLC0415
+def _step(
+    observed: Floats, records: float, forth: Sequence[Floats], back: Sequence[Floats], point: Floats
+) -> Step:
+    """Take an EM step for a table through a product of matrices (`forth`), transposed in `back`."""
+    seen = observed > 0
+    reported = _through(point, forth)
+    if not np.all(reported[seen] > 0):
+        return point, -np.inf, np.inf
+    ratio = np.divide(observed, reported, out=np.zeros_like(observed), where=seen)
+    gradient = _through(ratio, back)
+    moved = point * gradient
+    gap = records * max(float(gradient.max()) - 1.0, 0.0)
+    return moved / moved.sum(), float(observed[seen] @ np.log(reported[seen])), gap
 
-        shapes = np.array([matrix.shape for matrix in matrices])
-        forth = np.concatenate([matrix.ravel() for matrix in matrices])
-        back = np.concatenate([matrix.T.ravel() for matrix in matrices])
-        return lambda observed, records, point: step(point, observed, records, shapes, forth, back)
-    matrix = np.ascontiguousarray(matrices[0])
 
-    def dense_step(observed: Floats, records: float, point: Floats) -> Step:
-        told = observed > 0
-        reported = (point @ matrix)[told]
-        if not np.all(reported > 0):
-            return point, -np.inf, np.inf
-        ratio = np.zeros(observed.size)
-        ratio[told] = observed[told] / reported
-        gradient = matrix @ ratio
-        moved = point * gradient
-        gap = records * max(float(gradient.max()) - 1.0, 0.0)
-        return moved / moved.sum(), float(observed[told] @ np.log(reported)), gap
-
-    return dense_step
+def _through(values: Floats, matrices: Sequence[Floats]) -> Floats:
+    """Return x' (M1 x M2 x ...), axis by axis: each product puts the first axis last."""
+    for matrix in matrices:
+        values = (values.reshape(len(matrix), -1).T @ matrix).ravel()
+    return values
 
 
 def _climb(
@@ -293,7 +292,15 @@ def _climb(
         steps += 1
         if gap <= tolerance or steps >= most:
             return first, steps, gap
-        jump, length = _jump(start, first, second, reach)
+        r = first - start
+        v = second - first - r
+        bend = float(v @ v)
+        # SQUAREM's length |r| / |v|, at least 1: both steps.
+        length = max(1.0, min(float(np.sqrt(r @ r / bend)), reach)) if bend else reach
+        # A part of each proportion is kept, because EM never leaves 0.
+        least = np.maximum(LEAST_SHARE * second, LEAST_MASS / start.size)
+        jump = np.maximum(start + 2.0 * length * r + length * length * v, least)
+        jump /= jump.sum()
         after, height, lacking = step(jump)
         steps += 1
         if height >= middle - ROUNDING * abs(middle):
@@ -308,17 +315,3 @@ def _climb(
         first, height, gap = step(start)
         steps += 1
     return start, steps, gap
-
-
-def _jump(start: Floats, first: Floats, second: Floats, reach: float) -> tuple[Floats, float]:
-    """Extrapolate two EM steps, and return SQUAREM's length |r| / |v|, at least 1 (both steps).
-
-    A part of each proportion is kept, because EM never leaves 0.
-    """
-    r = first - start
-    v = second - first - r
-    bend = float(v @ v)
-    length = max(1.0, min(float(np.sqrt(r @ r / bend)), reach)) if bend else reach
-    least = np.maximum(LEAST_SHARE * second, LEAST_MASS / start.size)
-    jump = np.maximum(start + 2.0 * length * r + length * length * v, least)
-    return jump / jump.sum(), length

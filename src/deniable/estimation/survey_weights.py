@@ -88,18 +88,15 @@ def weighted_intervals(
     asked = None if functionals is None else channel.functional_weights(functionals)
     how = (asked, confidence, target, total)
     if channel.square or inverse == "own":
-        estimate, low, high, errors = _by_own_inverse(channel, counts, *how)
-    else:
-        _denominator(counts.weights.sum(axis=-2), total)  # refuses samples without weight
-        samples = (
-            WeightedCounts(counts.weights[at], counts.squares[at], counts.records[at])
-            for at in np.ndindex(counts.records.shape[:-1])
-        )
-        each = [_by_own_inverse(channel.fitted_to(one.effective), one, *how) for one in samples]
-        width = channel.size if asked is None else len(asked)
-        stacked = np.reshape(each, (*counts.records.shape[:-1], 4, width))
-        estimate, low, high, errors = np.moveaxis(stacked, -2, 0)
-    return Intervals(estimate, low, high, errors, confidence, "wald", "none", target, inverse)
+        return Intervals(*_by_own_inverse(channel, counts, *how))
+    _denominator(counts.weights.sum(axis=-2), total)  # refuses samples without weight
+    samples = (
+        WeightedCounts(counts.weights[at], counts.squares[at], counts.records[at])
+        for at in np.ndindex(counts.records.shape[:-1])
+    )
+    each = [_by_own_inverse(channel.fitted_to(one.effective), one, *how) for one in samples]
+    width = channel.size if asked is None else len(asked)
+    return Intervals(*np.moveaxis(np.reshape(each, (*counts.records.shape[:-1], 4, width)), -2, 0))
 
 
 def _by_own_inverse(
@@ -151,15 +148,12 @@ class SurveyEstimate:
     """A weighted estimate with its covariance, for categories or functionals.
 
     `degrees_of_freedom` are primary sampling units less strata; infinite for the file. The
-    `estimate` and the `covariance` have the shapes (f,) and (f, f). For `target` and `inverse` see
-    `survey_estimate`.
+    `estimate` and the `covariance` have the shapes (f,) and (f, f).
     """
 
     estimate: Floats
     covariance: Floats
     degrees_of_freedom: float
-    target: Target
-    inverse: Inverse = "least"
 
     @property
     def standard_error(self) -> Floats:
@@ -172,10 +166,7 @@ class SurveyEstimate:
         refuse_bad_confidence(confidence)
         errors = self.standard_error
         reach = student(np.array(self.degrees_of_freedom), confidence) * errors
-        low, high = self.estimate - reach, self.estimate + reach
-        return Intervals(
-            self.estimate, low, high, errors, confidence, "wald", "none", self.target, self.inverse
-        )
+        return Intervals(self.estimate, self.estimate - reach, self.estimate + reach, errors)
 
 
 def survey_estimate(
@@ -226,7 +217,7 @@ def survey_estimate(
         squares = counts.squares.sum(axis=0)
         own = (asked * channel.solve_transposed(squares)) @ asked.T
         covariance = ((scores * squares) @ scores.T - own) / denominator**2
-        return SurveyEstimate(estimate, covariance, np.inf, target, inverse)
+        return SurveyEstimate(estimate, covariance, np.inf)
     residuals = scores if total is not None else scores - estimate[:, None]
     number, stratum = numbered(strata, len(codes), "strata")
     if clusters is None:
@@ -243,7 +234,7 @@ def survey_estimate(
         inner = residuals @ ((totals.T @ totals) @ residuals.T)
     outer = residuals @ (counts.weights * np.sqrt(factor / units)[:, None]).T
     covariance = (inner - outer @ outer.T) / denominator**2
-    return SurveyEstimate(estimate, covariance, float(units.sum() - number), target, inverse)
+    return SurveyEstimate(estimate, covariance, float(units.sum() - number))
 
 
 def student(freedom: Floats, confidence: float) -> Floats:

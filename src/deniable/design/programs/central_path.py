@@ -102,7 +102,7 @@ class CentralPath:
         The matrix, `centre`, is in the interior of the `program`; `others` are further matrices.
         """
         found: dict[tuple[int, int], float] = {}
-        for v, column in program.reports_of(centre):
+        for v, column in enumerate([centre.sum(axis=1)] if program.merged else centre.T):
             for code, amount in decomposition(column, program.ratio).items():
                 found[code, v] = amount
         few = 1e-3 * float(np.mean(list(found.values())))

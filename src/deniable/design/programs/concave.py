@@ -74,7 +74,7 @@ class Concave:
         value = self.loss.value(P)
         zeros, ones = np.zeros_like(P), np.ones_like(P)
         for _ in range(TANGENT_STEPS):
-            slopes = self._weights * (1 - 2 * P)
+            slopes = self.loss.proportions[:, None] * (1 - 2 * P)
             constants = self.loss.sampling + self.loss.proportions @ P**2
             better = self._least(slopes, constants, zeros, ones)
             if better is None:
@@ -85,16 +85,12 @@ class Concave:
             P, value = better.P, lower
         return P
 
-    @property
-    def _weights(self) -> Floats:
-        pi = self.loss.proportions
-        return np.broadcast_to(pi[:, None], (pi.size, pi.size))
-
     def bound(self) -> float:
         """Return a lower bound of the loss, by the secants over `box`."""
         low, high = self.box()
-        slopes = self._weights * (1 - low - high)
-        constants = self.loss.sampling + np.sum(self._weights * low * high, axis=0)
+        pi = self.loss.proportions[:, None]
+        slopes = pi * (1 - low - high)
+        constants = self.loss.sampling + np.sum(pi * low * high, axis=0)
         least = self._least(slopes, constants, low, high)
         return 0.0 if least is None else least.bound
 

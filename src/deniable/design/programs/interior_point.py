@@ -181,18 +181,14 @@ def _interior_of(polytope: Polytope, free: Positions, centre: Floats | None) -> 
         left = sparse.vstack([left, -sparse.eye_array(free.size)], format="csr")
         right = np.concatenate([right, np.zeros(free.size)])
     *_, equal_left, equal_right = polytope.constraints
-    independent, values = _independent(equal_left[:, free].toarray(), equal_right)
-    inside = np.min(right - left @ centre, initial=np.inf) > 0
-    return Interior(polytope, free, left, right, independent, values, centre) if inside else None
-
-
-def _independent(left: Floats, right: Floats) -> tuple[Floats, Floats]:
-    """Return equations without those that follow from others."""
-    _, triangle, order = linalg.qr(left.T, mode="economic", pivoting=True)
+    equal = equal_left[:, free].toarray()
+    _, triangle, order = linalg.qr(equal.T, mode="economic", pivoting=True)
     diagonal = np.abs(np.diagonal(triangle))
-    rank = int(np.sum(diagonal > 1e-10 * diagonal[0]))
-    chosen = np.sort(order[:rank])
-    return left[chosen], right[chosen]
+    # Equations that follow from others are left out.
+    chosen = np.sort(order[: int(np.sum(diagonal > 1e-10 * diagonal[0]))])
+    equal, equal_right = equal[chosen], equal_right[chosen]
+    inside = np.min(right - left @ centre, initial=np.inf) > 0
+    return Interior(polytope, free, left, right, equal, equal_right, centre) if inside else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,7 +41,6 @@ alike until no staircase gains: all of them are looked at, so that nothing is le
 rounding.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -161,7 +160,3 @@ class Program:
     def size(self) -> int:
         """Number of categories."""
         return self.loss.proportions.size
-
-    def reports_of(self, P: Floats) -> Iterable[tuple[int, Floats]]:
-        """Return the distinguished reports of a matrix `P`, by number, with their columns."""
-        return [(0, P.sum(axis=1))] if self.merged else enumerate(P.T)
