@@ -184,8 +184,8 @@ def _in_order(P: Floats) -> Floats:
         else:
             merged.append(column)
 
-    def place(column: Floats) -> tuple[int, list[int]]:
-        high = np.flatnonzero(_high(column)).tolist()
+    def place(column: Floats) -> tuple[int, tuple[int, ...]]:
+        high = tuple(np.flatnonzero(_high(column)).tolist())
         return len(high), high
 
     return np.array(sorted(merged, key=place)).T
