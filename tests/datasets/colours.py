@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from deniable.datasets.download import Limits
+from deniable.datasets.resolve import Limits
 
 GOOD = b"".join(b"%d, red, yes\n%d, blue, no\n" % (n, n) for n in range(10_000))
 OTHER = b"<html>log in to the hotel's network</html>\n"

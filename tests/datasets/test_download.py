@@ -37,7 +37,7 @@ from tests.datasets.colours import (
     serving,
 )
 
-from deniable.datasets.download import DownloadError, Limits, download
+from deniable.datasets.resolve import DownloadError, Limits, download
 from deniable.errors import DataError
 
 
@@ -246,7 +246,7 @@ def test_without_a_stated_size_there_is_a_limit_too(
         def stream(self, *_: object, **__: object) -> Iterator[bytes]:
             yield from repeat(bytes(50_000_000), 5)
 
-    monkeypatch.setattr("deniable.datasets.download.requests.get", lambda *_, **__: Endless())
+    monkeypatch.setattr("deniable.datasets.resolve.requests.get", lambda *_, **__: Endless())
     assert "larger than 200,000,000 bytes" in failing(server.url("good.data"), target)
 
 
@@ -383,7 +383,7 @@ def test_ctrl_c_leaves_no_target(server: Server, target: Path) -> None:
 
 def test_kill_leaves_no_target(server: Server, target: Path) -> None:
     code = (
-        "import sys, pathlib; from deniable.datasets.download import download; "
+        "import sys, pathlib; from deniable.datasets.resolve import download; "
         "download(sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3])"
     )
     command = [sys.executable, "-c", code, server.url("drip.data"), str(target), GOOD_SHA]

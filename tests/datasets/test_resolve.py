@@ -17,10 +17,10 @@ from tests.datasets.colours import (
     left_over,
 )
 
-from deniable.datasets.download import DownloadError
 from deniable.datasets.manifest import Dataset, load_manifest
 from deniable.datasets.published import read_published
 from deniable.datasets.resolve import (
+    DownloadError,
     NotInMirror,
     ResolvedFile,
     from_mirror,

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deniable.datasets.schemas import write_schema
+from deniable.datasets import write_schema
 from deniable.records import Attribute, Domain, Microdata, NumericMicrodata
 from deniable.schema import RecordsFile, read_schema
 from deniable.validation import read_yaml

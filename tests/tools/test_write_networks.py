@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.datasets.dense import dense_table
 from tests.slow_variants import all_but_first
 
 import write_networks
@@ -37,4 +38,4 @@ def test_tables_are_pgmpys(name: str, pgmpys: dict[str, BayesianNetwork]) -> Non
         assert theirs.variables[1:] == list(table.parents)
         for variable in theirs.variables:
             assert tuple(theirs.state_names[variable]) == network.domain[variable].categories
-        np.testing.assert_array_equal(networks.dense_table(network, table), values)
+        np.testing.assert_array_equal(dense_table(network, table), values)

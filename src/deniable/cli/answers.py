@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from deniable.arrays import Counts, Floats
-from deniable.channels import NamedChannel, Target
+from deniable.channels import NamedChannel, Target, invariance_gap
 from deniable.errors import plain
 from deniable.privacy import (
     Factors,
@@ -89,13 +89,12 @@ def under_prior(named: NamedChannel, prior: Floats) -> Answers:
     Invariance under the channel `named` is None if reports are not categories.
     """
     channel = named.channel
-    reported = channel.reported(prior)
     same = named.reports == named.categories
-    change = float(np.abs(reported - prior).max()) if same else None
+    change = invariance_gap(channel, prior) if same else None
     found = extreme_factors(channel, prior)
     return {
         "prior": prior,
-        "reported": reported,
+        "reported": channel.reported(prior),
         "invariant": None if change is None else change <= INVARIANCE_TOLERANCE,
         "largest_change": change,
         "posterior": channel.posterior(prior),
@@ -119,15 +118,10 @@ def estimate(named: NamedChannel, counts: Counts, target: Target, confidence: fl
     Raises `SingularChannelError` if the channel cannot be inverted. Raises `ChannelError` if the
     target is the population and there is only one report.
 
-    Parameters
-    ----------
-    named : NamedChannel
-    counts : array of int, shape (reports,)
-    target : {"population", "file"}
-        Target of the intervals.
-    confidence : float, above 0, below 1
+    The `counts`, shape (reports,), are reports through the channel `named`. `target` and
+    `confidence` are those of the intervals.
     """
-    from deniable.estimation import confidence_intervals  # noqa: PLC0415
+    from deniable.estimation import confidence_intervals, maximum_likelihood  # noqa: PLC0415
 
     channel = named.channel
     intervals = confidence_intervals(channel, counts, confidence=confidence, target=target)
@@ -135,8 +129,6 @@ def estimate(named: NamedChannel, counts: Counts, target: Target, confidence: fl
     # With a square matrix, an unbiased estimate that is a distribution fits the reports exactly, so
     # its likelihood is largest.
     if likely.min() < 0 or not channel.square:
-        from deniable.estimation import maximum_likelihood  # noqa: PLC0415
-
         likely = maximum_likelihood(counts, channel).proportions
     return {
         "records": int(counts.sum()),

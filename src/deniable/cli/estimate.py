@@ -32,7 +32,11 @@ def run(options: argparse.Namespace) -> None:
             if options.adjusted_weights
             else released.synthetic(options.synthetic, options.seed, basis=options.basis)
         )
-        _write_records(files, records)
+        if files.suffix == ".csv":
+            write_table(files, records)
+        else:
+            with written_whole(files) as temporary:
+                records.to_parquet(temporary, index=False)
         for name in records.attrs.get("left_out", []):
             print(f"not adjusted: {plain(name)}, whose reports are no categories of its own")
     elif files:
@@ -139,11 +143,3 @@ def _text(facts: list[str], answers: Answers) -> str:
             *(INDENT + note for note in new),
         ]
     return "".join(f"{plain(line)}\n" for line in lines)
-
-
-def _write_records(path: Path, records: pd.DataFrame) -> None:
-    if path.suffix == ".csv":
-        write_table(path, records)
-        return
-    with written_whole(path) as temporary:
-        records.to_parquet(temporary, index=False)

@@ -24,15 +24,9 @@ def refuse_overwriting(
 ) -> None:
     """Check that a command may write a file to the path `out`, if there is one.
 
-    Raises `DeniableError` as in `refuse_inputs`, and if `out` is a published file or one of other
-    content.
-
-    Parameters
-    ----------
-    out, inputs, what
-        As in `refuse_inputs`.
-    beginning : bytes, optional
-        Pattern of the first bytes of files that may be replaced; by default none.
+    `beginning` is a pattern of the first bytes of files that may be replaced; by default none may.
+    For `inputs` and `what` see `refuse_inputs`. Raises `DeniableError` as `refuse_inputs`, and if
+    `out` is a published file or one of other content.
     """
     if out is None:
         return
@@ -41,7 +35,11 @@ def refuse_overwriting(
     sums = file.with_name("SHA256SUMS")  # the list of files of a public folder
     if sums.is_file() and f"  {file.name}\n" in sums.read_text("utf-8", errors="replace"):
         raise DeniableError(f"{out}: this file is published. Name a file elsewhere")
-    if out.is_file() and not _begins_with(out, beginning):
+    if not out.is_file():
+        return
+    with out.open("rb") as stream:
+        start = stream.read(BEGINNING)
+    if beginning is None or not re.match(beginning, start, re.DOTALL):
         kept = f"not a {what} of deniable" if beginning else f"not replaced by a {what}"
         raise DeniableError(
             f"{out}: a file is stored there that is {kept}. Name another file, or remove this one "
@@ -50,18 +48,11 @@ def refuse_overwriting(
 
 
 def refuse_inputs(out: Path, inputs: Iterable[Path | None], what: str) -> None:
-    """Check that the path `out` of an output is not one of the inputs of a command.
+    """Check that the path `out` of an output is not one of the `inputs` of a command.
 
-    Raises `DeniableError` if `out` is one of the inputs, also by another spelling or a link, or
-    lies in one.
-
-    Parameters
-    ----------
-    out : Path
-    inputs : iterable of Path or None
-        Files and folders that the command reads; None for an option that is not given.
-    what : str
-        The output in words, such as "plan" or "release".
+    The inputs are files and folders, None for an option that is not given. `what` is the output in
+    words, such as "plan" or "release". Raises `DeniableError` if `out` is one of the inputs, also
+    by another spelling or a link, or lies in one.
     """
     for each in inputs:
         if each is None or not each.exists():
@@ -75,11 +66,3 @@ def refuse_inputs(out: Path, inputs: Iterable[Path | None], what: str) -> None:
             raise DeniableError(
                 f"{out}: this lies in {each}, an input of the command. Name a place elsewhere"
             )
-
-
-def _begins_with(file: Path, beginning: bytes | None) -> bool:
-    """Return whether the first bytes of a `file` match a pattern."""
-    if beginning is None:
-        return False
-    with file.open("rb") as stream:
-        return re.match(beginning, stream.read(BEGINNING), re.DOTALL) is not None

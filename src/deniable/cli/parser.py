@@ -114,16 +114,12 @@ examples:
 FILE = "CSV, Parquet (or a folder of it) or Arrow"
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser that prints descriptions and examples as they are written."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **options)
-
-
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parser = _Parser(prog="deniable", description=DESCRIPTION, epilog=EXAMPLES)
+    raw = argparse.RawDescriptionHelpFormatter  # descriptions and examples as they are written
+    parser = argparse.ArgumentParser(
+        prog="deniable", description=DESCRIPTION, epilog=EXAMPLES, formatter_class=raw
+    )
     parser.add_argument("--version", action="version", version=f"deniable {__version__}")
     commands = parser.add_subparsers(
         title="commands", metavar="COMMAND", required=True, dest="command"
@@ -131,7 +127,7 @@ def parser() -> argparse.ArgumentParser:
 
     def command(name: str, summary: str, about: str, examples: str) -> argparse.ArgumentParser:
         added: argparse.ArgumentParser = commands.add_parser(
-            name, help=summary, description=about, epilog=examples
+            name, help=summary, description=about, epilog=examples, formatter_class=raw
         )
         added.set_defaults(parser=added)
         return added

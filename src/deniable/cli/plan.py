@@ -149,6 +149,9 @@ def _text(plan: Plan) -> list[str]:
         lines += aligned(("column", "exact epsilon", "mechanism"), rows)
         lines += ["", *(f"  {columns}: {why}" for columns, _, why in blocks), ""]
     exception = ", except for the disclosures that are not covered" if plan.not_covered else ""
+    left = [each.name for each in plan.schema.columns if not each.randomized]
+    left_out = [name for name in left if name not in plan.passed]
+    others = (("released unchanged: ", plan.passed), ("left out: ", left_out))
     posterior = float(largest_posterior(PRIOR, float(np.exp(plan.epsilon))))
     return [
         *lines,
@@ -158,16 +161,8 @@ def _text(plan: Plan) -> list[str]:
         f"{exception}",
         f"chosen from: {plan.chosen_from}",
         *(f"not covered: {each}" for each in plan.not_covered),
-        *_not_randomized(plan),
+        *(what + ", ".join(names) for what, names in others if names),
     ]
-
-
-def _not_randomized(plan: Plan) -> list[str]:
-    """Return what happens to the other columns."""
-    others = [each.name for each in plan.schema.columns if not each.randomized]
-    out = [name for name in others if name not in plan.passed]
-    lines = (("released unchanged: ", plan.passed), ("left out: ", out))
-    return [what + ", ".join(names) for what, names in lines if names]
 
 
 def _verify(options: argparse.Namespace) -> None:

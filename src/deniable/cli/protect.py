@@ -46,17 +46,14 @@ def run(options: argparse.Namespace) -> None:
     total = Ledger(ledger).total(population)
     print(f"{options.out / 'public'}: to be given away")
     print(f"{options.out / 'private'}: reveals the original records; keep it confidential")
-    print(f"epsilon of {plan.unit}: {_shown_epsilon(plan)}")
+    shown = f"{epsilon_text(plan.epsilon)}, exact and rounded up"
+    if math.isinf(plan.epsilon):
+        shown = "none is proved to be finite"
+    print(f"epsilon of {plan.unit}: {shown}")
     print(f"total epsilon of population {population}, in {ledger}: {epsilon_text(total)}")
     for reason in plan.not_covered:
         print(f"not covered: {reason}")
     _print_risk(options.out / "private" / "risk.csv", plan)
-
-
-def _shown_epsilon(plan: Plan) -> str:
-    if math.isinf(plan.epsilon):
-        return "none is proved to be finite"
-    return f"{epsilon_text(plan.epsilon)}, exact and rounded up"
 
 
 def _print_risk(file: Path, plan: Plan) -> None:

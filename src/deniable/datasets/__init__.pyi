@@ -17,6 +17,7 @@ from .published import (
     draw_surrogate as draw_surrogate,
     fit_surrogate as fit_surrogate,
     read_published as read_published,
+    write_schema as write_schema,
 )
 from .resolve import (
     ResolvedFile as ResolvedFile,
@@ -24,4 +25,3 @@ from .resolve import (
     read_source as read_source,
     verified_file as verified_file,
 )
-from .schemas import write_schema as write_schema

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from deniable.arrays import Codes, Floats
+from deniable.arrays import Codes, Counts, Floats
 from deniable.errors import DataError, DeniableError, refuse_unknown
 from deniable.files import json_line, read_fitted, write_text
 from deniable.records import (
@@ -192,40 +192,32 @@ def read(path: Path | str, domain: Domain | None = None) -> BayesianNetwork:
 def draw(network: BayesianNetwork, records: int, generator: np.random.Generator) -> Microdata:
     """Draw independent `records`, each attribute given its parents (forward sampling).
 
-    Counts have the noise of a sample, unlike counts of `deniable.datasets.surrogates.sample`. The
-    `network` must have a row for every configuration of parents. One uniform number per record and
-    attribute is taken from the `generator`, in ancestral order. A `DeniableError` is raised for
-    less than one record.
+    Counts have the noise of a sample, unlike counts of `deniable.datasets.surrogates.sample`. One
+    uniform number per record and attribute is taken from the `generator`, in the ancestral order of
+    the `network`. A `DeniableError` is raised for less than one record.
     """
     if records < 1:
         raise DeniableError(f"{records} records cannot be drawn; ask for at least 1")
     columns: dict[str, Codes] = {}
     for table in network.tables:
-        cumulative = np.cumsum(dense_table(network, table), axis=-1)
-        # A distribution whose floats sum to less than 1 must not lead beyond its last category.
-        cumulative /= cumulative[..., -1:]
-        own = cumulative[tuple(columns[name] for name in table.parents)]
+        row, cumulative = rows_in_use(table, network.domain, columns, records)
         uniform = generator.random(records)
-        columns[table.attribute] = np.sum(uniform[:, None] >= own, axis=-1)
+        columns[table.attribute] = np.sum(uniform[:, None] >= cumulative[row], axis=-1)
     return Microdata(network.domain, tuple(columns[name] for name in network.domain.names))
 
 
-def dense_table(network: BayesianNetwork, table: ConditionalTable) -> Floats:
-    """Return Pr(category | parents), with axes for the parents in order and the attribute.
-
-    A `DeniableError` is raised if the `table` of the `network` lacks a row for some parents.
-    """
-    domain = network.domain
-    sizes = (*(domain[name].size for name in table.parents), domain[table.attribute].size)
-    values = np.full(sizes, np.nan)
-    for configuration, probabilities in table.rows.items():
-        if len(configuration) == len(table.parents):
-            values[configuration] = probabilities
-    if np.isnan(values).any():
-        raise DeniableError(
-            f"the table of {table.attribute!r} lacks a row for some parents; add it"
-        )
-    return values
+def rows_in_use(
+    table: ConditionalTable, domain: Domain, columns: Mapping[str, Codes], records: int
+) -> tuple[Counts, Floats]:
+    """Return the row that each record uses, and the rows' cumulative probabilities."""
+    lookup = np.zeros([domain[name].size for name in table.parents], dtype=np.int64)
+    for row, (key, _) in enumerate(table.ordered_rows):
+        lookup[key] = row  # longer keys come later and overwrite what they refine
+    cumulative = np.cumsum([probabilities for _, probabilities in table.ordered_rows], axis=1)
+    # Divided by its own last value, it is exactly 1 from the last possible category on.
+    cumulative /= cumulative[:, -1:]
+    in_use = lookup[tuple(columns[name] for name in table.parents)]
+    return np.broadcast_to(in_use, records), cumulative
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""Read records of published files, categorical or numeric, and draw from their surrogates."""
+"""Read records of published files, draw from their surrogates, and describe them by a schema."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
@@ -9,12 +9,14 @@ from typing import Any, overload
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import yaml
 from numpy.random import Generator
 
 from deniable.arrays import Codes, Floats
 from deniable.datasets import copula, networks, numeric_surrogates, surrogates
 from deniable.datasets.manifest import AnyDataset, Dataset, NumericDataset
 from deniable.errors import DataError, from_extras
+from deniable.files import write_text
 from deniable.records import (
     Attribute,
     Discretization,
@@ -25,6 +27,8 @@ from deniable.records import (
     shortened,
 )
 from deniable.schema import CsvText, ValidationErrors, weights_of
+
+HEAD = "# Written with the records beside it. Categories and bounds are those of the manifest.\n"
 
 
 @overload
@@ -109,6 +113,40 @@ def fit_surrogate(
     return numeric_surrogates.fidelity(numbers, stand_in)
 
 
+def write_schema(
+    path: Path | str,
+    data: Microdata | NumericMicrodata,
+    population: str,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+) -> None:
+    """Write the schema of `data`, as stored by `write_parquet`, to the YAML file `path`.
+
+    They are records of the `population`. `bounds` are public bounds (low, high) of numeric columns;
+    a numeric column without bounds is declared ``left_out``.
+    """
+    if isinstance(data, Microdata):
+        columns: list[dict[str, Any]] = [
+            {"name": each.name, "kind": "categorical", "categories": [*each.categories]}
+            | ({"ordered": True} if each.scale == "ordinal" else {})
+            for each in data.domain
+        ]
+    else:
+        public = {name: [*ends] for name, ends in (bounds or {}).items()}
+        columns = [
+            {"name": name, "kind": "numeric", "type": "double", "bounds": public[name]}
+            if name in public
+            else {"name": name, "kind": "left_out", "type": "double"}
+            for name in data.names
+        ]
+        if data.classes:
+            column = {"name": data.class_name, "kind": "categorical"}
+            columns.append(column | {"categories": [*data.classes]})
+    values = {"format": "deniable-schema", "version": 1, "population": population}
+    values |= {"file": {"kind": "parquet"}, "columns": columns}
+    text = yaml.safe_dump(values, sort_keys=False, default_flow_style=None, width=float("inf"))
+    write_text(path, HEAD + text, private=True)
+
+
 def _csv_columns(dataset: AnyDataset, file: Path) -> list[pa.Array]:
     """Return the columns of a CSV file as text without white space around it."""
     try:
@@ -144,16 +182,6 @@ def _place(file: Path, header: Sequence[str], name: str) -> int:
             "each attribute needs one column of its name"
         )
     return header.index(name)
-
-
-def _frame_columns(dataset: NumericDataset, file: Path) -> list[pa.Array]:
-    """Return the columns of an R data file (.rda), as text that reads back as the same numbers."""
-    frame = _only_frame(file)
-    try:
-        columns = [column_of(frame, each.name, pa.string()) for each in dataset.columns.values()]
-    except DataError as error:
-        raise DataError(f"{file}: {error}") from None
-    return [pc.utf8_trim_whitespace(column) for column in columns]
 
 
 def _numeric_microdata(
@@ -202,7 +230,8 @@ def _numbers(texts: pa.Array, path: Path | str, name: str) -> Floats:
     return numbers
 
 
-def _only_frame(file: Path) -> Any:
+def _frame_columns(dataset: NumericDataset, file: Path) -> list[pa.Array]:
+    """Return the columns of an R data file (.rda), as text that reads back as the same numbers."""
     import pandas as pd  # noqa: PLC0415 - seldom needed, slow to import
 
     with from_extras():
@@ -227,4 +256,8 @@ def _only_frame(file: Path) -> Any:
             f"{file}: {len(frames)} data frames among its objects ({', '.join(named)}); give a "
             "file with one"
         )
-    return frames[0]
+    try:
+        columns = [column_of(frames[0], x.name, pa.string()) for x in dataset.columns.values()]
+    except DataError as error:
+        raise DataError(f"{file}: {error}") from None
+    return [pc.utf8_trim_whitespace(column) for column in columns]

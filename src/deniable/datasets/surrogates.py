@@ -1,15 +1,14 @@
 """Fit surrogates of published categorical files: Bayesian networks without records."""
 
 import itertools
-from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 
-from deniable.arrays import Counts, Floats
-from deniable.datasets.networks import BayesianNetwork, ConditionalTable, Configuration
+from deniable.arrays import Counts
+from deniable.datasets.networks import BayesianNetwork, ConditionalTable, Configuration, rows_in_use
 from deniable.errors import DataError
-from deniable.records import Domain, Microdata
+from deniable.records import Microdata
 
 MAX_SEARCHED_DOMAIN = 12  # attributes; the exact search visits every subset of them
 UNITS = 10_000  # probabilities are written in ten-thousandths
@@ -169,7 +168,7 @@ def sample(network: BayesianNetwork, records: int, generator: np.random.Generato
     """
     columns: dict[str, Counts] = {}
     for table in network.tables:
-        row, cumulative = _rows_in_use(table, network.domain, columns, records)
+        row, cumulative = rows_in_use(table, network.domain, columns, records)
         users = np.bincount(row, minlength=len(cumulative))[:, None]
         # Systematic rounding: one uniform offset a row makes every count floor or ceiling.
         offset = generator.random((len(cumulative), 1))
@@ -187,20 +186,6 @@ def sample(network: BayesianNetwork, records: int, generator: np.random.Generato
         tuple(columns[name][order] for name in network.domain.names),
         {"data_source": "surrogate"},
     )
-
-
-def _rows_in_use(
-    table: ConditionalTable, domain: Domain, columns: Mapping[str, Counts], records: int
-) -> tuple[Counts, Floats]:
-    """Return the row that each record uses, and the rows' cumulative probabilities."""
-    lookup = np.zeros([domain[name].size for name in table.parents], dtype=np.int64)
-    for row, (key, _) in enumerate(table.ordered_rows):
-        lookup[key] = row  # longer keys come later and overwrite what they refine
-    cumulative = np.cumsum([probabilities for _, probabilities in table.ordered_rows], axis=1)
-    # Divided by its own last value, it is exactly 1 from the last possible category on.
-    cumulative /= cumulative[:, -1:]
-    in_use = lookup[tuple(columns[name] for name in table.parents)]
-    return np.broadcast_to(in_use, records), cumulative
 
 
 def pairwise_total_variation(a: Microdata, b: Microdata) -> pd.DataFrame:
