@@ -209,7 +209,10 @@ def draw(network: BayesianNetwork, records: int, generator: np.random.Generator)
 def rows_in_use(
     table: ConditionalTable, domain: Domain, columns: Mapping[str, Codes], records: int
 ) -> tuple[Counts, Floats]:
-    """Return the row that each record uses, and the rows' cumulative probabilities."""
+    """Return the row of a `table` that each record uses, and the rows' cumulative probabilities.
+
+    `columns` has the codes of the parents, attributes of the `domain`, of all `records`.
+    """
     lookup = np.zeros([domain[name].size for name in table.parents], dtype=np.int64)
     for row, (key, _) in enumerate(table.ordered_rows):
         lookup[key] = row  # longer keys come later and overwrite what they refine

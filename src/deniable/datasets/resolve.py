@@ -73,9 +73,9 @@ def disk_errors(path: Path) -> Iterator[None]:
 
 
 def set_aside(file: Path, target: Path, expected_sha256: str) -> tuple[str, Path] | None:
-    """Move a `file` with another SHA-256 to ``refused`` beside the `target`.
+    """Move a `file` with another SHA-256 than `expected_sha256` to ``refused`` by the `target`.
 
-    Returned are its digest and new path, None if the file has the expected digest and stays.
+    Returned are its digest and new path, None if the file is the expected one and stays.
     """
     digest = sha256(file)
     if digest == expected_sha256:

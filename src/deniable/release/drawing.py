@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Release:
-    """A release before its draw, in the `folder` that it is made in.
+    """A release of a `name` before its draw by a `plan`, in the `folder` that it is made in.
 
     The `quasi_identifiers` are columns that an intruder may know. `data_source` is the origin of
-    the records.
+    the `records`. The `mode` is "test" or "production".
     """
 
     name: str

@@ -71,9 +71,9 @@ class Overlap(NamedTuple):
 
 @dataclass(frozen=True)
 class Entry:
-    """The epsilon, a Fraction or math.inf, that is reserved for a release, for good.
+    """The `epsilon`, a Fraction or math.inf, that is reserved for a `release`, for good.
 
-    The `number` is that of the release within its population, from 1. `plan` is a digest of name,
+    The `number` is that of the release within its `population`, from 1. `plan` is a digest of name,
     plan and key of the release, and `records` are digests under the key of the ledger. The `time`
     of the reservation is in UTC. A `part` of the respondents answers; without it all of them do.
     """

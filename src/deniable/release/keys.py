@@ -29,7 +29,7 @@ WITH_THE_RELEASE = KeyPlace()
 
 @dataclass(frozen=True)
 class ReleaseKey:
-    """The key of a release."""
+    """The key of a release, with the secret `value`."""
 
     value: bytes = field(repr=False)
 
@@ -57,9 +57,9 @@ def key_for(
     """Return the key of a production `release` in a `folder`; make it if the release is new.
 
     The operating system's generator makes the key once, before anything is drawn. It is stored in a
-    file that only its owner can read (mode 0600). Raises `DeniableError` if the release was begun
-    with other records, or if its key or the digest of its records is lost.
-
+    file that only its owner can read (mode 0600), at the `place`. Raises `DeniableError` if the
+    release was begun with records of another `fingerprint`, or if its key or the digest of its
+    records is lost.
     """
     private, begun = folder / PRIVATE, _begun(folder)
     if begun and not (private / PLACE_FILE).exists():

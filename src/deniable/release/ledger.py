@@ -48,7 +48,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
 class Ledger:
-    """The ledger in a folder that the data owner names.
+    """The ledger in a `folder` that the data owner names.
 
     The folder is as confidential as the records (mode 0700, files 0600): its key allows guesses at
     records. Keep it as long as any release exists. An old backup lacks later releases. The first

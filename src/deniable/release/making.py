@@ -179,7 +179,8 @@ def protect_test(
     `DeniableError` if the file does not match the schema, the plan fails its audit, or the folder
     holds a production release.
 
-    The `seed` is a number that everybody may know; for the other parameters see `protect`.
+    The `seed` is a number that everybody may know. For `source`, `plan`, `folder`, `name`,
+    `quasi_identifiers`, `data_source` and `progress` see `protect`.
     """
     release = _opened(source, plan, folder, name, quasi_identifiers, data_source, "test", progress)
     refuse_production(release.name, release.folder)

@@ -45,7 +45,7 @@ Rows = list[tuple[str, str, float, float]]
 
 
 class Risk:
-    """Count original and randomized records, batch by batch.
+    """Count original and randomized records of a `plan`, batch by batch.
 
     Raises `DeniableError` if the quasi-identifiers are not randomized columns, have too many cells,
     or are a part of a jointly randomized cluster.
