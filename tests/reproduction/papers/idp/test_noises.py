@@ -11,8 +11,10 @@ from tests.display.section_page import render_section
 from tests.reproduction.papers.idp import tables
 from tests.reproduction.papers.idp.test_sections import words
 
+from reproduction.papers.idp import figures
 from reproduction.papers.idp.grid import ESTIMATORS, NOISES
-from reproduction.papers.idp.noises import CALLED, COLOURS, drawn, noises
+from reproduction.papers.idp.names import ESTIMATORS as CALLED
+from reproduction.papers.idp.sections import noises
 from reproduction.study.pages import Origin
 
 Said = Callable[[pd.DataFrame], str]
@@ -42,12 +44,12 @@ def at(table: pd.DataFrame, noise: str, estimator: str, epsilon: float) -> pd.Se
 
 
 def test_all_that_is_compared_is_drawn_and_called_by_a_name() -> None:
-    assert list(COLOURS) == list(NOISES)
+    assert list(figures.NOISES) == list(NOISES)
     assert list(CALLED) == list(ESTIMATORS)
     table = noises_table()
     assert table["cells"].eq(8).all()
     assert table["n"].eq(200).all()
-    for axes in drawn(table).axes:
+    for axes in figures.noises(table).axes:
         assert len(axes.get_lines()) == 2 * len(NOISES)
 
 
@@ -92,9 +94,9 @@ def test_an_epsilon_above_what_was_asked_is_said(said_of: Said) -> None:
 @pytest.mark.slow
 def test_the_figure_is_legible_the_same_each_time_and_marked(tmp_path: Path) -> None:
     table = noises_table()
-    found = extents(drawn(table))
+    found = extents(figures.noises(table))
     assert not cut_off(found)
     assert BANNER not in found
-    assert BANNER in extents(drawn(table.assign(data_source="surrogate")))
-    first, second = (saved(drawn(table), tmp_path, name) for name in "ab")
+    assert BANNER in extents(figures.noises(table.assign(data_source="surrogate")))
+    first, second = (saved(figures.noises(table), tmp_path, name) for name in "ab")
     assert first == second

@@ -37,16 +37,14 @@ from reproduction.papers.idp.names import (
     FOREST_TITLES,
     MASKED,
     SSE_TITLES,
-    common,
     shown,
-    shown_epsilons,
     verdict_of,
 )
-from reproduction.papers.idp.noises import noises
 from reproduction.papers.idp.sections import (
     WORDS,
     forests,
     forests_of,
+    noises,
     overview,
     sse,
 )
@@ -245,7 +243,7 @@ def test_values_are_certain_only_where_noise_is_missing(tables: dict[str, pd.Dat
     assert certain(tables | {"idp_audit_clusters": noisy})["iDP-LS"] == "–"
 
 
-def test_the_settings_of_one_page_are_those_that_tables_share(
+def test_the_settings_of_one_page_are_those_of_the_audit(
     tables: dict[str, pd.DataFrame],
 ) -> None:
     at = shown(tables)
@@ -255,15 +253,6 @@ def test_the_settings_of_one_page_are_those_that_tables_share(
     }
     assert shown(fewer).k == 3
     assert shown({"idp_audit": tables["idp_audit"].query("epsilon == 0.01")}).epsilons == [0.01]
-
-
-def test_the_commonest_comes_first_then_the_nearest() -> None:
-    some = {"a": pd.DataFrame({"k": [3, 9]}), "b": pd.DataFrame({"k": [3, 11, np.nan]})}
-    assert common(some.values(), "k", 10) == 3
-    assert common([some["a"]], "k", 10) == 9
-    assert common([], "k", 10) is None
-    assert shown_epsilons([0.5]) == [0.5]
-    assert shown_epsilons([]) == []
 
 
 # -- Figures 3 to 6 --------------------------------------------------------------------------------

@@ -36,7 +36,8 @@ def records() -> NumericMicrodata:
 def test_runs_agree_with_the_expectation(records: NumericMicrodata, method: str) -> None:
     study = IdpSse(records, (3, 10))
     found = study(CELL | {"method": method}, np.random.default_rng(2), 3000)
-    maskings = [study.masking(method, k, domain_bounds(records.values, 1.5), 1.0) for k in study.k]
+    upper = domain_bounds(records.values, 1.5)
+    maskings = [masking(method, study.ranking, k, upper, 1.0) for k in study.k]
     expected = np.array([expected_sse(each, study.variances) for each in maskings])
     error = found.std(axis=0, ddof=1) / math.sqrt(3000)
     assert np.all(np.abs(found.mean(axis=0) - expected) < 5.5 * error)  # 4e-8 each

@@ -5,7 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from reproduction.papers.pram.enumeration import moments, multinomial, reports_given, tables_of
+from reproduction.papers.pram.numbered_results import (
+    moments,
+    multinomial,
+    reports_given,
+    tables_of,
+)
 
 
 @pytest.mark.parametrize(("records", "categories"), [(0, 2), (1, 1), (4, 3), (5, 4)])

@@ -43,10 +43,8 @@ FALSE_ALARM = 1e-4  # of a single attack that refutes a claim
 TWIN_CLUSTERS = ((1.0, 2.0, 3.0), (2.0, 2.0, 2.0))
 TWIN_DOMAIN = 4.5  # 1.5 times the largest value
 WHOLE_RECORD = "a record, all attributes"
-PROTECTION_COLUMNS = (
-    *("dataset", "measure", "method", "k", "epsilon", "value", "microaggregation"),
-    *("less_protection", "replicates", "score"),
-)
+Attacked = tuple[Any, ...]
+"""The attack, neighbour, method, reading, unit and k, and the `Accuracy`."""
 
 
 def attack_table(
@@ -72,9 +70,17 @@ def attack_table(
     is False if a 99.98 % interval lies above ``allowed``, else empty: no attack proves a claim.
     """
     file = file_of(name, data, domain_factor)
-    every = (_Attacks(file, data.values, epsilon, runs, seed) for epsilon in epsilons)
-    found = (row for attacks in every for row in attacks.rows(k))
-    return pd.DataFrame(found).astype({"holds": "boolean", "k": "Int64"})
+    rows = []
+    for epsilon in epsilons:
+        allowed = float(scipy.special.expit(epsilon))
+        for *about, found in _Attacks(file, data.values, epsilon, runs, seed).rows(k):
+            low, high = found.interval()
+            holds = False if found.interval(1 - 2 * FALSE_ALARM)[0] > allowed else None
+            of = (found.value, low, high, found.tried, allowed, found.epsilon(), holds)
+            rows.append((name, *about, epsilon, *of))
+    names = ["dataset", "attack", "neighbour", "method", "reading", "unit", "k", "claimed_epsilon"]
+    names += ["accuracy", "ci_low", "ci_high", "replicates", "allowed", "epsilon_at_least", "holds"]
+    return pd.DataFrame(rows, columns=names).astype({"holds": "boolean", "k": "Int64"})
 
 
 def _together(masked: Masking, scales: Floats) -> NoisyCentroids:
@@ -91,34 +97,35 @@ class _Attacks:
     runs: int
     seed: int
 
-    def rows(self, ks: Sequence[int]) -> Iterator[dict[str, Any]]:
-        yield self._on_laplace()
+    def rows(self, ks: Sequence[int]) -> Iterator[Attacked]:
+        laplace = (WHOLE_RECORD, "dp", FIXED_SCALE, "record", None)
+        yield "likelihood", *laplace, self._on_laplace()
+        column = self.values[:, 0]
         for k in ks:
             clustered = ClusteredFile(self.file, k)
             for method in ATTACKED:
-                yield self._partition(method, k)
-                yield self._partition_of_random_changes(method, k)
-                yield from self._likelihood(clustered, method)
+                of = (method, RECOMPUTED_SCALE, "record", k)
+                changed = column.copy()
+                changed[np.argsort(column, kind="stable")[0]] = self.file.upper[0]
+                one, other = (self._of_first(method, k, each) for each in (column, changed))
+                generator = self._generator("partition", method, k)
+                found = partition_attack(one, other, generator, self.runs)
+                yield "partition", "smallest value to U, first attribute", *of, found
+                what = "a random record gets another's value, first attribute"
+                yield "partition", what, *of, self._on_random_changes(method, k)
+                for reading, found in self._likelihood(clustered, method):
+                    yield "likelihood", WHOLE_RECORD, method, reading, "attribute", k, found
 
-    def _on_laplace(self) -> dict[str, Any]:
+    def _on_laplace(self) -> Accuracy:
         """Attack plain Laplace noise for the record that is farthest from an end of all domains."""
         upper, share = self.file.upper, self.epsilon / self.file.upper.size
         reach = np.maximum(self.values, upper - self.values) / upper
         record = self.values[int(np.argmax(reach.sum(axis=1)))]
         changed = np.where(record > upper - record, 0.0, upper)
         one, other = (NoisyCentroids(each, upper / share, upper) for each in (record, changed))
-        found = likelihood_attack(one, other, self._generator("laplace", "dp", 1), self.runs)
-        return self._row(found, None, "likelihood", WHOLE_RECORD, "dp", FIXED_SCALE, "record")
+        return likelihood_attack(one, other, self._generator("laplace", "dp", 1), self.runs)
 
-    def _partition(self, method: Variant, k: int) -> dict[str, Any]:
-        column, changed = self.values[:, 0], self.values[:, 0].copy()
-        changed[np.argsort(column, kind="stable")[0]] = self.file.upper[0]
-        one, other = (self._of_first(method, k, each) for each in (column, changed))
-        found = partition_attack(one, other, self._generator("partition", method, k), self.runs)
-        what = "smallest value to U, first attribute"
-        return self._row(found, k, "partition", what, method, RECOMPUTED_SCALE, "record")
-
-    def _partition_of_random_changes(self, method: Variant, k: int) -> dict[str, Any]:
+    def _on_random_changes(self, method: Variant, k: int) -> Accuracy:
         """Attack repeatedly: a random record gets the value of another random record."""
         generator = self._generator("random change", method, k)
         column, right = self.values[:, 0], 0
@@ -130,10 +137,7 @@ class _Attacks:
             changed[record] = column[other]
             neighbour = self._of_first(method, k, changed)
             right += partition_attack(actual, neighbour, generator, 1).right
-        what = "a random record gets another's value, first attribute"
-        return self._row(
-            Accuracy(right, tried), k, "partition", what, method, RECOMPUTED_SCALE, "record"
-        )
+        return Accuracy(right, tried)
 
     def _of_first(
         self, method: Variant, k: int, column: Floats
@@ -143,12 +147,14 @@ class _Attacks:
         found = masking(method, Ranking.of(column[:, None]), k, upper, share)
         return _together(found, found.scales), found.clusters.memberships[0]
 
-    def _likelihood(self, clustered: ClusteredFile, method: Variant) -> Iterator[dict[str, Any]]:
+    def _likelihood(
+        self, clustered: ClusteredFile, method: Method
+    ) -> Iterator[tuple[str, Accuracy]]:
         shipped = clustered.shipped(method, self.epsilon)
         changed = self._worst_neighbour(clustered, shipped)
+        actual = _together(shipped, shipped.scales)
         for reading in (FIXED_SCALE, RECOMPUTED_SCALE):
             other = _together(changed, shipped.scales if reading == FIXED_SCALE else changed.scales)
-            actual = _together(shipped, shipped.scales)
             # Neither reading includes rounding errors of centroids.
             apart = ~np.isclose(actual.centres, other.centres, rtol=1e-9, atol=0.0)
             differs = apart | (actual.scales != other.scales)
@@ -157,52 +163,28 @@ class _Attacks:
                 NoisyCentroids(each.centres[differs], each.scales[differs], each.upper[differs])
                 for each in (actual, other)
             )
-            found = likelihood_attack(one, two, generator, self.runs)
-            what = ("likelihood", WHOLE_RECORD, method, reading, "attribute")
-            yield self._row(found, clustered.k, *what)
+            yield reading, likelihood_attack(one, two, generator, self.runs)
 
     def _worst_neighbour(self, clustered: ClusteredFile, shipped: Masking) -> Masking:
         """Return the masking if the record with most to lose moves to the worse end of each."""
-        losses = clustered.frozen_losses(shipped.method)[RECLUSTERED]
-        record = int(np.argmax(self.file.of_all_attributes(losses)))
+        frozen = clustered.frozen_losses(shipped.method)[RECLUSTERED]
+        record = int(np.argmax(self.file.of_all_attributes(frozen)))
+        table, scales, upper = self.values.copy(), shipped.scales, self.file.upper
 
         def masked_with(values: Floats) -> Masking:
-            table = self.values.copy()
             table[record] = values
-            own = Ranking.of(table)
-            return masking(shipped.method, own, clustered.k, self.file.upper, self.epsilon)
+            return masking(shipped.method, Ranking.of(table), clustered.k, upper, self.epsilon)
 
-        def lost_at(end: Floats) -> Floats:
-            moved, scales = np.abs(masked_with(end).centres - shipped.centres), shipped.scales
+        ends, lost = (np.zeros(upper.size), upper), []
+        for end in ends:
+            moved = np.abs(masked_with(end).centres - shipped.centres)
             losses = np.divide(moved, scales, out=np.zeros_like(moved), where=scales > 0)
-            return np.asarray(losses.sum(axis=1))
-
-        low, high = np.zeros(self.file.upper.size), self.file.upper
-        return masked_with(np.where(lost_at(low) > lost_at(high), low, high))
+            lost.append(losses.sum(axis=1))
+        return masked_with(np.where(lost[0] > lost[1], *ends))
 
     def _generator(self, attack: str, method: str, k: int) -> np.random.Generator:
         key = {"audit": attack, "data": self.file.dataset, "method": method, "k": k}
         return generator_for(self.seed, key | {"epsilon": self.epsilon})
-
-    def _row(self, found: Accuracy, k: int | None, *what: str) -> dict[str, Any]:
-        """Return a row on an attack, a neighbour, a method, a reading and a unit."""
-        about = ("attack", "neighbour", "method", "reading", "unit")
-        low, high = found.interval()
-        surely, _ = found.interval(1 - 2 * FALSE_ALARM)
-        allowed = float(scipy.special.expit(self.epsilon))
-        return {
-            "dataset": self.file.dataset,
-            **dict(zip(about, what, strict=True)),
-            "k": k,
-            "claimed_epsilon": self.epsilon,
-            "accuracy": found.value,
-            "ci_low": low,
-            "ci_high": high,
-            "replicates": found.tried,
-            "allowed": allowed,
-            "epsilon_at_least": found.epsilon(),
-            "holds": False if surely > allowed else None,
-        }
 
 
 def protection_table(
@@ -230,36 +212,31 @@ def protection_table(
       links to their own, a lower bound, and "records linked by the nearest", by squared distances.
     """
     file = file_of(name, data, domain_factor)
-    linked = _linked(file, data.values, k, epsilons, seed)
-    twins = [
-        {"dataset": "none", "measure": "loss between clusters with one mean", "method": method}
-        | {"k": len(TWIN_CLUSTERS[0]), "epsilon": epsilon, "microaggregation": 0.0}
-        | {"value": privacy_loss_at_equal_centroids(method, *TWIN_CLUSTERS, TWIN_DOMAIN, epsilon)}
-        for method, epsilon in product(ATTACKED, epsilons)
-    ]
-    table = pd.DataFrame([*twins, *_certain(file, k), *linked])
-    table["less_protection"] = table["value"] > table["microaggregation"]
-    table = table[list(PROTECTION_COLUMNS)]
+    rows = [*_twins(epsilons), *_certain(file, k), *_linked(file, data.values, k, epsilons, seed)]
+    names = ["dataset", "measure", "method", "k", "epsilon", "value", "microaggregation"]
+    table = pd.DataFrame(rows, columns=[*names, "replicates", "score"])
+    table.insert(len(names), "less_protection", table["value"] > table["microaggregation"])
     return table.astype({"k": "Int64", "replicates": "Int64"})
 
 
-def _certain(file: AuditedFile, ks: Sequence[int]) -> Iterator[dict[str, Any]]:
+def _twins(epsilons: Sequence[float]) -> Iterator[tuple[Any, ...]]:
+    of = ("none", "loss between clusters with one mean")
+    for method, epsilon in product(ATTACKED, epsilons):
+        loss = privacy_loss_at_equal_centroids(method, *TWIN_CLUSTERS, TWIN_DOMAIN, epsilon)
+        yield *of, method, len(TWIN_CLUSTERS[0]), epsilon, loss, 0.0, None, None
+
+
+def _certain(file: AuditedFile, ks: Sequence[int]) -> Iterator[tuple[Any, ...]]:
+    of = (file.dataset, "values known for certain", "idp_cbls")
     for k in ks:
         moves = ClusteredFile(file, k).moves("idp_cbls")
         means, exact = np.mean([certain_values(each.cut) for each in moves], axis=0)
-        yield {
-            "dataset": file.dataset,
-            "measure": "values known for certain",
-            "method": "idp_cbls",
-            "k": k,
-            "value": exact,
-            "microaggregation": means,
-        }
+        yield *of, k, np.nan, exact, means, None, None
 
 
 def _linked(
     file: AuditedFile, values: Floats, ks: Sequence[int], epsilons: Sequence[float], seed: int
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[tuple[Any, ...]]:
     generator = generator_for(seed, {"audit": "linked", "data": file.dataset})
     targets, noise = generator.permutation(len(values))[:LINKED_TARGETS], SeededNoise(generator)
 
@@ -272,16 +249,8 @@ def _linked(
         alone = link_records(values, microaggregate(values, k), targets, generator)
         for method, epsilon in product(("dp", *ATTACKED), epsilons):
             own = plain_noise[epsilon] if method == "dp" else found(method, k, epsilon)
-            of = {"dataset": file.dataset, "method": method, "k": k, "epsilon": epsilon}
-            of |= {"replicates": targets.size}
-            yield of | {
-                "measure": "records linked",
-                "value": own.share,
-                "microaggregation": alone.share,
-                "score": ", ".join(own.scores),
-            }
-            yield of | {
-                "measure": "records linked by the nearest",
-                "value": own.nearest,
-                "microaggregation": alone.nearest,
-            }
+            of, size, scores = (method, k, epsilon), targets.size, ", ".join(own.scores)
+            linked = (own.share, alone.share, size, scores)
+            yield file.dataset, "records linked", *of, *linked
+            nearest = (own.nearest, alone.nearest, size, None)
+            yield file.dataset, "records linked by the nearest", *of, *nearest

@@ -4,14 +4,15 @@
 attribute exceeds its claim, and how many clusters get no noise.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from deniable.idp import METHODS, Ranking, Variant, domain_bounds
+from deniable.idp import METHODS, Ranking, domain_bounds
 from deniable.idp.audit import (
     ALL,
     CLAIM_TOLERANCE,
@@ -66,15 +67,11 @@ def audit_table(
             noise = SeededNoise(generator_for(seed, key | {"k": size, "epsilon": epsilon}))
             found = certificate(data.values, audit.shipped.mask(noise, releases))
             largest, worst = float(found.max()), data.names[int(found.argmax())]
+            bound = partial(audit.row, RECOMPUTED_SCALE, kind="lower bound", clusters=RECLUSTERED)
             certified += [
-                audit.row(
-                    RECOMPUTED_SCALE, unit, bound, "lower bound", RECLUSTERED, attribute, note=said
-                )
-                for unit, bound, attribute, said in (
-                    ("attribute", largest, worst, note),
-                    ("record", largest, worst, note),
-                    ("record", float(found.sum()), ALL, f"{note}; {INDEPENDENTLY}"),
-                )
+                bound("attribute", largest, attribute=worst, note=note),
+                bound("record", largest, attribute=worst, note=note),
+                bound("record", float(found.sum()), attribute=ALL, note=f"{note}; {INDEPENDENTLY}"),
             ]
     return pd.concat([*tables, as_table(certified)], ignore_index=True)
 
@@ -94,44 +91,36 @@ def cluster_table(
     exceed the claim), ``clusters_without_noise``, ``values_without_noise`` and
     ``values_certain_from_means`` (values that the means of the clusters alone reveal).
     """
+    rows: list[dict[str, Any]] = []
     files = [file_of(name, data, factor) for factor in domain_factors]
-    every = product((ClusteredFile(file, size) for file in files for size in k), VARIANTS[1:])
-    return pd.DataFrame(
-        row for clustered, method in every for row in _cluster_rows(clustered, method)
-    )
-
-
-def _cluster_rows(clustered: ClusteredFile, method: Variant) -> Iterator[dict[str, Any]]:
-    file = clustered.file
-    attributes = file.ranking.attributes  # losses at epsilon 1, of which each claims a share
-    scales = clustered.shipped(method, 1.0).scales
-    losses = clustered.frozen_losses(method)
-    parts = zip(
-        file.names,
-        clustered.moves(method),
-        scales,
-        losses[FIXED],
-        losses[RECLUSTERED],
-        strict=True,
-    )
-    for attribute, moves, scale, fixed, anew in parts:
-        exact = scale == 0
-        yield {
-            "dataset": file.dataset,
-            "attribute": attribute,
-            "method": method,
-            "k": clustered.k,
-            "domain_factor": file.domain_factor,
-            "clusters": scale.size,
-            "tightness_fixed": fixed.of_centroids.max() * attributes,
-            "tightness_fixed_median": np.median(fixed.of_centroids) * attributes,
-            "tightness_anew": anew.of_centroids.max() * attributes,
-            "attribute_times_claimed": anew.of_records.max() * attributes,
-            "records_beyond": np.mean(anew.of_records * attributes > 1 + CLAIM_TOLERANCE),
-            "clusters_without_noise": exact.mean(),
-            "values_without_noise": moves.cut.sizes[exact].sum() / moves.cut.values.size,
-            "values_certain_from_means": certain_values(moves.cut)[0],
-        }
+    every = (ClusteredFile(file, size) for file in files for size in k)
+    for clustered, method in product(every, VARIANTS[1:]):
+        file, losses = clustered.file, clustered.frozen_losses(method)
+        attributes = file.ranking.attributes  # losses at epsilon 1, of which each claims a share
+        scales = clustered.shipped(method, 1.0).scales
+        both = losses[FIXED], losses[RECLUSTERED]
+        parts = zip(file.names, clustered.moves(method), scales, *both, strict=True)
+        for attribute, moves, scale, fixed, anew in parts:
+            exact = scale == 0
+            rows.append(
+                {
+                    "dataset": file.dataset,
+                    "attribute": attribute,
+                    "method": method,
+                    "k": clustered.k,
+                    "domain_factor": file.domain_factor,
+                    "clusters": scale.size,
+                    "tightness_fixed": fixed.of_centroids.max() * attributes,
+                    "tightness_fixed_median": np.median(fixed.of_centroids) * attributes,
+                    "tightness_anew": anew.of_centroids.max() * attributes,
+                    "attribute_times_claimed": anew.of_records.max() * attributes,
+                    "records_beyond": np.mean(anew.of_records * attributes > 1 + CLAIM_TOLERANCE),
+                    "clusters_without_noise": exact.mean(),
+                    "values_without_noise": moves.cut.sizes[exact].sum() / moves.cut.values.size,
+                    "values_certain_from_means": certain_values(moves.cut)[0],
+                }
+            )
+    return pd.DataFrame(rows)
 
 
 def of_datasets(tables: Mapping[str, pd.DataFrame], sources: Mapping[str, str]) -> pd.DataFrame:

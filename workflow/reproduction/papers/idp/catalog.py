@@ -123,7 +123,7 @@ FIGURES = (
     ),
     Figure(
         "idp_noises",
-        ".noises:drawn",
+        ".figures:noises",
         "Errors of a distribution and its mean by noises on a public grid, over exact epsilon",
     ),
 )
@@ -146,11 +146,10 @@ SECTIONS = (
         ".audit_section:privacy",
         needs=("idp_audit", "idp_audit_clusters", "idp_attacks", "idp_protection"),
     ),
-    Section(
-        "idp_noises",
+    _section(
+        "noises",
         "Beyond [idp]: numbers on a public grid, without a curator",
         "Numbers without a curator",
-        ".noises:noises",
     ),
     claims_section("idp", "reproduction.papers.idp.sections:WORDS"),
 )

@@ -1,4 +1,4 @@
-"""Figures 3 to 6 of [idp] with competitors under true DP, and figures of the audit and attacks.
+"""Figures 3 to 6 of [idp] with competitors under true DP; audit, attacks and noises.
 
 The catalog names the table of each figure. An epsilon, domain factor or k of 0 does not apply.
 """
@@ -261,3 +261,55 @@ def _accuracies(axis: Axes, part: pd.DataFrame) -> None:
     axis.set_ylim(0.44, 1.03)
     style.log_scale(axis.xaxis, [0.01, 0.1, 1.0], plain)
     style.gridded(axis, "y", 0.5)
+
+
+# -- noises on a public grid -----------------------------------------------------------------------
+
+NOISES = {
+    "square wave": "#0072b2",
+    "staircase": "#009e73",
+    "Laplace": "#d55e00",
+    "generalized randomized response": "#1b1f24",
+}
+
+
+@style.in_style
+def noises(table: pd.DataFrame) -> Figure:
+    """Plot from a `table` the distance to the true distribution and the error of its mean."""
+    lines = {
+        (noise, estimator): style.look(colour, line, linewidth=1.6)
+        for noise, colour in NOISES.items()
+        for estimator, line in names.SHOWN_ESTIMATORS.items()
+    }
+
+    def panel(axis: Axes, _: str, column: str) -> None:
+        for (noise, estimator), options in lines.items():
+            part = where(table, noise=noise, estimator=estimator)
+            shown = part if column == "wasserstein" else part.drop(columns="ci_low")
+            style.line_with_band(axis, shown, "exact_epsilon", column, **options)
+        style.log_scale(axis.xaxis, [0.25, 0.5, 1.0, 2.0, 4.0, 8.0], style.as_number)
+        style.log_scale(
+            axis.yaxis, [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2], style.as_share
+        )
+        style.gridded(axis)
+
+    rows, xlabel = {"": "of the range of the grid"}, r"exact $\epsilon$ of a report"
+    columns = {
+        "wasserstein": "Wasserstein distance",
+        "rmse": "root mean squared error of the mean",
+    }
+    size, around = (0, 9.4, 0, 4.4), (0.75, 0.1, 0.95, 1.1)
+    figure, _ = style.panel_grid(
+        rows, columns, panel, size, around, (0.22, 0), xlabel, share=(False, False)
+    )
+    looks = {noise: style.look(colour, label=noise) for noise, colour in NOISES.items()}
+    for name, line in names.SHOWN_ESTIMATORS.items():
+        looks[name] = style.look(style.INK, line, label=names.ESTIMATORS[name])
+    return style.finish(
+        figure,
+        "Beyond [idp]: noises for ages on a public grid, without a curator",
+        f"{table['cells'].iloc[0]} cells, {table['n'].iloc[0]:,} records; means of "
+        f"{table['replicates'].iloc[0]} runs, bands: 95 % intervals",
+        style.legend_keys(looks, linewidth=2),
+        3,
+    )

@@ -21,14 +21,13 @@ def in_short(tables: Tables) -> Verdicts:
     records = where(delivered, unit="record")["exact_or_lower_bound"]
     if not len(records):
         return Verdicts()
-    audited = set(tables["idp_audit"]["dataset"])
-    datasets = {name: title for name, title in DATASETS.items() if name in audited}
+    datasets = {name: DATASETS[name] for name in dict.fromkeys(delivered["dataset"])}
     endless = int((records == math.inf).sum())
+    cases = f"{joined(MASKED[name] for name in CLUSTERED)} on {joined(datasets.values())}"
     verdict = PrivacyVerdict(
         "fails" if endless else "holds",
         f"iDP's released records have {'no' if endless else 'a'} finite ε",
-        f"ε = {at.epsilon:g} is promised. In {endless} of {len(records)} cases "
-        f"({joined(MASKED[name] for name in CLUSTERED)} on {joined(datasets.values())}) there is "
+        f"ε = {at.epsilon:g} is promised. In {endless} of {len(records)} cases ({cases}) there is "
         "none: the file shows who shares a value with whom, and one person's number can change "
         f"that for certain.{_centroids(where(delivered, unit='centroid'), at)}",
         "idp_overview",
@@ -39,22 +38,16 @@ def in_short(tables: Tables) -> Verdicts:
 
 
 def _centroids(delivered: pd.DataFrame, at: Shown) -> str:
-    """Return a sentence on the factor by which one centroid exceeds its ε, by method.
-
-    It names the settings of the audit that it covers, `at`.
-    """
+    """Return a sentence on the factor by which one centroid exceeds its ε, by method."""
     said = []
-    for name in CLUSTERED:
-        own = where(delivered, method=name)
-        if not len(own):
-            continue
-        worst = rows_of(own.loc[[own["times_claimed"].idxmax()]])[0]
-        if names.verdict_of(worst["holds"]) == "fails":
-            least = "at least " if worst["kind"] == "lower bound" else ""
-            place = f"{worst['attribute']} of {DATASETS[worst['dataset']]}"
-            said.append(
-                f"{least}{short(worst['times_claimed'])} times under {MASKED[name]} ({place})"
-            )
+    for method in CLUSTERED:
+        own = where(delivered, method=method).sort_values("times_claimed", ascending=False)
+        for worst in rows_of(own.head(1)):
+            if names.verdict_of(worst["holds"]) == "fails":
+                least = "at least " if worst["kind"] == "lower bound" else ""
+                place = f"{worst['attribute']} of {DATASETS[worst['dataset']]}"
+                times = f"{least}{short(worst['times_claimed'])} times"
+                said.append(f"{times} under {MASKED[method]} ({place})")
     if not said:
         return ""
     return (

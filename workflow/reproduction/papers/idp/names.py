@@ -1,10 +1,7 @@
 """Names of data sets, methods and parts of the audit, and the rows that pages show."""
 
-import math
-from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -58,6 +55,15 @@ UNITS = {
 }
 
 
+ESTIMATORS = {
+    "EMS": "smoothed EM",
+    "EM, stopped early": "EM, stopped early",
+    "maximum likelihood": "maximum likelihood",
+}
+SHOWN_ESTIMATORS = {"EMS": "-", "maximum likelihood": "--"}
+"""The estimators in the figure of noises, and their lines."""
+
+
 @dataclass(frozen=True)
 class Attack:
     """Rows of an `attack` in one `reading`, with words of their `neighbour`; a panel's `title`."""
@@ -83,7 +89,6 @@ ATTACKS = {
         "records with equal values,\na random change",
     ),
 }
-SHOWN_K, SHOWN_EPSILONS = 10.0, (0.1, 1.0)
 
 
 def noted(table: pd.DataFrame, note: str) -> pd.Series:
@@ -91,32 +96,17 @@ def noted(table: pd.DataFrame, note: str) -> pd.Series:
     return table["note"].fillna("").astype(str).str.contains(note, regex=False)
 
 
-def common(tables: Iterable[pd.DataFrame], column: str, target: float) -> float | None:
-    """Return the value of a `column` in most `tables`; of several the nearest to a `target`."""
-    counts = Counter(value for table in tables for value in table[column].dropna().unique())
-    most = max((count for value, count in counts.items() if value), default=0)
-    return nearest((value for value, count in counts.items() if count == most), target)
-
-
-def shown_epsilons(values: Iterable[float]) -> list[float]:
-    """Return those `values` that are nearest to `SHOWN_EPSILONS`, in order."""
-    every = list(values)
-    found = {nearest(every, target) for target in SHOWN_EPSILONS}
-    return sorted(each for each in found if each is not None)
-
-
-@dataclass(frozen=True)
-class Shown:
+class Shown(NamedTuple):
     """The `k`, domain `factor` and `epsilons` of one page; the audit is shown at the last."""
 
     k: float | None
-    factor: float | None
+    factor: float
     epsilons: list[float]
 
     @property
-    def epsilon(self) -> float | None:
+    def epsilon(self) -> float:
         """The epsilon at which the audit is shown."""
-        return self.epsilons[-1] if self.epsilons else None
+        return self.epsilons[-1]
 
     def at_k(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return the rows of a `table` with this k, and with plain noise, which has none."""
@@ -124,16 +114,14 @@ class Shown:
 
 
 def shown(tables: Tables) -> Shown:
-    """Return the k that most `tables` have, the narrowest domain and the epsilons of one page."""
+    """Return the k and epsilons of the audit, in `tables`, for one page, and its narrowest domain.
+
+    They are nearest to 10, and to .1 and 1.
+    """
     audit = tables["idp_audit"]
-    with_k = ("idp_audit", "idp_attacks", "idp_protection")
-    names = (*with_k, *SSE_TABLES.values(), *FOREST_TABLES.values())
-    clustered = [where(tables[name], method=CLUSTERED) for name in names if name in tables]
-    return Shown(
-        common(clustered, "k", SHOWN_K),
-        audit["domain_factor"].min(),
-        shown_epsilons(audit["epsilon"].unique()),
-    )
+    epsilons = filter(None, {nearest(audit["epsilon"].unique(), target) for target in (0.1, 1.0)})
+    k = nearest(audit["k"].dropna().unique(), 10.0)
+    return Shown(k, audit["domain_factor"].min(), sorted(epsilons))
 
 
 def verdict_of(holds: Any) -> str:
@@ -168,16 +156,3 @@ def forests_at(table: pd.DataFrame | None, at: Shown) -> pd.DataFrame:
         domain_factor=(at.factor, NOT_APPLICABLE),
         k=(at.k, NOT_APPLICABLE),
     )
-
-
-def data_driven(audit: pd.DataFrame, at: Shown) -> Row | None:
-    """Return the methods of the `audit`, `at` one page, without a finite epsilon on own domains."""
-    part = where(audit, domain="from the data", epsilon=at.epsilon, domain_factor=at.factor)
-    if not len(part):
-        return None
-    endless = part[part["exact_or_lower_bound"] == math.inf]
-    of, at_all = (
-        [title for name, title in MASKED.items() if name in set(each["method"])]
-        for each in (part, endless)
-    )
-    return {"methods": of, "all": len(endless) == len(part), "endless": at_all}

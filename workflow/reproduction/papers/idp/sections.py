@@ -7,11 +7,12 @@ from typing import Any
 import pandas as pd
 import scipy
 
-from deniable.display import Tables, between, percent, plain, short
+from deniable.display import Row, Tables, between, joined, percent, plain, rows_of, short
+from deniable.estimation import clopper_pearson
 
 from reproduction.papers.idp import names
 from reproduction.papers.idp.names import CLUSTERED, DP_BASELINES, MASKED, Shown
-from reproduction.study import MISSING, SIGN, PageTable, all_rows, pivot, texts, where
+from reproduction.study import MISSING, SIGN, PageTable, all_rows, groups_of, pivot, texts, where
 
 SAME_AS_MAJORITY = 0.1
 """A classifier with less than this part of the bound's F has not learned the rarer class."""
@@ -127,6 +128,7 @@ def overview(tables: Tables) -> dict[str, Any]:
     datasets = [name for name in names.DATASETS if name in set(audit["dataset"])]
     records = where(delivered, unit="record", epsilon=at.epsilon, method=CLUSTERED)
     centroids = where(delivered, unit="attribute", epsilon=at.epsilon, method="dp_um")
+    own = where(audit, domain="from the data", epsilon=at.epsilon, domain_factor=at.factor)
     return {
         "at": at,
         "datasets": {
@@ -136,8 +138,8 @@ def overview(tables: Tables) -> dict[str, Any]:
         "broken": len(records) > 0 and bool((records["exact_or_lower_bound"] == math.inf).all()),
         "centroids_keep": len(centroids) == len(datasets)
         and bool(centroids["holds"].isin([True]).all()),
-        "domain": names.data_driven(audit, at),
-        "allowed": None if at.epsilon is None else 1 / (1 + math.exp(-at.epsilon)),
+        "domain": {"of": len(own), "endless": int((own["exact_or_lower_bound"] == math.inf).sum())},
+        "allowed": 1 / (1 + math.exp(-at.epsilon)),
     }
 
 
@@ -208,3 +210,69 @@ def _measures(part: pd.DataFrame) -> pd.Series:
         return pd.Series(dtype=object)
     texts = part["f_measure"].map(lambda value: f"{value:.3f}")
     return texts.groupby(part["method"]).agg(" · ".join)
+
+
+# -- noises for numbers on a public grid -----------------------------------------------------------
+
+NOMINAL = 0.95  # coverage of the bootstrap intervals
+LEAST = {
+    **{"epsilon": "ε", "estimator": "estimator", "noise": "least distance"},
+    **{"wasserstein": "distance", "undecided": "undecided"},
+}
+COVERED = ("noise", "statistic", "covered", "limits", "intervals")
+
+
+def noises(tables: Tables) -> dict[str, Any]:
+    """Prepare from `tables` the noises with the least error at each epsilon, and coverages."""
+    table = tables["idp_noises"].sort_values("epsilon", kind="stable")
+    table = table.replace({"estimator": names.ESTIMATORS})
+    return {
+        "least": _least(
+            where(table, estimator=tuple(names.ESTIMATORS[name] for name in names.SHOWN_ESTIMATORS))
+        ),
+        "smoothing": _smoothing(table),
+        "covered": _covered(table[table["intervals"] > 0]),
+        "below": bool((table["exact_epsilon"] <= table["epsilon"]).all()),
+        "cells": table["cells"].iloc[0],
+        "n": table["n"].iloc[0],
+    }
+
+
+def _least(table: pd.DataFrame) -> PageTable:
+    """Return the noises with the least distance, and those with intervals that meet its own."""
+    rows = []
+    for of, part in groups_of(table, "epsilon", "estimator"):
+        lowest, *others = rows_of(part.sort_values("wasserstein", kind="stable"))
+        meeting = [row["noise"] for row in others if row["ci_low"] <= lowest["ci_high"]]
+        rows.append(of | lowest | {"undecided": joined(meeting) or MISSING})
+    return all_rows(pd.DataFrame(rows), "noises with the least distance", LEAST)
+
+
+def _smoothing(table: pd.DataFrame) -> Row:
+    """Count the settings in which smoothed EM is nearer than maximum likelihood, and farther."""
+    ends = table.pivot(index=["noise", "epsilon"], columns="estimator")
+    low, high = ends["ci_low"], ends["ci_high"]
+    smoothed, likelihood = (names.ESTIMATORS[name] for name in names.SHOWN_ESTIMATORS)
+    nearer, farther = high[smoothed] < low[likelihood], low[smoothed] > high[likelihood]
+    return {"nearer": int(nearer.sum()), "farther": int(farther.sum()), "of": len(nearer)}
+
+
+def _covered(table: pd.DataFrame) -> PageTable:
+    """Return the coverage of the intervals of each noise, with simultaneous limits."""
+    rows, parts = [], groups_of(table, "noise")
+    confidence = 1 - (1 - NOMINAL) / (len(parts) * 2)  # for both statistics
+    for of, part in parts:
+        made = int(part["intervals"].sum())
+        for name in ("mean", "median"):
+            held = int((part[f"coverage_{name}"] * part["intervals"]).round().sum())
+            low, high = map(float, clopper_pearson(held, made, confidence))
+            sign = f" {SIGN['fails']}" if high < NOMINAL else ""
+            found = {"statistic": name, "covered": percent(held / made) + sign}
+            found["limits"] = between(low, high, percent)
+            rows.append(of | found | {"intervals": made})
+    return all_rows(
+        pd.DataFrame(rows),
+        "coverage of bootstrap intervals, all ε together",
+        COVERED,
+        "The limits (Clopper and Pearson) hold together with 95 % confidence.",
+    )

@@ -19,7 +19,6 @@ import pandas as pd
 import scipy
 
 from deniable.arrays import Floats
-from deniable.errors import DeniableError
 from deniable.estimation import CONFIDENCE
 from deniable.idp import (
     METHODS,
@@ -60,7 +59,7 @@ class IdpSse:
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return mean SSEs, shape (replicates, k). Cells: method, epsilon, domain_factor."""
-        method, epsilon = str(cell["method"]), float(cell["epsilon"])
+        method, epsilon = cell["method"], float(cell["epsilon"])
         upper = domain_bounds(self.data.values, float(cell["domain_factor"]))
         match method:
             case "dp_median":
@@ -74,17 +73,9 @@ class IdpSse:
                 columns = [np.full(replicates, least_dp_sse(self.data, epsilon))]
             case _:
                 sizes = self.k[:1] if method == "dp" else self.k
-                maskings = (self.masking(method, k, upper, epsilon) for k in sizes)
+                maskings = (masking(method, self.ranking, k, upper, epsilon) for k in sizes)
                 columns = [self._runs(found, generator, replicates) for found in maskings]
         return np.asarray(np.broadcast_to(np.stack(columns, axis=1), (replicates, len(self.k))))
-
-    def masking(self, method: str, k: int, upper: Floats, epsilon: float) -> Masking:
-        """Return `deniable.idp.masking` by `method`, `k`, `upper` and `epsilon`."""
-        if method not in METHODS:
-            raise DeniableError(
-                f"unknown method {method!r}; use {', '.join((*METHODS, *SSE_COMPETITORS))}"
-            )
-        return masking(method, self.ranking, k, upper, epsilon)
 
     @cached_property
     def ranking(self) -> Ranking:
@@ -175,13 +166,11 @@ def expected_table(dataset: str, data: NumericMicrodata, simulated: pd.DataFrame
     own.insert(0, "dataset", dataset)
     study = IdpSse(data, ())
     rows = zip(*(own[name] for name in ("method", "epsilon", "domain_factor", "k")), strict=True)
-    expected = [
-        expected_sse(
-            study.masking(method, int(k), domain_bounds(data.values, factor), epsilon),
-            study.variances,
-        )
-        for method, epsilon, factor, k in rows
-    ]
+    expected = []
+    for method, epsilon, factor, k in rows:
+        upper = domain_bounds(data.values, factor)
+        found = masking(method, study.ranking, int(k), upper, epsilon)
+        expected.append(expected_sse(found, study.variances))
     own.insert(list(own.columns).index("mean_sse"), "expected_sse", expected)
     own["k"] = own["k"].where(~plain, 0)
     own.insert(list(own.columns).index("replicates") + 1, "standardized", _normal_scores(own))

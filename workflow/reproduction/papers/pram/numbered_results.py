@@ -6,7 +6,7 @@ Expectations are sums then, not simulations. Privacy results are tested on grids
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Literal
@@ -38,14 +38,7 @@ from deniable.privacy import (
     witness,
 )
 
-from reproduction.papers.pram.enumeration import (
-    mixture,
-    moments,
-    multinomial,
-    reports_given,
-    tables_of,
-)
-
+Distribution = dict[tuple[int, ...], float]  # the probability of each table of counts
 Row = tuple[str, str, str, int, float, str]
 """A result's number, a paraphrase, its test in words, the number of cases (tables, matrices, or
 priors with sets), the largest gap to the result, relative to its size where it has one, and the
@@ -66,6 +59,68 @@ def numbered_results() -> pd.DataFrame:
     table = pd.DataFrame(rows, columns=names)
     table.insert(1, "section", table["result"].str.strip("()").str.partition(".")[0])
     return table.assign(verdict=np.where(table["gap"] <= ROUNDING, "holds", "fails"))
+
+
+# -- all tables of counts of a few records, each with its probability ------------------------------
+
+
+def tables_of(records: int, categories: int) -> Iterator[tuple[int, ...]]:
+    """Yield every table of counts over `categories` categories with the total `records`."""
+    for bars in itertools.combinations(range(records + categories - 1), categories - 1):
+        edges = (-1, *bars, records + categories - 1)
+        yield tuple(right - left - 1 for left, right in itertools.pairwise(edges))
+
+
+def multinomial(records: int, proportions: Sequence[float] | Floats) -> Distribution:
+    """Return the probability of every table of counts of `records` records.
+
+    Each falls into a category with its share of the `proportions`, of sum 1.
+    """
+    return {
+        counts: math.prod(
+            [float(p) ** n for p, n in zip(proportions, counts, strict=True)],
+            start=math.factorial(records) / math.prod(map(math.factorial, counts)),
+        )
+        for counts in tables_of(records, len(proportions))
+    }
+
+
+def mixture(parts: Iterable[tuple[float, Distribution]]) -> Distribution:
+    """Return the mixture of distributions, `parts` with their probabilities."""
+    found: Distribution = {}
+    for p, part in parts:
+        for table, q in part.items():
+            found[table] = found.get(table, 0.0) + p * q
+    return found
+
+
+def reports_given(counts: Sequence[int], matrix: Floats) -> Distribution:
+    """Return the probability of every table of randomized values, given the original `counts`.
+
+    The row of each category in `matrix`, shape (categories, reports), distributes its records.
+    """
+    found: Distribution = {(0,) * np.shape(matrix)[1]: 1.0}
+    for count, row in zip(counts, matrix, strict=True):
+        spread = multinomial(count, row)
+        found = mixture(
+            (p, {tuple(map(sum, zip(before, more, strict=True))): q for more, q in spread.items()})
+            for before, p in found.items()
+        )
+    return found
+
+
+def moments(
+    distribution: Distribution, value: Callable[[tuple[int, ...]], Floats]
+) -> tuple[Floats, Floats]:
+    """Return the mean and the covariance matrix of `value`, a vector that depends on the table."""
+    weights = np.array(list(distribution.values()))
+    vectors = np.array([value(table) for table in distribution])
+    mean = weights @ vectors
+    centred = vectors - mean
+    return mean, (centred * weights[:, None]).T @ centred
+
+
+# -- section 1: estimation -------------------------------------------------------------------------
 
 
 def _estimation() -> Iterator[Row]:

@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 
 import numpy as np
 import pandas as pd
@@ -41,7 +41,6 @@ from reproduction.study import (
     MARGINS,
     UNKNOWN,
     Comparison,
-    Decide,
     Outcome,
     Pair,
     Readings,
@@ -72,29 +71,20 @@ AROUND, WHOLE_PERCENT = 0.025, 0.005
 """Half the spacing of published numbers: "around 20 %" among multiples of 5 %, "3 %" of 1 %."""
 
 
-def _readings(decide: Mapping[str, Decide]) -> Readings:
-    """Call `decide` for each interpretation, and give each outcome the figures of all."""
-    found = {name: found_by(each) for name, each in decide.items()}
+Reading = Callable[[Tables], Outcome]
+
+
+def _by_reading(tests: Mapping[str, Reading], tables: Tables) -> Readings:
+    """Call each of `tests`, by interpretation, and give each outcome the figures of all."""
+    found = {name: found_by(partial(test, tables)) for name, test in tests.items()}
     said = "; ".join(f"{name}: {outcome.figure}" for name, outcome in found.items())
     return [(name, partial(replace, outcome, figure=said)) for name, outcome in found.items()]
 
 
-def _of_less_epsilon(decide: Callable[[float, float], Outcome]) -> Readings:
-    """Call `decide`, with a margin of ours, for each smaller and larger epsilon."""
-
-    def decided(low: float, high: float) -> Outcome:
-        return replace(decide(low, high), our_margin=True)
-
-    return _readings({f"{a:g} and {b:g}": partial(decided, a, b) for a, b in LESS_EPSILON})
-
-
-def _no_less_than_microaggregation(tables: Tables) -> Readings:
-    return _readings(
-        {
-            "mean SSE": partial(_no_smaller_error, tables),
-            "value by value": partial(_no_value_closer, tables),
-        }
-    )
+def _of_less_epsilon(test: Callable[[float, float, Tables], Outcome]) -> Test:
+    """Call `test` for each interpretation of a smaller and a larger epsilon."""
+    tests = {f"{low:g} and {high:g}": partial(test, low, high) for low, high in LESS_EPSILON}
+    return partial(_by_reading, tests)
 
 
 def _no_smaller_error(tables: Tables) -> Outcome:
@@ -151,11 +141,7 @@ def _hides_in_a_group(tables: Tables) -> Outcome:
     )
 
 
-def _individual_privacy(audit: pd.DataFrame) -> Readings:
-    return _readings({name: partial(_as_claimed, audit, name) for name in READINGS})
-
-
-def _as_claimed(table: pd.DataFrame, name: str) -> Outcome:
+def _as_claimed(name: str, table: pd.DataFrame) -> Outcome:
     reading, clusters = READINGS[name]
     own = table["method"].isin(METHODS[2:]) & (table["domain"] == "public")
     part = table[own & (table["reading"] == reading) & (table["clusters"] == clusters)]
@@ -168,12 +154,6 @@ def _as_claimed(table: pd.DataFrame, name: str) -> Outcome:
     said = ", ".join(f"{unit} {times:.3g}" for unit, times in largest.items())
     condition = f" ({OF_FIXED_CLUSTERS})" if clusters == FIXED else ""
     return Outcome(tuple(comparisons), f"epsilon over the claimed: {said}{condition}")
-
-
-def _rivals_dp_at_more_epsilon(tables: Tables) -> Readings:
-    every = [pair for pairs in TIMES.values() for pair in pairs]
-    true_dp = partial(_above_true_dp, every, -SIMILAR_F, tables)
-    return _readings({"plain noise": partial(_rivals_plain_noise, tables), "true DP": true_dp})
 
 
 def _rivals_plain_noise(tables: Tables) -> Outcome:
@@ -219,17 +199,14 @@ def _below_by_orders_of_magnitude(others: Sequence[str], tables: Tables) -> Outc
     )
 
 
-def _cluster_based_at_less_epsilon(tables: Tables) -> Readings:
-    def decide(low: float, high: float) -> Outcome:
-        pairs = [
-            (tables.least(low, c, tables.k)[1], tables.sse_of(m, high, c, tables.k[-1]))
-            for c, m in product(tables.errors.values_of("domain_factor"), LOCAL)
-        ]
-        logs = [(logarithms(a), logarithms(b)) for a, b in pairs]
-        figure = f"idp_cbls over the others: {ratios_of(pairs)}"
-        return within_tolerance(logs, math.log(SIMILAR_SSE), figure)
-
-    return _of_less_epsilon(decide)
+def _cluster_based_at_less_epsilon(low: float, high: float, tables: Tables) -> Outcome:
+    pairs = [
+        (tables.least(low, c, tables.k)[1], tables.sse_of(m, high, c, tables.k[-1]))
+        for c, m in product(tables.errors.values_of("domain_factor"), LOCAL)
+    ]
+    logs = [(logarithms(a), logarithms(b)) for a, b in pairs]
+    figure = f"idp_cbls over the others: {ratios_of(pairs)}"
+    return replace(within_tolerance(logs, math.log(SIMILAR_SSE), figure), our_margin=True)
 
 
 def _cluster_based_unaffected_by_domain(tables: Tables) -> Outcome:
@@ -301,16 +278,14 @@ def _shortfalls(
     )
 
 
-def _forests_of_cluster_based_at_less_epsilon(tables: Tables) -> Readings:
-    def decide(low: float, high: float) -> Outcome:
-        pairs = [
-            (tables.best(["idp_cbls"], low, c), tables.best(["idp_ls"], high, c))
-            for c in tables.cluster_based.values_of("domain_factor")
-        ]
-        picked = len(tables.cluster_based.values_of("k"))
-        return within_tolerance(pairs, SIMILAR_F, _side_by_side(pairs), picked)
-
-    return _of_less_epsilon(decide)
+def _forests_of_cluster_based_at_less_epsilon(low: float, high: float, tables: Tables) -> Outcome:
+    pairs = [
+        (tables.best(["idp_cbls"], low, c), tables.best(["idp_ls"], high, c))
+        for c in tables.cluster_based.values_of("domain_factor")
+    ]
+    picked = len(tables.cluster_based.values_of("k"))
+    found = within_tolerance(pairs, SIMILAR_F, _side_by_side(pairs), picked)
+    return replace(found, our_margin=True)
 
 
 def _forests_improve_on_the_bound(tables: Tables) -> Outcome:
@@ -359,14 +334,24 @@ def _above_true_dp(
 
 
 TESTS: Mapping[str, Test] = {
-    "no_less_than_microaggregation": _no_less_than_microaggregation,
+    "no_less_than_microaggregation": partial(
+        _by_reading, {"mean SSE": _no_smaller_error, "value by value": _no_value_closer}
+    ),
     "hides_in_a_group": _hides_in_a_group,
-    "individual_privacy": _individual_privacy,
-    "rivals_dp_at_more_epsilon": _rivals_dp_at_more_epsilon,
+    "individual_privacy": partial(
+        _by_reading, {name: partial(_as_claimed, name) for name in READINGS}
+    ),
+    "rivals_dp_at_more_epsilon": partial(
+        _by_reading,
+        {
+            "plain noise": _rivals_plain_noise,
+            "true DP": partial(_above_true_dp, [*chain(*TIMES.values())], -SIMILAR_F),
+        },
+    ),
     "falls_with_k": _falls_with_k,
     "cluster_based_orders_of_magnitude": partial(_below_by_orders_of_magnitude, METHODS[:3]),
     "beats_dp_by_orders_of_magnitude": partial(_below_by_orders_of_magnitude, ["dp"]),
-    "cluster_based_at_less_epsilon": _cluster_based_at_less_epsilon,
+    "cluster_based_at_less_epsilon": _of_less_epsilon(_cluster_based_at_less_epsilon),
     "cluster_based_unaffected_by_domain": _cluster_based_unaffected_by_domain,
     "cluster_based_best_at_small_k": _cluster_based_best_at_small_k,
     "cluster_based_rises_with_k": _cluster_based_rises_with_k,
@@ -377,7 +362,9 @@ TESTS: Mapping[str, Test] = {
     "forests_of_cluster_based_below_the_bound": partial(
         _shortfalls, "idp_cbls", {1.0: 0, 0.1: 3, 0.01: 10}, WHOLE_PERCENT
     ),
-    "forests_of_cluster_based_at_less_epsilon": _forests_of_cluster_based_at_less_epsilon,
+    "forests_of_cluster_based_at_less_epsilon": _of_less_epsilon(
+        _forests_of_cluster_based_at_less_epsilon
+    ),
     "forests_improve_on_the_bound": _forests_improve_on_the_bound,
     "better_than_true_dp_at_small_epsilon": partial(
         _above_true_dp, [(0.01, 0.01), (0.1, 0.1)], SIMILAR_F
