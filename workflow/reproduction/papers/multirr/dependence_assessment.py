@@ -114,13 +114,10 @@ class DependenceAssessment:
 
 def rank_correlations(assessed: Floats, true: Floats) -> Floats:
     """Return Spearman's correlation of each row of `assessed` with `true`; 0 for equal numbers."""
-    first = scipy.stats.rankdata(assessed, axis=-1)
-    second = scipy.stats.rankdata(true)
-    first, second = first - first.mean(axis=-1, keepdims=True), second - second.mean()
-    scale = np.sqrt((first**2).sum(axis=-1) * (second**2).sum())
-    correlations = np.zeros_like(scale)
-    np.divide(first @ second, scale, out=correlations, where=scale > 0)
-    return np.asarray(correlations)
+    ranks = scipy.stats.rankdata(assessed, axis=-1), scipy.stats.rankdata(true)
+    with np.errstate(invalid="ignore"):
+        found = [np.corrcoef(each, ranks[1])[0, 1] for each in ranks[0]]
+    return np.asarray(np.nan_to_num(found))
 
 
 @cache

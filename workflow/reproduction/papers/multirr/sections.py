@@ -1,7 +1,6 @@
 """Prepare the tables of the report's sections on [multirr] from the tables of a run."""
 
 import math
-from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -41,38 +40,31 @@ def about(tables: Tables) -> dict[str, Any]:
 def figure_2(tables: Tables) -> dict[str, PageTable]:
     """Prepare the medians of Figure 2 from `tables`, of absolute and of relative errors."""
     table = first_of(tables["multirr_fig2"], "matrix", "p")
-    forms = (("absolute_error", "short", "records"), ("relative_error", "percent", "of the count"))
+    forms = (
+        ("absolute_error", "short", "median absolute errors, records"),
+        ("relative_error", "percent", "median relative errors, of the count"),
+    )
     return {
         measure: against_base(
             where(table, measure=measure),
             ("sigma",),
             "estimator",
-            f"median {measure.replace('_', ' ')}s, {unit}",
+            label,
             text=text,
             names=ESTIMATORS,
         )
-        for measure, text, unit in forms
+        for measure, text, label in forms
     }
 
 
 def figure_3(tables: Tables) -> dict[str, PageTable]:
     """Prepare Figure 3 at the smallest coverage from `tables`, at all best thresholds."""
     table = first_of(tables["multirr_fig3"], "matrix").sort_values(["mechanism", "p"])
+    lowest = table[table["sigma"] == table["sigma"].min()]
     label = "median relative errors at the smallest coverage"
     keys = PANEL | {"best": "best thresholds of"}
-    return {"lowest": _at_smallest_coverage(table, keys, "method", label, METHODS)}
-
-
-def _at_smallest_coverage(
-    table: pd.DataFrame,
-    keys: Mapping[str, str] | Sequence[str],
-    column: str,
-    label: str,
-    names: Mapping[str, str],
-) -> PageTable:
-    lowest = table[table["sigma"] == table["sigma"].min()]
-    form: dict[str, Any] = {"text": "percent", "names": names, "intervals": False}
-    return against_base(lowest, keys, column, label, **form)
+    form: dict[str, Any] = {"text": "percent", "names": METHODS, "intervals": False}
+    return {"lowest": against_base(lowest, keys, "method", label, **form)}
 
 
 def attributes(tables: Tables) -> dict[str, PageTable]:
@@ -90,13 +82,12 @@ def attributes(tables: Tables) -> dict[str, PageTable]:
 
 def bounds(tables: Tables) -> dict[str, PageTable]:
     """Prepare error bounds (2.3, 3.3), propagation factors and orders kept (4.1) from `tables`."""
-    found = {"bounds": all_rows(tables["multirr_accuracy"], "error bounds")}
-    if "multirr_propagation" in tables:
-        whole = where(tables["multirr_propagation"], attribute="all")
-        found["records"] = all_rows(whole, "propagation factors of a whole record")
-    if "multirr_order" in tables:
-        found["order"] = all_rows(tables["multirr_order"], "the order of dependences that is kept")
-    return found
+    whole = where(tables["multirr_propagation"], attribute="all")
+    return {
+        "bounds": all_rows(tables["multirr_accuracy"], "error bounds"),
+        "records": all_rows(whole, "propagation factors of a whole record"),
+        "order": all_rows(tables["multirr_order"], "the order of dependences that is kept"),
+    }
 
 
 LETTERS = {"lambda_1": "λ₁", "lambda_2": "λ₂", r"pi-hat\^1": "π̂¹", r"pi-hat\^2": "π̂²"}
@@ -118,7 +109,7 @@ def adjustment(tables: Tables) -> dict[str, Any]:
     found: dict[str, Any] = {
         "steps": rows_of(steps[first]),
         "ends": rows_of(table[table["sweep"].isna()]),
-        "later": all_rows(later, "later sweeps", LATER) if len(later) else None,
+        "later": all_rows(later, "later sweeps", LATER),
     }
     if "multirr_adjustment" in tables:
         work = tables["multirr_adjustment"].replace({"method": METHODS})
@@ -139,37 +130,26 @@ LINKED = (
 
 
 def assessment(tables: Tables) -> dict[str, PageTable]:
-    """Prepare the cost and the leaks of ways to assess dependences (4.1 to 4.3) from `tables`."""
-    sums = tables["multirr_secure_sum"]
+    """Prepare messages, faults and leaks of the secure sum (4.2, 4.3) from `tables`."""
+    sums, faults = tables["multirr_secure_sum"], tables["multirr_secure_sum_faults"]
     few = sums["pair"].str.startswith("all ") | (sums["parties"] == sums["parties"].max())
-    found = {"sums": all_rows(sums[few], "messages of the secure sum", SUMS)}
-    if "multirr_risk" in tables:
-        table = first_of(tables["multirr_risk"], "matrix").drop_duplicates(["p", "assessment"])
-        table = table[table["assessment"] != "none"].sort_values("p")
-        label = "ε of a whole record for assessing dependences"
-        keys = {"p": "p", "release_epsilon": "release alone"}
-        found["costs"] = pivot(table, keys, "assessment", label, value="assessment_epsilon")
-    for part, table_id, label, heads in (
-        ("faults", "multirr_secure_sum_faults", "faults staged", ()),
-        ("linked", "multirr_linkage", "records that exact tables rebuild", LINKED),
-    ):
-        if table_id in tables:
-            found[part] = all_rows(tables[table_id], label, heads)
-    return found
+    label = "records that exact tables rebuild"
+    return {
+        "sums": all_rows(sums[few], "messages of the secure sum", SUMS),
+        "faults": all_rows(faults, "faults staged"),
+        "linked": all_rows(tables["multirr_linkage"], label, LINKED),
+    }
 
 
 def pairs(tables: Tables) -> dict[str, Any]:
-    """Prepare the errors of estimators of a pair at the smallest coverage from `tables`."""
+    """Prepare the errors of estimators of a pair from `tables`."""
     table = first_of(tables["multirr_pairs"], "matrix")
     table = where(table, measure="relative_error").sort_values(["p", "sigma"])
-    keys, label = ("p", "record_epsilon", "sigma"), "estimators of a pair"
+    keys, label = ("p", "record_epsilon", "sigma"), "median relative errors of all estimators"
     form: dict[str, Any] = {"text": "percent", "names": ESTIMATORS}
     return {
         "estimators": {k: v for k, v in ESTIMATORS.items() if k in set(table["estimator"])},
-        "lowest": _at_smallest_coverage(
-            table, keys, "estimator", f"{label} at the smallest coverage", ESTIMATORS
-        ),
-        "every": against_base(table, keys, "estimator", f"{label} at all coverages", **form),
+        "errors": against_base(table, keys, "estimator", label, **form),
     }
 
 

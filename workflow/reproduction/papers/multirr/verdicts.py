@@ -86,18 +86,9 @@ def threshold_trend(results: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFra
     same setting, scaled to the paper's number of replicates and to the level of the published
     value, because relative errors spread in proportion to their level.
 
-    Parameters
-    ----------
-    results : DataFrame
-        Rows of Tables 1 and 2.
-    clusters : DataFrame
-        As `deniable.randomized_response.audit.clusters_table` returns them.
-
-    Returns
-    -------
-    DataFrame
-        The intervals belong to the ``mechanism``. Rows without ``p`` and ``t_v`` sum all tests of a
-        data set and mechanism; ``p_value_without_worst`` leaves out the largest statistic.
+    `results` are rows of Tables 1 and 2, and `clusters` as `clusters_table` returns them. The
+    intervals belong to the ``mechanism``. Rows without ``p`` and ``t_v`` sum all tests of a data
+    set and mechanism; ``p_value_without_worst`` leaves out the largest statistic.
     """
     names = clusters.groupby(["t_v", "t_d"])["cluster"].agg("; ".join)
     clusterings: dict[Any, int] = names.groupby("t_v").nunique().to_dict()
