@@ -9,6 +9,6 @@ from reproduction.pipeline import job
 
 with job(snakemake):
     data = {"survey": read_true_records(snakemake.input.survey)}
-    consistent = consistency_table(data, PROBABILITIES, seed=snakemake.params.seed)
+    consistent = consistency_table(data, PROBABILITIES, snakemake.params.seed)
     write_table(snakemake.output.examples, worked_cases().assign(data_source="formula"))
     write_table(snakemake.output.consistency, consistent.assign(data_source="network"))

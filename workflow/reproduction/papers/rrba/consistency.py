@@ -39,6 +39,7 @@ OTHER_SIZE: Mapping[int, tuple[CellVisibility, int]] = {2: ("in none", 3), 3: ("
 METHODS: tuple[Literal["nearest", "l2", "l1"], ...] = ("nearest", "l2", "l1")
 BLOCK_SIZE = 25
 """Clients between two updates of a view's tables."""
+REPLICATES = 10
 COLUMNS = (
     *("file", "records", "p", "views_of", "views", "tables", "number", "method"),
     *("closed_form", "printed_feasible", "disagreement_before", "disagreement_after"),
@@ -48,16 +49,12 @@ COLUMNS = (
 
 
 def consistency_table(
-    files: Mapping[str, Microdata],
-    probabilities: Sequence[float],
-    *,
-    seed: int,
-    replicates: int = 10,
+    files: Mapping[str, Microdata], probabilities: Sequence[float], seed: int
 ) -> pd.DataFrame:
     """Return how far views disagree and tables are from the truth, before and after.
 
     `files` by name should have few attributes: the programs have a variable for each effect.
-    `probabilities` are the p. There are `replicates` (at least 2) trials, drawn with the `seed`.
+    `probabilities` are the p. There are `REPLICATES` trials, drawn with the `seed`.
 
     There is one row of `COLUMNS` for each setting, kind of tables and method:
 
@@ -73,26 +70,18 @@ def consistency_table(
     - ``distance``: l2 distance from the file's proportions, mean over tables and trials;
     - ``change``: distance after less before, with its 95 % interval over trials.
     """
-    if replicates < 2:
-        raise DeniableError(f"{replicates} trials give no interval; use at least 2")
-    rows = [
-        row
-        for (name, data), p, views_of in product(files.items(), probabilities, OTHER_SIZE)
-        for row in _rows(data, {"file": name, "p": p, "views_of": views_of}, seed, replicates)
-    ]
+    rows: list[dict[str, Any]] = []
+    for (name, data), p, views_of in product(files.items(), probabilities, OTHER_SIZE):
+        rows += _rows(data, {"file": name, "p": p, "views_of": views_of}, seed)
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def collected(
-    data: Microdata,
-    views: Sequence[View],
-    keep: float,
-    generator: np.random.Generator,
-    block_size: int = BLOCK_SIZE,
+    data: Microdata, views: Sequence[View], keep: float, generator: np.random.Generator
 ) -> list[NoisyTable]:
     """Return unbiased estimates of the tables of all `views` of `data`, each from its own clients.
 
-    The `generator` deals each record to one view. Its clients answer in blocks of `block_size`
+    The `generator` deals each record to one view. Its clients answer in blocks of `BLOCK_SIZE`
     with the retention probability `keep`. The precision of a table is its number of clients.
     """
     found = []
@@ -101,16 +90,14 @@ def collected(
         own = Microdata(data.domain, tuple(column[part] for column in data.columns))
         for combination in view:
             counts = own.counts(combination)
-            sizes = block_sizes(len(own), block_size)
+            sizes = block_sizes(len(own), BLOCK_SIZE)
             blocks = split_blocks(counts.reshape(-1), sizes, 1, generator)
             estimate = collect(blocks, keep, generator, POOLED).estimate()
             found.append(NoisyTable(combination, estimate.reshape(counts.shape), float(len(own))))
     return found
 
 
-def _rows(
-    data: Microdata, cell: dict[str, Any], seed: int, replicates: int
-) -> Iterator[dict[str, Any]]:
+def _rows(data: Microdata, cell: dict[str, Any], seed: int) -> Iterator[dict[str, Any]]:
     stream = generator_for(seed, {"study": "rrba_consistency", **cell})
     names = data.domain.names
     views = make_views(names, cell["views_of"])
@@ -120,14 +107,13 @@ def _rows(
     truth = {names: data.counts(names) / len(data) for names in every}
     trials = [
         row
-        for _ in range(replicates)
+        for _ in range(REPLICATES)
         for row in _trial(collected(data, views, cell["p"], stream), wanted, other, truth)
     ]
-    about = cell | {"records": len(data), "views": len(views), "replicates": replicates}
-    by_kind = pd.DataFrame(trials).groupby(["tables", "method", "number"], sort=False)
-    for (kind, method, number), part in by_kind:
-        row = about | {"tables": kind, "method": method, "number": number}
-        row |= dict(part.drop(columns=["tables", "method", "number"]).mean())
+    about = cell | {"records": len(data), "views": len(views), "replicates": REPLICATES}
+    keys = ["tables", "method", "number"]
+    for key, part in pd.DataFrame(trials).groupby(keys, sort=False):
+        row = about | dict(zip(keys, key, strict=True)) | dict(part.drop(columns=keys).mean())
         change = part["distance_after"] - part["distance_before"]
         if change.notna().all():
             found = mean_summary(change)
@@ -143,10 +129,8 @@ def _trial(
 ) -> Iterator[dict[str, Any]]:
     """Yield one row for each kind of tables and method."""
     before = {table.attributes: table.proportions for table in noisy}
-    margins = {}
-    if other == "in several":
-        first = {c: next(t for t in noisy if set(c) <= set(t.attributes)) for c in wanted}
-        margins = {names: margin_of(table, names) for names, table in first.items()}
+    holding = {c: [t for t in noisy if set(c) <= set(t.attributes)] for c in wanted}
+    margins = {names: margin_of(found[0], names) for names, found in holding.items() if found}
     layout = Layout.of(noisy, [])
     about = {
         "closed_form": float(np.all(layout.cells(layout.average_effects(noisy)) >= 0)),
@@ -164,32 +148,25 @@ def _trial(
         about["disagreement_after"] = largest_disagreement(
             [NoisyTable(names, after[names]) for names in before]
         )
-        kinds = {"observed": before}
-        if margins or method != "nearest":
-            kinds[other] = margins
-        for kind, known in kinds.items():
-            chosen = list(before) if kind == "observed" else wanted
-            yield (
-                about
-                | {"tables": kind, "method": method, "number": len(chosen)}
-                | _measured(chosen, known, truth, "before")
-                | _measured(chosen, after, truth, "after")
-            )
+        for kind, known, chosen in (("observed", before, [*before]), (other, margins, wanted)):
+            if all(names in after for names in chosen):
+                about |= {"tables": kind, "method": method, "number": len(chosen)}
+                then = {names: after[names] for names in chosen}
+                yield about | _measured(known, truth, "before") | _measured(then, truth, "after")
 
 
 def _measured(
-    chosen: Sequence[Combination],
-    tables: Mapping[Combination, Floats],
-    truth: Mapping[Combination, Floats],
-    when: str,
+    tables: Mapping[Combination, Floats], truth: Mapping[Combination, Floats], when: str
 ) -> dict[str, float]:
     """Return the mean distance from the truth and the share of negative cells."""
     if not tables:
         return {f"distance_{when}": np.nan, f"negative_{when}": np.nan}
-    distances = [np.sqrt(np.sum((tables[names] - truth[names]) ** 2)) for names in chosen]
-    negative = sum(int(np.sum(tables[names] < 0)) for names in chosen)
-    cells = sum(tables[names].size for names in chosen)
-    return {f"distance_{when}": float(np.mean(distances)), f"negative_{when}": negative / cells}
+    distances = [np.sqrt(np.sum((table - truth[names]) ** 2)) for names, table in tables.items()]
+    cells = np.concatenate([table.reshape(-1) for table in tables.values()])
+    return {
+        f"distance_{when}": float(np.mean(distances)),
+        f"negative_{when}": float(np.mean(cells < 0)),
+    }
 
 
 def _printed_feasible(noisy: Sequence[NoisyTable], names: Combination) -> bool:

@@ -31,7 +31,7 @@ import numpy.typing as npt
 import scipy
 
 from deniable.arrays import Floats, at_least
-from deniable.errors import DeniableError, refuse_unknown
+from deniable.errors import DeniableError
 from deniable.estimation import Z_95
 from deniable.records import Microdata
 from deniable.rrba import (
@@ -113,10 +113,7 @@ class Convergence:
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the outputs of each run, shape (replicates, outputs)."""
-        refuse_unknown("update", cell["update"], UPDATES)
         followed, size = self.followed(cell["dataset"], cell["probability"]), cell["block_size"]
-        if size < 1:
-            raise DeniableError(f"blocks of {size} clients; give at least 1")
         sizes = (size,) * self.blocks
         clients = sampled_blocks(followed.proportions, sizes, replicates, generator)
         runs = collect(clients, cell["p"], generator, UPDATES[cell["update"]])
@@ -126,7 +123,6 @@ class Convergence:
         """Return the cell of the pairs of attributes of a `dataset` closest to a `probability`."""
         key = dataset, probability
         if key not in self._followed:
-            refuse_unknown("data set", dataset, self.files)
             self._followed[key] = closest_cell(self.files[dataset], probability)
         return self._followed[key]
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -78,35 +77,31 @@ def printed_table(results: pd.DataFrame, published: pd.DataFrame | None) -> pd.D
     named = results.assign(dataset=results["file"].map(dataset_of))
     keys = ["dataset", *_CELL, *_OUTPUT, "subset", "cells", "epsilon_exact"]
     compared = compare(named, published, keys, PRINTED_TRIALS)
-    table = _with_ranges(compared, [*_CELL, *_OUTPUT])
+    agrees = compared["verdict"] == "agrees"
+    table = _with_ranges(compared, [*_CELL, *_OUTPUT], subsets_agreeing=agrees)
     keep = table["p"].where(table["method"] == "rrba")
     table["epsilon_theorem"] = keep.map(claimed_epsilon, na_action="ignore")
-    table["printed_is"] = np.select(
-        [
-            table["published"].isna(),
-            table["published"] < table["subset_min"],
-            table["published"] > table["subset_max"],
-        ],
-        ["not printed", "below", "above"],
-        "within",
-    )
+    printed = table["published"]
+    cases = [printed.isna(), printed < table["subset_min"], printed > table["subset_max"]]
+    table["printed_is"] = np.select(cases, ["not printed", "below", "above"], "within")
     readings = table["metric"].map(MAIN_READINGS)
     table["main"] = (table["reading"] == readings) & ~table["file"].str.endswith(RESAMPLED)
     first = table.sort_values("main", ascending=False, kind="stable", ignore_index=True)
     return first[list(TABLE_COLUMNS)]
 
 
-def _with_ranges(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """Return the rows of means over sets, with the range of the sets."""
+def _with_ranges(
+    table: pd.DataFrame, keys: Sequence[str], **counted: "pd.Series[bool]"
+) -> pd.DataFrame:
+    """Return the rows of means over sets, with the range of the sets, and `counted` ones."""
     means = table[table["subset"] == EVERY]
-    each = table[table["subset"] != EVERY].groupby(list(keys), sort=False)
+    each = table.assign(**counted)[table["subset"] != EVERY].groupby(list(keys), sort=False)
     ranges = each.agg(
         subset_min=("regenerated", "min"),
         subset_max=("regenerated", "max"),
         subsets=("regenerated", "size"),
+        **{name: (name, "sum") for name in counted},
     )
-    if "verdict" in table:
-        ranges["subsets_agreeing"] = each["verdict"].agg(lambda found: (found == "agrees").sum())
     merged = means.merge(ranges.reset_index(), on=list(keys), how="left", validate="one_to_one")
     if merged["subsets"].isna().any():
         raise DeniableError("results lack the single sets of attributes; simulate the cell again")
@@ -122,7 +117,10 @@ def equal_table(results: pd.DataFrame, printed: pd.DataFrame | None = None) -> p
     a mean that no local method undercuts.
     """
     group = ["file", "k", "epsilon", "metric", "reading"]
-    table = _with_ranges(results, ["file", "k", "epsilon", *_OUTPUT])
+    local_means = results["regenerated"].where(results["trust"] == "local")
+    lowest = local_means.groupby([results[name] for name in (*group, "subset")]).transform("min")
+    keys, is_lowest = ["file", "k", "epsilon", *_OUTPUT], results["regenerated"] <= lowest
+    table = _with_ranges(results, keys, subsets_lowest=is_lowest)
     table["dataset"] = table["file"].map(dataset_of)
     verdicts = {}
     for _, part in table.groupby(group, sort=False):
@@ -133,15 +131,4 @@ def equal_table(results: pd.DataFrame, printed: pd.DataFrame | None = None) -> p
             lower = replace(below(others, ""), kind="some")
             verdicts[place] = "beaten" if lower.support else "unbeaten"
     table["verdict"] = pd.Series(verdicts)
-    table = table.join(_lowest_in(results, group), on=[*group, "method"])
     return table.rename(columns={"regenerated": "mean"})[list(EQUAL_COLUMNS)]
-
-
-def _lowest_in(results: pd.DataFrame, group: list[str]) -> "pd.Series[Any]":
-    """Count for each method the sets in which no local method has a lower mean."""
-    each = results[results["subset"] != EVERY]
-    of_set = [*group, "subset"]
-    lowest = each[each["trust"] == "local"].groupby(of_set)["regenerated"].min().rename("lowest")
-    beside = each.join(lowest, on=of_set)
-    is_lowest = (beside["regenerated"] <= beside["lowest"]).rename("subsets_lowest")
-    return is_lowest.groupby([beside[name] for name in (*group, "method")]).sum()
