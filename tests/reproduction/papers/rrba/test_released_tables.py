@@ -89,11 +89,6 @@ def test_sets_are_drawn_alike() -> None:
     assert np.abs(counts - 1600).max() < Z * math.sqrt(400 * 20 * 0.2 * 0.8 * 25 / 44)
 
 
-def test_sets_that_cannot_be_are_refused() -> None:
-    with pytest.raises(DeniableError, match="sets of 4 attributes cannot be taken from 3"):
-        drawn_sets("abc", 4)
-
-
 # -- simulated distances against closed forms ------------------------------------------------------
 
 

@@ -209,7 +209,6 @@ def test_epsilons_stand_beside_the_claim(tables: Tables) -> None:
         ("0.693", "uniform", "1.10 ✗", "1.61 ✗"),
         ("0.693", "one cell at the floor 0.1 / m", "3.04 ✗", "3.71 ✗"),
     ]
-    assert [row[0] for row in found["rounds"].rows] == ["1", "3"]
     views = rows_of(found["views"], "dataset", "p")
     assert views["Survey", "0.5"]["uniform"] == "4.50 ✗"
     assert views["Survey", "0.5"]["at the truth, floor 0.1 / m"] == "30.0 ✗"
@@ -280,11 +279,8 @@ def test_sizes_and_powers_are_judged_beyond_chance(tables: Tables) -> None:
 # -- consistency, worked cases ---------------------------------------------------------------------
 
 
-def test_agreement_and_distance_are_summed_up(tables: Tables) -> None:
+def test_views_and_worked_cases_are_shown(tables: Tables) -> None:
     found = consistency(tables)
-    gains = {row[0]: row[1:] for row in found["gains"].rows}
-    assert gains[names.CONSISTENCY_METHODS["l2"]] == ("2", "0", "2", "0.500")
-    assert gains[names.CONSISTENCY_METHODS["nearest"]][0] == "0"
     verdicts = [row[-1] for row in found["cases"].rows]
     assert sorted(verdicts) == sorted(["✓ agrees", "✗ differs", "– not printed"])
     shown = found["views"].rows[0]

@@ -132,7 +132,7 @@ def _trial(
     holding = {c: [t for t in noisy if set(c) <= set(t.attributes)] for c in wanted}
     margins = {names: margin_of(found[0], names) for names, found in holding.items() if found}
     layout = Layout.of(noisy, [])
-    about = {
+    about: dict[str, Any] = {
         "closed_form": float(np.all(layout.cells(layout.average_effects(noisy)) >= 0)),
         "printed_feasible": float(_printed_feasible(noisy, wanted[0])),
         "disagreement_before": largest_disagreement(noisy),

@@ -31,7 +31,6 @@ import numpy.typing as npt
 import scipy
 
 from deniable.arrays import Floats, at_least
-from deniable.errors import DeniableError
 from deniable.estimation import Z_95
 from deniable.records import Microdata
 from deniable.rrba import (
@@ -169,8 +168,6 @@ def closest_cell(data: Microdata, probability: float) -> Followed:
         proportions = data.counts(combination).reshape(-1) / len(data)
         cell = int(np.abs(proportions - probability).argmin())
         found.append(Followed(combination, cell, proportions))
-    if not found:
-        raise DeniableError("cells of pairs need at least two attributes; the data have one")
     return min(found, key=lambda each: abs(each.proportion - probability))
 
 

@@ -31,7 +31,6 @@ import pandas as pd
 from deniable.arrays import Counts, Floats
 from deniable.channels import HadamardResponse, KeepOrReplace, ProjectiveGeometry, UnaryEncoding
 from deniable.contingency import nearest_tables
-from deniable.errors import DeniableError
 from deniable.estimation import (
     chi_squared_between,
     jensen_shannon_distances,
@@ -83,7 +82,8 @@ ADAPTED = {
     "rrba_half_floor": Rule("pooled", "projected", 0.5),
     "rrba_uniform": Rule("none"),
 }
-"""The rules by which RRBA makes its tables, by method."""
+"""The rules by which RRBA makes its tables, by method: every cell at least .1 / m or .5 / m, or the
+table stays uniform."""
 COUNTED: Mapping[str, type[ProjectiveGeometry] | type[HadamardResponse]] = {
     "projective_geometry": ProjectiveGeometry,
     "hadamard": HadamardResponse,
@@ -216,18 +216,11 @@ class EqualEpsilon(_Simulation):
     """Simulates releases with the same exact epsilon of one answer.
 
     A setting has ``file``, ``k``, ``epsilon``. The p of each method and table is the largest that
-    epsilon allows.
-
-    - ``rrba``: adapted to the data, every cell of its tables at least .1 / m;
-    - ``rrba_half_floor``: at least .5 / m;
-    - ``rrba_at_truth``: floor .1, with the p that epsilon allows for the true table with its floor
-      and for the uniform one. This is the best case of adapting without a guarantee: p depends on
-      the true table, and tables on the way may have smaller cells;
-    - ``rrba_uniform``: the table stays uniform;
-    - ``randomized_response``: the same channel as rrba_uniform, written and drawn another way;
-    - ``projective_geometry``, ``hadamard``, ``unary_encoding``: protocols with other responses than
-      cells, which do not use the table either;
-    - ``laplace_honest``: needs a trusted curator.
+    epsilon allows. The methods of RRBA follow `ADAPTED`. ``rrba_at_truth`` has the floor .1 and the
+    p that epsilon allows for the true table with its floor and for the uniform one. This is the
+    best case of adapting without a guarantee: p depends on the true table, and tables on the way
+    may have smaller cells. ``randomized_response`` is the channel of ``rrba_uniform``, written and
+    drawn another way. `PROTOCOLS` have other responses than cells and do not use the table either.
     """
 
     methods: ClassVar[Methods] = {
@@ -286,10 +279,6 @@ def drawn_sets(
     names: Sequence[str], k: int, most: int = 40, seed: int = 2024
 ) -> tuple[Combination, ...]:
     """Return all sets of `k` of the `names`, or `most` of them, drawn with the `seed`, in order."""
-    if not 1 <= k <= len(names):
-        raise DeniableError(
-            f"sets of {k} attributes cannot be taken from {len(names)}; k must be 1 to {len(names)}"
-        )
     every = list(combinations(names, k))
     if len(every) <= most:
         return tuple(every)
@@ -310,37 +299,24 @@ def figure_7_table(
     the tables. The `published` averages are as in `printed_table`. Columns are `FIGURE_7_COLUMNS`;
     bins without a trial are left out.
     """
-    rows: list[dict[str, Any]] = []
-    for cell in cells:
-        if (cell["file"], cell["p"]) not in FIGURE_7_PANELS:
-            continue
+    rows: list[dict[Any, Any]] = []
+    for cell in (c for c in cells if (c["file"], c["p"]) in FIGURE_7_PANELS):
         values = replicate(simulator, cell=cell, **runs)
         outputs = pd.DataFrame(simulator.outputs(cell))
-        about = {"dataset": dataset_of(cell["file"]), **cell}
         for metric in FIGURE_7_METRICS:
             sets = where(outputs, metric=metric, reading=MAIN_READINGS[metric])
             sets = sets[sets["subset"] != EVERY]
-            by_method = {
-                str(method): values.take(part.index, axis=1)
-                for method, part in sets.groupby("method", sort=False)
-            }
-            rows += [about | {"metric": metric} | row for row in _histograms(by_method)]
+            every = values[:, sets.index]
+            # A distance of 0 has no logarithm and belongs to the first bin.
+            edges = np.geomspace(every[every > 0].min() / 1.01, every.max() * 1.01, BINS + 1)
+            for method, part in sets.groupby("method", sort=False):
+                own = values.take(part.index, axis=1)
+                counts, _ = np.histogram(np.maximum(own, edges[0]), edges)
+                bins = pd.DataFrame({"bin_low": edges[:-1], "bin_high": edges[1:], "count": counts})
+                bins = bins[counts > 0].assign(**cell, metric=metric, method=method)
+                bins = bins.assign(trials=len(own), subsets=own.shape[1], mean=own.mean())
+                rows += bins.assign(share=bins["count"] / own.size).to_dict("records")
     table = pd.DataFrame(rows, columns=[c for c in FIGURE_7_COLUMNS if c != "published"])
+    table["dataset"] = table["file"].map(dataset_of)
     keys = [column for column in published if column not in ("published", "half_unit")]
     return table.merge(published, how="left", on=keys)[list(FIGURE_7_COLUMNS)]
-
-
-def _histograms(by_method: Mapping[str, Floats]) -> Iterator[dict[str, Any]]:
-    """Yield the bins with a distance, by method; distances have a column for each set."""
-    everything = np.concatenate([values.reshape(-1) for values in by_method.values()])
-    # A distance of 0 has no logarithm and belongs to the first bin.
-    low, high = everything[everything > 0].min() / 1.01, everything.max() * 1.01
-    edges = np.geomspace(low, high, BINS + 1)
-    for method, values in by_method.items():
-        counts, _ = np.histogram(np.maximum(values, edges[0]), edges)
-        about = {"method": method, "trials": len(values), "subsets": values.shape[1]}
-        about["mean"] = float(values.mean())
-        for place in np.flatnonzero(counts):
-            bounds = {"bin_low": edges[place], "bin_high": edges[place + 1]}
-            share = counts[place] / values.size
-            yield about | bounds | {"count": int(counts[place]), "share": share}

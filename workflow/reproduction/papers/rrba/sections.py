@@ -49,24 +49,21 @@ def over_uniform(equal: pd.DataFrame, method: str) -> pd.Series:
 
 
 def overview(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` the claimed and the exact ε of one answer, a view and rounds."""
+    """Prepare from `tables` the claimed and the exact ε of one answer and of a view."""
     table = tables["rrba_epsilon"].fillna({"dataset": ""})
     signs = table["holds"].map({True: SIGN["holds"], False: SIGN["fails"]})
     table = table.assign(found=table["exact"].map(short) + " " + signs)
     table = table.assign(setting=texts(table, _setting))
     general, views = where(table, dataset=""), where(table, unit="view")
-    answers, p = where(general, unit="answer").sort_values("p"), table["p"].max()
+    answers = where(general, unit="answer").sort_values("p", kind="stable")
     floor = nearest(table["floor"].dropna(), SHOWN_FLOOR)
     single = answers[answers["floor"].isna() | (answers["floor"] == floor)]
-    again = where(general, p=p, table="uniform").sort_values("rounds")
     keys = {name: name for name in ("dataset", "p", "answers", "claimed")}
     keys |= {"claimed_composed": "claimed, for each answer"}
     label = "claimed and exact ε of one answer"
     return {
-        "p": p,
         "answers": pivot(single, ["p", "claimed", "setting"], "cells", label),
         "views": pivot(named(views), keys, "setting", "exact ε of the views of a client"),
-        "rounds": pivot(again, ["rounds"], "cells", "exact ε over rounds"),
     }
 
 
@@ -252,15 +249,6 @@ def consistency(tables: Tables) -> dict[str, Any]:
             for name in ("printed_feasible", "closed_form", "negative_before")
         },
     )
-    gains = [
-        (
-            methods[of["method"]],
-            *(int((own["ci_high"] < 0).sum()), int((own["ci_low"] > 0).sum()), len(own)),
-            span(own["distance_after"] / own["distance_before"]),
-        )
-        for of, own in groups_of(where(table, tables="observed"), "method")
-    ]
-    heads = ("method", "nearer to the truth in", "farther in", "of", "distance over that before")
     titled, label = named(shown, tables=names.KINDS), "views before and after consistency"
     cases = tables["rrba_examples"].astype({"quantity": str, "exact": str})
     minus = {name: {r"-(?=\d)": "−"} for name in ("quantity", "exact")}
@@ -271,7 +259,6 @@ def consistency(tables: Tables) -> dict[str, Any]:
     return {
         "replicates": int(table["replicates"].max()),
         "views": pivot(titled, VIEWS, "method", label, names=methods),
-        "gains": from_rows("distances from the truth", heads, gains),
         "cases": all_rows(cases, "worked cases in fractions", columns),
     }
 

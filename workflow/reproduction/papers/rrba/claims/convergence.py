@@ -10,7 +10,7 @@ close to the end, as convergence for good then rests on the end. Bounds are comp
 smaller times. Convergence within the 200 blocks counts, as in the text.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations, pairwise, product
@@ -90,13 +90,12 @@ def _alike_in_all_data(table: pd.DataFrame) -> Outcome:
         for pair in paired(times, ["probability", "block_size", "p"], "dataset", first, second)
     ]
     outcome = equivalent(pairs, f"answers of two data sets differ by {ratios_of(pairs)}")
-
-    def unknown(first: Row, second: Row, found: Comparison) -> bool:
-        # Times that were cut off may be farther apart, and not closer.
-        bound = first["cut_off"] or second["cut_off"]
-        return _cut_off(first, second, found) or (bound and found.difference > 0)
-
-    return undecided_where(unknown, pairs, outcome, OPEN)
+    # Times that were cut off may be farther apart, and not closer.
+    lost = [
+        _cut_off(first, second) or (found.difference > 0 and first["cut_off"] | second["cut_off"])
+        for (first, second), found in zip(pairs, outcome.comparisons, strict=True)
+    ]
+    return undecided_where(lost, outcome, OPEN)
 
 
 def _small_blocks_early(table: pd.DataFrame) -> Outcome:
@@ -107,7 +106,7 @@ def _small_blocks_early(table: pd.DataFrame) -> Outcome:
         for pair in paired(times, ["dataset", "probability", "p"], "block_size", small, large)
     ]
     outcome = below(pairs, f"answers over those at the next larger block: {ratios_of(pairs)}")
-    return undecided_where(_cut_off, pairs, outcome, OPEN)
+    return undecided_where([_cut_off(*pair) for pair in pairs], outcome, OPEN)
 
 
 def _times(table: pd.DataFrame) -> pd.DataFrame:
@@ -117,7 +116,7 @@ def _times(table: pd.DataFrame) -> pd.DataFrame:
     return both.assign(median=both["mean"], cut_off=(both["mean_converged"] < 1) | late)
 
 
-def _cut_off(first: Row, second: Row, _: Comparison) -> bool:
+def _cut_off(first: Row, second: Row) -> bool:
     """Return whether the smaller of two times is a lower bound."""
     return bool(min(first, second, key=lambda row: (row["median"], not row["cut_off"]))["cut_off"])
 
@@ -182,8 +181,7 @@ def _smaller_p_larger_blocks(table: pd.DataFrame) -> Outcome:
 
 def _sooner(low: Mapping[int, Row], high: Mapping[int, Row]) -> Comparison:
     """Compare whether smaller blocks suffice at the higher p, given runs by block size."""
-    sizes = low.keys() & high.keys()
-    for_it, against = _crossing(low, high, sizes), _crossing(high, low, sizes)
+    for_it, against = _crossing(low, high), _crossing(high, low)
     # If both converge from the same size on, or both never, nothing is known.
     if for_it.difference > 0 >= against.difference:
         return for_it
@@ -192,14 +190,13 @@ def _sooner(low: Mapping[int, Row], high: Mapping[int, Row]) -> Comparison:
     return UNKNOWN
 
 
-def _crossing(fewer: Mapping[int, Row], more: Mapping[int, Row], sizes: Set[int]) -> Comparison:
-    """Compare two proportions, below and above one half, at the clearest size."""
-    found = (
-        below([(fewer[size], exact_row(HALF)), (exact_row(HALF), more[size])], "").worst
-        for size in sizes
-    )
+def _crossing(fewer: Mapping[int, Row], more: Mapping[int, Row]) -> Comparison:
+    """Compare two proportions, below and above one half, at the clearest common size."""
+    half = exact_row(HALF)
+    pairs = [(fewer[size], more[size]) for size in fewer.keys() & more.keys()]
+    found = (below([(first, half), (half, second)], "").worst for first, second in pairs)
     clearest = min((each for each in found if each), key=lambda each: each.p_value(1))
-    return replace(clearest, picked_from=len(sizes))
+    return replace(clearest, picked_from=len(pairs))
 
 
 TESTS: Mapping[str, Test] = {

@@ -9,7 +9,7 @@ conservative.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -27,7 +27,6 @@ from reproduction.study import (
     UNKNOWN,
     Cells,
     Compared,
-    Comparison,
     Evidence,
     Outcome,
     Pair,
@@ -82,17 +81,12 @@ def paired(
     return found
 
 
-def undecided_where(
-    unknown: Callable[[Row, Row, Comparison], bool],
-    pairs: Sequence[Pair],
-    outcome: Outcome,
-    remark: str,
-) -> Outcome:
-    """Return the `outcome` of `pairs` without `unknown` ones, and a `remark` on their number."""
-    lost = [unknown(*pair, each) for pair, each in zip(pairs, outcome.comparisons, strict=True)]
-    kept = (UNKNOWN if each else own for each, own in zip(lost, outcome.comparisons, strict=True))
-    said = remark.format(sum(lost), len(pairs)) if any(lost) else ""
-    return replace(outcome, comparisons=tuple(kept), figure=outcome.figure + said)
+def undecided_where(lost: Sequence[bool], outcome: Outcome, remark: str) -> Outcome:
+    """Return the `outcome` without its `lost` comparisons, and a `remark` on their number."""
+    both = zip(lost, outcome.comparisons, strict=True)
+    kept = tuple(UNKNOWN if is_lost else own for is_lost, own in both)
+    said = remark.format(sum(lost), len(lost)) if any(lost) else ""
+    return replace(outcome, comparisons=kept, figure=outcome.figure + said)
 
 
 # -- 7.3: tests of independence --------------------------------------------------------------------
@@ -145,12 +139,9 @@ def _of_others(right: pd.DataFrame) -> list[Pair]:
 
 def _unless_fitted(pairs: Sequence[Pair], figure: str) -> Outcome:
     """Test that in each pair the first is below the second; fitted settings support nothing."""
-
-    def unknown(_: Row, ours: Row, found: Comparison) -> bool:
-        return bool(ours["fitted"] and found.difference > 0)
-
+    lost = [bool(ours["fitted"] and theirs["median"] < ours["median"]) for theirs, ours in pairs]
     remark = "; {} of {} support nothing: n and effect were fitted"
-    return undecided_where(unknown, pairs, below(pairs, figure), remark)
+    return undecided_where(lost, below(pairs, figure), remark)
 
 
 def _better_than_laplace_and_mcindep(right: pd.DataFrame) -> Outcome:
