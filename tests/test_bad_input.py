@@ -57,8 +57,8 @@ NO_YAML = {
         "a: &a {x: 1}\n" + "".join(f"b{u}: &b{u} {{<<: *a, y{u}: *a}}\n" for u in range(9_000)),
         "repeats too much",
     ),
-    "itself": ("&a [*a]", "stands inside what it repeats"),
-    "itself, deeper": ("a: &a {b: {c: [*a]}}", "stands inside what it repeats"),
+    "itself": ("&a [*a]", "is inside the value that it repeats"),
+    "itself, deeper": ("a: &a {b: {c: [*a]}}", "is inside the value that it repeats"),
     "its own key": ("&a {*a : 1}", "line 1"),
     "5,000 digits": ("a: " + "7" * 5000, "has 5,000 characters"),
     "5,000 digits after the point": ("a: 0." + "7" * 5000, "has 5,002 characters"),
@@ -157,7 +157,7 @@ SCHEMAS = [
     (("columns", 0, "categories"), ["F", 1], "columns[0].categories[1]: 1"),
     (("columns", 0, "categories"), ["F", True], "in quotes: YAML reads yes and no"),
     (("columns", 0, "categories"), ["F", None], "columns[0].categories[1]: None"),
-    (("columns", 0, "categories"), ["(missing)"], "that of missing values"),
+    (("columns", 0, "categories"), ["(missing)"], "this one is for missing values"),
     (("columns", 0, "categories"), "F", "columns[0].categories: 'F'; allowed: a list"),
     (("columns", 0, "ordered"), "yes", "columns[0].ordered: 'yes'"),
     (("columns", 0, "missing"), "refuse", "columns[0].missing: 'refuse'"),
@@ -272,20 +272,20 @@ def test_the_plan_itself_is_none_of_these(tmp_path: Path) -> None:
 
 NO_JSON = {
     "empty": ("", "line 1, column 1"),
-    "cut": (json.dumps(PLAN)[:-9], "no JSON"),
+    "cut": (json.dumps(PLAN)[:-9], "not JSON"),
     "20,000 levels": ("[" * 20_000, "nested too deeply"),
     "60 levels": ("[" * 60 + "]" * 60, "nested too deeply"),
     "60 sections": ('{"a":' * 60 + "1" + "}" * 60, "nested too deeply"),
-    "NaN": ('{"format": NaN}', "NaN is no finite number"),
-    "Infinity": ('{"a": -Infinity}', "-Infinity is no finite number"),
-    "1e999": ('{"a": 1e999}', "1e999 is no finite number"),
+    "NaN": ('{"format": NaN}', "NaN is not a finite number"),
+    "Infinity": ('{"a": -Infinity}', "-Infinity is not a finite number"),
+    "1e999": ('{"a": 1e999}', "1e999 is not a finite number"),
     "twice": ('{"a": 1, "\\u001b[2J": 1, "\\u001b[2J": 2}', "'\\x1b[2J' is given a second time"),
     "5,000 digits": ('{"a": ' + "7" * 5000 + "}", "has 5,000 digits"),
     "UTF-16": (b"\xff\xfe{\0}\0", "no UTF-8 text"),
     "NUL": (b'{"a\0": 1}', "no UTF-8 text"),
     "newline": ('{"a\n": 1}', "line 1"),
     "comment": ("{} // all", "line 1, column 4"),
-    "YAML": ("format: deniable-plan\n", "no JSON"),
+    "YAML": ("format: deniable-plan\n", "not JSON"),
 }
 
 
@@ -376,9 +376,9 @@ def test_arguments_that_are_none(maker: str, value: Any) -> None:
 def test_a_seed_is_no_source_of_chance(maker: str) -> None:
     make, arguments = MAKERS[maker]
     channel = make(**arguments)
-    with pytest.raises(DeniableError, match=r"7 is no source of chance; give numpy\.random\.defau"):
+    with pytest.raises(DeniableError, match=r"7 is not a random source; give numpy\.random\.defau"):
         channel.randomize(np.array([0]), 7)
-    with pytest.raises(DeniableError, match="7 is no source of chance"):
+    with pytest.raises(DeniableError, match="7 is not a random source"):
         channel.randomize_counts(np.ones(channel.size, dtype=int), 7)
 
 

@@ -394,7 +394,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a seed": (
         lambda: deniable.randomize(FRAME, PLANS["dp"](), 1),  # type: ignore[arg-type]
-        r"1 is no source of chance; give numpy.random.default_rng\(seed\)",
+        r"1 is not a random source; give numpy.random.default_rng\(seed\)",
     ),
     "no plan": (
         lambda: deniable.randomize(FRAME, "plan.json"),  # type: ignore[arg-type]
@@ -402,7 +402,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "no plan of reports": (
         lambda: deniable.Released(FRAME, "plan.json"),  # type: ignore[arg-type]
-        "'plan.json' is no plan; give the one",
+        "'plan.json' is not a plan; give the",
     ),
     "fewer clients than views": (
         lambda: deniable.randomize(FRAME[NAMES].head(2), PLANS["RRBA"]()),

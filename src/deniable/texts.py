@@ -94,7 +94,9 @@ def refuse_too_deep(text: str) -> None:
         if isinstance(event, yaml.AliasEvent):
             repeated += sizes.get(event.anchor or "", 0)
             if any(anchor == event.anchor for anchor, _ in opened):
-                problem = f"*{event.anchor} stands inside what it repeats; write it out"
+                problem = (
+                    f"*{event.anchor} is inside the value that it repeats; write the value out"
+                )
             elif repeated > MAX_REPEATED:
                 problem = f"*{event.anchor} repeats too much; allowed: {MAX_REPEATED:,} values"
             values += 1
@@ -142,7 +144,7 @@ def read_given_json(path: Path | str) -> Any:
         return float(digits)
 
     def no_constant(name: str) -> float:
-        raise DataError(f"{path}: {name[:12]} is no finite number; give one")
+        raise DataError(f"{path}: {name[:12]} is not a finite number; give one")
 
     try:
         values = json.loads(
@@ -156,7 +158,7 @@ def read_given_json(path: Path | str) -> Any:
             return values
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        raise DataError(f"{path}: {where}: no JSON ({error.msg}); mend it there") from None
+        raise DataError(f"{path}: {where}: not JSON ({error.msg}); correct it there") from None
     except RecursionError:
         pass
     raise DataError(f"{path}: nested too deeply; allowed: {MAX_LEVELS} levels")

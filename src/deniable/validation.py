@@ -86,7 +86,7 @@ def yaml_values(text: str, where: str) -> Any:
         # The end of a text is told as one line more.
         line = f"line {min(mark.line + 1, len(text.splitlines()))}: " if mark else ""
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        raise DataError(f"{where}: {line}{problem}; mend the YAML there") from None
+        raise DataError(f"{where}: {line}{problem}; correct the YAML there") from None
     if repeated:
         raise DataError("\n".join(f"{where}: {line}" for line in repeated[:MAX_LINES]))
     return values

@@ -205,8 +205,8 @@ def test_a_query_over_all_columns_needs_no_table(released: Released) -> None:
         ("sexx=F", "no estimates of a column 'sexx'; of sex, income"),
         ("sex=X", "no category 'X'; it has 'F', 'M'"),
         ("sex<F", "takes one value of a numeric or ordered column"),
-        ("age=1", "no point of its grid; the nearest is 0"),
-        ("age=old", "'old' is no number"),
+        ("age=1", "not a point of its grid; the nearest is 0"),
+        ("age=old", "'old' is not a number"),
         ("w=1", "no estimates of a column 'w'"),
     ],
 )

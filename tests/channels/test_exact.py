@@ -118,7 +118,7 @@ def test_a_number_is_taken_as_it_is_written(value, exact):
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), "x", None])
 def test_what_is_no_number_is_refused(value):
-    with pytest.raises(DeniableError, match="no finite number"):
+    with pytest.raises(DeniableError, match="not a finite number"):
         as_written(value)
 
 

@@ -222,7 +222,7 @@ FAULTS = {
     "other names": (",a,b\na,1,0\nB,0,1\n", "'B' among the rows, but not in the columns"),
     "cell missing": (",a,b\na,1,0\nb,1\n", "line 3 has 2 cells, the header has 3"),
     "decimal commas": (",a,b\na,0,75,0,25\nb,0,5,0,5\n", "line 2 has 5 cells, the header has 3"),
-    "quoted commas": (',a,b\na,"0,5",0.5\nb,0,1\n', "column 'a' has '0,5', which is no number"),
+    "quoted commas": (',a,b\na,"0,5",0.5\nb,0,1\n', "column 'a' has '0,5', which is not a number"),
     "no name in common": (
         ",x,y,z\na,.5,.25,.25\nb,0,0,1\n",
         """'a', 'b' among the rows, .* 'x', 'y', 'z'; if the columns are reports of their own, """
@@ -249,12 +249,12 @@ FAULTS = {
         r"row 'x' \(line 2\) sums to 0.75, not to 1; .* column-stochastic, .* transpose it",
     ),
     "no value": (",a,b\na,1,\nb,0,1\n", r"row 'a' \(line 2\), column 'b' has '', .* write 0"),
-    "no number": (",a,b\na,1,x\nb,0,1\n", r"row 'a' \(line 2\), column 'b' has 'x', which is no"),
+    "no number": (",a,b\na,1,x\nb,0,1\n", r"row 'a' \(line 2\), column 'b' has 'x', which is not"),
     "percent": (",a,b\na,75%,25%\nb,0,1\n", r"column 'a' has '75%', a percentage; write 0.75"),
-    "nan": (",a,b\na,nan,1\nb,0,1\n", "column 'a' has 'nan', which is no number"),
+    "nan": (",a,b\na,nan,1\nb,0,1\n", "column 'a' has 'nan', which is not a number"),
     "infinite": (",a,b\na,1,0\nb,0,inf\n", r"row 'b' \(line 3\), column 'b' has 'inf'"),
-    "over zero": (",a,b\na,1/0,0\nb,0,1\n", "column 'a' has '1/0', which is no number"),
-    "endless": (",a,b\na,1e9999999999,0\nb,0,1\n", "has '1e9999999999', which is no number"),
+    "over zero": (",a,b\na,1/0,0\nb,0,1\n", "column 'a' has '1/0', which is not a number"),
+    "endless": (",a,b\na,1e9999999999,0\nb,0,1\n", "has '1e9999999999', which is not a number"),
     "negative": (",a,b\na,1.5,-0.5\nb,0,1\n", "column 'b' has '-0.5', which is negative"),
     "sum": (",a,b\na,0.7,0.2\nb,0,1\n", r"row 'a' \(line 2\) sums to 0.9, not to 1; give prob"),
     "rounded": (",a,b,c\na,.333,.333,.333\nb,0,1,0\nc,0,0,1\n", "sums to 0.999, .* such as 1/3"),
@@ -328,7 +328,7 @@ def test_faults_of_a_prior(tmp_path, content, message):
 def test_what_is_no_count_is_refused(tmp_path, value):
     path = write(tmp_path, f'category,count\na,3\nb,"{value}"\n')
     with pytest.raises(
-        DataError, match=r"row 'b' \(line 3\), column 'count' .* no number of recor"
+        DataError, match=r"row 'b' \(line 3\), column 'count' .* not a number of recor"
     ):
         read_counts(path, ["a", "b"])
 

@@ -371,7 +371,7 @@ def test_bound_and_sampling_covariance() -> None:
         (lambda: lazy_resampling_with_epsilon([0.5, 0.0, 0.5], 1), "category 1 has proportion 0"),
         (lambda: conditional_covariance(resampling([0.5, 0.5]), [1.5, 2]), "whole numbers"),
         (lambda: conditional_covariance(resampling([0.5, 0.5]), [-1, 2]), "whole numbers"),
-        (lambda: conditional_covariance(resampling([0.5, 0.5]), [0, 0]), "no file"),
+        (lambda: conditional_covariance(resampling([0.5, 0.5]), [0, 0]), "at least one record"),
         (lambda: sampling_covariance([0.5, 0.5], 0), "records must be at least 1"),
         (lambda: covariance_bound([0.5, 0.5], 0), "records must be at least 1"),
     ],

@@ -341,7 +341,7 @@ def test_committed_surrogate_is_small_and_of_the_manifest(dataset: NumericDatase
     for name, (lower, upper) in dataset.bounds.items():
         assert lower <= drawn.column(name).min() <= drawn.column(name).max() <= upper
     fewer = dataset.numeric_attributes[1:]
-    with pytest.raises(DataError, match="its attributes or classes are not those of the manifest"):
+    with pytest.raises(DataError, match="its attributes or classes differ from the manifest"):
         read_copula(dataset.model_copy(update={"numeric_attributes": fewer}), committed(dataset))
 
 

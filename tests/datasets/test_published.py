@@ -54,7 +54,7 @@ def test_read_published_with_a_header(tmp_path: Path) -> None:
         (b"1, red, yes\n2, , no\n", ["record 2", "'colour'", "missing value", "red, blue"]),
         (b"1, red, yes\n2, red, \n", ["record 2", "'likes'", "missing value", "no, yes"]),
         (b"1; red; yes\n2; blue; no\n", ["one column", "delimiter ','", "likely ';'"]),
-        (b"1, red, yes\n2, blue\n", ["record 2 ('2, blue')", "2 values", "3; mend that row"]),
+        (b"1, red, yes\n2, blue\n", ["record 2 ('2, blue')", "2 values", "3; correct that row"]),
         (b"1, red\n2, blue, yes\n", ["2 columns", "column 2", "delimiter ','"]),
         (bytes(range(256)) * 20, ["line 2", "convert the file to UTF-8"]),
         (bytes(range(255, -1, -1)) * 20, ["line 1", "convert the file to UTF-8"]),
@@ -112,7 +112,10 @@ def test_read_published_with_numbers(tmp_path: Path) -> None:
             "",
             "record 2, column 'number' has a missing value; give a number",
         ),
-        ("-1", "attribute 'number': record 2 has the value -1, outside [0, inf); mend the value"),
+        (
+            "-1",
+            "attribute 'number': record 2 has the value -1, outside [0, inf); correct the value",
+        ),
     ],
 )
 def test_wrong_numbers_in_an_original(tmp_path: Path, value: str, problem: str) -> None:
@@ -183,7 +186,7 @@ def test_read_csv_in_chunks(file: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ("age,sex\n0x10,f\n", "has '0x10', which is not a number"),
         ("age,sex\n1,f\n2,x\n", "record 2, column 'sex' has the unknown category 'x'; recode"),
         ("age,sex\n1,\n", "record 1, column 'sex' has a missing value"),
-        ("age,sex\n1,f\n2\n", "record 2 ('2') has 1 value in place of 2; mend that row"),
+        ("age,sex\n1,f\n2\n", "record 2 ('2') has 1 value in place of 2; correct that row"),
         ("age;sex\n1;f\n", "one column, 'age;sex', with the delimiter ','; give the delimiter"),
         ("pay,sex\n1,f\n", "no column 'age' in the header (pay, sex)"),
         ("age,age,sex\n1,2,f\n", "more than one column 'age' in the header"),
@@ -210,7 +213,7 @@ def test_wrong_csv_files(file: Path) -> None:
     with pytest.raises(DataError, match="UTF-8"):
         read_published(dataset_of(file, ["age"]), file)
     file.write_bytes(b"\xff\xfe\n1\n")
-    with pytest.raises(DataError, match="line 1 is no text in the encoding utf-8"):
+    with pytest.raises(DataError, match="line 1 is not a text in the encoding utf-8"):
         read_published(dataset_of(file, ["age"]), file)
 
 

@@ -74,7 +74,7 @@ def test_mirror_without_the_file(dataset: Dataset, mirror: Path, target: Path) -
 
 
 def test_no_such_mirror(dataset: Dataset, tmp_path: Path, target: Path) -> None:
-    with pytest.raises(DataError, match="the mirror is no directory") as caught:
+    with pytest.raises(DataError, match="the mirror is not a directory") as caught:
         from_mirror(dataset, tmp_path / "nowhere", target)
     assert not isinstance(caught.value, NotInMirror)
     assert str(tmp_path / "nowhere") in str(caught.value)
@@ -210,7 +210,7 @@ def test_mirror_with_a_wrong_file_is_an_error(
 
 @pytest.mark.parametrize("source", ["auto", "mirror"])
 def test_mirror_that_is_nowhere_is_an_error(job: Job, tmp_path: Path, source: str) -> None:
-    assert "no directory" in job.refuses(source, tmp_path / "nowhere")
+    assert "not a directory" in job.refuses(source, tmp_path / "nowhere")
 
 
 def test_mirror_asked_for_must_hold_the_file(job: Job, server: Server, mirror: Path) -> None:

@@ -161,7 +161,7 @@ def test_other_refusals():
         enough_records(0, 10)
     with pytest.raises(DeniableError, match="records must be at least 1, not 0"):
         enough_records(5, 0)
-    with pytest.raises(DeniableError, match="there are no attributes to analyse"):
+    with pytest.raises(DeniableError, match="no attributes are given"):
         accuracy_analysis([], 10)
     with pytest.raises(DeniableError, match="take fewer attributes together"):
         accuracy_analysis([10] * 300, 10)

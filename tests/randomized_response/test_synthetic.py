@@ -278,7 +278,7 @@ PROPER = [[1 / 12] * 12, [0.5, 0.5]]
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: repeat_cells([0.5, 0.5], 0), "0 synthetic records are asked for; ask for at lea"),
+        (lambda: repeat_cells([0.5, 0.5], 0), "0 synthetic records are requested; request at lea"),
         (lambda: repeat_cells([0.5, 0.6], 5), "the proportions are no distribution (not negative"),
         (lambda: repeat_cells([1.5, -0.5], 5), "project the estimate first"),
         (lambda: repeat_cells([0.5, np.nan], 5), "the proportions are no distribution"),

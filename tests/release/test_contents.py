@@ -46,7 +46,7 @@ def test_everything_that_is_not_as_listed_is_named(tmp_path: Path) -> None:
         refuse_other_files(public)
     lines = str(caught.value).splitlines()
     assert sorted(lines[:-1]) == sorted(f"{public}/{fault}" for fault in refused)
-    assert lines[-1] == "restore what was published from a copy"
+    assert lines[-1] == "restore the published folder from a copy"
 
 
 def test_links_are_named_wherever_they_lead(tmp_path: Path) -> None:

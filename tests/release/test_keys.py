@@ -446,7 +446,7 @@ def test_a_key_behind_a_command(tmp_path: Path, form: str) -> None:
     ("script", "said"),
     [
         ("raise SystemExit(3)", r"failed \(exit 3\)"),
-        ("print('secret')", "printed 7 bytes that are no key; allowed: 32"),
+        ("print('secret')", "printed 7 bytes that are not a key; allowed: 32"),
         ("print('ab' * 31)", "printed 63 bytes"),
         ("print('ab' * 16, end='')", "printed 32 bytes"),
         ("print('no secret is here; ask somebody.', end='')", "printed 32 bytes"),

@@ -163,7 +163,7 @@ def test_epsilons_in_words(epsilon: Any, text: str) -> None:
 
 @pytest.mark.parametrize("epsilon", [-1, -math.inf, math.nan, Fraction(1, 10**2000)])
 def test_what_is_no_epsilon_is_refused(ledger: Ledger, epsilon: Any) -> None:
-    with pytest.raises(DeniableError, match=r"epsilon is|is no finite number"):
+    with pytest.raises(DeniableError, match=r"epsilon is|is not a finite number"):
         ledger.reserve(POPULATION, "a", "plan", PEOPLE, epsilon)
     assert not ledger.folder.exists()
 
@@ -212,7 +212,7 @@ def test_a_consent_names_the_total_of_the_parts(ledger: Ledger) -> None:
     reserve(ledger, "a", 2, part=part(1))
     with pytest.raises(DeniableError) as refused:
         ledger.reserve(POPULATION, "b", "plan", PEOPLE, 3, part=part(2))
-    assert "whose total epsilon is 2 and would be 3, whatever" in str(refused.value)
+    assert "Its total epsilon is 2 and would be 3, also" in str(refused.value)
     assert "of the records were in" not in str(refused.value)  # not these: the parts are disjoint
     with pytest.raises(DeniableError, match=r"would be 5.*about 100 % of the records were in"):
         ledger.reserve(POPULATION, "b", "plan", PEOPLE, 3, part=part(1))
@@ -279,8 +279,8 @@ def test_a_further_release_names_the_total_and_needs_consent(ledger: Ledger) -> 
     with pytest.raises(DeniableError) as refused:
         ledger.reserve(POPULATION, "b", "plan", OTHERS, 2)
     assert str(refused.value) == (
-        "release 'b' would be release 2 of population 'survey-2024.1', whose total epsilon is 1.5 "
-        "and would be 3.5, whatever becomes of the release; about 33.3 % of the records were in "
+        "release 'b' would be release 2 of population 'survey-2024.1'. Its total epsilon is 1.5 "
+        "and would be 3.5, also if the release fails; about 33.3 % of the records were in "
         "release 'a'; to have it all the same, give the consent "
         "'release 2 of survey-2024.1 named b, total epsilon 3.5'"
     )

@@ -53,7 +53,7 @@ def test_a_file_that_is_not_as_it_was_is_a_fault(folder: Path, name: str, lost: 
     assert fault.startswith(f"{file}: missing, or edited since it was published; restore it")
     found = faults_of_files(folder)
     assert str(file) in found[0]
-    assert "restore what was published from a copy" in found[-1]
+    assert "restore the published folder from a copy" in found[-1]
 
 
 def test_files_and_links_that_were_added_are_faults(folder: Path) -> None:

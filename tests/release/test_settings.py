@@ -1,4 +1,4 @@
-"""Settings of releases: one source and accepted risks."""
+"""Settings of releases: one source, accepted risks, and words for old options."""
 
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from tests.release.small_releases import plan_for, schema
 from deniable.errors import DeniableError
 from deniable.plans import make_plan, write_plan
 from deniable.release import ReleaseSettings
+from deniable.release.settings import OLD_OPTIONS
 
 PLAN = {"kind": "columns", "epsilon": 2.0}
 
@@ -17,6 +18,13 @@ PLAN = {"kind": "columns", "epsilon": 2.0}
 def settings(**changes: Any) -> ReleaseSettings:
     given = {"name": "r", "data": "adult", "mode": "test", "plan": PLAN} | changes
     return ReleaseSettings.model_validate({n: v for n, v in given.items() if v is not None})
+
+
+@pytest.mark.parametrize("old", OLD_OPTIONS)
+def test_old_options_are_refused_with_the_new_ones(old: str) -> None:
+    with pytest.raises(ValidationError, match="options of an earlier version") as refused:
+        settings(**{old: "x"})
+    assert f"{old} is now {OLD_OPTIONS[old]}" in str(refused.value)
 
 
 def test_a_production_release_of_a_data_set_names_its_population() -> None:

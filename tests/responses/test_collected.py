@@ -171,7 +171,7 @@ CHANGES: dict[str, tuple[Any, str]] = {
     "parts of answers": (lambda a: a.assign(reports=0.5), "row 1, column 'reports' has 0.5"),
     "text for numbers": (lambda a: a.assign(fake="x"), "row 1, column 'fake' has 'x'"),
     "another p": (lambda a: a.assign(p=0.25), "p is 0.25, by the plan 0.4"),
-    "another q": (_moved, "fake is not a distribution whose cells are at least"),
+    "another q": (_moved, "fake is not a distribution with cells of at least"),
     "another order": (lambda a: a.iloc[::-1], "the categories are not the plan's"),
     "a missing row": (lambda a: a.iloc[1:], "not whole"),
     "a missing table": (lambda a: a[a["attributes"] != "a x b"], "no whole table of a x b"),

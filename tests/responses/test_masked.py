@@ -135,7 +135,7 @@ def test_masked_numbers_have_no_tables() -> None:
         (lambda frame: frame.assign(height=7.0), "record 1, column 'height' has 7, but"),
         (lambda frame: frame.assign(height=np.nan), "record 1, column 'height' has no finite"),
         (lambda frame: frame.assign(height="tall"), "column 'height' has no finite number"),
-        (lambda frame: frame.assign(size="tiny"), "'tiny', which is no category"),
+        (lambda frame: frame.assign(size="tiny"), "'tiny', which is not a category"),
         (lambda frame: frame.iloc[:0], "no records"),
     ],
 )

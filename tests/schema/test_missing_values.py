@@ -1,4 +1,4 @@
-"""Codes of missing values in typed columns: a -9 is no number of anything."""
+"""Codes of missing values in typed columns: a -9 is not a number of anything."""
 
 from typing import Any
 

@@ -67,7 +67,7 @@ def test_batches_have_numbers_and_codes_of_the_same_records() -> None:
     ("values", "words"),
     [
         ([2.5, None], "record 2, column 'pH' has a missing value; give a value, .* policy drop"),
-        ([float("inf"), 2.5], "record 1, column 'pH' has 'inf', which is no number"),
+        ([float("inf"), 2.5], "record 1, column 'pH' has 'inf', which is not a number"),
         ([2.5, float("nan")], "record 2, column 'pH' has a missing value"),
     ],
 )

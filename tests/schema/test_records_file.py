@@ -117,7 +117,7 @@ def test_numbers_of_any_type_are_coded_alike(typed: pa.DataType) -> None:
 def test_what_is_no_finite_number_is_refused(csv: Any, text: str) -> None:
     told = fault(csv(f'age,b\n1,x\n"{text}",x\n'), AGE, left_out("b"))
     assert "record 2, column 'age' has " in told
-    assert "no number" in told
+    assert "not a number" in told
     assert len(told) < 400
 
 
@@ -153,7 +153,7 @@ def test_null_and_nan_are_missing_in_typed_columns() -> None:
         name="a", kind="numeric", bounds=[0, 5], step=2.5, type="double", missing=own.missing
     )
     assert codes(table, schema_of(grid), "a") == [0, 3, 3, 1]
-    assert "'inf', which is no number" in fault(pa.table({"a": [1.0, float("inf")]}), grid)
+    assert "'inf', which is not a number" in fault(pa.table({"a": [1.0, float("inf")]}), grid)
 
 
 # -- faults ----------------------------------------------------------------------------------------
@@ -165,17 +165,17 @@ def test_all_faults_come_in_one_message_with_their_records(csv: Any) -> None:
     assert [line.removeprefix(f"{path}: ").split("; ")[0] for line in lines] == [
         "record 4 ('F') has 1 value in place of 2",
         "record 6 ('M,4,5') has 3 values in place of 2",
-        "record 2, column 'sex' has 'X', which is no category",
+        "record 2, column 'sex' has 'X', which is not a category",
         "record 5, column 'sex' has 'F ', which is the category 'F' but for spaces, capitals or "
         "the form of accents",
-        "record 3, column 'age' has 'oh', which is no number",
+        "record 3, column 'age' has 'oh', which is not a number",
     ]
     assert "(3 records have it)" in lines[2]
 
 
 def test_after_ten_faults_the_others_are_counted(csv: Any) -> None:
     told = fault(csv("sex,b\n" + "".join(f"x{i},1\n" for i in range(25))), SEX, left_out("b"))
-    assert told.count("no category") == 10
+    assert told.count("not a category") == 10
     assert told.endswith("and 15 more faults")
 
 
@@ -186,12 +186,12 @@ def test_after_ten_faults_the_others_are_counted(csv: Any) -> None:
         ('sex,b\nF,1\nM,"2\nF,3\nF,"4\n', "a quotation mark is left open"),
         ('sex,b\n"F,1\nM,2\n', "a quotation mark is left open"),
         ("sex,b\nF,1\nM,a\0\n", "line 3 has the character NUL"),
-        (b"sex,b\nF,1\nM,\xff\n", "no text in the encoding utf-8"),
+        (b"sex,b\nF,1\nM,\xff\n", "not a text in the encoding utf-8"),
         ("sex;b\nF;1\n", "likely ';'"),
         ("sex,sex\nF,1\n", "columns 1 and 2 are both called 'sex'"),
         ("sex,\nF,1\n", "column 2 has no name"),
         ("sex,a\x1b[2J\nF,1\n", "'a\\x1b[2J': its name has a control character"),
-        ('sex,"a\nb"\nF,1\n', "line 1 is no header"),
+        ('sex,"a\nb"\nF,1\n', "line 1 is not a header"),
         (f"sex,{'a' * 256}\nF,1\n", "its name has over 255 bytes"),
         ("sex,b\n", "no records"),
         ("sex,b", "no records"),
@@ -201,7 +201,10 @@ def test_after_ten_faults_the_others_are_counted(csv: Any) -> None:
         (b"PK\x03\x04", "spreadsheet"),
         ("sex,c\nF,1\n", "no column 'b', which the schema has"),
         ("sex,b,c\nF,1,2\n", "columns 'c' are not in the schema"),
-        (codecs.BOM_UTF16_LE + "sex,b\nF,1\n".encode("utf-16-le"), "no text in the encoding utf-8"),
+        (
+            codecs.BOM_UTF16_LE + "sex,b\nF,1\n".encode("utf-16-le"),
+            "not a text in the encoding utf-8",
+        ),
     ],
 )
 def test_a_file_that_is_not_as_the_schema_says(csv: Any, content: Any, words: str) -> None:
@@ -224,7 +227,7 @@ def test_a_record_longer_than_a_block_is_told(csv: Any) -> None:
 @pytest.mark.parametrize(
     ("weights", "words"),
     [
-        (["1", "-2"], "'-2', which is no weight"),
+        (["1", "-2"], "'-2', which is not a weight"),
         (["", "1"], "a missing value"),
         (["a", "1"], "'a'"),
     ],

@@ -26,7 +26,7 @@ def test_configs_of_ours_are_told_nothing(capsys: pytest.CaptureFixture[str]) ->
         ("seed: 1\n".encode("utf-16"), "no UTF-8 text"),
         (b"\0\1", "no UTF-8 text"),
         (b"[" * 20_000, "nested too deeply"),
-        (b"seed: &a [*a]\n", "stands inside what it repeats"),
+        (b"seed: &a [*a]\n", "is inside the value that it repeats"),
         (b"seed: " + b"9" * 5000, "has 5,000 characters"),
         (b"seed: -1\n", "seed: -1; allowed: at least 0"),
         (b"seed: 2021-11-21\n", "seed: 2021-11-21; allowed: a whole number"),

@@ -165,7 +165,7 @@ def test_published_files_are_never_drawn_in_part(project: Any, lost: bool) -> No
     project.without(target)
     said = project.refused("--cores", "1", target)
     assert f"{ONE}/public/protected.parquet: {why}" in said
-    assert "restore what was published from a copy" in said
+    assert "restore the published folder from a copy" in said
     assert f"{ONE}: its published files have changed, see the message above" in said
     # ... others are warned ...
     said = project.made("-n", "results/estimates/counted/margins.csv")
@@ -232,7 +232,7 @@ def test_a_second_release_of_a_population_needs_consent_to_the_total(project: An
     first = left(project)
     plan = {"kind": "columns", "columns": ["sex"], "p": 0.7}
     said = project.refused(*another(project, "second", "people", plan=plan))
-    assert "release 'second' would be release 2 of population 'people', whose total epsilon" in said
+    assert "release 'second' would be release 2 of population 'people'. Its total epsilon" in said
     (consent,) = set(re.findall(r"give the consent '([^']*)'", said))
     assert consent.startswith("release 2 of people named second, total epsilon ")
     assert project.entries() == first[1]

@@ -36,7 +36,7 @@ def test_a_damaged_draw_is_to_be_restored(project: Any) -> None:
     said = project.refused("--cores", "1", target)
     name = file.relative_to(project.folder)
     assert f"{name}: damaged or edited since it was made" in said
-    assert "restore what was published from a copy" in said
+    assert "restore the published folder from a copy" in said
     assert not (project.folder / target).exists()
 
 

@@ -52,7 +52,7 @@ def test_a_disk_that_fills_up_is_named_and_leaves_nothing_half_written(
     said = refused_after(project, f"{full} && head -c 4096 /dev/zero >{FOLDER}/kept", TARGET, "-c1")
     (line,) = {line for line in said.splitlines() if line.startswith("draw_network: ")}
     assert "No space left on device" in line
-    assert line.endswith("make room and start again: what is finished is kept")
+    assert line.endswith("make room and start again: finished results are kept")
     assert not (project.folder / TARGET).exists()
     assert project.temporary_files() == []
     project.made("--cores", "1", TARGET)

@@ -51,7 +51,7 @@ def summarized(
     """
     for share in shares:
         if not 0 < share < 1:
-            raise DeniableError(f"the quantile of {share} is asked for; shares are in (0, 1)")
+            raise DeniableError(f"the quantile {share} does not exist; give a proportion in (0, 1)")
     own = _NumericColumn(column, table, known, options)
     rows = pd.DataFrame([*own.mean_and_deviation(), *map(own.quantile, shares)], columns=COLUMNS)
     rows.insert(0, "column", column.name)

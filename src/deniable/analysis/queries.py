@@ -129,14 +129,14 @@ def _code(column: Column, attribute: Attribute, value: str, *, exact: bool) -> f
     except ValueError:
         number = math.nan
     if math.isnan(number):
-        raise DeniableError(f"column {column.name!r}: {value!r} is no number")
+        raise DeniableError(f"column {column.name!r}: {value!r} is not a number")
     near = int(np.abs(column.points - number).argmin())
     assert column.step is not None
     if abs(column.points[near] - number) <= 1e-6 * column.step:
         return near
     if exact:
         raise DeniableError(
-            f"column {column.name!r}: {value} is no point of its grid; the nearest is "
+            f"column {column.name!r}: {value} is not a point of its grid; the nearest is "
             f"{column.points[near]:g}, and every value near it counts there"
         )
     return near + (0.5 if number > column.points[near] else -0.5)

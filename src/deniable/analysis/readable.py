@@ -32,8 +32,8 @@ def notes_on(answer: pd.DataFrame) -> list[str]:
         confidence = answer["confidence"].iloc[0]
         of = " and for ".join(OF_TARGET[each] for each in answer["target"].unique())
         notes.append(
-            f"Intervals are of {confidence:.9g} confidence, each on its own, for {of}. Those of a "
-            "share may leave [0, 1], as unbiased estimates do."
+            f"Intervals are of {confidence:.9g} confidence, each on its own, for {of}. Intervals "
+            "of a proportion can leave [0, 1], because estimates are unbiased."
         )
     if "outside" in answer and (outside := int(answer["outside"].sum())):
         notes.append(

@@ -81,7 +81,7 @@ class Released:
         elif isinstance(plan, Plan):
             self.plan = plan
         else:
-            raise DeniableError(f"{shown(plan)} is no plan; give the one that made the reports")
+            raise DeniableError(f"{shown(plan)} is not a plan; give the plan of the release")
         self.responses: Responses = self.plan.responses(public)
         self._columns = {column.name: column for column in self.plan.schema.randomized}
 

@@ -52,8 +52,8 @@ class DenseChannel(Channel):
         P = numbers_in("a channel's matrix", self.entries)
         if P.ndim != 2 or not P.size:
             raise ChannelError(
-                f"a channel's matrix must have a row a category and a column a report, not the "
-                f"shape {P.shape}"
+                f"a channel's matrix must have one row per category and one column per "
+                f"response, not the shape {P.shape}"
             )
         if P.size > MAX_DENSE**2:
             raise ChannelError(

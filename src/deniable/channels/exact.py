@@ -28,7 +28,9 @@ def as_written(value: Number | str) -> Fraction:
     try:
         return value if isinstance(value, Fraction) else Fraction(str(value))
     except ValueError:
-        raise DeniableError(f"{value!r} is no finite number; give a float or a Fraction") from None
+        raise DeniableError(
+            f"{value!r} is not a finite number; give a float or a Fraction"
+        ) from None
 
 
 def proportion(value: Number, name: str) -> Fraction:

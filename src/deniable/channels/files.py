@@ -220,19 +220,19 @@ def whole_number(row: Row, column: str, text: str) -> int:
     short = len(text) < 400 and DECIMAL.fullmatch(text)
     value = Fraction(text) if short else Fraction(-1)
     if not 0 <= value <= MAX_COUNT or value.denominator != 1:
-        remedy = "give a whole number without separators, 0 for what nobody reported"
-        _refuse(row, column, text, "which is no number of records", remedy)
+        remedy = "give a whole number without separators, 0 for a value without responses"
+        _refuse(row, column, text, "which is not a number of records", remedy)
     return int(value)
 
 
 def _fault(text: str) -> tuple[str, str]:
     """Return the problem of a text that is not a number, and the remedy."""
     if not text:
-        return "which is no number", "write 0 for what cannot happen"
+        return "which is not a number", "write 0 for an impossible value"
     percentage = text.removesuffix("%").strip()
     if text.endswith("%") and DECIMAL.fullmatch(percentage):
         return "a percentage", f"write {float(Fraction(percentage) / 100)!r}"
-    return "which is no number", "write a decimal such as 0.25, or a fraction such as 1/3"
+    return "which is not a number", "write a decimal such as 0.25, or a fraction such as 1/3"
 
 
 def _refuse(row: Row, column: str, text: str, problem: str, remedy: str) -> NoReturn:

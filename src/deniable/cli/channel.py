@@ -114,7 +114,7 @@ def privacy_lines(answers: Answers) -> list[str]:
         for row in answers["breach_bounds"]
     ]
     return [
-        "Privacy, whatever the prior",
+        "Privacy for any prior",
         *listed(facts),
         "",
         "Breach bounds: the posterior of a set with this prior probability, at worst",
@@ -124,7 +124,7 @@ def privacy_lines(answers: Answers) -> list[str]:
 
 def _breach_lines(found: Answers) -> list[str]:
     rho_1, rho_2 = number(found["rho_1"]), number(found["rho_2"])
-    verdict = "never, whatever the prior" if found["guaranteed"] else "possible"
+    verdict = "never, for any prior" if found["guaranteed"] else "possible"
     lines = [
         f"Breach from a prior below {rho_1} to a posterior above {rho_2}: {verdict}",
         f"  ruled out for a parity up to {number(found['largest_parity'])}",

@@ -146,7 +146,7 @@ def _matrix(named: NamedChannel, matrix: Floats) -> list[str]:
 
 def _meaning(properties: Answers) -> str:
     if properties["objective"] == "changed":
-        return "changed: expected share of records whose category changes"
+        return "changed: expected proportion of records with a changed category"
     if properties["objective"] == "distance":
         return "distance: expected cost of a record"
     which = "sum" if properties["objective"] == "trace" else "largest"

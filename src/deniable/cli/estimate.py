@@ -53,7 +53,7 @@ def _has_question(options: argparse.Namespace) -> bool:
 def _refuse_contradictions(options: argparse.Namespace) -> None:
     error = options.parser.error
     if options.test and not options.table:
-        error("argument --test: of which columns? give them by --table")
+        error("argument --test: no columns; name them by --table")
     made = options.synthetic is not None or options.adjusted_weights
     if made and (options.out is None or options.out.suffix not in (".csv", ".parquet")):
         error("argument --out: give a file .csv or .parquet for the records that are made")

@@ -208,6 +208,8 @@ def _add_protect(parser: argparse.ArgumentParser) -> None:
     add("--consent", help="the text that a further release of the population needs")
     text = "columns that an intruder may know, for risk.csv"
     add("--quasi-identifiers", nargs="+", metavar="COLUMN", help=text)
+    renamed: dict[str, Any] = {"action": _Renamed, "const": "--quasi-identifiers"}
+    add("--keys", nargs="+", **renamed, help=argparse.SUPPRESS)
     add("--key-folder", type=Path, help="place of the key until publication")
 
 
@@ -268,6 +270,13 @@ def _add_estimate(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=int, default=0, help="of synthetic records and Monte Carlo tests (0)")
     add("--format", choices=("text", "csv", "json", "html"), default="text")
     add("--out", type=_path, metavar="FILE", help="where to write (default: shown)")
+
+
+class _Renamed(argparse.Action):
+    """Refuse an option of an earlier version, and name the new one, which is its `const`."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
+        parser.error(f"{self.option_strings[0]} is now {self.const}")
 
 
 def _path(text: str) -> Path:

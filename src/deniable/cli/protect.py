@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> None:
     )
     population = plan.schema.population
     total = Ledger(ledger).total(population)
-    print(f"{options.out / 'public'}: to be given away")
+    print(f"{options.out / 'public'}: for publication")
     print(f"{options.out / 'private'}: reveals the original records; keep it confidential")
     shown = f"{epsilon_text(plan.epsilon)}, exact and rounded up"
     if math.isinf(plan.epsilon):

@@ -157,7 +157,7 @@ class LogLinearModel:
         if values.ndim == 0 or values.shape[-1] != self.cells:
             raise DeniableError(
                 f"tables of shape {values.shape} do not fit a model of {self.cells} cells; the "
-                "last axis must have one entry a cell"
+                "last axis must have one entry per cell"
             )
         return values.reshape(-1, *self.shape)
 

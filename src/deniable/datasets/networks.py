@@ -109,7 +109,7 @@ def _refuse_bad_rows(table: ConditionalTable, domain: Domain, where: str) -> Non
         elif abs(math.fsum(probabilities) - 1) > SUM_TOLERANCE:
             fault = f"the probabilities sum to {math.fsum(probabilities):.9g}, not to 1"
         if fault:
-            raise DataError(f"{row}: {fault}; mend the row, or fit the network again")
+            raise DataError(f"{row}: {fault}; correct the row, or fit the network again")
         for parent, code in zip(parents, key, strict=False):
             refuse_foreign_codes(np.array([code]), parent.size, f"{row}, parent {parent.name!r}")
 
@@ -154,7 +154,7 @@ def _table_from_json(table: Mapping[str, Any]) -> ConditionalTable:
                     raise DataError(f"{where}: these parents have two rows; keep one")
                 rows[tuple(codes)] = tuple(float(p) for p in probabilities)
             case _:
-                raise DataError(f"{where}: not [codes of parents, probabilities]; mend the row")
+                raise DataError(f"{where}: not [codes of parents, probabilities]; correct the row")
     return ConditionalTable(table["attribute"], tuple(table["parents"]), rows)
 
 
@@ -183,7 +183,7 @@ def read(path: Path | str, domain: Domain | None = None) -> BayesianNetwork:
     network = read_fitted(path, from_json)
     if domain is not None and network.domain != domain:
         raise DataError(
-            f"{path}: its attributes or categories are not those of the manifest; restore the "
+            f"{path}: its attributes or categories differ from the manifest; restore the "
             "file, or fit it again"
         )
     return network
@@ -298,7 +298,7 @@ def drawn_file(name: str, network_of: Callable[[str], BayesianNetwork]) -> Micro
     if found != CODES[name]:
         raise DeniableError(
             f"the file {name!r} has codes of sha256 {found[:12]}, recorded are {CODES[name][:12]}; "
-            "the network or the random stream has changed: restore them, or record anew"
+            "the network or the random stream has changed: restore them, or record the new digest"
         )
     return Microdata(drawn.domain, drawn.columns, {"data_source": "network", "sha256": found})
 

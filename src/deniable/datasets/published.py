@@ -85,7 +85,7 @@ def read_copula(dataset: NumericDataset, model: Path | str) -> copula.Copula:
     of_the_manifest = (dataset.names, *((given.name, given.classes) if given else ("", ())))
     if (found.names, found.class_name, found.classes) != of_the_manifest:
         raise DataError(
-            f"{model}: its attributes or classes are not those of the manifest; restore the file, "
+            f"{model}: its attributes or classes differ from the manifest; restore the file, "
             "or fit it again"
         )
     return found

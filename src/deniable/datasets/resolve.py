@@ -232,7 +232,7 @@ def from_mirror(dataset: PublishedFile, mirror: Path, target: Path) -> None:
     with disk_errors(origin):
         if not origin.parent.is_dir():
             raise DataError(
-                f"{mirror}: the mirror is no directory; create it with {dataset.file} in it, or "
+                f"{mirror}: the mirror is not a directory; create it with {dataset.file} in it, or "
                 "correct DENIABLE_DATA_MIRROR (or data.mirror in the config)"
             )
         if not origin.exists():

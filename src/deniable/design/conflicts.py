@@ -55,7 +55,7 @@ def refuse_conflicts(proportions: Floats, requirements: Requirements, names: Seq
     verb = "conflict" if len(conflict) > 1 else "cannot be met"
     message = f"no channel meets the requirements: {_joined(words, 'and')} {verb}"
     if remedies:
-        message += f"; what alone would mend it: {_joined(remedies, 'or')}"
+        message += f"; any of these changes is enough: {_joined(remedies, 'or')}"
     else:
         message += "; no change of one of them is enough, so that others conflict too"
     raise InfeasibleError(message, words, remedies)

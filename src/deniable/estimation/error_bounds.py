@@ -124,7 +124,7 @@ def accuracy_analysis(sizes: Sequence[int], records: int, alpha: float = 0.05) -
     (0.063, 41.5)
     """
     if not len(sizes):
-        raise DeniableError("there are no attributes to analyse; give the size of at least one")
+        raise DeniableError("no attributes are given; give the size of at least one")
     errors = [best_case_relative_error(size, records, alpha) for size in sizes]
     joint = best_case_relative_error(math.prod(sizes), records, alpha)
     return AccuracyAnalysis(max(errors), errors.index(max(errors)), joint)

@@ -95,7 +95,8 @@ def estimated_or_uniform(
     if not channel.singular:
         return estimate(reports, channel)
     warnings.warn(
-        f"the channel over {channel.size} cells is singular: what it erases is taken as uniform",
+        f"the channel over {channel.size} cells is singular: indistinguishable "
+        "categories get equal estimates",
         RuntimeWarning,
         stacklevel=3,
     )

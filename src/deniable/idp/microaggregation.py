@@ -59,8 +59,8 @@ class Ranking:
         table = np.asarray(values, dtype=float)
         if table.ndim != 2 or not table.size:
             raise DeniableError(
-                f"values to rank have the shape {table.shape}; give a table with a row a record "
-                "and a column an attribute"
+                f"values to rank have the shape {table.shape}; give a table with one row per "
+                "record and one column per attribute"
             )
         if not np.all(np.isfinite(table)):
             record, attribute = np.argwhere(~np.isfinite(table))[0]

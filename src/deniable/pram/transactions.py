@@ -77,7 +77,7 @@ class Transactions:
         table = np.asarray(records)
         if table.ndim != 2:
             raise DataError(
-                f"records of shape {table.shape}; give a row a record and a column an item"
+                f"records of shape {table.shape}; give one row per record and one column per item"
             )
         default = (str(item) for item in range(table.shape[1]))
         return cls(channel, tuple(table.T), tuple(names or default))

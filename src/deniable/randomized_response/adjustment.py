@@ -150,7 +150,7 @@ def _checked(
         )
     records = len(columns[0])
     if not records:
-        raise DeniableError("there are no records to weight")
+        raise DeniableError("no records are left to weight")
     wanted = []
     for number, (column, target) in enumerate(zip(columns, targets, strict=True)):
         if np.ndim(column) != 1 or np.ndim(target) != 1:
@@ -178,8 +178,8 @@ def _leave_out_unreachable(codes: Codes, wanted: list[Floats]) -> list[Infeasibl
             dead |= target[column] == 0
     if dead.all():
         raise DeniableError(
-            "no record can meet the targets: every record has, in some attribute, a category whose "
-            "estimate is 0; estimate from more records, or with less randomization"
+            "no record can meet the targets: in some attribute, every record has a category with "
+            "estimate 0; estimate from more records, or with less randomization"
         )
     live = codes[:, ~dead] if dead.any() else codes
     left_out = []

@@ -287,7 +287,7 @@ def _clipped_estimates(reports: PairCounts, channels: Mapping[Pair, Channel]) ->
     if erased:
         warnings.warn(
             f"the channels of {len(erased)} of {len(reports)} pairs are singular "
-            f"({', '.join(erased)}): what they erase is taken as uniform",
+            f"({', '.join(erased)}): indistinguishable categories get equal estimates",
             RuntimeWarning,
             stacklevel=3,
         )

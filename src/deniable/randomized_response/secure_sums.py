@@ -236,7 +236,7 @@ class BivariateDistribution:
         names = " and ".join(map(repr, self.domain.names))
         return (
             f"{names}: the counts add up to {total}, but {self.parties} parties are in one cell "
-            "each; somebody sent wrong shares or broadcasts, run the pair again",
+            "each; a party sent wrong shares or broadcasts; run the pair again",
         )
 
 
@@ -287,7 +287,7 @@ def disagreeing_margins(distributions: Iterable[BivariateDistribution]) -> tuple
             for code in np.flatnonzero(counts != expected)[:1]:
                 messages.append(
                     f"{attribute.name} {attribute.categories[code]!r}: {expected[code]} parties in "
-                    f"{earlier}, but {counts[code]} in {pair}; somebody answered otherwise in one "
-                    "of them, or left; count both pairs again"
+                    f"{earlier}, but {counts[code]} in {pair}; a party gave another answer in "
+                    "one of them, or left; count both pairs again"
                 )
     return tuple(messages)

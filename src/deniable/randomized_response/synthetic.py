@@ -119,4 +119,4 @@ def _random_order(size: int, source: RandomSource) -> Positions:
 
 def _refuse_no_records(records: int) -> None:
     if records < 1:
-        raise DeniableError(f"{records} synthetic records are asked for; ask for at least 1")
+        raise DeniableError(f"{records} synthetic records are requested; request at least 1")

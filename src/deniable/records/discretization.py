@@ -100,8 +100,8 @@ class Discretization:
         else:
             side = "open_below" if value < low else "open_above"
             problem = (
-                f"has the value {_plain(value)}, outside [{_plain(low)}, {_plain(high)}); mend the "
-                f"value, extend the edges, or set {side}"
+                f"has the value {_plain(value)}, outside [{_plain(low)}, {_plain(high)}); correct "
+                f"the value, extend the edges, or set {side}"
             )
         raise DataError(f"attribute {self.name!r}: record {record + 1} {problem}")
 

@@ -166,7 +166,7 @@ def _refuse_bad_names(data: NumericMicrodata) -> None:
     for kind, names in (("attribute", columns), ("class", data.classes)):
         for position, name in enumerate(names):
             if not isinstance(name, str) or not name:
-                raise DataError(f"{kind} {position}: the name {name!r} is no text; give one")
+                raise DataError(f"{kind} {position}: the name {name!r} is not a text; give a text")
             if name in names[:position]:
                 raise DataError(f"the {kind} {name!r} is given twice; give each a name of its own")
 
@@ -178,16 +178,16 @@ def _numbers(names: tuple[str, ...], given: npt.ArrayLike) -> Floats:
         raise DataError(f"the values are not all numbers ({error}); give numbers") from None
     if values.ndim != 2 or values.shape[1] != len(names):
         raise DataError(
-            f"the values have the shape {values.shape}; give a row a record and a column for each "
-            f"of the {len(names)} attributes"
+            f"the values have the shape {values.shape}; give one row per record and a column for "
+            f"each of the {len(names)} attributes"
         )
     finite = np.isfinite(values)
     if not finite.all():
         record, attribute = np.argwhere(~finite)[0].tolist()
         raise DataError(
             f"record {record + 1}, column {names[attribute]!r} has the value "
-            f"{values[record, attribute]}, which is no finite number; give a number, or leave the "
-            "record out"
+            f"{values[record, attribute]}, which is not a finite number; give a number, or leave "
+            "the record out"
         )
     return values
 
@@ -235,7 +235,7 @@ def read_numeric_parquet(path: Path | str) -> NumericMicrodata:
 def _about(about: Any) -> tuple[tuple[str, ...], Attribute | None, dict[str, str]]:
     names, name, classes = tuple(about["attributes"]), about["class"], tuple(about["classes"])
     if not all(isinstance(each, str) for each in (*names, name, *classes)):
-        raise TypeError("a name is no text")
+        raise TypeError("a name is not a text")
     return names, Attribute(name, classes) if name or classes else None, dict(about["marks"])
 
 

@@ -236,8 +236,7 @@ def entry_from(file: Path, content: bytes, population: str, number: int) -> Entr
             raise ValueError(f"it is entry {entry.number} of {entry.population!r}")
     except (ValueError, KeyError, TypeError, ArithmeticError, RecursionError) as error:
         raise DataError(
-            f"{file}: this entry is damaged ({error}); restore it from a copy, for without it no "
-            "total can be told"
+            f"{file}: this entry is damaged ({error}); restore it from a copy: the total needs it"
         ) from None
     return entry
 

@@ -115,8 +115,8 @@ class PlaceOfKey:
         # 32 letters are a message and not a key.
         if len(key) != KEY_BYTES or all(each in PRINTABLE for each in key):
             raise DeniableError(
-                f"{named} printed {len(done.stdout)} bytes that are no key; allowed: {KEY_BYTES} "
-                f"random ones, or {2 * KEY_BYTES} hexadecimal digits"
+                f"{named} printed {len(done.stdout)} bytes that are not a key; allowed: "
+                f"{KEY_BYTES} random ones, or {2 * KEY_BYTES} hexadecimal digits"
             )
         return key
 
@@ -131,7 +131,7 @@ def _own_content(file: Path) -> bytes:
         state = os.fstat(stream.fileno())
         if not stat.S_ISREG(state.st_mode) or state.st_uid != os.geteuid() or state.st_mode & 0o077:
             raise DeniableError(
-                f"{file}: the key is not this user's alone; whoever else could write it knows what "
-                "is drawn by it: give the release a new name"
+                f"{file}: the key is not this user's alone; another user can have written it and "
+                "so undo the release; give the release a new name"
             )
         return stream.read()

@@ -214,8 +214,8 @@ class Ledger:
         given = "" if consent is None else f", not {consent!r}"
         raise DeniableError(
             f"release {new.release!r} would be release {len(entries) + 1} of population "
-            f"{population!r}, whose total epsilon is {epsilon_text(before)} and would be {after}, "
-            f"whatever becomes of the release{found}; to have it all the same, give the consent "
+            f"{population!r}. Its total epsilon is {epsilon_text(before)} and would be {after}, "
+            f"also if the release fails{found}; to have it all the same, give the consent "
             f"{needed!r}{given}"
         )
 

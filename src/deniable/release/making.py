@@ -150,7 +150,7 @@ def protect(
     elif (release.folder / RECEIPT).exists():
         raise DeniableError(
             f"{published}: release {release.name!r} was published there, and is missing; "
-            "restore it from a copy: it is not drawn again"
+            "restore it from a copy: a release is drawn only once"
         )
     else:
         try:

@@ -28,8 +28,8 @@ def sums_of(public: Path) -> dict[str, str]:
         return {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
     except (OSError, ValueError):
         raise DataError(
-            f"{public / SUMS}: missing, damaged or edited since it was made; restore what was "
-            "published from a copy"
+            f"{public / SUMS}: missing, damaged or edited since it was made; restore the "
+            "published folder from a copy"
         ) from None
 
 
@@ -56,7 +56,7 @@ def refuse_other_files(public: Path) -> None:
         if name in there and (public / name).is_file() and sha256(public / name) != digest
     ]
     if faults:
-        raise DataError("\n".join([*faults, "restore what was published from a copy"]))
+        raise DataError("\n".join([*faults, "restore the published folder from a copy"]))
 
 
 def receipt_of(release: str, public: Path) -> dict[str, Any]:
@@ -150,8 +150,8 @@ def refuse_other_settings(release: str, folder: Path, settings: Mapping[str, Any
     if changed:
         raise DeniableError(
             f"release {release!r} is published in {folder / PUBLIC} with another "
-            f"{' and '.join(changed)}; a second draw from the same records would add to what the "
-            "first one reveals. Restore the settings, or give the release a new name"
+            f"{' and '.join(changed)}; a second draw from the same records would add to the "
+            "information in the first one. Restore the settings, or give the release a new name"
         )
 
 

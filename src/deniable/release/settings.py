@@ -20,6 +20,26 @@ DataSource = Literal["own", "published", "network", "surrogate"]
 """The origin of the original records."""
 NETWORK_FILES = "networks/"
 """The first part of names of data drawn from a network (`deniable.datasets.networks.FILES`)."""
+OLD_OPTIONS: Mapping[str, str] = {
+    "rehearsal": "mode: test or mode: production",
+    "mechanism": "plan: {kind: columns, strata, masked or collected, ...}",
+    "keys": "quasi_identifiers",
+    "dependences": "plan.clusters",
+    "t_v": "plan.clusters.t_v",
+    "t_d": "plan.clusters.t_d",
+    "ordinal": "plan.clusters.ordinal",
+    "matrix": "plan.matrix",
+    "channel": "plan.mechanism",
+    "attributes": "plan.columns",
+    "synthetic": "no option: weights.csv and synthetic.parquet are both made",
+} | {
+    name: f"plan.{name}"
+    for name in (
+        *("p", "epsilon", "joint", "strata", "order", "cluster_mechanism", "method", "k", "bins"),
+        *("domain_factor", "size", "answers", "update", "floor", "block"),
+    )
+}
+"""Options of old configs, each with its new place."""
 
 
 class OwnFile(Strict):
@@ -60,6 +80,15 @@ class ReleaseSettings(Strict):
     quasi_identifiers: list[str] = Field(default_factory=list)
     tables: list[Annotated[list[str], Field(min_length=2)]] | None = None
     plan: dict[str, Any] | Annotated[str, Field(min_length=1)]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_old_options(cls, values: Any) -> Any:
+        old = [name for name in OLD_OPTIONS if isinstance(values, dict) and name in values]
+        if old:
+            renamed = "; ".join(f"{name} is now {OLD_OPTIONS[name]}" for name in old)
+            raise ValueError(f"options of an earlier version; allowed: {renamed}")
+        return values
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:

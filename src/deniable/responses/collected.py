@@ -183,6 +183,6 @@ def _refuse_other_table(
     least = table.floor * (1 - FLOOR_ROUNDING) / table.cells
     if fake.min() < least or np.abs(fake.sum(axis=1) - 1).max() > ROUNDING:
         raise DataError(
-            f"{place}: fake is not a distribution whose cells are at least {least:g}, the plan's "
+            f"{place}: fake is not a distribution with cells of at least {least:g}, the plan's "
             "floor; plan and answers do not match"
         )

@@ -50,8 +50,8 @@ def table_within_strata(protocol: StratifiedProtocol, names: Sequence[str]) -> T
             strata.append(TableStratum(label(key), at, channel, possible))
     if not protocol.invariant and any(each.channel.singular for each in strata):
         raise SingularChannelError(
-            f"within strata the channel of {', '.join(cells.names)} tells nothing of some "
-            "categories, so that nothing can be estimated of them; leave these columns out"
+            f"within strata the channel of {', '.join(cells.names)} cannot distinguish "
+            "some categories, so they cannot be estimated; leave these columns out"
         )
     channel = DenseChannel(entries) if protocol.strata else strata[0].channel
     return Table(

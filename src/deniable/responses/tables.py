@@ -54,8 +54,8 @@ class Side:
         channel = protocol.channel_of(cluster)
         if channel.singular:
             raise SingularChannelError(
-                f"the channel of {' x '.join(cluster)} tells nothing of some categories, so that "
-                "nothing can be estimated of them; leave these columns out"
+                f"the channel of {' x '.join(cluster)} cannot distinguish some categories, so "
+                "they cannot be estimated; leave these columns out"
             )
         return cls(protocol.domain.project(cluster), protocol.reported_as(cluster), channel)
 

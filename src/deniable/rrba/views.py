@@ -144,6 +144,8 @@ def _flow(view: Counts, sets: Counts, bound: Flags, demand: Counts) -> Flags:
     )
     flow = scipy.sparse.csgraph.maximum_flow(graph, source, sink)
     if flow.flow_value != demand.sum():  # Baranyai's theorem: cannot be
-        raise DeniableError("no views were found: a fault of deniable.rrba.views, please report it")
+        raise DeniableError(
+            "no views were found: an error in deniable.rrba.views; please report it"
+        )
     carried = flow.flow[view, views + sets]
     return np.asarray(carried).reshape(-1) > 0

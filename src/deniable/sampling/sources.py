@@ -64,7 +64,7 @@ def refuse_no_source(source: object, *, of_counts: bool = False) -> None:
     if not hasattr(source, "multinomial" if of_counts else "integers"):
         system = "" if of_counts else ", or deniable.SystemRandomSource()"
         raise DeniableError(
-            f"{shown(source)} is no source of chance; give numpy.random.default_rng(seed){system}"
+            f"{shown(source)} is not a random source; give numpy.random.default_rng(seed){system}"
         )
 
 

@@ -109,7 +109,9 @@ class Coder:
         if self.column.kind == "numeric":
             comma = self.column.decimal == "." and re.fullmatch(COMMA, value)
             more = ', or write decimal: "," in the schema' if comma else ""
-            return f"{has}, which is no number; mend it, or add it to the missing values{more}"
+            return (
+                f"{has}, which is not a number; correct it, or add it to the missing values{more}"
+            )
         same = [each for each in self.column.categories if alike(each) == alike(value)]
         if same:
             return (
@@ -117,7 +119,7 @@ class Coder:
                 "form of accents; write it alike"
             )
         return (
-            f"{has}, which is no category; mend it, or add it to the categories (now: "
+            f"{has}, which is not a category; correct it, or add it to the categories (now: "
             f"{listed(self.column.categories)})"
         )
 

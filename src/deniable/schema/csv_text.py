@@ -120,7 +120,7 @@ class CsvText:
 
         def note(row: Any) -> str:
             has = "value" if row.actual_columns == 1 else "values"
-            what = f"has {row.actual_columns} {has} in place of {width}; mend that row"
+            what = f"has {row.actual_columns} {has} in place of {width}; correct that row"
             faults.add_row(where, row.number - head, f"({shown(row.text)}) {what}")
             return "skip"
 
@@ -270,7 +270,7 @@ def _decoded_start(path: Path, start: bytes, encoding: str) -> str:
     except (LookupError, ValueError) as error:
         if isinstance(error, UnicodeError):
             line = 1 + _breaks(start, error)
-            problem = f"line {line} is no text in the encoding {encoding}"
+            problem = f"line {line} is not a text in the encoding {encoding}"
         else:
             problem = f"the encoding {encoding!r} is none that Python knows"
         raise DataError(
@@ -326,7 +326,7 @@ def _header(path: Path, line: str, delimiter: str) -> list[str]:
         return next(csv.reader([line], delimiter=delimiter, strict=True))
     except csv.Error as error:
         raise DataError(
-            f"{path}: line 1 is no header ({error}); write the names of columns on one line"
+            f"{path}: line 1 is not a header ({error}); write the names of columns on one line"
         ) from None
 
 
@@ -337,4 +337,4 @@ def _reason(error: Exception) -> str:
             f"a record has over {BLOCK_BYTES:,} bytes: likely a quotation mark is left open; "
             "close it"
         )
-    return f"{text}; mend the file"
+    return f"{text}; correct the file"

@@ -32,7 +32,7 @@ IDENTIFIER = re.compile(
     re.IGNORECASE,
 )
 HEAD = """\
-# This draft was read off the records, so it tells about them, and no epsilon covers that. Edit it:
+# This draft was made from the records and reveals facts about them that no epsilon covers. Edit it:
 # write for each column what is known without the records (all categories that there can be, public
 # bounds and step of numbers), then change its status from drafted to declared.
 #   kind: categorical (ordered: true if from low to high), numeric (a value is taken as the nearest
@@ -118,7 +118,7 @@ def drafted(
             f"# Drafted by deniable {__version__}. {found}.\n",
             HEAD,
             f"format: {FORMAT}\nversion: {VERSION}\n",
-            f"population: {quoted(whose)}  # whose records: epsilons of its releases add up\n",
+            f"population: {quoted(whose)}  # epsilons of all releases of these people add up\n",
             f"file: {form}\ncolumns:\n",
             *(_entry(name, column) for name, column in columns.items()),
         ]
@@ -199,7 +199,7 @@ def _left_out(seen: ColumnEvidence) -> str:
     if not seen.present:
         return "has missing values only"
     if seen.unfit:
-        return f"a value {seen.unfit}, so they can be no categories"
+        return f"a value {seen.unfit}, so the values cannot be categories"
     if MISSING in seen.counts:
         return f"has the value {MISSING}, the name of missing values; rename it in the file"
     if len(seen.counts) == 1 and not seen.missing:
@@ -214,7 +214,7 @@ def _numeric(seen: ColumnEvidence) -> _Drafted:
     low, high, step = round_grid(seen.low, seen.high, whole=seen.whole)
     column.options += [("bounds", f"[{low}, {high}]"), ("step", step)]
     _add_decimal(column, seen)
-    column.remarks.append("bounds are those of the records, rounded: write public ones")
+    column.remarks.append("bounds are rounded from the records; write public ones")
     _add_missing(column, seen, list(seen.stand_ins))
     return column
 
@@ -254,7 +254,7 @@ def _categorical(seen: ColumnEvidence) -> _Drafted:
         if len(same) > 1:
             column.warnings.append(
                 f"{quoted_list(same)} differ by spaces, capitals or the form of accents alone; "
-                "mend the file if they are meant to be one"
+                "correct the file if they are meant to be one"
             )
     _add_missing(column, seen, stand_ins)
     return column
@@ -266,8 +266,8 @@ def _add_missing(column: _Drafted, seen: ColumnEvidence, stand_ins: Sequence[str
         column.warnings.append(f"{texts} among the numbers are taken as missing values")
     if seen.codes:
         column.warnings.append(
-            f"{quoted_list(seen.codes)} may be no number but a code of missing values; if so, move "
-            "it to the values of missing, and mend the bounds or categories"
+            f"{quoted_list(seen.codes)} may be a code of missing values; if so, move it to "
+            "the values of missing, and correct the bounds or categories"
         )
     if seen.missing or stand_ins:
         values = quoted_list(["", *stand_ins])

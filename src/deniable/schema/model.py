@@ -22,7 +22,7 @@ FORMAT, VERSION = "deniable-schema", 1
 MISSING = "(missing)"
 """The category that missing values have, where they have one."""
 MAX_POINTS = 100_000
-MANUAL = "docs/own-data.md says what a schema has"
+MANUAL = "docs/own-data.md describes schemas"
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -118,7 +118,9 @@ class Column(Strict):
             raise ValueError(f"decimal of {self.name!r}; allowed: of numbers and weights in text")
         for each, times in Counter(self.categories).items():
             if times > 1 or each == MISSING:
-                allowed = "each once" if times > 1 else "another name: it is that of missing values"
+                allowed = (
+                    "each once" if times > 1 else "another name; this one is for missing values"
+                )
                 raise ValueError(f"category {each!r} of {self.name!r}; allowed: {allowed}")
             if each in self.missing.values:
                 raise ValueError(
@@ -219,8 +221,8 @@ class Schema(Strict):
                     text.encode(self.file.encoding or "")
                 except UnicodeError:
                     raise ValueError(
-                        f"{text!r} of column {column.name!r}; allowed: what the encoding "
-                        f"{self.file.encoding} has"
+                        f"{text!r} of column {column.name!r}; allowed: characters of the "
+                        f"encoding {self.file.encoding}"
                     ) from None
                 except LookupError:  # who opens the file tells of it
                     return self

@@ -225,7 +225,7 @@ def _refuse_bad_weights(
 
     def problem(text: str) -> str:
         has = shown(text) if text else "a missing value"
-        return f"{about} has {has}, which is no weight; give a number from 0 on"
+        return f"{about} has {has}, which is not a weight; give a number of at least 0"
 
     numbers = weights_of(values, column.decimal)
     bad = ~((numbers >= 0) & np.isfinite(numbers))

@@ -175,7 +175,7 @@ def open_source(source: Any, delimiter: str | None = None, encoding: str | None 
         if path.is_dir():
             return _ParquetSource(path)
         if path.exists() and not path.is_file():
-            raise DataError(f"{path}: no file that can be read twice; save what it gives as one")
+            raise DataError(f"{path}: cannot be read twice; save its content as a file")
         with path.open("rb") as stream:
             start = stream.read(8)
         if start.startswith((b"ARROW1", b"\xff\xff\xff\xff")):

@@ -86,8 +86,8 @@ ABOUT = Section(
     needs=(),
 )
 PROTOCOLS = "Protocols that need no curator, at a stated ε"
-EQUAL_RISK = "“Equal risk”, confronted with all that is spent"
-WAIVER = "A waiver of sequential composition, held to its word"
+EQUAL_RISK = "“Equal risk”, compared with the whole ε"
+WAIVER = "A waiver of sequential composition, checked"
 PRIVACY = (
     _of_privacy("audit", "Privacy: claimed and exact", "Audit"),
     _of_privacy("protocols", PROTOCOLS, "Protocols", of="protocols"),
@@ -135,7 +135,7 @@ def columns_of(table: str) -> Columns:
     columns = computed[table].columns if table in computed else None
     if columns is None:
         raise DeniableError(
-            f"nothing says what the columns of table {table!r} are; "
+            f"the columns of table {table!r} are not described; "
             "enter it in the catalog of its paper, workflow/reproduction/papers/<key>/catalog.py"
         )
     return columns

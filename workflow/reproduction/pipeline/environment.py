@@ -88,7 +88,7 @@ def check_writable(folder: Path) -> None:
     if free < NEEDED:
         raise DataError(
             f"{folder}: {free / 1e6:.1f} MB are free on this disk, a run needs {NEEDED / 1e6:.0f} "
-            "MB at the least; make room and start again: what is finished is kept"
+            "MB at the least; make room and start again: finished results are kept"
         )
 
 
@@ -118,15 +118,17 @@ def remedy(error: Exception) -> str:
     """
     number = error.errno if isinstance(error, OSError) else None
     if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return "; make room and start again: what is finished is kept"
+        return "; make room and start again: finished results are kept"
     if number in (errno.EROFS, errno.EACCES, errno.EPERM):
-        return "; give this user the right to write there and start again: what is finished is kept"
+        return (
+            "; give this user the right to write there and start again: finished results are kept"
+        )
     short = any(words in str(error) for words in SHORT_OF_MEMORY)
     if isinstance(error, MemoryError) or number == errno.ENOMEM or short:
         named = "" if isinstance(error, MemoryError) else " (MemoryError)"
         return (
             f"{named}; give the job more memory (ulimit -v, a cluster's limit), or let fewer "
-            "run at once (--cores), and start again: what is finished is kept"
+            "run at once (--cores), and start again: finished results are kept"
         )
     return ""
 

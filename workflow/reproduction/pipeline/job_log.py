@@ -15,7 +15,7 @@ from reproduction.pipeline.environment import remedy
 NOT_ENDED = """\
 This job has not come to its end. If it is not at work any more, it was killed, or a library ended
 it: most often memory was short. Give it more (ulimit -v, a cluster's limit), or let fewer jobs run
-at once (--cores), and start again: what is finished is kept.
+at once (--cores), and start again: finished results are kept.
 """
 """The head of the log of a job that is active or was killed."""
 

@@ -155,8 +155,7 @@ def read_provenance(result: Path | str) -> Record | None:
         record = None
     if not isinstance(record, dict) or not {"sha256", "data", "made_once"} <= set(record):
         raise DataError(
-            f"{path}: no record of provenance any more; delete it and start again: what a job can "
-            "make again it makes with its record"
+            f"{path}: not provenance metadata; delete it and start again: Snakemake re-runs the job"
         )
     return record
 

@@ -25,7 +25,7 @@ def read_published(path: Path | str, value_column: str) -> pd.DataFrame:
         raise DataError(f"{path}: no printed numbers below the header; write a line for each")
     for row, values in enumerate(text.itertuples(index=False), start=2):
         if "" in values:
-            raise DataError(f"{path}: line {row} has an empty value; write what is printed")
+            raise DataError(f"{path}: line {row} has an empty value; write the published one")
     keys = [column for column in text.columns if column != value_column]
     for column in (value_column, *keys):
         numbers = text[column].map(_is_number)

@@ -21,4 +21,4 @@ def refuse_other_than_prime(number: int) -> None:
     """Raise `ChannelError` unless the `number` is prime."""
     refuse_other_than_whole("the prime", number, 0, 2**32)
     if number < 2 or any(number % factor == 0 for factor in range(2, int(number**0.5) + 1)):
-        raise ChannelError(f"{number} is no prime; the vectors are over a field with prime size")
+        raise ChannelError(f"{number} is not a prime; the vectors need a field with prime size")

@@ -161,7 +161,7 @@ class CentralPath:
         weight, theta = self.weight, self.amounts
         pull, root, slopes, rises = self._near(self._features @ theta.primal)
         if not np.all(theta.ratio > 0):
-            raise np.linalg.LinAlgError("the duals are no numbers any more")
+            raise np.linalg.LinAlgError("the duals are not numbers")
         half = 1 / np.sqrt(theta.ratio)
         scaled = root.T @ self._features * half
         factor = linalg.cho_factor(np.eye(len(scaled)) + scaled @ scaled.T, check_finite=False)

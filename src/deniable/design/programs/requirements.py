@@ -117,7 +117,9 @@ class Requirements:
             values = list(given.values()) if isinstance(given, Mapping) else given
             for value in np.ravel([] if values is None else values).astype(float).tolist():
                 if not 0 <= value <= 1:
-                    raise DeniableError(f"a {what} of {value} is asked for; it must be in [0, 1]")
+                    raise DeniableError(
+                        f"a {what} of {value} is out of range; it must be in [0, 1]"
+                    )
 
     def floors(self, what: Literal["retention", "change"], size: int) -> Floats:
         """Return the floors `what`, r_v or c_v, of each of `size` categories; 0 without a floor."""

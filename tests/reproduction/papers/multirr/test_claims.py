@@ -666,7 +666,7 @@ def test_surrogate_data_give_no_verdict() -> None:
 @pytest.mark.parametrize(
     ("name", "high", "holding"),
     [
-        # Known to be 0, medians are alike; a ratio of them is no number.
+        # Known to be 0, medians are alike; a ratio of them is not a number.
         ("gains", 0.0, set()),
         ("methods", 0.0, {"near_at_large_coverage"}),
         ("thresholds", 0.0, set()),

@@ -72,7 +72,7 @@ def _readings(part: pd.DataFrame) -> PageTable:
         where(own, reading=reading, clusters=clusters).assign(fixed=name)
         for name, (reading, clusters) in names.READINGS.items()
     ]
-    keys, label = {"fixed": "reading"} | BY_METHOD, "what is spent under each reading"
+    keys, label = {"fixed": "reading"} | BY_METHOD, "ε spent under each interpretation"
     return pivot(pd.concat(parts).replace(TITLES), keys, "unit", label, names=names.UNITS)
 
 
@@ -85,7 +85,7 @@ def _tightness(table: pd.DataFrame) -> PageTable:
         anew=anew,
         found=fixed["max"].combine(anew, max).map(_judged),
     )
-    heads = BY_METHOD | {"fixed": "members stay", "anew": "clusters formed anew"}
+    heads = BY_METHOD | {"fixed": "members stay", "anew": "clusters formed again"}
     heads["found"] = "largest"
     return all_rows(found.reset_index().replace(TITLES), "changes over sensitivities", heads)
 

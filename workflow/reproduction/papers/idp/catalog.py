@@ -119,7 +119,7 @@ FIGURES = (
     Figure(
         "idp_attacks",
         ".figures:attacks",
-        "How often an intruder tells a file from its neighbour, over claimed epsilon",
+        "How often an intruder distinguishes a file from its neighbour, over claimed epsilon",
     ),
     Figure(
         "idp_noises",

@@ -181,8 +181,8 @@ def claimed_and_exact(table: pd.DataFrame) -> Figure:
     figure.subplots_adjust(**SIDES)
     return style.finish(
         figure,
-        "What is claimed, and what one record's change really spends",
-        f"factor over the claim at epsilon {largest:g}; clusters formed anew for each "
+        "Claimed and exact epsilon of a change of one record",
+        f"factor over the claim at epsilon {largest:g}; clusters formed again for each "
         "neighbour; 1 or less: the claim holds",
         [*style.legend_keys(METHODS, markersize=4), *READINGS.values()],
         3,

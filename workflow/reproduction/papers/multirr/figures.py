@@ -343,7 +343,7 @@ def sweep(table: pd.DataFrame) -> Figure:
         figure,
         "RR-Clusters: relative error of count queries over p, thresholds and records",
         f"medians of {drawn['replicates'].max():,} runs a cell; {named}\n"
-        "dots: the best T$_v$ for that p, and those whose 95 % intervals meet the best one's",
+        "dots: the best T$_v$ for that p, and those with 95 % intervals that meet its interval",
     )
 
 

@@ -37,7 +37,7 @@ TABLES = (
     ),
     StudyTable(
         "pram_item_sets",
-        "Item sets of 40 items: what they cost as they grow",
+        "Item sets of 40 items: error over their size",
         ("epsilon", "size", "records", "measure"),
     ),
     StudyTable(
@@ -47,7 +47,7 @@ TABLES = (
     ),
     StudyTable(
         "pram_joint_loss",
-        "Attributes made invariant one by one: what is left of their joint distribution",
+        "Attributes made invariant one by one: loss of their joint distribution",
         ("first", "second", "epsilon", "estimator", "measure"),
     ),
 )
@@ -108,8 +108,8 @@ SHOWS = {
     "coverage": "How often intervals of estimates hold the truth, by channel",
     "variance": "Variance inflation of randomized response and invariant PRAM over epsilon",
     "invariant": "Variances claimed for invariant PRAM over true ones, and coverage",
-    "joint_loss": "Dependence of pairs whose attributes are made invariant, over epsilon",
-    "breaches": "Bounds on what a report can tell, and priors that come close to them",
+    "joint_loss": "Dependence of pairs of invariant attributes, over epsilon",
+    "breaches": "Bounds on the information in a response, and priors that come close to them",
     "design": "Losses of designed channels beside generalized RR and two steps, over epsilon",
     "channels": "Designed channels as heat maps, true categories by reported ones",
 }
@@ -129,7 +129,7 @@ SECTIONS = (
     _section("item_sets", "Item sets without their cells", "Item sets"),
     _section(
         "variance",
-        "What randomization costs in variance, and what invariance gives away",
+        "Variance by randomization, and disclosure by invariance",
         "Variance inflation",
         *("variance", "whole_file"),
     ),
@@ -138,7 +138,7 @@ SECTIONS = (
     ),
     _section(
         "joint_loss",
-        "Invariant one by one: what is left of joint distributions",
+        "Invariant one by one: loss of joint distributions",
         "Joint distributions",
     ),
     _section(

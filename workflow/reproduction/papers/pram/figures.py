@@ -234,7 +234,7 @@ def breaches(bounds: pd.DataFrame, approach: pd.DataFrame) -> Figure:
     right.set_title("priors that come as close as one likes", fontsize=10)
     style.gridded(left)
     style.gridded(right)
-    title = "What one report can tell an intruder: the bounds of section 3 are tight"
+    title = "Information of an intruder in one response: the bounds of section 3 are tight"
     below = "the same for every channel of that epsilon, ln of the parity"
     return style.finish(figure, title, below, keys, 3)
 

@@ -2,7 +2,7 @@
 
 A trial deals the records of a file out to the views, one view a client, and collects each table of
 a view by RRBA. Tables of different views disagree on the margins that they share. They are
-treated in three ways: each table by itself (the nearest distribution, step one of section 6), and
+treated in three ways: each table alone (the nearest distribution, step one of section 6), and
 all together by the l2 and the l1 program of `deniable.contingency.consistency`, which reconstructs
 unobserved tables, too. The results are compared with the file's own proportions.
 """
@@ -60,7 +60,7 @@ def consistency_table(
 
     - ``tables``: "observed", the views' own; "in several", smaller tables that several views have
       (before: the margin of the first one); "in none", larger tables, which have no before;
-    - ``method``: "nearest" treats each table by itself, "l2" and "l1" are the programs;
+    - ``method``: "nearest" treats each table alone, "l2" and "l1" are the programs;
     - ``closed_form``: proportion of trials in which the averages of margins, the closed form of
       l2, leave no cell of the observed tables below 0;
     - ``printed_feasible``: proportion of trials in which the published program, which demands

@@ -70,7 +70,7 @@ RULES = {
 """Interpretations of the text's rule. It accepts every null in sparse tables, but the text says
 that its test succeeds there."""
 CONSISTENCY_METHODS = {
-    "nearest": "each table by itself",
+    "nearest": "each table alone",
     "l2": "all together, l2",
     "l1": "all together, l1",
 }

@@ -198,7 +198,9 @@ def test_a_singular_attribute_warns_and_is_taken_as_uniform(small_data: Microdat
     data = small_data.project(["colour", "region"])
     queries = PairQueries(data, SIGMAS, ALL)
     cell = CELL | {"matrix": "printed", "p": 0.2}
-    with pytest.warns(RuntimeWarning, match="singular: what it erases is taken as uniform"):
+    with pytest.warns(
+        RuntimeWarning, match="singular: indistinguishable categories get equal estimates"
+    ):
         errors = queries(cell, np.random.default_rng(1), 50)
     assert np.all(np.isfinite(errors))
     # What is left is the margin of colour, spread evenly: RR-Independent again.
