@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from deniable.arrays import Codes, Flags, Floats
+from deniable.arrays import Flags, Floats
 from deniable.estimation import random_queries, relative_errors
 from deniable.randomized_response import Protocol, adjust, weighted_pairs
 from deniable.records import Microdata
@@ -52,11 +52,8 @@ def answers_of(protocol: Protocol, records: Microdata, joints: Sequence[Floats])
         reduce(mul, (margin_over(pair, *each) for each in estimates if is_touched(each[0], pair)))
         for pair in combinations(records.domain.names, 2)
     ]
-    parts = [records.project(cluster) for cluster in protocol.clusters]
-    columns: list[Codes] = [
-        part.columns[0] if len(part.columns) == 1 else part.domain.ravel(part.columns)
-        for part in parts
-    ]
+    parts = map(records.project, protocol.clusters)
+    columns = [part.domain.ravel(part.columns) for part in parts]
     with warnings.catch_warnings():
         # The outputs `WORK` have the same facts.
         warnings.filterwarnings("ignore", ".*left out|RR-Adjustment stopped", RuntimeWarning)

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from deniable.arrays import Counts, Flags, Floats
-from deniable.channels import Channel
 from deniable.estimation import random_queries, relative_errors
 from deniable.randomized_response import Clustering, Protocol
 from deniable.records import Microdata
@@ -60,23 +59,50 @@ class ClusterQueries(OfTrueRecords):
 
         A cell has dataset, matrix, mechanism, projection, p, t_d, t_v, and optionally attributes.
         """
-        protocol = self.clustered(cell).protocol
-
-        def errors(names: tuple[str, ...], runs: int) -> Floats:
-            margins = (
-                self.estimated_margin(cell, channel, cluster, names, generator, runs)
-                for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True)
-                if is_touched(cluster, names)
-            )
-            estimated = reduce(mul, margins)
-            true = self.true_counts(cell, names)
-            queries = random_queries(true.size, self.coverage, runs, generator)
-            return query_errors(estimated, true, queries)
-
+        errors = partial(self.errors, cell, [self.clustered(cell).protocol], generator)
         number = cell.get("attributes", ATTRIBUTES_OF_A_QUERY)
         sets = list(combinations(self.data.domain.names, number))
-        chances = self.chances(cell, sets)
-        return of_random_attributes(errors, sets, generator, replicates, chances)[:, None]
+        return of_random_attributes(errors, sets, generator, replicates, self.chances(cell, sets))
+
+    def errors(
+        self,
+        cell: Cell,
+        protocols: Sequence[Protocol],
+        generator: np.random.Generator,
+        names: tuple[str, ...],
+        runs: int,
+        queries: Flags | None = None,
+    ) -> Floats:
+        """Return relative errors of queries about the `names`, shape (`runs`, `protocols`).
+
+        The protocols share the responses of a cluster. Without `queries` they are drawn last.
+        """
+        true = self.true_counts(cell, names)
+        channels = {
+            cluster: channel
+            for protocol in protocols
+            for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True)
+        }
+
+        @cache
+        def margin(cluster: tuple[str, ...]) -> Floats:
+            counts, channel = self.true_counts(cell, cluster), channels[cluster]
+            reports = channel.randomize_counts(
+                np.broadcast_to(counts, (runs, counts.size)), generator
+            )
+            shape = self.data.domain.project(cluster).shape
+            joint = PROJECTIONS[cell["projection"]](reports, channel).reshape(runs, *shape)
+            return margin_over(names, cluster, joint)
+
+        estimated = [
+            reduce(mul, [margin(each) for each in protocol.clusters if is_touched(each, names)])
+            for protocol in protocols
+        ]
+        if queries is None:
+            queries = random_queries(true.size, self.coverage, runs, generator)
+        asked = queries @ true.astype(float)
+        shares = (np.sum(each.reshape(runs, -1), axis=1, where=queries) for each in estimated)
+        return np.column_stack([relative_errors(true.sum() * share, asked) for share in shares])
 
     def chances(self, cell: Cell, sets: Sequence[tuple[str, ...]]) -> Floats | None:
         """Return the probability of each of the `sets` in a query of a `cell`; None if equal."""
@@ -85,25 +111,6 @@ class ClusterQueries(OfTrueRecords):
     def true_counts(self, cell: Cell, names: tuple[str, ...]) -> Counts:
         """Return the counts over the attributes `names` in the data set of a `cell`."""
         return self.counts(names).reshape(-1) * COPIES[cell.get("dataset", "adult")]
-
-    def estimated_margin(
-        self,
-        cell: Cell,
-        channel: Channel,
-        cluster: tuple[str, ...],
-        names: tuple[str, ...],
-        generator: np.random.Generator,
-        runs: int,
-    ) -> Floats:
-        """Randomize and estimate a `cluster` in `runs` replicates; return `margin_over` `names`.
-
-        The `channel` and the `generator` randomize. The estimate has the projection of the `cell`.
-        """
-        true = self.true_counts(cell, cluster)
-        reports = channel.randomize_counts(np.broadcast_to(true, (runs, true.size)), generator)
-        shape = self.data.domain.project(cluster).shape
-        joint = PROJECTIONS[cell["projection"]](reports, channel).reshape(runs, *shape)
-        return margin_over(names, cluster, joint)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,15 +142,6 @@ class ExploredQueries(ClusterQueries):
             return None
         shares = self.within / inside.sum(), (1 - self.within) / (~inside).sum()
         return np.asarray(np.where(inside, *shares))
-
-
-def query_errors(estimated: Floats, true: Counts, queries: Flags) -> Floats:
-    """Return the relative error of one of `queries` per replicate.
-
-    Answers follow from `estimated` distributions and from the `true` counts.
-    """
-    shares = np.sum(estimated.reshape(len(queries), -1), axis=1, where=queries)
-    return relative_errors(true.sum() * shares, queries @ true.astype(float))
 
 
 def resized(data: Microdata, records: int, seed: int) -> Microdata:
@@ -200,32 +198,13 @@ class ThresholdSweep:
 
         A cell has records, matrix, mechanism, projection, p.
         """
-        queries = self.queries_on(cell["records"])
+        simulator = self.queries_on(cell["records"])
         protocols = [*self.protocols(cell).values()]
-        channels = {
-            cluster: channel
-            for protocol in protocols
-            for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True)
-        }
 
         def errors(names: tuple[str, ...], runs: int) -> Floats:
-            true = queries.true_counts(cell, names)
-            asked = random_queries(true.size, self.coverage, runs, generator)
-
-            @cache
-            def margin(cluster: tuple[str, ...]) -> Floats:
-                channel = channels[cluster]
-                return queries.estimated_margin(cell, channel, cluster, names, generator, runs)
-
-            @cache
-            def error(touched: Clustering) -> Floats:
-                return query_errors(reduce(mul, map(margin, touched)), true, asked)
-
-            touched = (
-                tuple(each for each in protocol.clusters if is_touched(each, names))
-                for protocol in protocols
-            )
-            return np.column_stack([error(clusters) for clusters in touched])
+            size = self.data.domain.project(names).size
+            queries = random_queries(size, self.coverage, runs, generator)
+            return simulator.errors(cell, protocols, generator, names, runs, queries)
 
         pairs = list(combinations(self.data.domain.names, ATTRIBUTES_OF_A_QUERY))
         return of_random_attributes(errors, pairs, generator, replicates)
