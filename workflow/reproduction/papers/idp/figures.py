@@ -5,6 +5,7 @@ The catalog names the table of each figure. An epsilon, domain factor or k of 0 
 
 from collections.abc import Mapping, Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -150,9 +151,6 @@ READINGS = {
     names.FIXED_SCALE: look(style.INK, label="scale frozen (exact)"),
     names.RECOMPUTED_SCALE: look(style.INK, "--", label="as it runs (at least)"),
 }
-AUDITED_K_TICKS = (3, 10, 30, 100, 300)
-SIDES = {"left": 0.12, "right": 0.985}
-"""Proportions of a figure's width."""
 SHIFTS = {"dp_um": 0.94, "idp_ls": 1.0, "idp_cbls": 1.06}
 
 
@@ -166,19 +164,32 @@ def claimed_and_exact(table: pd.DataFrame) -> Figure:
     finite = shown["times_claimed"][np.isfinite(shown["times_claimed"])]
     infinite = 10 ** (np.ceil(np.log10(finite.max())) + 0.7)
 
+    powers = [10.0**power for power in range(int(np.log10(infinite)) + 1)]
+
+    def text(value: float) -> str:
+        return "infinite" if value >= infinite * 0.99 else f"{value:,.0f}"
+
     def panel(axis: Axes, dataset: str, column: tuple[str, bool]) -> None:
         part = where(shown, dataset=dataset, unit=column[0])
         if column[0] == "attribute":
             part = part[(part["attribute"] == names.ALL) == column[1]]
-        _ratios(axis, part, infinite)
+        axis.axhline(1, color=style.INK, linewidth=1)
+        axis.axhspan(infinite / 2.5, infinite * 2.5, color=style.GRID, alpha=0.6, linewidth=0)
+        for (method, options), reading in product(METHODS.items(), READINGS):
+            # Shifts separate the lines in the band of the infinite.
+            endless = infinite * SHIFTS.get(method, 1.12) ** 6
+            rows = where(part, method=method, reading=reading).sort_values("k")
+            more = options | {"linestyle": READINGS[reading]["linestyle"]}
+            more |= {"fillstyle": "full" if reading == names.FIXED_SCALE else "none"}
+            heights = rows["times_claimed"].replace(np.inf, endless)
+            axis.plot(rows["k"].astype(float), heights, **more, markersize=3.5, linewidth=1.2)
+        most = part["k"].dropna().max()
+        style.log_scale(axis.xaxis, [k for k in (3, 10, 30, 100, 300) if k <= most], plain)
+        style.gridded(axis, "y", 0.5)
+        style.log_scale(axis.yaxis, [*powers, infinite], text)
+        axis.set_ylim(0.2, infinite * 2.5)
 
-    columns, size = PANELS, (0, style.NARROWEST + 1.6, 2.55, 1.9)
-    rows = {name: f"{name}\nexact / claimed epsilon" for name in dict.fromkeys(shown["dataset"])}
-    around, between = (0, 0, 1.0, 1.05), (0.06, 0.2)
-    figure, _ = style.panel_grid(
-        rows, columns, panel, size, around, between, "k", 9.5, (False, True)
-    )
-    figure.subplots_adjust(**SIDES)
+    figure = _by_dataset(shown, "exact / claimed epsilon", PANELS, panel, 2.55, "k")
     return style.finish(
         figure,
         "Claimed and exact epsilon of a change of one record",
@@ -189,27 +200,16 @@ def claimed_and_exact(table: pd.DataFrame) -> Figure:
     )
 
 
-def _ratios(axis: Axes, part: pd.DataFrame, infinite: float) -> None:
-    axis.axhline(1, color=style.INK, linewidth=1)
-    axis.axhspan(infinite / 2.5, infinite * 2.5, color=style.GRID, alpha=0.6, linewidth=0)
-    for (method, options), reading in product(METHODS.items(), READINGS):
-        # Shifts separate the lines in the band of the infinite.
-        endless = infinite * SHIFTS.get(method, 1.12) ** 6
-        rows = where(part, method=method, reading=reading).sort_values("k")
-        more = options | {"linestyle": READINGS[reading]["linestyle"]}
-        more |= {"fillstyle": "full" if reading == names.FIXED_SCALE else "none"}
-        heights = rows["times_claimed"].replace(np.inf, endless)
-        axis.plot(rows["k"].astype(float), heights, **more, markersize=3.5, linewidth=1.2)
-    ks = part["k"].dropna().astype(float)
-    style.log_scale(axis.xaxis, [k for k in AUDITED_K_TICKS if k <= ks.max()], plain)
-    style.gridded(axis, "y", 0.5)
-    powers = (10.0**power for power in range(int(np.log10(infinite)) + 1))
-    style.log_scale(
-        axis.yaxis,
-        [*powers, infinite],
-        lambda value: "infinite" if value >= infinite * 0.99 else f"{value:,.0f}",
-    )
-    axis.set_ylim(0.2, infinite * 2.5)
+def _by_dataset(
+    table: pd.DataFrame, ylabel: str, columns: Any, draw: Any, height: float, xlabel: str
+) -> Figure:
+    """Return a figure with a row of panels, of a `height`, for each data set of a `table`."""
+    rows = {name: f"{name}\n{ylabel}" for name in dict.fromkeys(table["dataset"])}
+    size, around = (0, style.NARROWEST + 1.6, height, 1.9), (0, 0, 1.1, 1.05)
+    layout = ((0.06, 0.2), xlabel, 9.5, (False, True))
+    figure, _ = style.panel_grid(rows, columns, draw, size, around, *layout)
+    figure.subplots_adjust(left=0.12, right=0.985)
+    return figure
 
 
 LAPLACE = look("#1b1f24", "none", "^", label="Laplace DP")
@@ -221,21 +221,29 @@ def attacks(table: pd.DataFrame) -> Figure:
     k = table["k"].max()
     shown = table[(table["k"] == k) | table["k"].isna()]
 
+    grid, looks = np.geomspace(0.006, 1.7, 80), {"dp": LAPLACE, **METHODS}
+
     def panel(axis: Axes, dataset: str, name: str) -> None:
         kind, own = names.ATTACKS[name], where(shown, dataset=dataset)
         part = own[(own["reading"] == kind.reading) | (own["method"] == "dp")]
         part = where(part, attack=kind.attack)
-        _accuracies(axis, part[part["neighbour"].str.contains(kind.neighbour)])
+        part = part[part["neighbour"].str.contains(kind.neighbour)]
+        axis.plot(grid, 1 / (1 + np.exp(-grid)), color=style.INK, linewidth=1)
+        shifts = np.geomspace(0.88, 1.14, len(looks))
+        for shift, (method, options) in zip(shifts, looks.items(), strict=True):
+            rows = where(part, method=method).drop_duplicates("claimed_epsilon")
+            errors = np.abs(rows[["ci_low", "ci_high"]].sub(rows["accuracy"], axis=0).to_numpy().T)
+            more = options | {"linestyle": "none", "markersize": 5, "linewidth": 1}
+            at, known = rows["claimed_epsilon"] * shift, errors if len(rows) else None
+            axis.errorbar(at, rows["accuracy"], yerr=known, **more)
+        axis.set_ylim(0.44, 1.03)
+        style.log_scale(axis.xaxis, [0.01, 0.1, 1.0], plain)
+        style.gridded(axis, "y", 0.5)
 
     columns = {name: kind.title for name, kind in names.ATTACKS.items()}
-    rows = {name: f"{name}\nshare of right answers" for name in dict.fromkeys(shown["dataset"])}
-    size, around, xlabel = (0, 0, 2.5, 1.9), (0, 0, 1.1, 0.95), "claimed epsilon"
-    figure, _ = style.panel_grid(
-        rows, columns, panel, size, around, (0.06, 0.2), xlabel, 9.5, (False, True)
-    )
-    figure.subplots_adjust(**SIDES)
+    ylabel, xlabel = "share of right answers", "claimed epsilon"
     return style.finish(
-        figure,
+        _by_dataset(shown, ylabel, columns, panel, 2.5, xlabel),
         "Telling a file from its neighbour by one release",
         f"k = {k:g}; half of the releases are of each; 95 % intervals",
         [
@@ -245,22 +253,6 @@ def attacks(table: pd.DataFrame) -> Figure:
         ],
         5,
     )
-
-
-def _accuracies(axis: Axes, part: pd.DataFrame) -> None:
-    grid = np.geomspace(0.006, 1.7, 80)
-    axis.plot(grid, 1 / (1 + np.exp(-grid)), color=style.INK, linewidth=1)
-    looks = {"dp": LAPLACE, **METHODS}
-    shifts = np.geomspace(0.88, 1.14, len(looks))
-    for shift, (method, options) in zip(shifts, looks.items(), strict=True):
-        rows = where(part, method=method).drop_duplicates("claimed_epsilon")
-        errors = np.abs(rows[["ci_low", "ci_high"]].sub(rows["accuracy"], axis=0).to_numpy().T)
-        more = options | {"linestyle": "none", "markersize": 5, "linewidth": 1}
-        at, known = rows["claimed_epsilon"] * shift, errors if len(rows) else None
-        axis.errorbar(at, rows["accuracy"], yerr=known, **more)
-    axis.set_ylim(0.44, 1.03)
-    style.log_scale(axis.xaxis, [0.01, 0.1, 1.0], plain)
-    style.gridded(axis, "y", 0.5)
 
 
 # -- noises on a public grid -----------------------------------------------------------------------

@@ -162,27 +162,22 @@ def expected_table(dataset: str, data: NumericMicrodata, simulated: pd.DataFrame
     freedom per row, if the draws are correct.
     """
     own = simulated[simulated["method"].isin(METHODS)].copy()
-    plain = own["method"] == "dp"
     own.insert(0, "dataset", dataset)
-    study = IdpSse(data, ())
-    rows = zip(*(own[name] for name in ("method", "epsilon", "domain_factor", "k")), strict=True)
+    study, names = IdpSse(data, ()), ("method", "epsilon", "domain_factor", "k")
     expected = []
-    for method, epsilon, factor, k in rows:
+    for method, epsilon, factor, k in zip(*(own[name] for name in names), strict=True):
         upper = domain_bounds(data.values, factor)
         found = masking(method, study.ranking, int(k), upper, epsilon)
         expected.append(expected_sse(found, study.variances))
     own.insert(list(own.columns).index("mean_sse"), "expected_sse", expected)
-    own["k"] = own["k"].where(~plain, 0)
-    own.insert(list(own.columns).index("replicates") + 1, "standardized", _normal_scores(own))
-    return own.drop_duplicates(["method", "epsilon", "domain_factor", "k"], ignore_index=True)
-
-
-def _normal_scores(rows: pd.DataFrame) -> Floats:
-    freedom = rows["replicates"].to_numpy(dtype=float) - 1
+    own["k"] = own["k"].where(own["method"] != "dp", 0)
+    freedom = own["replicates"].to_numpy(dtype=float) - 1
     reach = scipy.special.stdtrit(freedom, (1 + CONFIDENCE) / 2)
-    errors = (rows["ci_high"] - rows["ci_low"]).to_numpy(dtype=float) / 2 / reach
-    apart = (rows["mean_sse"] - rows["expected_sse"]).to_numpy(dtype=float)
+    errors = (own["ci_high"] - own["ci_low"]).to_numpy(dtype=float) / 2 / reach
+    apart = (own["mean_sse"] - own["expected_sse"]).to_numpy(dtype=float)
     known = np.isfinite(errors) & (errors > 0)
     away = np.divide(np.abs(apart), errors, out=np.zeros_like(apart), where=known)
     scores = -np.sign(apart) * scipy.special.ndtri(scipy.special.stdtr(freedom, -away))
-    return np.asarray(np.where(known, scores, 0.0))
+    scores = np.where(known, scores, 0.0)
+    own.insert(list(own.columns).index("replicates") + 1, "standardized", scores)
+    return own.drop_duplicates([*names], ignore_index=True)
