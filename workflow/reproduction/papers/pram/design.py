@@ -6,8 +6,7 @@ sampling (the target "file"), or proportions and costs. The search has a fixed s
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,48 +20,47 @@ from deniable.records import Microdata
 
 FEW = 10
 """The largest number of categories for designs that take seconds each beyond it."""
+DEAR = {"retention floor", "inverted"}  # requirements of these designs
+FLOOR = 0.9  # of the retention, relative to generalized randomized response
+ORDERED = ("education", "income")  # attributes with categories in order
 FEASIBLE = 1e-9
 
 
-@dataclass(frozen=True)
-class _Kind:
-    """A loss with requirements, of several rows of the table."""
+class _Kind(NamedTuple):
+    """A loss to be minimized, and requirements in words, of several rows of the table."""
 
-    loss: LossName  # to be minimized
-    requirements: str  # in words
-    estimator: EstimatorName = "inverse"
-    invariant: bool = False
-    cost: Cost | None = None
-    floor: float | None = None  # of the retention, relative to generalized randomized response
-    attributes: tuple[str, ...] = ()  # the only ones in the table; empty: all
-    dear: bool = False  # in the table up to `FEW` categories only
+    loss: LossName
+    required: tuple[str, ...]
+
+    @property
+    def estimator(self) -> EstimatorName:
+        """The reports' own proportions if the matrix is invariant and not inverted."""
+        as_reported = "invariant" in self.required and "inverted" not in self.required
+        return "reports" if as_reported else "inverse"
+
+    @property
+    def cost(self) -> Cost | None:
+        """A cost that grows with the distance of categories in order."""
+        return Cost(power=1) if self.loss == "distance" else None
 
     def asked(self, size: int, epsilon: float) -> Requirements:
         """Return the requirements for a number of categories."""
-        kept = float(KeepOrReplace.of_epsilon(size, epsilon).matrix()[0, 0])
-        floor = None if self.floor is None else self.floor * kept
-        invariant, cost = self.invariant, self.cost
-        return Requirements(epsilon=epsilon, invariant=invariant, cost=cost, retention=floor)
+        kept, invariant = None, "invariant" in self.required
+        if "retention floor" in self.required:
+            kept = FLOOR * float(KeepOrReplace.of_epsilon(size, epsilon).matrix()[0, 0])
+        return Requirements(epsilon=epsilon, invariant=invariant, cost=self.cost, retention=kept)
 
 
-TRACE = _Kind("trace", "epsilon")
-INVARIANT = _Kind("trace", "epsilon, invariant", "reports", invariant=True)
-# A cost that grows with the distance, for attributes whose categories are in order.
-ORDINAL = _Kind(
-    "distance",
-    "epsilon, invariant",
-    "reports",
-    invariant=True,
-    cost=Cost(power=1),
-    attributes=("education", "income"),
-)
+TRACE = _Kind("trace", ("epsilon",))
+INVARIANT = _Kind("trace", ("epsilon", "invariant"))
+ORDINAL = _Kind("distance", ("epsilon", "invariant"))
 KINDS = (
     TRACE,
-    _Kind("worst_cell", "epsilon"),
-    _Kind("worst_cell", "epsilon, retention floor", floor=0.9, dear=True),
+    _Kind("worst_cell", ("epsilon",)),
+    _Kind("worst_cell", ("epsilon", "retention floor")),
     INVARIANT,
-    _Kind("trace", "epsilon, invariant, inverted", invariant=True, dear=True),
-    _Kind("changed", "epsilon, invariant", "reports", invariant=True),
+    _Kind("trace", ("epsilon", "invariant", "inverted")),
+    _Kind("changed", ("epsilon", "invariant")),
     ORDINAL,
 )
 SHOWN: tuple[tuple[str, float, _Kind, str], ...] = (
@@ -89,8 +87,8 @@ def design_table(data: Microdata, epsilons: Sequence[float]) -> pd.DataFrame:
         | _row(kind, np.asarray(counts / counts.sum()), epsilon)
         for attribute, _, counts in margins(data)
         for kind in KINDS
-        if counts.size <= FEW or not kind.dear
-        if attribute in (kind.attributes or (attribute,))
+        if counts.size <= FEW or not DEAR & {*kind.required}
+        if kind.loss != "distance" or attribute in ORDERED
         for epsilon in epsilons
     )
 
@@ -113,7 +111,7 @@ def _row(kind: _Kind, shares: Floats, epsilon: float) -> dict[str, Any]:
     return {
         "epsilon": epsilon,
         "loss": kind.loss,
-        "requirements": kind.requirements,
+        "requirements": ", ".join(kind.required),
         "estimator": kind.estimator,
         "designed": found.loss,
         **losses,
