@@ -1,9 +1,4 @@
-"""Attacks on one release of [idp]'s methods, and the claim that noise never protects less.
-
-`attack_table` has how often an intruder distinguishes the file from a neighbour, and the most that
-the claimed epsilon allows. `protection_table` tests section 1, "never less protection than the
-underlying microaggregation".
-"""
+"""Attacks on one release of [idp]'s methods, and the claim that noise never protects less."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -196,7 +191,7 @@ def protection_table(
     epsilons: Sequence[float],
     domain_factor: float,
 ) -> pd.DataFrame:
-    """Compare the protection by releases with the protection by microaggregation alone.
+    """Test section 1, "never less protection than the underlying microaggregation".
 
     `name`, `data`, `seed`, `k`, `epsilons` and `domain_factor` are as in `attack_table`.
 

@@ -100,30 +100,17 @@ def compare_noises(
             about |= {"cells": truth.size, "n": len(data)}
             covered = _coverage(reports[:intervals], channel, truth, scale, resamples, generator)
             for name, estimator in ESTIMATORS.items():
-                errors = _errors(estimator(reports, channel), truth, scale, len(data))
-                held = covered if name == "EMS" else {"intervals": 0}
-                rows.append({**about, "estimator": name, **errors, **held})
+                estimates = estimator(reports, channel)
+                distance = mean_summary(wasserstein_distances(estimates, truth, scale))
+                means = grid_means(estimates, scale)
+                off = means - grid_means(truth, scale)
+                row = about | {"estimator": name, "replicates": replicates}
+                row |= {"wasserstein": distance.value}
+                row |= {"ci_low": distance.low, "ci_high": distance.high}
+                row |= {"bias": float(off.mean()), "rmse": float(np.sqrt((off**2).mean()))}
+                row["sd_root_n"] = float(means.std(ddof=1) * np.sqrt(len(data)))
+                rows.append(row | (covered if name == "EMS" else {"intervals": 0}))
     return pd.DataFrame(rows).assign(data_source=data.marks["data_source"])
-
-
-def _errors(estimates: Floats, truth: Floats, scale: Floats, n: int) -> dict[str, float]:
-    distance = mean_summary(wasserstein_distances(estimates, truth, scale))
-    means = grid_means(estimates, scale)
-    off = means - grid_means(truth, scale)
-    return {
-        "replicates": len(estimates),
-        "wasserstein": distance.value,
-        "ci_low": distance.low,
-        "ci_high": distance.high,
-        "bias": float(off.mean()),
-        "rmse": float(np.sqrt((off**2).mean())),
-        "sd_root_n": float(means.std(ddof=1) * np.sqrt(n)),
-    }
-
-
-def _mean_and_median(distributions: Floats, scale: Floats) -> Floats:
-    means = grid_means(distributions, scale)[..., None]
-    return np.concatenate([means, grid_quantiles(distributions, scale, 0.5)], axis=-1)
 
 
 def _coverage(
@@ -135,7 +122,11 @@ def _coverage(
     generator: np.random.Generator,
 ) -> dict[str, float]:
     """Return the proportions of bootstrap intervals by EMS that contain true mean and median."""
-    statistics = partial(_mean_and_median, scale=scale)
+
+    def statistics(distributions: Floats) -> Floats:
+        means = grid_means(distributions, scale)[..., None]
+        return np.concatenate([means, grid_quantiles(distributions, scale, 0.5)], axis=-1)
+
     right = statistics(truth)
     found = [
         bootstrap_intervals(table, channel, statistics, generator, resamples=resamples, rise=RISE)
@@ -145,7 +136,6 @@ def _coverage(
     low, high = clopper_pearson(held, len(found))
     columns: dict[str, float] = {"intervals": len(found)}
     for at, name in enumerate(("mean", "median")):
-        columns[f"coverage_{name}"] = float(held[at] / len(found))
-        columns[f"coverage_{name}_low"] = float(low[at])
-        columns[f"coverage_{name}_high"] = float(high[at])
+        ends = {"": held[at] / len(found), "_low": low[at], "_high": high[at]}
+        columns |= {f"coverage_{name}{end}": float(value) for end, value in ends.items()}
     return columns

@@ -313,10 +313,9 @@ def _side_by_side(pairs: Sequence[Pair]) -> str:
 def _above_true_dp(
     epsilons: Sequence[tuple[float, float]], margin: float, tables: Tables
 ) -> Outcome:
-    """Test that the best F of iDP-CBLS in `tables` is above true DP by a `margin` of ours.
+    """Test that the best F of iDP-CBLS is above true DP by a `margin` of ours, or not so far below.
 
-    A margin below 0 tests that it is not so far below. `epsilons` are pairs, of iDP-CBLS and of
-    true DP.
+    `epsilons` are pairs, of iDP-CBLS and of true DP.
     """
     pairs = [
         (tables.best(["idp_cbls"], own, factor), tables.best(TRUE_DP, other, factor))
