@@ -234,36 +234,24 @@ def refuse_unestimable(
             f"{way_out}, or allow an epsilon of {least_epsilon:g} or more",
             [f"epsilon <= {requirements.epsilon:g}"],
         )
-    silent = np.flatnonzero(wanted.zeros.all(axis=0))
-    if silent.size:
-        reason, conflict = _silenced(wanted, int(silent[0]), names)
-        raise InfeasibleError(f"{reason}: {way_out}", conflict)
-    if csgraph.structural_rank(sparse.csr_array(~wanted.zeros)) < wanted.size:
-        zeros = [group for group in wanted.groups if group.kind in ("forbidden", "allowed")]
-        words = _described(zeros, names)
-        raise InfeasibleError(
-            f"{_joined(words, 'and')} leave some categories no reports of their own, so that the "
-            f"matrix is singular: {way_out}, or allow one of the transitions",
-            words,
-        )
-
-
-def _silenced(wanted: Polytope, report: int, names: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the reason why a value is never reported, and the requirements at fault."""
-    at_fault = [
+    if csgraph.structural_rank(sparse.csr_array(~wanted.zeros)) == wanted.size:
+        return
+    zeros = [
         group
         for group in wanted.groups
-        if group.kind in ("forbidden", "allowed", "change")
-        and group.categories[-1] == report
-        and (group.kind != "change" or group.bound == 1)
+        if group.kind in ("forbidden", "allowed") or (group.kind == "change" and group.bound == 1)
     ]
-    bounded = [group for group in wanted.groups if group.kind == "epsilon"]
-    if at_fault and bounded:
-        words = _described([at_fault[0], bounded[0]], names)
-        return (
-            f"{_joined(words, 'and')} leave the report {names[report]} to nobody, for what one "
-            "category can report and another cannot has an infinite epsilon",
-            words,
-        )
-    words = ["invariance"] if not at_fault else _described(at_fault, names)
-    return f"{_joined(words, 'and')} leave the report {names[report]} to nobody", words
+    silent = np.flatnonzero(wanted.zeros.all(axis=0))
+    lost = "leave some categories no reports of their own"
+    if silent.size:
+        lost = f"leave the report {names[int(silent[0])]} to nobody"
+        zeros = [group for group in zeros if group.categories[-1] == silent[0]]
+        bounded = [group for group in wanted.groups if group.kind == "epsilon"]
+        if zeros and bounded:  # a zero in a column makes all of it zero
+            zeros = [zeros[0], *bounded]
+    words = _described(zeros, names) or ["invariance"]
+    raise InfeasibleError(
+        f"{_joined(words, 'and')} {lost}, so that the matrix is singular: {way_out}, or allow one "
+        "of the transitions",
+        words,
+    )

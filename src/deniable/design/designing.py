@@ -160,11 +160,10 @@ def design(
     function = loss_of(loss, pi, estimator=chosen, target=meant, costs=costs)
     found = _searched(function, pi, requirements, seed)
     exact, value = _best_exact(function, found.candidates, pi, requirements)
-    bound = found.bound
     if isinstance(function, InverseVariance) and reports == "any":
-        exact, bound = _with_reports(function, exact, found, requirements)
+        exact = _with_reports(function, exact, found, requirements)
         value = function.value(exact.P)
-    bound = None if bound is None else min(bound, value)
+    bound = None if found.bound is None else min(found.bound, value)
     least = bound is not None and value - bound <= GLOBAL * abs(value) + NEGLIGIBLE
     optimality: Literal["global", "local"] = "global" if least else "local"
     square = exact.P.shape[1] == pi.size
@@ -180,16 +179,15 @@ def _with_reports(
     square: Exact,
     found: SearchResult,
     requirements: Requirements,
-) -> tuple[Exact, float | None]:
-    """Return the better one of the square channel and the best of all, and a bound."""
-    if found.relaxation is None or requirements.epsilon is None:
-        return square, found.bound
-    searched = least_with_reports(loss, requirements.epsilon, square.P, found.relaxation)
-    bound = max(searched.bound, found.bound or 0.0)
-    if searched.P is square.P:
-        return square, bound
-    exact = exact_reports(searched.P, loss.proportions, requirements)
-    return (exact if loss.value(exact.P) < loss.value(square.P) else square), bound
+) -> Exact:
+    """Return the better one of the square channel and the best of all."""
+    if found.relaxed is None or requirements.epsilon is None:
+        return square
+    P = least_with_reports(loss, requirements.epsilon, square.P, found.relaxed)
+    if P is square.P:
+        return square
+    exact = exact_reports(P, loss.proportions, requirements)
+    return exact if loss.value(exact.P) < loss.value(square.P) else square
 
 
 def _searched(function: Loss, pi: Floats, requirements: Requirements, seed: int) -> SearchResult:

@@ -19,9 +19,7 @@ from deniable.design.programs import (
     CentralPath,
     InverseVariance,
     Program,
-    Relaxation,
     Requirements,
-    certified,
     information,
     inverse_of_information,
     polytope,
@@ -31,53 +29,44 @@ from deniable.design.programs import (
 Reports = Literal["square", "any"]
 """How many reports a channel may have: as many as categories, or any number."""
 
-# The barrier's share of the loss: in the end; where bounds are best; where losses fall steadily.
-FINE, CENTRAL, NEARLY = 1e-12, 1e-7, 1e-6
+# The barrier's share of the loss: in the end; where losses fall steadily.
+FINE, NEARLY = 1e-12, 1e-6
 DECREASE = 0.15
 MAX_WEIGHTS = 40
-ROUNDS = 4
-PROVED = 1e-7  # of the loss: a bound this near is not improved any more
 KEPT = 1e-9  # of the loss: what leaving out reports may cost it
-LITTLE = 1e-3  # of the mean amount: that of a staircase which is added
 ADDS_UP = 1e-9
 WORTHWHILE = 1e-9  # relative: what a report more must lessen the loss by
 ALIKE = 1e-9
 
 
 def least_with_reports(
-    loss: InverseVariance,
-    epsilon: float,
-    square: Floats,
-    relaxation: Relaxation,
-) -> Bounded:
-    """Search for the channel of least `loss` with any number of reports.
+    loss: InverseVariance, epsilon: float, square: Floats, relaxed: Bounded
+) -> Floats:
+    """Return the channel of least `loss` with any number of reports, as few as possible.
 
     Its exact epsilon is at most `epsilon`. The best known channel with as many reports as
-    categories is `square`, shape (size, size). It is returned if no other is better. Its bound is
-    from the `relaxation`.
+    categories is `square`, shape (size, size). It is returned if the best channel that `relax` has
+    found, `relaxed`, is no better.
     """
     program = Program.of(loss, polytope(loss.proportions, Requirements(epsilon=epsilon)))
-    best = _optimum(program, relaxation)
-    better = _is_improvement(loss, best.columns, square, WORTHWHILE)
-    chosen = best.columns if better else square
-    return Bounded(_in_order(chosen), best.bound)
+    used = relaxed.P[:, loss.proportions @ relaxed.P > KEPT]
+    columns = _fewest(_best_amounts(program, used), loss.proportions)
+    again = _best_amounts(program, columns)
+    if _is_improvement(loss, again, columns) or not _is_channel(columns):
+        columns = again
+    columns = _without_idle(program, columns)
+    return _in_order(columns if _is_improvement(loss, columns, square, WORTHWHILE) else square)
 
 
-def _weighed(program: Program, columns: Floats) -> tuple[Floats, Floats]:
-    """Return columns in the amounts of least loss, and in amounts with the best lower bound.
-
-    The former have rows of sum 1 if possible.
-    """
+def _best_amounts(program: Program, columns: Floats) -> Floats:
+    """Return columns in the amounts of least loss, if possible with rows of sum 1."""
     path = CentralPath.among(program, columns)
-    best = central = columns
-    least = np.inf
+    best, least = columns, np.inf
     for _ in range(MAX_WEIGHTS):
         if not path.approach():
             break
         value = path.value()
         share = path.weight * path.codes.size / abs(value)
-        if share >= CENTRAL:
-            central = path.every_column()
         if share <= NEARLY:
             if not value <= least * (1 + FINE):
                 break
@@ -85,30 +74,7 @@ def _weighed(program: Program, columns: Floats) -> tuple[Floats, Floats]:
         if share <= FINE:
             break
         path.weight *= DECREASE
-    return best, central
-
-
-def _optimum(program: Program, first: Relaxation) -> Relaxation:
-    """Return the best channel with any number of reports, as few as possible, and a bound."""
-    loss, pi = program.loss, program.loss.proportions
-    columns, bound = first.columns, first.bound
-    central = columns
-    for _ in range(ROUNDS):
-        proof = certified(loss, program.ratio, central)
-        bound = max(bound, proof.bound)
-        value = loss.value(columns)
-        if value - bound <= PROVED * abs(value):
-            break
-        used = columns[:, pi @ columns > KEPT]
-        little = LITTLE * float(used.min(axis=0).mean())
-        more = np.hstack([used, little * proof.staircases.T])
-        weighed, central = _weighed(program, more)
-        if _is_improvement(loss, weighed, columns):
-            columns = weighed
-    few = _fewest(columns, pi)
-    again = _weighed(program, few)[0]
-    few = again if _is_improvement(loss, again, few) else few
-    return Relaxation(bound, _without_idle(program, few))
+    return best
 
 
 def _is_improvement(
@@ -130,7 +96,7 @@ def _without_idle(program: Program, columns: Floats) -> Floats:
     highest += KEPT * abs(highest)
     while columns.shape[1] > program.size:
         fewer = np.delete(columns, _column_to_drop(program, columns), axis=1)
-        fewer = _weighed(program, fewer)[0]
+        fewer = _best_amounts(program, fewer)
         if not (_is_channel(fewer) and loss.value(fewer) <= highest):
             break
         columns = fewer
@@ -184,11 +150,11 @@ def _in_order(P: Floats) -> Floats:
         else:
             merged.append(column)
 
-    def place(column: Floats) -> tuple[int, tuple[int, ...]]:
+    def by_size(column: Floats) -> tuple[int, tuple[int, ...]]:
         high = tuple(np.flatnonzero(_high(column)).tolist())
         return len(high), high
 
-    return np.array(sorted(merged, key=place)).T
+    return np.array(sorted(merged, key=by_size)).T
 
 
 def _high(column: Floats) -> Flags:

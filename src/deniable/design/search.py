@@ -14,6 +14,7 @@ from numpy.random import Generator
 
 from deniable.arrays import Floats
 from deniable.design.programs import (
+    Bounded,
     Concave,
     Descent,
     Interior,
@@ -21,7 +22,6 @@ from deniable.design.programs import (
     LinearPrograms,
     Loss,
     Polytope,
-    Relaxation,
     ReportsVariance,
     Requirements,
     interior,
@@ -60,13 +60,13 @@ class SearchResult:
     """The result of a search: the best matrices, best first, and a lower bound of all losses.
 
     These `candidates` meet the requirements to a solver's tolerance and include the best closed
-    form that does. The `bound` is None if none is known. The `relaxation` has epsilon alone; None
-    if it was not solved.
+    form that does. The `bound` is None if none is known. The best of all channels of the
+    epsilon and its bound are `relaxed`; None if they were not solved for.
     """
 
     candidates: list[Floats]
     bound: float | None
-    relaxation: Relaxation | None = None
+    relaxed: Bounded | None = None
 
 
 def least_variance(
@@ -81,18 +81,18 @@ def least_variance(
     inside = interior(wanted)
     forms = feasible_forms(wanted, proportions, requirements)
     bounded = math.isfinite(wanted.ratio) and wanted.ratio > 1 and proportions.size > 1
-    relaxation = None
+    relaxed = None
     if bounded:  # with epsilon alone
         alone = polytope(proportions, Requirements(epsilon=requirements.epsilon))
         idle = np.full((proportions.size, proportions.size), 1 / proportions.size)
-        relaxation = relax(loss, alone, idle, forms)
+        relaxed = relax(loss, alone, idle, forms)
     told_apart = math.isfinite(wanted.ratio) and inside is not None
     effort = _effort(proportions.size)
     count = 1 if told_apart else effort.corners
     starts = forms + _corners(wanted, proportions, generator, count)
     if bounded:
         counts = (effort.designs, effort.channels)
-        starts += first_matrices(loss, wanted, proportions, relaxation, generator, counts)
+        starts += first_matrices(loss, wanted, proportions, relaxed, generator, counts)
     if inside is None:
         starts = [P for P in starts if wanted.contains(P, 1e-9)]
         seen = starts + [_slide(loss, wanted, P) for P in starts]
@@ -101,13 +101,17 @@ def least_variance(
     best = _ranked(loss, seen, forms)
     if all(group.kind in ("rows", "epsilon") for group in wanted.groups):
         best = [labelled(P, proportions, wanted) for P in best]
-    bound = _bound(loss, relaxation, bounded)
-    if relaxation is not None and inside is not None and _bind(wanted, best[0]):
+    known = proportions - loss.own  # with true reports
+    truth = float(known.max() if loss.worst else known.sum())
+    bound = None if bounded else truth
+    if relaxed is not None:
+        bound = max(relaxed.bound, truth)
+    if relaxed is not None and inside is not None and _bind(wanted, best[0]):
         further = relax(loss, wanted, inside.matrix(inside.centre), best)
         bound = max(bound or 0.0, further.bound if further else 0.0)
     if requirements.invariant and proportions.size == 2:
         bound = max(bound or 0.0, _pair_bound(loss, wanted))
-    return SearchResult(best, bound, relaxation)
+    return SearchResult(best, bound, relaxed)
 
 
 def _pair_bound(loss: InverseVariance, wanted: Polytope) -> float:
@@ -137,16 +141,6 @@ def _bind(wanted: Polytope, P: Floats) -> bool:
 def _ranked(loss: Loss, seen: Sequence[Floats], forms: Sequence[Floats]) -> list[Floats]:
     """Return the best matrices and the best closed form, best first."""
     return sorted(seen, key=loss.value)[:CANDIDATES] + sorted(forms, key=loss.value)[:1]
-
-
-def _bound(loss: InverseVariance, relaxation: Relaxation | None, bounded: bool) -> float | None:
-    """Return the relaxation's bound, or the bound of true reports if epsilon is not bounded."""
-    pi = loss.proportions
-    if relaxation is None and bounded:
-        return None
-    known = pi - loss.own
-    truth = float(known.max() if loss.worst else known.sum())
-    return truth if relaxation is None else max(relaxation.bound, truth)
 
 
 def _corners(

@@ -22,7 +22,7 @@ import scipy
 
 from deniable.arrays import Flags, Floats, Positions
 from deniable.channels import two_step_with_epsilon
-from deniable.design.programs import Loss, Polytope, Relaxation, Requirements, inverse
+from deniable.design.programs import Bounded, Loss, Polytope, Requirements, inverse
 
 DesignPart = tuple[int, int]  # the points of a design, and of a block of it
 BISECTIONS = 40
@@ -187,7 +187,7 @@ def _vertex_channels(proportions: Floats, ratio: float, count: int) -> list[Floa
 
 
 def _gathered(
-    relaxation: Relaxation, proportions: Floats, generator: np.random.Generator, count: int
+    relaxed: Bounded, proportions: Floats, generator: np.random.Generator, count: int
 ) -> list[Floats]:
     """Return channels that gather the relaxation's many reports into as many as categories.
 
@@ -196,7 +196,7 @@ def _gathered(
     of J^-1 rises little: half of the channels by k-means in the metric of J^-2, half by the best
     pairs from four times as many.
     """
-    columns = relaxation.columns[:, relaxation.columns.sum(axis=0) > 1e-7]
+    columns = relaxed.P[:, relaxed.P.sum(axis=0) > 1e-7]
     size = proportions.size
     if columns.shape[1] < size:
         return []
@@ -287,20 +287,20 @@ def first_matrices(
     loss: Loss,
     polytope: Polytope,
     proportions: Floats,
-    relaxation: Relaxation | None,
+    relaxed: Bounded | None,
     generator: np.random.Generator,
     counts: tuple[int, int],
 ) -> list[Floats]:
     """Return the starts other than closed forms: of block designs, and of the relaxation.
 
-    There are at most so many of each (`counts`). From the `relaxation`, if any, they are the ones
-    of least `loss` of several times as many, which the `generator` draws. The `polytope` and the
-    `proportions` are as in `labelled`.
+    There are at most so many of each (`counts`). From `relaxed`, the result of `relax`, if any,
+    they are the ones of least `loss` of several times as many, which the `generator` draws. The
+    `polytope` and the `proportions` are as in `labelled`.
     """
     designs, channels = counts
     found = _vertex_channels(proportions, polytope.ratio, designs)
-    if relaxation is not None:
-        tried = _gathered(relaxation, proportions, generator, TRIED * channels)
+    if relaxed is not None:
+        tried = _gathered(relaxed, proportions, generator, TRIED * channels)
         tried = [P for P in tried if inverse(P) is not None]
         found += sorted(tried, key=loss.value)[:channels]
     return [labelled(P, proportions, polytope) for P in found]

@@ -15,6 +15,7 @@ from scipy import linalg
 from deniable.arrays import Floats, Positions
 from deniable.design.programs import relaxation
 from deniable.design.programs.interior_point import to_boundary
+from deniable.design.programs.linear import Bounded
 from deniable.design.programs.losses import InverseVariance, excesses
 from deniable.design.programs.relaxation import Program, decomposition, information, members
 from deniable.design.programs.requirements import Polytope
@@ -306,25 +307,14 @@ def _root(hessian: Floats) -> Floats:
     return np.diag(np.sqrt(np.maximum(np.diagonal(hessian), 0.0)))
 
 
-@dataclass(frozen=True, eq=False)
-class Relaxation:
-    """A lower `bound` of the loss of every channel that meets the requirements, and `columns`.
-
-    These are the best channel found with any number of reports, shape (size, reports), with the
-    reports of one staircase joined.
-    """
-
-    bound: float
-    columns: Floats
-
-
 def relax(
     loss: InverseVariance, polytope: Polytope, centre: Floats, others: Sequence[Floats] = ()
-) -> Relaxation | None:
+) -> Bounded | None:
     """Solve the convex program, and bound the `loss` of every channel in a `polytope`.
 
     Its epsilon is bounded, and `centre` is a matrix in its interior. The staircases of `others` are
-    included first. Returns None if there are over 16 categories.
+    included first. Returns the best channel found with any number of reports, shape (size,
+    reports), and the bound; None if there are over 16 categories.
     """
     if polytope.size > relaxation.MAX_ENUMERATED:
         return None
@@ -345,4 +335,4 @@ def relax(
         if left <= ROUNDING or (left <= NEARLY and idle >= IDLE_ROUNDS):
             break
         path.advance(excess)
-    return Relaxation(best, path.columns())
+    return Bounded(path.columns(), best)
