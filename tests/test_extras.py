@@ -131,8 +131,7 @@ def version(name):
         raise metadata.PackageNotFoundError(name)
     return there(name)
 metadata.version = version
-from reproduction.pipeline.code_digest import code_digest, run_facts
-from reproduction.pipeline.package_versions import versions
+from reproduction.pipeline.code_digest import code_digest, run_facts, versions
 print(versions()["cvxpy"], run_facts()["snakemake"], versions()["numpy"] == there("numpy"))
 print(len(code_digest("workflow/scripts/plot.py")))
 """

@@ -7,26 +7,23 @@ import pandas as pd
 from jinja2 import BytecodeCache
 
 from reproduction.report.render import environment
-from reproduction.study.pages import Origin
 
 
 def render_section(
     template: str,
     content: Mapping[str, Any],
     tables: Mapping[str, pd.DataFrame],
-    origin: Origin,
     compiled: BytecodeCache,
     *,
     surrogate: bool = False,
 ) -> str:
-    """Return a section, all of whose tables have one origin."""
+    """Return a section with its `content`."""
     templates = environment(compiled)
     templates.globals.update(
         tables=tables,
         drawings={},
-        made_by=dict.fromkeys(tables, origin),
+        made_by=dict.fromkeys(tables, "script.py"),
         folders={},
-        printed=(),
         surrogate=surrogate,
     )
     return templates.get_template(f"{template}.html.j2").render(content)

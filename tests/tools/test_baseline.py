@@ -31,8 +31,8 @@ from deniable.files import read_json, write_table
 from deniable.sampling import generator_for
 
 from reproduction.papers.catalog import columns_of, names_of_tables
+from reproduction.study.catalog import Columns
 from reproduction.study.engine import mean_summary, median_summary
-from reproduction.study.tables import Columns
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMITTED = ROOT / "tests" / "baseline"

@@ -122,7 +122,7 @@ def test_a_damaged_result_is_named() -> None:
 def test_a_damaged_record_is_named() -> None:
     write_text(provenance_path(TABLE), "{")
     (fault,) = faults(TABLE)
-    assert fault.startswith(f"{TABLE}.provenance.json: no record of provenance any more")
+    assert fault.startswith(f"{TABLE}.provenance.json: not provenance metadata")
 
 
 def test_a_result_without_a_record_is_named() -> None:

@@ -66,16 +66,15 @@ from reproduction.papers import PAGES
 from reproduction.study.claim_files import Cells, read_claims
 from reproduction.papers.multirr.claims import TESTS
 from reproduction.report.render import environment
-from reproduction.study.pages import Origin
+from reproduction.papers import MADE_BY
 
 (section,) = [each for page in PAGES for each in page.sections if each.id == "pram_circular"]
 tables = {"pram_circular": pd.read_csv("results/tables/pram_circular.csv")}
 templates = environment()
-origin = Origin("workflow/scripts/pram/circular.py", "pram_circular")
-templates.globals.update(tables=tables, drawings={}, folders={}, printed=())
-templates.globals.update(made_by={"pram_circular": origin}, pictures={})
+templates.globals.update(tables=tables, drawings={}, folders={})
+templates.globals.update(made_by=MADE_BY, pictures={})
 page = templates.get_template(f"{section.template}.html.j2").render(section.content(tables))
-assert "workflow/scripts/pram/circular.py:1" in page, page
+assert "workflow/scripts/pram/circular.py" in page, page
 assert page.count("<tr") == 9, page
 said = read_claims("resources/claims/multirr.csv", TESTS)
 (claim,) = [each for each in said if each.id == "less_at_the_largest"]

@@ -46,7 +46,7 @@ def test_a_file_with_a_damaged_record_is_not_read(project: Any, finished: Any) -
     file.with_name(f"{file.name}{SUFFIX}").write_text("{", encoding="utf-8")
     target = "results/tables/multirr_dependences.csv"
     said = project.refused("--cores", "1", target, "--forcerun", "multirr_dependences")
-    assert "adult.parquet.provenance.json: no record of provenance any more" in said
+    assert "adult.parquet.provenance.json: not provenance metadata" in said
     for lost in (file, file.with_name(f"{file.name}{SUFFIX}")):
         lost.unlink()
     project.made("--cores", "1", target)

@@ -69,11 +69,12 @@ rule two_step:
     params:
         public=f"{FOLDER}/public",
         tables=tables_of,
-        code=lambda wildcards: plan.code("two_step.py"),
+        estimate="two_step",
+        code=lambda wildcards: plan.code("estimate_tables.py"),
     message:
         "Release {wildcards.release}: estimating tables by two-step maximum likelihood"
     script:
-        "../scripts/two_step.py"
+        "../scripts/estimate_tables.py"
 
 
 rule independence:
@@ -92,11 +93,12 @@ rule independence:
     params:
         public=f"{FOLDER}/public",
         tables=tables_of,
-        code=lambda wildcards: plan.code("independence.py"),
+        estimate="independence_of_pairs",
+        code=lambda wildcards: plan.code("estimate_tables.py"),
     message:
         "Release {wildcards.release}: testing the independence of its columns"
     script:
-        "../scripts/independence.py"
+        "../scripts/estimate_tables.py"
 
 
 rule synthesize:
@@ -193,7 +195,7 @@ rule release_sweep:
     resources:
         **needs(SECONDS),
     params:
-        settings=lambda wildcards: plan.sweeps[wildcards.sweep].settings,
+        settings=lambda wildcards: plan.config.sweeps[wildcards.sweep].settings,
         private=False,
         code=lambda wildcards: plan.code("release_sweep.py"),
     message:
@@ -211,6 +213,6 @@ use rule release_sweep as sweep_own_file with:
     wildcard_constraints:
         sweep=plan.pattern_of_sweeps(own=True),
     params:
-        settings=lambda wildcards: plan.sweeps[wildcards.sweep].settings,
+        settings=lambda wildcards: plan.config.sweeps[wildcards.sweep].settings,
         private=True,
         code=lambda wildcards: plan.code("release_sweep.py"),

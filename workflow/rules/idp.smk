@@ -19,6 +19,7 @@ rule idp_audit_data_set:
         **needs(MINUTES),
     params:
         settings=lambda wildcards: plan.settings("analyses", "idp_audit"),
+        section="analyses.idp_audit",
         seed=plan.config.seed,
         code=lambda wildcards: plan.code("idp/audit_data_set.py"),
     message:
@@ -45,6 +46,7 @@ rule idp_attack_data_set:
         **needs(MINUTES),
     params:
         settings=lambda wildcards: plan.settings("analyses", "idp_attacks"),
+        section="analyses.idp_attacks",
         seed=plan.config.seed,
         code=lambda wildcards: plan.code("idp/attack_data_set.py"),
     message:
@@ -96,6 +98,7 @@ rule idp_noises:
         **needs(MINUTES),
     params:
         settings=lambda wildcards: plan.settings("analyses", "idp_noises"),
+        section="analyses.idp_noises",
         seed=plan.config.seed,
         code=lambda wildcards: plan.code("idp/noises.py"),
     message:

@@ -46,6 +46,7 @@ rule multirr_dependences:
         **needs(SECONDS),
     params:
         settings=lambda wildcards: plan.settings("studies", "multirr_tables"),
+        section="studies.multirr_tables",
         code=lambda wildcards: plan.code("multirr/dependences.py"),
     message:
         "Measuring the dependences of all pairs and forming clusters"
@@ -98,6 +99,7 @@ rule multirr_error_bounds:
         **needs(SECONDS),
     params:
         settings=lambda wildcards: plan.settings("studies", "multirr_tables"),
+        section="studies.multirr_tables",
         code=lambda wildcards: plan.code("multirr/error_bounds.py"),
     message:
         "Bounding the errors of estimates from n responses"
@@ -142,6 +144,7 @@ rule multirr_secure_sum:
         **needs(MINUTES),
     params:
         settings=lambda wildcards: plan.settings("analyses", "multirr_secure_sum"),
+        section="analyses.multirr_secure_sum",
         seed=plan.config.seed,
         code=lambda wildcards: plan.code("multirr/secure_sum.py"),
     message:
@@ -168,6 +171,7 @@ rule multirr_risk:
         **needs(MINUTES),
     params:
         settings=lambda wildcards: plan.settings("studies", "multirr_tables"),
+        section="studies.multirr_tables",
         code=lambda wildcards: plan.code("multirr/risk.py"),
     message:
         "Comparing equal risk with every epsilon of the record"

@@ -41,6 +41,7 @@ rule pram_variance:
         **needs(MINUTES),
     params:
         settings=lambda wildcards: plan.settings("analyses", "pram_variance"),
+        section="analyses.pram_variance",
         code=lambda wildcards: plan.code("pram/variance.py"),
     message:
         "Comparing the variances of randomized response, PRAM and invariant PRAM"
@@ -89,6 +90,7 @@ rule pram_design:
         **needs(MINUTES),
     params:
         settings=lambda wildcards: plan.settings("analyses", "pram_design"),
+        section="analyses.pram_design",
         code=lambda wildcards: plan.code("pram/design.py"),
     message:
         "Optimizing transition matrices by convex programs"

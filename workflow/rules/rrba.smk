@@ -42,6 +42,7 @@ rule rrba_epsilon:
         **needs(MINUTES),
     params:
         settings=lambda wildcards: plan.settings("analyses", "rrba_epsilon"),
+        section="analyses.rrba_epsilon",
         code=lambda wildcards: plan.code("rrba/epsilon.py"),
     message:
         "Comparing Theorem 4.1 with the exact epsilons of answers"
@@ -71,6 +72,7 @@ rule rrba_fig7:
         **needs(MINUTES),
     params:
         settings=lambda wildcards: plan.settings("studies", "rrba_tables"),
+        section="studies.rrba_tables",
         seed=plan.config.seed,
         code=lambda wildcards: plan.code("rrba/fig7.py"),
     message:

@@ -16,6 +16,7 @@ rule simulate:
         **needs(SIMULATION),
     params:
         study=lambda wildcards: plan.settings("studies", wildcards.study),
+        section="studies.{study}",
         seed=plan.config.seed,
         code=lambda wildcards: plan.code("simulate.py", STUDIES[wildcards.study]),
     message:
@@ -47,6 +48,7 @@ rule collect:
         **needs(SECONDS),
     params:
         study=lambda wildcards: plan.settings("studies", TABLES[wildcards.table].study),
+        section=lambda wildcards: f"studies.{TABLES[wildcards.table].study}",
         code=lambda wildcards: plan.code(
             "collect.py",
             TABLES[wildcards.table],

@@ -111,8 +111,7 @@ def test_the_catalogs_name_what_reads_their_tables() -> None:
     for tables in AUDITED.values():
         for reader in chain.from_iterable(tables.values()):
             assert callable(resolve(f"reproduction.papers.audit:{reader}")), reader
-    assert AUDITS["privacy"].columns is not None
-    assert AUDITS["privacy"].columns.keys == KEYS
+    assert AUDITS["privacy"].keys == KEYS
 
 
 def test_what_reads_a_table_for_the_audit_is_no_part_of_what_makes_it(

@@ -13,7 +13,7 @@ import pytest
 
 from deniable.errors import DataError
 
-from reproduction.pipeline.job_log import NOT_ENDED, logged
+from reproduction.pipeline.jobs import NOT_ENDED, logged
 
 MORE = "give the job more memory (ulimit -v, a cluster's limit)"
 
@@ -85,7 +85,7 @@ def test_what_nobody_expected_leaves_its_traceback(log: Path) -> None:
 @pytest.mark.parametrize("end", ["os._exit(1)", "os.kill(os.getpid(), 9)"])
 def test_a_job_that_is_ended_outright_leaves_a_line(log: Path, end: str) -> None:
     code = (
-        "import os, sys, pathlib; from reproduction.pipeline.job_log import logged\n"
+        "import os, sys, pathlib; from reproduction.pipeline.jobs import logged\n"
         f"with logged(pathlib.Path(sys.argv[1]), 'made'): {end}"
     )
     subprocess.run([sys.executable, "-c", code, str(log)], check=False, env=dict(os.environ))

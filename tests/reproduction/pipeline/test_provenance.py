@@ -154,7 +154,7 @@ def test_all_damaged_inputs_are_named_at_once() -> None:
 def test_a_damaged_record_is_named(text: str) -> None:
     make([SOURCE], [TABLE])
     provenance_path(TABLE).write_bytes(text.encode(errors="surrogateescape"))
-    with pytest.raises(DataError, match=f"^{TABLE}.provenance.json: no record of provenance any"):
+    with pytest.raises(DataError, match=f"^{TABLE}.provenance.json: not provenance metadata"):
         verified([TABLE])
 
 

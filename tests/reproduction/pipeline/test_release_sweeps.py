@@ -40,8 +40,8 @@ def test_a_grid_is_the_product_of_its_options() -> None:
     last = found.releases[3]
     assert last.plan == ENTRY["plan"] | {"epsilon": 2, "mechanism": "generalized-rr"}
     assert (last.data, last.mode, last.quasi_identifiers) == ("adult", "test", ["sex"])
-    assert [sweep.name for sweep in found.sweeps] == ["swept"]
-    assert list(found.sweeps[0].settings) == names[:4]
+    assert list(found.sweeps) == ["swept"]
+    assert list(found.sweeps["swept"].settings) == names[:4]
 
 
 def test_values_that_are_lists_or_sections_are_named_by_their_number() -> None:

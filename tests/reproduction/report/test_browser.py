@@ -5,16 +5,13 @@
 
 import importlib.resources
 import os
-import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
 from selenium import webdriver
-from selenium.common.exceptions import TimeoutException
-from selenium.webdriver.support.wait import WebDriverWait
-from tests.chromium import NARROW, SLOWEST, WIDE, WIDER, asked_for, opened
+from tests.chromium import NARROW, WIDE, WIDER, asked_for, opened
 
 from reproduction.papers.catalog import PAGES
 from reproduction.report.contents import Contents
@@ -25,11 +22,6 @@ ONE_SCREEN = 1000  # pixels high, 1,280 wide
 MOST_ELEMENTS = 20_000
 AXE = importlib.resources.files("axe_core_python") / "axe.min.js"
 AXE_RUN = "const done = arguments[0]; axe.run().then((found) => done(found.violations))"
-WAITING = "return document.querySelectorAll('details[data-table]:not([data-loaded])').length"
-NOT_LOADED = """
-return [...document.querySelectorAll("details[data-table]:not([data-loaded]) .later")]
-  .map((each) => each.innerText);
-"""
 UNSEEN = """
 return [...document.querySelectorAll("table")].filter((each) => !each.offsetHeight).length
 """
@@ -47,17 +39,6 @@ def folder(request: pytest.FixtureRequest, run_folder: Path) -> Path:
 
 def open_all_tables(browser: webdriver.Chrome) -> None:
     browser.execute_script("document.querySelector('#open-all')?.click()")
-
-    def loaded(page: webdriver.Chrome) -> bool:
-        missing = [each for each in page.execute_script(NOT_LOADED) if "missing" in each]
-        assert not missing, f"{missing}\n{page.get_log('browser')}"
-        return bool(page.execute_script(WAITING) == 0)
-
-    try:
-        WebDriverWait(browser, SLOWEST).until(loaded)
-    except TimeoutException:
-        waiting, log = browser.execute_script(NOT_LOADED), browser.get_log("browser")
-        raise AssertionError(f"after {SLOWEST} s: {waiting}\n{log}") from None
 
 
 def violations(browser: webdriver.Chrome) -> list[Any]:
@@ -140,33 +121,8 @@ def test_a_print_has_the_tables(browser: webdriver.Chrome, folder: Path, page: s
         assert (
             browser.execute_script("return document.querySelector('details:not([open])')") is None
         )
-        for each in browser.execute_script(NOT_LOADED):
-            assert re.search(
-                r"results/(tables|audit|estimates/\w+|releases/\w+/(public|private))/\w+\.(csv|json)",
-                each,
-            )
         browser.execute_script("dispatchEvent(new Event('afterprint'))")
         open_all_tables(browser)
         assert browser.execute_script(UNSEEN) == 0
     finally:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
-
-
-def test_a_long_table_is_loaded_when_it_is_opened(browser: webdriver.Chrome, folder: Path) -> None:
-    opened(browser, folder / "multirr.html", WIDE)
-    assert [url for url in asked_for(browser) if "/tables/" in url] == []
-    browser.execute_script("document.querySelector('details[data-table]').open = true")
-    loaded = "return document.querySelector('details[data-loaded] table') !== null"
-    WebDriverWait(browser, SLOWEST).until(lambda page: page.execute_script(loaded))
-    assert len([url for url in asked_for(browser) if "/tables/" in url]) == 1
-
-
-def test_a_table_that_is_missing_says_so(browser: webdriver.Chrome, folder: Path) -> None:
-    opened(browser, folder / "multirr.html", WIDE)
-    browser.execute_script(
-        "const each = document.querySelector('details[data-table]');"
-        "each.dataset.table = 'gone'; each.open = true"
-    )
-    said = "return document.querySelector('details[data-table] .later').textContent"
-    WebDriverWait(browser, SLOWEST).until(lambda page: "is missing" in page.execute_script(said))
-    assert browser.execute_script(said) == "tables/gone.js is missing beside this page."

@@ -2,8 +2,6 @@
 
 import dataclasses
 import html
-import json
-import re
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +13,7 @@ from reproduction.papers.audit import OF_MATRICES, RELEASE, STATED, THEOREM
 from reproduction.papers.catalog import FIGURES, PAGES
 from reproduction.report.contents import Contents
 from reproduction.report.own_sections import in_short, risen
-from reproduction.report.render import LONG, render, render_pages, without_long_tables, write
+from reproduction.report.render import render, render_pages, write
 
 ROOT = Path(__file__).resolve().parents[3]
 LARGEST_FIRST, LARGEST = 500_000, 2_000_000
@@ -30,12 +28,6 @@ def pages_of(files: dict[str, str]) -> dict[str, str]:
     return {name: text for name, text in files.items() if name.endswith(".html")}
 
 
-def table_in(script: str) -> str:
-    """Return the HTML of a long table from its script."""
-    found: str = json.loads(script.removeprefix("showTable(...").removesuffix(");\n"))[1]
-    return found
-
-
 def test_there_is_a_page_for_each_and_no_file_that_nothing_loads(files: dict[str, str]) -> None:
     assert list(pages_of(files)) == [f"{page.id}.html" for page in PAGES]
     loaded = {
@@ -44,13 +36,7 @@ def test_there_is_a_page_for_each_and_no_file_that_nothing_loads(files: dict[str
         for tag, attributes in Read(text).elements
         if tag in ("img", "script", "link")
     }
-    later = {
-        f"tables/{name}.js"
-        for text in pages_of(files).values()
-        for name in re.findall(r'data-table="([^"]*)"', text)
-    }
-    assert later
-    assert loaded | later == set(files) - set(pages_of(files))
+    assert loaded == set(files) - set(pages_of(files))
     assert {f"figures/{name}.svg" for name in FIGURES} <= loaded
 
 
@@ -60,23 +46,13 @@ def test_pages_are_small(files: dict[str, str]) -> None:
         assert "<svg" not in text
 
 
-def test_pages_and_their_tables_say_what_the_one_file_says(
-    files: dict[str, str], contents: Contents
-) -> None:
+def test_pages_say_what_the_one_file_says(files: dict[str, str], contents: Contents) -> None:
     whole = render(contents)
 
-    def put_back(stub: re.Match[str]) -> str:
-        return f"<details><summary>{stub[2]}</summary>{table_in(files[f'tables/{stub[1]}.js'])}"
-
     for page in PAGES[1:]:
-        text = re.sub(
-            r'<details data-table="([^"]*)"><summary>(.*?)</summary><div.*?</p></div>',
-            put_back,
-            files[f"{page.id}.html"],
-            flags=re.DOTALL,
-        )
+        text = files[f"{page.id}.html"]
         for each in page.sections:
-            in_one = re.sub(r"<svg.*?</svg>", "", section(whole, each.id), flags=re.DOTALL)
+            in_one = section(whole, each.id)
             assert words(section(text, each.id)) == words(in_one), each.id
             assert section(text, each.id).count("<tr") == in_one.count("<tr"), each.id
 
@@ -86,14 +62,7 @@ def test_every_link_leads_somewhere(files: dict[str, str], run_folder: Path) -> 
         name: {attributes.get("id") for _, attributes in Read(text).elements}
         for name, text in pages_of(files).items()
     }
-    texts = pages_of(files) | {
-        f"{script.split('/')[1].rpartition('-')[0]}, {script}": table_in(text)
-        for script, text in files.items()
-        if script.startswith("tables/")
-    }
-    home = {each.id: f"{page.id}.html" for page in PAGES for each in page.sections}
-    for name, text in texts.items():
-        here = name if name in ids else home[name.partition(",")[0]]
+    for name, text in pages_of(files).items():
         for attributes, _ in Read(text).all("a"):
             target, _, anchor = str(attributes["href"]).partition("#")
             if target.startswith("../../"):
@@ -101,52 +70,14 @@ def test_every_link_leads_somewhere(files: dict[str, str], run_folder: Path) -> 
             elif target.startswith("../"):
                 assert (run_folder / target.removeprefix("../")).is_file(), (name, target)
             else:
-                assert anchor in ids[target or here] or (target in ids and not anchor), (
+                assert anchor in ids[target or name] or (target in ids and not anchor), (
                     name,
                     anchor,
                 )
 
 
-def test_only_what_is_long_and_closed_is_left_to_a_file_of_its_own() -> None:
-    opening = "<details><summary>all</summary>{}</details>"
-    short, long = opening.format("a"), opening.format("b" * (LONG + 1))
-    named = '<a href="tables/costs.csv">results/tables/costs.csv</a>'
-    body, found = without_long_tables(short + long + named, "costs")
-    assert body.startswith(short)
-    assert found == {"costs-1": "b" * (LONG + 1)}
-    assert 'data-table="costs-1"' in body
-    assert "bb" not in body
-    # What no file has is nowhere else without JavaScript, or in print.
-    assert without_long_tables(short + long, "costs") == (short + long, {})
-
-
-def test_what_is_left_out_names_its_own_files(files: dict[str, str], run_folder: Path) -> None:
-    named = {}
-    for text in pages_of(files).values():
-        for name, stub in re.findall(r'<details data-table="([^"]*)">(.*?)</details>', text, re.S):
-            named[name] = re.findall(r'<a href="../([^"]*)">results/([^<]*)</a>', stub)
-            assert named[name], name
-            assert all(link == said for link, said in named[name])
-            assert all((run_folder / link).is_file() for link, _ in named[name])
-    of_releases = [links for name, links in named.items() if name.startswith("releases-")]
-    folders = [{str(Path(link).parent) for link, _ in links} for links in of_releases]
-    assert {"estimates/paper_idp"} in folders
-    assert all(len(each) == 1 for each in folders)
-
-
 def test_the_config_is_on_its_page_as_a_whole(files: dict[str, str], contents: Contents) -> None:
-    assert len(contents.config) > LONG
     assert contents.config in html.unescape(files["findings.html"])
-
-
-def test_a_script_of_a_table_holds_any_text(contents: Contents) -> None:
-    evil = "</script>\"'\\\u2028<b>"
-    tables = dict(contents.tables)
-    tables["multirr_sensitivity"] = tables["multirr_sensitivity"].assign(projection=evil)
-    tables["multirr_sensitivity"] = pd.concat([tables["multirr_sensitivity"]] * 9)
-    files = dict(render_pages(dataclasses.replace(contents, tables=tables)))
-    assert "&lt;/script&gt;" in table_in(files["tables/readings-1.js"])
-    assert "\u2028" in table_in(files["tables/readings-1.js"])
 
 
 def test_a_report_that_was_there_is_replaced_as_a_whole(contents: Contents, tmp_path: Path) -> None:

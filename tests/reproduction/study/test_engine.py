@@ -101,11 +101,11 @@ HIGH = 0.300 + math.sqrt(2) * 0.020 + 0.0005
         (LOW - 1e-9, "differs"),
         (HIGH - 1e-9, "agrees"),
         (HIGH + 1e-9, "differs"),
-        (None, "not printed"),
+        (float("nan"), "not printed"),
         (math.nan, "not printed"),
     ],
 )
-def test_the_border_of_a_verdict(printed: float | None, expected: str) -> None:
+def test_the_border_of_a_verdict(printed: float, expected: str) -> None:
     assert verdict(OURS, printed, 0.0005, 1000) == expected
 
 
@@ -163,7 +163,7 @@ def test_the_widening_follows_from_both_counts(
 
 
 def test_surrogate_data_give_no_verdict() -> None:
-    for printed in (0.300, 0.9, None):
+    for printed in (0.300, 0.9, float("nan")):
         assert verdict(OURS, printed, 0.0005, 1000, surrogate=True) == "surrogate"
 
 
@@ -190,7 +190,8 @@ def test_compare_sets_printed_values_beside_every_reading() -> None:
 
 
 def test_compare_without_printed_values() -> None:
-    table = compare(results(p=[0.1], regenerated=[0.3]), None, ["p"], None)
+    printed = pd.DataFrame({"p": [0.9], "published": [0.3], "half_unit": [0.05]})
+    table = compare(results(p=[0.1], regenerated=[0.3]), printed, ["p"], None)
     assert table["verdict"].tolist() == ["not printed"]
 
 

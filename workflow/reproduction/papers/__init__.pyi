@@ -8,7 +8,6 @@ from .catalog import (
     ANALYSES as ANALYSES,
     AUDITED as AUDITED,
     AUDITS as AUDITS,
-    COMPARED_BY as COMPARED_BY,
     COMPUTED_TABLES as COMPUTED_TABLES,
     DRAWN_BY as DRAWN_BY,
     FIGURES as FIGURES,
@@ -25,4 +24,4 @@ from .samplers import (
     SAMPLER_COLUMNS as SAMPLER_COLUMNS,
     audit_samplers as audit_samplers,
 )
-from .sections import VERDICTS as VERDICTS
+from .sections import counted as counted

@@ -70,16 +70,9 @@ def one_audit(
 ) -> pd.DataFrame:
     """Return the audit of papers, protocols and releases.
 
-    Parameters
-    ----------
-    readers_of : mapping of str to mapping
-        By paper and table the functions of this module that read it: `reproduction.papers.AUDITED`.
-    tables : mapping of str to DataFrame
-        The papers' tables by name. Those that are absent are left out.
-    releases : iterable of (str, DataFrame)
-        As `audited_release` returns them.
-    protocols : DataFrame, optional
-        As `reproduction.papers.protocols.audited_protocols` returns it.
+    `reproduction.papers.AUDITED` are the functions of this module that read each table, by paper.
+    Absent `tables` of the papers are left out. The `releases` are as `audited_release` returns
+    them, the `protocols` as `reproduction.papers.protocols.audited_protocols` does.
 
     Returns
     -------
@@ -97,7 +90,12 @@ def one_audit(
         for read in (resolve(f"reproduction.papers.audit:{reader}") for reader in readers)
     ]
     if protocols is not None:
-        parts.append(_pooled(PROTOCOLS, "audit/privacy.csv", _of_protocols(protocols), protocols))
+        cases = _taken(protocols, *_EPSILONS, "mechanism", "of") | {
+            "claim": ASKED,
+            "setting": _said(protocols, epsilon="ε = {:g}", categories="{:,} categories"),
+            "unit": "report of an attribute",
+        }
+        parts.append(_pooled(PROTOCOLS, "audit/privacy.csv", cases, protocols))
     for name, audited in releases:
         cases = _of_release(audited)
         shown = f"releases/{name}/public/plan.json"
@@ -344,14 +342,6 @@ def individual(table: pd.DataFrame) -> Cases:
         "of": _said(table.assign(attribute=table["attribute"].where(~record, "")), **WORST),
         "case": np.where(record, _said(table, k="{}", domain_factor="{}"), cases),
         "where": ~noted(table, CERTIFICATE),
-    }
-
-
-def _of_protocols(audited: pd.DataFrame) -> Cases:
-    return _taken(audited, *_EPSILONS, "mechanism", "of") | {
-        "claim": ASKED,
-        "setting": _said(audited, epsilon="ε = {:g}", categories="{:,} categories"),
-        "unit": "report of an attribute",
     }
 
 

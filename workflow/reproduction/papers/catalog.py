@@ -1,6 +1,6 @@
 """The catalogs of all papers in one: studies, tables, figures, audits and pages."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import chain
 
 from deniable.errors import DeniableError
@@ -14,7 +14,6 @@ from reproduction.study import (
     AnalysisTable,
     Columns,
     Figure,
-    Origin,
     Page,
     Paper,
     Section,
@@ -28,7 +27,7 @@ TABLES: Mapping[str, StudyTable] = {each.id: each for paper in PAPERS for each i
 """The tables that studies fill."""
 ANALYSES: Mapping[str, Analysis] = {each.name: each for paper in PAPERS for each in paper.analyses}
 COMPUTED_TABLES: Mapping[str, AnalysisTable] = {
-    table.id: table for each in ANALYSES.values() for table in each.tables if table.columns
+    table.id: table for each in ANALYSES.values() for table in each.tables
 }
 """The tables that analyses fill."""
 FIGURES: Mapping[str, Figure] = {each.id: each for paper in PAPERS for each in paper.figures}
@@ -39,23 +38,15 @@ CLAIMED = Columns(
     by_chance=("of", "shown_by"),
 )
 DRAWN = Columns(("release", "cluster"), by_chance=("statistic", "rare_p_value", "p_value", "draws"))
-AUDITS = {
-    name: AnalysisTable(name, made_by, columns, "audit")
-    for name, made_by, columns in (
-        ("privacy", "reproduction.papers.audit:one_audit", CLAIMED),
-        ("samplers", "reproduction.papers.samplers:audit_samplers", DRAWN),
-    )
-}
+AUDITS = {"privacy": CLAIMED, "samplers": DRAWN}
 """The audit's own tables, which the rules audit_privacy and audit_samplers make."""
 
 
-def _tables_of(paper: Paper) -> Iterator[AnalysisTable | StudyTable]:
-    yield from chain.from_iterable(each.tables for each in paper.analyses)
-    yield from paper.tables
-
-
 AUDITED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    paper.key: {each.id: each.audited for each in _tables_of(paper) if each.audited}
+    paper.key: {
+        table.id: table.audited for each in paper.analyses for table in each.tables if table.audited
+    }
+    | {table.id: table.audited for table in paper.tables if table.audited}
     for paper in PAPERS
 }
 """By paper the tables that the audit of privacy reads, and the functions that read each."""
@@ -109,36 +100,37 @@ PAGES = (
 )
 """The pages of the report with their sections, in order. The first has all verdicts."""
 
-COMPARED_BY = Origin("reproduction.study.engine:compare", "collect")
-"""The code that compares regenerated with published numbers."""
-MADE_BY: Mapping[str, Origin] = {
-    **{name: Origin(STUDIES[table.study].origin, "simulate") for name, table in TABLES.items()},
+
+def _file_of(place: str) -> str:
+    """Return the file of code, given its `place`, "module:name"."""
+    return f"workflow/{place.partition(':')[0].replace('.', '/')}.py"
+
+
+MADE_BY: Mapping[str, str] = {
+    **{name: _file_of(STUDIES[table.study].simulator) for name, table in TABLES.items()},
     **{
-        table.id: Origin(table.made_by, each.name)
+        table.id: f"workflow/scripts/{each.name.replace('_', '/', 1)}.py"
         for each in ANALYSES.values()
         for table in each.tables
     },
-    **{name: Origin(table.made_by, f"audit_{name}") for name, table in AUDITS.items()},
+    **{name: f"workflow/scripts/audit_{name}.py" for name in AUDITS},
 }
-"""The code that computes each table."""
-DRAWN_BY: Mapping[str, Origin] = {
-    name: Origin(figure.draw, "plot") for name, figure in FIGURES.items()
-}
+"""The simulator or the script that computes each table."""
+DRAWN_BY: Mapping[str, str] = {name: _file_of(figure.draw) for name, figure in FIGURES.items()}
 
 
 def columns_of(table: str) -> Columns:
     """Describe the columns of a `table`, by its name."""
     if table in TABLES:
         return TABLES[table].columns(STUDIES[TABLES[table].study])
-    audits = {f"audit_{name}": audit for name, audit in AUDITS.items()}
-    computed = {**COMPUTED_TABLES, **audits}
-    columns = computed[table].columns if table in computed else None
-    if columns is None:
+    computed = {name: each.columns for name, each in COMPUTED_TABLES.items()}
+    computed |= {f"audit_{name}": columns for name, columns in AUDITS.items()}
+    if table not in computed:
         raise DeniableError(
             f"the columns of table {table!r} are not described; "
             "enter it in the catalog of its paper, workflow/reproduction/papers/<key>/catalog.py"
         )
-    return columns
+    return computed[table]
 
 
 def names_of_tables() -> tuple[str, ...]:

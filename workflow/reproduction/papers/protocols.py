@@ -49,23 +49,23 @@ def protocols(tables: Tables) -> dict[str, Any]:
     rows = []
     for size, epsilon in product(SIZES, EPSILONS):
         channels = {name: made(size, epsilon) for name, made in PROTOCOLS.items()}
+        variances = {}
+        for name, channel in channels.items():
+            if isinstance(channel, PureProtocol):
+                variances[name] = float(channel.own_variance(1 / size))
+            else:
+                second = channel.second_moments(channel.reported(np.full(size, 1 / size)))
+                variances[name] = float(second[0]) - 1 / size**2
         rows.append(
             {
                 "size": size,
                 "epsilon": epsilon,
                 "drawn": min(channel.epsilon for channel in channels.values()),
-                "variances": {name: _variance(each, size) for name, each in channels.items()},
+                "variances": variances,
                 "chosen": best_protocol(size, epsilon).name,
             }
         )
     return {"names": tuple(PROTOCOLS), "rows": rows}
-
-
-def _variance(channel: Channel, size: int) -> float:
-    if isinstance(channel, PureProtocol):
-        return float(channel.own_variance(1 / size))
-    second = channel.second_moments(channel.reported(np.full(size, 1 / size)))
-    return float(second[0]) - 1 / size**2
 
 
 def audited_protocols() -> pd.DataFrame:

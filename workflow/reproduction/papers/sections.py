@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,7 @@ def claims(tables: Tables, paper: str, words: str = "") -> dict[str, Any]:
         ],
         "paper": paper,
         "by": [name for name in ("mechanism", "projection", "reading") if name in readings],
-        "said": counted(tables, paper),
+        "said": [said for _, said in counted(table["verdict"])],
         "level": LEVEL,
         "similar": SIMILAR,
         "numbers": [f"{paper}_claims"] + [f"{paper}_claim_readings"] * bool(len(readings)),
@@ -61,13 +61,13 @@ def in_words(text: Any, called: Mapping[str, str]) -> str:
     return re.sub(r"\b[a-z_]+\b|>=", lambda word: called.get(word[0], word[0]), str(text))
 
 
-def counted(tables: Tables, paper: str) -> list[str]:
-    """Return the number of a `paper`'s sentences in `tables` with each verdict, in words."""
-    if f"{paper}_claims" not in tables:
-        return []
-    found = Counter(tables[f"{paper}_claims"]["verdict"])
+def counted(verdicts: Iterable[str]) -> list[tuple[str, str]]:
+    """Return each of the `verdicts` with its number in words, in the order of the counts."""
+    found = Counter(verdicts)
     return [
-        f"{found[name]} {said[found[name] > 1]}" for name, said in VERDICTS.items() if found[name]
+        (name, f"{found[name]} {said[found[name] > 1]}")
+        for name, said in VERDICTS.items()
+        if found[name]
     ]
 
 
@@ -124,19 +124,12 @@ def risk(tables: Tables) -> dict[str, Any]:
             worst = rows_of(plain.loc[[plain["attribute_epsilon"].idxmax()]])[0]
             totals = by(where(of, t_v=worst["t_v"]), "assessment")
             rows.append(row | group | {"alone": alone, "worst": worst, "totals": totals})
-    release = table[(table["assessment"] == "none") & table["t_v"].notna()]
-    assessed = table[table["assessment"] != "none"]
     ways = {*part["assessment"]} - {"none"}
     return {
         "matrix": part["matrix"].iloc[0],
         "rows": rows,
         "assessments": [name for name in ASSESSMENTS if name in ways],
         "every": table,
-        "facts": {
-            "record": bool(release["equal_risk_record"].all()),
-            "attribute": release.groupby("mechanism")["equal_risk_attribute"].all().to_dict(),
-            "assessed": bool(assessed["equal_risk_with_assessment"].any()),
-        },
     }
 
 
@@ -155,5 +148,4 @@ def waiver(tables: Tables) -> dict[str, Any]:
             (sorted(part["parties"].unique()), of["trust"])
             for of, part in groups_of(table, "trust")
         ],
-        "others_alike": bool((table["others_alike"] == table["parties"] - 1).all()),
     }

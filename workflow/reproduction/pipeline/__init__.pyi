@@ -6,7 +6,11 @@ from .cluster_needs import (
     Resources as Resources,
     needs as needs,
 )
-from .code_digest import run_facts as run_facts
+from .code_digest import (
+    COMPUTING_PACKAGES as COMPUTING_PACKAGES,
+    run_facts as run_facts,
+    versions as versions,
+)
 from .config import (
     Config as Config,
     refuse_repeated_keys as refuse_repeated_keys,
@@ -14,10 +18,6 @@ from .config import (
 )
 from .jobs import BENCHMARKS as BENCHMARKS, CPU_SUFFIX as CPU_SUFFIX, job as job
 from .outdated import reasons_of as reasons_of
-from .package_versions import (
-    COMPUTING_PACKAGES as COMPUTING_PACKAGES,
-    versions as versions,
-)
 from .plan import MIRROR_VARIABLE as MIRROR_VARIABLE, RunPlan as RunPlan
 from .provenance import (
     SOURCE_SUFFIX as SOURCE_SUFFIX,

@@ -16,19 +16,9 @@ from reproduction.pipeline.release_sweeps import releases_of
 def check_config(config: Config, datasets: Mapping[str, AnyDataset], networks: Path) -> None:
     """Compare a config with its data sets. Jobs check everything that needs records.
 
-    Parameters
-    ----------
-    config : Config
-    datasets : mapping of str to AnyDataset
-        The data sets of the manifest.
-    networks : path
-        Folder of the networks that files are drawn from.
-
-    Raises
-    ------
-    ConfigError
-        With one line for each unknown data set or column, missing file, and number of parties above
-        the number of records.
+    The `datasets` are those of the manifest, and `networks` is the folder of the networks that
+    files are drawn from. A `ConfigError` has one line for each unknown data set or column, missing
+    file, and number of parties above the number of records.
     """
     columns = _columns(config, datasets, networks)
     faults: list[str] = []
@@ -128,15 +118,10 @@ def _named_columns(options: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]
         yield "clusters.ordinal", clusters["ordinal"]
 
 
-def _unknown(path: str, names: Sequence[str], known: Sequence[str]) -> list[str]:
-    lines = [
-        f"{path}[{i}]: {name!r} is not a column of the data; allowed: {', '.join(known)}"
-        for i, name in enumerate(names)
-        if name not in known
-    ]
-    lines += [
-        f"{path}[{i}]: {name!r} is named twice; allowed: once"
-        for i, name in enumerate(names)
-        if name in names[:i]
-    ]
-    return lines
+def _unknown(path: str, names: Sequence[str], known: Sequence[str]) -> Iterator[str]:
+    for i, name in enumerate(names):
+        if name not in known:
+            allowed = ", ".join(known)
+            yield f"{path}[{i}]: {name!r} is not a column of the data; allowed: {allowed}"
+        if name in names[:i]:
+            yield f"{path}[{i}]: {name!r} is named twice; allowed: once"

@@ -1,29 +1,24 @@
-"""Resources that jobs request, in the words of Snakemake."""
+"""Resources that jobs request, in the words of Snakemake.
+
+The minutes are at least five times the time of the slowest job at full size. The memory has room
+for the two Snakemakes around a job on its node (200 MB each, docs/cluster.md). All jobs use one
+thread.
+"""
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
-
-class Resources(NamedTuple):
-    """The resources that a job requests at its first attempt.
-
-    The minutes are at least five times the time of the slowest job at full size. The memory has
-    room for the two Snakemakes around a job on its node (200 MB each, docs/cluster.md). All jobs
-    use one thread.
-    """
-
-    minutes: int  # of a job's time limit
-    memory_mb: int  # of a job's memory
-
-
-SECONDS = Resources(3, 1000)  # of jobs that take seconds and 200 to 300 MB
-MINUTES = Resources(15, 1500)  # of jobs that may take minutes and up to 500 MB
-SIMULATION = Resources(30, 1500)  # of a chunk, which a user's own ``chunks`` may make larger
+Resources = tuple[int, int]
+"""Minutes of a job's time limit, and MB of its memory, at its first attempt."""
+SECONDS: Resources = 3, 1000  # of jobs that take seconds and 200 to 300 MB
+MINUTES: Resources = 15, 1500  # of jobs that may take minutes and up to 500 MB
+SIMULATION: Resources = 30, 1500  # of a chunk, which a user's own ``chunks`` may make larger
 
 
 def needs(resources: Resources) -> Mapping[str, Callable[[Any, int], int]]:
     """Return the `resources` of a rule. The n-th attempt requests n times as much as the first."""
+    minutes, memory_mb = resources
     return {
-        "runtime": lambda wildcards, attempt: attempt * resources.minutes,
-        "mem_mb": lambda wildcards, attempt: attempt * resources.memory_mb,
+        "runtime": lambda wildcards, attempt: attempt * minutes,
+        "mem_mb": lambda wildcards, attempt: attempt * memory_mb,
     }

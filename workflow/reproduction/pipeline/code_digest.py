@@ -9,9 +9,10 @@ import hashlib
 import json
 import platform
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
+from importlib import metadata
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,13 +20,12 @@ from typing import Any, NamedTuple
 import deniable
 from deniable.files import read_json, write_json, write_text
 
-from reproduction.pipeline.package_versions import (
-    COMPUTING_PACKAGES,
-    REPORTED_PACKAGES,
-    installed,
-)
-
 PACKAGES = {"deniable": Path(deniable.__file__).parent, "reproduction": Path(__file__).parents[1]}
+COMPUTING_PACKAGES = (
+    *("clarabel", "cvxpy", "highspy", "matplotlib", "numba", "numpy", "pandas", "pyarrow"),
+    *("rdata", "scikit-learn", "scipy"),
+)
+RECORDED_PACKAGES = (*COMPUTING_PACKAGES, "pydantic", "snakemake")
 PARTS = Path(".snakemake/code")
 """Folder with the parts behind each digest, for `parts_of`."""
 CACHE = Path(".snakemake/syntax_trees.json")
@@ -46,14 +46,9 @@ def code_digest(script: Path | str, *entries: Any) -> str:
     """Return a digest of all code behind a `script`, for the parameters of its rule.
 
     The digest follows import statements to modules of the papers, and otherwise to whole top-level
-    folders. The package `reproduction.pipeline` computes nothing and is left out.
-
-    Parameters
-    ----------
-    script : path
-    *entries : dataclasses of `reproduction.study.catalog`, or collections of them
-        Their values count, and all code that they name as "module:function". The catalogs in
-        `reproduction.papers` do not count as a whole.
+    folders. The package `reproduction.pipeline` computes nothing and is left out. The `entries` are
+    dataclasses of `reproduction.study.catalog`, or collections of them. Their values count, and all
+    code that they name as "module:function". Catalogs do not count as a whole.
     """
     source, said = syntax_tree(Path(script).read_bytes()), repr(entries)
     parts = _reached(filter(None, map(_part, [*_PLACE.findall(said), *source.imports])))
@@ -87,18 +82,26 @@ def changed_code(recorded: Mapping[str, str]) -> list[str]:
     return changed
 
 
+def installed(packages: Iterable[str]) -> dict[str, str]:
+    """Return the version of each of the `packages`, or "not installed"."""
+    found = {}
+    for name in packages:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def versions() -> dict[str, str]:
+    """Return the versions in the provenance metadata of a result."""
+    own = {"deniable": deniable.__version__, "python": platform.python_version()}
+    return own | installed(RECORDED_PACKAGES)
+
+
 def run_facts() -> dict[str, str]:
     """Return the versions that a report names. They do not identify a machine."""
-    code = digest_of("".join(map(_digest, PACKAGES.values())))
-    facts = {"deniable": deniable.__version__, "library code": code}
-    return facts | {"python": platform.python_version()} | installed(REPORTED_PACKAGES)
-
-
-@cache
-def _trees() -> dict[Path, Tree]:
-    """Return digest and imports of each file of both packages at the first call."""
-    files = (file for folder in PACKAGES.values() for file in sorted(folder.rglob("*.py")))
-    return syntax_trees(list(files))
+    return versions() | {"library code": digest_of("".join(map(_digest, PACKAGES.values())))}
 
 
 def _files(part: Path) -> list[Path]:
@@ -166,8 +169,10 @@ def syntax_tree(source: bytes) -> Tree:
     return Tree(digest_of(ast.dump(tree)), imports)
 
 
-def syntax_trees(files: Sequence[Path]) -> dict[Path, Tree]:
-    """Return digest and imports of all `files`, and store them for the next start."""
+@cache
+def _trees() -> dict[Path, Tree]:
+    """Return digest and imports of each file, and store them for the next start."""
+    files = [file for folder in PACKAGES.values() for file in sorted(folder.rglob("*.py"))]
     known: dict[str, Any] = {}
     with suppress(OSError, ValueError):
         known = json.loads(CACHE.read_text(encoding="utf-8"))

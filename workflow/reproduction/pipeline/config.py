@@ -14,44 +14,16 @@ from deniable.release import ReleaseSettings
 from deniable.texts import TooMuchError
 from deniable.validation import Strict
 
-from reproduction.papers.idp import (
-    ForestStudy,
-    GridNoises,
-    IndividualAttacks,
-    IndividualAudit,
-    SseStudy,
-)
-from reproduction.papers.multirr import (
-    AdjustedQueryStudy,
-    AssessmentStudy,
-    ClusterQueryStudy,
-    EpsilonQueryStudy,
-    ExploredQueryStudy,
-    PairQueryStudy,
-    SecureSumTrials,
-    ThresholdStudy,
-    WiderQueryStudy,
-)
-from reproduction.papers.pram import (
-    CoverageStudy,
-    InvariantStudy,
-    ItemSetStudy,
-    JointLossStudy,
-    PramDesigns,
-    PramVariance,
-    WeightsStudy,
-)
-from reproduction.papers.rrba import (
-    ConvergenceStudy,
-    EqualEpsilonStudy,
-    PowerStudy,
-    PrintedTablesStudy,
-    RrbaEpsilon,
-    Table3Study,
-)
+from reproduction.papers import idp, multirr, pram, rrba
 from reproduction.pipeline.release_sweeps import ReleaseEntry, ReleaseSweep, releases_of
 from reproduction.study import Cell, StudySettings
 
+UNNAMED = {
+    "multirr_tables": ("matrix", "projection"),
+    "multirr_fig2": ("matrix", "p"),
+    "multirr_fig3": ("matrix",),
+}
+"""Settings that the rows of a study's tables do not name."""
 WORDS = {"quoted": "without quotes; --config gives numbers only one by one, not in lists"}
 
 
@@ -65,78 +37,67 @@ class DataConfig(Strict):
 class StudiesConfig(Strict):
     """The studies, by name. A study without settings is left out."""
 
-    multirr_tables: ClusterQueryStudy | None = None
-    multirr_sensitivity: ClusterQueryStudy | None = None
-    multirr_exploration: ExploredQueryStudy | None = None
-    multirr_attributes: WiderQueryStudy | None = None
-    multirr_fig2: PairQueryStudy | None = None
-    multirr_fig3: AdjustedQueryStudy | None = None
-    multirr_pairs: PairQueryStudy | None = None
-    multirr_epsilon: EpsilonQueryStudy | None = None
-    multirr_assessment: AssessmentStudy | None = None
-    pram_coverage: CoverageStudy | None = None
-    pram_weights: WeightsStudy | None = None
-    pram_item_sets: ItemSetStudy | None = None
-    pram_invariant: InvariantStudy | None = None
-    pram_joint_loss: JointLossStudy | None = None
-    idp_fig3: SseStudy | None = None
-    idp_fig4: SseStudy | None = None
-    idp_fig5: ForestStudy | None = None
-    idp_fig6: ForestStudy | None = None
-    rrba_fig5: ConvergenceStudy | None = None
-    rrba_fig6: ConvergenceStudy | None = None
-    rrba_table3: Table3Study | None = None
-    rrba_power: PowerStudy | None = None
-    rrba_tables: PrintedTablesStudy | None = None
-    rrba_equal: EqualEpsilonStudy | None = None
+    multirr_tables: multirr.ClusterQueryStudy | None = None
+    multirr_sensitivity: multirr.ClusterQueryStudy | None = None
+    multirr_exploration: multirr.ExploredQueryStudy | None = None
+    multirr_attributes: multirr.WiderQueryStudy | None = None
+    multirr_fig2: multirr.PairQueryStudy | None = None
+    multirr_fig3: multirr.AdjustedQueryStudy | None = None
+    multirr_pairs: multirr.PairQueryStudy | None = None
+    multirr_epsilon: multirr.EpsilonQueryStudy | None = None
+    multirr_assessment: multirr.AssessmentStudy | None = None
+    pram_coverage: pram.CoverageStudy | None = None
+    pram_weights: pram.WeightsStudy | None = None
+    pram_item_sets: pram.ItemSetStudy | None = None
+    pram_invariant: pram.InvariantStudy | None = None
+    pram_joint_loss: pram.JointLossStudy | None = None
+    idp_fig3: idp.SseStudy | None = None
+    idp_fig4: idp.SseStudy | None = None
+    idp_fig5: idp.ForestStudy | None = None
+    idp_fig6: idp.ForestStudy | None = None
+    rrba_fig5: rrba.ConvergenceStudy | None = None
+    rrba_fig6: rrba.ConvergenceStudy | None = None
+    rrba_table3: rrba.Table3Study | None = None
+    rrba_power: rrba.PowerStudy | None = None
+    rrba_tables: rrba.PrintedTablesStudy | None = None
+    rrba_equal: rrba.EqualEpsilonStudy | None = None
     # Without grids, as by default, no sweep is made.
-    multirr_sweep: ThresholdStudy = ThresholdStudy(replicates=1000, grids=[])
+    multirr_sweep: multirr.ThresholdStudy = multirr.ThresholdStudy(replicates=1000, grids=[])
 
     @model_validator(mode="after")
-    def _tables_are_as_printed(self) -> Self:
-        others = " (others: multirr_sensitivity)"
-        if self.multirr_tables:
-            for column in ("matrix", "projection"):
-                _refuse_several("multirr_tables", self.multirr_tables, column, others)
-        return self
-
-    @model_validator(mode="after")
-    def _figures_are_as_printed(self) -> Self:
-        # Their tables name no p or matrix in a row, and they show the paper's projection.
-        drawn = {}
+    def _as_printed(self) -> Self:
+        """Refuse several values that the rows of a table do not name, and figures without clip."""
+        for name, columns in UNNAMED.items():
+            study = getattr(self, name)
+            for column in columns if study else ():
+                values = sorted({str(cell[column]) for cell in study.cells()})
+                if len(values) > 1:
+                    raise ValueError(
+                        f"{name}.grids: {column} takes the values {', '.join(values)}; allowed: "
+                        "one, as the paper has it (others: multirr_sensitivity)"
+                    )
+        shown = {}
         if self.multirr_fig2:
-            _refuse_several("multirr_fig2", self.multirr_fig2, "matrix")
-            _refuse_several("multirr_fig2", self.multirr_fig2, "p")
-            shown = [cell["projection"] for cell in self.multirr_fig2.cells()]
-            drawn["multirr_fig2.grids: projection"] = shown
+            cells = self.multirr_fig2.cells()
+            shown["multirr_fig2.grids: projection"] = [cell["projection"] for cell in cells]
         if self.multirr_fig3:
-            _refuse_several("multirr_fig3", self.multirr_fig3, "matrix")
-            drawn["multirr_fig3.projections"] = self.multirr_fig3.projections
-        for path, projections in drawn.items():
+            shown["multirr_fig3.projections"] = self.multirr_fig3.projections
+        for path, projections in shown.items():
             if "clip" not in projections:
                 raise ValueError(f"{path}: {projections}; allowed: with clip, which is drawn")
         return self
 
 
-def _refuse_several(name: str, study: StudySettings[Any], column: str, others: str = "") -> None:
-    values = sorted({str(cell[column]) for cell in study.cells()})
-    if len(values) > 1:
-        raise ValueError(
-            f"{name}.grids: {column} takes the values {', '.join(values)}; allowed: one, as the "
-            f"paper has it{others}"
-        )
-
-
 class AnalysesConfig(Strict):
     """Settings of the analyses, by name. An analysis without its settings is left out."""
 
-    multirr_secure_sum: SecureSumTrials | None = None
-    pram_variance: PramVariance | None = None
-    pram_design: PramDesigns | None = None
-    idp_audit: IndividualAudit | None = None
-    idp_attacks: IndividualAttacks | None = None
-    idp_noises: GridNoises | None = None
-    rrba_epsilon: RrbaEpsilon | None = None
+    multirr_secure_sum: multirr.SecureSumTrials | None = None
+    pram_variance: pram.PramVariance | None = None
+    pram_design: pram.PramDesigns | None = None
+    idp_audit: idp.IndividualAudit | None = None
+    idp_attacks: idp.IndividualAttacks | None = None
+    idp_noises: idp.GridNoises | None = None
+    rrba_epsilon: rrba.RrbaEpsilon | None = None
 
 
 class KeysConfig(Strict):
@@ -153,30 +114,19 @@ class KeysConfig(Strict):
 
 
 class Config(Strict):
-    """All options of config/README.md.
-
-    Attributes
-    ----------
-    seed : int, at least 0
-        The root of all random streams.
-    data : DataConfig
-    studies, analyses : settings by name
-    ledger : str
-        The folder that counts the epsilons of production releases.
-    keys : KeysConfig
-    entries : list of settings, under the option ``releases``
-        Releases, and sweeps of releases.
-    """
+    """All options of config/README.md; ``releases`` are `entries` here."""
 
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
-    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0  # the root of all random streams
     data: DataConfig = DataConfig()
     studies: StudiesConfig = StudiesConfig()
     analyses: AnalysesConfig = AnalysesConfig()
     ledger: Annotated[str, Field(min_length=1)] = "ledger"
+    """The folder that counts the epsilons of production releases."""
     keys: KeysConfig = KeysConfig()
     entries: list[ReleaseEntry] = Field(default_factory=list, alias="releases")
+    """Releases, and sweeps of releases."""
 
     @cached_property
     def releases(self) -> list[ReleaseSettings]:
@@ -184,13 +134,14 @@ class Config(Strict):
         return [release for entry in self.entries for release in releases_of(entry)]
 
     @cached_property
-    def sweeps(self) -> list[ReleaseSweep]:
-        """The entries with a grid."""
-        return [entry for entry in self.entries if isinstance(entry, ReleaseSweep)]
+    def sweeps(self) -> dict[str, ReleaseSweep]:
+        """The entries with a grid, by name."""
+        return {each.name: each for each in self.entries if isinstance(each, ReleaseSweep)}
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
-        names = [each.name for each in (*self.releases, *self.sweeps)]
+        names = [each.name for each in self.releases]
+        names += [each.name for each in self.entries if each.name in self.sweeps]
         for position, name in enumerate(names):
             # Folders of such names are one folder on file systems that ignore case.
             if name.lower() in [earlier.lower() for earlier in names[:position]]:
@@ -229,12 +180,8 @@ class Config(Strict):
 def refuse_repeated_keys(path: Path | str) -> None:
     """Refuse a config file at `path` with a repeated option or with endless aliases.
 
-    YAML would silently take the last of two options, and expand aliases beyond all memory.
-
-    Raises
-    ------
-    ConfigError
-        With the line of each repeated option.
+    YAML would silently take the last of two options, and expand aliases beyond all memory. The
+    `ConfigError` has the line of each repeated option.
     """
     try:
         repeated = list(validation.repeated_keys(Path(path).read_text("utf-8")))
@@ -250,10 +197,7 @@ def refuse_repeated_keys(path: Path | str) -> None:
 def validate(values: Mapping[str, Any]) -> Config:
     """Return the `Config` with the `values` of the config files.
 
-    Raises
-    ------
-    ConfigError
-        With one line for each error: option, value and allowed values.
+    A `ConfigError` has one line for each error: option, value and allowed values.
     """
     try:
         return Config.model_validate(dict(values))

@@ -27,7 +27,6 @@ SHORT_OF_MEMORY = (
     "annot allocate memory",
     "can't start new thread",
 )
-LOCKS = Path(".snakemake/locks")
 PRIVATE = (Path("results/data"), Path("results/logs"), Path(".snakemake"))
 """Folders with original records, messages that quote them, and hashes by Snakemake."""
 
@@ -35,17 +34,9 @@ PRIVATE = (Path("results/data"), Path("results/logs"), Path(".snakemake"))
 def settings(simd: dict[str, list[str]] | None = None) -> dict[str, str]:
     """Return the variables of a process, to be set before it imports NumPy.
 
-    Parameters
-    ----------
-    simd : dict, optional
-        The levels of a processor (*baseline*, *found*, *not found*) as NumPy reports them; by
-        default of this one.
-
-    Returns
-    -------
-    dict
-        One thread, and on x86-64 with AVX2 the kernels of that level. Other kinds of processors
-        have last bits of their own.
+    They set one thread, and on x86-64 with AVX2 the kernels of that level. Other kinds of
+    processors have last bits of their own. `simd` has the levels of a processor (*baseline*,
+    *found*, *not found*) as NumPy reports them, by default of this one.
     """
     chosen = dict.fromkeys(THREADS, "1")
     if simd is None:
@@ -68,12 +59,8 @@ def settle() -> None:
 def check_writable(folder: Path) -> None:
     """Check that results can be written into a `folder`, and that its disk is not full.
 
-    Folders of single releases are not checked, because a user may have protected them.
-
-    Raises
-    ------
-    DataError
-        With the folder, the problem and the remedy.
+    Folders of single releases are not checked, because a user may have protected them. A
+    `DataError` names the folder, the problem and the remedy.
     """
     existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     inside = sorted(folder.glob("*/")) if folder.is_dir() else []
@@ -95,10 +82,7 @@ def check_writable(folder: Path) -> None:
 def keep_from_others() -> None:
     """Close the folders with information from original records to all but their owner.
 
-    Raises
-    ------
-    DataError
-        If a folder belongs to somebody else.
+    A `DataError` reports a folder of somebody else.
     """
     for folder in PRIVATE:
         try:
@@ -142,8 +126,3 @@ def end_on_hangup() -> None:
     main_thread = threading.current_thread() is threading.main_thread()
     if hangup and main_thread and signal.getsignal(hangup) == signal.SIG_DFL:
         signal.signal(hangup, signal.default_int_handler)
-
-
-def locked() -> bool:
-    """Return whether a run of this project is active, or was killed and left its lock."""
-    return LOCKS.is_dir() and any(LOCKS.iterdir())

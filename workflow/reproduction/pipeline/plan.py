@@ -10,13 +10,13 @@ from typing import Any
 
 from deniable.datasets import AnyDataset, load_manifest
 from deniable.errors import ConfigError, DataError
+from deniable.validation import Strict
 
 from reproduction.papers import ANALYSES, AUDITED, FIGURES, STUDIES, TABLES
 from reproduction.pipeline.code_digest import code_digest
 from reproduction.pipeline.config import Config, message, validate
 from reproduction.pipeline.environment import check_writable, keep_from_others
 from reproduction.pipeline.provenance import SOURCE_SUFFIX, read_provenance
-from reproduction.pipeline.release_sweeps import ReleaseSweep
 from reproduction.pipeline.releases import Releases, any_of, check_published
 from reproduction.study import Analysis
 
@@ -31,38 +31,27 @@ ESTIMATES = (
 
 @dataclass(frozen=True)
 class RunPlan:
-    """A validated config, and the files that follow from it.
-
-    Attributes
-    ----------
-    config : Config
-    root : Path
-        The folder of the workflow's own files. It differs from the folder of the run if this
-        workflow is a module of another one, or is run with a directory.
-    datasets : mapping of str to AnyDataset
-    damaged : mapping of str to str
-        Published releases with changed files; see `check_published`.
-    """
+    """A validated config, and the files that follow from it."""
 
     config: Config
     root: Path
+    """The folder of the workflow's own files. It differs from the folder of the run if this
+    workflow is a module of another one, or is run with a directory."""
     datasets: Mapping[str, AnyDataset]
     damaged: Mapping[str, str] = field(default_factory=dict)
+    """Published releases with changed files; see `check_published`."""
 
     @classmethod
     def prepare(cls, values: Mapping[str, Any], root: Path | str) -> "RunPlan":
         """Check the config with these `values` in the main process, with the workflow at `root`.
 
-        Raises
-        ------
-        DeniableError
-            With all errors of the config.
+        A `DeniableError` has all errors of the config.
         """
         # Imported here because it is large, and `recall` does not need it.
         from reproduction.pipeline.checks import check_config  # noqa: PLC0415
 
         plan = cls.recall(values, root)
-        check_config(plan.config, plan.datasets, _resources(root) / "networks")
+        check_config(plan.config, plan.datasets, Path(root, "resources", "networks"))
         damaged = check_published(plan.config.releases, plan.config.ledger)
         check_writable(RESULTS)
         keep_from_others()
@@ -71,13 +60,14 @@ class RunPlan:
     @classmethod
     def recall(cls, values: Mapping[str, Any], root: Path | str) -> "RunPlan":
         """Return the plan of `values` and `root` that `prepare` has checked, for a job."""
-        return cls(validate(values), Path(root), load_manifest(_resources(root) / "datasets.yaml"))
+        manifest = Path(root, "resources", "datasets.yaml")
+        return cls(validate(values), Path(root), load_manifest(manifest))
 
     def targets(self) -> list[str]:
         """Return the files of a whole run."""
-        tables, figures = [*self.tables(), *self.computed_tables()], self.figures()
-        if not tables:
+        if not self._made:
             return self.released()
+        tables, figures = [*self.tables(), *self.computed_tables()], self.figures()
         kinds = ("svg", "png")
         return [
             "results/report",
@@ -96,11 +86,10 @@ class RunPlan:
         """Return the settings of a `name` in a `section` of the config, as plain values."""
         if section == "releases":
             return self.releases[name].model_dump(by_alias=True)
-        part = self.config.part(f"{section}.{name}")
+        part: Strict | None = self.config.part(f"{section}.{name}")
         if part is None:
             raise ConfigError(message([f"{section}.{name}: missing; it must be given"]))
-        values: dict[str, Any] = part.model_dump()
-        return values
+        return part.model_dump()
 
     @property
     def mirror(self) -> Path | None:
@@ -184,30 +173,34 @@ class RunPlan:
         ]
         while True:
             made = {*self.tables(), *_tables_of(kept)}
-            possible = [each for each in kept if _is_possible(each, made)]
+            possible = [
+                each
+                for each in kept
+                if made >= {*each.needs} or (each.takes_what_is_there and made & {*each.needs})
+            ]
             if len(possible) == len(kept):
                 return kept
             kept = possible
 
     def computed_tables(self) -> list[str]:
         """Return the ids of the tables that no study fills."""
-        tables = (table for analysis in self.analyses for table in analysis.tables)
-        return [table.id for table in tables if table.columns]
+        return _tables_of(self.analyses)
+
+    @cached_property
+    def _made(self) -> set[str]:
+        return {*self.tables(), *self.computed_tables()}
 
     def audited_tables(self) -> list[str]:
         """Return the names of the requested tables that the audit of privacy reads."""
-        made = {*self.tables(), *self.computed_tables()}
-        return [name for tables in AUDITED.values() for name in tables if name in made]
+        return [name for tables in AUDITED.values() for name in tables if name in self._made]
 
     def made_tables(self, *names: str) -> list[str]:
         """Return the files of the tables with these `names` that the config requests."""
-        made = {*self.tables(), *_tables_of(self.analyses)}
-        return [f"results/tables/{name}.csv" for name in names if name in made]
+        return [f"results/tables/{name}.csv" for name in names if name in self._made]
 
     def figures(self) -> list[str]:
         """Return the ids of the figures with requested tables."""
-        made = {*self.tables(), *self.computed_tables()}
-        return [name for name, figure in FIGURES.items() if made >= set(figure.tables)]
+        return [name for name, figure in FIGURES.items() if self._made >= set(figure.tables)]
 
     @cached_property
     def releases(self) -> Releases:
@@ -218,24 +211,20 @@ class RunPlan:
         """Return all results of releases: the releases, estimates, comparisons and sweeps."""
         sweeps = [
             f"results/sweeps/{name}.{kind}"
-            for name, sweep in self.sweeps.items()
+            for name, sweep in self.config.sweeps.items()
             if sweep.data is not None
             for kind in ("csv", "svg", "png")
         ]
         return [*self.releases.all_made(), *self.estimates(), *self.comparisons(), *sweeps]
 
-    @property
-    def sweeps(self) -> Mapping[str, ReleaseSweep]:
-        """The sweeps of releases, by name."""
-        return {each.name: each for each in self.config.sweeps}
-
     def pattern_of_sweeps(self, *, own: bool) -> str:
         """Return a pattern for the names of sweeps of files of your `own`, or of data sets."""
-        return any_of([each.name for each in self.config.sweeps if own == (each.data is None)])
+        sweeps = self.config.sweeps.items()
+        return any_of([name for name, sweep in sweeps if own == (sweep.data is None)])
 
     def sweep_inputs(self, name: str) -> dict[str, list[str]]:
         """Return the inputs of the rule that collects the sweep `name`, each by release."""
-        sweep = self.sweeps[name]
+        sweep = self.config.sweeps[name]
         checks = "results/checks" if sweep.data is not None else "results/checks/private"
         return {
             "checks": [f"{checks}/{each}.csv" for each in sweep.settings],
@@ -265,17 +254,7 @@ def _tables_of(analyses: Sequence[Analysis]) -> list[str]:
     return [table.id for analysis in analyses for table in analysis.tables]
 
 
-def _is_possible(analysis: Analysis, made: set[str]) -> bool:
-    """Return whether the tables that an `analysis` needs are among those `made`."""
-    found = made & set(analysis.needs)
-    return len(found) == len(analysis.needs) or (analysis.takes_what_is_there and bool(found))
-
-
 def _studied_data(config: Config) -> set[str]:
     """Return the data sets and networks of the studies that the config requests."""
     requested = (study for name, study in STUDIES.items() if config.cells(name))
     return {name for study in requested for name in study.datasets}
-
-
-def _resources(root: Path | str) -> Path:
-    return Path(root) / "resources"

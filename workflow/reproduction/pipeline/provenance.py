@@ -19,8 +19,7 @@ from deniable.errors import DataError
 from deniable.files import MARK_OF_FOLDERS, read_json, remove_leftovers, sha256, write_json
 from deniable.release import RECEIPT, faults_of_receipt
 
-from reproduction.pipeline.code_digest import code_digest, parts_of
-from reproduction.pipeline.package_versions import versions
+from reproduction.pipeline.code_digest import code_digest, parts_of, versions
 
 SOURCE_VARIABLE = "DENIABLE_SOURCE"
 """Environment variable with the folder of the workflow's own files."""
@@ -42,27 +41,14 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class JobProvenance:
-    """Everything of a job that its results depend on.
-
-    Attributes
-    ----------
-    rule : str
-    inputs, outputs : tuple of str
-        Paths relative to the project's folder, as the rule gives them.
-    params : mapping of str to Any
-        The digest ``code``, and the settings of the job.
-    config : mapping of str to Any
-        The config of the run.
-    script : Path
-        The script of a rule without a digest ``code``.
-    """
+    """Everything of a job that its results depend on."""
 
     rule: str
-    inputs: tuple[str, ...]
+    inputs: tuple[str, ...]  # as the rule gives them, relative to the project's folder
     outputs: tuple[str, ...]
-    params: Mapping[str, Any]
-    config: Mapping[str, Any]
-    script: Path
+    params: Mapping[str, Any]  # the digest ``code``, and the settings of the job
+    config: Mapping[str, Any]  # of the run
+    script: Path  # of a rule without a digest ``code``
 
 
 @dataclass(frozen=True)
@@ -73,16 +59,6 @@ class Verified:
     sha256: str
     record: Record | None
 
-    def fault(self) -> str | None:
-        """Return the error and its remedy if the file differs from its record."""
-        if self.record is None or self.record["sha256"] == self.sha256:
-            return None
-        return (
-            f"{self.label}: damaged or edited since it was made (SHA-256 {self.sha256:.12}..., "
-            f"recorded {self.record['sha256']:.12}...); "
-            f"{RESTORE if self.record['made_once'] else MAKE_AGAIN}"
-        )
-
 
 @contextmanager
 def recorded(making: JobProvenance) -> Iterator[None]:
@@ -90,13 +66,8 @@ def recorded(making: JobProvenance) -> Iterator[None]:
 
     Before the block begins, earlier records of the outputs and half-written files are removed, so a
     record never lies next to a file that it does not describe. A result that is made once keeps the
-    record of the job that first made it, as long as it stays the same.
-
-    Raises
-    ------
-    DataError
-        Before the block begins, with one line for each input that differs from its record, or if
-        two inputs come from different states of the same data.
+    record of the job that first made it, as long as it stays the same. A `DataError` reports inputs
+    that differ from their records, a line for each, and two inputs from two states of one file.
     """
     about = _about(making, verified(making.inputs))
     for output in making.outputs:
@@ -110,10 +81,19 @@ def recorded(making: JobProvenance) -> Iterator[None]:
             continue  # Snakemake reports a missing output
         record: Record = {"file": label(output), "sha256": content_digest(output)} | about
         if output.endswith(SOURCE_SUFFIX):
-            record["data"] = _published(output)
+            source = read_source(output)  # nothing if no published file was obtained
+            entry = {"kind": "original", "sha256": source.sha256}
+            name = label(output).removesuffix(SOURCE_SUFFIX)
+            record["data"] = {name: entry} if source.sha256 else {}
         first = read_provenance(output)
         if first is None or first["sha256"] != record["sha256"]:
-            _write(output, record, closed=_has_production(making.config))
+            name = record["file"]
+            # For the owner alone if it has hashes of original records.
+            private = name.startswith(f"{DATA}/") or _is_receipt(name)
+            # With a production release, hashes of records are closed.
+            releases = making.config.get("releases", ())
+            closed = any(each.get("mode") == "production" for each in releases)
+            write_json(provenance_path(output), record, private=private, closed=closed)
 
 
 def provenance_path(result: Path | str) -> Path:
@@ -139,13 +119,7 @@ def content_digest(path: Path | str) -> str:
 
 
 def read_provenance(result: Path | str) -> Record | None:
-    """Return the record of a `result`, or None if it has none.
-
-    Raises
-    ------
-    DataError
-        If the record cannot be read.
-    """
+    """Return the record of a `result`, or None. A `DataError` reports one that is not readable."""
     path = provenance_path(result)
     try:
         record = read_json(path)
@@ -163,16 +137,17 @@ def read_provenance(result: Path | str) -> Record | None:
 def verified(paths: Iterable[str]) -> list[Verified]:
     """Compare the files at `paths` with their records, if they have any.
 
-    Raises
-    ------
-    DataError
-        With one line for each file that differs.
+    A `DataError` has one line for each file that differs.
     """
     found, faults = [], []
     for path in sorted(set(paths)):
         file = Verified(label(path), content_digest(path), read_provenance(path))
-        if fault := file.fault():
-            faults.append(fault)
+        if file.record and file.record["sha256"] != file.sha256:
+            faults.append(
+                f"{file.label}: damaged or edited since it was made (SHA-256 {file.sha256:.12}..., "
+                f"recorded {file.record['sha256']:.12}...); "
+                f"{RESTORE if file.record['made_once'] else MAKE_AGAIN}"
+            )
         elif _is_receipt(file.label):
             faults += faults_of_receipt(path)
         found.append(file)
@@ -183,7 +158,8 @@ def verified(paths: Iterable[str]) -> list[Verified]:
 
 def _about(making: JobProvenance, inputs: Sequence[Verified]) -> Record:
     """Return the record that all outputs of a job share."""
-    settings, code = settings_of(making.params), making.params.get("code")
+    code = making.params.get("code")
+    settings = {key: value for key, value in making.params.items() if key != "code"}
     digest = code or code_digest(making.script)
     unrecorded = [each.label for each in inputs if each.record is None]
     return {
@@ -217,9 +193,10 @@ def _data(inputs: Sequence[Verified]) -> Record:
         for each in inputs
     )
     for each in inputs:
-        model = _model(each)
-        if published and model.get(each.label, {}).get("kind") == "surrogate":
+        kind = MODELS.get(PurePosixPath(each.label).parent.as_posix())
+        if published and kind == "surrogate":
             continue  # no record is drawn from it
+        model: Record = {each.label: {"kind": kind, "sha256": each.sha256}} if kind else {}
         data: Record = model if each.record is None else each.record["data"]
         for origin, known in data.items():
             entry = known | ({"sha256": WITHHELD} if _is_receipt(each.label) else {})
@@ -237,31 +214,6 @@ def _data(inputs: Sequence[Verified]) -> Record:
     return dict(sorted(found.items()))
 
 
-def _published(source: str) -> Record:
-    """Return the entry of the published file that a `source` names, if that file was obtained."""
-    found = read_source(source)
-    entry = {"kind": "original", "sha256": found.sha256}
-    return {label(source).removesuffix(SOURCE_SUFFIX): entry} if found.sha256 else {}
-
-
-def _model(file: Verified) -> Record:
-    """Return the entry of a model that records are drawn from; nothing for other files."""
-    kind = MODELS.get(PurePosixPath(file.label).parent.as_posix())
-    return {file.label: {"kind": kind, "sha256": file.sha256}} if kind else {}
-
-
-def _write(output: str, record: Record, *, closed: bool) -> None:
-    """Write a record; for the owner alone if it has hashes of original records."""
-    name = record["file"]
-    private = name.startswith(f"{DATA}/") or _is_receipt(name)
-    write_json(provenance_path(output), record, private=private, closed=closed)
-
-
-def _has_production(config: Mapping[str, Any]) -> bool:
-    """Return whether a config has a production release: then hashes of records are closed."""
-    return any(each.get("mode") == "production" for each in config.get("releases", ()))
-
-
 def _is_receipt(name: str) -> bool:
     """Return whether a file is the receipt of a production release."""
     return PurePosixPath(name).match(RECEIPT)
@@ -275,11 +227,6 @@ def label(path: str) -> str:
     source = Path(os.environ.get(SOURCE_VARIABLE, Path.cwd()))
     folders = (folder for folder in (Path.cwd(), source) if folder in file.parents)
     return next((file.relative_to(folder).as_posix() for folder in folders), file.name)
-
-
-def settings_of(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings among the `params` of a rule."""
-    return {key: value for key, value in params.items() if key != "code"}
 
 
 def digest_of_values(values: Mapping[str, Any]) -> str:

@@ -17,19 +17,12 @@ MAX_RELEASES = 100
 
 
 class ReleaseSweep(ReleaseSettings):
-    """Test releases of one data set by the plans of a grid.
+    """Test releases of one data set by the plans of a grid."""
 
-    Attributes
-    ----------
-    plan : dict
-        The options that all plans share.
-    grid : dict of str to list
-        Further options of the plan, each with its values. Every combination is a release, named by
-        entry, options and values, such as ``sweep-epsilon-0_5``.
-    """
-
-    plan: dict[str, Any]
+    plan: dict[str, Any]  # the options that all plans share
     grid: Annotated[dict[str, Values[Any]], Field(min_length=1)]
+    """Further options of the plan, each with its values. Every combination is a release, named by
+    entry, options and values, such as ``sweep-epsilon-0_5``."""
 
     @field_validator("mode")
     @classmethod

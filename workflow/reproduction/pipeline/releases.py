@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -29,39 +28,24 @@ RELEASES, PLANS, DATA = "results/releases", "results/plans", "results/data"
 
 @dataclass(frozen=True)
 class Releases:
-    """The releases of a config.
+    """The releases of a config."""
 
-    Attributes
-    ----------
-    settings : tuple of ReleaseSettings
-        In the order of the config.
-    source_of : callable
-        Returns the file with the source of a data set, by the name of the data set.
-    damaged : mapping of str to str
-        A message for each published release with changed files.
-    """
-
-    settings: tuple[ReleaseSettings, ...]
-    source_of: Callable[[str], str]
+    settings: tuple[ReleaseSettings, ...]  # in the order of the config
+    source_of: Callable[[str], str]  # returns the file with the source of a data set, by its name
     damaged: Mapping[str, str] = field(default_factory=dict)
-
-    @cached_property
-    def _by_name(self) -> Mapping[str, ReleaseSettings]:
-        return {each.name: each for each in self.settings}
+    """A message for each published release with changed files."""
 
     def __getitem__(self, name: str) -> ReleaseSettings:
         """Return the settings of the release with that `name`."""
-        return self._by_name[name]
+        return {each.name: each for each in self.settings}[name]
 
     def pattern(
         self, *, test: bool | None = None, own: bool | None = None, done: bool | None = None
     ) -> str:
         """Return a pattern for the names of some releases; by default of all.
 
-        Parameters
-        ----------
-        test, own, done : bool, optional
-            Whether they are test releases, are made from files of your own, have a receipt.
+        They are test releases, are made from files of your own, or have a receipt, if `test`, `own`
+        or `done` is True, and the opposite if it is False.
         """
         names = [
             each.name
@@ -109,13 +93,20 @@ class Releases:
         A production release waits for the release before it in the same population, because its
         consent names number and total.
         """
-        data = self[name].data
+        release, data = self[name], self[name].data
+        before = self.settings[: self.settings.index(release)]
+        same = [
+            self.made(each.name)
+            for each in before
+            if not each.test and str(each.population).lower() == str(release.population).lower()
+        ]
+        earlier = [] if release.test else same[-1:]
         published = data is not None and not data.startswith(NETWORK_FILES)
         return {
             "plan": [f"{PLANS}/{name}/plan.json"],
             "records": [self.records(name)],
             "source": [self.source_of(str(data))] if published else [],
-            "after": self._earlier(self[name]),
+            "after": earlier,
         }
 
     def data_sets(self) -> set[str]:
@@ -131,14 +122,6 @@ class Releases:
                 "folder that all jobs share, and here they would pass through a storage; make it "
                 "where jobs share a folder, or leave it out of this run"
             )
-
-    def _earlier(self, release: ReleaseSettings) -> list[str]:
-        if release.test:
-            return []
-        before = self.settings[: self.settings.index(release)]
-        population = str(release.population).lower()
-        same = [e for e in before if not e.test and str(e.population).lower() == population]
-        return [self.made(each.name) for each in same[-1:]]
 
 
 def folder_of(name: str) -> Path:
@@ -165,18 +148,10 @@ def data_source(settings: ReleaseSettings, source: Sequence[Path | str]) -> Data
 def check_published(settings: Sequence[ReleaseSettings], ledger: Path | str) -> dict[str, str]:
     """Compare published releases with `settings`, `ledger` and their files at publication.
 
-    Files are read only if their sizes or times have changed.
-
-    Returns
-    -------
-    dict of str to str
-        A message for each release with missing or edited files, by its name. The messages are also
-        written to standard error, because only rules of these releases fail.
-
-    Raises
-    ------
-    DeniableError
-        If the settings of a published release differ, or the ledger has no entry of it.
+    Files are read only if their sizes or times have changed. Returns a message for each release
+    with missing or edited files, by its name. The messages are also written to standard error,
+    because only rules of these releases fail. A `DeniableError` reports other settings of a
+    published release, and a ledger without an entry of it.
     """
     damaged = {}
     for release in settings:

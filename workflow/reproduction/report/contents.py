@@ -56,26 +56,21 @@ def gather(files: Any, config: Mapping[str, Any]) -> Contents:
 
     The `config` is without its data section, which may name a folder of the machine.
     """
+    names = (Path(path).name.removesuffix(SOURCE_SUFFIX) for path in files.sources)
+    sources = dict(zip(names, map(read_source, files.sources), strict=True))
+    # With a production release, hashes of records are closed; see `provenance`.
+    if any(each.get("mode") == "production" for each in config.get("releases", ())):
+        sources = {name: replace(each, sha256=None) for name, each in sources.items()}
     return Contents(
         tables={Path(path).stem: read_table(path) for path in [*files.tables, *files.audits]},
         figures={Path(path).stem: Path(path).read_text(encoding="utf-8") for path in files.figures},
         releases=_read_releases(files),
-        sources={
-            Path(path).name.removesuffix(SOURCE_SUFFIX): _shown(path, config)
-            for path in files.sources
-        },
+        sources=sources,
         findings=Path(files.findings).read_text(encoding="utf-8"),
         facts=run_facts(),
         seed=config["seed"],
         config=yaml.safe_dump(dict(config), sort_keys=False, default_flow_style=None, width=100),
     )
-
-
-def _shown(path: str, config: Mapping[str, Any]) -> ResolvedFile:
-    """Read a source, without its hash if there is a production release; see `provenance`."""
-    source = read_source(path)
-    real = any(each.get("mode") == "production" for each in config.get("releases", ()))
-    return replace(source, sha256=None) if real else source
 
 
 def _read_releases(files: Any) -> list[ReleaseFiles]:

@@ -2,6 +2,7 @@
 
 import html
 import re
+from base64 import b64encode
 from collections.abc import Mapping
 
 from deniable.errors import from_extras
@@ -58,34 +59,18 @@ def living_links(page: str, places: Mapping[str, str]) -> str:
     return re.sub(r'<a href="#([^"]+)">(.*?)</a>', kept, page, flags=re.DOTALL)
 
 
-def inline_svg(svg: str, name: str, label: str) -> str:
-    """Return the text of an `svg` as a picture within a page.
+def picture(svg: str, label: str, address: str = "") -> str:
+    """Return a picture that a page loads from an `address`, by default its own text, `svg`.
 
-    The file's header is removed, ids get the picture's `name` as a prefix, and the `label` is the
-    description for screen readers.
+    The text gives its size and the `label` its description. It is loaded when it comes near the
+    screen, and its place is reserved.
     """
-    inside = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
-    inside = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", inside)
-    said = f'<svg role="img" aria-label="{html.escape(label)}"{_sizes(svg)}'
-    return inside.replace("<svg", said, 1)
-
-
-def linked_svg(svg: str, address: str, label: str) -> str:
-    """Return a picture that a page loads from an `address`, as large as by `inline_svg`.
-
-    The text `svg` gives its size and the `label` its description. It is loaded when it comes near
-    the screen, and its place is reserved.
-    """
+    address = address or f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"
     size = re.search(r'<svg[^>]*\bviewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
     room = f' width="{float(size[1]):.0f}" height="{float(size[2]):.0f}"' if size else ""
+    if width := re.search(r'<svg[^>]*\bwidth="([\d.]+)pt"', svg):
+        # With the same limits an inch, letters are as large in a small picture as in a large one.
+        low, high = (round(float(width[1]) / POINTS_AN_INCH * pixels) for pixels in PIXELS_AN_INCH)
+        room += f' style="min-width: {low}px; max-width: {high}px"'
     said = f'src="{address}" alt="{html.escape(label)}"'
-    return f'<img {said}{room}{_sizes(svg)} loading="lazy" decoding="async">'
-
-
-def _sizes(svg: str) -> str:
-    # With the same limits an inch, letters are as large in a small picture as in a large one.
-    width = re.search(r'<svg[^>]*\bwidth="([\d.]+)pt"', svg)
-    if not width:
-        return ""
-    low, high = (round(float(width[1]) / POINTS_AN_INCH * pixels) for pixels in PIXELS_AN_INCH)
-    return f' style="min-width: {low}px; max-width: {high}px"'
+    return f'<img {said}{room} loading="lazy" decoding="async">'

@@ -1,7 +1,6 @@
 """The sections that belong to no paper: all verdicts in short, releases, findings, the run."""
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 
@@ -9,7 +8,7 @@ import pandas as pd
 
 from deniable.display import Row, Tables, rows_of
 
-from reproduction.papers import PAGES, PAPERS, RELEASE, STATED, TABLES, VERDICTS
+from reproduction.papers import PAGES, PAPERS, RELEASE, STATED, TABLES, counted
 from reproduction.report.contents import Contents
 from reproduction.report.release_section import releases
 from reproduction.study import corrected
@@ -26,6 +25,9 @@ def in_short(contents: Contents) -> Row:
     found = [(page, page.verdicts_on(contents.tables)) for page in PAGES if page.verdicts]
     privacy = [(page, each) for page, of in found for each in of.privacy]
     claims, taken_back = _claims_at_once(contents.tables)
+    audited = contents.tables.get("privacy", pd.DataFrame(columns=["source", "claim"]))
+    of_releases = audited["source"].str.startswith(RELEASE)
+    stated = audited[of_releases & (audited["claim"] == STATED)]
     return {
         "privacy": sorted(privacy, key=lambda row: (ORDER.index(row[1].verdict), -row[1].times)),
         "papers": [
@@ -35,7 +37,10 @@ def in_short(contents: Contents) -> Row:
         "enumerated": ENUMERATED,
         "suspicion": SUSPICION,
         "suspicions": [(each, risen(SUSPICION, each)) for each in EPSILONS],
-        "stated": _stated(contents.tables.get("privacy", pd.DataFrame())),
+        # The stated epsilons of releases, and the number that the exact one does not exceed.
+        "stated": {"kept": int(stated["hold"].sum()), "of": int(stated["cases"].sum())}
+        if len(stated)
+        else None,
         "samplers": contents.tables.get("samplers", pd.DataFrame()),
         "runs": contents.runs(name for name, table in TABLES.items() if table.compared),
     }
@@ -53,23 +58,13 @@ def _claims_at_once(tables: Tables) -> tuple[dict[str, list[tuple[str, str]]], C
             p_values[paper.key, row["claim"]] = row["p_value"]
             verdicts[paper.key, row["claim"]] = row["verdict"]
     counts = {
-        paper: Counter(tables[name]["verdict"])
-        for paper, name in ENUMERATED.items()
-        if name in tables
+        paper: list(tables[name]["verdict"]) for paper, name in ENUMERATED.items() if name in tables
     }
     taken_back: Counter[str] = Counter()
     for (paper, claim), verdict in corrected(p_values, verdicts).items():
-        counts.setdefault(paper, Counter())[verdict] += 1
+        counts.setdefault(paper, []).append(verdict)
         taken_back[paper] += verdict != verdicts[paper, claim]
-    found = {
-        paper: [
-            (verdict, f"{of[verdict]} {words[of[verdict] > 1]}")
-            for verdict, words in VERDICTS.items()
-            if of[verdict]
-        ]
-        for paper, of in counts.items()
-    }
-    return found, +taken_back
+    return {paper: counted(of) for paper, of in counts.items()}, +taken_back
 
 
 def risen(suspicion: float, epsilon: float) -> float:
@@ -84,33 +79,10 @@ def risen(suspicion: float, epsilon: float) -> float:
     return odds / (1 - suspicion + odds)
 
 
-def _stated(privacy: pd.DataFrame) -> Row | None:
-    """Count the stated epsilons of releases, and those that the exact one does not exceed."""
-    if not len(privacy):
-        return None
-    own = privacy[privacy["source"].str.startswith(RELEASE) & (privacy["claim"] == STATED)]
-    return {"kept": int(own["hold"].sum()), "of": int(own["cases"].sum())} if len(own) else None
-
-
 def findings(contents: Contents) -> Row:
-    """Return the findings in `contents`, and whether they describe this run."""
-    return {"findings": contents.findings, "as_written": is_run_of_findings(contents)}
-
-
-def is_run_of_findings(contents: Contents) -> bool:
-    """Return whether the run of `contents` has seed, size and data of the findings.
-
-    Their "seed 5, up to 1,000 runs" gives the seed and the largest number of replicates.
-    """
-    headline = re.search(r"seed\s(\d+),\sup\sto\s([\d,]+)\sruns", contents.findings)
+    """Return the findings in `contents`, with seed and numbers of replicates of this run."""
     runs = contents.runs(TABLES)
-    return (
-        headline is not None
-        and bool(runs)
-        and int(headline[1]) == contents.seed
-        and runs[-1] == int(headline[2].replace(",", ""))
-        and not contents.surrogate
-    )
+    return {"findings": contents.findings, "seed": contents.seed, "runs": runs}
 
 
 def run(contents: Contents) -> Row:

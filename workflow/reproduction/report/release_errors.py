@@ -38,17 +38,10 @@ MEAN_OF_NORMAL = math.sqrt(2 / math.pi)
 def release_errors(tables: Mapping[str, pd.DataFrame]) -> list[Row]:
     """Return the mean errors of one test release; one row with NaN if nothing can be compared.
 
-    Parameters
-    ----------
-    tables : mapping of str to DataFrame
-        ``check``, ``margins`` and ``pairs`` of the release.
-
-    Returns
-    -------
-    list of dict
-        ``of`` (such as marginal distributions, pairs, means), ``estimates``, ``measure``,
-        ``error``, ``expected_error`` (by the stated standard errors, for normal errors; NaN without
-        them), ``number`` (of averaged tables or numbers).
+    The `tables` are ``check``, ``margins`` and ``pairs`` of the release. Rows have ``of`` (such as
+    marginal distributions, pairs, means), ``estimates``, ``measure``, ``error``, ``expected_error``
+    (by the stated standard errors, for normal errors; NaN without them), ``number`` (of averaged
+    tables or numbers).
     """
     check = tables["check"]
     if "check" in check:
@@ -115,51 +108,37 @@ def sweep_table(
 ) -> pd.DataFrame:
     """Return the errors of all releases of a grid, with their settings and exact epsilons.
 
-    Parameters
-    ----------
-    settings, documents, tables : mapping of str to mapping
-        Options from the grid, public ``plan.json``, and tables as for `release_errors`, by release.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``release``, the options, ``exact_epsilon`` (of a record), ``unit``, ``records``,
-        the columns of `release_errors`, ``data_source``.
+    Options from the grid, public ``plan.json``, and tables as for `release_errors` are by release.
+    The columns are ``release``, the options, ``exact_epsilon`` (of a record), ``unit``,
+    ``records``, the columns of `release_errors`, ``data_source``.
     """
     rows: list[Row] = []
     for name, options in settings.items():
         document = documents[name]
         release = document["release"]
-        about = {"release": name} | {key: _shown(value) for key, value in options.items()}
-        about |= {
-            "exact_epsilon": epsilon_of(document["epsilon"]["record"]),
-            "unit": document["unit"],
+        about = {"release": name} | {
+            key: json.dumps(value) if isinstance(value, list | dict) else value
+            for key, value in options.items()
         }
-        about["records"] = release["records"]
+        about["exact_epsilon"] = epsilon_of(document["epsilon"]["record"])
+        about |= {"unit": document["unit"], "records": release["records"]}
         source = {"data_source": release["data_source"]}
         rows += [about | errors | source for errors in release_errors(tables[name])]
     return pd.DataFrame(rows)
 
 
-def _shown(value: Any) -> Any:
-    return json.dumps(value) if isinstance(value, list | dict) else value
-
-
 @style.in_style
 def plot_errors(table: pd.DataFrame, options: Sequence[str], name: str) -> Figure:
-    """Plot errors against exact epsilon.
+    """Plot errors against exact epsilon, from a `table` by `sweep_table`.
 
-    Parameters
-    ----------
-    table : DataFrame
-        By `sweep_table`.
-    options : sequence of str
-        The options of the grid. The first one varies along a line, the others between lines.
-    name : str
-        The name of the entry with the grid.
+    The first of the `options` of the grid varies along a line, the others between lines. The entry
+    with the grid has a `name`.
     """
     known = table[np.isfinite(table["exact_epsilon"]) & table["error"].notna()]
-    known = known.assign(line=[_line_of(row, options[1:]) for row in rows_of(known)])
+    lines = (
+        ", ".join(f"{option}: {row[option]}" for option in options[1:]) for row in rows_of(known)
+    )
+    known = known.assign(line=list(lines))
     subjects = list(dict.fromkeys(known["of"])) or [""]
     inks = dict(zip(dict.fromkeys(known["estimates"]), cycle(INKS), strict=False))
     looks = dict(zip(dict.fromkeys(known["line"]), cycle(LOOKS), strict=False))
@@ -192,7 +171,3 @@ def plot_errors(table: pd.DataFrame, options: Sequence[str], name: str) -> Figur
     note = f"; {left_out} without a finite epsilon left out" if left_out else ""
     title = f"{name}: errors of {table['release'].nunique()} test releases"
     return style.finish(figure, title, f"each drawn once{note}", keys, KEYS_IN_ROW)
-
-
-def _line_of(row: Row, options: Sequence[str]) -> str:
-    return ", ".join(f"{option}: {row[option]}" for option in options)

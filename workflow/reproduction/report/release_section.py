@@ -39,6 +39,10 @@ def releases(all_files: Sequence[ReleaseFiles]) -> Row:
 def _release(files: ReleaseFiles) -> Row:
     document, tables = files.document, files.tables
     release, epsilon = document["release"], document["epsilon"]
+    # The mean range of the marginal proportions that tables give the same category.
+    spread, apart = None, tables.get("disagreement", pd.DataFrame())
+    if "highest" in apart:
+        spread = float((apart["highest"] - apart["lowest"]).mean())
     return {
         "name": release["name"],
         "release": release,
@@ -51,7 +55,7 @@ def _release(files: ReleaseFiles) -> Row:
         "margins": _estimates(tables.get("margins")),
         "numbers": _estimates(tables.get("numbers")),
         "tests": _tests(tables.get("independence")),
-        "spread": _spread(tables.get("disagreement")),
+        "spread": spread,
         "check": _checked(tables["check"]) if "check" in tables else None,
     }
 
@@ -91,13 +95,6 @@ def _tests(table: pd.DataFrame | None) -> Row | None:
         "rejected": {by: int(_numbers(tested[name]).sum()) for by, name in decisions.items()},
         "smallest": rows_of(smallest.head(MAX_TESTS)),
     }
-
-
-def _spread(table: pd.DataFrame | None) -> float | None:
-    """Return the mean range of the marginal proportions that tables give the same category."""
-    if table is None or "highest" not in table:
-        return None
-    return float((table["highest"] - table["lowest"]).mean())
 
 
 def _checked(check: pd.DataFrame) -> Row:

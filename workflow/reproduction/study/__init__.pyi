@@ -1,6 +1,10 @@
 from .bootstrap import How as How
 from .catalog import (
+    DESIGN_RTOL as DESIGN_RTOL,
+    OUTPUT_RTOL as OUTPUT_RTOL,
     Analysis as Analysis,
+    AnalysisTable as AnalysisTable,
+    Columns as Columns,
     Figure as Figure,
     Paper as Paper,
     Section as Section,
@@ -90,7 +94,6 @@ from .page_tables import (
 )
 from .pages import (
     AgreementCount as AgreementCount,
-    Origin as Origin,
     Page as Page,
     PrivacyVerdict as PrivacyVerdict,
     Verdicts as Verdicts,
@@ -108,10 +111,4 @@ from .settings import (
     Share as Share,
     StudySettings as StudySettings,
     Values as Values,
-)
-from .tables import (
-    DESIGN_RTOL as DESIGN_RTOL,
-    OUTPUT_RTOL as OUTPUT_RTOL,
-    AnalysisTable as AnalysisTable,
-    Columns as Columns,
 )

@@ -8,12 +8,11 @@ from typing import Literal
 
 import numpy as np
 
-from deniable.arrays import Counts, Floats, Positions
+from deniable.arrays import Floats
 
 How = Literal["difference", "ratio"]
 RESAMPLES = 400
 """Percentiles of so many resamples have an error of a tenth of the interval's half-width."""
-MIDDLE = 0.4, 0.6  # the quantiles of the answers between which medians are searched first
 
 
 def resampled_medians(
@@ -29,22 +28,10 @@ def resampled_medians(
     for output in range(outputs):
         flat = values[:, output].reshape(-1)
         order = np.argsort(flat, kind="stable")
-        low, high = (int(end * flat.size) for end in MIDDLE)
-        middle = _middles(times, order // answers, answers, low, high)
-        if middle is None:
-            middle = _middles(times, order // answers, answers, 0, flat.size)
+        run = order // answers
+        middle = [np.searchsorted(np.cumsum(row[run]), runs * answers / 2) for row in times]
         found[:, output] = flat[order[middle]]
     return found
-
-
-def _middles(times: Counts, run: Positions, answers: int, low: int, high: int) -> Positions | None:
-    """Return the place in low .. high where each resample reaches a half; None if one does not."""
-    before = times @ np.bincount(run[:low], minlength=times.shape[1])
-    reached = before[:, None] + np.cumsum(times[:, run[low:high]], axis=1)
-    half = times[0].sum() * answers
-    if np.any(2 * before >= half) or np.any(2 * reached[:, -1:] < half):
-        return None
-    return np.asarray(low + np.argmax(2 * reached >= half, axis=1))
 
 
 def percentile_interval(resampled: Floats, confidence: float) -> tuple[float, float]:

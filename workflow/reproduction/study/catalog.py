@@ -7,28 +7,52 @@ function.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from importlib import import_module
 from inspect import signature
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Literal
 
 from deniable.errors import from_extras
-
-from reproduction.study.tables import OUTPUT_RTOL, AnalysisTable, Columns
 
 if TYPE_CHECKING:  # not at run time: every job's process reads this module
     import pandas as pd
 
 WHOLE_TABLE = "reproduction.study.page_tables:whole_table"
+OUTPUT_RTOL = 2e-8  # tables have 9 digits: numbers that differ by less, relatively, are the same
+COMPUTED = 1e-6
+"""The same for sums and solvers, which differ with versions and kinds of processor."""
+DESIGN_RTOL = 1e-3  # the same for channels found by search, which stops near the optimum
 
 
 def resolve(place: str) -> Any:
-    """Return the object at a `place`, "module:name" or "module:Class.method"."""
-    module, _, names = place.partition(":")
+    """Return the object at a `place`, "module:name"."""
     with from_extras():
-        found: Any = import_module(module)
-    for name in names.split("."):
-        found = getattr(found, name)
-    return found
+        return resolve_name(place)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a table, for the baseline that a quick run is compared with."""
+
+    keys: tuple[str, ...]  # they name a row; none: its place among rows that are otherwise unnamed
+    estimate: str = ""  # the column that ci_low and ci_high belong to, if there is one
+    summary: Literal["median", "mean"] = "mean"  # of the estimate's replicates
+    verdict: str = "verdict"  # the column of verdicts
+    by_chance: tuple[str, ...] = ()  # texts, and random columns without interval: not kept
+    rows_by_chance: tuple[str, str] | None = None
+    """A column and the beginning of its text in random rows, which are not kept either."""
+    tolerance: float = COMPUTED  # relative, of numbers that do not depend on chance
+    decided_elsewhere: bool = False  # a verdict rests on simulated numbers of other rows or tables
+
+
+@dataclass(frozen=True)
+class AnalysisTable:
+    """A table that no study fills."""
+
+    id: str  # of the file, without ".csv"
+    columns: Columns
+    audited: tuple[str, ...] = field(default=(), repr=False)
+    """The functions of `reproduction.papers.audit` that read its claims of privacy. They do not
+    make the table: the digests of its jobs follow neither their names nor their code."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +77,6 @@ class Study:
     def comparison(self) -> tuple[str, str, int | None]:
         """The fields that the tables of the study depend on, besides their own entries."""
         return self.summary, self.published_column, self.published_replicates
-
-    @property
-    def origin(self) -> str:
-        """The code that simulates."""
-        module, _, name = self.simulator.partition(":")
-        return f"{module}:{name.partition('.')[0]}.__call__"
 
 
 @dataclass(frozen=True)

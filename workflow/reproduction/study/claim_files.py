@@ -111,7 +111,12 @@ class Cells(dict[tuple[Any, ...], Row]):
                 )
             column, relation, values = match.groups()
             if relation == "=":
-                required[column] = [self._value(column, each.strip()) for each in values.split("|")]
+                required[column] = [
+                    self.ends(column)[each == "largest"]
+                    if each in ("smallest", "largest")
+                    else _number_or_text(each)
+                    for each in map(str.strip, values.split("|"))
+                ]
             else:
                 bounds[column] = partial(_is_within, relation, values)
         places = (dict(zip(self.columns, key, strict=True)) for key in self)
@@ -124,11 +129,6 @@ class Cells(dict[tuple[Any, ...], Row]):
         for taken in sorted(found) if bounds else [()]:
             for values in product(*required.values()):
                 yield dict(zip((*required, *bounds), (*values, *taken), strict=True))
-
-    def _value(self, column: str, text: str) -> Any:
-        if text not in ("smallest", "largest"):
-            return _number_or_text(text)
-        return self.ends(column)[text == "largest"]
 
 
 def _is_within(relation: str | None, bound: str, value: Any) -> bool:
@@ -219,19 +219,10 @@ class Compared:
 
 
 def read_claims(path: Path | str, tests: Mapping[str, Test]) -> tuple[Claim, ...]:
-    """Read the claims of a paper, in the order of the text.
+    """Read the claims of a paper from a file in `resources/claims`, in the order of the text.
 
-    Parameters
-    ----------
-    path : path
-        A file in `resources/claims`.
-    tests : mapping of str to function
-        The functions that decide claims without a comparison of cells, by claim.
-
-    Raises
-    ------
-    DataError
-        If the columns are others, a claim has no test, or a test has no claim.
+    The functions `tests` decide claims without a comparison of cells, by claim. A `DataError`
+    reports other columns, a claim without a test, and a test without a claim.
     """
     with Path(path).open(newline="", encoding="utf-8") as stream:
         table = csv.DictReader(stream, strict=True)

@@ -156,7 +156,14 @@ def by_sentence(readings: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for _, part in readings.groupby("claim", sort=False):
-        verdict = _of_readings(set(part["verdict"]))
+        verdicts = set(part["verdict"])
+        if len(verdicts) == 1:
+            (verdict,) = verdicts
+        elif {"holds", "fails"} <= verdicts:
+            verdict = "depends on the reading"
+        else:
+            by_margin = "depends on the margin" in verdicts and "undecided" not in verdicts
+            verdict = "depends on the margin" if by_margin else "undecided"
         told = part[part["comparisons"] > 0] if part["comparisons"].any() else part
         row = told.sort_values("p_value", kind="stable").iloc[-1].to_dict()
         row |= {name: int(part[name].sum()) for name in COUNTS}
@@ -166,15 +173,6 @@ def by_sentence(readings: pd.DataFrame) -> pd.DataFrame:
         row |= {name: int((part["verdict"] == name).sum()) for name in ("holds", "fails")}
         rows.append(row | {"readings": len(part)})
     return pd.DataFrame(rows, columns=list(SENTENCE_COLUMNS))
-
-
-def _of_readings(verdicts: set[str]) -> str:
-    if len(verdicts) == 1:
-        return next(iter(verdicts))
-    if {"holds", "fails"} <= verdicts:
-        return "depends on the reading"
-    by_margin = "depends on the margin"
-    return by_margin if by_margin in verdicts and "undecided" not in verdicts else "undecided"
 
 
 def corrected(p_values: Mapping[Any, float], verdicts: Mapping[Any, str]) -> dict[Any, str]:

@@ -112,17 +112,11 @@ class Outcome:
     @property
     def verdict(self) -> Decision:
         """Whether the claim holds."""
-        if self.our_margin:
-            verdicts = {self.with_margin(factor).by_tests for factor in MARGINS}
-            return verdicts.pop() if len(verdicts) == 1 else "depends on the margin"
-        return self.by_tests
-
-    @property
-    def by_tests(self) -> Decision:
-        holds, fails = self.p_values
-        if fails <= LEVEL:
-            return "fails"
-        return "holds" if holds <= LEVEL else "undecided"
+        verdicts: set[Decision] = set()
+        for factor in MARGINS if self.our_margin else (1.0,):
+            holds, fails = self.with_margin(factor).p_values
+            verdicts.add("fails" if fails <= LEVEL else "holds" if holds <= LEVEL else "undecided")
+        return verdicts.pop() if len(verdicts) == 1 else "depends on the margin"
 
     @property
     def worst(self) -> Comparison | None:
@@ -158,23 +152,21 @@ def rejected(p_values: Iterable[float]) -> int:
 
 
 # -- comparisons of random estimates ---------------------------------------------------------------
+# The argument `figure` has the numbers for the reader.
 
 
 def below(pairs: Sequence[Pair], figure: str) -> Outcome:
-    """Test that in each of `pairs` the first estimate is below the second; `figure` has numbers."""
+    """Test that in each of `pairs` the first estimate is below the second."""
     return Outcome(tuple(_above(second, first) for first, second in pairs), figure)
 
 
 def below_one(ratios: Iterable[Row], figure: str) -> Outcome:
-    """Test that each of `ratios` is below 1, on the log scale; `figure` has the numbers."""
+    """Test that each of `ratios` is below 1, on the log scale."""
     return below([(logarithms(row), exact_row(0.0)) for row in ratios], figure)
 
 
 def on_average(pairs: Sequence[Pair], figure: str) -> Outcome:
-    """Test that on average over `pairs` the logarithm of the first is below the second's.
-
-    The `figure` has the numbers for the reader.
-    """
+    """Test that on average over `pairs` the logarithm of the first is below the second's."""
     each = [_above(logarithms(second), logarithms(first)) for first, second in pairs]
     mean = math.fsum(one.difference for one in each) / len(each)
     error = math.hypot(*(one.error for one in each)) / len(each)
@@ -182,10 +174,7 @@ def on_average(pairs: Sequence[Pair], figure: str) -> Outcome:
 
 
 def equivalent(pairs: Sequence[Pair], figure: str) -> Outcome:
-    """Test that in each of `pairs` the estimates are within the factor `SIMILAR`, our margin.
-
-    The `figure` has the numbers for the reader.
-    """
+    """Test that in each of `pairs` the estimates are within the factor `SIMILAR`, our margin."""
     logs = [(logarithms(first), logarithms(second)) for first, second in pairs]
     return replace(within_tolerance(logs, math.log(SIMILAR), figure), our_margin=True)
 
@@ -195,7 +184,7 @@ def within_tolerance(
 ) -> Outcome:
     """Test that in each of `pairs` the estimates are at most `margin` apart, in their unit.
 
-    The `figure` has the numbers for the reader. An estimate is an extreme of `picked_from` ones.
+    An estimate is an extreme of `picked_from` ones.
     """
     found = (
         Comparison(margin - abs(each.difference), each.error, margin, picked_from)

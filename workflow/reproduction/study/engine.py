@@ -145,12 +145,12 @@ def widening(replicates: Any, published_replicates: int) -> Any:
 
 def verdict(
     summary: Summary,
-    published: float | None,
+    published: float,
     half_unit: float,
     published_replicates: int | None,
     surrogate: bool = False,
 ) -> Verdict:
-    """Compare our `summary` with a `published` value, None or NaN if there is none.
+    """Compare our `summary` with a `published` value, NaN if there is none.
 
     It agrees if the published value, ± `half_unit` of its last digit, lies in our interval, widened
     by the sampling error of `published_replicates` (`widening`; None if it has no such error).
@@ -158,7 +158,7 @@ def verdict(
     """
     if surrogate:
         return "surrogate"
-    if published is None or np.isnan(published):
+    if np.isnan(published):
         return "not printed"
     factor = 1.0
     if published_replicates is not None:
@@ -171,7 +171,7 @@ def verdict(
 
 def compare(
     results: pd.DataFrame,
-    published: pd.DataFrame | None,
+    published: pd.DataFrame,
     keys: Sequence[str],
     published_replicates: int | None,
 ) -> pd.DataFrame:
@@ -181,11 +181,8 @@ def compare(
     `published` values are as `read_published` returns them, with some of the keys, each from
     `published_replicates`. The columns returned are keys, `RESULT_COLUMNS`, `EPSILON_COLUMNS`.
     """
-    if published is None:
-        table = results.assign(published=np.nan, half_unit=0.0)
-    else:
-        shared = [key for key in keys if key in published]
-        table = results.merge(published, how="left", on=shared, validate="many_to_one")
+    shared = [key for key in keys if key in published]
+    table = results.merge(published, how="left", on=shared, validate="many_to_one")
     table["verdict"] = [
         verdict(
             Summary(row["regenerated"], row["ci_low"], row["ci_high"], row["replicates"]),
@@ -279,18 +276,20 @@ def in_order(results: pd.DataFrame, cells: Sequence[Cell]) -> pd.DataFrame:
     rows: dict[tuple[Any, ...], list[int]] = {}
     for position, row in enumerate(results[keys].to_numpy(dtype=object).tolist()):
         rows.setdefault(tuple(row), []).append(position)
-    wanted = [tuple(_as_written(cell[key]) for key in keys) for cell in cells]
+    # Results come from files with so many digits.
+    wanted = [
+        tuple(
+            float(f"{value:.{SIGNIFICANT_DIGITS}g}") if isinstance(value, float) else value
+            for value in map(cell.__getitem__, keys)
+        )
+        for cell in cells
+    ]
     missing = [cell for cell in wanted if cell not in rows]
     if missing or results.duplicated(names).any():
         what = f"lack the cell {missing[0]}" if missing else "hold a cell twice"
         raise DeniableError(f"the results {what}; delete results/studies and run again")
     order = [position for cell in wanted for position in rows[cell]]
     return results.iloc[order].reset_index(drop=True)
-
-
-def _as_written(value: Any) -> Any:
-    # Results come from files with so many digits.
-    return float(f"{value:.{SIGNIFICANT_DIGITS}g}") if isinstance(value, float) else value
 
 
 def agreement(results: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:

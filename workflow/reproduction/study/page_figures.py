@@ -10,19 +10,13 @@ with from_extras():
 
 
 @in_style
-def lines(
-    table: pd.DataFrame, x: str, y: str, by: str = "", labels: tuple[str, str] = ("", "")
-) -> Figure:
-    """Plot a column `y` of a `table` over a column `x`, a line for each value of a column `by`.
-
-    `labels` are of the axes, by default the names of the columns.
-    """
+def lines(table: pd.DataFrame, x: str, y: str, by: str = "") -> Figure:
+    """Plot a column `y` of a `table` over a column `x`, a line for each value of a column `by`."""
     figure = canvas(NARROWEST, 4.0)
     axis = figure.subplots()
     for name, part in table.groupby(by, sort=False) if by else (("", table),):
         axis.plot(part[x], part[y], "o-", label=f"{by} = {name}")
-    axis.set_xlabel(labels[0] or x)
-    axis.set_ylabel(labels[1] or y)
+    axis.set(xlabel=x, ylabel=y)
     gridded(axis)
     if by:
         axis.legend(frameon=False)

@@ -1,25 +1,17 @@
-"""The parts of a page of the report: sections, verdicts, and the origin of its numbers."""
+"""The parts of a page of the report: sections and verdicts."""
 
-import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from reproduction.study.catalog import Section, resolve
-from reproduction.study.tables import AnalysisTable, Columns
+from reproduction.study.catalog import AnalysisTable, Columns, Section, resolve
 
 if TYPE_CHECKING:  # not at run time: every job's process reads the catalogs
     import pandas as pd
 
-FOLDERS = {"deniable": "src", "reproduction": "workflow"}
-"""Where the packages are in the repository."""
 SAID = ("section", "printed", "kind", "test", "figure", "comparisons", "support", "contradict")
 WORST = ("worst", "worst_low", "worst_high", "detectable", "p_value")
 COUNTS = ("readings", "holds", "fails")
-DECIDED_BY = "reproduction.study.claims:decide_claims"
 
 
 @dataclass(frozen=True)
@@ -81,10 +73,10 @@ def agreement_of(what: str, table: "pd.DataFrame", section: str) -> AgreementCou
 def claims_tables(paper: str, *readings: str) -> tuple[AnalysisTable, ...]:
     """Describe the tables of a `paper`'s claims and of their `readings`; verdicts are kept."""
     of_sentences = Columns(("claim",), by_chance=SAID + WORST + COUNTS, decided_elsewhere=True)
-    found = [AnalysisTable(f"{paper}_claims", DECIDED_BY, of_sentences)]
+    found = [AnalysisTable(f"{paper}_claims", of_sentences)]
     if readings:
         of_readings = replace(of_sentences, keys=("claim", *readings), by_chance=SAID + WORST)
-        found.append(AnalysisTable(f"{paper}_claim_readings", DECIDED_BY, of_readings))
+        found.append(AnalysisTable(f"{paper}_claim_readings", of_readings))
     return tuple(found)
 
 
@@ -107,55 +99,3 @@ def claims_section(paper: str, words: str = "") -> Section:
         template="claims/claims",
         options={"paper": paper, "words": words},
     )
-
-
-@dataclass(frozen=True)
-class Origin:
-    """The code that makes a table or a figure."""
-
-    function: str
-    """As "reproduction.papers.multirr.example_1:example_1", or a script, as
-    "workflow/scripts/pram/results.py"."""
-    rule: str  # of the workflow, which calls it
-
-    @property
-    def name(self) -> str:
-        """The name of the function, or of the script."""
-        return self.function.rpartition(":" if ":" in self.function else "/")[2]
-
-    @property
-    def file(self) -> str:
-        """The file of the code, as seen from the project's root."""
-        module, colon, _ = self.function.partition(":")
-        if not colon:
-            return self.function
-        package = module.partition(".")[0]
-        return f"{FOLDERS[package]}/{module.replace('.', '/')}.py"
-
-    @property
-    def line(self) -> int:
-        """The line on which it starts, from the source: its module is not imported."""
-        module, colon, name = self.function.partition(":")
-        if not colon:
-            return 1
-        lines = _lines(module)
-        # An inherited method: the line of the class, which names its base.
-        return lines[name] if name in lines else lines[name.partition(".")[0]]
-
-
-@cache
-def _lines(module: str) -> dict[str, int]:
-    """Return the first line of every function, method and class of a module, by its full name."""
-    package, *parts = module.split(".")
-    place = str(import_module(package).__file__)  # of a package: nothing else is imported
-    file = Path(place).parent.joinpath(*parts).with_suffix(".py")
-    lines: dict[str, int] = {}
-
-    def visit(body: Iterable[ast.stmt], prefix: str) -> None:
-        for node in body:
-            if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                lines[prefix + node.name] = node.lineno
-                visit(node.body, f"{prefix}{node.name}.")
-
-    visit(ast.parse(file.read_text(encoding="utf-8")).body, "")
-    return lines

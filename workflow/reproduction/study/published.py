@@ -4,11 +4,12 @@ import csv
 import re
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from deniable.errors import DataError
+
+NUMBER = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
 
 
 def read_published(path: Path | str, value_column: str) -> pd.DataFrame:
@@ -27,15 +28,17 @@ def read_published(path: Path | str, value_column: str) -> pd.DataFrame:
         if "" in values:
             raise DataError(f"{path}: line {row} has an empty value; write the published one")
     keys = [column for column in text.columns if column != value_column]
+    table = text[keys].copy()
     for column in (value_column, *keys):
-        numbers = text[column].map(_is_number)
+        numbers = text[column].map(lambda each: bool(NUMBER.fullmatch(each)))
         if not numbers.all() and (numbers.any() or column == value_column):
             row = int((~numbers).to_numpy().argmax())
             raise DataError(
                 f"{path}: line {row + 2}, column {column!r}: {text[column][row]!r} is not a "
                 "number, but the column has numbers; write it as it is printed"
             )
-    table = text[keys].apply(_as_numbers)
+        if column in table and numbers.all():
+            table[column] = pd.to_numeric(text[column])
     # As numbers: "0.1" and "0.10" are one key.
     repeated = table.duplicated(keys)
     if repeated.any():
@@ -64,10 +67,6 @@ def _read_strictly(path: Path | str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=pd.Index(header), dtype=str)
 
 
-def _is_number(text: Any) -> bool:
-    return re.fullmatch(r"[+-]?\d+(\.\d+)?", str(text), flags=re.ASCII) is not None
-
-
 def half_unit_of_last_digit(printed: str) -> float:
     """Return half a unit of the last digit of a number as `printed`.
 
@@ -76,10 +75,3 @@ def half_unit_of_last_digit(printed: str) -> float:
     """
     exponent = Decimal(printed).as_tuple().exponent
     return float(Decimal(5).scaleb(int(exponent) - 1))
-
-
-def _as_numbers(column: "pd.Series[str]") -> "pd.Series[float] | pd.Series[str]":
-    try:
-        return pd.to_numeric(column)
-    except ValueError:
-        return column

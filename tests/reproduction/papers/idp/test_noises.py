@@ -15,7 +15,6 @@ from reproduction.papers.idp import figures
 from reproduction.papers.idp.grid import ESTIMATORS, NOISES
 from reproduction.papers.idp.names import ESTIMATORS as CALLED
 from reproduction.papers.idp.sections import noises
-from reproduction.study.pages import Origin
 
 Said = Callable[[pd.DataFrame], str]
 
@@ -29,11 +28,10 @@ def noises_table() -> pd.DataFrame:
 def said_of(tmp_path: Path) -> Said:
     """Return what gives the words of the section."""
     compiled = FileSystemBytecodeCache(str(tmp_path))
-    origin = Origin("reproduction.papers.idp.grid:compare_noises", "idp_noises")
 
     def said(table: pd.DataFrame) -> str:
         shown = {"idp_noises": table}
-        return words(render_section("idp/noises", noises(shown), shown, origin, compiled))
+        return words(render_section("idp/noises", noises(shown), shown, compiled))
 
     return said
 

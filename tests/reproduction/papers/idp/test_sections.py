@@ -50,7 +50,6 @@ from reproduction.papers.idp.sections import (
 )
 from reproduction.papers.sections import in_words
 from reproduction.study import SIGN
-from reproduction.study.pages import Origin
 
 COMPILED: list[BytecodeCache] = []
 PREPARE = {
@@ -85,9 +84,8 @@ def _compiled_once(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 def render(name: str, tables: dict[str, pd.DataFrame], surrogate: bool = False) -> str:
     """Return a section as the report shows it."""
-    origin = Origin("reproduction.papers.idp.audit:audit_table", "idp_audit")
     content = PREPARE[name](tables)
-    return render_section(f"idp/{name}", content, tables, origin, COMPILED[-1], surrogate=surrogate)
+    return render_section(f"idp/{name}", content, tables, COMPILED[-1], surrogate=surrogate)
 
 
 def words(part: str) -> str:

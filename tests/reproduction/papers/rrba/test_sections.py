@@ -28,8 +28,7 @@ from reproduction.papers.rrba.sections import (
     table_3,
     tables as prepared_tables,
 )
-from reproduction.study import SIGN, PageTable
-from reproduction.study.pages import Origin
+from reproduction.study import SIGN, PageTable, resolve
 
 COMPILED: list[BytecodeCache] = []
 SECTION = {section.id: section for section in PAPER.sections}
@@ -51,9 +50,8 @@ def render(name: str, tables: Tables) -> str:
     """Return a section as the report shows it."""
     section = SECTION[name]
     assert section.possible(tables)
-    origin = Origin("reproduction.papers.rrba.exact:epsilon_table", "bound_blocks")
     content = section.content(tables)
-    return render_section(section.template, content, tables, origin, COMPILED[-1])
+    return render_section(section.template, content, tables, COMPILED[-1])
 
 
 def words(part: str) -> str:
@@ -171,13 +169,12 @@ def test_tables_that_are_missing_leave_out_what_rests_on_them(name: str, tables:
 
 
 def test_the_catalog_names_code_and_tables_that_are_there() -> None:
-    computed = {table.id: table.made_by for each in PAPER.analyses for table in each.tables}
-    simulated = {table.id: PAPER.studies[table.study].origin for table in PAPER.tables}
-    drawn_by = [each.draw for each in PAPER.figures]
-    for function in [*computed.values(), *simulated.values(), *drawn_by]:
-        assert Origin(function, "rule").line > 0
+    computed = {table.id for each in PAPER.analyses for table in each.tables}
+    simulated = {table.id: PAPER.studies[table.study].simulator for table in PAPER.tables}
+    for function in [*simulated.values(), *(each.draw for each in PAPER.figures)]:
+        assert callable(resolve(function))
     assert {table.study for table in PAPER.tables} == PAPER.studies.keys()
-    assert all_tables().keys() == computed.keys() | simulated.keys()
+    assert all_tables().keys() == computed | simulated.keys()
     needed = [*(each.needs for each in PAPER.sections), *(each.tables for each in PAPER.figures)]
     assert {table for tables in needed for table in tables} <= all_tables().keys()
 

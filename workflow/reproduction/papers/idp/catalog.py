@@ -81,17 +81,17 @@ ANALYSES = (
     Analysis(
         "idp_audit",
         (
-            AnalysisTable("idp_audit", ".audit:audit_table", AUDIT, audited=("individual",)),
-            AnalysisTable("idp_audit_clusters", ".audit:cluster_table", CLUSTERS),
-            AnalysisTable("idp_attacks", ".attacks:attack_table", ATTACKS),
-            AnalysisTable("idp_protection", ".attacks:protection_table", PROTECTION),
+            AnalysisTable("idp_audit", AUDIT, audited=("individual",)),
+            AnalysisTable("idp_audit_clusters", CLUSTERS),
+            AnalysisTable("idp_attacks", ATTACKS),
+            AnalysisTable("idp_protection", PROTECTION),
         ),
         data=tuple(DATASETS),
         settings=("analyses.idp_audit", "analyses.idp_attacks"),
     ),
     Analysis(
         "idp_noises",
-        (AnalysisTable("idp_noises", ".grid:compare_noises", NOISES),),
+        (AnalysisTable("idp_noises", NOISES),),
         data=("adult_age",),
         settings=("analyses.idp_noises",),
     ),
@@ -99,7 +99,7 @@ ANALYSES = (
         "idp_claims",
         (
             *claims_tables("idp"),
-            AnalysisTable("idp_expected_sse", ".sse:expected_table", EXPECTED_SSE),
+            AnalysisTable("idp_expected_sse", EXPECTED_SSE),
         ),
         data=tuple(DATASETS),
         needs=(*FIGURES_OF, "idp_audit"),

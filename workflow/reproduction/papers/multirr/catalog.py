@@ -141,11 +141,10 @@ PRINTED_NUMBERS = (*PRINTED_TABLES, "multirr_sensitivity")  # next to simulated 
 AGREEMENT = ("agrees", "differs", "median_ratio", "typical_factor", "rank_correlation")
 FIT = ("statistic", "p_value")
 READING = (*CLUSTER_QUERY_KEYS[:4], VARIATION)
-AUDIT = "deniable.randomized_response"
 
 
-def _table(name: str, made_by: str, keys: tuple[str, ...], *by_chance: str) -> AnalysisTable:
-    return AnalysisTable(f"multirr_{name}", made_by, Columns(keys, by_chance=by_chance))
+def _table(name: str, keys: tuple[str, ...], *by_chance: str) -> AnalysisTable:
+    return AnalysisTable(f"multirr_{name}", Columns(keys, by_chance=by_chance))
 
 
 of_adult = partial(Analysis, data=("adult",))
@@ -154,8 +153,8 @@ ANALYSES = (
     Analysis(
         "multirr_agreement",
         (
-            _table("agreement", "reproduction.study.engine:agreement", READING, *AGREEMENT, *FIT),
-            _table("misfit", ".verdicts:misfit", (*READING, "p", "t_v"), "ratio"),
+            _table("agreement", READING, *AGREEMENT, *FIT),
+            _table("misfit", (*READING, "p", "t_v"), "ratio"),
         ),
         needs=(*PRINTED_NUMBERS, "multirr_exploration"),
         takes_what_is_there=True,
@@ -163,10 +162,9 @@ ANALYSES = (
     with_thresholds(
         "multirr_dependences",
         (
-            _table("clusters", f"{AUDIT}.audit:clusters_table", ("t_v", "t_d", "cluster")),
+            _table("clusters", ("t_v", "t_d", "cluster")),
             _table(
                 "dependences",
-                f"{AUDIT}.dependence:dependences",
                 ("attribute_1", "attribute_2", "measure"),
             ),
         ),
@@ -176,7 +174,6 @@ ANALYSES = (
         (
             _table(
                 "threshold_trend",
-                ".verdicts:threshold_trend",
                 ("dataset", "mechanism", "p", "t_v"),
                 *(*FIT, "p_value_without_worst"),
             ),
@@ -187,39 +184,24 @@ ANALYSES = (
     with_thresholds(
         "multirr_error_bounds",
         (
-            _table("fig1", ".error_analysis:figure_1", ("categories",)),
-            _table("accuracy", ".error_analysis:accuracy_table", ("records", "attributes")),
-            _table(
-                "propagation", ".error_analysis:propagation_table", ("attribute", "reading", "p")
-            ),
-            _table(
-                "order", ".error_analysis:expected_dependence_order", ("measure", "reading", "p")
-            ),
+            _table("fig1", ("categories",)),
+            _table("accuracy", ("records", "attributes")),
+            _table("propagation", ("attribute", "reading", "p")),
+            _table("order", ("measure", "reading", "p")),
         ),
     ),
     Analysis(
         "multirr_example1",
-        (_table("example1", ".example_1:example_1", ("sweep", "adjusted"), "note"),),
+        (_table("example1", ("sweep", "adjusted"), "note"),),
     ),
     of_adult(
         "multirr_secure_sum",
         (
-            _table(
-                "secure_sum",
-                ".secure_sum:trials",
-                ("pair", "parties"),
-                *("cramers_v_from_sum", "cramers_v_direct"),
-            ),
-            _table("secure_sum_faults", ".secure_sum:fault_trials", ("fault",), "remedy_or_limit"),
-            _table(
-                "secure_assessment",
-                ".dependence_assessment:secure_assessments",
-                ("method", "matrix", "p"),
-                *("clusters", "clusters_direct"),
-            ),
+            _table("secure_sum", ("pair", "parties"), "cramers_v_from_sum", "cramers_v_direct"),
+            _table("secure_sum_faults", ("fault",), "remedy_or_limit"),
+            _table("secure_assessment", ("method", "matrix", "p"), "clusters", "clusters_direct"),
             _table(
                 "linkage",
-                ".secure_sum:linkage_example",
                 ("attribute", "category"),
                 *("share_of_samples", "share_of_parties_exposed"),
             ),
@@ -231,18 +213,12 @@ ANALYSES = (
         (
             AnalysisTable(
                 "multirr_audit",
-                f"{AUDIT}.audit:audit_multirr",
                 Columns(("mechanism", "matrix", "p", "t_v", "unit", "of"), verdict="holds"),
                 audited=("multirr",),
             ),
-            _table(
-                "risk",
-                f"{AUDIT}.assessment_audit:risk_table",
-                ("matrix", "p", "mechanism", "t_v", "assessment"),
-            ),
+            _table("risk", ("matrix", "p", "mechanism", "t_v", "assessment")),
             AnalysisTable(
                 "multirr_waiver",
-                f"{AUDIT}.waiver:waiver_table",
                 Columns(("matrix", "p", "releases", "parties"), by_chance=("trust",)),
                 audited=("waiver",),
             ),

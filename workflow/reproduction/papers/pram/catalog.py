@@ -51,7 +51,7 @@ TABLES = (
         ("first", "second", "epsilon", "estimator", "measure"),
     ),
 )
-MECHANISM_KEYS = ("attribute", "epsilon", "mechanism")
+MECHANISMS = Columns(("attribute", "epsilon", "mechanism"))
 RESULTS = Columns(("result",), by_chance=("says", "test", "figure"))
 DESIGNS = Columns(
     ("attribute", "epsilon", "loss", "requirements", "estimator"), tolerance=DESIGN_RTOL
@@ -59,22 +59,17 @@ DESIGNS = Columns(
 ENTRIES = Columns(("design", "true", "reported"), by_chance=("probability",))
 
 
-def _table(name: str, made_by: str, of: Columns | tuple[str, ...], *audited: str) -> AnalysisTable:
-    return AnalysisTable(f"pram_{name}", made_by, of, audited=audited)
+def _table(name: str, columns: Columns, *audited: str) -> AnalysisTable:
+    return AnalysisTable(f"pram_{name}", columns, audited)
 
 
 ANALYSES = (
-    Analysis("pram_results", (_table("results", ".numbered_results:numbered_results", RESULTS),)),
+    Analysis("pram_results", (_table("results", RESULTS),)),
     Analysis(
         "pram_variance",
         (
-            _table("variance", ".variance:variance_inflation", MECHANISM_KEYS, "matrices"),
-            _table(
-                "whole_file",
-                ".variance:whole_file_epsilons",
-                MECHANISM_KEYS,
-                *("kept_secret", "published"),
-            ),
+            _table("variance", MECHANISMS, "matrices"),
+            _table("whole_file", MECHANISMS, "kept_secret", "published"),
         ),
         data=("adult",),
         settings=("analyses.pram_variance",),
@@ -82,23 +77,19 @@ ANALYSES = (
     Analysis(
         "pram_breaches",
         (
-            _table("breach_bounds", ".breaches:bound_table", ("rho_1", "epsilon")),
-            _table(
-                "breach_thresholds", ".breaches:threshold_table", ("rho_1", "rho_2", "categories")
-            ),
-            _table("approach", ".breaches:approach_table", ("channel", "side", "mass")),
-            _table("intruder", ".breaches:intruder_table", ("attribute", "p", "category")),
-            _table(
-                "worst_sets", ".breaches:worst_set_table", ("attribute", "p", "rho_1"), "posteriors"
-            ),
+            _table("breach_bounds", Columns(("rho_1", "epsilon"))),
+            _table("breach_thresholds", Columns(("rho_1", "rho_2", "categories"))),
+            _table("approach", Columns(("channel", "side", "mass"))),
+            _table("intruder", Columns(("attribute", "p", "category"))),
+            _table("worst_sets", Columns(("attribute", "p", "rho_1")), "posteriors"),
         ),
         data=("adult",),
     ),
     Analysis(
         "pram_design",
         (
-            _table("design", ".design:design_table", DESIGNS, "designed"),
-            _table("channels", ".design:channel_table", ENTRIES),
+            _table("design", DESIGNS, "designed"),
+            _table("channels", ENTRIES),
         ),
         data=("adult",),
         settings=("analyses.pram_design",),

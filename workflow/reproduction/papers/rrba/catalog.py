@@ -109,8 +109,8 @@ ANALYSES = (
     Analysis(
         "rrba_examples",
         (
-            AnalysisTable("rrba_examples", ".exact:worked_cases", ("case", "quantity")),
-            AnalysisTable("rrba_consistency", ".consistency:consistency_table", CONSISTENCY),
+            AnalysisTable("rrba_examples", Columns(("case", "quantity"))),
+            AnalysisTable("rrba_consistency", CONSISTENCY),
         ),
         data=("networks/survey",),
     ),
@@ -119,18 +119,19 @@ ANALYSES = (
         (
             AnalysisTable(
                 "rrba_epsilon",
-                ".exact:epsilon_table",
-                ("unit", "table", "dataset", "attributes", "answers", "rounds", "p", "floor"),
+                Columns(
+                    ("unit", "table", "dataset", "attributes", "answers", "rounds", "p", "floor")
+                ),
                 audited=("theorem", "theorem_composed"),
             ),
-            AnalysisTable("rrba_fig4", ".exact:figure_4_table", ("curve", "cells", "floor", "p")),
+            AnalysisTable("rrba_fig4", Columns(("curve", "cells", "floor", "p"))),
         ),
         data=NETWORKS,
         settings=("analyses.rrba_epsilon",),
     ),
     Analysis(
         "rrba_fig7",
-        (AnalysisTable("rrba_fig7", ".released_tables:figure_7_table", HISTOGRAMS),),
+        (AnalysisTable("rrba_fig7", HISTOGRAMS),),
         data=LARGER,
         settings=("studies.rrba_tables",),
     ),

@@ -30,7 +30,7 @@ _CELL = ["file", "k", "p", "epsilon_claimed"]
 _OUTPUT = ["metric", "method", "reading", "trust"]
 
 
-def table_3(results: pd.DataFrame, published: pd.DataFrame | None) -> pd.DataFrame:
+def table_3(results: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     """Compare `results` of `reproduction.papers.rrba.independence.Table3` with `published` rates.
 
     All methods with Laplace noise are compared with the published one. The text states neither n
@@ -59,7 +59,7 @@ def shown_settings(table: pd.DataFrame) -> pd.DataFrame:
     return where(shown, sampled_tables=shown["sampled_tables"].max())
 
 
-def printed_table(results: pd.DataFrame, published: pd.DataFrame | None) -> pd.DataFrame:
+def printed_table(results: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     """Compare the `results` of `PrintedTables` with `published` values.
 
     All readings and files of a data set are compared with the same published value. The columns are
