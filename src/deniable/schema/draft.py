@@ -221,7 +221,7 @@ def _numeric(seen: ColumnEvidence) -> _Drafted:
 
 def _add_decimal(column: _Drafted, seen: ColumnEvidence) -> None:
     if seen.decimal == ",":
-        column.options.append(("decimal", '","'))
+        column.options.append(("decimal", quoted(",")))
         column.remarks.append("a comma stands before decimals")
 
 

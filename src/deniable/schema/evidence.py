@@ -1,7 +1,6 @@
 """Gather evidence about the values of a column, for a draft of its schema."""
 
 from collections import Counter
-from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -103,7 +102,11 @@ class ColumnEvidence:
             self._see_texts(values.dictionary.cast(pa.string()), counted)
         else:
             self._numbers = False
-        self._keep(values.dictionary, counted)
+        if not self.many:
+            places = np.flatnonzero(counted)
+            known = values.dictionary.take(pa.array(places)).cast(pa.string()).to_pylist()
+            self.counts.update(dict(zip(known, counted[places].tolist(), strict=True)))
+            self.many = len(self.counts) > MAX_COUNTED
 
     def _counted(self, values: pa.Array) -> np.ndarray:
         """Return the frequency of each value of the dictionary, 0 for missing ones."""
@@ -154,12 +157,3 @@ class ColumnEvidence:
         with_point = seen.filter(pc.match_substring(seen, "."))
         self._with_point |= bool(np.isfinite(numbers_of(with_point)).any())
         self._numbers &= not (self._with_point and self.decimal == ",")
-
-    def _keep(self, dictionary: pa.Array, counted: np.ndarray) -> None:
-        if self.many:
-            return
-        places = np.flatnonzero(counted)
-        texts = dictionary.take(pa.array(places)).cast(pa.string()).to_pylist()
-        more: Mapping[str, int] = dict(zip(texts, counted[places].tolist(), strict=True))
-        self.counts.update(more)
-        self.many = len(self.counts) > MAX_COUNTED

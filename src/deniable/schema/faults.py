@@ -39,10 +39,7 @@ class ValidationErrors:
     def add_row(self, where: str, number: int, what: str) -> None:
         """Add the row `number`, from 1, of the file `where`; `what` says why it is not a record."""
         insort(self._skipped.setdefault(where, []), number)
-        if len(self._found) < MAX_KEPT:
-            self._found[where, f"record {number:,} {what}"] = -1, 1
-        else:
-            self._unkept += 1
+        self.add(where, -1, f"record {number:,} {what}")
 
     def add_values(
         self,

@@ -206,15 +206,11 @@ class Schema(Strict):
     columns: Annotated[list[Column], Field(min_length=1)]
 
     @model_validator(mode="after")
-    def _names_once(self) -> Self:
+    def _consistent(self) -> Self:
         for name, times in Counter(column.name for column in self.columns).items():
             if times > 1:
                 raise ValueError(f"column {name!r} stands there {times} times; allowed: once")
-        return self
-
-    @model_validator(mode="after")
-    def _in_the_encoding(self) -> Self:
-        """Refuse texts that the protected file cannot contain."""
+        # The protected file must be able to contain all texts.
         for column in self.columns if self.file.encoding else ():
             for text in (column.name, *column.categories, *column.missing.values):
                 try:
@@ -230,11 +226,10 @@ class Schema(Strict):
 
     def __getitem__(self, name: str) -> Column:
         """Return the column of this name."""
-        for column in self.columns:
-            if column.name == name:
-                return column
-        names = ", ".join(column.name for column in self.columns)
-        raise DataError(f"the schema has no column {name!r}; it has {names}")
+        columns = {column.name: column for column in self.columns}
+        if name not in columns:
+            raise DataError(f"the schema has no column {name!r}; it has {', '.join(columns)}")
+        return columns[name]
 
     @property
     def randomized(self) -> tuple[Column, ...]:
@@ -266,10 +261,8 @@ class Schema(Strict):
         A `DataError` is raised if a column does not exist, or one of `numbers` is not numeric or
         has a category for missing values.
         """
-        for column in [self[name] for name in (*numbers, *kept)]:
+        for column in [self[name] for name in (*numbers, *kept)][: len(numbers)]:
             name = column.name
-            if name not in numbers:
-                continue
             if column.kind != "numeric":
                 raise DataError(f"column {name!r} is {column.kind}; numeric columns are masked")
             if column.missing.policy == "category":

@@ -1,16 +1,17 @@
 """Compare texts of a file, and write them in messages and as YAML."""
 
-import re
+import math
 import unicodedata
 from collections.abc import Sequence
+from typing import Any
+
+import yaml
 
 from deniable.errors import shown
 
 LONGEST_NAME = 255  # bytes: a name may become that of a file
 _ODD = ("Cc", "Cs", "Zl", "Zp")
 _REORDERING = {*range(0x202A, 0x202F), *range(0x2066, 0x206A)}
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*([ .-][A-Za-z0-9_]+)*")
-_WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null", "none"))
 
 
 def listed(texts: Sequence[str], most: int = 8) -> str:
@@ -38,25 +39,15 @@ def quoted(text: str) -> str:
 
     Examples
     --------
-    >>> print(quoted("female"), quoted("no"), quoted("01234"), quoted("a\x1b"))
-    female "no" "01234" "a\x1b"
+    >>> print(quoted("female"), quoted("no"), quoted("01234"), quoted("a\x07"))
+    female 'no' '01234' "a\a"
     """
-    if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
-        return text
-    return '"' + "".join(map(_escaped, text)) + '"'
+    return quoted_list([text])[1:-1]
 
 
 def quoted_list(texts: Sequence[str]) -> str:
     """Return YAML for a list of `texts`, on one line."""
-    return f"[{', '.join(map(quoted, texts))}]"
-
-
-def _escaped(character: str) -> str:
-    if character in '"\\':
-        return f"\\{character}"
-    if character.isprintable():
-        return character
-    number = ord(character)
-    if number < 0x100:
-        return f"\\x{number:02x}"
-    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+    # A line break that is not ASCII would be read back as a space.
+    options: dict[str, Any] = {"default_flow_style": True, "width": math.inf}
+    options["allow_unicode"] = all(text.isprintable() for text in texts)
+    return str(yaml.safe_dump(list(texts), **options)).rstrip()
