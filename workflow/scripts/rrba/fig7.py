@@ -7,7 +7,7 @@ import pandas as pd
 from deniable.files import write_table
 from deniable.records import read_true_records
 
-from reproduction.papers.rrba import released_tables
+from reproduction.papers.rrba.released_tables import PrintedTables, figure_7_table
 from reproduction.pipeline import job
 from reproduction.study import cells_of_grids, read_published
 
@@ -15,8 +15,8 @@ with job(snakemake):
     settings = snakemake.params.settings
     data = {Path(file).stem: read_true_records(file) for file in snakemake.input.data}
     subsets = (settings[name] for name in ("subsets", "subset_seed", "block_size"))
-    fig7 = released_tables.figure_7_table(
-        released_tables.PrintedTables(data, *subsets),
+    fig7 = figure_7_table(
+        PrintedTables(data, *subsets),
         cells_of_grids(settings["grids"]),
         pd.concat(read_published(file, "value") for file in snakemake.input.published),
         study="rrba_tables",

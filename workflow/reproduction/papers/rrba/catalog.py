@@ -138,10 +138,7 @@ ANALYSES = (
     Analysis(
         "rrba_claims",
         claims_tables("rrba", "reading"),
-        needs=tuple(
-            f"rrba_{name}"
-            for name in ("table4", "table5", "equal", "fig5", "fig6", "table3", "power")
-        ),
+        needs=tuple(table.id for table in TABLES),
     ),
 )
 FIGURES = tuple(

@@ -56,10 +56,6 @@ UPDATES: Mapping[str, Rule] = {
 }
 """Rules for the next table, by ``update``."""
 
-CRITERIA = ("first", "lasting", "precise")
-MAX_ERROR = 1.0
-"""The limit of errors: a printed table can be millions away."""
-
 
 @dataclass(frozen=True)
 class Followed:
@@ -67,12 +63,8 @@ class Followed:
 
     combination: Combination  # two attributes
     cell: int  # of their table
+    proportion: float  # of the cell
     proportions: Floats  # of the table in the file, shape (cells,)
-
-    @property
-    def proportion(self) -> float:
-        """The proportion of the cell."""
-        return float(self.proportions[self.cell])
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +97,7 @@ class Convergence:
         not a distribution.
         """
         names = [
-            *product(CRITERIA, ("converged", "tuples", "error", "within")),
+            *product(("first", "lasting", "precise"), ("converged", "tuples", "error", "within")),
             *product(("none",), ("error_last", "error_average", "error_pooled", "invalid")),
         ]
         return [{"criterion": criterion, "measure": measure} for criterion, measure in names]
@@ -158,7 +150,7 @@ class Convergence:
 
 
 def _error(value: Floats, truth: float) -> Floats:
-    return np.asarray(np.minimum(np.abs(value - truth), MAX_ERROR))
+    return np.asarray(np.minimum(np.abs(value - truth), 1.0))  # printed tables can be millions off
 
 
 def closest_cell(data: Microdata, probability: float) -> Followed:
@@ -167,7 +159,7 @@ def closest_cell(data: Microdata, probability: float) -> Followed:
     for combination in combinations(data.domain.names, 2):
         proportions = data.counts(combination).reshape(-1) / len(data)
         cell = int(np.abs(proportions - probability).argmin())
-        found.append(Followed(combination, cell, proportions))
+        found.append(Followed(combination, cell, float(proportions[cell]), proportions))
     return min(found, key=lambda each: abs(each.proportion - probability))
 
 

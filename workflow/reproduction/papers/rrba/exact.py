@@ -50,8 +50,6 @@ NOISY, TOTAL = (6, -2, 2, 2), 8
 GAMMAS = (0.0, 0.01, 0.5, 0.99)
 SAME = 1e-6  # the distance of a solver's table from the closed form, at most, as in the table
 
-Row = dict[str, Any]
-
 
 def epsilon_table(
     files: Mapping[str, Microdata],
@@ -82,7 +80,9 @@ def epsilon_table(
     return table
 
 
-def _single_tables(p: float, floors: Sequence[float], rounds: Sequence[int]) -> Iterator[Row]:
+def _single_tables(
+    p: float, floors: Sequence[float], rounds: Sequence[int]
+) -> Iterator[dict[str, Any]]:
     for cells in CELLS:
         uniform = np.full(cells, 1 / cells)
         answer = {"unit": "answer", "table": "uniform", "attributes": int(math.log2(cells)), "p": p}
@@ -98,7 +98,7 @@ def _single_tables(p: float, floors: Sequence[float], rounds: Sequence[int]) -> 
 
 def _of_data(
     name: str, data: Microdata, views: Sequence[View], p: float, floors: Sequence[float]
-) -> Iterator[Row]:
+) -> Iterator[dict[str, Any]]:
     truth = {c: data.counts(c).reshape(-1) / len(data) for view in views for c in view}
     epsilon_of = cache(lambda values: answer_epsilon(np.frombuffer(values), p))
     # The floor 1 makes a table uniform.

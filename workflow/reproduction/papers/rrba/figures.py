@@ -46,7 +46,6 @@ HOLLOW = look(GREY, "none", "o", "hollow: does not agree", markerfacecolor="whit
 PRINTED = look(INK, "none", "D", "printed", markersize=4)
 LEVEL = 5.0
 NOMINAL = look(INK, ":", label="nominal size, 5 %")
-MEASURES = ("l2", "jensen_shannon")
 APART = (False, False)
 
 
@@ -277,7 +276,10 @@ def tables(*parts: pd.DataFrame) -> Figure:
         axis.set_title(f"p = {p:g}, printed ε = {claimed}", fontsize=10)
         axis.set_ylabel(names.METRICS[metric])
 
-    rows, columns = dict.fromkeys(sorted(table["p"].unique()), ""), dict.fromkeys(MEASURES, "")
+    rows, columns = (
+        dict.fromkeys(sorted(table["p"].unique()), ""),
+        dict.fromkeys(names.COMPARED, ""),
+    )
     size, around = (0, 1.5 + 2.9 * len(files), 2.7, 1.9), (0.8, 0.12, 0.95, 1.0)
     figure, _ = style.panel_grid(rows, columns, panel, size, around, (0.2, 0.45), share=APART)
     points = style.legend_keys(METHOD_STYLE, names.METHODS, marker="o", markersize=4.5)
@@ -296,8 +298,6 @@ def fig7(table: pd.DataFrame) -> Figure:
     """Plot the histograms of distances in `table`, over trials and sets, and published averages."""
     columns = ["file", "p", "epsilon_claimed", "metric"]
     shown = list(dict.fromkeys(table[columns].itertuples(index=False, name=None)))
-    # By file and p, both measures below each other.
-    shown.sort(key=lambda panel: (list(names.FILES).index(panel[0]), panel[1], panel[3] != "l2"))
 
     def panel(axis: Axes, row: tuple[Any, ...], k: int) -> None:
         part = where(table, k=k, **dict(zip(columns, row, strict=True)))
@@ -333,8 +333,7 @@ def fig7(table: pd.DataFrame) -> Figure:
 def equal(table: pd.DataFrame) -> Figure:
     """Plot distances in `table` of projected tables at equal exact epsilon, by measure, file, k."""
     shown = where(table, reading="projected")
-    cells = list(dict.fromkeys(shown[["file", "k"]].itertuples(index=False, name=None)))
-    cells.sort(key=lambda cell: (list(names.FILES).index(cell[0]), cell[1]))
+    cells = dict.fromkeys(shown[["file", "k"]].itertuples(index=False, name=None))
     ticks = sorted(shown["epsilon"].unique())
 
     def panel(axis: Axes, metric: str, cell: tuple[str, int]) -> None:
@@ -346,7 +345,7 @@ def equal(table: pd.DataFrame) -> Figure:
         axis.yaxis.set_major_formatter("{x:g}")
         style.gridded(axis, linewidth=0.5)
 
-    rows = {metric: names.METRICS[metric] for metric in MEASURES}
+    rows = {metric: names.METRICS[metric] for metric in names.COMPARED}
     columns = {(file, k): f"{names.FILES[file]}, {k}-way" for file, k in cells}
     size, around, share = (1.5, 1.2, 0, 6.2), (0.85, 0.12, 0.95, 1.1), (True, "row")
     figure, _ = style.panel_grid(

@@ -55,11 +55,10 @@ def _instead(equal: pd.DataFrame | None) -> str:
 
 def _numbers(tables: Tables) -> Iterator[AgreementCount]:
     for name, title in PRINTED_TABLES.items():
-        if name in tables:
-            own = tables[name][tables[name]["main"] & tables[name]["published"].notna()]
-            for method in (each for each in METHODS if each in set(own["method"])):
-                part = where(own, method=method)
-                yield agreement_of(f"{title}, {METHODS[method]}", part, "rrba_tables")
+        for method, called in METHODS.items():
+            part = where(tables.get(name), main=True, method=method)
+            if len(part) and part["published"].notna().any():
+                yield agreement_of(f"{title}, {called}", part, "rrba_tables")
     if "rrba_table3" in tables:
         # Its n and effect, which the text leaves open, are fitted to the printed rates.
         yield AgreementCount("Table 3", None, 0, "rrba_tests", "fitted, no verdict")

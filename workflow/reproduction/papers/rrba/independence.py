@@ -11,12 +11,9 @@ independent. The pattern ``pair`` has the product over the first two attributes 
 [rrba] states neither n nor the alternative of Table 3 (nor the distribution under the null): even
 margins, n and rho are assumed. It states p = .5 and epsilon = .25, taken here as the p of RRBA's
 channel and the epsilon of Laplace and MCIndep. These are not the same privacy: RRBA's exact epsilon
-is ln(1 + p m / (1 - p)), 1.609, 2.197 and 2.833 for m = 4, 8 and 16 cells.
-
-Each epsilon is for the replacement of one record. It belongs to the channel of a client's response
-(local), or to the released table under Laplace noise of sensitivity 2 (central: a curator sees the
-true table). Equal epsilons bound the information of a released table about a record equally. RRBA
-and the channel-aware test need no trusted curator for this.
+is ln(1 + p m / (1 - p)), 1.609, 2.197 and 2.833 for m = 4, 8 and 16 cells. It belongs to a client's
+response (local), the other one to the released table, as a curator sees the true table (central).
+Both are for the replacement of one record.
 
 Methods: ``laplace`` (noise of scale 2 / epsilon, critical value of the chi-squared distribution),
 ``laplace_true_limit`` (the statistic of the true table in place of that value, 7.3.1), both again
@@ -239,8 +236,8 @@ def counted(results: pd.DataFrame) -> pd.DataFrame:
     trials = results["replicates"].to_numpy(dtype=int)
     rejected = np.rint(results["regenerated"].to_numpy() * trials / PERCENT).astype(int)
     low, high = clopper_pearson(rejected, trials)
-    found = {"rejected": rejected, "trials": trials}
-    return results.assign(ci_low=PERCENT * low, ci_high=PERCENT * high, **found)
+    interval = {"ci_low": PERCENT * low, "ci_high": PERCENT * high}
+    return results.assign(**interval, rejected=rejected, trials=trials)
 
 
 def judged(results: pd.DataFrame) -> pd.DataFrame:

@@ -79,6 +79,8 @@ KINDS = {
     "in several": "smaller tables, in several views",
     "in none": "larger tables, in no view",
 }
+COMPARED = ("l2", "jensen_shannon")
+"""The measures of the paper."""
 MAIN_READINGS = {
     "l2": "noisy",
     "squared_error": "noisy",

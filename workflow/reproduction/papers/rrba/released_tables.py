@@ -52,14 +52,13 @@ from deniable.rrba import (
 )
 from deniable.sampling import SeededNoise, generator_for
 
-from reproduction.papers.rrba.names import EVERY, MAIN_READINGS, PROTOCOLS, dataset_of
+from reproduction.papers.rrba.names import COMPARED, EVERY, MAIN_READINGS, PROTOCOLS, dataset_of
 from reproduction.study import Cell, replicate, where
 
 FIGURE_7_COLUMNS = (
     *("dataset", "file", "k", "p", "epsilon_claimed", "metric", "method"),
     *("bin_low", "bin_high", "count", "share", "trials", "subsets", "mean", "published"),
 )
-FIGURE_7_METRICS = ("l2", "jensen_shannon")
 FIGURE_7_PANELS = (("survey_8000", 0.4), ("survey_8000", 0.5), ("alarm_8000", 0.5))
 """The files and p of Figure 7."""
 BINS = 48
@@ -240,7 +239,16 @@ class EqualEpsilon(_Simulation):
         channel = KeepOrReplace.from_entries(m, 1 - (m - 1) * elsewhere, elsewhere)
         reports = channel.randomize_counts(true, generator)
         yield "randomized_response", BOTH, records * channel.estimate(reports)
-        yield "rrba_at_truth", BOTH, records * self._at_truth(true, blocks, epsilon, generator)
+        smallest = floored_projection(true / true.sum(axis=1, keepdims=True), POOLED.floor).min(
+            axis=1
+        )
+        at_truth = np.empty(true.shape)
+        for least in np.unique(smallest):
+            runs = smallest == least
+            # A floor of 2 q with 2 cells has the closed form of a smallest cell q.
+            keep = keep_for_epsilon([2], epsilon, float(2 * least))
+            at_truth[runs] = collect(blocks[runs], keep, generator, POOLED).estimate()
+        yield "rrba_at_truth", BOTH, records * at_truth
         yield "laplace_honest", BOTH, _laplace(true, 2 / epsilon, generator)
         # On a stream of their own, so that the other methods have the same draws without them.
         stream = generator.spawn(1)[0]
@@ -253,20 +261,6 @@ class EqualEpsilon(_Simulation):
         ones = stream.binomial(true, bit.own) + stream.binomial(records - true, bit.others)
         estimate = (ones / records - bit.others) / (bit.own - bit.others)
         yield "unary_encoding", BOTH, records * estimate
-
-    def _at_truth(
-        self, true: Counts, blocks: Counts, epsilon: float, generator: np.random.Generator
-    ) -> Floats:
-        """Return estimates with the p that each run's own true table allows."""
-        sent = floored_projection(true / true.sum(axis=1, keepdims=True), POOLED.floor)
-        estimates = np.empty(true.shape)
-        smallest = sent.min(axis=1)
-        for least in np.unique(smallest):
-            runs = smallest == least
-            # A floor of 2 q with 2 cells has the closed form of a smallest cell q.
-            keep = keep_for_epsilon([2], epsilon, float(2 * least))
-            estimates[runs] = collect(blocks[runs], keep, generator, POOLED).estimate()
-        return estimates
 
 
 def _laplace(true: Counts, scale: float, generator: np.random.Generator) -> Floats:
@@ -303,7 +297,7 @@ def figure_7_table(
     for cell in (c for c in cells if (c["file"], c["p"]) in FIGURE_7_PANELS):
         values = replicate(simulator, cell=cell, **runs)
         outputs = pd.DataFrame(simulator.outputs(cell))
-        for metric in FIGURE_7_METRICS:
+        for metric in COMPARED:
             sets = where(outputs, metric=metric, reading=MAIN_READINGS[metric])
             sets = sets[sets["subset"] != EVERY]
             every = values[:, sets.index]

@@ -25,7 +25,6 @@ from reproduction.study import (
 )
 
 SHOWN_FLOOR = 0.1
-MEASURED = ("l2", "jensen_shannon")  # in the paper, and at equal epsilon
 PERCENT = 100.0
 ERRORS = 2.0  # of Monte Carlo, beyond which powers differ
 OURS = "regenerated"
@@ -42,7 +41,7 @@ def named(table: pd.DataFrame, **titles: Any) -> pd.DataFrame:
 
 def over_uniform(equal: pd.DataFrame, method: str) -> pd.Series:
     """Return distances of a `method` over those of a table that stays uniform, at `equal` ε."""
-    shown = where(equal, reading="projected", metric=MEASURED)
+    shown = where(equal, reading="projected", metric=names.COMPARED)
     by_setting = shown.set_index(["metric", "file", "k", "epsilon"])
     own, uniform = (where(by_setting, method=name)["mean"] for name in (method, "rrba_uniform"))
     return (own / uniform).dropna()
@@ -123,7 +122,7 @@ def tables(results: Tables) -> dict[str, Any]:
         )
     ]
     heads = ("table", "p", "ε in its title", "method", "exact ε", "ε of Theorem 4.1")
-    shown = where(main, metric=tuple(names.METRICS[name] for name in MEASURED))
+    shown = where(main, metric=tuple(names.METRICS[name] for name in names.COMPARED))
     shown = shown.assign(found=texts(shown, _beside)).sort_values("metric", kind="stable")
     keys = {"metric": "measure", "p": "p", "dataset": "data", "k": "k"}
     return {
@@ -160,11 +159,6 @@ def equal(tables: Tables) -> dict[str, Any]:
     }
 
 
-def tests(tables: Tables) -> dict[str, Any]:
-    """Prepare Table 3 beside ours, then sizes and powers at equal exact ε, from `tables`."""
-    return {"table_3": table_3(tables["rrba_table3"])} | power(tables["rrba_power"])
-
-
 def table_3(table: pd.DataFrame) -> PageTable:
     """Arrange rejected proportions and accuracies of the `table` of Table 3, published and ours."""
     shown = shown_settings(table)
@@ -196,12 +190,12 @@ def _with_interval(row: Row) -> str:
     return f"{short(float(row[OURS]))}{_verdict(row)} ({interval})"
 
 
-def power(table: pd.DataFrame) -> dict[str, Any]:
-    """Count settings by size, and by power against the adjusted test, from a `table` of both.
+def tests(tables: Tables) -> dict[str, Any]:
+    """Prepare Table 3 beside ours, and counts of sizes and powers at equal exact ε, from `tables`.
 
-    Powers differ if they are more than `ERRORS` apart.
+    Powers differ from the one of the adjusted test if they are more than `ERRORS` apart.
     """
-    rejected = where(table, measure="rejected")
+    rejected = where(tables["rrba_power"], measure="rejected")
     keys = ["k", "margins", "pattern", "n", "effect", "epsilon", "sampled_tables", "small_cells"]
     sizes, powers = rejected[rejected["effect"] == 0], rejected[rejected["effect"] > 0]
     counted, against = [], []
@@ -221,18 +215,17 @@ def power(table: pd.DataFrame) -> dict[str, Any]:
             against.append((title, higher, lower, len(both), span(apart)))
     heads = ("channel-aware test against", "higher in", "lower in", "of", "difference, points")
     return {
+        "table_3": table_3(tables["rrba_table3"]),
         "trials": int(rejected["trials"].max()) if len(rejected) else 0,
         "sizes": from_rows("settings by size", ("method", *names.SIZES, "of"), counted),
         "against": from_rows("power of the channel-aware test", heads, against),
     }
 
 
-VIEWS = {
-    **{"file": "data", "records": "n", "p": "p", "seen": "views", "tables": "tables"},
-    **{"printed_feasible": "printed program is feasible", "closed_form": "closed form suffices"},
-    **{"negative_before": "cells below 0 before", "disagreement_before": "disagree by before"},
-    "distance_before": "distance before",
-}
+VIEWS = (
+    *("file", "records", "p", "views", "tables", "printed_feasible", "closed_form"),
+    *("negative_before", "disagreement_before", "distance_before"),
+)
 AGREE_WITHIN = 1e-9
 
 
@@ -241,7 +234,7 @@ def consistency(tables: Tables) -> dict[str, Any]:
     table, methods = tables["rrba_consistency"], names.CONSISTENCY_METHODS
     shown = table.assign(
         found=texts(table, _after),
-        seen=texts(table, lambda row: f"{row['views']} of {row['views_of']}-way"),
+        views=texts(table, lambda row: f"{row['views']} of {row['views_of']}-way"),
         # The columns before consistency are the same for all methods.
         **{name: table[name].map(short) for name in ("disagreement_before", "distance_before")},
         **{

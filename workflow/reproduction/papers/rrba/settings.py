@@ -8,9 +8,7 @@ from deniable.validation import Strict
 
 from reproduction.study import Epsilon, Grid, Probability, Share, StudySettings, Values
 
-NetworkFile = Literal["survey", "alarm", "child"]
 ReleasedFile = Literal["survey_8000", "survey_8000_resampled", "alarm_8000", "child_8000"]
-TableUpdate = Literal["printed", "printed_first_version", "projected", "pooled", "uniform"]
 Attributes = Annotated[int, Field(ge=2, le=4)]
 Records = Annotated[int, Field(ge=10, le=10_000_000)]
 # More than 1 / .05 give a critical value at the level of the paper.
@@ -21,11 +19,11 @@ SmallCells = Literal["table", "fitted", "ignore"]
 class ConvergenceGrid(Strict):
     """Settings of Figures 5 and 6."""
 
-    dataset: Values[NetworkFile]
+    dataset: Values[Literal["survey", "alarm", "child"]]
     probability: Values[Probability]  # of the followed cell
     block_size: Values[Annotated[int, Field(ge=1, le=100_000)]]
     p: Values[Probability]
-    update: Values[TableUpdate]
+    update: Values[Literal["printed", "printed_first_version", "projected", "pooled", "uniform"]]
 
 
 class ConvergenceStudy(StudySettings[ConvergenceGrid]):

@@ -21,7 +21,7 @@ import pandas as pd
 from deniable.display import rows_of
 
 from reproduction.papers.rrba.independence import HYPOTHESES, LEVEL, PERCENT
-from reproduction.papers.rrba.names import MAIN_READINGS, RULES
+from reproduction.papers.rrba.names import COMPARED, MAIN_READINGS, RULES
 from reproduction.papers.rrba.table_results import RESAMPLED
 from reproduction.study import (
     UNKNOWN,
@@ -38,6 +38,7 @@ from reproduction.study import (
     exact_row,
     range_of,
     ratios_of,
+    require_any,
     source_of,
     where,
 )
@@ -57,7 +58,6 @@ VARIANTS = {
     "floor .5 / m": "rrba_half_floor",
     "p that the true table allows": "rrba_at_truth",
 }
-MEASURES = ("l2", "jensen_shannon")
 AT_EQUAL_EPSILON = Compared(
     "metric; file; k; epsilon",
     "method = rrba",
@@ -75,10 +75,7 @@ def paired(
     Without any, raise a `LookupError`.
     """
     firsts, seconds = (by(where(table, **{column: each}), *keys) for each in (first, second))
-    found: list[Pair] = [(row, seconds[key]) for key, row in firsts.items() if key in seconds]
-    if not found:
-        raise LookupError(f"rows to compare with the same {', '.join(keys)}")
-    return found
+    return [*require_any([(row, seconds[key]) for key, row in firsts.items() if key in seconds])]
 
 
 def undecided_where(lost: Sequence[bool], outcome: Outcome, remark: str) -> Outcome:
@@ -216,7 +213,7 @@ def evidence_on_distances(
     pooled = every[every["reading"] == every["metric"].map(MAIN_READINGS)]
     last = pd.concat([where(every, reading="last_block"), where(pooled, method="laplace")])
     printed = {"all blocks pooled": pooled, "last block as printed": last}
-    shown = where(equal, reading="projected", metric=MEASURES).rename(columns={"mean": "median"})
+    shown = where(equal, reading="projected", metric=COMPARED).rename(columns={"mean": "median"})
     by_floor = {}
     for reading, method in VARIANTS.items():
         part = where(shown, method=(method, "rrba_uniform", "laplace_honest"))
@@ -261,7 +258,7 @@ def _lowest_l2_survey_child(printed: Mapping[str, pd.DataFrame]) -> Readings:
 
 def _wins_over_laplace(given: tuple[Mapping[str, pd.DataFrame], Mapping[str, Cells]]) -> Readings:
     printed, equal = given
-    for reading, decide in _below_laplace(printed, MEASURES):
+    for reading, decide in _below_laplace(printed, COMPARED):
         yield f"p and epsilon as printed, {reading}", decide
     for reading, cells in equal.items():
         yield f"equal exact epsilon, {reading}", partial(AT_EQUAL_EPSILON, cells)
