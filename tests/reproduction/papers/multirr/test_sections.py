@@ -12,7 +12,7 @@ from deniable.randomized_response import Assessment, PairEstimator
 from reproduction.papers.multirr import figures as drawn
 from reproduction.papers.multirr.error_analysis import propagation_table
 from reproduction.papers.multirr.example_1 import example_1
-from reproduction.papers.multirr.names import ASSESSMENTS, ESTIMATORS, METHODS, WORDS
+from reproduction.papers.multirr.names import ASSESSMENTS, AT_EPSILON, ESTIMATORS, METHODS, WORDS
 from reproduction.papers.multirr.queries import adjusted
 from reproduction.papers.multirr.sections import (
     about,
@@ -32,7 +32,7 @@ def cell(median: float, low: float, high: float, **keys: Any) -> dict[str, Any]:
 
 
 def test_what_is_drawn_has_a_name() -> None:
-    assert set(drawn.METHOD_STYLE) == set(METHODS)
+    assert set(drawn.METHOD_STYLE) == {*METHODS, *AT_EPSILON}
     assert set(drawn.ESTIMATOR_STYLE) == set(ESTIMATORS)
     assert set(drawn.ASSESSMENT_STYLE) <= set(ASSESSMENTS)
 

@@ -42,6 +42,7 @@ STUDIES = {
     "multirr_assessment": Study(".dependence_assessment:DependenceAssessment"),
     "multirr_sweep": of_medians(".queries.clusters:ThresholdSweep"),
 }
+of_fig2, of_fig3 = (partial(StudyTable, study=f"multirr_fig{number}") for number in (2, 3))
 TABLES = (
     *(
         StudyTable(name, title, CLUSTER_QUERY_KEYS, "multirr_tables", (name,), {"dataset": dataset})
@@ -70,18 +71,16 @@ TABLES = (
         ("estimator", "sigma", "measure"),
         where={"projection": "clip", "measure": ERRORS},
     ),
-    StudyTable(
+    of_fig2(
         "multirr_gains",
         "Figure 2 under each projection",
         ("projection", "estimator", "sigma", "measure"),
-        study="multirr_fig2",
         where={"measure": ERRORS},
     ),
-    StudyTable(
+    of_fig2(
         "multirr_gain_ratios",
         "Ratios of the medians of Figure 2, compared run by run",
         ("projection", "estimator", "sigma", "measure", "against"),
-        study="multirr_fig2",
         where={"measure": tuple(f"{error}_ratio" for error in ERRORS)},
         value="ratio",
     ),
@@ -91,26 +90,23 @@ TABLES = (
         ("mechanism", "t_v", "t_d", "p", "sigma", "method"),
         where={"measure": "relative_error", "projection": "clip"},
     ),
-    StudyTable(
+    of_fig3(
         "multirr_projections",
         "The four methods under each projection",
         ("projection", "mechanism", "t_v", "t_d", "p", "sigma", "method"),
-        study="multirr_fig3",
         where={"measure": "relative_error"},
     ),
-    StudyTable(
+    of_fig3(
         "multirr_methods",
         "The four methods compared run by run: median errors, one against another",
         ("projection", "mechanism", "t_v", "t_d", "p", "sigma", "method", "against", "measure"),
-        study="multirr_fig3",
         where={"measure": ("relative_error_difference", "relative_error_ratio")},
         value="compared",
     ),
-    StudyTable(
+    of_fig3(
         "multirr_adjustment",
         "RR-Adjustment: sweeps, gaps, and targets without records",
         ("projection", "mechanism", "t_v", "t_d", "p", "method", "measure"),
-        study="multirr_fig3",
         where={"measure": ("sweeps", "gap", "left_out")},
     ),
     StudyTable(

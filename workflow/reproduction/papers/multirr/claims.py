@@ -10,7 +10,6 @@ from itertools import pairwise, product
 from operator import itemgetter
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from reproduction.study import (
@@ -23,6 +22,7 @@ from reproduction.study import (
     Test,
     below,
     below_one,
+    exact_row,
     listed,
     on_average,
     pooled,
@@ -62,10 +62,7 @@ def _over(cells: Cells, measure: str, first: float, second: float) -> Row:
     of = ("rr_independent", f"{measure}_ratio")
     if (*of, first, f"sigma = {second:g}") in cells:
         return cells[*of, first, f"sigma = {second:g}"]
-    row = cells[*of, second, f"sigma = {first:g}"]
-    if row["ci_low"] <= 0:  # nothing is known of the inverse
-        return {"median": np.nan, "ci_low": 0.0, "ci_high": np.inf}
-    return {"median": 1 / row["median"], "ci_low": 1 / row["ci_high"], "ci_high": 1 / row["ci_low"]}
+    return ratio(exact_row(1.0), cells[*of, second, f"sigma = {first:g}"])
 
 
 def _grows_with_t_v(cells: Cells) -> Outcome:

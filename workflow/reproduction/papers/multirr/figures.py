@@ -3,7 +3,6 @@
 The catalog names the tables of each figure.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -25,12 +24,6 @@ from reproduction.papers.multirr.names import (
 from reproduction.study import first_of, where
 
 # Colours are safe for colour-blind readers.
-METHOD_STYLE = {
-    "rr_independent": look("#1b1f24"),
-    "rr_clusters": look("#d55e00"),
-    "rr_independent_adjustment": look("#0072b2", "--"),
-    "rr_clusters_adjustment": look("#009e73", "--"),
-}
 ESTIMATOR_STYLE = {
     "randomized": look("#9aa1a9"),
     "randomized_joint": look("#9aa1a9", ":"),
@@ -41,9 +34,11 @@ ESTIMATOR_STYLE = {
     "pair_likelihood": look("#0072b2"),
     "pair_shrunk": look("#009e73"),
 }
-EPSILON_STYLE = {
+METHOD_STYLE = {
     "rr_independent": look("#1b1f24"),
     "rr_independent_adjustment": look("#1b1f24", "--"),
+    "rr_clusters": look("#d55e00"),
+    "rr_clusters_adjustment": look("#d55e00", "--"),
     "rr_clusters_kronecker": look("#0072b2"),
     "rr_clusters_kronecker_adjustment": look("#0072b2", "--"),
     "rr_clusters_joint": look("#d55e00"),
@@ -70,11 +65,8 @@ REGENERATED_STYLE = {
         "#0072b2", marker="o", label="regenerated, attribute by attribute (kronecker)"
     ),
 }
-BESIDE = {"joint": -0.055, "kronecker": 0.055}
-"""The places of regenerated values beside the published one."""
-Looks = Mapping[str, style.Look]
+BESIDE = {"joint": -0.055, "kronecker": 0.055}  # the published value
 COVERAGE = r"coverage $\sigma$: share of the cells that a query asks for"
-ATTRIBUTES = {"all": "all attributes", "few": "few attributes"}
 
 
 def _runs(table: pd.DataFrame) -> str:
@@ -119,7 +111,7 @@ def fig2(table: pd.DataFrame) -> Figure:
     }
 
     def panel(axis: Axes, _: str, measure: str) -> None:
-        _medians(axis, where(table, measure=measure), "estimator", ESTIMATOR_STYLE, "sigma", 2.0)
+        _medians(axis, where(table, measure=measure), "estimator", "sigma", 2.0)
         axis.set(ylabel=labels[measure], ylim=(0, None))
 
     columns, size, around = dict.fromkeys(labels, ""), (0, 0, 0, 4.3), (0.75, 0.09, 0.77, 0.95)
@@ -143,16 +135,13 @@ def fig3(table: pd.DataFrame, best: str) -> Figure:
 
     def panel(axis: Axes, mechanism: str, p: float) -> None:
         part = where(chosen, mechanism=mechanism, p=p)
-        _medians(axis, part, "method", METHOD_STYLE, "sigma", 1.5)
+        _medians(axis, part, "method", "sigma", 1.5)
         _percent_scale(axis)
         if len(part):
             t_v, t_d = part["t_v"].iloc[0], part["t_d"].iloc[0]
             axis.set_title(f"p = {p:g}   (T$_v$ = {t_v}, T$_d$ = {t_d:g})", fontsize=9)
 
-    rows = {
-        mechanism: f"clusters: {mechanism}\nmedian relative error"
-        for mechanism in dict.fromkeys(chosen["mechanism"])
-    }
+    rows = {m: f"clusters: {m}\nmedian relative error" for m in chosen["mechanism"].unique()}
     columns, size = dict.fromkeys(sorted(chosen["p"].unique()), ""), (2.7, 0.6, 2.55, 1.7)
     figure, _ = style.panel_grid(rows, columns, panel, size, (0.97, 0.1, 0.95, 0.95), (0.07, 0.22))
     figure.supxlabel(COVERAGE, y=0.47 / figure.get_figheight(), fontsize=9)
@@ -160,13 +149,14 @@ def fig3(table: pd.DataFrame, best: str) -> Figure:
     return style.finish(figure, title, below, style.legend_keys(METHOD_STYLE, METHODS, linewidth=2))
 
 
-def _medians(axis: Axes, table: pd.DataFrame, by: str, looks: Looks, x: str, width: float) -> None:
+def _medians(axis: Axes, table: pd.DataFrame, by: str, x: str, width: float) -> None:
+    looks = {"method": METHOD_STYLE, "estimator": ESTIMATOR_STYLE}[by]
     style.plot_series(axis, table, by, looks, x, "median", linewidth=width)
     style.gridded(axis, linewidth=0.7)
 
 
-def _percent_scale(axis: Axes, first_tick: float = 0.0) -> None:
-    style.log_scale(axis.yaxis, [t for t in ERROR_TICKS if t >= first_tick], style.as_share)
+def _percent_scale(axis: Axes) -> None:
+    style.log_scale(axis.yaxis, ERROR_TICKS, style.as_share)
 
 
 @style.in_style
@@ -174,16 +164,12 @@ def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
     """Draw relative errors of a pair over p, of the `table`, beside the best of `methods`."""
     relative = where(first_of(table, "matrix"), measure="relative_error")
     title = "Beyond [multirr]: the joint distribution of a pair, from RR-Independent data"
-    columns = {
-        sigma: rf"coverage $\sigma$ = {sigma:g}"
-        for sigma in SHOWN_SIGMAS
-        if sigma in set(relative["sigma"])
-    }
-    if not columns:
+    sigmas = sorted({*SHOWN_SIGMAS} & {*relative["sigma"]})
+    if not sigmas:
         return _nothing(title)
 
     def panel(axis: Axes, _: str, sigma: float) -> None:
-        _medians(axis, where(relative, sigma=sigma), "estimator", ESTIMATOR_STYLE, "p", 1.4)
+        _medians(axis, where(relative, sigma=sigma), "estimator", "p", 1.4)
         for mechanism, (marker, _label) in PAPER_BEST.items():
             own = where(methods, sigma=sigma, mechanism=mechanism)
             best = own.groupby("p")["median"].min()
@@ -192,6 +178,7 @@ def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
         axis.margins(x=0.08)
 
     rows, size, around = {"": "median relative error"}, (0, 0, 0, 5.4), (0.75, 0.1, 0.95, 1.35)
+    columns = {sigma: rf"coverage $\sigma$ = {sigma:g}" for sigma in sigmas}
     figure, _ = style.panel_grid(rows, columns, panel, size, around, (0.06, 0), "p")
     keys = style.legend_keys(ESTIMATOR_STYLE, ESTIMATORS, relative["estimator"], linewidth=2)
     keys += [look(style.INK, "none", *best) for best in PAPER_BEST.values()]
@@ -206,18 +193,17 @@ def epsilon(table: pd.DataFrame) -> Figure:
 
     def panel(axis: Axes, _: str, name: str) -> None:
         part = where(table, attributes=name)
-        looks = {method: EPSILON_STYLE[method] for method in part["method"].unique()}
-        _medians(axis, part, "method", looks, "epsilon", 1.6)
-        _percent_scale(axis, 0.01)
+        _medians(axis, part, "method", "epsilon", 1.6)
+        _percent_scale(axis)
         style.log_scale(axis.xaxis, EPSILON_TICKS, style.as_number)
 
     rows, size = {"": "median relative error"}, (0, 0, 0, 5.2)
-    columns = {name: text for name, text in ATTRIBUTES.items() if name in set(table["attributes"])}
+    columns = {name: f"{name} attributes" for name in table["attributes"].unique()}
     around, xlabel = (0.75, 0.1, 0.95, 1.5), r"exact $\epsilon$ of a whole record"
     figure, _ = style.panel_grid(
         rows, columns, panel, size, around, (0.1, 0), xlabel, share=(False, True)
     )
-    keys = style.legend_keys(EPSILON_STYLE, AT_EPSILON, table["method"], linewidth=2)
+    keys = style.legend_keys(METHOD_STYLE, AT_EPSILON, table["method"], linewidth=2)
     sigma = table["sigma"].iloc[0]
     below = rf"{_runs(table)}; coverage $\sigma$ = {sigma:g}; [multirr] works at 5 to 21"
     title = "Beyond [multirr]: the methods at a stated epsilon"
@@ -245,7 +231,7 @@ def assessment(table: pd.DataFrame) -> Figure:
         style.gridded(axis, "y")
         axis.set_title(name, fontsize=10)
 
-    rows = {m: f"matrix: {m}\nagreement with the truth" for m in dict.fromkeys(drawn["matrix"])}
+    rows = {m: f"matrix: {m}\nagreement with the truth" for m in drawn["matrix"].unique()}
     columns, size = dict.fromkeys(parts, ""), (2.6, 0.6, 2.5, 1.9)
     around = (0.88, 0.1, 1.15, 1.05)
     figure, axes = style.panel_grid(rows, columns, panel, size, around, xlabel="p")

@@ -94,7 +94,6 @@ LETTERS = {"lambda_1": "λ₁", "lambda_2": "λ₂", r"pi-hat\^1": "π̂¹", r"p
 """Patterns of the paper's names in Example 1, and the names as the paper sets them."""
 STEPS_SHOWN, LATER_STEPS = 2, 10
 """The first sweeps of Example 1 are shown step by step, then every tenth one."""
-LATER = ("sweep", "share", "sweep_times_share", "gap_value")
 
 
 def adjustment(tables: Tables) -> dict[str, Any]:
@@ -106,10 +105,11 @@ def adjustment(tables: Tables) -> dict[str, Any]:
     first = steps["sweep"] <= STEPS_SHOWN
     apart = (steps["sweep"] % LATER_STEPS == 0) | (steps["sweep"] == last)
     later = steps[~first & apart & (steps["adjusted"] == "2")]
+    columns = ("sweep", "share", "sweep_times_share", "gap_value")
     found: dict[str, Any] = {
         "steps": rows_of(steps[first]),
         "ends": rows_of(table[table["sweep"].isna()]),
-        "later": all_rows(later, "later sweeps", LATER),
+        "later": all_rows(later, "later sweeps", columns),
     }
     if "multirr_adjustment" in tables:
         work = tables["multirr_adjustment"].replace({"method": METHODS})
@@ -119,25 +119,18 @@ def adjustment(tables: Tables) -> dict[str, Any]:
     return found
 
 
-SUMS = (
-    *("pair", "parties", "cells", "share_messages", "broadcasts", "messages", "formula_in_all"),
-    "equals_direct_counts",
-)
-LINKED = (
-    *("attribute", "category", "share_of_samples", "share_of_parties_exposed"),
-    *("attributes_rebuilt", "equals_true_record"),
-)
-
-
 def assessment(tables: Tables) -> dict[str, PageTable]:
     """Prepare messages, faults and leaks of the secure sum (4.2, 4.3) from `tables`."""
     sums, faults = tables["multirr_secure_sum"], tables["multirr_secure_sum_faults"]
     few = sums["pair"].str.startswith("all ") | (sums["parties"] == sums["parties"].max())
-    label = "records that exact tables rebuild"
+    linked = tables["multirr_linkage"]
+    columns, more = (
+        [str(name) for name in each if name != "data_source"] for each in (sums, linked)
+    )
     return {
-        "sums": all_rows(sums[few], "messages of the secure sum", SUMS),
+        "sums": all_rows(sums[few], "messages of the secure sum", columns),
         "faults": all_rows(faults, "faults staged"),
-        "linked": all_rows(tables["multirr_linkage"], label, LINKED),
+        "linked": all_rows(linked, "records that exact tables rebuild", more),
     }
 
 

@@ -186,10 +186,8 @@ def fault_trials(root_seed: int, count: int) -> pd.DataFrame:
     for fault, spoil, pairs, limit in FAULTS:
         generator = generator_for(root_seed, {"study": "secure_sum", "fault": fault})
         outcomes = [_notice(spoil, pairs, generator) for _ in range(count)]
-        means = set().union(*(by for by, _ in outcomes))
-        detected = sum(bool(by) for by, _ in outcomes) / count
-        named = sum(named for _, named in outcomes) / count
-        by_what = "; ".join(sorted(means)) or "nothing"
+        by_what = "; ".join(sorted(set().union(*(by for by, _ in outcomes)))) or "nothing"
+        detected, named = np.mean([(bool(by), named) for by, named in outcomes], axis=0)
         rows.append((fault, count, detected, named, by_what, limit))
     columns = ("fault", "trials", "detected", "party_named", "by_what", "remedy_or_limit")
     return pd.DataFrame(rows, columns=columns)

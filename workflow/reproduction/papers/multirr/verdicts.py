@@ -12,7 +12,7 @@ import scipy
 from deniable.display import Tables, rows_of
 from deniable.estimation import Z_95
 
-from reproduction.papers.multirr.catalog import CLUSTER_QUERY_KEYS, PRINTED_RUNS, VARIATION
+from reproduction.papers.multirr.catalog import CLUSTER_QUERY_KEYS, PRINTED_RUNS, READING, VARIATION
 from reproduction.study import EPSILON_COLUMNS, agreement, by, groups_of, widening
 
 TREND_COLUMNS = (
@@ -20,7 +20,6 @@ TREND_COLUMNS = (
     *("printed_low", "printed_high"),
     *("statistic", "degrees_of_freedom", "p_value", "p_value_without_worst"),
 )
-READING = (*CLUSTER_QUERY_KEYS[:4], VARIATION)
 AS_READ = "none"  # the variation of an interpretation that has none
 
 

@@ -4,8 +4,7 @@ A replicate randomizes the data once, estimates the distribution of each cluster
 random query over two random attributes, or more if the cell states it. Only the counts of clusters
 with these attributes are drawn, because the error depends on no others.
 
-In a sweep all thresholds of a cell answer the same queries from the same randomization. Each output
-keeps its own distribution, and differences between thresholds become more exact.
+In a sweep all thresholds of a cell answer the same queries from the same randomization.
 """
 
 from collections.abc import Callable, Mapping, Sequence
