@@ -139,19 +139,11 @@ class ClassAttribute(_Column):
 class PublishedFile(Strict):
     """A published file with a `title`, a `citation` of its source, and its `file` name.
 
-    Parameters
-    ----------
-    address, sha256 : str
-        Its public http or https address, and its digest; a file with another one is refused.
-    records : int, >= 1
-    delimiter : str
-        Empty unless the file is CSV.
-    header : bool
-        Whether the first line names the columns; attributes are then found by name.
-    surrogate : str
-        Path of the surrogate's parameters, relative to the manifest's folder.
-    bytes : int, optional
-        The maximal size of a download; by default 200 million.
+    The `address` is public, http or https. A file with another digest than `sha256` is refused.
+    There are `records`, at least one. The `delimiter` is empty unless the file is CSV. If `header`,
+    the first line names the columns; attributes are then found by name. The `surrogate` is the path
+    of its parameters, relative to the manifest's folder. A download has at most so many `bytes`, by
+    default 200 million.
     """
 
     title: Text
@@ -231,12 +223,8 @@ class NumericDataset(PublishedFile):
     `PublishedFile`. A csv file must have the last two, an rda file has neither. The `format` is
     "csv" or "rda".
 
-    Parameters
-    ----------
-    numeric_attributes : tuple, not empty
-        Each has a name, a position (from 0) without a header, and public bounds, if known.
-    class_attribute : ClassAttribute, optional
-        The key `class` in the manifest.
+    Each of `numeric_attributes` has a name, a position (from 0) without a header, and public
+    bounds, if known. `class_attribute` is the key `class` in the manifest.
     """
 
     format: Literal["csv", "rda"] = "csv"

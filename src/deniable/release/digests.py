@@ -106,7 +106,13 @@ class Sketch:
                 joint = joint * np.uint16(size) + batch.codes[name]
             sums += words.take(joint, axis=0)
         for name, numbers in batch.numbers.items():
-            sums += self._words_of_numbers(name, numbers)
+            if name not in self._ciphers:
+                key = self._subkey(b"numbers", name.encode())
+                self._ciphers[name] = Cipher(algorithms.AES(key), modes.ECB()).encryptor()
+            blocks = np.zeros((len(numbers), 2), dtype="<u8")
+            blocks[:, 0] = _bits(numbers)
+            words = np.frombuffer(self._ciphers[name].update(blocks.tobytes()), dtype="<u8")
+            sums += words.reshape(-1, 2).astype(np.uint64)
         encrypted = self._encryptor.update(sums.astype("<u8", copy=False).tobytes())
         digests = np.frombuffer(encrypted, dtype="<u8")[::2]
         if len(self._smallest) == SKETCH_SIZE:
@@ -135,15 +141,6 @@ class Sketch:
         name = attribute.name.encode()
         digests = [self._subkey(name, each.encode())[:16] for each in attribute.categories]
         return np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 2).astype(np.uint64)
-
-    def _words_of_numbers(self, name: str, numbers: npt.NDArray[np.float64]) -> Words:
-        if name not in self._ciphers:
-            key = self._subkey(b"numbers", name.encode())
-            self._ciphers[name] = Cipher(algorithms.AES(key), modes.ECB()).encryptor()
-        blocks = np.zeros((len(numbers), 2), dtype="<u8")
-        blocks[:, 0] = _bits(numbers)
-        encrypted = self._ciphers[name].update(blocks.tobytes())
-        return np.frombuffer(encrypted, dtype="<u8").reshape(-1, 2).astype(np.uint64)
 
 
 def _grouped(attributes: Sequence[Attribute]) -> list[list[Attribute]]:

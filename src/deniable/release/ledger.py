@@ -149,21 +149,12 @@ class Ledger:
         another epsilon. Also for a further release without consent, for a consent to another total
         or without an earlier release, and for a folder that cannot be written or is open to others.
 
-        Parameters
-        ----------
-        population, release : str
-            Names of letters, digits, "_", "-" and "."; case has no meaning in a population.
-        plan : str
-            Digest of plan and key.
-        records : RecordDigests
-            Under the key of the ledger.
-        epsilon : float, Fraction or None
-            None or infinite if no finite epsilon holds. A float counts as it is written, .1 as
-            1/10; `Fraction(epsilon)` is the exact float.
-        consent : str, optional
-            The text of `consent_needed`, given by the data owner.
-        part : Part, optional
-            The public part of the respondents that answers; by default all of them.
+        The names `population` and `release` have letters, digits, "_", "-" and "."; case has no
+        meaning in a population. `plan` is a digest of plan and key, and `records` are digests under
+        the key of the ledger. The `epsilon` is None or infinite if no finite epsilon holds. A float
+        counts as it is written, .1 as 1/10; `Fraction(epsilon)` is the exact float. The `consent`
+        is the text of `consent_needed`, given by the data owner. The `part` of the respondents that
+        answers is public; by default all of them do.
         """
         _refuse_bad_name("release", release)
         now = datetime.now(UTC).isoformat(timespec="seconds")

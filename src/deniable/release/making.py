@@ -106,31 +106,17 @@ def protect(
     release has no consent. Also if it was begun with other records, another plan or a key that is
     lost, or if the published files are not the drawn ones.
 
-    Parameters
-    ----------
-    source : path or table
-        The file that the schema of the plan describes, or the same as a pandas, Polars or Arrow
-        table.
-    plan : Plan
-    folder : path
-        Folder of the release, on a file system that all processes share.
-    name : str, optional
-        Name of the release; by default the name of the folder.
-    ledger : path, optional
-        Folder of the ledger, which counts epsilon before anything is drawn; by default the folder
-        ``ledger`` next to the folder of the release.
-    consent : str, optional
-        Text that a further release of the same population needs.
-    quasi_identifiers : sequence of str, optional
-        Columns that an intruder may know; ``private/risk.csv`` measures their risk.
-    place : KeyPlace, optional
-        Place of the key until publication; by default the private folder.
-    data_source : "own", "published", "network" or "surrogate", optional
-        Origin of the records.
-    settings : mapping, optional
-        Settings in plain JSON values that later runs are compared with.
-    progress : callable, optional
-        Receives a step, the number of records done, and of how many (0: not yet known).
+    The `source` is the file that the schema of the `plan` describes, or the same as a pandas,
+    Polars or Arrow table. The `folder` of the release is on a file system that all processes
+    share, and its name is the default `name` of the release. The `ledger` is the folder that counts
+    epsilon before anything is drawn; by default ``ledger`` next to the folder of the release. A
+    further release of the same population needs the text `consent`.
+
+    The `quasi_identifiers` are columns that an intruder may know; ``private/risk.csv`` measures
+    their risk. The `place` of the key until publication is by default the private folder. The
+    `data_source` is the origin of the records: "own", "published", "network" or "surrogate". Later
+    runs are compared with the `settings`, plain JSON values. The function `progress` receives a
+    step, the number of records done, and of how many (0: not yet known).
     """
     release = _opened(
         source, plan, folder, name, quasi_identifiers, data_source, "production", progress

@@ -91,16 +91,12 @@ class ReleaseSettings(Strict):
         return values
 
     @model_validator(mode="after")
-    def _one_source(self) -> Self:
+    def _consistent(self) -> Self:
         if (self.data is None) == (self.file is None):
             given = "neither" if self.data is None else "both"
             raise ValueError(f"{given} of data and file given; allowed: one of them")
         if self.file is not None and self.file.schema_file is None and self.plan_file is None:
             raise ValueError("file.schema is missing; allowed: the path of the file's schema")
-        return self
-
-    @model_validator(mode="after")
-    def _with_population(self) -> Self:
         if self.mode == "production" and self.population is None and self.data is not None:
             raise ValueError(
                 "population is missing; allowed: a name for the respondents (or the survey and "

@@ -59,29 +59,18 @@ class Missing(Strict):
 
 
 class Column(Strict):
-    """A column.
+    """A column with a `name`.
 
-    Parameters
-    ----------
-    name : str
-    kind : str
-        ``categorical`` and ``numeric`` columns are randomized. An ``identifier`` or a ``weight`` is
-        released unchanged, if a plan accepts it. A ``left_out`` column is never released.
-    status : str
-        Of categories, or of bounds and step: ``drafted`` from the records, or ``declared`` without
-        them.
-    type : str, optional
-        Arrow's name of the type of values other than text.
-    categories : list of str
-        Texts of the values, in order if they are ``ordered``.
-    bounds : list of two floats
-        The least and the largest value of a numeric column, known without the records.
-    step : float, above 0, optional
-        The step of the public grid low, low + step, ..., high. Values are rounded to the nearest
-        point. A numeric column without a step can be masked but not randomized.
-    decimal : "." or ","
-        The decimal mark of numbers in text.
-    missing : Missing, optional
+    Channels randomize ``categorical`` and ``numeric`` columns. A column of `kind` ``identifier`` or
+    ``weight`` is released unchanged, if a plan accepts it. A ``left_out`` column is never released.
+    The `status` of categories, or of bounds and step, is ``drafted`` from the records, or
+    ``declared`` without them. `type` is Arrow's name of the type of values other than text.
+
+    The `categories` are texts of the values, in order if they are `ordered`. A numeric column has
+    `bounds`, the least and the largest value, known without the records. Its `step`, above 0, is
+    that of the public grid low, low + step, ..., high. Values are rounded to the nearest point. A
+    numeric column without a step can be masked but not randomized. The mark of numbers in text is
+    `decimal`. For `missing` see `Missing`.
     """
 
     name: Text

@@ -21,18 +21,11 @@ from deniable.schema.types import is_number, is_text, plain_type
 
 @dataclass(frozen=True, eq=False)
 class RecordBatch:
-    """Consecutive records.
+    """Consecutive records, `first` the number of the first one among the records kept, from 0.
 
-    Parameters
-    ----------
-    first : int
-        Number of the first of them among the records kept, from 0.
-    codes : dict of str to array of unsigned integers, shape (records,)
-        Of the randomized columns, in the order of the schema.
-    passed : dict of str to pa.Array
-        Identifiers and weights as in the file, text as text.
-    numbers : dict of str to array of float, shape (records,), optional
-        Of numeric columns without a grid.
+    `codes` are unsigned integers of the randomized columns, in the order of the schema, and
+    `numbers` floats of the numeric columns without a grid. `passed` has identifiers and weights as
+    in the file, text as text. All have the shape (records,).
     """
 
     first: int
@@ -63,12 +56,8 @@ class RecordBatch:
 class RecordsFile:
     """Records of a `source`, read by their `schema`, with columns `passed` on; see `open`.
 
-    Attributes
-    ----------
-    left_out : int
-        Number of records that the last pass left out, for missing values.
-    outside : dict of str to int
-        Number of values outside the bounds in the last pass, by numeric column without a step.
+    `left_out` is the number of records that the last pass left out, for missing values. `outside`
+    has the number of values outside the bounds in the last pass, by numeric column without a step.
 
     Examples
     --------
@@ -97,14 +86,9 @@ class RecordsFile:
         A `DataError` is raised if they cannot be read, or have other columns or types than the
         schema.
 
-        Parameters
-        ----------
-        source : path or table
-            Of a CSV, Parquet or Arrow file, or a folder of Parquet files, read in the order of
-            their names; or a table of pandas, Polars or pyarrow.
-        schema : Schema
-        passed : sequence of str, optional
-            The identifiers and weights to read; by default all.
+        The `source` is the path of a CSV, Parquet or Arrow file, or of a folder of Parquet files,
+        read in the order of their names; or a table of pandas, Polars or pyarrow. `passed` are the
+        identifiers and weights of the `schema` to read; by default all.
         """
         opened = open_source(source, schema.file.delimiter, schema.file.encoding)
         if isinstance(source, (str, Path)) and opened.format.kind != schema.file.kind:
