@@ -69,12 +69,11 @@ rule two_step:
     params:
         public=f"{FOLDER}/public",
         tables=tables_of,
-        estimate="two_step",
-        code=lambda wildcards: plan.code("estimate_tables.py"),
+        code=lambda wildcards: plan.code("two_step.py"),
     message:
         "Release {wildcards.release}: estimating tables by two-step maximum likelihood"
     script:
-        "../scripts/estimate_tables.py"
+        "../scripts/two_step.py"
 
 
 rule independence:
@@ -93,12 +92,11 @@ rule independence:
     params:
         public=f"{FOLDER}/public",
         tables=tables_of,
-        estimate="independence_of_pairs",
-        code=lambda wildcards: plan.code("estimate_tables.py"),
+        code=lambda wildcards: plan.code("independence.py"),
     message:
         "Release {wildcards.release}: testing the independence of its columns"
     script:
-        "../scripts/estimate_tables.py"
+        "../scripts/independence.py"
 
 
 rule synthesize:
