@@ -15,12 +15,10 @@ from deniable.channels import (
     DenseChannel,
     HadamardResponse,
     KeepOrReplace,
-    LocalHashing,
     ProductChannel,
     ProjectiveGeometry,
     SquareWave,
     SubsetSelection,
-    UnaryEncoding,
 )
 from deniable.datasets.manifest import load_manifest
 from deniable.design import read_specification
@@ -346,10 +344,8 @@ MAKERS = {
     "dense": (DenseChannel, {"entries": [[0.5, 0.5]]}),
     "product": (ProductChannel, {"factors": (KeepOrReplace.uniform(2, 0.5),)}),
     "hadamard": (HadamardResponse.of_epsilon, {"size": 4, "epsilon": 0.5}),
-    "hashing": (LocalHashing.of_epsilon, {"size": 4, "epsilon": 0.5}),
     "geometry": (ProjectiveGeometry.of_epsilon, {"size": 4, "epsilon": 0.5}),
     "subsets": (SubsetSelection.of_epsilon, {"size": 4, "epsilon": 0.5, "subset_size": 2}),
-    "bits": (UnaryEncoding.of_epsilon, {"size": 4, "epsilon": 0.5}),
     "wave": (SquareWave.of_epsilon, {"cells": 4, "epsilon": 0.5}),
 }
 ALLOWED = {

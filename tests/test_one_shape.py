@@ -99,8 +99,6 @@ def masking(method: Any, *accept: str) -> Callable[[], deniable.MaskedPlan]:
 
 MAKERS: dict[str, Callable[[int, float], Channel]] = {
     **channels.MAKERS,
-    "local hashing": channels.LocalHashing.of_epsilon,
-    "unary encoding": channels.UnaryEncoding.of_epsilon,
     "PRAM, of epsilon": lambda size, e: pram_matrix(np.full(size, 1 / size), "epsilon", epsilon=e),
     "PRAM, designed": lambda size, e: pram_matrix(
         np.full(size, 1 / size), "designed", epsilon=e, invariant=False, loss="trace"

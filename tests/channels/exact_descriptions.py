@@ -26,8 +26,6 @@ def exact_rows(stated: dict[str, Any]) -> Rows:
             return _square_wave_or_missing(stated)
         case "subset-selection":
             return _subset_selection(stated)
-        case "unary-encoding":
-            return _unary_encoding(stated)
     raise AssertionError(f"no definition of {stated['kind']}")
 
 
@@ -82,20 +80,3 @@ def _subset_selection(stated: dict[str, Any]) -> Rows:
     others = (1 - p) / math.comb(size - 1, chosen)
     subsets = list(combinations(range(size), chosen))
     return [[own if u in subset else others for subset in subsets] for u in range(size)]
-
-
-def _unary_encoding(stated: dict[str, Any]) -> Rows:
-    size, p, q = stated["categories"], Fraction(stated["own"]), Fraction(stated["others"])
-    rows = []
-    for u in range(size):
-        chances = [p if v == u else q for v in range(size)]
-        rows.append(
-            [
-                math.prod(
-                    (c if report >> v & 1 else 1 - c for v, c in enumerate(chances)),
-                    start=Fraction(1),
-                )
-                for report in range(2**size)
-            ]
-        )
-    return rows

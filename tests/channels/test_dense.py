@@ -163,9 +163,9 @@ def test_nearly_equal_ratios_are_told_apart_exactly():
         ([[0.5, 0.5], [0.5, 0.4]], r"row 1 sums to 0\.9, not to 1"),
         ([[0.5, 0.5], [0.5, 0.5 + 1e-8]], r"row 1 sums to 1\.00000001, not to 1"),
         ([[0.5, 0.5], [1.5, -0.5]], r"entry -0\.5 of row 1, column 1 is negative"),
-        ([0.5, 0.5], r"a column a report, not the shape \(2,\)"),
-        (np.zeros((0, 0)), r"a column a report, not the shape \(0, 0\)"),
-        (np.zeros((2, 2, 2)), r"a column a report, not the shape \(2, 2, 2\)"),
+        ([0.5, 0.5], r"one column per response, not the shape \(2,\)"),
+        (np.zeros((0, 0)), r"one column per response, not the shape \(0, 0\)"),
+        (np.zeros((2, 2, 2)), r"one column per response, not the shape \(2, 2, 2\)"),
         ([[np.nan, 1], [0, 1]], "must be finite"),
         ([[np.inf, 0], [0, 1]], "must be finite"),
         (

@@ -5,17 +5,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from tests.channels.invariant_channels import invariance_gap, lazy
 
-from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
+from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel, resampling
 from deniable.channels.invariant import (
     INVARIANCE_TOLERANCE,
     conditional_covariance,
     covariance_bound,
     disclosed_proportions,
-    invariance_gap,
-    lazy,
     lazy_resampling_with_epsilon,
-    resampling,
     sampling_covariance,
     two_step,
     two_step_with_epsilon,
@@ -364,7 +362,6 @@ def test_bound_and_sampling_covariance() -> None:
         (lambda: resampling([0.5, -0.5]), "one distribution"),
         (lambda: resampling([]), "one distribution"),
         (lambda: invariance_gap(KeepOrReplace.uniform(2, 0.5), [1.0, 1.0]), "one distribution"),
-        (lambda: lazy(resampling([0.5, 0.5]), 1.5), "theta is 1.5"),
         (lambda: two_step_with_epsilon([0.5, 0.5], 0.0), "epsilon is 0.0"),
         (lambda: two_step_with_epsilon([0.5, 0.5], np.nan), "epsilon is nan"),
         (lambda: lazy_resampling_with_epsilon([0.5, 0.5], 31), "epsilon is 31"),

@@ -14,7 +14,6 @@ from deniable.channels.protocols import (
     HadamardResponse,
     ProjectiveGeometry,
     SubsetSelection,
-    UnaryEncoding,
 )
 from deniable.errors import ChannelError, DeniableError
 from deniable.estimation import (
@@ -237,10 +236,9 @@ def test_most_likely_by_a_general_optimiser(channel):
         HadamardResponse.of_epsilon(5, 1.0),
         SubsetSelection.of_epsilon(6, 1.0),
         ProjectiveGeometry.of_epsilon(6, 2.0),
-        UnaryEncoding.of_epsilon(4, 1.0),
         ProductChannel((COIN, HadamardResponse.of_epsilon(3, 1.0))),
     ],
-    ids=["hadamard", "subsets", "projective", "unary", "product"],
+    ids=["hadamard", "subsets", "projective", "product"],
 )
 def test_protocols_answer_as_their_matrices(channel):
     dense = DenseChannel(channel.matrix())

@@ -8,13 +8,12 @@ from math import factorial, log
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from tests.channels.invariant_channels import lazy
 from tests.pram.exact_covariance import exact_covariance
 
-from deniable.channels import Channel, DenseChannel, KeepOrReplace
+from deniable.channels import Channel, DenseChannel, KeepOrReplace, resampling
 from deniable.channels.invariant import (
     covariance_bound,
-    lazy,
-    resampling,
     sampling_covariance,
     two_step,
 )

@@ -14,6 +14,8 @@ from .dense import DenseChannel as DenseChannel
 from .descriptions import (
     channel_from_json as channel_from_json,
     channel_to_json as channel_to_json,
+    fraction_from_json as fraction_from_json,
+    fraction_to_json as fraction_to_json,
 )
 from .exact import (
     ROW_SUM_TOLERANCE as ROW_SUM_TOLERANCE,
@@ -41,7 +43,6 @@ from .invariant import (
     conditional_covariance as conditional_covariance,
     covariance_bound as covariance_bound,
     disclosed_proportions as disclosed_proportions,
-    invariance_gap as invariance_gap,
     lazy_resampling_with_epsilon as lazy_resampling_with_epsilon,
     resampling as resampling,
     sampling_covariance as sampling_covariance,
@@ -74,13 +75,10 @@ from .numeric import (
 from .product import ProductChannel as ProductChannel
 from .protocols import (
     HadamardResponse as HadamardResponse,
-    LocalHashing as LocalHashing,
     ProjectiveGeometry as ProjectiveGeometry,
     ProtocolCandidate as ProtocolCandidate,
-    PureProtocol as PureProtocol,
     SubsetSelection as SubsetSelection,
     TwoLevelChannel as TwoLevelChannel,
-    UnaryEncoding as UnaryEncoding,
     best_protocol as best_protocol,
     protocol_candidates as protocol_candidates,
 )

@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from numbers import Real
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -12,29 +13,22 @@ from deniable.arrays import Floats
 from deniable.channels.exact import log_rounded_up
 from deniable.errors import ChannelError, DeniableError, shown
 
+if TYPE_CHECKING:
+    from deniable.channels.base import Channel
+
 CLOSER = 2.0**-50
 """The first step, relative, by which a target is lowered where rounding exceeds it."""
 MAX_EPSILON = 30.0  # exp(30) is 10^13: beyond, nothing would ever be replaced
 
 
-class _Private(Protocol):
-    @property
-    def epsilon(self) -> float: ...
-
-
-_OfEpsilon = TypeVar("_OfEpsilon", bound=_Private)
+OfEpsilon = TypeVar("OfEpsilon", bound="Channel")
 
 
 def refuse_no_number(name: str, value: object) -> None:
     """Raise `ChannelError` unless `value`, called `name`, is one number that a float can hold."""
-    if type(value) is float:  # nearly always, and told in no time
-        return
     if isinstance(value, Real) and not isinstance(value, bool):
-        try:
+        with suppress(OverflowError):
             float(value)
-        except OverflowError:
-            pass
-        else:
             return
     raise ChannelError(f"{name} is {shown(value)}; give one number, such as 0.5")
 
@@ -92,7 +86,7 @@ def closest_within(
     return found
 
 
-def channel_within(epsilon: float, of_target: Callable[[float], _OfEpsilon]) -> _OfEpsilon:
+def channel_within(epsilon: float, of_target: Callable[[float], OfEpsilon]) -> OfEpsilon:
     """Return the channel of a target at which its exact epsilon is not above `epsilon`.
 
     `of_target` returns the channel of a target. It is called with `epsilon`, in (0, 30], and then

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Flags, Floats
+from deniable.arrays import Floats
 from deniable.channels.exact import log_rounded_up, rounded_up
 from deniable.channels.maps import MAX_DENSE, LinearMaps, distribution, refuse_no_records
 from deniable.errors import ChannelError, refuse_unknown
@@ -87,13 +87,6 @@ class Channel(LinearMaps):
     def weight_and_replacement(self) -> tuple[float, Floats] | None:
         """The a and b of P = a I + 1 b' (see `KeepOrReplace`); None for other kinds."""
         return None
-
-    def without_unreported(self) -> tuple["Channel", Flags]:
-        """Return the channel of the categories that can be reported, and which these are.
-
-        For matrices that report a category only if some record has it, such as invariant ones.
-        """
-        return self, np.ones(self.size, dtype=bool)
 
     @property
     def parity(self) -> float:

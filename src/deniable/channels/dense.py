@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Codes, Flags, Floats
+from deniable.arrays import Codes, Floats
 from deniable.channels.asked import numbers_in
 from deniable.channels.base import MAX_TUNED, Channel
 from deniable.channels.exact import ROW_SUM_TOLERANCE, exact_sum, largest_column_ratio
@@ -147,7 +147,7 @@ class DenseChannel(Channel):
         return np.asarray(self._fitting(proportions, "proportions") @ self.entries)
 
     def expected(self, values: npt.ArrayLike) -> Floats:
-        return np.asarray(self._fitting_reports(values, "values") @ self.entries.T)
+        return np.asarray(self._fitting(values, "values", self.reports) @ self.entries.T)
 
     def solve_transposed(self, reported: Floats) -> Floats:
         return np.asarray(reported @ self._inverse)
@@ -179,15 +179,6 @@ class DenseChannel(Channel):
                 return None
             worst = max(worst, ratio)
         return worst
-
-    def without_unreported(self) -> tuple[Channel, Flags]:
-        """Return the rows and columns of categories with nonzero columns."""
-        reported = np.asarray(self.entries.any(axis=0))
-        if not self.square:
-            return super().without_unreported()
-        if reported.all():
-            return self, reported
-        return DenseChannel(self.entries[np.ix_(reported, reported)]), reported
 
     def _fill_matrix(self) -> Floats:
         return self.entries.copy()

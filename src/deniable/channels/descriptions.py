@@ -111,18 +111,12 @@ WHOLE = Parameter(int, _whole)
 PROBABILITY = Parameter(fraction_to_json, fraction_from_json)
 WEIGHTS = Parameter(weights_to_json, weights_from_json)
 TWO_LEVEL = {"categories": WHOLE, "probability": PROBABILITY}
-PRIME = TWO_LEVEL | {"prime": WHOLE}
 WINDOW = {"cells": WHOLE, "half_width": WHOLE}
 KINDS: dict[str, tuple[str, dict[str, Parameter]]] = {
     "keep-or-replace": ("KeepOrReplace", {"diagonal_weight": PROBABILITY, "replacement": WEIGHTS}),
     "subset-selection": ("SubsetSelection", TWO_LEVEL | {"subset_size": WHOLE}),
     "hadamard-response": ("HadamardResponse", TWO_LEVEL),
-    "projective-geometry": ("ProjectiveGeometry", PRIME),
-    "local-hashing": ("LocalHashing", PRIME),
-    "unary-encoding": (
-        "UnaryEncoding",
-        {"categories": WHOLE, "own": PROBABILITY, "others": PROBABILITY},
-    ),
+    "projective-geometry": ("ProjectiveGeometry", TWO_LEVEL | {"prime": WHOLE}),
     "square-wave": ("SquareWave", WINDOW | {"inside": PROBABILITY}),
     "square-wave-or-missing": ("SquareWaveOrMissing", WINDOW | {"weights": WEIGHTS}),
 }

@@ -196,12 +196,6 @@ def column_of(
     return [parse(row, name, row.cells[value_at]) for row in in_order]
 
 
-def numbers_of(row: Row, columns: Sequence[str]) -> list[float]:
-    """Return the non-negative numbers of a `row` of a matrix, one for each of the `columns`."""
-    pairs = zip(columns, row.cells[1:], strict=True)
-    return [one_number(row, column, text) for column, text in pairs]
-
-
 def one_number(row: Row, column: str, text: str) -> float:
     """Return the non-negative number that is the `text` of a `row` in a `column`."""
     if DECIMAL.fullmatch(text):
@@ -209,7 +203,14 @@ def one_number(row: Row, column: str, text: str) -> float:
     elif FRACTION.fullmatch(text) and int(text.partition("/")[2]):
         value = float(Fraction(text))
     else:
-        _refuse(row, column, text, *_fault(text))
+        problem = "which is not a number"
+        remedy = "write a decimal such as 0.25, or a fraction such as 1/3"
+        percentage = text.removesuffix("%").strip()
+        if not text:
+            remedy = "write 0 for an impossible value"
+        elif text.endswith("%") and DECIMAL.fullmatch(percentage):
+            problem, remedy = "a percentage", f"write {float(Fraction(percentage) / 100)!r}"
+        _refuse(row, column, text, problem, remedy)
     if value < 0:
         _refuse(row, column, text, "which is negative", "probabilities are at least 0")
     return value
@@ -223,16 +224,6 @@ def whole_number(row: Row, column: str, text: str) -> int:
         remedy = "give a whole number without separators, 0 for a value without responses"
         _refuse(row, column, text, "which is not a number of records", remedy)
     return int(value)
-
-
-def _fault(text: str) -> tuple[str, str]:
-    """Return the problem of a text that is not a number, and the remedy."""
-    if not text:
-        return "which is not a number", "write 0 for an impossible value"
-    percentage = text.removesuffix("%").strip()
-    if text.endswith("%") and DECIMAL.fullmatch(percentage):
-        return "a percentage", f"write {float(Fraction(percentage) / 100)!r}"
-    return "which is not a number", "write a decimal such as 0.25, or a fraction such as 1/3"
 
 
 def _refuse(row: Row, column: str, text: str, problem: str, remedy: str) -> NoReturn:
@@ -281,7 +272,12 @@ def read_channel(path: Path | str) -> NamedChannel:
                 f"{file}: {len(own):,} rows; give one for each category, up to {MAX_DENSE:,}"
             )
     in_order = rows_in_order(header, rows, 0, categories, "the columns", OTHER_NAMES)
-    matrix = np.array([numbers_of(row, columns) for row in in_order])
+    matrix = np.array(
+        [
+            [one_number(row, *each) for each in zip(columns, row.cells[1:], strict=True)]
+            for row in in_order
+        ]
+    )
     refuse_other_sums(in_order, matrix)
     return NamedChannel(tuple(categories), DenseChannel(matrix), tuple(columns))
 

@@ -122,22 +122,6 @@ def resampling(proportions: npt.ArrayLike) -> KeepOrReplace:
     return KeepOrReplace(0.0, distribution(proportions))
 
 
-def lazy(channel: Channel, theta: float) -> Channel:
-    """Return theta I + (1 - theta) R: each record is kept with probability theta, else through R.
-
-    It is invariant for the same proportions as the `channel` R. `theta`, in [0, 1], raises each
-    diagonal entry to theta + (1 - theta) R[v, v], and so the epsilon of an R with the largest
-    entries on its diagonal. If R never gives a category, which has no records, epsilon becomes
-    infinite. A product becomes dense, since all attributes are kept together.
-    """
-    if not 0 <= theta <= 1:
-        raise ChannelError(f"theta is {theta}, a probability to keep; it must be in [0, 1]")
-    if isinstance(channel, KeepOrReplace):
-        weight = theta + (1 - theta) * channel.diagonal_weight
-        return KeepOrReplace(weight, (1 - theta) * channel.replacement)
-    return DenseChannel(theta * np.eye(channel.size) + (1 - theta) * channel.matrix())
-
-
 def lazy_resampling_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> KeepOrReplace:
     """Return theta I + (1 - theta) 1 pi' of a target epsilon, ln(1 + theta / ((1 - theta) min pi)).
 
@@ -157,12 +141,6 @@ def lazy_resampling_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> 
     while (channel := KeepOrReplace(theta, (1 - theta) * pi)).epsilon > epsilon:
         theta = math.nextafter(theta, 0.0)
     return channel
-
-
-def invariance_gap(channel: Channel, proportions: npt.ArrayLike) -> float:
-    """Return max |P' pi - pi| of a `channel` P at `proportions` pi, shape (size,), of sum 1."""
-    shares = distribution(proportions)
-    return float(np.max(np.abs(channel.reported(shares) - shares)))
 
 
 def disclosed_proportions(channel: Channel) -> Floats:
@@ -189,20 +167,16 @@ def disclosed_proportions(channel: Channel) -> Floats:
             "is invariant for any shares of these; take the groups one by one"
         )
     members = np.flatnonzero(group_of == closed[0])
-    proportions = np.zeros(channel.size)
-    proportions[members] = _stationary(P[np.ix_(members, members)])
-    return proportions
-
-
-def _stationary(P: Floats) -> Floats:
-    A = P.copy()
+    A = P[np.ix_(members, members)]
     for last in range(len(A) - 1, 0, -1):
         A[:last, last] /= A[last, :last].sum()
         A[:last, :last] += np.outer(A[:last, last], A[last, :last])
     weights = np.ones(len(A))
     for state in range(1, len(A)):
         weights[state] = weights[:state] @ A[:state, state]
-    return np.asarray(weights / weights.sum())
+    proportions = np.zeros(channel.size)
+    proportions[members] = weights / weights.sum()
+    return proportions
 
 
 def conditional_covariance(channel: Channel, counts: npt.ArrayLike) -> Floats:

@@ -129,15 +129,15 @@ class KeepOrReplace(Channel):
     def _drawn(self, true: Codes, source: RandomSource) -> Codes:
         reports = true.copy(order="C")
         flat = reports.reshape(-1)
-        step = self._replace_chunk if self.diagonal_weight >= 0 else self._avoid_chunk
         for start in range(0, flat.size, CHUNK_RECORDS):
-            step(flat[start : start + CHUNK_RECORDS], source)
+            chunk = flat[start : start + CHUNK_RECORDS]
+            if self.diagonal_weight < 0:
+                self._avoid_chunk(chunk, source)
+                continue
+            replaced = np.flatnonzero(~events(source, self.diagonal_weight, chunk.size))
+            if replaced.size:
+                chunk[replaced] = self._replacements(replaced.size, source)
         return reports
-
-    def _replace_chunk(self, chunk: Codes, source: RandomSource) -> None:
-        replaced = np.flatnonzero(~events(source, self.diagonal_weight, chunk.size))
-        if replaced.size:
-            chunk[replaced] = self._replacements(replaced.size, source)
 
     def _avoid_chunk(self, chunk: Codes, source: RandomSource) -> None:
         # Rejection: propose from b, accept the true category v with probability (a + b_v) / b_v.
@@ -174,12 +174,13 @@ class KeepOrReplace(Channel):
     @cached_property
     def _by_row(self) -> Outcomes:
         """The rows of P: for a < 0, where nothing is kept."""
-        return Outcomes(self.matrix(), self._row)
 
-    def _row(self, category: int) -> Categories:
-        entries = [self.exact_entries(reported)[1] for reported in range(self.size)]
-        entries[category] = self.exact_entries(category)[0]
-        return Categories.of(entries)
+        def row(category: int) -> Categories:
+            entries = [self.exact_entries(reported)[1] for reported in range(self.size)]
+            entries[category] = self.exact_entries(category)[0]
+            return Categories.of(entries)
+
+        return Outcomes(self.matrix(), row)
 
     def _replacements(self, number: int, source: RandomSource) -> Codes:
         categories = self._replacement_categories

@@ -223,7 +223,7 @@ class LinearMaps(ABC):
 
         Counts and shares have the shape (..., reports), sums (..., 1), or () for a single table.
         """
-        values = self._fitting_reports(counts, "counts")
+        values = self._fitting(counts, "counts", self.reports)
         if not np.isfinite(values).all() or (values < 0).any():
             raise ChannelError("counts must be finite and not negative")
         totals = values.sum(axis=-1, keepdims=True)
@@ -248,16 +248,13 @@ class LinearMaps(ABC):
             raise ChannelError(f"counts must be below 2**63; there is {values.max()}")
         return values.astype(np.int64, copy=False)
 
-    def _fitting(self, values: npt.ArrayLike, what: str) -> Floats:
-        """Return values as floats; refuse them unless the last axis has the categories."""
-        found = np.asarray(values, dtype=float)
-        self._refuse_misfit(found, what, self.size)
-        return found
+    def _fitting(self, values: npt.ArrayLike, what: str, length: int | None = None) -> Floats:
+        """Return values as floats; refuse them unless the last axis has `length` numbers.
 
-    def _fitting_reports(self, values: npt.ArrayLike, what: str) -> Floats:
-        """Return values as floats; refuse them unless the last axis has the randomized values."""
+        By default one for each category.
+        """
         found = np.asarray(values, dtype=float)
-        self._refuse_misfit(found, what, self.reports)
+        self._refuse_misfit(found, what, self.size if length is None else length)
         return found
 
     def _refuse_misfit(self, values: np.ndarray, what: str, length: int) -> None:

@@ -1,10 +1,8 @@
 """Plans as JSON documents: written, read, and verified."""
 
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import asdict
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -20,38 +18,12 @@ from deniable.texts import read_given_json
 FORMAT, VERSION = "deniable-plan", 2
 RELEASE = "release"
 """The block of a release in its public plan.json; no part of the plan."""
-INFINITY = "infinity"
-"""The text of an infinite epsilon, which JSON numbers cannot express."""
-FRACTION = re.compile(r"-?[0-9]{1,400}(/[1-9][0-9]{0,399})?")
 DAMAGES = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, IndexError)
 
 
 def epsilon_to_json(epsilon: float) -> float | str:
-    """Return an `epsilon` as a JSON value; `float` reads both forms."""
-    return epsilon if math.isfinite(epsilon) else INFINITY
-
-
-def exact_text(number: float) -> str:
-    """Return a finite `number` as an exact fraction, such as "3/2"; `number_from_text` reads it."""
-    return str(Fraction(number))
-
-
-def number_from_text(text: Any) -> float:
-    """Return the number of a `text` that contains an exact fraction.
-
-    Raises
-    ------
-    DataError
-        If the text is not a fraction of whole numbers with at most 400 digits each.
-
-    Examples
-    --------
-    >>> number_from_text(exact_text(0.1)) == 0.1
-    True
-    """
-    if not isinstance(text, str) or not FRACTION.fullmatch(text):
-        raise DataError(f"{shown(text)} is not a fraction, such as '3/2'; make the plan again")
-    return float(Fraction(text))
+    """Return an `epsilon` as a JSON value, "infinity" if infinite; `float` reads both forms."""
+    return epsilon if math.isfinite(epsilon) else "infinity"
 
 
 def plan_to_json(plan: Plan) -> dict[str, Any]:
@@ -90,14 +62,9 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
 def plan_from_json(values: Any, where: str = "the plan") -> Plan:
     """Rebuild a plan from its JSON document, and compare the plan with all statements in it.
 
-    `plan_to_json` returns such `values`; a block ``release`` is ignored. Messages begin with the
-    place, `where`.
-
-    Raises
-    ------
-    DataError
-        If the document is not a plan, has unknown fields, or states other epsilons, guarantees or
-        risks than follow from its channels and its schema.
+    `plan_to_json` returns such `values`; a block ``release`` is ignored. Raises `DataError`, with a
+    message that begins with the place, `where`, if the document is not a plan, has unknown fields,
+    or states other epsilons, guarantees or risks than follow from its channels and its schema.
     """
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         raise DataError(f"{where}: not a plan; deniable plan makes one")

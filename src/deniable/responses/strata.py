@@ -17,13 +17,9 @@ def table_within_strata(protocol: StratifiedProtocol, names: Sequence[str]) -> T
     """Return the table of some columns of a `protocol`, in the order of their `names`.
 
     Stratum and randomized columns go through one channel over their joint cells: the channel of
-    each stratum over its own cells. Unbiased estimates are the sums over the strata.
-
-    Raises
-    ------
-    DeniableError
-        If no name is given, or a name is given twice or is not a column of the protocol. If the
-        channel is too large, or singular without being invariant.
+    each stratum over its own cells. Unbiased estimates are the sums over the strata. Raises
+    `DeniableError` if no name is given, or a name is given twice or is not a column of the
+    protocol, or if the channel is too large, or singular without being invariant.
     """
     domain = domain_of(protocol.domain, names)
     blocks = [block for block in protocol.blocks if set(block) & set(names)]
@@ -69,7 +65,9 @@ def _completed(channel: Channel, *, invariant: bool) -> tuple[Channel, Flags]:
     An invariant matrix never returns a category that no record has, and is singular for that
     reason alone. No record has it, so that its row is arbitrary.
     """
-    possible = channel.without_unreported()[1] if invariant else np.ones(channel.size, dtype=bool)
+    possible: Flags = np.ones(channel.size, dtype=bool)
+    if invariant:
+        possible = np.asarray(channel.matrix().any(axis=0))
     if possible.all():
         return channel, possible
     entries = channel.matrix()

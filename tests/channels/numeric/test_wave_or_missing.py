@@ -87,16 +87,3 @@ def test_keyed_draws_fit_the_matrix() -> None:
         for u, row in enumerate(channel.matrix())
     ]
     assert min(p_values) > ALARM
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ((3, 1, 0.9, 1.5, 0.1), "kept_missing is 1.5"),
-        ((3, 1, 0.9, 0.5, float("nan")), "made_missing is nan"),
-        ((3, 1, 0.1, 0.5, 0.1), "the probability of the window is 0.1"),
-    ],
-)
-def test_what_is_no_channel_is_refused(arguments: tuple[float, ...], said: str) -> None:
-    with pytest.raises(ChannelError, match=said):
-        SquareWaveOrMissing.from_probabilities(*arguments)  # type: ignore[arg-type]

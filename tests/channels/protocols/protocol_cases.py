@@ -7,16 +7,14 @@ import numpy as np
 
 from deniable.channels import (
     HadamardResponse,
-    LocalHashing,
     ProjectiveGeometry,
-    PureProtocol,
     SubsetSelection,
-    UnaryEncoding,
+    TwoLevelChannel,
 )
 
 Matrix = list[list[Fraction]]
 
-PROTOCOLS: dict[str, PureProtocol] = {
+PROTOCOLS: dict[str, TwoLevelChannel] = {
     "subsets of one": SubsetSelection(3, 1, 0.625),
     "subsets of two": SubsetSelection(5, 2, 0.7),
     "subsets of four": SubsetSelection(6, 4, 0.9),
@@ -32,12 +30,6 @@ PROTOCOLS: dict[str, PureProtocol] = {
     "space of order 2": ProjectiveGeometry(9, 2, 0.65),
     "the space of order 3": ProjectiveGeometry(15, 3, 0.125),
     "a plane of order 5": ProjectiveGeometry(8, 5, 0.4),
-    "hashing by 2": LocalHashing(3, 2, 0.75),
-    "hashing by 3": LocalHashing(3, 3, 0.6),
-    "hashing by 3, longer": LocalHashing(4, 3, 0.5),
-    "unary": UnaryEncoding(3, 0.5, 0.25),
-    "unary, four": UnaryEncoding(4, 0.7, 0.2),
-    "unary, two": UnaryEncoding(2, 0.3, 0.6),
 }
 
 
@@ -62,21 +54,7 @@ def projective_points(size: int, prime: int) -> list[tuple[int, ...]]:
     raise AssertionError
 
 
-def hashing_sets(size: int, prime: int) -> list[set[int]]:
-    digits = next(d for d in range(1, 20) if prime**d >= size)
-    vectors = list(product(range(prime), repeat=digits))[:size]
-    reports = list(product(range(prime), repeat=digits + 2))
-    return [
-        {
-            code
-            for code, (*a, y) in enumerate(reports)
-            if (a[0] + sum(x * b for x, b in zip(vector, a[1:], strict=True)) - y) % prime == 0
-        }
-        for vector in vectors
-    ]
-
-
-def sets_of(channel: PureProtocol) -> tuple[int, list[set[int]]]:
+def sets_of(channel: TwoLevelChannel) -> tuple[int, list[set[int]]]:
     """The number of reports, and the reports that support each category."""
     size = channel.size
     if isinstance(channel, SubsetSelection):
@@ -85,34 +63,21 @@ def sets_of(channel: PureProtocol) -> tuple[int, list[set[int]]]:
     if isinstance(channel, HadamardResponse):
         rows = sylvester(size)
         return len(rows), [{v for v, x in enumerate(rows[u + 1]) if x == 1} for u in range(size)]
-    if isinstance(channel, ProjectiveGeometry):
-        points, q = projective_points(size, channel.prime), channel.prime
-        return len(points), [
-            {
-                code
-                for code, v in enumerate(points)
-                if sum(x * y for x, y in zip(points[u], v, strict=True)) % q == 0
-            }
-            for u in range(size)
-        ]
-    if isinstance(channel, LocalHashing):
-        sets = hashing_sets(size, channel.prime)
-        return len(sets[0]) * channel.prime, sets
-    return 2**size, [{v for v in range(2**size) if (v // 2**u) % 2} for u in range(size)]
+    assert isinstance(channel, ProjectiveGeometry)
+    points, q = projective_points(size, channel.prime), channel.prime
+    return len(points), [
+        {
+            code
+            for code, v in enumerate(points)
+            if sum(x * y for x, y in zip(points[u], v, strict=True)) % q == 0
+        }
+        for u in range(size)
+    ]
 
 
-def exact_matrix(channel: PureProtocol) -> Matrix:
+def exact_matrix(channel: TwoLevelChannel) -> Matrix:
     """The matrix that is drawn, of the floats that the channel holds."""
     reports, sets = sets_of(channel)
-    if isinstance(channel, UnaryEncoding):
-        p, q = Fraction(channel.own), Fraction(channel.others)
-        matrix = [[Fraction(1)] * reports for _ in sets]
-        for u, row in enumerate(matrix):
-            for v in range(reports):
-                for bit in range(channel.size):
-                    one = p if bit == u else q
-                    row[v] *= one if v in sets[bit] else 1 - one
-        return matrix
     p = Fraction(channel.probability)
     return [
         [p / len(own) if v in own else (1 - p) / (reports - len(own)) for v in range(reports)]
@@ -120,7 +85,7 @@ def exact_matrix(channel: PureProtocol) -> Matrix:
     ]
 
 
-def own_inverse(channel: PureProtocol) -> Matrix:
+def own_inverse(channel: TwoLevelChannel) -> Matrix:
     """D[v, u] = (1[v in S_u] - q) / (p - q), with p and q summed up from the matrix."""
     matrix, (reports, sets) = exact_matrix(channel), sets_of(channel)
     other = [1, *([0] * (len(sets) - 1))]

@@ -16,11 +16,10 @@ from deniable.channels import (
     Channel,
     HadamardResponse,
     KeepOrReplace,
-    LocalHashing,
-    PureProtocol,
     SubsetSelection,
-    UnaryEncoding,
 )
+
+from reproduction.papers.protocols import LocalHashing, SupportedProtocol, UnaryEncoding
 
 ALARM = 1e-6
 FOLDER = Path(__file__).parent
@@ -31,7 +30,7 @@ EVERY = pytest.mark.parametrize("peer", REPORTS, ids=lambda peer: f"{peer[0]} {p
 HASHING = pytest.mark.parametrize("peer", [peer for peer in REPORTS if peer[1] == "hashing"])
 
 
-def ours(peer, epsilon=None) -> Channel:
+def ours(peer, epsilon=None) -> Channel | SupportedProtocol:
     _, mechanism, size, asked, parameter = peer
     epsilon = asked if epsilon is None else epsilon
     if mechanism == "generalized":
@@ -39,22 +38,22 @@ def ours(peer, epsilon=None) -> Channel:
     if mechanism == "Hadamard":
         return HadamardResponse.of_epsilon(size, epsilon)
     if mechanism == "unary":
-        return UnaryEncoding.of_epsilon(size, epsilon)
+        return UnaryEncoding(size, epsilon)
     if mechanism == "hashing":
-        return LocalHashing.of_epsilon(size, epsilon, parameter)
+        return LocalHashing(size, epsilon, parameter)
     return SubsetSelection.of_epsilon(size, epsilon, parameter)
 
 
-def numbers_of(channel: Channel) -> list[int]:
+def numbers_of(channel: Channel | SupportedProtocol) -> list[int]:
     """Each of our reports as the peers' are recorded: the set it supports, or itself."""
     codes = np.arange(channel.reports)
-    if not isinstance(channel, PureProtocol) or isinstance(channel, HadamardResponse):
+    if isinstance(channel, KeepOrReplace | HadamardResponse):
         return codes.tolist()
     bits = [channel.supported_by(codes, u).astype(int) << u for u in range(channel.size)]
     return np.sum(bits, axis=0).tolist()
 
 
-def law_of(channel: Channel) -> list[dict[int, float]]:
+def law_of(channel: Channel | SupportedProtocol) -> list[dict[int, float]]:
     """Of each true category: the probabilities of what is recorded."""
     numbers, laws = numbers_of(channel), []
     for row in channel.matrix():
@@ -124,7 +123,7 @@ def test_hashes_of_three_categories_are_independent_with_the_peers_alone(peer):
     chances = []
     for true in range(size):
         one = np.full(size, 1 / values)
-        one[true] = float(ours(peer).support_of_own)
+        one[true] = ours(peer).own
         bits = np.arange(2**size)[:, None] >> np.arange(size) & 1
         chances.append(dict(enumerate(np.where(bits, one, 1 - one).prod(axis=1).tolist())))
     assert p_value(counts_of(peer), chances) > ALARM
@@ -133,6 +132,8 @@ def test_hashes_of_three_categories_are_independent_with_the_peers_alone(peer):
 
 def even_variances(peer) -> np.ndarray:
     channel, pi = ours(peer), np.full(peer[2], 1 / peer[2])
+    if isinstance(channel, SupportedProtocol):
+        return channel.own_variance(pi) - pi * (1 - pi)
     return np.diag(channel.covariance(pi, 1, "file", inverse="own"))
 
 
@@ -140,9 +141,9 @@ def even_variances(peer) -> np.ndarray:
 def test_the_peers_estimate_the_same_from_these_reports(peer):
     channel, counts = ours(peer), pd.DataFrame(counts_of(peer)).sum()
     tally = np.array([counts.get(number, 0) for number in numbers_of(channel)])
-    if peer[1] == "hashing":  # sets are recorded, not the hash functions
-        supports = [counts[counts.index.to_numpy() >> u & 1 == 1].sum() for u in range(peer[2])]
-        estimate = channel.estimate_from_supports(supports, counts.sum())
+    ones = [counts[counts.index.to_numpy() >> u & 1 == 1].sum() for u in range(peer[2])]
+    if isinstance(channel, SupportedProtocol):  # sets are recorded, not the hash functions
+        estimate = (ones / counts.sum() - channel.others) / (channel.own - channel.others)
     else:
         estimate = channel.estimate(tally, inverse="own")
     if peer[0] == "multi-freq-ldpy":  # it clips, and divides by the sum

@@ -17,11 +17,8 @@ from tests.channels.protocols.protocol_cases import (
 
 from deniable.channels import (
     HadamardResponse,
-    LocalHashing,
     ProjectiveGeometry,
     SubsetSelection,
-    TwoLevelChannel,
-    UnaryEncoding,
     channel_from_json,
     channel_to_json,
     log_rounded_up,
@@ -30,11 +27,6 @@ from deniable.channels import (
 from deniable.errors import ChannelError, DataError, SingularChannelError
 
 EVERY = pytest.mark.parametrize("channel", PROTOCOLS.values(), ids=PROTOCOLS.keys())
-TWO_LEVEL = pytest.mark.parametrize(
-    "channel",
-    [c for c in PROTOCOLS.values() if isinstance(c, TwoLevelChannel)],
-    ids=[name for name, c in PROTOCOLS.items() if isinstance(c, TwoLevelChannel)],
-)
 
 
 def some_truth(size: int) -> list[Fraction]:
@@ -200,7 +192,6 @@ def test_sums_go_over_more_subsets_than_a_chunk():
         HadamardResponse(300, 0.75),
         ProjectiveGeometry(900, 2, 0.6),
         ProjectiveGeometry(300, 7, 0.4),
-        LocalHashing(200, 5, 0.4),
     ],
     ids=lambda channel: f"{type(channel).__name__} {channel.reports}",
 )
@@ -212,7 +203,7 @@ def test_sums_of_larger_channels_go_over_the_sets(channel):
     assert channel.point_sums(weights) @ tally == pytest.approx(weights @ sums, rel=1e-12)
 
 
-@TWO_LEVEL
+@EVERY
 def test_designs_are_balanced(channel):
     sets = sets_of(channel)[1]
     assert {len(own) for own in sets} == {channel.members}
@@ -220,7 +211,7 @@ def test_designs_are_balanced(channel):
     assert pairs == {channel.shared}
 
 
-@TWO_LEVEL
+@EVERY
 def test_indexes_are_a_permutation_of_reports_members_first(channel):
     sets = sets_of(channel)[1]
     for u, own in enumerate(sets):
@@ -249,7 +240,10 @@ def test_json_keeps_every_bit(channel):
             "not a channel's",
         ),
         ({"kind": "hadamard-response", "categories": 3, "probability": "3/2"}, "must be in"),
-        ({"kind": "local-hashing", "categories": 3, "probability": "1/2", "prime": 4}, "no prime"),
+        (
+            {"kind": "projective-geometry", "categories": 3, "probability": "1/2", "prime": 4},
+            "not a prime",
+        ),
     ],
 )
 def test_descriptions_of_no_protocol_are_refused(description, message):
@@ -266,15 +260,10 @@ def test_descriptions_of_no_protocol_are_refused(description, message):
         (lambda: SubsetSelection(4, 2, math.nan), "must be in"),
         (lambda: HadamardResponse(1, 0.5), "at least 2 categories"),
         (lambda: HadamardResponse(3, -0.1), "must be in"),
-        (lambda: ProjectiveGeometry(5, 6, 0.5), "6 is no prime"),
+        (lambda: ProjectiveGeometry(5, 6, 0.5), "6 is not a prime"),
         (lambda: ProjectiveGeometry(2**27, 3, 0.5), "too many to have a number each"),
         (lambda: ProjectiveGeometry.of_epsilon(2**26, 1.0), "too many for a transform"),
-        (lambda: LocalHashing(5, 1, 0.5), "1 is no prime"),
-        (lambda: LocalHashing(2**40, 2**31 - 1, 0.5), "63 bits"),
-        (lambda: UnaryEncoding(63, 0.5, 0.25), "bits for 62"),
-        (lambda: UnaryEncoding(3, 0.5, 0.0), r"must be in \(0, 1\)"),
-        (lambda: UnaryEncoding(3, 1.0, 0.5), r"must be in \(0, 1\)"),
-        (lambda: UnaryEncoding(30, 0.5, 0.25).reported(np.full(30, 1 / 30)), "`supports`"),
+        (lambda: ProjectiveGeometry(5, 1, 0.5), "1 is not a prime"),
         (lambda: SubsetSelection(40, 20, 0.5).reported(np.full(40, 1 / 40)), "`supports`"),
     ],
 )

@@ -11,8 +11,8 @@ from deniable.channels import (
     Channel,
     HadamardResponse,
     KeepOrReplace,
-    PureProtocol,
     SubsetSelection,
+    TwoLevelChannel,
 )
 
 from reproduction.papers import protocols as module
@@ -48,9 +48,9 @@ def test_variances_are_those_of_the_matrices() -> None:
     (row,) = (each for each in ROWS if (each["size"], each["epsilon"]) == (4, 1.0))
     for name, made in PROTOCOLS.items():
         channel, reports = made(4, 1.0), np.arange(made(4, 1.0).reports)
-        own = (
-            channel.supported_by(reports, 0) if isinstance(channel, PureProtocol) else reports == 0
-        )
+        own = reports == 0
+        if isinstance(channel, TwoLevelChannel | module.SupportedProtocol):
+            own = channel.supported_by(reports, 0)
         P = channel.matrix()
         p, q = P[0, own].sum(), P[1, own].sum()
         reported = np.full(4, 0.25) @ P
@@ -58,6 +58,22 @@ def test_variances_are_those_of_the_matrices() -> None:
         assert reported @ inverse == pytest.approx(0.25)
         variance = reported @ inverse**2 - 0.25**2
         assert row["variances"][name] == pytest.approx(variance), name
+
+
+def test_textbook_variances_of_rare_categories() -> None:
+    limit = 4 * math.e / (math.e - 1) ** 2
+    for channel in (module.UnaryEncoding(30, 1.0), module.LocalHashing(100, 1.0)):
+        assert limit * (1 - 1e-12) <= channel.own_variance(0.0) < 1.03 * limit
+
+
+@pytest.mark.parametrize("prime", [2, 3, 5])
+def test_any_two_categories_are_hashed_independently(prime: int) -> None:
+    channel = module.LocalHashing(4, 1.0, prime)
+    reports = np.arange(channel.reports)
+    sets = np.array([channel.supported_by(reports, u) for u in range(4)])
+    together = sets.astype(int) @ sets.T.astype(int)
+    assert set(np.diag(together)) == {channel.reports // prime}
+    assert set(together[~np.eye(4, dtype=bool)]) == {channel.reports // prime**2}
 
 
 def test_the_chosen_one_has_the_least_variance_of_those_that_can_be_counted() -> None:

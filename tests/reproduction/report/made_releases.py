@@ -9,7 +9,7 @@ import pandas as pd
 
 from deniable.analysis import Released, as_result, as_results
 from deniable.files import write_table
-from deniable.plans import Plan, plan_from_settings
+from deniable.plans import Plan, PlanInputs, settings_from
 from deniable.records.categorical import Microdata
 from deniable.release import protect_test
 from deniable.responses import protected_file
@@ -54,7 +54,7 @@ def write_releases(folder: Path, data: Microdata) -> list[Path]:
     for name, settings in RELEASES.items():
         masked = settings["kind"] == "masked"
         schema = schema_of(data, numeric=masked)
-        plan = plan_from_settings(settings, schema, accept=ACCEPTED.get(name, ()))
+        plan = settings_from(settings).plan(PlanInputs(schema, accept=ACCEPTED.get(name, ())))
         protect_test(
             records, plan, folder / "releases" / name, 1, name=name, data_source="published"
         )

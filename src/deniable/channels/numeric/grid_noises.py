@@ -34,7 +34,6 @@ def laplace_channel(cells: int, epsilon: float, beyond: int = 0) -> DenseChannel
            [0.3333, 0.3333, 0.3333],
            [0.1667, 0.1667, 0.6667]])
     """
-    _refuse_bad_grid(cells, epsilon, beyond)
     return _within(
         epsilon, cells, beyond, lambda e: np.exp(-e * np.arange(cells - 1) / (cells - 1))
     )
@@ -49,11 +48,12 @@ def staircase_channel(cells: int, epsilon: float, beyond: int = 0) -> DenseChann
 
     SOURCE: Geng, Viswanath (2014), "The optimal mechanism in differential privacy".
     """
-    _refuse_bad_grid(cells, epsilon, beyond)
-    first = _first_step(cells - 1, epsilon)
-    return _within(
-        epsilon, cells, beyond, lambda e: np.where(np.arange(cells - 1) < first, 1.0, math.exp(-e))
-    )
+
+    def first_period(target: float) -> Floats:
+        first = _first_step(cells - 1, epsilon)
+        return np.where(np.arange(cells - 1) < first, 1.0, math.exp(-target))
+
+    return _within(epsilon, cells, beyond, first_period)
 
 
 def _first_step(period: int, epsilon: float) -> int:
@@ -67,15 +67,12 @@ def _first_step(period: int, epsilon: float) -> int:
     return int(r[(absolute / (2 * mass / (1 - less) - 1)).argmin()])
 
 
-def _refuse_bad_grid(cells: int, epsilon: float, beyond: int) -> None:
-    refuse_epsilon(epsilon)
-    for name, value, least in (("cells", cells, 2), ("beyond", beyond, 0)):
-        refuse_other_than_whole(name, value, least)
-
-
 def _within(
     epsilon: float, cells: int, beyond: int, first_period: Callable[[float], Floats]
 ) -> DenseChannel:
+    refuse_epsilon(epsilon)
+    for name, value, least in (("cells", cells, 2), ("beyond", beyond, 0)):
+        refuse_other_than_whole(name, value, least)
     return channel_within(
         epsilon, lambda e: DenseChannel(_added(first_period(e), e, cells, beyond))
     )

@@ -160,7 +160,7 @@ class SquareWave(Channel):
         return np.asarray(self._above * near + self._low * sums[..., -1:])
 
     def expected(self, values: npt.ArrayLike) -> Floats:
-        sums = _sums_from_zero(self._fitting_reports(values, "values"))
+        sums = _sums_from_zero(self._fitting(values, "values", self.reports))
         near = sums[..., self.window :] - sums[..., : -self.window]
         return np.asarray(self._above * near + self._low * sums[..., -1:])
 
@@ -267,23 +267,6 @@ class SquareWaveOrMissing(DenseChannel):
             object.__setattr__(self, name, value)
 
     @classmethod
-    def from_probabilities(
-        cls, cells: int, half_width: int, inside: float, kept_missing: float, made_missing: float
-    ) -> "SquareWaveOrMissing":
-        """Return the channel of a square wave (`cells`, `half_width`, `inside`) and two coins.
-
-        `kept_missing` and `made_missing` are the probabilities, in [0, 1], that a missing value and
-        a number are reported as missing. Raises `ChannelError` if a parameter is out of range.
-        """
-        for name, value in (("kept_missing", kept_missing), ("made_missing", made_missing)):
-            if not 0 <= value <= 1:
-                raise ChannelError(f"{name} is {value}; a probability must be in [0, 1]")
-        wave = SquareWave(cells, half_width, inside)
-        near, far = (1 - made_missing) * np.array(list(map(float, wave.exact_entries)))
-        spread = (1 - kept_missing) / wave.reports
-        return cls(cells, half_width, np.array([near, far, made_missing, spread, kept_missing]))
-
-    @classmethod
     def of_epsilon(cls, cells: int, epsilon: float) -> "SquareWaveOrMissing":
         """Return the channel of `cells`, >= 2, with at most the exact `epsilon`, in (0, 30].
 
@@ -302,7 +285,9 @@ class SquareWaveOrMissing(DenseChannel):
             ratio = math.exp(target)
             most = wave.inside / wave.window * wave.reports
             made = max((ratio - most) / (ratio**2 - most), 0.0)
-            coins = min(ratio * made, 1.0), made
-            return cls.from_probabilities(cells, wave.half_width, wave.inside, *coins)
+            kept = min(ratio * made, 1.0)
+            near, far = (1 - made) * np.array(list(map(float, wave.exact_entries)))
+            weights = [near, far, made, (1 - kept) / wave.reports, kept]
+            return cls(cells, wave.half_width, np.array(weights))
 
         return channel_within(epsilon, of_target)

@@ -4,12 +4,10 @@ from .choosing import (
     protocol_candidates as protocol_candidates,
 )
 from .hadamard import HadamardResponse as HadamardResponse
-from .local_hashing import LocalHashing as LocalHashing
+from .primes import primes_up_to as primes_up_to
 from .projective_geometry import ProjectiveGeometry as ProjectiveGeometry
 from .pure import (
-    PureProtocol as PureProtocol,
     TwoLevelChannel as TwoLevelChannel,
     probability_of_epsilon as probability_of_epsilon,
 )
 from .subset_selection import SubsetSelection as SubsetSelection
-from .unary_encoding import UnaryEncoding as UnaryEncoding

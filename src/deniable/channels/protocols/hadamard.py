@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from deniable.arrays import Codes, Counts, Flags, Floats
-from deniable.channels.asked import refuse_epsilon
 from deniable.channels.protocols.pure import (
     TwoLevelChannel,
     probability_of_epsilon,
@@ -48,8 +47,6 @@ class HadamardResponse(TwoLevelChannel):
     @classmethod
     def of_epsilon(cls, size: int, epsilon: float) -> "HadamardResponse":
         """Return the channel of `size` categories with at most the exact `epsilon`, in (0, 30]."""
-        refuse_few_categories(size, "Hadamard response")
-        refuse_epsilon(epsilon)
         return cls(size, probability_of_epsilon(epsilon, 2, 1))
 
     @property

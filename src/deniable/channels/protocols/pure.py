@@ -1,7 +1,4 @@
-"""Pure protocols: each category is supported by a set of randomized values, which are counted.
-
-In two-level channels all values of the set have one probability, and all others another.
-"""
+"""Two-level channels: a set of values, each of one probability, supports each category."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -12,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Codes, Counts, Flags, Floats
-from deniable.channels.asked import closest_within, refuse_no_number
+from deniable.channels.asked import closest_within, refuse_epsilon, refuse_no_number
 from deniable.channels.base import MAX_TUNED, Channel
 from deniable.channels.dense import DenseChannel
 from deniable.channels.exact import exact_ratio
@@ -26,22 +23,30 @@ MAX_TALLY = 2**27
 CHUNK_RECORDS = 1 << 16  # draws and codes of a chunk stay in the processor's cache
 
 
-class PureProtocol(Channel):
-    """A channel with values that support categories, and equal support by all other categories.
+class TwoLevelChannel(Channel):
+    """A channel by a block design: P[u, v] is high for v in S_u, and low for any other value.
 
-    The set S_u of the values that support category u has one probability p if u is true, and one
-    probability q otherwise. The proportion of S_u among the values is then unbiased for q + (p - q)
-    pi_u. Its own left inverse, for any true distribution, is
+    There are at least 2 `categories`. A set S_u of c of the m values supports category u, and any
+    two sets share l values. One float in [0, 1] is stored, the `probability` p that a value
+    supports the true category. The matrix that is drawn from has exactly
+
+        high = p / c,    low = (1 - p) / (m - c),    parity = high / low, or low / high.
+
+    A value supports any other category with probability q = l high + (c - l) low. So the proportion
+    of values in S_u is unbiased for q + (p - q) pi_u. Its own left inverse, for any true
+    distribution, is
 
         D[v, u] = (1[v in S_u] - q) / (p - q).
 
-    A kind supplies p and q as floats, sums over sets, and tests of membership. All vectors may have
-    leading batch axes.
+    A kind supplies m, c and l, sums over sets, tests of membership, and value number j for category
+    u: below c the members of S_u, from c on the others. All vectors may have leading batch axes.
+    `ChannelError` is raised if a parameter is out of range.
 
     SOURCE: Wang, Blocki, Li and Jha 2017, [local_hashing].
     """
 
     categories: int
+    probability: float
 
     @property
     def size(self) -> int:
@@ -50,21 +55,6 @@ class PureProtocol(Channel):
     @property
     def returns_categories(self) -> bool:
         return False
-
-    @property
-    @abstractmethod
-    def support_of_own(self) -> float:
-        """Return p, the probability that a value supports the true category."""
-
-    @property
-    @abstractmethod
-    def support_of_others(self) -> float:
-        """Return q, the probability that a value supports any one other category."""
-
-    @property
-    @abstractmethod
-    def gain(self) -> float:
-        """Return p - q, to the last digit."""
 
     @abstractmethod
     def membership_sums(self, values: Floats) -> Floats:
@@ -107,7 +97,7 @@ class PureProtocol(Channel):
         return np.asarray((sums * (1 - q) ** power + rest * (-q) ** power) / self.gain**power)
 
     def own_moments(self, power: int) -> Floats:
-        p, q = self.support_of_own, self.support_of_others
+        p, q = self.probability, self.support_of_others
         moment = (p * (1 - q) ** power + (1 - p) * (-q) ** power) / self.gain**power
         return np.full(self.size, moment)
 
@@ -160,31 +150,6 @@ class PureProtocol(Channel):
                 "count from the records by `supports`, and estimate by `estimate_from_supports`"
             )
 
-
-def refuse_few_categories(size: int, what: str) -> None:
-    """Raise `ChannelError` unless a protocol, `what`, has at least two categories, `size`."""
-    refuse_other_than_whole("the number of categories", size, 0)
-    if size < 2:
-        raise ChannelError(f"{what} is for at least 2 categories, not {size}")
-
-
-class TwoLevelChannel(PureProtocol):
-    """A channel by a block design: P[u, v] is high for v in S_u, and low for any other value.
-
-    There are at least 2 `categories`. Each S_u has c of the m values, any two of them share l. One
-    float in [0, 1] is stored, the `probability` p that a value is in S_u, so supports the true
-    category. The matrix that is drawn from has exactly
-
-        high = p / c,    low = (1 - p) / (m - c),    parity = high / low, or low / high.
-
-    Under another category a value is in S_u with probability q = l high + (c - l) low.
-
-    A kind supplies m, c and l, sums over sets, and value number j for category u: below c the
-    members of S_u, from c on the others. `ChannelError` is raised if a parameter is out of range.
-    """
-
-    probability: float
-
     @property
     @abstractmethod
     def members(self) -> int:
@@ -224,10 +189,6 @@ class TwoLevelChannel(PureProtocol):
         """Pr(a value not in S_u | u), as it is drawn."""
         return (1 - Fraction(self.probability)) / (self.reports - self.members)
 
-    @property
-    def support_of_own(self) -> float:
-        return self.probability
-
     @cached_property
     def support_of_others(self) -> float:
         return float(self.shared * self.high + (self.members - self.shared) * self.low)
@@ -259,7 +220,7 @@ class TwoLevelChannel(PureProtocol):
         return np.asarray(raised + float(self.low) * x.sum(axis=-1, keepdims=True))
 
     def expected(self, values: npt.ArrayLike) -> Floats:
-        x = self._fitting_reports(values, "values")
+        x = self._fitting(values, "values", self.reports)
         raised = float(self.high - self.low) * self.membership_sums(x)
         return np.asarray(raised + float(self.low) * x.sum(axis=-1, keepdims=True))
 
@@ -313,6 +274,13 @@ class TwoLevelChannel(PureProtocol):
         return reports
 
 
+def refuse_few_categories(size: int, what: str) -> None:
+    """Raise `ChannelError` unless a protocol, `what`, has at least two categories, `size`."""
+    refuse_other_than_whole("the number of categories", size, 0)
+    if size < 2:
+        raise ChannelError(f"{what} is for at least 2 categories, not {size}")
+
+
 def probability_of_epsilon(epsilon: float, reports: int, members: int) -> float:
     """Return the largest p of a two-level channel with an exact epsilon of at most `epsilon`.
 
@@ -320,6 +288,7 @@ def probability_of_epsilon(epsilon: float, reports: int, members: int) -> float:
     `members`, in a set. Raises `ChannelError` if epsilon is not in (0, 30], or too small for
     floats.
     """
+    refuse_epsilon(epsilon)
     others = reports - members
 
     def parity(probability: float) -> Fraction:

@@ -21,21 +21,12 @@ THEOREM = "theorem_4_1"
 def audit_design(
     design: CollectionDesign, target: float, record: float, answers: pd.DataFrame | None
 ) -> pd.DataFrame:
-    """Audit the epsilons of a collection.
+    """Audit the epsilons of a collection by its `design`.
 
-    Parameters
-    ----------
-    design : CollectionDesign
-    target, record : float
-        The requested and the stated epsilon of a client's record.
-    answers : DataFrame or None
-        As `deniable.rrba.collect_answers` returns them: the tables that clients received. Without
-        them, tables q that reach the floor.
-
-    Returns
-    -------
-    DataFrame
-        ``unit`` is "answer" (one row per number of cells), "record" or "record, target".
+    The requested epsilon of a client's record is `target`, the stated one `record`. The tables q
+    are the ones that clients received, from the `answers` that `deniable.rrba.collect_answers`
+    returns; without answers they reach the floor. ``unit`` is "answer" (one row per number of
+    cells), "record" or "record, target".
     """
     by_cells: dict[int, list[tuple[CollectedTable, Ratios]]] = {}
     records: list[tuple[float, Ratios]] = []
@@ -64,30 +55,24 @@ def _questions(
     for question in design.questions:
         # Clients of a block answer about all tables of a question, or about none of them.
         tables = [design.tables[each] for each in question]
-        sent = [
-            [(table.keep, _at_floor(table))] if rows is None else _received(table, rows)
-            for table in tables
-        ]
+        sent = [_sent(table, rows) for table in tables]
         for block in zip(*sent, strict=True):
             yield [(table, _ratios(*own)) for table, own in zip(tables, block, strict=True)]
 
 
-def _received(
-    table: CollectedTable, rows: Mapping[str, pd.DataFrame]
+def _sent(
+    table: CollectedTable, rows: Mapping[str, pd.DataFrame] | None
 ) -> Iterator[tuple[float, tuple[Fraction, ...]]]:
-    """Yield p and q of a `table`, block by block."""
+    """Yield p and q of a `table`, block by block; without `rows` a q with a cell at the floor."""
+    if rows is None:
+        least = Fraction(table.floor) / table.cells
+        others = [(1 - least) / (table.cells - 1)] * (table.cells - 1) if table.cells > 1 else []
+        yield table.keep, (least, *others) if others else (Fraction(1),)
+        return
     own = rows[SEPARATOR.join(table.attributes)]
     keeps, fakes = (own[name].to_numpy(float).reshape(-1, table.cells) for name in ("p", "fake"))
     for keep, fake in zip(keeps[:, 0].tolist(), fakes.tolist(), strict=True):
         yield keep, tuple(map(Fraction, fake))
-
-
-def _at_floor(table: CollectedTable) -> tuple[Fraction, ...]:
-    """Return a distribution over the cells of a `table`, one of them at the floor."""
-    if table.cells == 1:
-        return (Fraction(1),)
-    least = Fraction(table.floor) / table.cells
-    return (least, *[(1 - least) / (table.cells - 1)] * (table.cells - 1))
 
 
 @lru_cache(maxsize=4096)

@@ -32,27 +32,16 @@ def compare_tables(
     original: Microdata,
     estimates: Mapping[str, pd.DataFrame],
 ) -> pd.DataFrame:
-    """Compare the collected tables and the estimates from them with the `original` data.
+    """Compare the `protected` tables of a `design` and their estimates with the `original` data.
 
-    Parameters
-    ----------
-    design : CollectionDesign
-    protected : CollectedResponses
-    original : Microdata
-    estimates : mapping of str to DataFrame
-        The tables ``consistent``, ``two_step`` and ``independence`` of `deniable.Released`. A table
-        that is missing has no columns in the result.
-
-    Returns
-    -------
-    DataFrame
-        One row per table: ``columns``, ``cells``; ``l2_*`` and ``js_*``, the Euclidean and the
-        Jensen-Shannon distance between the original proportions and the unbiased estimate (l2
-        only, since it can be negative), the ``consistent`` table, the ``nearest`` table without
-        negative cells, and the ``independent`` one; ``covered``, the proportion of cells with the
-        original proportion in the 95 % interval for the file; the decision of the test; and
-        ``original_p_value`` and ``original_cramers_v`` (of pairs) of Pearson's test with the
-        original records.
+    The `estimates` are the tables ``consistent``, ``two_step`` and ``independence`` of
+    `deniable.Released`. A table that is missing has no columns in the result. There is one row per
+    table: ``columns``, ``cells``; ``l2_*`` and ``js_*``, the Euclidean and the Jensen-Shannon
+    distance between the original proportions and the unbiased estimate (l2 only, since it can be
+    negative), the ``consistent`` table, the ``nearest`` table without negative cells, and the
+    ``independent`` one; ``covered``, the proportion of cells with the original proportion in the
+    95 % interval for the file; the decision of the test; and ``original_p_value`` and
+    ``original_cramers_v`` (of pairs) of Pearson's test with the original records.
     """
     parts = {
         name: {str(key): own for key, own in estimates[name].groupby("columns", sort=False)}
@@ -89,7 +78,9 @@ def _pearson(proportions: Floats, records: int) -> dict[str, float]:
     squares = (proportions.reshape(-1) - expected) ** 2
     np.divide(squares, expected, out=distance, where=expected > 0)
     # Categories without a record do not count.
-    sizes = [int(np.count_nonzero(marginal)) for marginal in _marginals(proportions)]
+    axes = set(range(proportions.ndim))
+    marginals = [proportions.sum(axis=tuple(axes - {axis})) for axis in sorted(axes)]
+    sizes = [int(np.count_nonzero(marginal)) for marginal in marginals]
     if min(sizes) < 2:
         return {"original_p_value": np.nan, "original_cramers_v": np.nan}
     freedom = LogLinearModel.independence(sizes).degrees_of_freedom
@@ -97,8 +88,3 @@ def _pearson(proportions: Floats, records: int) -> dict[str, float]:
     v = float(np.sqrt(distance.sum() / (min(sizes) - 1))) if pair else np.nan
     p_value = float(scipy.special.chdtrc(freedom, records * distance.sum()))
     return {"original_p_value": p_value, "original_cramers_v": v}
-
-
-def _marginals(joint: Floats) -> list[Floats]:
-    axes = set(range(joint.ndim))
-    return [joint.sum(axis=tuple(axes - {axis})) for axis in sorted(axes)]

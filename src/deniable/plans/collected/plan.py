@@ -1,6 +1,6 @@
 """The plan of a collection of tables: the questions to clients, and the epsilon of a record."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from deniable.channels import refuse_bad_budget
+from deniable.channels import fraction_from_json, fraction_to_json, refuse_bad_budget
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.plans.collected.audit import audit_design
 from deniable.plans.collected.comparison import compare_tables
-from deniable.plans.document import exact_text, number_from_text
 from deniable.plans.interface import Order, Plan, Watch
 from deniable.plans.risks import RELEASED_KINDS
 from deniable.records import Microdata
@@ -121,7 +120,9 @@ class CollectedPlan(Plan):
             refuse_bad_budget(epsilon)
             keep_of = keep_for_record(epsilon, floor)
         elif keep is not None and epsilon is None:
-            keep_of = _constant(keep)
+
+            def keep_of(_: Sequence[int]) -> float:
+                return keep
         else:
             raise DeniableError("give an epsilon or the probability keep, one of them")
         design = design_collection(schema.domain(), size, answers, keep_of, floor, block)
@@ -183,22 +184,25 @@ class CollectedPlan(Plan):
         estimates: Mapping[str, pd.DataFrame],
         generator: np.random.Generator,
     ) -> pd.DataFrame:
-        """Compare the estimates of a test release with the original data, table by table.
-
-        `protected`, `original` and `estimates` are as in `compare_tables`; the `generator` has no
-        effect.
-        """
         return compare_tables(self.design, protected, original, estimates)
 
     def to_json(self) -> dict[str, Any]:
         floor, design = self.design.floor, self.design
         return {
             "block": design.block,
-            "floor": None if floor is None else exact_text(floor),
+            "floor": None if floor is None else fraction_to_json(floor),
             "questions": [
                 {
                     "epsilon": design.client_epsilon(number),
-                    "tables": [_table_to_json(design.tables[each]) for each in question],
+                    "tables": [
+                        {
+                            "attributes": list(each),
+                            "p": fraction_to_json(design.tables[each].keep),
+                            "epsilon": design.tables[each].epsilon,
+                            "claimed_epsilon": design.tables[each].claimed_epsilon,
+                        }
+                        for each in question
+                    ],
                 }
                 for number, question in enumerate(design.questions)
             ],
@@ -207,30 +211,17 @@ class CollectedPlan(Plan):
     @classmethod
     def from_json(cls, own: Mapping[str, Any], fields: Mapping[str, Any]) -> "CollectedPlan":
         domain = fields["schema"].domain()
-        floor = None if own["floor"] is None else number_from_text(own["floor"])
+        floor = None if own["floor"] is None else fraction_from_json(own["floor"])
         tables, questions = {}, []
         for question in own["questions"]:
             for each in question["tables"]:
                 names = tuple(each["attributes"])
-                keep, cells = number_from_text(each["p"]), domain.project(names).size
+                keep, cells = fraction_from_json(each["p"]), domain.project(names).size
                 tables[names] = CollectedTable(names, cells, keep, guaranteed(floor))
             questions.append(tuple(tuple(each["attributes"]) for each in question["tables"]))
         design = CollectionDesign(domain, tuple(questions), tables, floor, own["block"])
         return cls(design=design, **fields)
 
 
-def _constant(keep: float) -> Callable[[Sequence[int]], float]:
-    return lambda _: keep
-
-
 def _record_epsilon(design: CollectionDesign) -> float:
     return max(design.client_epsilon(number) for number in range(len(design.questions)))
-
-
-def _table_to_json(table: CollectedTable) -> dict[str, Any]:
-    return {
-        "attributes": list(table.attributes),
-        "p": exact_text(table.keep),
-        "epsilon": table.epsilon,
-        "claimed_epsilon": table.claimed_epsilon,
-    }

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.channels import rounded_up
+from deniable.channels import fraction_to_json, rounded_up
 from deniable.idp import NumericMechanism
 from deniable.idp.audit import (
     CENTROID,
@@ -18,7 +18,7 @@ from deniable.idp.audit import (
     verdicts,
 )
 from deniable.plans.auditing import AUDIT_COLUMNS, audit_row
-from deniable.plans.document import epsilon_to_json, exact_text
+from deniable.plans.document import epsilon_to_json
 from deniable.plans.interface import Guarantee
 
 UNIT = "the masked numbers of one record"
@@ -62,10 +62,10 @@ def domains_to_json(mechanism: NumericMechanism) -> list[dict[str, Any]]:
     return [
         {
             "column": name,
-            "lower": exact_text(low),
-            "upper": exact_text(high),
-            "epsilon": exact_text(budget),
-            "noise_scale": exact_text(scale) if known else None,
+            "lower": fraction_to_json(low),
+            "upper": fraction_to_json(high),
+            "epsilon": fraction_to_json(budget),
+            "noise_scale": fraction_to_json(scale) if known else None,
         }
         for (name, low, high), budget, scale in zip(ends, budgets, scales, strict=True)
     ]

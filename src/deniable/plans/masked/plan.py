@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deniable.channels import rounded_up
+from deniable.channels import fraction_from_json, fraction_to_json, rounded_up
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.idp import (
     DEFAULT_BINS,
@@ -23,7 +23,6 @@ from deniable.idp import (
     protect_numbers,
 )
 from deniable.idp.audit import compare_estimates, definition, measure_utility, proved_epsilon
-from deniable.plans.document import exact_text, number_from_text
 from deniable.plans.interface import Guarantee, Part, Plan, Watch, answering_batches
 from deniable.plans.masked.claims import (
     UNIT,
@@ -212,7 +211,6 @@ class MaskedPlan(Plan):
         return tuple(each.name for each in self.schema.columns if each.name in released)
 
     def original_records(self, batches: Iterable[RecordBatch]) -> NumericMicrodata:
-        """Return the numbers and classes of the records in `batches` that answer."""
         held = [batch for batch, _ in answering_batches(batches, self.part)]
         return numeric_records(self.schema, held, self.class_column)
 
@@ -279,10 +277,10 @@ class MaskedPlan(Plan):
         """Compare a test release with the original records; the parameters are as in `Plan`.
 
         `protected`, in the order of `original`, contains all `estimates`. The `generator` also
-        draws the random numbers of the intruder and the classifiers. The result has rows of
-        estimates (`deniable.idp.audit.compare_estimates`), then rows of measures
-        (`deniable.idp.audit.measure_utility`), with their names in ``statistic``. The measures
-        compare records one by one, so there are none if the order is permuted.
+        draws the random numbers of the intruder and the classifiers. Rows of
+        `deniable.idp.audit.measure_utility`, with their names in ``statistic``, follow the rows of
+        `deniable.idp.audit.compare_estimates`. The measures compare records one by one, so there
+        are none if the order is permuted.
         """
         compared = compare_estimates(self.mechanism, original, protected.estimates(), generator)
         if self.order == "permuted":
@@ -298,7 +296,7 @@ class MaskedPlan(Plan):
             "definition": self.definition,
             "k": self.k,
             "bins": self.bins if mechanism.by_histograms else None,
-            "domain_factor": None if factor is None else exact_text(factor),
+            "domain_factor": None if factor is None else fraction_to_json(factor),
             "class_column": self.class_column,
             "columns": domains_to_json(mechanism),
             "claims": claims_to_json(mechanism),
@@ -307,12 +305,12 @@ class MaskedPlan(Plan):
     @classmethod
     def from_json(cls, own: Mapping[str, Any], fields: Mapping[str, Any]) -> "MaskedPlan":
         factor, bins = own["domain_factor"], own["bins"]
-        upper = tuple(number_from_text(each["upper"]) for each in own["columns"])
+        upper = tuple(fraction_from_json(each["upper"]) for each in own["columns"])
         return cls(
             method=own["method"],
             k=own["k"],
             bins=DEFAULT_BINS if bins is None else bins,
-            domain_factor=None if factor is None else number_from_text(factor),
+            domain_factor=None if factor is None else fraction_from_json(factor),
             upper=None if factor is None else upper,
             class_column=own["class_column"],
             **fields,

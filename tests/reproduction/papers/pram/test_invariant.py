@@ -5,14 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from tests.channels.invariant_channels import invariance_gap, lazy
 from tests.pram.exact_covariance import exact_covariance
 
-from deniable.channels import DenseChannel, KeepOrReplace
+from deniable.channels import DenseChannel, KeepOrReplace, resampling
 from deniable.channels.invariant import (
     conditional_covariance,
-    invariance_gap,
-    lazy,
-    resampling,
     sampling_covariance,
     two_step,
 )

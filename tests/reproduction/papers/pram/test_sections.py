@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deniable.channels.invariant import disclosed_proportions, resampling, two_step_with_epsilon
+from deniable.channels import resampling
+from deniable.channels.invariant import disclosed_proportions, two_step_with_epsilon
 from deniable.display import percent, short
 from deniable.pram.matrices import whole_file_epsilon
 from deniable.records.categorical import Microdata

@@ -22,6 +22,7 @@ a record. Counts then have the sensitivity 2, and noise of scale b has epsilon 2
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
 from typing import Any, ClassVar
 
@@ -29,7 +30,12 @@ import numpy as np
 import pandas as pd
 
 from deniable.arrays import Counts, Floats
-from deniable.channels import HadamardResponse, KeepOrReplace, ProjectiveGeometry, UnaryEncoding
+from deniable.channels import (
+    HadamardResponse,
+    KeepOrReplace,
+    ProjectiveGeometry,
+    closest_within,
+)
 from deniable.contingency import nearest_tables
 from deniable.estimation import (
     chi_squared_between,
@@ -256,10 +262,12 @@ class EqualEpsilon(_Simulation):
             counted = protocol.of_epsilon(m, epsilon)
             reports = counted.randomize_counts(true, stream)
             yield name, BOTH, records * counted.estimate(reports, inverse="own")
-        # The bits of unary encoding are independent, so only the numbers of ones are drawn.
-        bit = UnaryEncoding.of_epsilon(2, epsilon)
-        ones = stream.binomial(true, bit.own) + stream.binomial(records - true, bit.others)
-        estimate = (ones / records - bit.others) / (bit.own - bit.others)
+        # The bits of unary encoding are independent, so only the numbers of ones are drawn: with
+        # probability 1/2 for the true category, else with q, for the parity (1 - q) / q.
+        first = float(1 / (np.exp(epsilon) + 1))
+        q = closest_within(epsilon, first, lambda q: 1 / Fraction(q) - 1, growing=False)
+        ones = stream.binomial(true, 0.5) + stream.binomial(records - true, q)
+        estimate = (ones / records - q) / (0.5 - q)
         yield "unary_encoding", BOTH, records * estimate
 
 
