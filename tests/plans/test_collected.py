@@ -18,6 +18,7 @@ from tests.rrba.collected_records import DOMAIN, some_records
 from deniable import CollectedPlan, randomize
 from deniable.datasets.networks import drawn_file, from_resources
 from deniable.errors import DataError, DeniableError
+from deniable.plans import PlanInputs
 from deniable.plans.auditing import AUDIT_COLUMNS
 from deniable.plans.collected import audit
 from deniable.plans.collected.settings import CollectedSettings
@@ -216,7 +217,9 @@ def test_an_edited_document_is_refused(edit: Any) -> None:
 
 
 def made(**settings: Any) -> CollectedPlan:
-    return CollectedSettings.model_validate({"kind": "collected"} | settings).make(SCHEMA)
+    return CollectedSettings.model_validate({"kind": "collected"} | settings).plan(
+        PlanInputs(SCHEMA)
+    )
 
 
 def test_settings_make_the_plan_that_they_state() -> None:
@@ -253,8 +256,8 @@ def test_unaccepted_risks_are_refused() -> None:
     drafted["columns"][0]["status"] = "drafted"
     settings = CollectedSettings(kind="collected", p=0.5)
     with pytest.raises(DeniableError, match="drafted"):
-        settings.make(schema_from_dict(drafted))
-    plan = settings.make(schema_from_dict(drafted), accept=["drafted"])
+        settings.plan(PlanInputs(schema_from_dict(drafted)))
+    plan = settings.plan(PlanInputs(schema_from_dict(drafted), accept=["drafted"]))
     assert plan.not_covered
 
 

@@ -15,10 +15,10 @@ from deniable.plans import (
     ColumnsPlan,
     Part,
     Plan,
+    PlanInputs,
     StrataPlan,
     make_plan,
     plan_from_json,
-    plan_from_settings,
     plan_to_json,
     settings_from,
 )
@@ -77,14 +77,16 @@ def records() -> RecordsFile:
 def columns(**options: Any) -> ColumnsPlan:
     accept = options.pop("accept", ())
     data, released = options.pop("data", None), options.pop("released", None)
-    plan = plan_from_settings({"kind": "columns"} | options, SCHEMA, data, released, accept)
+    plan = settings_from({"kind": "columns"} | options).plan(
+        PlanInputs(SCHEMA, data, released or {}, accept)
+    )
     assert isinstance(plan, ColumnsPlan)
     return plan
 
 
 def strata(**options: Any) -> StrataPlan:
     accept, data = options.pop("accept", ()), options.pop("data", None)
-    plan = plan_from_settings({"kind": "strata"} | options, SCHEMA, data, accept=accept)
+    plan = settings_from({"kind": "strata"} | options).plan(PlanInputs(SCHEMA, data, accept=accept))
     assert isinstance(plan, StrataPlan)
     return plan
 
@@ -312,13 +314,12 @@ def test_the_epsilon_of_two_parts_is_the_larger_one() -> None:
     about = {"format": "deniable-schema", "population": "adult", "file": {"kind": "arrow"}}
     adult = schema_from_dict(about | {"columns": listed})
     common = {"kind": "columns", "p": 0.3, "matrix": "keep"}
-    first = plan_from_settings(common | {"part": {"take": 1, "seed": "s"}}, adult)
-    second = plan_from_settings(
+    first = settings_from(common | {"part": {"take": 1, "seed": "s"}}).plan(PlanInputs(adult))
+    second = settings_from(
         common
         | {"joint": [["relationship", "sex"]], "cluster_mechanism": "kronecker"}
-        | {"part": {"take": 2, "seed": "s"}},
-        adult,
-    )
+        | {"part": {"take": 2, "seed": "s"}}
+    ).plan(PlanInputs(adult))
     assert max(first.epsilon, second.epsilon) == 3.897338453745225
     by_attribute = second.epsilon_by_changed_attribute()
     assert by_attribute["marital-status"] == 1.3862943611198908
@@ -379,7 +380,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("values", "words"), REFUSED, ids=[str(each[0]) for each in REFUSED])
 def test_wrong_settings_are_refused_in_one_message(values: dict[str, Any], words: str) -> None:
     with pytest.raises(DeniableError, match=words):
-        plan_from_settings(values, SCHEMA)
+        settings_from(values).plan(PlanInputs(SCHEMA))
 
 
 def test_weights_and_matrices_from_records_do_not_go_together() -> None:
@@ -390,11 +391,13 @@ def test_weights_and_matrices_from_records_do_not_go_together() -> None:
     matrix = {"kind": "two_step", "epsilon": 1.0}
     data = RecordsFile.open(FRAME.assign(w=1.0), weighted)
     with pytest.raises(DeniableError, match="'w' is a weight"):
-        plan_from_settings({"kind": "columns", "matrix": matrix}, weighted, data, accept=BY_DATA)
+        settings_from({"kind": "columns", "matrix": matrix}).plan(
+            PlanInputs(weighted, data, accept=BY_DATA)
+        )
 
 
 def test_settings_state_all_that_decides_the_plan() -> None:
     settings = settings_from({"kind": "columns", "p": 0.25, "matrix": "keep"})
-    assert same_channels(settings.make(SCHEMA), columns(p=0.25, matrix="keep"))
+    assert same_channels(settings.plan(PlanInputs(SCHEMA)), columns(p=0.25, matrix="keep"))
     plain = KeepOrReplace.uniform(2, 0.25)
-    assert settings.make(SCHEMA).to_json()["clusters"][1]["epsilon"] == plain.epsilon
+    assert settings.plan(PlanInputs(SCHEMA)).to_json()["clusters"][1]["epsilon"] == plain.epsilon

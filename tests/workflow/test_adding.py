@@ -32,7 +32,7 @@ import pandas as pd
 import numpy as np
 import yaml
 import deniable
-from deniable.plans import plan_from_settings, plan_to_json, plan_from_json
+from deniable.plans import PlanInputs, settings_from, plan_to_json, plan_from_json
 from deniable.schema import schema_from_dict
 
 frame = pd.DataFrame({"month": list("abcd") * 500, "sex": ["F", "M"] * 1000})
@@ -50,7 +50,7 @@ schema = schema_from_dict(
 )
 for release in yaml.safe_load(open(sys.argv[1]))["releases"]:
     settings = release["plan"] | {"columns": ["month", "sex"]}
-    plan = plan_from_settings(settings, schema, accept=release.get("accept", []))
+    plan = settings_from(settings).plan(PlanInputs(schema, accept=release.get("accept", [])))
     again = plan_from_json(plan_to_json(plan))
     assert again.audit()["holds"].all()
     protected = deniable.randomize(frame, again, np.random.default_rng(1))

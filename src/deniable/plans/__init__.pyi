@@ -24,7 +24,6 @@ from .interface import (
 from .kinds import (
     KINDS as KINDS,
     plan_class as plan_class,
-    plan_from_settings as plan_from_settings,
     settings_class as settings_class,
     settings_from as settings_from,
 )

@@ -28,26 +28,14 @@ POINTS = 13  # of each curve of error by epsilon, which is interpolated between 
 def allocate_to_blocks(
     blocks: Sequence[Block], kinds: Sequence[str], epsilon: float, how: Split, tables: Tables = ()
 ) -> tuple[float, ...]:
-    """Return the epsilon of each block; as fractions they sum to at most `epsilon`.
+    """Return the epsilon of each of `blocks`; as fractions they sum to at most `epsilon`, above 0.
 
-    Parameters
-    ----------
-    blocks : sequence of Block
-    kinds : sequence of str
-        The mechanism of each block, as in `choose`; only "optimal" depends on it.
-    epsilon : float, above 0
-        Of a whole record.
-    how : "even", "size" or "optimal"
-        "even" and "size" are as in `deniable.privacy.allocate_by_size`. "optimal" minimizes the sum
-        over tables of the mean variance of estimated proportions, numerically, by interpolated
-        curves of error by epsilon. Blocks in no table keep their even part.
-    tables : sequence of tuples of str, optional
-        The tables of "optimal"; by default all marginal distributions.
-
-    Raises
-    ------
-    DeniableError
-        If epsilon is not above 0, or too small to be split, or no block has two cells.
+    The ways "even" and "size" of the allocation (`how`) are as in
+    `deniable.privacy.allocate_by_size`. "optimal" minimizes the sum over `tables`, by default all
+    marginal distributions, of the mean variance of estimated proportions, numerically, by
+    interpolated curves of error by epsilon. It depends on `kinds`, the mechanism of each block as
+    in `choose`. Blocks in no table keep their even part. Raises `DeniableError` if epsilon is not
+    above 0, or too small to be split, or no block has two cells.
     """
     refuse_unknown("way to split epsilon", how, get_args(Split))
     sizes = [block.part.size for block in blocks]

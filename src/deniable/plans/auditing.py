@@ -90,22 +90,12 @@ def audit_protocols(
     Ratios of probabilities are taken over all entries of a channel's columns, in fractions, without
     the channel's own epsilon; for a matrix of over 65,536 entries by the closed form of its kind.
     Independent randomized values compose exactly: ratios are multiplied, and the logarithm is
-    rounded up once.
+    rounded up once. All `protocols` have the same clusters; without strata the only key is ().
 
-    Parameters
-    ----------
-    protocols : mapping of stratum to Protocol
-        All with the same clusters; without strata the only key is ().
-    target, record : float
-        The requested and the stated epsilon of a record.
-    by_attribute : mapping of str to float
-        The stated epsilon of a change of one column alone, also of one that is released unchanged.
-
-    Returns
-    -------
-    DataFrame
-        One row per claim, in the columns `AUDIT_COLUMNS`. ``unit`` is "block", "attribute" (a
-        change of one column), "record" or "record, target" (the requested epsilon).
+    The requested epsilon of a record is `target`, the stated one `record`. `by_attribute` has the
+    stated epsilon of a change of one column alone, also of one that is released unchanged. There is
+    one row per claim, in the columns `AUDIT_COLUMNS`. ``unit`` is "block", "attribute" (a change of
+    one column), "record" or "record, target" (the requested epsilon).
     """
     rows: list[dict[str, object]] = []
     worst: dict[str | None, Ratios] = {}

@@ -27,26 +27,15 @@ NEARLY_NONE = 1e-9  # proportion of an empty cell, so that each randomized value
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Attributes that share a channel for their joint cells.
+    """Attributes that share a channel for their joint cells."""
 
-    Parameters
-    ----------
-    part : Domain
-    points : mapping of str to int
-        Number of points of the grid of each numeric attribute.
-    prior : array, shape (cells,)
-        The distribution at which errors are expected.
-    categories_only : bool
-        Whether randomized values must be categories, so that columns and types stay the same.
-    beyond : bool
-        Whether a number can be reported beyond the bounds of its grid nevertheless.
-    """
-
-    part: Domain
-    points: Mapping[str, int]
-    prior: Floats
+    part: Domain  # the attributes
+    points: Mapping[str, int]  # of the grid of each numeric attribute
+    prior: Floats  # the distribution at which errors are expected, shape (cells,)
     categories_only: bool = False
+    """Whether randomized values must be categories, so that columns and types stay the same."""
     beyond: bool = True
+    """Whether a number can be reported beyond the bounds of its grid nevertheless."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -209,13 +198,8 @@ def blocks_of(
     """Return the clusters and all other columns alone, in the order of the file.
 
     `schema`, `clusters` and `responses` are as in `make_plan`. `priors` are distributions by
-    column, by default uniform.
-
-    Raises
-    ------
-    DeniableError
-        If a column is unknown or in two clusters, a cluster has over `MAX_CLUSTER` cells, or a
-        prior has another number of categories.
+    column, by default uniform. Raises `DeniableError` if a column is unknown or in two clusters, a
+    cluster has over `MAX_CLUSTER` cells, or a prior has another number of categories.
     """
     domain = schema.domain()
     points = {each.name: len(each.points) for each in schema.randomized if each.kind == "numeric"}

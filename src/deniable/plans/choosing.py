@@ -45,28 +45,17 @@ class Choice:
 def choose(
     block: Block, epsilon: float, kind: str = BEST, *, designs: bool = False, must: bool = False
 ) -> Choice:
-    """Return the channel of a block, with at most this exact epsilon.
+    """Return the channel of a `block`, with at most this exact `epsilon`, above 0.
 
-    Parameters
-    ----------
-    block : Block
-    epsilon : float, above 0; any for a block of one cell
-        Channels have an epsilon of at most 30.
-    kind : str
-        A kind of `MECHANISMS`, or "best": the possible one of the least `Block.error`; for a single
-        number the square wave or generalized RR, with numbers as randomized values. Laplace's noise
-        and the staircase are not among these. On grids of 11 to 301 points, at epsilons from .25 to
-        8, Laplace's error was 57 to 500,000 times the least. The staircase's error was 1.7 to 121
-        times the least where its values distinguished all points.
-    designs : bool
-        Whether "best" includes designs for the block's prior, of up to `MAX_DESIGNED_CELLS` cells.
-    must : bool
-        Whether an impossible kind is an error. Otherwise the best is taken, and `why` says so.
-
-    Raises
-    ------
-    DeniableError
-        If the channel is impossible; the message names the block.
+    Channels have an epsilon of at most 30. The `kind` is one of `MECHANISMS`, or "best": the
+    possible one of the least `Block.error`; for a single number the square wave or generalized RR,
+    with numbers as randomized values. Laplace's noise and the staircase are not among these. On
+    grids of 11 to 301 points, at epsilons from .25 to 8, Laplace's error was 57 to 500,000 times
+    the least. The staircase's error was 1.7 to 121 times the least where its values distinguished
+    all points. If `designs`, "best" includes designs for the block's prior, of up to
+    `MAX_DESIGNED_CELLS` cells. If `must`, an impossible kind is an error. Otherwise the best is
+    taken, and `why` says so. Raises `DeniableError` if the channel is impossible; the message names
+    the block.
     """
     refuse_unknown("mechanism", kind, (BEST, *MECHANISMS))
     if block.part.size == 1:

@@ -22,23 +22,11 @@ def clusters_from(
 ) -> tuple[tuple[str, ...], ...]:
     """Return the clusters of several columns of the original records ([multirr], Algorithm 1).
 
-    Parameters
-    ----------
-    data : RecordsFile
-        The original records. One pass counts all pairs of columns.
-    largest_cells : int, 2 to 4,096
-        T_v: the largest number of joint cells of a cluster.
-    least_dependence : float, in [0, 1]
-        T_d: the smallest dependence of columns that are merged.
-    ordinal : sequence of str, optional
-        Columns with Pearson's correlation as the measure, besides the ordered ones.
-    domain : Domain, optional
-        The columns; by default all randomized ones.
-
-    Raises
-    ------
-    DeniableError
-        If a threshold is out of range.
+    One pass over the `data` counts all pairs of columns. The `largest_cells`, 2 to 4,096, are T_v,
+    the largest number of joint cells of a cluster. The `least_dependence`, in [0, 1], is T_d, the
+    smallest dependence of columns that are merged. Besides the ordered columns, those in `ordinal`
+    have Pearson's correlation as the measure. The columns are a `domain`, by default all randomized
+    ones. Raises `DeniableError` if a threshold is out of range.
     """
     if not 2 <= largest_cells <= MAX_CLUSTER:
         raise DeniableError(

@@ -49,12 +49,8 @@ class Part:
     """A public part of the respondents.
 
     A public seed puts the respondents into an order. The order is cut into `of` parts, at least 2,
-    of sizes that differ by at most one. Part number `take`, 1 to `of`, answers.
-
-    Raises
-    ------
-    DeniableError
-        If a number is out of range or the `seed`, a text, is empty.
+    of sizes that differ by at most one. Part number `take`, 1 to `of`, answers. Raises
+    `DeniableError` if a number is out of range or the `seed`, a text, is empty.
     """
 
     of: int

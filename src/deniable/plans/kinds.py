@@ -3,7 +3,7 @@
 A class is imported when a plan of its kind is read, and its settings when a config has one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,8 +15,6 @@ from deniable.validation import fault_lines, message
 if TYPE_CHECKING:  # a config is checked without a computation
     from deniable.plans.interface import Plan
     from deniable.plans.settings import PlanOptions
-    from deniable.responses import Responses
-    from deniable.schema import RecordsFile, Schema
 
 MANUAL = "config/README.md has all options"
 
@@ -64,11 +62,8 @@ def settings_class(kind: Any) -> "type[PlanOptions]":
 def settings_from(values: Mapping[str, Any], where: str = "plan") -> "PlanOptions":
     """Return the settings of a plan from plain `values`, with the ``kind`` of the plan.
 
-    Raises
-    ------
-    DeniableError
-        If the kind is unknown, or with one line for each wrong option. The message begins with the
-        place, `where`.
+    Raises `DeniableError` if the kind is unknown, or with one line for each wrong option. The
+    message begins with the place, `where`.
     """
     kind = values.get("kind")
     if not isinstance(kind, str):
@@ -78,21 +73,6 @@ def settings_from(values: Mapping[str, Any], where: str = "plan") -> "PlanOption
         return model.model_validate(dict(values))
     except ValidationError as error:
         raise DeniableError(message(where, fault_lines(error, model, where), MANUAL)) from None
-
-
-def plan_from_settings(
-    values: Mapping[str, Any],
-    schema: "Schema",
-    data: "RecordsFile | None" = None,
-    released: "Mapping[str, Responses] | None" = None,
-    accept: Sequence[str] = (),
-) -> "Plan":
-    """Return the plan of a config's settings.
-
-    `values` are the mapping ``plan`` of a release. `schema`, `data`, `released` and `accept`, and
-    the errors, are as in `PlanOptions.make`; a wrong option is an error too.
-    """
-    return settings_from(values).make(schema, data, released, accept)
 
 
 def _known(kind: Any) -> PlanKind:

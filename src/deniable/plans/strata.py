@@ -105,11 +105,15 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
                     f"the stratum {stratum!r} of {', '.join(strata)} {fault}; give a value to each "
                     f"combination of categories, as {known[0]!r}"
                 )
-        protocol_from = protocol_from_epsilon if retention is None else _protocol_of_retention
+        sizes = [rest.project(block).size for block in blocks]
         protocols: dict[Stratum, Protocol] = {}
         for stratum, value in of_each.items():
             try:
-                protocols[stratum] = protocol_from(rest, value, blocks)
+                if retention is None:
+                    protocols[stratum] = protocol_from_epsilon(rest, value, blocks)
+                else:
+                    channels = tuple(channel_of_retention(size, value) for size in sizes)
+                    protocols[stratum] = Protocol(rest, blocks, channels)
             except DeniableError as error:
                 where = f"the stratum {label(stratum)}: " if stratum else ""
                 raise DeniableError(f"{where}{error}") from None
@@ -175,14 +179,6 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
         protocol = StratifiedProtocol(domain, strata, protocols, own["invariant"])
         why = next((reasons for _, reasons in rebuilt.values()), ())
         return cls(protocol=protocol, why=why, **fields)
-
-
-def _protocol_of_retention(
-    domain: Domain, retention: float, blocks: tuple[tuple[str, ...], ...]
-) -> Protocol:
-    sizes = [domain.project(block).size for block in blocks]
-    channels = tuple(channel_of_retention(size, retention) for size in sizes)
-    return Protocol(domain, blocks, channels)
 
 
 def strata_of(domain: Domain, names: Sequence[str]) -> list[Stratum]:

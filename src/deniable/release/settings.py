@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from deniable.errors import DeniableError
-from deniable.plans import PlanOptions, settings_class, settings_from
+from deniable.plans import PlanInputs, PlanOptions, settings_class, settings_from
 from deniable.validation import Name, Strict, fault_lines
 
 if TYPE_CHECKING:  # a config is checked without a computation
@@ -155,7 +155,8 @@ class ReleaseSettings(Strict):
         else:
             assert schema is not None
             own = schema.model_copy(update={"population": self.population or schema.population})
-            plan = settings_from(self.plan).make(own, data, released, self.accept)
+            inputs = PlanInputs(own, data, released or {}, self.accept)
+            plan = settings_from(self.plan).plan(inputs)
         self.refuse_another_plan(plan)
         return plan
 

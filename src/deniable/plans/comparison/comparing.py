@@ -45,34 +45,22 @@ WAYS: tuple[tuple[str, Split], ...] = (
 class MechanismComparison:
     """Mechanisms at several epsilons.
 
-    Parameters
-    ----------
-    table : DataFrame
-        One row per epsilon, mechanism, budget allocation and clusters: the requested ``epsilon``,
-        the ``exact_epsilon`` of a record, ``mechanism``, ``split``, ``clusters``;
-        ``posterior_of_1_percent``, the largest posterior of a prior probability of .01; root mean
-        squared errors that randomization adds to estimated proportions of these records,
-        ``margins``, ``pairs`` (NaN for a single column) and one column for each stated table; and
-        ``recommended``, at its epsilon. Proportions of a number are those at or below a point.
-    recommendation : tuple of str
-        For each epsilon the mechanism of the least error of the stated tables, by default of the
-        margins, and the reason.
-    chosen_from : str
-        The distribution in use, and its consequence.
-    records : int
-        Number of records of the file.
-    not_compared : tuple of str
-        Mechanisms for which an extra is missing, and the extra.
-    repeated : tuple of str
-        Mechanisms without a row, because they equal the best at every epsilon.
+    The `table` has one row per epsilon, mechanism, budget allocation and clusters: the requested
+    ``epsilon``, the ``exact_epsilon`` of a record, ``mechanism``, ``split``, ``clusters``;
+    ``posterior_of_1_percent``, the largest posterior of a prior probability of .01; root mean
+    squared errors that randomization adds to estimated proportions of these records, ``margins``,
+    ``pairs`` (NaN for a single column) and one column for each stated table; and ``recommended``,
+    at its epsilon. Proportions of a number are those at or below a point. The `recommendation` is
+    for each epsilon the mechanism of the least error of the stated tables, by default of the
+    margins, and the reason.
     """
 
     table: pd.DataFrame
     recommendation: tuple[str, ...]
-    chosen_from: str
-    records: int
-    not_compared: tuple[str, ...] = ()
-    repeated: tuple[str, ...] = ()
+    chosen_from: str  # the distribution in use, and its consequence
+    records: int  # of the file
+    not_compared: tuple[str, ...] = ()  # mechanisms for which an extra is missing, and the extra
+    repeated: tuple[str, ...] = ()  # mechanisms without a row: they equal the best everywhere
 
 
 def compare(
@@ -119,7 +107,9 @@ def compare(
     refuse_unknown_columns(schema.domain().names, [*stated, tuple(prior or {})])
     file = source if isinstance(source, RecordsFile) else RecordsFile.open(source, schema)
     groupings = [tuple(map(tuple, clusters))]
-    if not clusters and _can_be_clusters(schema, stated):
+    named = [name for table in stated for name in table]
+    small = all(schema.domain().project(table).size <= MAX_CLUSTER for table in stated)
+    if not clusters and small and len(named) == len(set(named)) > len(stated):
         groupings.append(tuple(stated))
     records, blocks_by_clusters = file.records, {}
     if not records:
@@ -148,12 +138,6 @@ def compare(
     return MechanismComparison(
         table, reasons, chosen_from, records, tuple(absent.values()), repeated
     )
-
-
-def _can_be_clusters(schema: Schema, tables: Sequence[tuple[str, ...]]) -> bool:
-    named = [name for table in tables for name in table]
-    small = all(schema.domain().project(table).size <= MAX_CLUSTER for table in tables)
-    return small and len(named) == len(set(named)) > len(tables)
 
 
 def _row(

@@ -144,7 +144,7 @@ class ColumnsSettings(ChannelOptions):
             (why,) * len(protocol.clusters),
             invariant,
             chosen_from=origin,
-            accept=given.accept,
+            accept=tuple(given.accept),
         )
 
     def _randomized_response(

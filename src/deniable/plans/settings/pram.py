@@ -32,13 +32,9 @@ def pram_protocols(
 
     All matrices have the settings `matrix`. If matrices are made from the original records
     in `given`, of the `part` that answers, strata without records have no matrix. Columns in
-    `strata` are released unchanged, and groups of columns in `joint` share a matrix.
-
-    Raises
-    ------
-    DeniableError
-        If a matrix is impossible, the records are missing, or a matrix never changes a record or
-        cannot be estimated from.
+    `strata` are released unchanged, and groups of columns in `joint` share a matrix. Raises
+    `DeniableError` if a matrix is impossible, the records are missing, or a matrix never changes a
+    record or cannot be estimated from.
     """
     domain = given.schema.domain()
     known = strata_of(domain, strata)

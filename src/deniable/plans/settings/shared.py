@@ -1,7 +1,7 @@
 """Options that the settings of several kinds of plans have."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
@@ -21,12 +21,24 @@ TargetEpsilon = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 @dataclass(frozen=True)
 class PlanInputs:
-    """The inputs of a plan: `schema`, `data`, `released` and `accept` of `PlanOptions.make`."""
+    """The inputs of a plan.
+
+    Parameters
+    ----------
+    schema : Schema
+        Of the whole file.
+    data : RecordsFile, optional
+        The original records. Only options that say so use them, and their risk must be accepted.
+    released : mapping of str to Responses, optional
+        Responses of other releases of the same population, by name.
+    accept : sequence of str
+        Names of accepted risks.
+    """
 
     schema: "Schema"
-    data: "RecordsFile | None"
-    released: "Mapping[str, Responses]"
-    accept: tuple[str, ...]
+    data: "RecordsFile | None" = None
+    released: "Mapping[str, Responses]" = field(default_factory=dict)
+    accept: Sequence[str] = ()
 
 
 class PlanOptions(Strict):
@@ -47,36 +59,11 @@ class PlanOptions(Strict):
         """Paths of further files that the plan is made from."""
         return ()
 
-    def make(
-        self,
-        schema: "Schema",
-        data: "RecordsFile | None" = None,
-        released: "Mapping[str, Responses] | None" = None,
-        accept: Sequence[str] = (),
-    ) -> "Plan":
-        """Return the plan.
-
-        Parameters
-        ----------
-        schema : Schema
-            Of the whole file.
-        data : RecordsFile, optional
-            The original records. Only options that say so use them, and their risk must be
-            accepted.
-        released : mapping of str to Responses, optional
-            Responses of other releases of the same population, by name.
-        accept : sequence of str
-            Names of accepted risks.
-
-        Raises
-        ------
-        DeniableError
-            If the plan is impossible, or a risk is not accepted.
-        """
-        return self.plan(PlanInputs(schema, data, released or {}, tuple(accept)))
-
     def plan(self, given: PlanInputs) -> "Plan":
-        """Return the plan of the inputs `given`; each kind defines it."""
+        """Return the plan of the inputs `given`; each kind defines it.
+
+        Raises `DeniableError` if the plan is impossible, or a risk is not accepted.
+        """
         raise NotImplementedError
 
 

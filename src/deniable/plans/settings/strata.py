@@ -61,5 +61,5 @@ class StrataSettings(ChannelOptions):
             protocol,
             why,
             chosen_from=matrix.origin,
-            accept=given.accept,
+            accept=tuple(given.accept),
         )
