@@ -45,14 +45,9 @@ class Options(TypedDict, total=False):
 class EstimateOptions:
     """Options of estimates and their intervals.
 
-    Parameters
-    ----------
-    target : "population" or "file"
-        The proportions in the population that these records were drawn from, or in the file.
-    confidence : float, in (0, 1)
-        Of each interval on its own.
-    inverse : "least" or "own"
-        Of channels with more randomized values than categories; see `deniable.channels.Inverse`.
+    The `target` is "population", the proportions in the population that these records were drawn
+    from, or "file". The `confidence`, in (0, 1), is of each interval on its own. The `inverse` of
+    channels with more randomized values than categories is as in `deniable.channels.Inverse`.
     """
 
     target: Target = "population"
@@ -76,12 +71,7 @@ def intervals_of(
     categories (Hajek), for records drawn one by one with replacement. Their coverage at 95 %, with
     800 records and weights that depend on the answers: if weights count for 7 in 10 (Kish), .93 to
     .97, and .91 for a category of some 3 records; if for 3 in 10, .92 to .96, and .82 to .85 for
-    categories of 3 and of 8 records.
-
-    Raises
-    ------
-    DeniableError
-        As `refuse_one_record`.
+    categories of 3 and of 8 records. Errors are those of `refuse_one_record`.
     """
     refuse_one_record(counted, options)
     if options.target == "file" and counted.file is not None and counted.file > counted.records:

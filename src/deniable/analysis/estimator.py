@@ -26,13 +26,9 @@ ColumnValues = dict[str, Any]
 
 
 class Estimator:
-    """The estimates of tables from one source.
+    """The estimates of tables from one `source`.
 
-    Parameters
-    ----------
-    source : Responses
-    weight : str or None
-        The released column of weights that records count by.
+    Records count by the released column `weight`, if given.
     """
 
     def __init__(self, source: Responses, weight: str | None = None) -> None:
@@ -57,8 +53,11 @@ class Estimator:
                     yield table, self.columns(table, each)
                     continue
                 yield table, {"stratum": ""} | self.columns(table, each)
-                for name, columns in self._columns_by_stratum(table, each):
-                    yield table, {"stratum": name} | columns
+                for stratum in table.strata:
+                    own = self.counted(table).part(stratum.at)
+                    if stratum.name and own.records:
+                        columns = _columns_within(table, stratum, own, each)
+                        yield table, {"stratum": stratum.name} | columns
 
     def count(self, tables: Sequence[Table]) -> None:
         """Count the randomized values of all `tables` in one pass over the records."""
@@ -118,15 +117,6 @@ class Estimator:
             own = _own_proportions(table, table.channel, counted, table.functionals, options)
             errors = own["reported_standard_error"]
         return estimate, errors
-
-    def _columns_by_stratum(
-        self, table: Table, options: EstimateOptions
-    ) -> Iterator[tuple[str, ColumnValues]]:
-        """Yield the name of each stratum with records, and the columns of its estimates."""
-        for stratum in table.strata:
-            own = self.counted(table).part(stratum.at)
-            if stratum.name and own.records:
-                yield stratum.name, _columns_within(table, stratum, own, options)
 
     def _distribution(self, table: Table) -> Distribution:
         key = table.reports.names

@@ -48,12 +48,8 @@ def tested(table: Table, protected: Responses, weight: str | None, seed: int) ->
     `deniable.contingency.channel_test`. If its rule of validity fails, the p-value is from Monte
     Carlo tables of the fitted null, by the `seed`. With a column of weights, `weight`, the
     generalized score test; see `deniable.contingency.weighted_channel_test`. Columns with too many
-    randomized values are tested by scores of single records (`_by_scores`).
-
-    Raises
-    ------
-    DeniableError
-        If the table cannot be tested, or the rule fails for weighted records.
+    randomized values are tested by scores of single records (`_by_scores`). Raises `DeniableError`
+    if the table cannot be tested, or the rule fails for weighted records.
     """
     about = {"columns": table.label, "null": "independent of each other"}
     found = asdict(_tested(table, protected, weight, seed))
@@ -73,20 +69,11 @@ def tested_tables(
 ) -> pd.DataFrame:
     """Test for each of `chosen` tables whether its columns are independent.
 
-    Parameters
-    ----------
-    chosen : ChosenTables
-    responses, weight, seed
-        As in `tested`.
-
-    Returns
-    -------
-    DataFrame
-        One row per table: ``columns``, ``records``, ``statistic``, ``degrees_of_freedom``,
-        ``p_value``, ``valid`` (whether the p-value follows from the limiting distribution),
-        ``p_value_by``, and the p-values and decisions of
-        `deniable.contingency.adjusted_for_number`. ``attrs["left_out"]`` has the tables left out,
-        with the reasons.
+    There is one row per table: ``columns``, ``records``, ``statistic``, ``degrees_of_freedom``,
+    ``p_value``, ``valid`` (whether the p-value follows from the limiting distribution),
+    ``p_value_by``, and the p-values and decisions of `deniable.contingency.adjusted_for_number`.
+    ``attrs["left_out"]`` has the tables left out, with the reasons. The parameters `responses`,
+    `weight` and `seed` are as in `tested`.
     """
     rows: dict[Table, dict[str, Any]] = {}
     left_out, together = dict(chosen.left_out), list[Table]()

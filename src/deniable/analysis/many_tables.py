@@ -34,14 +34,11 @@ MAX_CELLS = 50_000
 class ChosenTables:
     """Tables to analyse together.
 
-    Attributes
-    ----------
-    tables : tuple of Table
-    left_out : dict of str to str
-        Default tables that are not analysed: columns, joined by " x ", and the reason.
+    `left_out` has the default tables that are not analysed: columns, joined by " x ", and the
+    reason.
     """
 
-    tables: tuple[Table, ...]
+    tables: tuple[Table, ...]  # to analyse
     left_out: dict[str, str]
 
     @classmethod
@@ -66,7 +63,17 @@ class ChosenTables:
             more cells.
         """
         if requested is not None:
-            return cls(_requested(responses, domain, requested), {})
+            names = list(dict.fromkeys(tuple(each) for each in requested))
+            if not names or min(map(len, names)) < 2:
+                raise DeniableError(
+                    "tables of fewer than two columns; request tables of two or more"
+                )
+            if (total := sum(domain.project(each).size for each in names)) > MAX_CELLS:
+                raise DeniableError(
+                    f"the requested tables have {total:,} cells in all; at most {MAX_CELLS:,} are "
+                    "analysed together. Request fewer or smaller tables"
+                )
+            return cls(tuple(responses.estimable_table(each) for each in names), {})
         collected = () if pairs_alone else responses.collected_tables
         in_order = sorted(collected or (), key=lambda each: [domain.position(n) for n in each])
         names = in_order or list(combinations(domain.names, 2))
@@ -97,29 +104,12 @@ class ChosenTables:
         return cls(tuple(tables[each] for each in names if each in tables), left_out)
 
 
-def _requested(responses: Responses, domain: Domain, requested: Tables) -> tuple[Table, ...]:
-    names = list(dict.fromkeys(tuple(each) for each in requested))
-    if not names or min(map(len, names)) < 2:
-        raise DeniableError("tables of fewer than two columns; request tables of two or more")
-    if (total := sum(domain.project(each).size for each in names)) > MAX_CELLS:
-        raise DeniableError(
-            f"the requested tables have {total:,} cells in all; at most {MAX_CELLS:,} are analysed "
-            "together. Request fewer or smaller tables"
-        )
-    return tuple(responses.estimable_table(each) for each in names)
-
-
 @dataclass(frozen=True, eq=False)
 class TableEstimate:
-    """The unbiased estimate of a table.
+    """The unbiased estimate of a `table`.
 
-    Attributes
-    ----------
-    table : Table
-    proportions : array, shape of the table
-        They can be negative.
-    standard_errors : array, shape (cells,)
-        For the population; not a number where a variance is estimated below zero.
+    The `proportions`, of the table's shape, can be negative. The `standard_errors`, shape (cells,),
+    are for the population, and not a number where a variance is estimated below zero.
     """
 
     table: Table
@@ -143,12 +133,7 @@ def unbiased_estimates(
 ) -> tuple[list[TableEstimate], dict[str, str]]:
     """Return the unbiased estimates of `chosen` tables, and the tables left out, with reasons.
 
-    Parameters
-    ----------
-    chosen : ChosenTables
-    responses : Responses
-    weight : str or None
-        The released column of weights that records count by.
+    Records of the `responses` count by the released column `weight`, if given.
     """
     known, left_out = Estimator(responses, weight), dict(chosen.left_out)
     known.count(chosen.tables)
@@ -173,16 +158,12 @@ def listed(left_out: Mapping[str, str]) -> str:
 class ConsistentEstimates(NamedTuple):
     """Consistent tables.
 
-    Attributes
-    ----------
-    tables : DataFrame
-        One row per cell of a table: ``columns`` and ``values``, joined by " x "; ``estimate``,
-        ``standard_error`` (for the population), and ``consistent``, which is not negative and sums
-        to 1. All shared marginal distributions agree. ``attrs["left_out"]`` has the tables that are
-        left out by default, with the reasons.
-    disagreement : DataFrame
-        One row per category: ``column``, ``value``, number of ``tables``, the ``lowest``,
-        ``median`` and ``highest`` of their estimates, and the ``consistent`` proportion.
+    `tables` has one row per cell of a table: ``columns`` and ``values``, joined by " x ";
+    ``estimate``, ``standard_error`` (for the population), and ``consistent``, which is not negative
+    and sums to 1. All shared marginal distributions agree. ``attrs["left_out"]`` has the tables
+    that are left out by default, with the reasons. `disagreement` has one row per category:
+    ``column``, ``value``, number of ``tables``, the ``lowest``, ``median`` and ``highest`` of their
+    estimates, and the ``consistent`` proportion.
     """
 
     tables: pd.DataFrame
@@ -198,14 +179,8 @@ def consistent_estimates(
     """Return the closest tables that agree on all shared marginal distributions ([rrba], 4.3).
 
     Weighted least squares; the weight of a table is one over the average variance of its cells. See
-    `deniable.contingency.agreement`.
-
-    Parameters
-    ----------
-    chosen, responses, weight
-        As in `unbiased_estimates`.
-    columns : mapping of str to Column
-        Of the schema.
+    `deniable.contingency.agreement`. The `columns` are those of the schema; `chosen`, `responses`
+    and `weight` are as in `unbiased_estimates`.
     """
     estimates, left_out = unbiased_estimates(chosen, responses, weight)
     noisy = [NoisyTable(each.names, each.proportions, each.precision) for each in estimates]
@@ -223,31 +198,21 @@ def two_step_estimates(
 ) -> pd.DataFrame:
     """Return the nearest non-negative tables, and the independence models fitted to these.
 
-    [rrba], section 6; see `deniable.contingency.two_step_estimate`.
-
-    Parameters
-    ----------
-    chosen, responses, weight
-        As in `unbiased_estimates`.
-
-    Returns
-    -------
-    DataFrame
-        One row per cell of a table: ``columns`` and ``values``, joined by " x "; ``estimate``;
-        ``nearest``, which is not negative and sums to 1; ``independent``, expected if the columns
-        were independent. ``attrs["left_out"]`` has the tables left out, with the reasons.
+    [rrba], section 6; see `deniable.contingency.two_step_estimate`. There is one row per cell of a
+    table: ``columns`` and ``values``, joined by " x "; ``estimate``; ``nearest``, which is not
+    negative and sums to 1; ``independent``, expected if the columns were independent.
+    ``attrs["left_out"]`` has the tables left out, with the reasons. The parameters `chosen`,
+    `responses` and `weight` are as in `unbiased_estimates`.
     """
     estimates, left_out = unbiased_estimates(chosen, responses, weight)
-    by_shape: dict[tuple[int, ...], list[int]] = {}
-    for position, each in enumerate(estimates):
-        by_shape.setdefault(each.proportions.shape, []).append(position)
-    steps: dict[int, dict[str, Floats]] = {}
-    for shape, positions in by_shape.items():
-        noisy = np.array([estimates[position].proportions.reshape(-1) for position in positions])
+    steps: dict[TableEstimate, dict[str, Floats]] = {}
+    for shape in dict.fromkeys(each.proportions.shape for each in estimates):
+        alike = [each for each in estimates if each.proportions.shape == shape]
+        noisy = np.array([each.proportions.reshape(-1) for each in alike])
         found = two_step_estimate(noisy, 1.0, LogLinearModel.independence(shape))
-        for position, nearest, fitted in zip(positions, found.tables, found.fitted, strict=True):
-            steps[position] = {"nearest": nearest, "independent": fitted}
-    return _by_cell(estimates, [steps[position] for position in range(len(estimates))], left_out)
+        for each, nearest, fitted in zip(alike, found.tables, found.fitted, strict=True):
+            steps[each] = {"nearest": nearest, "independent": fitted}
+    return _by_cell(estimates, [steps[each] for each in estimates], left_out)
 
 
 def _by_cell(

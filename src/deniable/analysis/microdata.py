@@ -1,8 +1,6 @@
 """Records from the estimates of a release: weighted records and synthetic records."""
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -30,30 +28,14 @@ Basis = Literal["clusters", "weights"]
 
 @dataclass(frozen=True, eq=False)
 class StratumRecords:
-    """The records of a stratum, with the cells of each cluster of randomized columns.
+    """The records of a stratum, with the cells of each cluster of randomized columns."""
 
-    Attributes
-    ----------
-    name : str
-        Empty for all records.
-    key : dict of str to int
-        The code of each stratum column.
-    rows : array of int
-        Positions of its records.
-    cells : list of arrays, shape (records of the stratum,)
-        Codes of the randomized cells of each cluster.
-    domains : list of Domain
-        The attributes of each cluster.
-    distributions : list of arrays
-        The estimated distribution of each cluster.
-    """
-
-    name: str
-    key: dict[str, int]
-    rows: Positions
-    cells: list[Codes]
-    domains: list[Domain]
-    distributions: list[Floats]
+    name: str  # empty for all records
+    key: dict[str, int]  # the code of each stratum column
+    rows: Positions  # of its records
+    cells: list[Codes]  # of each cluster, one for each record of the stratum
+    domains: list[Domain]  # the attributes of each cluster
+    distributions: list[Floats]  # the estimated distribution of each cluster
 
 
 def strata_of(protected: Responses, tables: list[Table]) -> list[StratumRecords]:
@@ -94,21 +76,12 @@ def adjusted(protected: Responses) -> pd.DataFrame:
     """Return weights of the `protected` records that give the estimated marginal distributions.
 
     RR-Adjustment ([multirr], Algorithm 2) for the clusters with categories as randomized values.
-    Each stratum is adjusted by itself and keeps its proportion of the records.
-
-    Returns
-    -------
-    DataFrame
-        One row per record: ``record``, its number in the file from 1, ``weight``, with sum 1, in
-        the order of the file. In ``.attrs``: ``left_out`` (columns that are not adjusted),
-        ``sweeps`` and ``gap`` (the largest of any stratum; see
-        `deniable.randomized_response.adjustment.Adjustment`), ``effective_records`` (equally
-        weighted records with the same sum of squared weights).
-
-    Raises
-    ------
-    DeniableError
-        If no column's randomized values are categories.
+    Each stratum is adjusted by itself and keeps its proportion of the records. There is one row per
+    record: ``record``, its number in the file from 1, ``weight``, with sum 1, in the order of the
+    file. In ``.attrs``: ``left_out`` (columns that are not adjusted), ``sweeps`` and ``gap`` (the
+    largest of any stratum; see `deniable.randomized_response.adjustment.Adjustment`),
+    ``effective_records`` (equally weighted records with the same sum of squared weights). Raises
+    `DeniableError` if no column's randomized values are categories.
     """
     clusters = protected.clusters()
     tables = [table for table in clusters if table.returns_categories]
@@ -134,22 +107,15 @@ def weights_of(strata: list[StratumRecords]) -> tuple[Floats, list[Adjustment]]:
     records = sum(stratum.rows.size for stratum in strata)
     weights, adjustments = np.empty(records), []
     for stratum in strata:
-        with _named_warnings(stratum.name):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
             found = adjust(stratum.cells, stratum.distributions, domains=stratum.domains)
+        for each in caught:
+            where = f"stratum {stratum.name}: " if stratum.name else ""
+            warnings.warn(f"{where}{each.message}", each.category, stacklevel=3)
         weights[stratum.rows] = found.weights * (stratum.rows.size / records)
         adjustments.append(found)
     return weights, adjustments
-
-
-@contextmanager
-def _named_warnings(stratum: str) -> Iterator[None]:
-    """Begin warnings with the name of their stratum."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    for each in caught:
-        where = f"stratum {stratum}: " if stratum else ""
-        warnings.warn(f"{where}{each.message}", each.category, stacklevel=4)
 
 
 def synthetic_records(
@@ -159,21 +125,10 @@ def synthetic_records(
 
     By clusters, the records have each cluster's estimated distribution as closely as whole records
     allow. Clusters are matched at random, so columns of different clusters are independent. By
-    weights, protected records are repeated. Strata keep their proportions.
-
-    Parameters
-    ----------
-    schema : Schema
-    protected : Responses
-    records : int, >= 1
-    seed : int, >= 0
-    basis : "clusters" or "weights"
-
-    Raises
-    ------
-    DeniableError
-        If fewer than one record are requested, a channel reveals nothing of some categories, or
-        randomized values are not categories and `basis` is "weights".
+    weights, `protected` records are repeated. Strata keep their proportions. There are so many
+    `records`, >= 1, drawn by the `seed`, >= 0. Raises `DeniableError` if there are fewer, a channel
+    reveals nothing of some categories, or randomized values are not categories and the `basis` is
+    "weights".
     """
     tables, domain = protected.clusters(), schema.domain()
     if basis == "weights" and not all(table.returns_categories for table in tables):
@@ -196,21 +151,17 @@ def synthetic_records(
             made = synthesize(within, clusters, stratum.distributions, int(number), source)
         else:
             own = weights[stratum.rows]
-            made = repeat_records(_records(within, stratum), own / own.sum(), int(number), source)
+            read: dict[str, Codes] = {}
+            for cells, part in zip(stratum.cells, stratum.domains, strict=True):
+                read.update(zip(part.names, part.unravel(cells), strict=True))
+            randomized_records = Microdata(within, tuple(read[name] for name in within.names))
+            made = repeat_records(randomized_records, own / own.sum(), int(number), source)
         for name in within.names:
             columns[name].append(made.column(name))
         for name, code in stratum.key.items():
             columns[name].append(np.full(int(number), code))
     order = source.permutation(records) if len(strata) > 1 else np.arange(records)
     return _typed(schema, {name: np.concatenate(own)[order] for name, own in columns.items()})
-
-
-def _records(domain: Domain, stratum: StratumRecords) -> Microdata:
-    """Return the randomized records of a stratum."""
-    columns: dict[str, Codes] = {}
-    for cells, own in zip(stratum.cells, stratum.domains, strict=True):
-        columns.update(zip(own.names, own.unravel(cells), strict=True))
-    return Microdata(domain, tuple(columns[name] for name in domain.names))
 
 
 def _typed(schema: Schema, codes: dict[str, Codes]) -> pd.DataFrame:

@@ -42,12 +42,7 @@ def summarized(
     of `shares`, or the end of its interval if that point lies outside. The interval inverts tests
     of the distribution function (Woodruff, 1952). It contains each point q for which the intervals
     of the unbiased estimate refuse neither that the proportion up to q is smaller nor that the
-    proportion below q is as large.
-
-    Raises
-    ------
-    DeniableError
-        If a proportion is not in (0, 1).
+    proportion below q is as large. Raises `DeniableError` if a proportion is not in (0, 1).
     """
     for share in shares:
         if not 0 < share < 1:

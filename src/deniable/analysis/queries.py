@@ -11,10 +11,10 @@ import pandas as pd
 from deniable.analysis.answers import EstimateOptions, columns_of
 from deniable.analysis.estimator import Estimator
 from deniable.analysis.scores import Scores
-from deniable.arrays import Flags, Floats
+from deniable.arrays import Flags
 from deniable.errors import DeniableError
 from deniable.records import Attribute
-from deniable.responses import Side, Table, cells_of
+from deniable.responses import Table, cells_of
 from deniable.schema import MISSING, Column, Schema
 
 Query = Mapping[str, Any] | str
@@ -35,18 +35,9 @@ def parsed_query(query: Query, schema: Schema) -> dict[str, Flags]:
     ``=`` holds for each of the values between ``|``, ``!=`` for all others, a missing value
     included. ``<``, ``<=``, ``>`` and ``>=`` are for numeric and ordered columns, and never hold
     for a missing value, which is written ``(missing)``. Several conditions on a column must all
-    hold.
-
-    Parameters
-    ----------
-    query : str or mapping
-        A mapping has one value, or a list of values, for each column.
-    schema : Schema
-
-    Raises
-    ------
-    DeniableError
-        If a text is not a query, or a column or a value is not in the release.
+    hold. A mapping as the `query` has one value, or a list of values, for each column of the
+    `schema`. Raises `DeniableError` if a text is not a query, or a column or a value is not in the
+    release.
 
     Examples
     --------
@@ -147,15 +138,10 @@ def answered(
 ) -> pd.DataFrame:
     """Return the proportion of records, or of weights, that satisfy a query, in a row per option.
 
-    If the randomized values of its columns are too many to count, scores of single records are
-    used, for any number of columns (`deniable.analysis.scores`).
-
-    Parameters
-    ----------
-    where, schema
-        As `query` and `schema` in `parsed_query`.
-    known : Estimator
-    options : sequence of EstimateOptions
+    The query `where` and the `schema` are as in `parsed_query`. The estimator `known` has the
+    responses, and there is a row for each of `options`. If the randomized values of its columns are
+    too many to count, scores of single records are used, for any number of columns
+    (`deniable.analysis.scores`).
     """
     conditions = parsed_query(where, schema)
     table = known.source.table(list(conditions))
@@ -177,18 +163,15 @@ def _answered(
             cells = cells & flags.reshape(shape)
         functional = cells.reshape(1, -1).astype(float)
         return pd.DataFrame(known.columns(table, options, functional))
-    sets = [_sets(conditions, side) for side in table.sides]
+    sets = []
+    for side in table.sides:
+        holds = np.ones(side.cells.size, dtype=bool)
+        for attribute in side.cells:
+            if attribute.name in conditions:
+                own = cells_of(side.cells, side.cells.project([attribute.name]))
+                holds &= conditions[attribute.name][own]
+        sets.append(holds[None].astype(float))
     scores = Scores(known.source, table.sides, sets, known.weight, options.inverse)
     limits, records = scores.estimates(options)
     columns = columns_of([*limits, np.clip(limits[0], 0.0, 1.0)], records, options)
     return pd.DataFrame(columns | {"consistent_by": "projection"})
-
-
-def _sets(conditions: Mapping[str, Flags], side: Side) -> Floats:
-    """Return the cells of a side that satisfy its conditions, as a set of shape (1, cells)."""
-    holds = np.ones(side.cells.size, dtype=bool)
-    for attribute in side.cells:
-        if attribute.name in conditions:
-            own = cells_of(side.cells, side.cells.project([attribute.name]))
-            holds &= conditions[attribute.name][own]
-    return holds[None].astype(float)

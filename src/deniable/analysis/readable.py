@@ -60,18 +60,16 @@ def page(title: str, facts: Sequence[str], answers: Mapping[str, pd.DataFrame]) 
         trim_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    shown = [_shown(name, answer) for name, answer in answers.items()]
+    shown = []
+    for name, answer in answers.items():
+        table = for_reading(answer)
+        columns = [
+            {"name": str(column), "number": pd.api.types.is_numeric_dtype(kind)}
+            for column, kind in table.dtypes.items()
+        ]
+        rows = [[as_text(value) for value in row] for row in table.itertuples(index=False)]
+        shown.append({"title": name, "columns": columns, "rows": rows, "notes": notes_on(answer)})
     return made.get_template("estimates.html.j2").render(title=title, facts=facts, answers=shown)
-
-
-def _shown(title: str, answer: pd.DataFrame) -> dict[str, Any]:
-    table = for_reading(answer)
-    kinds = [pd.api.types.is_numeric_dtype(dtype) for dtype in table.dtypes]
-    columns = [
-        {"name": str(name), "number": number} for name, number in zip(table, kinds, strict=True)
-    ]
-    rows = [[as_text(value) for value in row] for row in table.itertuples(index=False)]
-    return {"title": title, "columns": columns, "rows": rows, "notes": notes_on(answer)}
 
 
 def as_text(value: Any) -> str:

@@ -19,10 +19,7 @@ MARKS = ("mode", "data_source")
 def plan_in(folder: Path) -> Plan:
     """Return the plan of a public `folder`.
 
-    Raises
-    ------
-    DataError
-        If it is not such a folder, or its files differ from their list.
+    Raises `DataError` if it is not such a folder, or its files differ from their list.
     """
     if not (folder / PLAN).is_file():
         inside = folder / "public" if (folder / "public" / PLAN).is_file() else None
@@ -43,25 +40,13 @@ def release_of(public: Path | str) -> Mapping[str, Any]:
 def as_result(
     public: Path | str, answer: Callable[..., pd.DataFrame], *request: Any, **options: Any
 ) -> pd.DataFrame:
-    """Return a table of estimates for a file.
+    """Return the table of estimates of an `answer`, for a file.
 
-    It has the columns of the answer, then ``mode`` and ``data_source`` of the release. A column
-    ``note`` has reasons: in one row for each table that the answer names in ``attrs["left_out"]``;
-    in the only row if the release has no such estimates.
-
-    Parameters
-    ----------
-    public : path
-        The public folder of the release.
-    answer : callable
-        A method of `deniable.Released` that returns a table.
-    *request, **options
-        Arguments of the method.
-
-    Raises
-    ------
-    DataError
-        If a file of the release is damaged.
+    The `answer` is a method of `deniable.Released` that returns a table, with the arguments
+    `*request` and `**options`; `public` is the folder of the release. The result has the columns of
+    the answer, then ``mode`` and ``data_source`` of the release. A column ``note`` has reasons: in
+    one row for each table that the answer names in ``attrs["left_out"]``; in the only row if the
+    release has no such estimates. Raises `DataError` if a file of the release is damaged.
     """
     return _marked(public, _answered(answer, *request, **options))
 
@@ -69,14 +54,9 @@ def as_result(
 def as_results(
     public: Path | str, names: Sequence[str], answer: Callable[..., Any], *request: Any
 ) -> list[pd.DataFrame]:
-    """Return several tables of one answer for files.
+    """Return several tables of one answer for files: its attributes `names`.
 
-    Parameters
-    ----------
-    public, answer, *request
-        As in `as_result`.
-    names : sequence of str
-        Attributes of the answer.
+    `public`, `answer` and `*request` are as in `as_result`.
     """
     found = _answered(answer, *request)
     tables = [found if isinstance(found, pd.DataFrame) else getattr(found, n) for n in names]

@@ -23,22 +23,12 @@ AT_ONCE = 1 << 22
 
 
 class Scores:
-    """Scores of the randomized values of some sides, for sets of their cells.
+    """Scores of the randomized values of some `sides`, for `sets` of their cells.
 
-    Parameters
-    ----------
-    source : Responses
-    sides : sequence of Side
-    sets : sequence of arrays, shape (sets, cells)
-        For each side, sets of its cells: 1 in the cells of the set, else 0.
-    weight : str, optional
-        The released column of weights that records count by.
-    inverse : "least" or "own"
-
-    Attributes
-    ----------
-    matrices : list of arrays, shape (sets, reports)
-        For each side the score of each randomized value for each set.
+    For each side, `sets` is an array of shape (sets, cells), 1 in the cells of a set, else 0. The
+    list `matrices` has for each side the score of each randomized value for each set, shape (sets,
+    reports), by the `inverse` "least" or "own". Records of the `source` count by the released
+    column `weight`, if given.
     """
 
     def __init__(
@@ -67,12 +57,8 @@ class Scores:
 
         Arrays have one value for one set of each side; the last side changes first. Intervals are
         by Student's t, or for the file by the normal distribution, from the linearization of the
-        weighted mean (`deniable.estimation.survey_weights`).
-
-        Raises
-        ------
-        DeniableError
-            As `deniable.analysis.answers.refuse_one_record`.
+        weighted mean (`deniable.estimation.survey_weights`). Errors are those of
+        `deniable.analysis.answers.refuse_one_record`.
         """
         refuse_one_record(self.counted[0], options)
         shape = (prod(len(each) for each in self.matrices[:-1]), len(self.matrices[-1]))
@@ -101,14 +87,9 @@ def factors(
 ) -> Iterator[tuple[slice, Floats, Floats]]:
     """Yield some records at a time, and two factors of their scores, of shape (sets, records).
 
-    The first factor is the product of all sides but the last, the second is the last side.
-
-    Parameters
-    ----------
-    matrices : sequence of arrays, shape (sets, reports)
-        Scores of each side.
-    codes : sequence of arrays, shape (records,)
-        Randomized values of each side.
+    The first factor is the product of all sides but the last, the second is the last side. The
+    `matrices` have the scores of each side, shape (sets, reports), and `codes` the randomized
+    values of each side, shape (records,).
     """
     *others, last = matrices
     step = max(1, AT_ONCE // (prod(len(each) for each in others) + len(last)))
@@ -128,7 +109,9 @@ def scored(
     Records of the `source` count by the released column `weight`, if given. The consistent
     distribution is the one nearest to the estimate.
     """
-    scores = Scores(source, table.sides, table.parts_as_sets(), weight, options.inverse)
+    pairs = zip(table.parts, table.sides, strict=True)
+    sets = [np.eye(part.size)[:, cells_of(side.cells, part)] for part, side in pairs]
+    scores = Scores(source, table.sides, sets, weight, options.inverse)
     limits, records = scores.estimates(options)
     cells = Domain(tuple(attribute for part in table.parts for attribute in part))
     order = np.argsort(cells_of(cells, table.domain))

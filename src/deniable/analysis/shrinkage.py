@@ -18,20 +18,9 @@ def shrunk(table: Table, known: Estimator, inverse: Inverse, stratum: str = "") 
 
     The unbiased estimate moves towards the product of its marginal distributions, by the estimated
     proportion of noise in the distance between both; then it is projected onto the distributions.
-    Strata are shrunk one by one and mixed by their proportions.
-
-    Parameters
-    ----------
-    table : Table
-    known : Estimator
-    inverse : "least" or "own"
-    stratum : str
-        The name of one stratum; by default all records.
-
-    Returns
-    -------
-    array, shape (cells of the table,)
-        NaN if a matrix is singular.
+    Strata are shrunk one by one and mixed by their proportions. The estimator `known` counts the
+    records, of all strata or of the one named `stratum`, and the `inverse` is "least" or "own". The
+    result has the shape (cells of the table,), and is NaN if a matrix is singular.
     """
     counted, blocks = known.counted(table), table.blocks or tuple(s.cells for s in table.sides)
     strata = [each for each in table.strata or (table.all_records,) if stratum in ("", each.name)]

@@ -21,17 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ResponseBatch:
-    """A batch of protected records.
+    """A batch of protected records."""
 
-    Attributes
-    ----------
-    codes : dict of str to array, shape (records,)
-        Codes of the randomized values, by column.
-    weights : array, shape (records,), or None
-    """
-
-    codes: dict[str, Codes]
-    weights: Floats | None
+    codes: dict[str, Codes]  # of the randomized values, by column
+    weights: Floats | None  # of the records
 
     def joint(self, reports: Domain) -> Codes:
         """Return the codes of the joint cells of some columns, `reports`."""
@@ -43,20 +36,12 @@ class ResponseBatch:
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """Counts of randomized values: each record counts as one, or by its weight.
+    """Counts of randomized values: each record counts as one, or by its weight."""
 
-    Attributes
-    ----------
-    tally : array, shape (reports,)
-        Numbers of records; records of weight 0 are left out.
-    weighted : WeightedCounts, of one stratum, or None
-    file : int or None
-        Number of records of the file, if the counted ones are a simple random sample of them.
-    """
-
-    tally: Counts
-    weighted: "WeightedCounts | None" = None
+    tally: Counts  # of records, shape (reports,); records of weight 0 are left out
+    weighted: "WeightedCounts | None" = None  # of one stratum
     file: int | None = None
+    """Number of records of the file, if the counted ones are a simple random sample of them."""
 
     @cached_property
     def counts(self) -> Counts | Floats:
@@ -115,14 +100,9 @@ class Responses(ABC):
 
     @abstractmethod
     def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
-        """Count the randomized values of each of `tables`, flat.
+        """Count the randomized values of each of `tables`, flat, by the released column `weight`.
 
-        Parameters
-        ----------
-        tables : sequence of Domain
-            Each one is `Table.reports` of a table.
-        weight : str, optional
-            Name of a released column of weights.
+        Each of `tables` is `Table.reports` of a table.
         """
 
     @abstractmethod

@@ -33,18 +33,10 @@ ROUNDING = 1e-9
 class CollectedResponses(Responses):
     """The answers of a collection.
 
-    Parameters
-    ----------
-    source : path or table
-        One row per cell, table and block, as `deniable.rrba.collect_answers` returns them.
-    design : CollectionDesign
-    form : FileFormat
-        Delimiter and encoding of a CSV file.
-
-    Raises
-    ------
-    DataError
-        If a column or a table is missing, or p, q or the cells of a table differ from the design.
+    The `source`, a path or a table, has one row per cell, table and block, as
+    `deniable.rrba.collect_answers` returns them. `form` has delimiter and encoding of a CSV file.
+    Raises `DataError` if a column or a table is missing, or p, q or the cells of a table differ
+    from the `design`.
     """
 
     def __init__(self, source: Any, design: CollectionDesign, form: FileFormat) -> None:
@@ -70,13 +62,9 @@ class CollectedResponses(Responses):
     def table(self, names: Sequence[str]) -> Table:
         """Return the table of columns `names`, from all collected tables that contain them.
 
-        The question of a client is random and known; it is a part of the randomized value.
-
-        Raises
-        ------
-        DeniableError
-            If no name is given, a name is unknown or given twice, or no collected table contains
-            all columns.
+        The question of a client is random and known; it is a part of the randomized value. Raises
+        `DeniableError` if no name is given, a name is unknown or given twice, or no collected table
+        contains all columns.
         """
         domain = domain_of(self._design.domain, names)
         ways = self._ways(domain)

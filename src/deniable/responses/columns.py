@@ -19,20 +19,13 @@ from deniable.schema import MISSING, Column, Schema, number_text, type_named
 class ResponseColumn:
     """A randomized column of a protected file.
 
-    Parameters
-    ----------
-    name : str
-        The column's own name. If the randomized values of a cluster are not categories, the names
-        of its columns, joined by " x ".
-    texts : tuple of str
-        The randomized values in the order of their codes, as a CSV file contains them.
-    values : pyarrow.Array
-        The same values in the type of the column; null is a missing value.
+    If the randomized values of a cluster are not categories, the `name` is the names of its
+    columns, joined by " x ".
     """
 
     name: str
-    texts: tuple[str, ...]
-    values: pa.Array
+    texts: tuple[str, ...]  # the randomized values by code, as a CSV file contains them
+    values: pa.Array  # the same values in the type of the column; null is a missing value
 
     @property
     def code_type(self) -> np.dtype[Any]:
@@ -63,12 +56,8 @@ def category_columns(schema: Schema) -> tuple[ResponseColumn, ...]:
 class ProtectedFormat:
     """The columns of a protected file, in the order and the types of the original file.
 
-    Parameters
-    ----------
-    schema : Schema
-    columns : sequence of ResponseColumn
-    passed : sequence of str
-        Names of the columns that are released without randomization.
+    The `columns` are the randomized ones of the `schema`; `passed` are the names of the columns
+    that are released without randomization.
     """
 
     def __init__(

@@ -38,14 +38,10 @@ COLUMNS_OF_ESTIMATES = {
 def histogram_table(
     mechanism: NumericMechanism, classes: Sequence[str], counts: Counts
 ) -> pd.DataFrame:
-    """Return noisy counts as a table, in the columns `HISTOGRAM_COLUMNS`.
+    """Return noisy `counts` as a table, in the columns `HISTOGRAM_COLUMNS`.
 
-    Parameters
-    ----------
-    mechanism : NumericMechanism
-    classes : sequence of str
-        Names of the classes; empty without classes.
-    counts : array of int, shape (columns, classes, bins)
+    They have the shape (columns, classes, bins) of the `mechanism` and the names of `classes`,
+    which are empty without classes.
     """
     domains, bins = mechanism.domains, mechanism.bins
     rows = []
@@ -62,21 +58,10 @@ def histogram_table(
 class MaskedResponses(Responses):
     """The masked numbers of records.
 
-    Parameters
-    ----------
-    source : path or table
-        The protected file. Noisy counts are in the file ``histograms.csv`` of the same folder; a
-        table has them in its ``attrs``.
-    schema : Schema
-        Of the masked columns and the class column.
-    mechanism : NumericMechanism
-    class_column : str, optional
-
-    Raises
-    ------
-    DataError
-        If a column is missing, or a value is not a number or outside its bounds. If noisy counts
-        are missing or do not fit the plan.
+    The `source` is the protected file, or a table. Noisy counts are in the file ``histograms.csv``
+    of the same folder; a table has them in its ``attrs``. The `schema` has the columns that the
+    `mechanism` masks, and the `class_column`. Raises `DataError` if a column is missing, or a value
+    is not a number or outside its bounds, or if noisy counts are missing or do not fit the plan.
     """
 
     def __init__(
@@ -119,7 +104,10 @@ class MaskedResponses(Responses):
             coder, coded = Coder(column, self._source.types[column.name]), [column.name]
         for piece in self._source.pieces(coded, names, faults):
             for name in names:
-                values = weights_of(_decoded(piece.batch.column(name)), self._schema[name].decimal)
+                read_column = piece.batch.column(name)
+                if pa.types.is_dictionary(read_column.type):
+                    read_column = read_column.dictionary_decode()
+                values = weights_of(read_column, self._schema[name].decimal)
                 self._refuse_outside(name, values, piece.first)
                 read[name].append(values)
             if coder is not None:
@@ -190,14 +178,8 @@ class MaskedResponses(Responses):
     def estimates(self, quantiles: Sequence[float] = QUANTILES) -> pd.DataFrame:
         """Return all estimates, with the proportion of each class in each bin of histograms.
 
-        Parameters
-        ----------
-        quantiles : sequence of float, in (0, 1)
-
-        Returns
-        -------
-        DataFrame
-            The columns `deniable.idp.estimates.ESTIMATE_COLUMNS`.
+        The levels of `quantiles` are in (0, 1). The columns are
+        `deniable.idp.estimates.ESTIMATE_COLUMNS`.
         """
         for level in quantiles:
             if not 0 < level < 1:
@@ -213,26 +195,13 @@ class MaskedResponses(Responses):
         confidence: float = CONFIDENCE,
         **others: Any,
     ) -> pd.DataFrame:
-        """Return mean, standard deviation and quantiles of columns.
+        """Return mean, standard deviation and quantiles of the columns `names`, by default of all.
 
-        Parameters
-        ----------
-        names : sequence of str, optional
-            By default all columns.
-        quantiles : sequence of float, in (0, 1)
-        weight, target, confidence, **others
-            Masked numbers have no weights, and 95 % intervals for the records of the file.
-
-        Returns
-        -------
-        DataFrame
-            The columns of `deniable.Released.numbers`, ``released``, the statistic of the masked
-            numbers, and ``note``, the reason for a missing estimate.
-
-        Raises
-        ------
-        DeniableError
-            If a column does not exist, or something else is requested.
+        The levels of `quantiles` are in (0, 1). Masked numbers have no `weight`, and only intervals
+        for the `target` "file" at a `confidence` of 95 %; `**others` have no effect. The columns
+        are those of `deniable.Released.numbers`, ``released``, the statistic of the masked numbers,
+        and ``note``, the reason for a missing estimate. Raises `DeniableError` if a column does not
+        exist, or something else is requested.
         """
         for name in names or ():
             self.data.position(name)
@@ -266,10 +235,6 @@ class MaskedResponses(Responses):
 
     def refuse_no_categories(self) -> NoReturn:
         raise DeniableError(NO_CATEGORIES)
-
-
-def _decoded(values: pa.Array) -> pa.Array:
-    return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
 
 
 def with_counts(table: pa.Table, counts: Counts | None) -> pa.Table:

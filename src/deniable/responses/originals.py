@@ -31,30 +31,19 @@ def compare_records(
     """Return the coverage of intervals of the original proportions, and distances of estimates.
 
     Redraws are counts of randomized values through the same channels. One release is not enough,
-    because its cells depend on each other: its intervals miss together.
+    because its cells depend on each other: its intervals miss together. The `protected` records are
+    the randomized values, of columns or within strata, of the `original` records that answered. The
+    `estimates` are ``margins``, ``pairs``, ``weights`` and ``synthetic`` of `deniable.Released`, if
+    they exist. The `generator` draws the redraws; they protect nobody.
 
-    Parameters
-    ----------
-    protected : Responses
-        The randomized values of records, of columns or within strata.
-    original : Microdata
-        The original records that answered.
-    estimates : mapping of str to DataFrame
-        ``margins``, ``pairs``, ``weights`` and ``synthetic`` of `deniable.Released`, if they exist.
-    generator : Generator
-        Draws the redraws; they protect nobody.
-
-    Returns
-    -------
-    DataFrame
-        First rows with ``check`` "coverage", one for each category of a column: ``columns``,
-        ``values``, ``stratum`` (empty for all records), ``original`` (the proportion), ``covered``
-        (whether the interval for the file contains it), ``coverage`` (the proportion of
-        ``redraws`` with an interval that contains it), and for invariant matrices
-        ``reported_coverage``, the same for proportions of randomized values. Then rows with
-        ``check`` "distance", one for each column and each estimated pair: total variation distances
-        from the original proportions, of the ``protected`` records, the ``consistent`` and the
-        ``shrunk`` estimates, the weighted records (``weights``) and the ``synthetic`` records.
+    The first rows have ``check`` "coverage", one for each category of a column: ``columns``,
+    ``values``, ``stratum`` (empty for all records), ``original`` (the proportion), ``covered``
+    (whether the interval for the file contains it), ``coverage`` (the proportion of ``redraws``
+    with an interval that contains it), and for invariant matrices ``reported_coverage``, the same
+    for proportions of randomized values. Then rows with ``check`` "distance" follow, one for each
+    column and each estimated pair: total variation distances from the original proportions, of the
+    ``protected`` records, the ``consistent`` and the ``shrunk`` estimates, the weighted records
+    (``weights``) and the ``synthetic`` records.
     """
     margins = estimates.get("margins")
     rows: list[dict[str, Any]] = []

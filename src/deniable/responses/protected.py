@@ -27,10 +27,7 @@ WEIGHTS = (1e-100, 1e100)
 def protected_file(folder: Path, stem: str = "protected") -> Path:
     """Return the path of the protected file in a `folder`: `stem`.csv, .parquet or .arrow.
 
-    Raises
-    ------
-    DataError
-        If there is no such file, or more than one.
+    Raises `DataError` if there is no such file, or more than one.
     """
     there = [kind for kind in KINDS if (folder / f"{stem}.{kind}").is_file()]
     if len(there) != 1:
@@ -44,20 +41,9 @@ def protected_file(folder: Path, stem: str = "protected") -> Path:
 class ProtectedRecords(Responses):
     """Records of a protected file.
 
-    Parameters
-    ----------
-    source : path or table
-    layout : ProtectedFormat
-        The columns that the file must have.
-    table_of : callable
-        Returns the table of some columns by their names, with its channel.
-    clusters : sequence of tuples of str
-        Names of the columns that were randomized together.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read, or lacks a column.
+    The `source` is a path or a table, with the columns of the `layout`. `table_of` returns the
+    table of some columns by their names, with its channel. The `clusters` are names of columns that
+    were randomized together. Raises `DataError` if the file cannot be read, or lacks a column.
     """
 
     has_randomized_records = True
@@ -126,13 +112,9 @@ class ProtectedRecords(Responses):
     def batches(self, names: Iterable[str], weight: str | None = None) -> Iterator[ResponseBatch]:
         """Yield batches of the file with the columns `names`.
 
-        With a column of weights, `weight`, records of weight 0 are left out.
-
-        Raises
-        ------
-        DataError
-            If a value is not among the ones that a channel returns. If a weight is negative or not
-            a number, or there is no such column, or no record has a positive weight.
+        With a column of weights, `weight`, records of weight 0 are left out. Raises `DataError` if
+        a value is not among the ones that a channel returns, a weight is negative or not a number,
+        there is no such column, or no record has a positive weight.
         """
         if weight is not None and weight not in self._decimals:
             there = ", ".join(self._decimals) or "none, so estimate without weights"
@@ -140,7 +122,11 @@ class ProtectedRecords(Responses):
                 f"{self.where}: the release has no column of weights {weight!r}; it has {there}"
             )
         wanted = [name for name in self._columns if name in set(names)]
-        known = {name: self._codes_of(name) for name in wanted}
+        known: dict[str, dict[str | None, int]] = {}  # the code of each value; null is None
+        for name in wanted:
+            own = self._columns[name]
+            texts = own.texts if self.as_text else own.values.cast(pa.string()).to_pylist()
+            known[name] = {text: code for code, text in enumerate(texts)}
         faults, records = ValidationErrors(), 0
         for piece in self._source.pieces(wanted, [] if weight is None else [weight], faults):
             faults.raise_if_any()
@@ -159,16 +145,14 @@ class ProtectedRecords(Responses):
             all_zero = "" if weight is None else f" of positive weight by the column {weight!r}"
             raise DataError(f"{self.where}: no records{all_zero}, so nothing can be estimated")
 
-    def _codes_of(self, name: str) -> dict[str | None, int]:
-        """Return the code of each randomized value of a column by its text; null is None."""
-        own = self._columns[name]
-        texts = own.texts if self.as_text else own.values.cast(pa.string()).to_pylist()
-        return {text: code for code, text in enumerate(texts)}
-
     def _coded(self, name: str, values: pa.Array, known: dict[str | None, int], at: int) -> Codes:
         if not pa.types.is_dictionary(values.type):
             values = values.dictionary_encode()
-        texts = [*self._texts_of(name, values.dictionary), None]
+        found, kind = values.dictionary, self._columns[name].values.type
+        if not self.as_text and found.type != kind:  # integers next to missing values are floats
+            with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):  # else refused as a value
+                found = found.cast(kind)
+        texts = [*found.cast(pa.string()).to_pylist(), None]
         table = np.array([known.get(text, -1) for text in texts])
         codes = table[np.asarray(values.indices.fill_null(len(texts) - 1))]
         if codes.size and codes.min() < 0:
@@ -180,15 +164,6 @@ class ProtectedRecords(Responses):
                 f"(it reports {shortened(labels)}); plan and file are of different releases"
             )
         return np.asarray(codes, dtype=self._columns[name].code_type)
-
-    def _texts_of(self, name: str, values: pa.Array) -> list[str | None]:
-        """Return values as texts; integers next to missing values are floats in a DataFrame."""
-        kind = self._columns[name].values.type
-        if not self.as_text and values.type != kind:
-            with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):  # else refused as a value
-                values = values.cast(kind)
-        texts: list[str | None] = values.cast(pa.string()).to_pylist()
-        return texts
 
     def _weights(self, name: str, values: pa.Array, at: int) -> Floats:
         weights = weights_of(values, self._decimals[name])

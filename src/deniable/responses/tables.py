@@ -26,12 +26,8 @@ LUMPED = 1e-9
 class Side:
     """Columns of a table that were randomized together.
 
-    Attributes
-    ----------
-    cells, reports : Domain
-        `channel` leads from `cells` to `reports`. These are the table's own columns if a channel
-        leads from these alone to themselves; otherwise they are the whole cluster.
-    channel : Channel
+    The `channel` leads from `cells` to `reports`. These are the table's own columns if a channel
+    leads from these alone to themselves; otherwise they are the whole cluster.
     """
 
     cells: Domain
@@ -84,61 +80,32 @@ def cells_of(domain: Domain, margin: Domain) -> Positions:
 
 @dataclass(frozen=True, eq=False)
 class TableStratum:
-    """A stratum of a table's records.
+    """A stratum of a table's records."""
 
-    Attributes
-    ----------
-    name : str
-        The categories of the stratum columns, joined by " x "; empty for all records.
-    at : slice
-        Positions of its cells, and of its randomized values, in the table.
-    channel : Channel
-        Over these cells, the product of the channels of `blocks`.
-    possible : array of bool, shape (cells,)
-        False for categories that an invariant matrix never returns: no record has them.
-    """
-
-    name: str
-    at: slice
-    channel: Channel
-    possible: Flags
+    name: str  # the categories of the stratum columns, joined by " x "; empty for all records
+    at: slice  # positions of its cells, and of its randomized values, in the table
+    channel: Channel  # over these cells, the product of the channels of `Table.blocks`
+    possible: Flags  # False for cells that an invariant matrix never returns: no record has them
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table that can be estimated: its columns, and the randomized values that it depends on.
+    """A table that can be estimated: its columns, and the randomized values that it depends on."""
 
-    Attributes
-    ----------
-    domain : Domain
-        The columns of the table, in order.
-    sides : tuple of Side
-        One for each cluster of these columns.
-    strata : tuple of TableStratum
-        Empty if all records went through the same channels.
-    blocks : tuple of Domain
-        With strata, the columns of each channel of a stratum.
-    invariant : bool
-        Whether the proportions of the randomized values are unbiased themselves.
-    whole_cluster : Table or None
-        The same table from all columns of its only cluster, if `sides` has only some of them.
-    """
-
-    domain: Domain
-    sides: tuple[Side, ...]
-    strata: tuple[TableStratum, ...] = ()
-    blocks: tuple[Domain, ...] = ()
-    invariant: bool = False
+    domain: Domain  # the columns of the table, in order
+    sides: tuple[Side, ...]  # one for each cluster of these columns
+    strata: tuple[TableStratum, ...] = ()  # empty if all records went through the same channels
+    blocks: tuple[Domain, ...] = ()  # with strata, the columns of each channel of a stratum
+    invariant: bool = False  # whether proportions of randomized values are unbiased themselves
     whole_cluster: "Table | None" = None
+    """The same table from all columns of its only cluster, if `sides` has only some of them."""
 
     @classmethod
     def of(cls, protocol: Protocol, names: Sequence[str]) -> "Table":
         """Return the table of some columns of a `protocol`, in the order of their `names`.
 
-        Raises
-        ------
-        DeniableError
-            If no name is given, or a name is given twice or is not a column of the protocol.
+        Raises `DeniableError` if no name is given, or a name is given twice or is not a column of
+        the protocol.
         """
         domain = domain_of(protocol.domain, names)
         clusters = dict.fromkeys(
@@ -225,11 +192,6 @@ class Table:
             side.cells.project([name for name in side.cells.names if name in self.domain.names])
             for side in self.sides
         )
-
-    def parts_as_sets(self) -> list[Floats]:
-        """Return for each side the sets of its cells that the cells of its part are."""
-        pairs = zip(self.parts, self.sides, strict=True)
-        return [np.eye(part.size)[:, cells_of(side.cells, part)] for part, side in pairs]
 
     def refuse_too_large(self) -> None:
         """Raise `DeniableError` if the table can be estimated neither by counts nor by scores."""
