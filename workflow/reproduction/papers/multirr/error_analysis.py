@@ -42,11 +42,10 @@ def figure_1(sizes: Sequence[int] = ()) -> pd.DataFrame:
     The grid has ten points per decade from 1 to 10**7, the `sizes` of attributes and their product.
     """
     grid = np.logspace(0, 7, 71).round().astype(int).tolist()
-    rows = [
-        (number, bonferroni_critical_value(number))
-        for number in sorted({*grid, *sizes, math.prod(sizes)})
-    ]
-    return pd.DataFrame(rows, columns=["categories", "root_b"])
+    numbers = sorted({*grid, *sizes, math.prod(sizes)})
+    return pd.DataFrame(
+        {"categories": numbers, "root_b": list(map(bonferroni_critical_value, numbers))}
+    )
 
 
 def accuracy_table(domain: Domain, records_list: Sequence[int]) -> pd.DataFrame:

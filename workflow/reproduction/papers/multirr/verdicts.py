@@ -96,18 +96,19 @@ def threshold_trend(results: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFra
     for which, table in groups_of(printed, "dataset", "mechanism"):
         tests: list[dict[str, Any]] = [
             which
-            | {"p": p, "t_v": t_v, "clusterings": 1}
+            | {"p": p, "t_v": t_v}
             | {name: cells[name].max() for name in EPSILON_COLUMNS[1:] if name in cells}
             | _one_median(cells)
             for (p, t_v), cells in table.groupby(["p", "t_v"])
             if clusterings[t_v] == 1
         ]
         if tests:
-            whole = which | {"p": None, "t_v": None, "clusterings": 1} | _range(table["published"])
             *others, _ = sorted(tests, key=itemgetter("statistic"))
-            rows += [*tests, whole | _sum_of(tests)]
-            rows[-1]["p_value_without_worst"] = _sum_of(others)["p_value"] if others else None
-    return pd.DataFrame(rows, columns=list(TREND_COLUMNS)).astype({"p": "Float64", "t_v": "Int64"})
+            rows += [*tests, which | _chi_square(table["published"], tests)]
+            rest = _chi_square(table["published"], others)["p_value"] if others else None
+            rows[-1]["p_value_without_worst"] = rest
+    found = pd.DataFrame(rows, columns=list(TREND_COLUMNS)).assign(clusterings=1)
+    return found.astype({"p": "Float64", "t_v": "Int64"})
 
 
 def _one_median(cells: pd.DataFrame) -> dict[str, float]:
@@ -117,21 +118,19 @@ def _one_median(cells: pd.DataFrame) -> dict[str, float]:
     runs = np.sqrt(cells["replicates"].mean() / PRINTED_RUNS)
     error = half_width / Z_95 * level * runs
     statistic = float((((printed - printed.mean()) / error) ** 2).sum())
-    return _range(printed) | _chi_square(statistic, len(cells) - 1)
+    test = {"statistic": statistic, "degrees_of_freedom": len(cells) - 1}
+    return _chi_square(printed, [test])
 
 
-def _range(printed: "pd.Series[float]") -> dict[str, float]:
-    return {"printed_low": printed.min(), "printed_high": printed.max()}
-
-
-def _sum_of(tests: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    freedom = sum(test["degrees_of_freedom"] for test in tests)
-    return _chi_square(sum(test["statistic"] for test in tests), freedom)
-
-
-def _chi_square(statistic: float, freedom: int) -> dict[str, float]:
+def _chi_square(
+    printed: "pd.Series[float]", tests: Sequence[Mapping[str, Any]]
+) -> dict[str, float]:
+    """Return the range of `printed` values, and the sum of independent `tests`."""
+    names = ("statistic", "degrees_of_freedom")
+    statistic, freedom = (sum(test[name] for test in tests) for name in names)
     p_value = float(scipy.special.chdtrc(freedom, statistic)) if freedom else 1.0
-    return {"statistic": statistic, "degrees_of_freedom": freedom, "p_value": p_value}
+    ends = {"printed_low": printed.min(), "printed_high": printed.max(), "p_value": p_value}
+    return ends | {"statistic": statistic, "degrees_of_freedom": freedom}
 
 
 # -- printed numbers on the page -------------------------------------------------------------------

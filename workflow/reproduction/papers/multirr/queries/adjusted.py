@@ -24,7 +24,6 @@ from deniable.records import Microdata
 from reproduction.papers.multirr.queries.shared import (
     PROJECTIONS,
     OfTrueRecords,
-    is_touched,
     margin_over,
 )
 from reproduction.study import Cell, How
@@ -49,7 +48,7 @@ def answers_of(protocol: Protocol, records: Microdata, joints: Sequence[Floats])
     """
     estimates = list(zip(protocol.clusters, joints, strict=True))
     independent = [
-        reduce(mul, (margin_over(pair, *each) for each in estimates if is_touched(each[0], pair)))
+        reduce(mul, (margin_over(pair, *each) for each in estimates if {*pair} & {*each[0]}))
         for pair in combinations(records.domain.names, 2)
     ]
     parts = map(records.project, protocol.clusters)

@@ -24,7 +24,6 @@ from deniable.records import Microdata
 from reproduction.papers.multirr.queries.shared import (
     PROJECTIONS,
     OfTrueRecords,
-    is_touched,
     margin_over,
     of_random_attributes,
 )
@@ -94,7 +93,7 @@ class ClusterQueries(OfTrueRecords):
             return margin_over(names, cluster, joint)
 
         estimated = [
-            reduce(mul, [margin(each) for each in protocol.clusters if is_touched(each, names)])
+            reduce(mul, [margin(each) for each in protocol.clusters if {*names} & {*each}])
             for protocol in protocols
         ]
         if queries is None:

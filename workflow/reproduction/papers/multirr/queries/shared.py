@@ -101,11 +101,6 @@ def stated(
     return Stated(protocol, {"p": p} | epsilons(protocol))
 
 
-def is_touched(cluster: Sequence[str], names: Sequence[str]) -> bool:
-    """Return whether a `cluster` has any of the attributes `names`."""
-    return not set(cluster).isdisjoint(names)
-
-
 def margin_over(names: Sequence[str], cluster: Sequence[str], joint: Floats) -> Floats:
     """Return the marginal distribution of a `cluster` over the `names`, in the domain's order.
 
