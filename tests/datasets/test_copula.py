@@ -196,8 +196,6 @@ def test_fitting_and_drawing_again_gives_the_same(tmp_path: Path) -> None:
 def test_too_few_records() -> None:
     with pytest.raises(DataError, match="19 records are too few to fit a surrogate"):
         fit(NumericMicrodata(("a",), np.arange(19.0)[:, None]))
-    with pytest.raises(DataError, match="0 records; give at least 1"):
-        sample(by_hand(), 0, np.random.default_rng(0))
     assert len(sample(by_hand(), 1, np.random.default_rng(0))) == 1
 
 
@@ -228,8 +226,6 @@ def test_fidelity_by_hand() -> None:
     ]
     assert table["difference"].tolist() == [0.25, 0, pytest.approx(-2)]
     assert table.iloc[2].tolist()[:3] == ["rank_correlation", "a", "b"]
-    with pytest.raises(DataError, match="different attributes or classes"):
-        fidelity(one, two.select(["a"]))
 
 
 def test_nearest_correlations_are_near_and_definite() -> None:

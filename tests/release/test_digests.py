@@ -12,7 +12,6 @@ import pyarrow as pa
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from deniable.errors import DataError
 from deniable.release import RecordDigests
 from deniable.release.digests import Fingerprint, Sketch
 from deniable.release.entries import SKETCH_SIZE, canonical, overlap
@@ -225,8 +224,3 @@ def test_the_number_of_equal_records_does_not_show() -> None:
     of = batch(1)
     many = RecordBatch(0, {n: np.repeat(each, 5000) for n, each in of.codes.items()}, {})
     assert len(digested(many).sketch) == 1
-
-
-def test_a_key_of_another_length_is_refused() -> None:
-    with pytest.raises(DataError, match="a key of 31 bytes"):
-        Sketch(schema(), KEY[:31])

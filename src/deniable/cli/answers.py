@@ -173,12 +173,7 @@ def aligned(
 
 def listed(facts: Sequence[tuple[str, str | float | None, str]]) -> list[str]:
     """Return a line for each of the `facts`: name, value and remark."""
-    values = [value if isinstance(value, str) else number(value) for _, value, _ in facts]
-    names, width = max(len(name) for name, _, _ in facts), max(map(len, values))
-    return [
-        f"{INDENT}{name.ljust(names)}{INDENT}{value.ljust(width)}{INDENT}{remark}".rstrip()
-        for (name, _, remark), value in zip(facts, values, strict=True)
-    ]
+    return aligned(("", "", ""), facts, (False, False, False))[1:]
 
 
 def to_json(answers: Mapping[str, Any]) -> str:

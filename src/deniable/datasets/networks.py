@@ -194,10 +194,8 @@ def draw(network: BayesianNetwork, records: int, generator: np.random.Generator)
 
     Counts have the noise of a sample, unlike counts of `deniable.datasets.surrogates.sample`. One
     uniform number per record and attribute is taken from the `generator`, in the ancestral order of
-    the `network`. A `DeniableError` is raised for less than one record.
+    the `network`.
     """
-    if records < 1:
-        raise DeniableError(f"{records} records cannot be drawn; ask for at least 1")
     columns: dict[str, Codes] = {}
     for table in network.tables:
         row, cumulative = rows_in_use(table, network.domain, columns, records)

@@ -200,11 +200,8 @@ def sample(copula: Copula, records: int, generator: np.random.Generator) -> Nume
     move the latents until the values have the expected rank correlations. The assignment of values
     to records is random. With hardly more records than attributes, latents stay as drawn.
 
-    Equal states of the `generator` give equal records, marked with `data_source` "surrogate". A
-    `DataError` is raised for less than one record.
+    Equal states of the `generator` give equal records, marked with `data_source` "surrogate".
     """
-    if records < 1:
-        raise DataError(f"{records} records; give at least 1")
     size = len(copula.correlations)
     latents = generator.standard_normal((records, size))
     if records <= 2 * size:
@@ -277,14 +274,8 @@ def fidelity(published: NumericMicrodata, drawn: NumericMicrodata) -> pd.DataFra
     One row per margin, then one per pair: kind ("margin" or "rank_correlation"), attribute_1,
     attribute_2 (empty for a margin), published, surrogate (the two rank correlations; empty for a
     margin), difference (Kolmogorov distance of the margins, or the surrogate's rank correlation
-    less the published one). A `DataError` is raised if the files have different attributes or
-    classes, or no records.
+    less the published one).
     """
-    own = (published.names, published.class_name, published.classes)
-    if own != (drawn.names, drawn.class_name, drawn.classes):
-        raise DataError("the two files have different attributes or classes; give the same to both")
-    if not len(published) or not len(drawn):
-        raise DataError("a file without records has no margins; give one with records")
     names = [*published.names, *([published.class_name] if published.classes else [])]
     columns = zip(names, _columns(published), _columns(drawn), strict=True)
     rows: list[tuple[str, str, str, float, float, float]] = [

@@ -25,14 +25,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from deniable.errors import DataError
 from deniable.records import Attribute
 from deniable.release.entries import SKETCH_SIZE, RecordDigests, canonical
 from deniable.sampling import framed
 from deniable.schema import RecordBatch, Schema
 
 MAX_JOINT_CELLS = 1 << 12  # of columns that share one look-up
-KEY_BYTES = 32
 VERSION = b"deniable records in portions 1"
 Words = npt.NDArray[np.uint64]
 
@@ -75,14 +73,9 @@ class Fingerprint:
 
 
 class Sketch:
-    """The sketch of records with columns of a `schema`, read in batches.
-
-    Raises `DataError` unless the `key` of the ledger has 32 bytes.
-    """
+    """The sketch of records with columns of a `schema`, read in batches, by the ledger's `key`."""
 
     def __init__(self, schema: Schema, key: bytes) -> None:
-        if len(key) != KEY_BYTES:
-            raise DataError(f"a key of {len(key)} bytes; keys of digests have {KEY_BYTES}")
         self._schema, self._key = schema, key
         self._groups: list[tuple[tuple[str, ...], list[int], Words]] | None = None
         self._ciphers: dict[str, Any] = {}

@@ -125,7 +125,11 @@ def protect(
     published = release.folder / PUBLIC
     if published.exists():  # before a lost ledger gets a new key
         counting.entry_of(plan.schema.population, release.name, published)
-    digests = _read(release.records, counting)
+    key = counting.key() if counting.folder.exists() else new_key()
+    digests = release.records.read(key)
+    if (own := counting.key(key)) != key:  # another release began the ledger meanwhile
+        digests = release.records.read(own)
+    assert digests is not None
     if published.exists():
         entry = counting.entry_of(plan.schema.population, release.name, published)
         if entry.records != digests:
@@ -204,16 +208,6 @@ def _opened(
     Risk(plan, quasi_identifiers)  # refuses columns that cannot be quasi-identifiers
     records = OriginalRecords(source, plan, progress)
     return Release(name, plan, records, at, tuple(quasi_identifiers), data_source, mode)
-
-
-def _read(records: OriginalRecords, ledger: Ledger) -> RecordDigests:
-    """Validate all `records`, and return their digests under the key of the `ledger`."""
-    key = ledger.key() if ledger.folder.exists() else new_key()
-    digests = records.read(key)
-    if (own := ledger.key(key)) != key:  # another release began the ledger meanwhile
-        digests = records.read(own)
-    assert digests is not None
-    return digests
 
 
 def _publish(
