@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deniable.arrays import Floats
-from deniable.channels import NamedChannel, invariance_gap, sampling_covariance, write_channel
+from deniable.channels import NamedChannel, sampling_covariance, write_channel
 from deniable.cli.answers import INVARIANCE_TOLERANCE, Answers, listed, number, privacy, to_json
 from deniable.cli.channel import matrix_lines, privacy_lines
 from deniable.cli.outputs import MATRIX, PROPERTIES, refuse_overwriting
@@ -58,7 +58,10 @@ def _properties(specification: "Specification", found: "Design", named: NamedCha
     channel, proportions = named.channel, specification.proportions
     matrix = channel.matrix()
     square = channel.square  # only then is a report of a category, or another
-    invariant = square and invariance_gap(channel, proportions) <= INVARIANCE_TOLERANCE
+    invariant = (
+        square
+        and float(np.abs(channel.reported(proportions) - proportions).max()) <= INVARIANCE_TOLERANCE
+    )
     covariance = _covariance(specification, found)
     errors = None if covariance is None else np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
     return {
