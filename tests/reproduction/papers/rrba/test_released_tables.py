@@ -63,7 +63,7 @@ def values_by_name(simulator: Any, cell: Any, runs: int, seed: int = 1) -> dict[
 
 
 def test_all_sets_are_taken_if_they_are_few() -> None:
-    assert drawn_sets("abc", 2, 3) == (("a", "b"), ("a", "c"), ("b", "c"))
+    assert drawn_sets("abc", 2, 3, 1) == (("a", "b"), ("a", "c"), ("b", "c"))
 
 
 def test_of_many_sets_some_are_drawn_with_the_seed() -> None:
@@ -240,7 +240,7 @@ def test_printed_numbers_stand_beside_means_and_ranges() -> None:
     assert (laplace["published"], laplace["verdict"]) == (59.58, "agrees")
     assert (laplace["subsets_agreeing"], laplace["printed_is"]) == (1, "within")
     assert math.isnan(laplace["epsilon_theorem"])
-    alone = printed_table(found, None)
+    alone = printed_table(found, published.iloc[:0])
     assert set(alone["verdict"]) == set(alone["printed_is"]) == {"not printed"}
 
 
@@ -263,7 +263,7 @@ def test_one_main_row_a_printed_cell(printed: PrintedTables, small_data: Microda
 def test_results_without_single_sets_are_refused() -> None:
     found = results([("rrba", "all", "local", 100.0)], p=0.4, epsilon_claimed=0.35)
     with pytest.raises(DeniableError, match="lack the single sets"):
-        printed_table(found, None)
+        printed_table(found, read_published(PUBLISHED / "rrba_table4.csv", "value"))
 
 
 def test_printed_files_hold_every_cell() -> None:

@@ -277,9 +277,7 @@ def _laplace(true: Counts, scale: float, generator: np.random.Generator) -> Floa
     return np.asarray(SeededNoise(generator).add(counts, np.full(counts.shape, scale), 1)[0])
 
 
-def drawn_sets(
-    names: Sequence[str], k: int, most: int = 40, seed: int = 2024
-) -> tuple[Combination, ...]:
+def drawn_sets(names: Sequence[str], k: int, most: int, seed: int) -> tuple[Combination, ...]:
     """Return all sets of `k` of the `names`, or `most` of them, drawn with the `seed`, in order."""
     every = list(combinations(names, k))
     if len(every) <= most:

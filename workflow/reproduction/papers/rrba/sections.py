@@ -123,7 +123,9 @@ def tables(results: Tables) -> dict[str, Any]:
     ]
     heads = ("table", "p", "ε in its title", "method", "exact ε", "ε of Theorem 4.1")
     shown = where(main, metric=tuple(names.METRICS[name] for name in names.COMPARED))
-    shown = shown.assign(found=texts(shown, _beside)).sort_values("metric", kind="stable")
+    ours = texts(shown, lambda row: _judged(row, "subset_min", "subset_max"))
+    shown = shown.assign(found=shown["published"].map(short) + " | " + ours)
+    shown = shown.sort_values("metric", kind="stable")
     keys = {"metric": "measure", "p": "p", "dataset": "data", "k": "k"}
     return {
         "privacy": from_rows("exact ε of Tables 4 and 5", heads, exact),
@@ -135,13 +137,10 @@ def tables(results: Tables) -> dict[str, Any]:
     }
 
 
-def _beside(row: Row) -> str:
-    subsets = between(row["subset_min"], row["subset_max"])
-    return f"{short(row['published'])} | {short(row[OURS])}{_verdict(row)} ({subsets})"
-
-
-def _verdict(row: Row) -> str:
-    return "" if row["verdict"] == "not printed" else f" {SIGN[row['verdict']]}"
+def _judged(row: Row, low: str, high: str) -> str:
+    """Return our number with its verdict, and in parentheses a range."""
+    verdict = "" if row["verdict"] == "not printed" else f" {SIGN[row['verdict']]}"
+    return f"{short(float(row[OURS]))}{verdict} ({between(row[low], row[high])})"
 
 
 def equal(tables: Tables) -> dict[str, Any]:
@@ -174,7 +173,8 @@ def table_3(table: pd.DataFrame) -> PageTable:
     right = wide.xs("H1", axis=1, level=1) + PERCENT - wide.xs("H0", axis=1, level=1)
     right = (right / 2).dropna(how="all").reset_index().assign(hypothesis="accuracy")
     right = right.assign(found=right[OURS].map("{:.1f}".format))
-    both = pd.concat([shown.assign(found=texts(shown, _with_interval)), right])
+    ours = texts(shown, lambda row: _judged(row, "ci_low", "ci_high"))
+    both = pd.concat([shown.assign(found=ours), right])
     said = texts(both, lambda row: f"n = {thousands(row['n'])}, effect {plain(row['effect'])}")
     printed = both[both["published"].notna()].drop_duplicates(["method", "hypothesis", "k"])
     printed = printed.assign(setting="published", found=printed["published"].map(plain))
@@ -183,11 +183,6 @@ def table_3(table: pd.DataFrame) -> PageTable:
     rates, title = every.replace({"hypothesis": names.HYPOTHESES}), "Table 3, published and ours"
     keys = {"k": "k", "hypothesis": "rate", "setting": "setting"}
     return pivot(rates, keys, "method", title, names=names.TESTS, caption=caption)
-
-
-def _with_interval(row: Row) -> str:
-    interval = between(float(row["ci_low"]), float(row["ci_high"]))
-    return f"{short(float(row[OURS]))}{_verdict(row)} ({interval})"
 
 
 def tests(tables: Tables) -> dict[str, Any]:

@@ -39,8 +39,7 @@ def table_3(results: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     """
     noise = results["method"].str.startswith("laplace")
     named = results.assign(printed_as=results["method"].mask(noise, "laplace"))
-    if published is not None:
-        published = published.rename(columns={"method": "printed_as"})
+    published = published.rename(columns={"method": "printed_as"})
     table = compare(named, published, [*TABLE_3_KEYS, "printed_as"], PRINTED_TRIALS)
     agrees = (table["method"] == "rrba") & (table["verdict"] == "agrees")
     setting = [table[name] for name in ("k", "n", "effect", "sampled_tables", "small_cells")]
@@ -54,8 +53,8 @@ def shown_settings(table: pd.DataFrame) -> pd.DataFrame:
 
     If all rows have a rule for small cells, they are the ones with the first rule.
     """
-    rules = list(dict.fromkeys(table["small_cells"]))
-    shown = where(table, small_cells="ignore" if "ignore" in rules else rules[0])
+    rule = max(table["small_cells"], key=lambda name: name == "ignore")
+    shown = where(table, small_cells=rule)
     return where(shown, sampled_tables=shown["sampled_tables"].max())
 
 
