@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from reproduction.study.bootstrap import compared_medians, percentile_interval, resampled_medians
+from reproduction.study.engine import compared_medians, percentile_interval, resampled_medians
 
 
 @pytest.mark.parametrize("runs", [7, 300])  # medians far apart, and all near the middle

@@ -12,8 +12,8 @@ from deniable.errors import DeniableError
 from deniable.files import write_table
 from deniable.sampling import generator_for
 
-from reproduction.study.bootstrap import How
 from reproduction.study.engine import (
+    How,
     Summary,
     agreement,
     compare,

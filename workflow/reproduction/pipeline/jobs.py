@@ -92,14 +92,8 @@ def job(snakemake: Any) -> Iterator[Callable[[str], None]]:
     with logged(log, snakemake.rule) as say, recorded(making):
         yield say
     if snakemake.bench_iteration is not None:
-        record_cpu_seconds(BENCHMARKS / log.relative_to(LOGS).with_suffix(CPU_SUFFIX))
-
-
-def record_cpu_seconds(file: Path) -> None:
-    """Write the CPU seconds of this process and its ended children to a `file`.
-
-    Snakemake's benchmark samples a job every half minute and loses the time after the last sample.
-    """
-    own, children = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    seconds = sum(each.ru_utime + each.ru_stime for each in (own, children))
-    write_json(file, {"cpu_seconds": round(seconds, 3)})
+        # Snakemake's benchmark samples a job every half minute and loses the time after that.
+        own, children = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        seconds = sum(each.ru_utime + each.ru_stime for each in (own, children))
+        file = BENCHMARKS / log.relative_to(LOGS).with_suffix(CPU_SUFFIX)
+        write_json(file, {"cpu_seconds": round(seconds, 3)})

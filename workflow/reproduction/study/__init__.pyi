@@ -1,4 +1,3 @@
-from .bootstrap import How as How
 from .catalog import (
     DESIGN_RTOL as DESIGN_RTOL,
     OUTPUT_RTOL as OUTPUT_RTOL,
@@ -59,6 +58,7 @@ from .comparisons import (
 from .engine import (
     EPSILON_COLUMNS as EPSILON_COLUMNS,
     RESULT_COLUMNS as RESULT_COLUMNS,
+    How as How,
     Simulator as Simulator,
     SummaryName as SummaryName,
     Verdict as Verdict,

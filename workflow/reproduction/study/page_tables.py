@@ -121,11 +121,9 @@ def span(values: Iterable[float]) -> str:
     return " – ".join(dict.fromkeys(ends))
 
 
-def from_rows(
-    label: str, heads: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = ""
-) -> PageTable:
-    """Return a `PageTable`: `label`, `heads`, `caption`, and `rows` with numbers as text."""
-    return PageTable(label, tuple(heads), tuple(tuple(map(_text, row)) for row in rows), caption)
+def from_rows(label: str, heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> PageTable:
+    """Return a `PageTable`: `label`, `heads`, and `rows` with numbers as text."""
+    return PageTable(label, tuple(heads), tuple(tuple(map(_text, row)) for row in rows))
 
 
 def all_rows(
