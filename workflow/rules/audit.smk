@@ -10,7 +10,7 @@ AUDITING = (
 
 rule audit_privacy:
     input:
-        tables=expand("results/tables/{table}.csv", table=plan.audited_tables()),
+        tables=plan.made_tables(*(name for of in AUDITED.values() for name in of)),
         releases=all_made,
     output:
         report(

@@ -36,7 +36,9 @@ rule prepare:
     input:
         source=lambda wildcards: plan.source(wildcards.dataset),
         manifest=plan.own("resources/datasets.yaml"),
-        surrogate=lambda wildcards: plan.surrogate(wildcards.dataset),
+        surrogate=lambda wildcards: plan.own(
+            f"resources/{plan.datasets[wildcards.dataset].surrogate}"
+        ),
     output:
         records="results/data/{dataset}.parquet",
         schema="results/data/{dataset}.schema.yaml",

@@ -91,7 +91,8 @@ def test_data_sets_of_one_file_share_its_source(values: dict[str, Any], root: Pa
     plan = RunPlan.prepare(values, root)
     names = ("adult", "adult_numeric", "adult_age")
     assert {plan.source(name) for name in names} == {"results/data/raw/adult.data.source.json"}
-    assert plan.surrogate("adult_age") == "resources/surrogates/adult_age.json"
+    surrogate = plan.own(f"resources/{plan.datasets['adult_age'].surrogate}")
+    assert surrogate == "resources/surrogates/adult_age.json"
 
 
 # -- downloads -------------------------------------------------------------------------------------
@@ -166,7 +167,7 @@ def test_a_config_of_one_release_asks_for_nothing_else(root: Path) -> None:
     made = [*plan.releases.all_made(), *plan.estimates(), "results/checks/own.csv"]
     assert plan.targets() == plan.released() == made
     assert plan.config.seed == 0
-    assert (plan.tables(), plan.analyses, plan.figures(), plan.audited_tables()) == ([],) * 4
+    assert (plan.tables(), plan.analyses, plan.figures()) == ([],) * 3
     assert files_of(plan) == [ADULT]
     assert RunPlan.prepare({}, root).targets() == []
 

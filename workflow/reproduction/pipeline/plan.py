@@ -12,7 +12,7 @@ from deniable.datasets import AnyDataset, load_manifest
 from deniable.errors import ConfigError, DataError
 from deniable.validation import Strict
 
-from reproduction.papers import ANALYSES, AUDITED, FIGURES, STUDIES, TABLES
+from reproduction.papers import ANALYSES, FIGURES, STUDIES, TABLES
 from reproduction.pipeline.code_digest import code_digest
 from reproduction.pipeline.config import Config, message, validate
 from reproduction.pipeline.environment import check_writable, keep_from_others
@@ -124,10 +124,6 @@ class RunPlan:
         """Return the file with the source of a `dataset`."""
         return f"{RAW}/{self.datasets[dataset].file}{SOURCE_SUFFIX}"
 
-    def surrogate(self, dataset: str) -> str:
-        """Return the file with the surrogate model of a `dataset`."""
-        return self.own(f"resources/{self.datasets[dataset].surrogate}")
-
     def own(self, path: str) -> str:
         """Return the path of one of the workflow's own files, by its `path` in the workflow.
 
@@ -189,10 +185,6 @@ class RunPlan:
     @cached_property
     def _made(self) -> set[str]:
         return {*self.tables(), *self.computed_tables()}
-
-    def audited_tables(self) -> list[str]:
-        """Return the names of the requested tables that the audit of privacy reads."""
-        return [name for tables in AUDITED.values() for name in tables if name in self._made]
 
     def made_tables(self, *names: str) -> list[str]:
         """Return the files of the tables with these `names` that the config requests."""
