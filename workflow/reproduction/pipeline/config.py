@@ -92,8 +92,8 @@ class AnalysesConfig(Strict):
     """Settings of the analyses, by name. An analysis without its settings is left out."""
 
     multirr_secure_sum: multirr.SecureSumTrials | None = None
-    pram_variance: pram.PramVariance | None = None
-    pram_design: pram.PramDesigns | None = None
+    pram_variance: pram.PramEpsilons | None = None
+    pram_design: pram.PramEpsilons | None = None
     idp_audit: idp.IndividualAudit | None = None
     idp_attacks: idp.IndividualAttacks | None = None
     idp_noises: idp.GridNoises | None = None

@@ -203,7 +203,7 @@ def test_figures(audit: pd.DataFrame, attacks: pd.DataFrame, tmp_path: Path) -> 
     for source in ("published", "surrogate"):
         first = of_datasets({"small": audit}, {"small": source})
         second = of_datasets({"small": attacks}, {"small": source})
-        drawn = figures.claimed_and_exact(first), figures.attacks(second)
+        drawn = figures.audit(first), figures.attacks(second)
         for number, figure in enumerate(drawn):
             texts = " ".join(text.get_text() for text in figure.texts)
             assert ("SURROGATE" in texts) == (source == "surrogate")

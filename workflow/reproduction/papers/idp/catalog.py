@@ -106,26 +106,17 @@ ANALYSES = (
     ),
 )
 
+SHOWS = {
+    "audit": "Exact over claimed epsilon of one centroid, of all, and of the records, over k",
+    "attacks": "How often an intruder distinguishes neighbouring files, over claimed epsilon",
+    "noises": "Errors of a distribution and its mean by noises on a grid, over exact epsilon",
+}
 OF_ERRORS = "mean SSE of masked {} records over k, by epsilon and domain"
 OF_CLASSIFIERS = "F-measures of classifiers trained on protected {} records, over k"
 FIGURES = (
     *(_figure(name, ".figures:errors", OF_ERRORS) for name in SSE),
     *(_figure(name, ".figures:f_measures", OF_CLASSIFIERS) for name in FORESTS),
-    Figure(
-        "idp_audit",
-        ".figures:claimed_and_exact",
-        "Exact over claimed epsilon of one centroid, of all, and of the records, over k",
-    ),
-    Figure(
-        "idp_attacks",
-        ".figures:attacks",
-        "How often an intruder distinguishes a file from its neighbour, over claimed epsilon",
-    ),
-    Figure(
-        "idp_noises",
-        ".figures:noises",
-        "Errors of a distribution and its mean by noises on a public grid, over exact epsilon",
-    ),
+    *(Figure(f"idp_{name}", f".figures:{name}", shows) for name, shows in SHOWS.items()),
 )
 _section = partial(section_of, "idp")
 SECTIONS = (

@@ -155,7 +155,7 @@ SHIFTS = {"dp_um": 0.94, "idp_ls": 1.0, "idp_cbls": 1.06}
 
 
 @style.in_style
-def claimed_and_exact(table: pd.DataFrame) -> Figure:
+def audit(table: pd.DataFrame) -> Figure:
     """Plot over k by which factor units of a `table` exceed the largest claim, first domain."""
     largest, factor = table["epsilon"].max(), table["domain_factor"].iloc[0]
     shown = where(table, epsilon=largest, domain_factor=factor, domain="public")

@@ -4,7 +4,6 @@ from .settings import (
     InvariantStudy as InvariantStudy,
     ItemSetStudy as ItemSetStudy,
     JointLossStudy as JointLossStudy,
-    PramDesigns as PramDesigns,
-    PramVariance as PramVariance,
+    PramEpsilons as PramEpsilons,
     WeightsStudy as WeightsStudy,
 )

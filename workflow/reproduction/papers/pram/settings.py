@@ -66,13 +66,7 @@ class JointLossStudy(StudySettings[JointLossGrid]):
     coverage: Coverage = 0.1
 
 
-class PramVariance(Strict):
-    """The epsilons of the comparison of variances."""
-
-    epsilons: Values[Epsilon]
-
-
-class PramDesigns(Strict):
-    """The epsilons of optimized channels."""
+class PramEpsilons(Strict):
+    """The epsilons of the comparison of variances, or of optimized channels."""
 
     epsilons: Values[Epsilon]
