@@ -267,7 +267,7 @@ def test_ratios_of_errors_are_counted_by_epsilon(tables: dict[str, pd.DataFrame]
     assert found["iDP-CBLS / DP"].endswith(f"{settings} of {settings}")
     turned = sse_table()
     turned.loc[turned["method"] == "least_dp", "mean_sse"] = 1e6
-    below = last({"idp_fig3": turned})["iDP-CBLS / least SSE of true DP"]
+    below = last({"idp_fig3": turned, "idp_fig4": turned})["iDP-CBLS / least SSE of true DP"]
     assert below.endswith(f"{settings} of {settings}")
 
 

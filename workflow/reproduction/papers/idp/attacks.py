@@ -207,26 +207,21 @@ def protection_table(
       links to their own, a lower bound, and "records linked by the nearest", by squared distances.
     """
     file = file_of(name, data, domain_factor)
-    rows = [*_twins(epsilons), *_certain(file, k), *_linked(file, data.values, k, epsilons, seed)]
     names = ["dataset", "measure", "method", "k", "epsilon", "value", "microaggregation"]
+    rows: list[tuple[Any, ...]] = []
+    for method, epsilon in product(ATTACKED, epsilons):
+        loss = privacy_loss_at_equal_centroids(method, *TWIN_CLUSTERS, TWIN_DOMAIN, epsilon)
+        of = ("none", "loss between clusters with one mean", method, len(TWIN_CLUSTERS[0]))
+        rows.append((*of, epsilon, loss, 0.0, None, None))
+    for size in k:
+        moves = ClusteredFile(file, size).moves("idp_cbls")
+        means, exact = np.mean([certain_values(each.cut) for each in moves], axis=0)
+        of = (name, "values known for certain", "idp_cbls", size)
+        rows.append((*of, np.nan, exact, means, None, None))
+    rows += _linked(file, data.values, k, epsilons, seed)
     table = pd.DataFrame(rows, columns=[*names, "replicates", "score"])
     table.insert(len(names), "less_protection", table["value"] > table["microaggregation"])
     return table.astype({"k": "Int64", "replicates": "Int64"})
-
-
-def _twins(epsilons: Sequence[float]) -> Iterator[tuple[Any, ...]]:
-    of = ("none", "loss between clusters with one mean")
-    for method, epsilon in product(ATTACKED, epsilons):
-        loss = privacy_loss_at_equal_centroids(method, *TWIN_CLUSTERS, TWIN_DOMAIN, epsilon)
-        yield *of, method, len(TWIN_CLUSTERS[0]), epsilon, loss, 0.0, None, None
-
-
-def _certain(file: AuditedFile, ks: Sequence[int]) -> Iterator[tuple[Any, ...]]:
-    of = (file.dataset, "values known for certain", "idp_cbls")
-    for k in ks:
-        moves = ClusteredFile(file, k).moves("idp_cbls")
-        means, exact = np.mean([certain_values(each.cut) for each in moves], axis=0)
-        yield *of, k, np.nan, exact, means, None, None
 
 
 def _linked(

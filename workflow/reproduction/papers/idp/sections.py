@@ -32,9 +32,8 @@ def _by_dataset(
     tables: Tables, figures: Mapping[str, str], content: Callable[[pd.DataFrame, str], Any]
 ) -> dict[str, Any]:
     """Return the title and the content of each data set by its figure, which has its table."""
-    titles = {figure: names.DATASETS[name] for name, figure in figures.items() if figure in tables}
-    found = {figure: (title, content(tables[figure], title)) for figure, title in titles.items()}
-    return {"datasets": found}
+    titles = {figure: names.DATASETS[name] for name, figure in figures.items()}
+    return {"datasets": {f: (title, content(tables[f], title)) for f, title in titles.items()}}
 
 
 def sse(tables: Tables) -> dict[str, Any]:
