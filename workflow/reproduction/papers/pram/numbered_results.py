@@ -24,6 +24,7 @@ from deniable.channels import (
     conditional_covariance,
     covariance_bound,
     resampling,
+    sampling_covariance,
     two_step,
 )
 from deniable.pram import Transactions, item_set_supports
@@ -193,8 +194,7 @@ def _post_randomization() -> Iterator[Row]:
     yield "(2.3)", "shares of reports are unbiased", ENUMERATED, len(tables), bias, figure
     figure = "every true table of four records"
     yield "(2.4)", "their covariance given the file", ENUMERATED, len(tables), gap, figure
-    sampling = (np.diag(PROPORTIONS) - np.outer(PROPORTIONS, PROPORTIONS)) / RECORDS
-    formula = sampling + within
+    formula = sampling_covariance(PROPORTIONS, RECORDS) + within
     wrong = float(np.trace(_two_step(PROPORTIONS).covariance(PROPORTIONS, RECORDS)))
     figure = f"trace {np.trace(formula):.4g}; (1.3), as if the matrix were fixed, says {wrong:.4g}"
     gap = _farthest(covariance, formula)
