@@ -136,9 +136,7 @@ ANALYSES = (
         settings=("studies.rrba_tables",),
     ),
     Analysis(
-        "rrba_claims",
-        claims_tables("rrba", "reading"),
-        needs=tuple(table.id for table in TABLES),
+        "rrba_claims", claims_tables("rrba", "reading"), needs=tuple(table.id for table in TABLES)
     ),
 )
 FIGURES = tuple(

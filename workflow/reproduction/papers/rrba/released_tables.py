@@ -30,12 +30,7 @@ import numpy as np
 import pandas as pd
 
 from deniable.arrays import Counts, Floats
-from deniable.channels import (
-    HadamardResponse,
-    KeepOrReplace,
-    ProjectiveGeometry,
-    closest_within,
-)
+from deniable.channels import HadamardResponse, KeepOrReplace, ProjectiveGeometry, closest_within
 from deniable.contingency import nearest_tables
 from deniable.estimation import (
     chi_squared_between,

@@ -26,14 +26,7 @@ from deniable.rrba import (
 
 from reproduction.papers.rrba.claims import convergence, tables as of_tables
 from reproduction.papers.rrba.exact import CELLS, estimate_from_two_coins, two_coins
-from reproduction.study import (
-    Claim,
-    Evidence,
-    Outcome,
-    Test,
-    counted,
-    range_of,
-)
+from reproduction.study import Claim, Evidence, Outcome, Test, counted, range_of
 
 KEEPS = tuple(round(0.1 * step, 1) for step in range(1, 10))
 PROPORTIONS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4)
