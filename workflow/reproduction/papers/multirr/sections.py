@@ -92,8 +92,6 @@ def bounds(tables: Tables) -> dict[str, PageTable]:
 
 LETTERS = {"lambda_1": "λ₁", "lambda_2": "λ₂", r"pi-hat\^1": "π̂¹", r"pi-hat\^2": "π̂²"}
 """Patterns of the paper's names in Example 1, and the names as the paper sets them."""
-STEPS_SHOWN, LATER_STEPS = 2, 10
-"""The first sweeps of Example 1 are shown step by step, then every tenth one."""
 
 
 def adjustment(tables: Tables) -> dict[str, Any]:
@@ -102,8 +100,9 @@ def adjustment(tables: Tables) -> dict[str, Any]:
     table = table.replace(dict.fromkeys(("published", "regenerated", "note"), LETTERS), regex=True)
     steps = table[table["sweep"].notna()].astype({"sweep": int})
     last = steps["sweep"].max()
-    first = steps["sweep"] <= STEPS_SHOWN
-    apart = (steps["sweep"] % LATER_STEPS == 0) | (steps["sweep"] == last)
+    # The first two sweeps are shown step by step, then every tenth one and the last.
+    first = steps["sweep"] <= 2
+    apart = (steps["sweep"] % 10 == 0) | (steps["sweep"] == last)
     later = steps[~first & apart & (steps["adjusted"] == "2")]
     columns = ("sweep", "share", "sweep_times_share", "gap_value")
     found: dict[str, Any] = {

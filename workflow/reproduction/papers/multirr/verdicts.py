@@ -47,10 +47,9 @@ def joint_fit(results: pd.DataFrame) -> pd.DataFrame:
     """
     printed = results.dropna(subset=["published"])
     scores = ((printed["published"] - printed["regenerated"]) / _errors(np.asarray, printed)) ** 2
-    fit = scores.groupby([printed[name] for name in READING]).agg(["sum", "size"])
-    fit = fit.set_axis(["statistic", "degrees_of_freedom"], axis=1).reset_index()
-    p_values = scipy.special.chdtrc(fit["degrees_of_freedom"], fit["statistic"])
-    return fit.assign(p_value=p_values)
+    grouped = printed.assign(score=scores).groupby(list(READING))["score"]
+    fit = grouped.agg(statistic="sum", degrees_of_freedom="size").reset_index()
+    return fit.assign(p_value=scipy.special.chdtrc(fit["degrees_of_freedom"], fit["statistic"]))
 
 
 def misfit(results: pd.DataFrame) -> pd.DataFrame:

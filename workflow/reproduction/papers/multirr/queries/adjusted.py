@@ -9,7 +9,7 @@ responses, and are compared replicate by replicate.
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from itertools import combinations, product
 from operator import mul
 from typing import Any, ClassVar
@@ -145,13 +145,8 @@ class AdjustedQueries(OfTrueRecords):
     def _ask(self, generator: np.random.Generator, replicates: int) -> list[Flags]:
         """Draw a query for each pair, replicate and coverage."""
         sizes = [self.data.domain.project(pair).size for pair in self.pairs]
-        return [
-            np.stack(
-                [random_queries(size, sigma, replicates, generator) for sigma in self.coverages],
-                axis=1,
-            )
-            for size in sizes
-        ]
+        draw = partial(random_queries, queries=replicates, generator=generator)
+        return [np.stack([draw(size, each) for each in self.coverages], axis=1) for size in sizes]
 
     def _errors(self, tables: list[Floats], pair: tuple[str, str], queries: Flags) -> Floats:
         """Return relative errors of a pair's `tables` by method, shape (coverages, methods)."""

@@ -169,8 +169,8 @@ class ThresholdSweep:
     @cached_property
     def queries_on(self) -> Callable[[int], ClusterQueries]:
         """The simulator of single thresholds, by number of records."""
-        sized = partial(resized, self.data, seed=self.subset_seed)
-        return cache(lambda records: ClusterQueries(sized(records), self.coverage, self.ordinal))
+        more = self.coverage, self.ordinal
+        return cache(lambda n: ClusterQueries(resized(self.data, n, self.subset_seed), *more))
 
     def protocols(self, cell: Cell) -> dict[tuple[int, float], Protocol]:
         """Return the protocol of a `cell` at each combination of thresholds."""
