@@ -195,8 +195,8 @@ def _refuse_untestable(table: Table, weight: str | None) -> None:
     if not table.whole:
         others = [name for name in table.cells.names if name not in table.domain.names]
         raise DeniableError(
-            f"{names}: went out together with {', '.join(others)}, through one channel; name "
-            "these columns too"
+            f"{names}: went out together with {', '.join(others)}, through a channel that tells of "
+            "all of them at once; name these columns too"
         )
     if _few(table):
         return
