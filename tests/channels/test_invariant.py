@@ -5,15 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from tests.channels.invariant_channels import lazy
+from tests.channels.invariant_channels import invariance_gap, lazy
 
-from deniable.channels import (
-    DenseChannel,
-    KeepOrReplace,
-    ProductChannel,
-    invariance_gap,
-    resampling,
-)
+from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel, resampling
 from deniable.channels.invariant import (
     INVARIANCE_TOLERANCE,
     conditional_covariance,

@@ -6,9 +6,9 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 from scipy import special
+from tests.channels.invariant_channels import invariance_gap
 
 from deniable.arrays import Counts, Floats
-from deniable.channels import invariance_gap
 from deniable.channels.invariant import (
     INVARIANCE_TOLERANCE,
     conditional_covariance,

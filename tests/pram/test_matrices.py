@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from tests.channels.invariant_channels import invariance_gap
 
-from deniable.channels import DenseChannel, KeepOrReplace, invariance_gap
+from deniable.channels import DenseChannel, KeepOrReplace
 from deniable.channels.files import write_channel
 from deniable.channels.invariant import INVARIANCE_TOLERANCE
 from deniable.errors import DataError, DeniableError

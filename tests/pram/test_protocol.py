@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from tests.channels.invariant_channels import invariance_gap
 
-from deniable.channels import Channel, DenseChannel, KeepOrReplace, invariance_gap
+from deniable.channels import Channel, DenseChannel, KeepOrReplace
 from deniable.channels.invariant import two_step
 from deniable.errors import DataError, DeniableError
 from deniable.pram.protocol import StratifiedProtocol, parts_by_stratum, shares

@@ -43,7 +43,6 @@ from .invariant import (
     conditional_covariance as conditional_covariance,
     covariance_bound as covariance_bound,
     disclosed_proportions as disclosed_proportions,
-    invariance_gap as invariance_gap,
     lazy_resampling_with_epsilon as lazy_resampling_with_epsilon,
     resampling as resampling,
     sampling_covariance as sampling_covariance,

@@ -143,12 +143,6 @@ def lazy_resampling_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> 
     return channel
 
 
-def invariance_gap(channel: Channel, proportions: npt.ArrayLike) -> float:
-    """Return max |P' pi - pi| of a `channel` P at `proportions` pi, shape (size,), of sum 1."""
-    shares = distribution(proportions)
-    return float(np.max(np.abs(channel.reported(shares) - shares)))
-
-
 def disclosed_proportions(channel: Channel) -> Floats:
     """Return the true proportions of the file, from a published invariant `channel` alone.
 

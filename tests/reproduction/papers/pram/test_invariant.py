@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
-from tests.channels.invariant_channels import lazy
+from tests.channels.invariant_channels import invariance_gap, lazy
 from tests.pram.exact_covariance import exact_covariance
 
-from deniable.channels import DenseChannel, KeepOrReplace, invariance_gap, resampling
+from deniable.channels import DenseChannel, KeepOrReplace, resampling
 from deniable.channels.invariant import (
     conditional_covariance,
     sampling_covariance,

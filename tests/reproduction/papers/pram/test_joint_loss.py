@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from tests.channels.invariant_channels import invariance_gap
 
-from deniable.channels import invariance_gap
 from deniable.errors import DeniableError
 from deniable.estimation.metrics import random_queries
 from deniable.randomized_response.dependence import cramers_v
