@@ -17,9 +17,9 @@ from deniable.contingency.many_tables import (
     TOO_FEW,
     TableToTest,
     adjusted_for_number,
+    benjamini_hochberg,
     independence_of_tables,
 )
-from deniable.contingency.multiple_testing import benjamini_hochberg
 
 
 def tables_of(records: int, keep: float = 0.5, seed: int = 1) -> list[TableToTest]:
@@ -53,7 +53,10 @@ def test_each_table_is_tested_with_its_channel() -> None:
         assert tests.loc[row, "records"] == 30_000
 
 
-def test_the_smallest_monte_carlo_p_values_are_repeated_with_more_tables() -> None:
+def test_the_smallest_monte_carlo_p_values_are_repeated_with_more_tables(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(many_tables, "MONTE_CARLO_TABLES", 9)
     drawn = np.random.default_rng(1)
     first, second = (drawn.random((2, 2000)) < 0.02).astype(int)
     channel = KeepOrReplace.uniform(4, 0.99)
@@ -62,7 +65,7 @@ def test_the_smallest_monte_carlo_p_values_are_repeated_with_more_tables() -> No
         for one, other in ((first, first), (first, second))
     ]
     tables.append(TableToTest((2, 2), channel, np.array([20, 3, 5, 1])))  # too few records
-    tests = adjusted_for_number(independence_of_tables(tables, np.random.default_rng(4), 9))
+    tests = adjusted_for_number(independence_of_tables(tables, np.random.default_rng(4)))
     # 3 tests / .05
     assert tests.loc[0, "p_value_by"] == "60 Monte Carlo tables"
     assert tests.loc[0, "p_value"] == pytest.approx(1 / 61)

@@ -14,10 +14,10 @@ from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import ChannelError, DataError, DeniableError, SingularChannelError
 from deniable.estimation.survey_weights import (
     SurveyEstimate,
+    WeightedCounts,
     survey_estimate,
     weighted_intervals,
 )
-from deniable.estimation.weighted_counts import WeightedCounts
 
 TWO = DenseChannel(np.array([[0.75, 0.25], [0.5, 0.5]]))
 THREE = CHANNELS["dense with zeros"]

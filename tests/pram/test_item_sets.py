@@ -14,12 +14,12 @@ from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import DataError, DeniableError
 from deniable.estimation.intervals import confidence_intervals
 from deniable.pram.item_sets import (
+    Transactions,
     _joined,
     frequent_item_sets,
     item_set_supports,
     rule_confidences,
 )
-from deniable.pram.transactions import Transactions
 
 TARGETS = pytest.mark.parametrize("target", ["population", "file"])
 KEEP = KeepOrReplace.uniform(2, 0.8)

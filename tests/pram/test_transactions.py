@@ -8,7 +8,7 @@ import pytest
 
 from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import ChannelError, DataError, SingularChannelError
-from deniable.pram.transactions import Transactions
+from deniable.pram.item_sets import Transactions
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 
@@ -61,7 +61,7 @@ def test_the_given_records_stay_as_they_are() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: Transactions.of(COINS, REPORTS[:, 0]), DataError, "a row a record"),
+        (lambda: Transactions.of(COINS, REPORTS[:, 0]), DataError, "one row per record"),
         (lambda: Transactions.of(COINS, REPORTS[:, :3]), DataError, "3 columns, 4 channels and 3"),
         (lambda: Transactions.of(COINS, REPORTS, "aabc"), DataError, "3 different names"),
         (lambda: Transactions.of(COINS, REPORTS + 1), DataError, "item '0' has values other than"),

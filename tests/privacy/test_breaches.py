@@ -281,7 +281,7 @@ def test_the_bracket_holds_the_exact_answer(monkeypatch):
         channel, prior = random_case(12, seed, True)
         exact = worst_upward(channel, prior, 0.2)
         with monkeypatch.context() as patched:
-            patched.setattr("deniable.privacy.worst_sets.MAX_ENUMERATED", 5)
+            patched.setattr("deniable.privacy.breaches.MAX_ENUMERATED", 5)
             bracket = worst_upward(channel, prior, 0.2)
         assert bracket.posterior <= exact.posterior + 1e-15
         assert exact.posterior <= bracket.bound

@@ -17,6 +17,8 @@ from .log_linear import LogLinearModel as LogLinearModel
 from .many_tables import (
     TableToTest as TableToTest,
     adjusted_for_number as adjusted_for_number,
+    benjamini_hochberg as benjamini_hochberg,
+    holm as holm,
     independence_of_tables as independence_of_tables,
 )
 from .monte_carlo import (
@@ -26,10 +28,6 @@ from .monte_carlo import (
     asymptotic_test as asymptotic_test,
     monte_carlo_test as monte_carlo_test,
     test_against_true_statistic as test_against_true_statistic,
-)
-from .multiple_testing import (
-    benjamini_hochberg as benjamini_hochberg,
-    holm as holm,
 )
 from .two_step import (
     nearest_table_by_program as nearest_table_by_program,

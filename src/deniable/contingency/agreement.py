@@ -201,7 +201,11 @@ def _newton(
         inner = scaled @ sums.T + RIDGE * sparse.eye_array(rows)
         system = sparse.block_array([[inner, -links], [-across, rest]]).tocsc()
         aim = values - sums @ np.where(zero, 0.0, observed) + RIDGE * multipliers
-        solution = _solved(system, np.concatenate([aim, -RIDGE * shared]))
+        aim = np.concatenate([aim, -RIDGE * shared])
+        symmetric = {"SymmetricMode": True}
+        factors = splu(system, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.1, options=symmetric)
+        solution = factors.solve(aim)
+        solution += factors.solve(aim - system @ solution)  # refined once
         multipliers, shared = solution[:rows], solution[rows:]
         found = np.maximum(observed + (sums.T @ multipliers) / weights, 0.0)
         violations = sums @ found - links @ shared - values, across @ multipliers
@@ -211,18 +215,6 @@ def _newton(
         if least <= CONVERGED:
             break
     return cells
-
-
-def _solved(system: sparse.csc_array, aim: Floats) -> Floats:
-    """Return the solution of symmetric sparse equations, refined once."""
-    factors = splu(
-        system,
-        permc_spec="MMD_AT_PLUS_A",
-        diag_pivot_thresh=0.1,
-        options={"SymmetricMode": True},
-    )
-    solution = factors.solve(aim)
-    return np.asarray(solution + factors.solve(aim - system @ solution))
 
 
 def _without_negatives(tables: dict[Names, Floats]) -> dict[Names, Floats]:

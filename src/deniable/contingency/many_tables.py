@@ -19,13 +19,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
+import scipy
 
-from deniable.arrays import Counts, at_least
+from deniable.arrays import Counts, Floats, at_least
 from deniable.channels import Channel
 from deniable.contingency.independence import MONTE_CARLO_TABLES, channel_test
 from deniable.contingency.log_linear import LogLinearModel
-from deniable.contingency.multiple_testing import benjamini_hochberg, holm
 
 LEVEL = 0.05
 ENOUGH = 50
@@ -56,14 +57,12 @@ class TableToTest:
 
 
 def independence_of_tables(
-    tables: Sequence[TableToTest],
-    generator: np.random.Generator,
-    monte_carlo_tables: int = MONTE_CARLO_TABLES,
+    tables: Sequence[TableToTest], generator: np.random.Generator
 ) -> pd.DataFrame:
     """Test the independence of the attributes of each of `tables`.
 
-    `generator` draws `monte_carlo_tables` tables from the fitted null for each test, and more for
-    p-values that are the smallest possible ones.
+    `generator` draws `MONTE_CARLO_TABLES` from the fitted null for each test, and more for p-values
+    that are the smallest possible ones.
 
     Returns
     -------
@@ -77,11 +76,11 @@ def independence_of_tables(
         groups.setdefault(table.group, []).append(position)
     rows: dict[int, dict[str, Any]] = {}
     for own in groups.values():
-        rows |= _tested(tables, own, generator, monte_carlo_tables)
+        rows |= _tested(tables, own, generator, MONTE_CARLO_TABLES)
     more = math.ceil(len(rows) / LEVEL)
     for own in groups.values():
-        again = [each for each in own if _is_smallest(rows[each], monte_carlo_tables)]
-        if again and more > monte_carlo_tables:
+        again = [each for each in own if _is_smallest(rows[each])]
+        if again and more > MONTE_CARLO_TABLES:
             rows |= _tested(tables, again, generator, more)
     return pd.DataFrame([rows[position] for position in range(len(tables))])
 
@@ -144,6 +143,36 @@ def _tested(
     }
 
 
-def _is_smallest(row: dict[str, Any], monte_carlo_tables: int) -> bool:
+def _is_smallest(row: dict[str, Any]) -> bool:
     by_tables = str(row["p_value_by"]).endswith("Monte Carlo tables")
-    return by_tables and bool(at_least(1 / (1 + monte_carlo_tables), row["p_value"]))
+    return by_tables and bool(at_least(1 / (1 + MONTE_CARLO_TABLES), row["p_value"]))
+
+
+def holm(p_values: npt.ArrayLike) -> Floats:
+    """Return `p_values`, shape (tests,), adjusted by Holm's step-down method.
+
+    A NaN does not count as a test and stays as it is.
+
+    >>> holm([0.01, 0.04, 0.03]).round(4).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    values = np.asarray(p_values, dtype=float)
+    known = np.flatnonzero(~np.isnan(values))
+    order = known[np.argsort(values[known], kind="stable")]
+    adjusted = np.full(values.shape, np.nan)
+    steps = np.arange(order.size, 0, -1) * values[order]
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted
+
+
+def benjamini_hochberg(p_values: npt.ArrayLike) -> Floats:
+    """Return `p_values` adjusted by Benjamini and Hochberg's step-up method, otherwise as `holm`.
+
+    >>> benjamini_hochberg([0.01, 0.04, 0.03]).round(4).tolist()
+    [0.03, 0.04, 0.04]
+    """
+    values = np.asarray(p_values, dtype=float)
+    known = ~np.isnan(values)
+    adjusted = np.full(values.shape, np.nan)
+    adjusted[known] = scipy.stats.false_discovery_control(values[known])
+    return adjusted

@@ -92,7 +92,6 @@ def design(
     estimator: EstimatorName | None = None,
     target: Target | None = None,
     reports: Reports = "square",
-    seed: int = 0,
 ) -> Design:
     """Return the channel of least loss that meets the requirements.
 
@@ -119,8 +118,6 @@ def design(
         - ``any``: any number, for variances by inversion with epsilon alone and at most 16
           categories. This is the best of all channels, with up to size (size + 1) / 2 reports. The
           variances belong to the left inverse of least variance at these proportions.
-    seed : int
-        Of the search's random starts: the same seed gives the same matrix.
 
     Raises
     ------
@@ -158,7 +155,7 @@ def design(
         refuse_unestimable(wanted, requirements, names, LEAST_EPSILON)
     costs = None if requirements.cost is None else requirements.cost.costs(pi.size)
     function = loss_of(loss, pi, estimator=chosen, target=meant, costs=costs)
-    found = _searched(function, pi, requirements, seed)
+    found = _searched(function, pi, requirements)
     exact, value = _best_exact(function, found.candidates, pi, requirements)
     if isinstance(function, InverseVariance) and reports == "any":
         exact = _with_reports(function, exact, found, requirements)
@@ -190,8 +187,8 @@ def _with_reports(
     return exact if loss.value(exact.P) < loss.value(square.P) else square
 
 
-def _searched(function: Loss, pi: Floats, requirements: Requirements, seed: int) -> SearchResult:
-    generator = np.random.default_rng(seed)
+def _searched(function: Loss, pi: Floats, requirements: Requirements) -> SearchResult:
+    generator = np.random.default_rng(0)  # the same arguments give the same matrix
     if isinstance(function, InverseVariance):
         return least_variance(function, pi, requirements, generator)
     if isinstance(function, ReportsVariance):

@@ -106,7 +106,10 @@ def least_variance(
     bound = None if bounded else truth
     if relaxed is not None:
         bound = max(relaxed.bound, truth)
-    if relaxed is not None and inside is not None and _bind(wanted, best[0]):
+    # Reports split into staircases meet invariance anyway.
+    left, right, *_ = wanted.without("rows", "epsilon", "invariance").constraints
+    bind = bool(np.any(right - left[:, : wanted.entries] @ best[0].ravel() < BINDS))
+    if relaxed is not None and inside is not None and bind:
         further = relax(loss, wanted, inside.matrix(inside.centre), best)
         bound = max(bound or 0.0, further.bound if further else 0.0)
     if requirements.invariant and proportions.size == 2:
@@ -128,14 +131,6 @@ def _pair_bound(loss: InverseVariance, wanted: Polytope) -> float:
         return np.inf
     cells = pi[0] * pi[1] / largest**2 + pi**2 - loss.own
     return float(cells.max() if loss.worst else cells.sum())
-
-
-def _bind(wanted: Polytope, P: Floats) -> bool:
-    """Return whether a requirement binds that the relaxation with epsilon alone leaves out."""
-    # Reports split into staircases meet invariance anyway.
-    others = wanted.without("rows", "epsilon", "invariance")
-    left, right, *_ = others.constraints
-    return bool(np.any(right - left[:, : wanted.entries] @ P.ravel() < BINDS))
 
 
 def _ranked(loss: Loss, seen: Sequence[Floats], forms: Sequence[Floats]) -> list[Floats]:

@@ -24,14 +24,12 @@ from deniable.arrays import Flags, Floats, Positions
 from deniable.channels import two_step_with_epsilon
 from deniable.design.programs import Bounded, Loss, Polytope, Requirements, inverse
 
-DesignPart = tuple[int, int]  # the points of a design, and of a block of it
 BISECTIONS = 40
 FITS = 1e-12
 FEW_REPORTS = 4  # times the categories: down to which reports are gathered by means, then by pairs
 MEAN_ROUNDS = 6
 TRIED = 3
 MAX_BLOCK_DESIGN = 16
-MAX_IN_THREE_PARTS = 24  # beyond, the matrices of three parts are thousands
 WORTHWHILE = 1.2
 """Designs are left out that tell this many times less than reports of single categories would, were
 epsilon near 0."""
@@ -142,29 +140,17 @@ def _factorisations(number: int, least: int = 2) -> Iterator[tuple[int, ...]]:
 
 @lru_cache(maxsize=4)
 def incidences(size: int) -> tuple[Flags, ...]:
-    """Return incidence matrices of up to two designs side by side, and single categories."""
-    found = []
-    for parts in _parts(size, 2 if size <= MAX_IN_THREE_PARTS else 1, ()):
-        designs = [developed(points)[block] for points, block in parts]
-        singles = np.eye(size - sum(points for points, _ in parts), dtype=bool)
-        found.append(scipy.linalg.block_diag(*designs, singles))
+    """Return incidence matrices of a design beside single categories, larger designs first."""
+    found = [np.eye(size, dtype=bool)]
+    for points in range(min(size, MAX_BLOCK_DESIGN), 2, -1):
+        singles = np.eye(size - points, dtype=bool)
+        designs = list(developed(points).values())[1:]
+        found += [scipy.linalg.block_diag(design, singles) for design in designs]
     return tuple(found)
 
 
-def _parts(
-    left: int, designs: int, before: tuple[DesignPart, ...]
-) -> Iterator[tuple[DesignPart, ...]]:
-    """Yield the designs that are side by side, larger ones first."""
-    yield before
-    largest = before[-1] if before else (MAX_BLOCK_DESIGN, MAX_BLOCK_DESIGN)
-    for points in range(min(left, largest[0]) if designs else 0, 2, -1):
-        for block in list(developed(points))[1:]:
-            if (points, block) <= largest:
-                yield from _parts(left - points, designs - 1, (*before, (points, block)))
-
-
 def _vertex_channels(proportions: Floats, ratio: float, count: int) -> list[Floats]:
-    """Return the `count` channels of least trace that are built of block designs side by side.
+    """Return the `count` channels of least trace among those of `incidences`.
 
     With g_v the contribution of a report of v to the trace, the loss is the sum over places of (S
     g) times the proportion there, so the commonest category gets the place of least S g.

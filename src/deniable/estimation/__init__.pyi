@@ -57,8 +57,8 @@ from .simplex import (
     unbiased_or_uniform as unbiased_or_uniform,
 )
 from .survey_weights import (
+    WeightedCounts as WeightedCounts,
     student as student,
     survey_estimate as survey_estimate,
     weighted_intervals as weighted_intervals,
 )
-from .weighted_counts import WeightedCounts as WeightedCounts

@@ -1,4 +1,6 @@
 from .item_sets import (
+    MAX_SET as MAX_SET,
+    Transactions as Transactions,
     frequent_item_sets as frequent_item_sets,
     item_set_supports as item_set_supports,
     rule_confidences as rule_confidences,
@@ -19,4 +21,3 @@ from .protocol import (
     parts_by_stratum as parts_by_stratum,
     shares as shares,
 )
-from .transactions import MAX_SET as MAX_SET, Transactions as Transactions

@@ -60,10 +60,7 @@ class Interior:
 
     def among_free(self, matrix: Floats) -> Floats:
         """Return the free part of a `matrix` over all entries: (free entries, free entries)."""
-        entries = self.free_entries
-        if entries.size == len(matrix):
-            return matrix
-        return np.asarray(matrix[np.ix_(entries, entries)])
+        return np.asarray(matrix[np.ix_(self.free_entries, self.free_entries)])
 
     def curvature(self, weights: Floats) -> Floats:
         """Return A' W A for a diagonal W of `weights`, one for each inequality."""
@@ -71,7 +68,7 @@ class Interior:
         size = self.free.size
         curvature = np.bincount(flat, products * weights[rows], minlength=size**2)
         if wide.size:
-            dense = self._wide_rows
+            dense = self.rows[wide]
             return curvature.reshape(size, size) + (dense.T * weights[wide]) @ dense
         return np.asarray(curvature.reshape(size, size))
 
@@ -89,10 +86,6 @@ class Interior:
             rows.append(np.repeat(chosen, count**2))
         wide = np.flatnonzero(counts > FEW_ENTRIES)
         return np.concatenate(rows), np.concatenate(flat), np.concatenate(products), wide
-
-    @cached_property
-    def _wide_rows(self) -> Floats:
-        return self.rows[self._products[3]]
 
     def matrix(self, x: Floats) -> Floats:
         """Return the matrix P of a point `x`, given by its free variables, shape (free,)."""

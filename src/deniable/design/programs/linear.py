@@ -91,7 +91,14 @@ class Constraints:
         everything = np.arange(objective.size, dtype=np.int32)
         self._solver.changeColsCost(objective.size, everything, objective)
         self._solver.changeColsBounds(objective.size, everything, lowest, highest)
-        status = self._run()
+        self._solver.run()
+        status = self._solver.getModelStatus()
+        if status not in (OPTIMAL, INFEASIBLE):  # from the end of the last program: start anew
+            self._solver.clearSolver()
+            self._solver.setOptionValue("presolve", "on")
+            self._solver.run()
+            status = self._solver.getModelStatus()
+            self._solver.setOptionValue("presolve", "off")
         if status == INFEASIBLE:
             return None
         if status != OPTIMAL:
@@ -108,18 +115,6 @@ class Constraints:
         own[reduced < 0] = reduced[reduced < 0] * highest[reduced < 0]
         bound = float(self._right @ prices + self._equal_right @ multipliers + own.sum())
         return Solution(x, float(objective @ x), bound, -prices)
-
-    def _run(self) -> highspy.HighsModelStatus:
-        """Solve from the end of the last program; if that fails, from the beginning."""
-        self._solver.run()
-        status: highspy.HighsModelStatus = self._solver.getModelStatus()
-        if status not in (OPTIMAL, INFEASIBLE):
-            self._solver.clearSolver()
-            self._solver.setOptionValue("presolve", "on")
-            self._solver.run()
-            status = self._solver.getModelStatus()
-            self._solver.setOptionValue("presolve", "off")
-        return status
 
 
 @dataclass(frozen=True, eq=False)

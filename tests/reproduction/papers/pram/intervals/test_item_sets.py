@@ -10,8 +10,7 @@ import pytest
 from tests.simulations import simulated_whole
 
 from deniable.channels import ProductChannel
-from deniable.pram.item_sets import item_set_supports
-from deniable.pram.transactions import Transactions
+from deniable.pram.item_sets import Transactions, item_set_supports
 
 from reproduction.papers.pram.intervals.item_sets import (
     MEASURES,
