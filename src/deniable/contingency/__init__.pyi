@@ -12,6 +12,7 @@ from .independence import (
     MONTE_CARLO_TABLES as MONTE_CARLO_TABLES,
     ChannelTest as ChannelTest,
     channel_test as channel_test,
+    weighted_channel_test as weighted_channel_test,
 )
 from .log_linear import LogLinearModel as LogLinearModel
 from .many_tables import (
@@ -34,4 +35,3 @@ from .two_step import (
     nearest_tables as nearest_tables,
     two_step_estimate as two_step_estimate,
 )
-from .weighted import weighted_channel_test as weighted_channel_test

@@ -111,8 +111,16 @@ def _fill_to_level(counts: Floats, a: float, b: Floats) -> Floats:
     The categories with the largest n_v / b_v stay positive (the smallest if a < 0), so one sort
     finds them. With a uniform b this is the closed form of Pinzon et al. (2026).
     """
-    if a < 0 and np.any(counts == 0):
-        return _fill_where_nothing_is_reported(counts, a, b)
+    unreported = counts == 0
+    if a < 0 and np.any(unreported):
+        # A category that nobody reports can take all of the mass at no loss of likelihood; several
+        # share it in proportion to b.
+        shares, some = np.where(unreported, b, 0.0), unreported.any(axis=-1)
+        result = np.empty_like(counts)
+        result[some] = shares[some] / shares[some].sum(axis=-1, keepdims=True)
+        if not np.all(some):
+            result[~some] = _fill_to_level(counts[~some], a, b)
+        return result
     level = np.divide(counts, b, out=np.where(counts > 0, np.inf, 0.0), where=b > 0)
     order = np.argsort(-np.sign(a) * level, axis=-1, kind="stable")
     n = np.take_along_axis(counts, order, axis=-1)
@@ -125,19 +133,6 @@ def _fill_to_level(counts: Floats, a: float, b: Floats) -> Floats:
     final = np.take_along_axis(mu, kept - 1, axis=-1)
     inside = np.maximum(counts / final - b / a, 0.0)
     return np.asarray(inside / inside.sum(axis=-1, keepdims=True))
-
-
-def _fill_where_nothing_is_reported(counts: Floats, a: float, b: Floats) -> Floats:
-    # With a negative weight a category that nobody reports can take all of the mass at no loss of
-    # likelihood; several share it in proportion to b. Tables without such a category go on.
-    unreported = counts == 0
-    shares = np.where(unreported, b, 0.0)
-    some = unreported.any(axis=-1)
-    result = np.empty_like(counts)
-    result[some] = shares[some] / shares[some].sum(axis=-1, keepdims=True)
-    if not np.all(some):
-        result[~some] = _fill_to_level(counts[~some], a, b)
-    return result
 
 
 def _newton(

@@ -20,6 +20,7 @@ from deniable.channels import (
     DenseChannel,
     KeepOrReplace,
     read_channel,
+    rounded_down,
     two_step,
     whole_counts,
 )
@@ -58,7 +59,11 @@ def channel_of_retention(size: int, retention: float | npt.ArrayLike) -> Channel
         return KeepOrReplace(1.0, np.zeros(1))
     if floors.ndim == 0:
         return _of_one_retention(size, float(floors))
-    return DenseChannel(np.array([_row(v, floor, size) for v, floor in enumerate(floors.tolist())]))
+    rows = np.diag(floors)
+    for v, floor in enumerate(floors.tolist()):
+        # Rows are drawn in their exact proportions: a sum of at most 1 leaves the floor a floor.
+        rows[v, np.arange(size) != v] = rounded_down((1 - Fraction(floor)) / (size - 1))
+    return DenseChannel(rows)
 
 
 def _of_one_retention(size: int, floor: float) -> KeepOrReplace:
@@ -73,15 +78,6 @@ def _of_one_retention(size: int, floor: float) -> KeepOrReplace:
             if channel.expected(first)[0, 0] >= floor:
                 return channel
         keep += max(math.ulp(keep), math.ulp(floor))  # keep may be (nearly) 0, whose steps are tiny
-
-
-def _row(category: int, floor: float, size: int) -> list[float]:
-    # Rows are drawn in their exact proportions: a sum of at most 1 leaves the floor a floor.
-    exact = (1 - Fraction(floor)) / (size - 1)
-    elsewhere = float(exact)
-    if Fraction(elsewhere) > exact:
-        elsewhere = math.nextafter(elsewhere, 0.0)
-    return [floor if v == category else elsewhere for v in range(size)]
 
 
 def pram_matrix(
