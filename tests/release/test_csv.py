@@ -129,7 +129,7 @@ def test_the_form_of_the_true_file_is_kept(
 
 def test_a_category_that_the_encoding_has_not_is_refused_in_the_schema() -> None:
     columns = [{"name": "sex", "kind": "categorical", "categories": ["F", "männlich", "ж"]}]
-    told = "'ж' of column 'sex'; allowed: what the encoding cp1252 has"
+    told = "'ж' of column 'sex'; allowed: characters of the encoding cp1252"
     with pytest.raises(DataError, match=told):
         schema_from_dict(
             {"format": "deniable-schema", "version": 1, "population": "people"}

@@ -5,14 +5,13 @@ import math
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import pyarrow as pa
 
 from deniable.cli.outputs import refuse_inputs
 from deniable.errors import DeniableError
 from deniable.files import read_table
-from deniable.plans import Plan, read_plan
+from deniable.plans import read_plan
 from deniable.release import RISK_OF_RECORDS, KeyPlace, Ledger, epsilon_text, protect
 
 BETWEEN = 0.5  # seconds between lines of progress
@@ -53,18 +52,13 @@ def run(options: argparse.Namespace) -> None:
     print(f"total epsilon of population {population}, in {ledger}: {epsilon_text(total)}")
     for reason in plan.not_covered:
         print(f"not covered: {reason}")
-    _print_risk(options.out / "private" / "risk.csv", plan)
-
-
-def _print_risk(file: Path, plan: Plan) -> None:
-    """Print numbers of records left out, and of values released as is."""
-    if not file.exists():
-        return
-    risk = read_table(file)
-    for row in risk[risk["about"] == RISK_OF_RECORDS].to_dict("records"):
-        print(f"{row['measure']}: {row['before']:.0f}")
-    for row in risk[risk["about"].isin(plan.passed)].to_dict("records"):
-        print(f"column {row['about']}: {row['measure']}: {row['before']:.0f}")
+    file = options.out / "private" / "risk.csv"
+    if file.exists():
+        risk = read_table(file)
+        for row in risk[risk["about"] == RISK_OF_RECORDS].to_dict("records"):
+            print(f"{row['measure']}: {row['before']:.0f}")
+        for row in risk[risk["about"].isin(plan.passed)].to_dict("records"):
+            print(f"column {row['about']}: {row['measure']}: {row['before']:.0f}")
 
 
 def _shown_progress(in_place: bool) -> Callable[[str, int, int], None]:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -138,7 +137,10 @@ class Release:
             for name in numbers[0].numbers if numbers else ():
                 original = np.concatenate([each.numbers[name] for each in numbers])
                 if name in table.column_names and len(table) == len(original):
-                    same = _numbers_of(table[name]) == original
+                    column = table[name]
+                    if pa.types.is_string(column.type):
+                        column = pc.replace_substring(column, ",", ".")
+                    same = np.asarray(column.cast(pa.float64())) == original
                     risk.add_unchanged(name, int(same.sum()), len(original))
             more |= self.plan.public_tables(table)
             yield table
@@ -150,12 +152,6 @@ def _watched(batches: Iterator[RecordBatch], numbers: list[RecordBatch]) -> Iter
         if batch.numbers:
             numbers.append(batch)
         yield batch
-
-
-def _numbers_of(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
-    if pa.types.is_string(column.type):
-        column = pc.replace_substring(column, ",", ".")
-    return np.asarray(column.cast(pa.float64()))
 
 
 def draws_for(

@@ -52,15 +52,13 @@ class _Csv:
     def write(self, table: pa.Table) -> None:
         """Write the records of a `table`; a missing value is empty."""
         if not self._ends:
-            self._begin(table.column_names)
+            names = table.column_names
+            self._ends = [self._delimiter] * (len(names) - 1) + [self._form.line_end]
+            unsafe = rf'["\r\n\x{ord(self._delimiter):02x}]'
+            self._unsafe = unsafe if len(names) > 1 else f"^$|{unsafe}"
+            self._put([pa.array([name]) for name in names])
         for batch in table.to_batches():
             self._put(batch.columns)
-
-    def _begin(self, names: Sequence[str]) -> None:
-        self._ends = [self._delimiter] * (len(names) - 1) + [self._form.line_end]
-        unsafe = rf'["\r\n\x{ord(self._delimiter):02x}]'
-        self._unsafe = unsafe if len(names) > 1 else f"^$|{unsafe}"
-        self._put([pa.array([name]) for name in names])
 
     def _put(self, arrays: Sequence[pa.Array]) -> None:
         columns = [self._cells(each, end) for each, end in zip(arrays, self._ends, strict=True)]

@@ -120,9 +120,12 @@ def drafted(
             f"format: {FORMAT}\nversion: {VERSION}\n",
             f"population: {quoted(whose)}  # epsilons of all releases of these people add up\n",
             f"file: {form}\ncolumns:\n",
-            *(_entry(name, column) for name, column in columns.items()),
         ]
     )
+    for name, column in columns.items():
+        remarks = [f"# {each}" for each in (*column.remarks, *column.warnings)]
+        options = [f"{key}: {value}" for key, value in (("kind", column.kind), *column.options)]
+        text += "\n    ".join([f"  - name: {quoted(name)}", *remarks, *options]) + "\n"
     return Draft(text, f"{opened.where}: {found}", tuple(told))
 
 
@@ -149,13 +152,6 @@ def _format(source: Source, delimiter: str | None, encoding: str | None) -> tupl
         f"CSV, delimiter {file.delimiter!r} ({told[0]}), encoding {file.encoding} ({told[1]})",
         f"{{kind: csv, delimiter: {mark}, encoding: {name}}}",
     )
-
-
-def _entry(name: str, column: _Drafted) -> str:
-    lines = [f"  - name: {quoted(name)}", f"    kind: {column.kind}"]
-    lines += [f"    {key}: {value}" for key, value in column.options]
-    lines[1:1] = [f"    # {each}" for each in (*column.remarks, *column.warnings)]
-    return "\n".join(lines) + "\n"
 
 
 def _column(name: str, seen: ColumnEvidence) -> _Drafted:

@@ -301,16 +301,13 @@ def schema_from_dict(values: Any, where: str = "the schema") -> Schema:
     try:
         return Schema.model_validate(values)
     except ValidationError as error:
-        lines = [_with_name(line, values.get("columns")) for line in fault_lines(error, Schema)]
+        lines, columns = list[str](), values.get("columns")
+        for line in fault_lines(error, Schema):
+            found = re.match(r"columns\[(\d+)\]", line)
+            own = columns[int(found[1])] if found and columns else None
+            name = own.get("name") if isinstance(own, dict) else None
+            lines.append(f"column {shown(name)}: {line}" if isinstance(name, str) else line)
         raise DataError(message(where, lines, MANUAL)) from None
-
-
-def _with_name(line: str, columns: Any) -> str:
-    """Return the `line` of an error, preceded by the name of the column."""
-    found = re.match(r"columns\[(\d+)\]", line)
-    own = columns[int(found[1])] if found else None
-    name = own.get("name") if isinstance(own, dict) else None
-    return f"column {shown(name)}: {line}" if isinstance(name, str) else line
 
 
 def read_schema(path: Path | str) -> Schema:
