@@ -40,6 +40,9 @@ class PlanInputs:
     released: "Mapping[str, Responses]" = field(default_factory=dict)
     accept: Sequence[str] = ()
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "accept", tuple(self.accept))
+
 
 class PlanOptions(Strict):
     """The options of a plan, of any kind, and the files that the plan is made from."""
