@@ -9,7 +9,9 @@ sum. A category of "keep-or-replace" is never kept if its weight and the negativ
 ``diagonal_weight`` add up to 0.
 """
 
+import math
 import operator
+import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from importlib import import_module
@@ -23,6 +25,7 @@ from deniable.channels.product import ProductChannel
 from deniable.errors import ChannelError, DeniableError, shown
 
 EDITED = "it was edited; make it again"
+FRACTION = re.compile(r"-?[0-9]{1,400}(/[1-9][0-9]{0,399})?")  # of bounded size, without exponent
 
 
 def fraction_to_json(value: float) -> str:
@@ -44,9 +47,11 @@ def fraction_from_json(text: Any) -> float:
     if not isinstance(text, str):
         raise ChannelError(f'{shown(text)} is not a fraction in quotes, such as "3/8"; {EDITED}')
     try:
-        value = float(Fraction(text))
-    except (ValueError, ArithmeticError):
-        raise ChannelError(f'{shown(text)} is not a fraction, such as "3/8"; {EDITED}') from None
+        value = float(Fraction(text)) if FRACTION.fullmatch(text) else math.nan
+    except OverflowError:
+        value = math.nan
+    if math.isnan(value):
+        raise ChannelError(f'{shown(text)} is not a fraction, such as "3/8"; {EDITED}')
     if fraction_to_json(value) != text:
         raise ChannelError(f"{shown(text)} is not a float's fraction in lowest terms; {EDITED}")
     return value
