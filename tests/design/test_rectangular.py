@@ -12,6 +12,8 @@ from tests.slow_variants import slow
 
 from deniable.channels import DenseChannel
 from deniable.design import Cost, Requirements, design, report_names
+from deniable.design.programs.certificate import certified
+from deniable.design.programs.losses import loss_of
 from deniable.design.rectangular import _fewest, _in_order
 from deniable.errors import ConfigError
 
@@ -251,6 +253,19 @@ def test_too_many_categories():
 
 
 # -- its parts -------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 10**6), st.floats(0.1, 4.0), st.sampled_from(LOSSES))
+@FEW
+def test_the_certificate_is_below_every_channel(seed, epsilon, loss):
+    generator = np.random.default_rng(seed)
+    pi = generator.dirichlet(np.ones(4))
+    function = loss_of(loss, pi)
+    channels = list(protocols(4, epsilon))
+    values = [loss_by_definition(P, pi, loss, "population") for P in channels]
+    for P in channels:
+        bound = certified(function, math.exp(epsilon), P)
+        assert bound <= min(values) * (1 + 1e-9)
 
 
 def test_few_columns_tell_what_many_do():

@@ -31,6 +31,7 @@ from deniable.design.programs import (
     LossName,
     ReportsVariance,
     Requirements,
+    certified,
     loss_of,
     polytope,
 )
@@ -41,6 +42,7 @@ from deniable.errors import ConfigError, DeniableError, refuse_unknown
 
 GLOBAL = 1e-6  # a loss this near its lower bound, relative, counts as the least
 LEAST_EPSILON = 1e-4  # below, what an estimate needs is lost in the rounding of probabilities
+PROVED = 1e-7  # of the loss: a bound this near is not improved any more
 SAME = 1e-9  # what making a matrix exact may change its loss by, relative
 NEGLIGIBLE = 1e-12
 
@@ -156,11 +158,14 @@ def design(
     costs = None if requirements.cost is None else requirements.cost.costs(pi.size)
     function = loss_of(loss, pi, estimator=chosen, target=meant, costs=costs)
     found = _searched(function, pi, requirements)
+    bound = found.bound
     exact, value = _best_exact(function, found.candidates, pi, requirements)
     if isinstance(function, InverseVariance) and reports == "any":
         exact = _with_reports(function, exact, found, requirements)
         value = function.value(exact.P)
-    bound = None if found.bound is None else min(found.bound, value)
+        if bound is not None and wanted.ratio > 1 and value - bound > PROVED * abs(value):
+            bound = max(bound, certified(function, wanted.ratio, exact.P))
+    bound = None if bound is None else min(bound, value)
     least = bound is not None and value - bound <= GLOBAL * abs(value) + NEGLIGIBLE
     optimality: Literal["global", "local"] = "global" if least else "local"
     square = exact.P.shape[1] == pi.size

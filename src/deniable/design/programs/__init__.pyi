@@ -2,6 +2,7 @@ from .central_path import (
     CentralPath as CentralPath,
     relax as relax,
 )
+from .certificate import certified as certified
 from .concave import Concave as Concave
 from .interior_point import Descent as Descent, Interior as Interior, interior as interior
 from .linear import (
