@@ -239,7 +239,12 @@ PLANS = [
     ),
     (
         SECOND,
-        {"kind": "local-hashing", "categories": 6, "prime": 2**53 - 111, "probability": "1/2"},
+        {
+            "kind": "projective-geometry",
+            "categories": 6,
+            "prime": 2**53 - 111,
+            "probability": "1/2",
+        },
         "the prime is 9",
     ),
     (SECOND, {"kind": "square-wave", "cells": 6, "half_width": -1, "inside": "1/2"}, "half_width"),
