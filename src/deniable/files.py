@@ -28,7 +28,6 @@ MARK_OF_FOLDERS = ".snakemake_timestamp"
 """Snakemake's mark in a folder that is an output, made after the job."""
 PRIVATE_FILE, PRIVATE_FOLDER, OTHERS = 0o600, 0o700, 0o077
 
-
 ABANDONED_AFTER = 86_400.0
 """Seconds without a change, after which a temporary file is abandoned."""
 _TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}")
@@ -241,8 +240,7 @@ def read_json(path: Path | str) -> Any:
 def read_fitted(path: Path | str, from_json: Callable[[Any], Fitted]) -> Fitted:
     """Read fitted parameters at `path`, rebuilt from JSON values by `from_json`.
 
-    `from_json` raises `DeniableError` for its own errors. Raises `DataError` with the file and the
-    error.
+    `from_json` raises `DeniableError` for its own errors. Raises `DataError` with file and error.
     """
     try:
         return from_json(read_json(path))

@@ -78,9 +78,8 @@ def refuse_too_deep(text: str) -> None:
     This reads its events, before any value is built.
     """
     sizes: dict[str, int] = {}  # of what an anchor names
-    opened: list[
-        tuple[str | None, int]
-    ] = []  # anchors of what is not closed yet, and values before
+    # Anchors of the open lists and mappings, and the number of values before each.
+    opened: list[tuple[str | None, int]] = []
     values = repeated = 0
     for event in yaml.parse(text, Loader=LOADER):
         if isinstance(event, yaml.CollectionEndEvent):
@@ -154,7 +153,7 @@ def read_given_json(path: Path | str) -> Any:
             parse_float=finite,
             parse_constant=no_constant,
         )
-        if _levels(values) <= MAX_LEVELS:
+        if not isinstance(values, list | dict) or _levels(values) <= MAX_LEVELS:
             return values
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
@@ -165,17 +164,6 @@ def read_given_json(path: Path | str) -> Any:
 
 
 def _levels(values: Any) -> int:
-    """Return how deeply lists and objects are nested, up to one level too many."""
-    level, inside = 0, [values]
-    while level <= MAX_LEVELS:
-        inside = [
-            part
-            for each in inside
-            if isinstance(each, list | dict)
-            for part in (each.values() if isinstance(each, dict) else each)
-            if isinstance(part, list | dict)
-        ]
-        level += 1
-        if not inside:
-            break
-    return level
+    """Return how deeply lists and objects are nested."""
+    parts = values.values() if isinstance(values, dict) else values
+    return 1 + max((_levels(each) for each in parts if isinstance(each, list | dict)), default=0)

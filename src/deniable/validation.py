@@ -31,8 +31,7 @@ Values = Annotated[list[T], Field(min_length=1)]
 def repeated_keys(text: str) -> Iterator[str]:
     """Yield a line of a message for each repeated key of a mapping in a YAML `text`.
 
-    YAML readers silently take the last. Raises `yaml.YAMLError` for other text, or if it is too
-    deep.
+    YAML readers silently take the last. Raises `yaml.YAMLError` for other or too deep text.
 
     Examples
     --------

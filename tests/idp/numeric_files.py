@@ -3,8 +3,10 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from deniable.idp import Domains, NumericMechanism
+from deniable.idp import Domains, NumericMechanism, Ranking
+from deniable.idp.audit import AuditedFile, audit_file
 from deniable.records import NumericMicrodata
 
 BOUNDS = {"width": (-2.0, 18.0), "height": (1.0, 6.0)}
@@ -39,3 +41,12 @@ def mechanism_by(method: str, epsilon: float = 1.0, **changes: Any) -> NumericMe
     """Return a mechanism in the domains `BOUNDS`."""
     values = {"domains": stated_domains()} | METHODS[method] | changes
     return NumericMechanism(method, epsilon, **values)  # type: ignore[arg-type]
+
+
+def audited(mechanism: NumericMechanism, data: NumericMicrodata) -> pd.DataFrame:
+    """Return the audit of a mechanism without histograms on its original records."""
+    domains, factor = mechanism.domains, mechanism.domain_factor or np.nan
+    ranking = Ranking.of(domains.inner(data.values))
+    file = AuditedFile("small", domains.names, ranking, domains.widths, factor)
+    table = audit_file(file, [mechanism.k or 1], [mechanism.epsilon], [mechanism.formed_of])
+    return table[table["domain"] == "public"] if mechanism.public_domains else table

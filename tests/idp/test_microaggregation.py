@@ -113,8 +113,8 @@ def test_refuses_clusters_that_cannot_be(k: float) -> None:
     ("values", "message"),
     [
         ([[1.0], [np.nan]], "record 1 has the value nan in column 0"),
-        ([1.0, 2.0], "a row a record"),
-        (np.empty((0, 2)), "a row a record"),
+        ([1.0, 2.0], "one row per record"),
+        (np.empty((0, 2)), "one row per record"),
     ],
 )
 def test_refuses_what_cannot_be_ranked(values: object, message: str) -> None:

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pydantic import ValidationError
-from tests.idp.numeric_files import BOUNDS, METHODS, WITH_EPSILON, numeric_file
+from tests.idp.numeric_files import BOUNDS, METHODS, WITH_EPSILON, audited, numeric_file
 from tests.plans.masked_plans import (
     ACCEPT,
     plan_by,
@@ -22,7 +22,6 @@ from tests.plans.masked_plans import (
 
 from deniable.errors import DataError, DeniableError
 from deniable.idp import MEAN
-from deniable.idp.audit import audit_numbers
 from deniable.plans import (
     AUDIT_COLUMNS,
     MaskedPlan,
@@ -196,10 +195,10 @@ def test_the_audit_has_a_row_per_claim(method: str, factor: float | None) -> Non
 
 
 def test_the_audit_on_records_is_the_one_of_the_mechanism(method: str) -> None:
+    if method == "histograms":  # its epsilon depends on no record
+        return
     plan = plan_by(method)
-    records = plan.original_records(records_of(plan).portions())
-    table = audit_numbers(plan.mechanism, records, "small")
-    assert set(table["dataset"]) == {"small"}
+    table = audited(plan.mechanism, plan.original_records(records_of(plan).portions()))
     found = table.loc[table["unit"] == "record", "exact_or_lower_bound"].max()
     assert (found <= 1.0) == (method in WITH_EPSILON)
 

@@ -14,8 +14,7 @@ from deniable.errors import DataError, DeniableError
 from deniable.randomized_response.dependence import absolute_correlation
 from deniable.randomized_response.protocols import rr_channel, rr_independent
 from deniable.records.categorical import Microdata, read_parquet
-from deniable.records.discretization import Discretization
-from deniable.records.domain import Domain
+from deniable.records.domain import Discretization, Domain
 
 ROOT = Path(__file__).resolve().parents[2]
 reproducible = settings(deadline=None, derandomize=True)

@@ -15,7 +15,6 @@ from deniable.rrba.privacy import (
     claimed_epsilon,
     floor_epsilon,
     keep_for_epsilon,
-    repeated_epsilon,
     retention_from_claim,
     variance_inflation,
     view_epsilon,
@@ -82,39 +81,6 @@ def test_a_views_epsilon_is_that_of_the_joint_answers(
     assert view_epsilon([first, second], keep) == pytest.approx(total, rel=1e-12)
 
 
-@settings(max_examples=20, deadline=None, derandomize=True)
-@given(
-    st.integers(2, 4).flatmap(
-        lambda m: st.lists(
-            st.lists(st.integers(1, 100), min_size=m, max_size=m), min_size=1, max_size=3
-        )
-    ),
-    KEEPS,
-)
-def test_repeated_answers_by_enumeration(weights: list[list[int]], keep: float) -> None:
-    tables = [np.array(row) / sum(row) for row in weights]
-    matrices = [dense(table, keep) for table in tables]
-    size = len(tables[0])
-    worst = max(
-        math.prod(
-            (P[u][v] / P[w][v] for P, v in zip(matrices, answers, strict=True)), start=Fraction(1)
-        )
-        for u, w in itertools.permutations(range(size), 2)
-        for answers in itertools.product(range(size), repeat=len(tables))
-    )
-    found = repeated_epsilon(tables, keep)
-    assert found == pytest.approx(math.log(worst), rel=1e-12)
-    assert found <= sum(answer_epsilon(table, keep) for table in tables) * (1 + 1e-12)
-
-
-def test_repeated_answers_can_cost_less_than_their_sum() -> None:
-    # By hand: at p = 1/2, 1 + 1/q is 5 and 7/3 for q = 1/4, 3/4, and the other way round.
-    tables = [[0.25, 0.75], [0.75, 0.25]]
-    assert repeated_epsilon(tables, 0.5) == pytest.approx(math.log(5 * 7 / 3), abs=1e-12)
-    assert repeated_epsilon([tables[0]] * 3, 0.5) == pytest.approx(3 * math.log(5), abs=1e-12)
-    assert repeated_epsilon([], 0.5) == 0.0
-
-
 @settings(deadline=None, derandomize=True)
 @given(st.lists(st.floats(-3, 3), min_size=2, max_size=8), KEEPS, st.floats(0.01, 1))
 def test_a_floor_bounds_epsilon_whatever_the_estimate(
@@ -134,10 +100,10 @@ def test_a_table_at_its_floor_attains_the_bound() -> None:
 
 
 def test_one_category_costs_nothing_and_a_zero_cell_everything() -> None:
-    assert answer_epsilon([1.0], 0.9) == repeated_epsilon([[1.0]] * 5, 0.9) == 0.0
+    assert answer_epsilon([1.0], 0.9) == view_epsilon([[1.0]] * 5, 0.9) == 0.0
     assert floor_epsilon([1], 0.9, 0.0) == 0.0
     assert answer_epsilon([1.0, 0.0], 0.1) == math.inf
-    assert repeated_epsilon([[0.5, 0.5], [1.0, 0.0]], 0.1) == math.inf
+    assert view_epsilon([[0.5, 0.5], [1.0, 0.0]], 0.1) == math.inf
     assert floor_epsilon([3], 0.1, 0.0) == math.inf
 
 
@@ -180,7 +146,7 @@ def test_what_a_view_guarantees_its_tables_attain() -> None:
     assert view_epsilon(tables, keep) == pytest.approx(1.0, rel=1e-12)
     # In two rounds of one table both answers count.
     twice = keep_for_epsilon([4, 4], 1.0)
-    assert repeated_epsilon([np.full(4, 0.25)] * 2, twice) == pytest.approx(1.0, rel=1e-12)
+    assert view_epsilon([np.full(4, 0.25)] * 2, twice) == pytest.approx(1.0, rel=1e-12)
     assert floor_epsilon([2, 4], 0.5, 0.0) == math.inf
     assert floor_epsilon([1], 0.5, 0.0) == 0.0
 
@@ -218,8 +184,6 @@ def test_p_out_of_range_is_refused(keep: float) -> None:
 
 
 def test_other_nonsense_is_refused() -> None:
-    with pytest.raises(DeniableError, match="differ in their number of cells"):
-        repeated_epsilon([[0.5, 0.5], [0.2, 0.3, 0.5]], 0.5)
     with pytest.raises(DeniableError, match="0 cells"):
         floor_epsilon([0], 0.5, 0.5)
     with pytest.raises(DeniableError, match="epsilon is 0"):

@@ -15,9 +15,9 @@ from scipy import special
 from deniable.channels import KeepOrReplace
 from deniable.errors import DeniableError
 from deniable.records.domain import Attribute, Domain
-from deniable.rrba.answers import TableAnswers
 from deniable.rrba.batch import block_sizes, collect, multinomial_rows, sampled_blocks, split_blocks
 from deniable.rrba.client import Client
+from deniable.rrba.collection import TableAnswers
 from deniable.rrba.protocol import Aggregator, Server, run_rrba
 from deniable.rrba.tables import (
     DIVERGENCE_THRESHOLD,
@@ -133,7 +133,6 @@ def test_one_category(rule: Rule) -> None:
     assert state.estimate(0.3).tolist() == pytest.approx([1.0])
     runs = collect(np.full((2, 3, 1), 5), 0.3, np.random.default_rng(1), rule)
     assert np.all(runs.reported == 5)
-    assert np.all(runs.epsilons() == 0)
 
 
 def test_ten_thousand_categories() -> None:
@@ -283,14 +282,6 @@ def test_standard_errors_against_the_sum_over_blocks() -> None:
             np.sqrt(variance) / (0.4 * total),
             atol=1e-12,
         )
-
-
-def test_epsilons_are_the_channels() -> None:
-    generator = np.random.default_rng(3)
-    runs = collect(sampled_blocks(TRUTH, (30,) * 3, 2, generator), 0.4, generator)
-    for run, block in itertools.product(range(2), range(3)):
-        exact = table_channel(runs.tables[run, block], 0.4).epsilon
-        assert runs.epsilons()[run, block] == pytest.approx(exact, rel=1e-12)
 
 
 # -- draws -----------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ import pandas as pd
 Tables = Mapping[str, pd.DataFrame]
 Row = dict[str, Any]
 
-
 MISSING = "–"
 MINUS = "−"
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -193,8 +193,7 @@ def plot_series(
 ) -> None:
     """Plot `y` of a `table` over `x`: a `line_with_band` for each value in column `by` with a look.
 
-    The lines are on the `axis` and have the `looks` of their values. `more` are further options of
-    all lines.
+    The lines are on the `axis` and have the `looks` of their values, and `more` options.
     """
     for value, options in looks.items():
         part = table[table[by] == value]

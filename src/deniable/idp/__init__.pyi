@@ -12,7 +12,9 @@ from .mechanism import (
     Domains as Domains,
     NumericMechanism as NumericMechanism,
     NumericMethod as NumericMethod,
+    class_codes as class_codes,
     domains_by_factor as domains_by_factor,
+    protect_numbers as protect_numbers,
     refuse_bad_parameters as refuse_bad_parameters,
 )
 from .methods import (
@@ -25,7 +27,6 @@ from .methods import (
     split_budget as split_budget,
 )
 from .microaggregation import Ranking as Ranking, microaggregate as microaggregate
-from .protection import class_codes as class_codes, protect_numbers as protect_numbers
 from .true_dp import (
     TABLE_DISTANCE as TABLE_DISTANCE,
     NaiveBayes as NaiveBayes,

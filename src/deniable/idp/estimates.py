@@ -8,20 +8,17 @@ and the clipped noisy value y of a number x, the function
 has the expectation phi(x). *Proof.* The density of x + Laplace(b) is the Green's function of 1 -
 b^2 d^2/dx^2. Integration by parts, twice, leaves phi(x) and one term at either end; the values at
 the atoms cancel these terms. QED. So y - b, y or y + b is unbiased for x. The variance has the
-unbiased estimate b^2 at the ends and 2 b^2 inside. Powers of x give the standard deviation and its
-error.
+unbiased estimate b^2 at the ends and 2 b^2 inside. Powers of x give the standard deviation.
 
 **Noisy histograms.** Counts have noise of known variance. Means and standard deviations of the
 bins' midpoints differ from the ones of the values by at most half a bin, and intervals are wider by
 that amount. The quantile of a level lies above a bin's edge if the proportion of records below the
-edge is smaller than the level: simultaneous bounds for the proportions below all edges give its
-interval.
+edge is smaller: simultaneous bounds for the proportions below all edges give its interval.
 
 **``idp_ls`` and ``idp_cbls``** have noise scales that depend on the original values and are not
 released. The only results are the statistics of the protected file.
 
-All estimates are of values clipped to their domains. All intervals are for the records of the file,
-without sampling.
+All estimates are of values clipped to their domains. Intervals are for the records of the file.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,8 +31,7 @@ import scipy
 
 from deniable.arrays import Counts, Floats
 from deniable.estimation import CONFIDENCE, Z_95
-from deniable.idp.mechanism import NumericMechanism
-from deniable.idp.protection import class_codes
+from deniable.idp.mechanism import NumericMechanism, class_codes
 from deniable.idp.true_dp import NoisyHistograms, histograms
 from deniable.records import NumericMicrodata
 
@@ -63,13 +59,10 @@ def estimate_numbers(
     The `protected` records have the classes of the original ones. Histograms need their noisy
     `counts`, shape (attributes, classes, bins). `quantiles` are in (0, 1).
 
-    Returns
-    -------
-    DataFrame
-        The columns `ESTIMATE_COLUMNS`. ``released`` is the statistic of the protected file.
-        Intervals have 95 % confidence each. Estimate, standard error and interval are empty if no
-        valid one is known for the `mechanism`; ``note`` gives the reason. For histograms there are
-        also rows with the proportion of each class in each bin.
+    The result has the columns `ESTIMATE_COLUMNS`. ``released`` is the statistic of the protected
+    file. Intervals have 95 % confidence each. Estimate, standard error and interval are empty if no
+    valid one is known for the `mechanism`; ``note`` gives the reason. For histograms there are also
+    rows with the proportion of each class in each bin.
     """
     if mechanism.by_histograms:
         assert counts is not None
@@ -113,25 +106,17 @@ def _from_known_noise(
         at_0, at_upper = column == domains.lower[j], column == domains.upper[j]
         inner = np.where(at_upper, width, column - domains.lower[j])
         if row["statistic"] == MEAN:
-            value, error = _mean(inner, at_0.sum() // k, at_upper.sum() // k, k, float(scale))
-            row.update(_moved(_interval(value, error), domains.lower[j]), note="")
+            # Each cluster, of any size, adds one draw of noise to the sum. All have k records,
+            # except at most one with up to k - 1 more: numbers of records, over k, count clusters.
+            clipped_0, clipped_upper = at_0.sum() // k, at_upper.sum() // k
+            value = (inner.sum() + scale * (clipped_upper - clipped_0)) / len(inner)
+            variance = 2 * (len(inner) // k) - clipped_0 - clipped_upper
+            interval = _interval(value, scale * np.sqrt(variance) / len(inner))
+            row.update(_moved(interval, domains.lower[j]), note="")
         elif row["statistic"] == DEVIATION and k == 1:
             found = _deviation(inner, at_0, at_upper, float(scale), float(width))
             row.update(found, note="")
         yield row
-
-
-def _mean(inner: Floats, at_0: int, at_upper: int, k: int, scale: float) -> tuple[float, float]:
-    """Return the unbiased mean and its standard error.
-
-    Each cluster, of any size, adds one draw of noise of scale `scale` to the sum. `at_0` and
-    `at_upper` are numbers of clipped clusters. All clusters have k records except at most one,
-    which has at most k - 1 more. So the number of records, divided by k, counts clusters.
-    """
-    clusters = len(inner) // k
-    total = inner.sum() + scale * (at_upper - at_0)
-    variance = 2 * clusters - at_0 - at_upper
-    return float(total / len(inner)), float(scale * np.sqrt(variance) / len(inner))
 
 
 def unbiased_power(
@@ -253,8 +238,7 @@ def discrete_half_width(scale: float, confidence: float) -> int:
     The noise is discrete Laplace, q = exp(-1 / `scale`).
     """
     q = np.exp(-1 / scale)
-    m = np.ceil(-scale * np.log((1 - confidence) * (1 + q) / 2) - 1)
-    return int(max(m, 0))
+    return int(max(np.ceil(-scale * np.log((1 - confidence) * (1 + q) / 2) - 1), 0))
 
 
 @dataclass(eq=False)

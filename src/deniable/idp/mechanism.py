@@ -12,7 +12,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from deniable.arrays import Floats
+from deniable.arrays import Codes, Counts, Floats
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.idp.methods import (
     SMALLEST_CLUSTER,
@@ -23,8 +23,9 @@ from deniable.idp.methods import (
     split_budget,
 )
 from deniable.idp.microaggregation import Ranking
-from deniable.idp.true_dp import TABLE_DISTANCE
+from deniable.idp.true_dp import TABLE_DISTANCE, noisy_histograms
 from deniable.records import NumericMicrodata
+from deniable.sampling import Noise
 
 NumericMethod = Literal[Method, "histograms"]
 NUMERIC_METHODS: tuple[NumericMethod, ...] = get_args(NumericMethod)
@@ -78,21 +79,12 @@ def domains_by_factor(data: NumericMicrodata, factor: float) -> Domains:
 class NumericMechanism:
     """A mechanism for numeric records.
 
-    Raises `DeniableError` if a parameter is out of range or missing.
-
-    Attributes
-    ----------
-    method : "dp", "dp_um", "idp_ls", "idp_cbls" or "histograms"
-        See `deniable.idp.methods`, and for histograms `deniable.idp.true_dp`.
-    epsilon : float, in (0, 30]
-        The target for a record. Attributes have equal budgets.
-    domains : Domains
-    k : int, at least 3, optional
-        The number of records per cluster, for all methods that form clusters.
-    bins : int, 2 to 1,000
-        The number of bins per histogram.
-    domain_factor : float, at least 1, optional
-        The ratio of domains to the largest values, if the domains were made from the records.
+    The `method` is one of `deniable.idp.methods`, "dp", "dp_um", "idp_ls" or "idp_cbls", or
+    "histograms" (`deniable.idp.true_dp`). The target for a record is `epsilon`, in (0, 30], and
+    attributes have equal budgets. Methods that form clusters have `k` records, at least 3, in each.
+    Histograms have 2 to 1,000 `bins`. If the `domains` were made from the records, the
+    `domain_factor`, at least 1, is their ratio to the largest values. Raises `DeniableError` if a
+    parameter is out of range or missing.
     """
 
     method: NumericMethod
@@ -193,3 +185,44 @@ def refuse_bad_parameters(
         raise DeniableError(
             f"domain_factor: {domain_factor}; allowed with method {method!r}: {allowed}"
         )
+
+
+def protect_numbers(
+    mechanism: NumericMechanism,
+    data: NumericMicrodata,
+    noise: Noise,
+    generator: np.random.Generator,
+) -> tuple[Floats, Counts | None]:
+    """Return the protected numbers of the original `data`, and the noisy counts of histograms.
+
+    Numbers have the shape (records, attributes), in the order of the file. Counts have the shape
+    (attributes, classes, bins); they are None for a `mechanism` without histograms. The `noise` is
+    added to values, centroids or counts. The `generator` draws synthetic records from noisy counts,
+    which is post-processing.
+    """
+    domains, counts = mechanism.domains, None
+    if mechanism.by_histograms:
+        codes = class_codes(data)
+        tables = noisy_histograms(
+            domains.inner(data.values),
+            codes,
+            len(data.classes) or 1,
+            domains.widths,
+            bins=mechanism.bins,
+            epsilon=mechanism.budget,
+            noise=noise,
+        )
+        values, counts = tables.synthesize(codes, generator), tables.counts
+    else:
+        masked = mechanism.masking_of(data)
+        if mechanism.k:
+            values = masked.mask(noise)[0]
+        else:  # noise by record number, so that no draw depends on the ranks of values
+            centres, scales = map(masked.clusters.expand, (masked.centres, masked.scales))
+            values = np.clip(noise.add(centres, scales, 1)[0], 0.0, masked.upper)
+    return domains.outer(values), counts
+
+
+def class_codes(data: NumericMicrodata) -> Codes:
+    """Return the class code of each record of `data`, 0 without classes."""
+    return data.labels if data.classes else np.zeros(len(data), dtype=np.int8)

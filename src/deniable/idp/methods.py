@@ -8,8 +8,7 @@ centroid of each cluster, clip the result to the domain, and give it to every re
 - ``dp_um``: sensitivity U / n, with n the size of the cluster (global, section 3.1).
 - ``idp_ls``: sensitivity max(U - min, max) / n (local, Proposition 2).
 - ``idp_cbls``: in each cluster the second smallest and the second largest value replace the
-  smallest and the largest one before the mean is taken. The sensitivity comes from the cluster
-  alone (Proposition 3).
+  smallest and the largest one in the mean. The cluster alone gives the sensitivity (Proposition 3).
 
 The claim is epsilon-individual differential privacy (Definition 3; for ``dp`` and ``dp_um``
 epsilon-differential privacy), with sequential composition over attributes and parallel composition
@@ -25,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Floats
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, refuse_unknown
 from deniable.idp.microaggregation import Clusters, Edges, Ranking
 from deniable.privacy import allocate
 from deniable.sampling import Noise
@@ -45,9 +44,8 @@ SMALLEST_CLUSTER = 3
 def domain_bounds(values: npt.ArrayLike, factor: float) -> Floats:
     """Return the upper ends of the domains [0, U_j], U_j = `factor` * max_j ([idp], section 4).
 
-    The maximum depends on the data, so no epsilon covers these bounds. To release data, use bounds
-    that are known without them. `values`, at least 0, have shape (records, attributes); `factor` is
-    at least 1.
+    The maximum depends on the data, so no epsilon covers these bounds. To release data, use known
+    bounds. `values`, at least 0, have the shape (records, attributes); `factor` is at least 1.
     """
     if not factor >= 1:
         raise DeniableError(f"the domain factor is {factor:g}; it must be at least 1")
@@ -66,8 +64,7 @@ def sensitivity(method: Variant, clusters: Clusters | Edges, upper: npt.ArrayLik
           (x_n - x_2) + (x_3 - x_2) + (x_n - x_{n-1})  and
           (x_{n-1} - x_1) + (x_{n-1} - x_{n-2}) + (x_2 - x_1).
 
-      If one record of the cluster moves beyond one of its ends, the centroid changes by this
-      amount.
+      The centroid changes by it if a record of the cluster moves beyond one of its ends.
 
     `upper` is U, of a shape that broadcasts to the shape of the clusters.
     """
@@ -150,8 +147,7 @@ def masking(
     >>> found.centres, found.scales
     (array([[3.]]), array([[5.]]))
     """
-    if method not in get_args(Variant):
-        raise DeniableError(f"unknown method {method!r}; use {', '.join(METHODS)}")
+    refuse_unknown("method", method, get_args(Variant))
     bounds = np.array(upper, dtype=float)
     if bounds.shape != (ranking.attributes,) or not np.all(np.isfinite(bounds)):
         raise DeniableError(

@@ -17,8 +17,7 @@ from deniable.errors import DeniableError
 def cluster_starts(records: int, k: int) -> Positions:
     """Return the first positions of clusters of `k` consecutive values, records // k in number.
 
-    The last cluster has k to 2 k - 1 values. Raises `DeniableError` if k is not a whole number from
-    1 to `records`.
+    The last cluster has k to 2 k - 1 values. Raises `DeniableError` unless k is in 1 .. `records`.
 
     Examples
     --------
@@ -180,8 +179,7 @@ class Clusters:
     def expand(self, of_clusters: Floats) -> Floats:
         """Give each record, in the original order, the value of its cluster.
 
-        Values `of_clusters` have the shape (..., attributes, clusters), results (..., records,
-        attributes).
+        Shapes are (..., attributes, clusters) for `of_clusters`, (..., records, attributes) after.
         """
         given = np.asarray(of_clusters, dtype=float)
         expected = (self.ranking.attributes, self.number)

@@ -1,8 +1,7 @@
 """Synthetic records and classifiers with epsilon-differential privacy for numeric records.
 
-They compete with [idp]'s methods at the same budget. The class of each record is public. Two files
-are neighbours if they differ in the attributes' values of one record. Bounds [0, U_j] must be known
-without the data.
+They compete with [idp]'s methods at the same budget. The class of each record is public, and so are
+bounds [0, U_j]. Two files are neighbours if they differ in the attributes' values of one record.
 
 **Histograms.** For each attribute, the records of each class are counted in bins of equal width,
 and every count gets discrete Laplace noise of scale 2 / epsilon_j. *Proof of epsilon:* a record
@@ -48,8 +47,7 @@ class NoisyHistograms:
     """Noisy counts of each attribute in each class.
 
     `counts`, shape (attributes, classes, bins), are as released: unbiased, some below 0. Bins cut
-    [0, U_j] into equal parts, with U_j in `upper`. The numbers of records, `class_counts`, are
-    public.
+    [0, U_j] into equal parts, with U_j in `upper`. Numbers of records, `class_counts`, are public.
     """
 
     counts: Counts
@@ -122,8 +120,8 @@ def noisy_histograms(
 def histograms(values: ArrayLike, labels: Codes, classes: int, upper: Floats, bins: int) -> Counts:
     """Count the records of each class in bins of each attribute, without noise.
 
-    The shape is (attributes, `classes`, `bins`); `values`, `labels` and `upper` are as in
-    `noisy_histograms`.
+    The shape is (attributes, `classes`, `bins`). See `noisy_histograms` for `values`, `labels`,
+    `upper`.
     """
     table = np.asarray(values, dtype=float)
     attributes = len(upper)
@@ -170,8 +168,7 @@ def median_log_densities(values: Floats, upper: float, epsilon: float) -> tuple[
 
     The score of a point is minus the distance of the number of values below it from half of all;
     one record changes it by at most 1. `values`, shape (records,), are clipped to [0, `upper`].
-    Edges have the shape (records + 2,), log weights (records + 1,): -inf for an interval without
-    width; not normalized.
+    Edges have the shape (records + 2,), log weights (records + 1,), -inf for a width of 0.
     """
     ordered = np.sort(np.clip(np.asarray(values, dtype=float), 0.0, upper))
     edges = np.concatenate([[0.0], ordered, [upper]])
@@ -250,8 +247,7 @@ def threshold_rule(
 
     The exponential mechanism draws attribute, threshold and direction at once. The weights of
     classes are in inverse proportion to their public sizes, 1 for the smaller one. `values`,
-    `labels`, `upper` and `epsilon` are as for `noisy_histograms`; both classes, 0 and 1, must
-    occur.
+    `labels`, `upper` and `epsilon` are as for `noisy_histograms`; both classes, 0 and 1, occur.
     """
     table, bounds = np.asarray(values, dtype=float), np.asarray(upper, dtype=float)
     sizes = np.bincount(labels, minlength=2)

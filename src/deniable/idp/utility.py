@@ -95,8 +95,7 @@ def _in_all(masking: Masking, squares: Floats, variances: Floats) -> Floats:
 def f_measures(true: Codes, predicted: Codes, classes: int) -> Floats:
     """Return the F-measure of each class, 2 TP / (2 TP + FP + FN), shape (`classes`,).
 
-    It is 0 for a class that is never predicted. `true` and `predicted` are class codes from 0,
-    shape (records,).
+    It is 0 for a class that is never predicted. `true` and `predicted` are codes, shape (records,).
 
     Examples
     --------

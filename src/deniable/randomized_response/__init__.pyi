@@ -11,20 +11,18 @@ from .assessment import (
     SecureSum as SecureSum,
     assessment_protocol as assessment_protocol,
 )
-from .assessment_audit import (
+from .audit import (
     ASSESSMENTS as ASSESSMENTS,
+    ATTRIBUTE_IN_CLUSTER as ATTRIBUTE_IN_CLUSTER,
     WAIVED as WAIVED,
     audit_assessments as audit_assessments,
-    risk_table as risk_table,
-)
-from .audit import (
-    ATTRIBUTE_IN_CLUSTER as ATTRIBUTE_IN_CLUSTER,
     audit_attribute as audit_attribute,
     audit_cluster as audit_cluster,
     audit_multirr as audit_multirr,
     audit_row as audit_row,
     audit_table as audit_table,
     clusters_table as clusters_table,
+    risk_table as risk_table,
 )
 from .dependence import (
     Clustering as Clustering,
@@ -43,10 +41,12 @@ from .dependence import (
 from .protocols import (
     MIN_RECORDS_PER_CELL as MIN_RECORDS_PER_CELL,
     Protocol as Protocol,
+    as_reports as as_reports,
     claimed_epsilon as claimed_epsilon,
     cluster_channel as cluster_channel,
     composed_epsilon as composed_epsilon,
     refuse_too_large as refuse_too_large,
+    report_labels as report_labels,
     rr_channel as rr_channel,
     rr_clusters as rr_clusters,
     rr_independent as rr_independent,
@@ -59,10 +59,6 @@ from .readings import (
     PairEstimator as PairEstimator,
     Projection as Projection,
     Reading as Reading,
-)
-from .reports import (
-    as_reports as as_reports,
-    report_labels as report_labels,
 )
 from .secure_sums import (
     NOTHING as NOTHING,

@@ -79,8 +79,7 @@ def adjust(
     ------
     DeniableError
         If columns and targets do not fit, a target is not a distribution, or every record has a
-        category with target 0. If a positive target has no records (see `InfeasibleTarget`), this
-        is a `RuntimeWarning`.
+        category with target 0. An `InfeasibleTarget` is a `RuntimeWarning`.
     """
     from deniable.randomized_response.compiled import rake  # noqa: PLC0415 - numba is slow to import
 

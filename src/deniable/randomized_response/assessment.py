@@ -29,7 +29,7 @@ from numpy.random import Generator
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, ProductChannel
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation import clip_and_rescale, unbiased_or_uniform
 from deniable.randomized_response.dependence import Pair, dependences_from_tables, pair_measures
 from deniable.randomized_response.protocols import (
@@ -146,16 +146,13 @@ class AttributeReports(AssessmentProtocol):
         return rr_independent(self.domain, self.p, self.reading)
 
     def reports(self, data: Microdata, source: RandomnessSource) -> PairCounts:
-        """Randomize `data` by `source` and count pairs."""
         return two_way_counts(self.protocol.randomize(data, source))
 
     def drawn_reports(self, data: Microdata, generator: Generator, runs: int) -> PairCounts:
-        """Randomize the records of `data` in each of `runs`, by the `generator`."""
         drawn = [self.reports(data, generator) for _ in range(runs)]
         return {pair: np.stack([run[pair] for run in drawn]) for pair in drawn[0]}
 
     def tables(self, reports: PairCounts) -> PairTables:
-        """Return the counts of the `reports`, or the joint distributions estimated from them."""
         if not self.inverted:
             return super().tables(reports)
         own = {name: channel for (name,), channel in self.sent}
@@ -164,7 +161,6 @@ class AttributeReports(AssessmentProtocol):
 
     @property
     def sent(self) -> Sequence[tuple[tuple[str, ...], Channel]]:
-        """Each attribute."""
         return list(zip(self.protocol.clusters, self.protocol.channels, strict=True))
 
 
@@ -177,17 +173,14 @@ class SecureSum(AssessmentProtocol):
     """
 
     def reports(self, data: Microdata, source: RandomnessSource) -> PairCounts:
-        """Return the true tables of `data`; `source` is not used."""
         return two_way_counts(data)
 
     def drawn_reports(self, data: Microdata, generator: Generator, runs: int) -> PairCounts:
-        """Return the true tables of `data`, once for each of `runs`; `generator` is not used."""
         tables = two_way_counts(data).items()
         return {pair: np.broadcast_to(table, (runs, *table.shape)) for pair, table in tables}
 
     @property
     def sent(self) -> Sequence[tuple[tuple[str, ...], Channel]]:
-        """No reports: nothing is randomized."""
         return []
 
     @property
@@ -196,7 +189,6 @@ class SecureSum(AssessmentProtocol):
         return math.inf
 
     def epsilon_by_changed_attribute(self) -> dict[str, float]:
-        """Return infinity for each attribute."""
         return dict.fromkeys(self.domain.names, math.inf)
 
 
@@ -220,7 +212,6 @@ class PairReports(AssessmentProtocol):
         return {pair: cluster_channel(self.domain.project(pair).shape, *given) for pair in pairs}
 
     def reports(self, data: Microdata, source: RandomnessSource) -> PairCounts:
-        """Randomize every pair of `data` by `source` and count pairs."""
         counts = {}
         for pair, channel in self.channels.items():
             part = data.project(pair)
@@ -229,19 +220,15 @@ class PairReports(AssessmentProtocol):
         return counts
 
     def drawn_reports(self, data: Microdata, generator: Generator, runs: int) -> PairCounts:
-        """Draw the counts of the masked pairs from the true counts of `data`, shape (`runs`, ...).
-
-        The `generator` draws them.
-        """
+        # The counts of masked pairs are drawn from the true counts.
         drawn = {}
         for pair, true in two_way_counts(data).items():
             cells = np.broadcast_to(true.reshape(-1), (runs, true.size))
-            drawn[pair] = self.channels[pair].randomize_counts(cells, generator)
-            drawn[pair] = drawn[pair].reshape(runs, *true.shape)
+            counts = self.channels[pair].randomize_counts(cells, generator)
+            drawn[pair] = counts.reshape(runs, *true.shape)
         return drawn
 
     def tables(self, reports: PairCounts) -> PairTables:
-        """Return the joint distributions estimated from counts of `reports`."""
         return _clipped_estimates(reports, self.channels)
 
     @property
@@ -266,19 +253,14 @@ def assessment_protocol(
 ) -> AssessmentProtocol:
     """Return the protocol of a `method` for the attributes of a `domain`.
 
-    `p` and `reading` are as in `deniable.randomized_response.protocols.rr_channel`; "secure_sum"
-    does not use them.
+    `p` and `reading` are as in `rr_channel`; "secure_sum" does not use them.
     """
-    match method:
-        case "attributes" | "attributes_inverted":
-            return AttributeReports(domain, p, reading, method == "attributes_inverted")
-        case "secure_sum":
-            return SecureSum(domain)
-        case "pairs_joint":
-            return PairReports(domain, p, reading, "joint")
-        case "pairs_kronecker":
-            return PairReports(domain, p, reading, "kronecker")
-    raise DeniableError(f"unknown assessment {method!r}; use {', '.join(get_args(Assessment))}")
+    refuse_unknown("assessment", method, get_args(Assessment))
+    if method == "secure_sum":
+        return SecureSum(domain)
+    if method.startswith("attributes"):
+        return AttributeReports(domain, p, reading, method == "attributes_inverted")
+    return PairReports(domain, p, reading, "joint" if method == "pairs_joint" else "kronecker")
 
 
 def _clipped_estimates(reports: PairCounts, channels: Mapping[Pair, Channel]) -> PairTables:

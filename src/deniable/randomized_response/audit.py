@@ -1,11 +1,14 @@
-"""The audit of [multirr]: claimed and exact epsilons of RR-Independent and RR-Clusters."""
+"""The audit of [multirr]: claimed and exact epsilons of its methods, and of their preparation.
+
+Section 4.3 waives composition; `deniable.randomized_response.waiver` proves that it must not.
+"""
 
 import functools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -30,6 +33,9 @@ from deniable.randomized_response.readings import (
 from deniable.records import Domain
 
 ATTRIBUTE_IN_CLUSTER = "one attribute in its cluster"
+SUMMED = "all attributes, pairs composed"
+WAIVED = "all attributes, as if released once"
+ASSESSMENTS = ("none", "4.1", "4.2", "4.3 waived", "4.3 summed")
 MAX_AUDITED_MATRIX = 1000
 
 
@@ -53,8 +59,7 @@ def claimed_odds(sizes: Sequence[int], p: Fraction, reading: Reading) -> Fractio
 def audit_attribute(size: int, p: str, reading: Reading) -> Finding:
     """Return the claimed, exact and shipped epsilon of one attribute's RR matrix (6.3.1).
 
-    `size` and `reading` are as in `deniable.randomized_response.protocols.rr_channel`; `p` is exact
-    decimal text.
+    `size` and `reading` are as in `rr_channel`; `p` is exact decimal text.
     """
     return audit_cluster((size,), p, reading, "kronecker")
 
@@ -133,9 +138,8 @@ def clusters_table(
 ) -> pd.DataFrame:
     """Return the clusters that Algorithm 1 forms at each pair of thresholds.
 
-    The arguments are as in `audit_multirr`: `domain`, `dependences`, `largest_cells` and
-    `least_dependences`. The columns are ``t_v``, ``t_d``, ``cluster``, ``attributes`` (number) and
-    ``cells``.
+    `domain`, `dependences`, `largest_cells` and `least_dependences` are as in `audit_multirr`. The
+    columns are ``t_v``, ``t_d``, ``cluster``, ``attributes`` (number) and ``cells``.
     """
     rows = []
     for t_v, t_d in product(largest_cells, least_dependences):
@@ -166,17 +170,14 @@ def _clusters(
     domain: Domain, clusters: Clustering, t_v: int, setting: Setting
 ) -> Iterator[dict[str, Any]]:
     for mechanism in CLUSTER_MECHANISMS:
-        name = f"rr_clusters {mechanism}"
+        name, changes = f"rr_clusters {mechanism}", _Changes(domain, setting, mechanism)
         for cluster in clusters:
-            if len(cluster) == 1:
-                continue
-            sizes = domain.project(cluster).shape
-            finding = audit_cluster(sizes, setting.p, setting.reading, mechanism)
-            yield audit_row(name, setting, "cluster", " x ".join(cluster), finding, t_v)
-            for position, attribute in enumerate(cluster):
-                finding = audit_cluster(sizes, setting.p, setting.reading, mechanism, position)
-                inside = f"{attribute} in {' x '.join(cluster)}"
-                yield audit_row(name, setting, ATTRIBUTE_IN_CLUSTER, inside, finding, t_v)
+            if len(cluster) > 1:
+                joined = " x ".join(cluster)
+                yield audit_row(name, setting, "cluster", joined, changes.of(cluster), t_v)
+                for attribute in cluster:
+                    found, inside = changes.of(cluster, attribute), f"{attribute} in {joined}"
+                    yield audit_row(name, setting, ATTRIBUTE_IN_CLUSTER, inside, found, t_v)
         yield _record_row(name, domain, setting, t_v)
 
 
@@ -206,3 +207,142 @@ def audit_row(
 def audit_table(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
     """Return `rows` of `audit_row` as a table."""
     return pd.DataFrame(rows).astype({"t_v": "Int64"})
+
+
+@dataclass(frozen=True)
+class _Changes:
+    """Epsilons of changes of a record, for one setting and mechanism of clusters."""
+
+    domain: Domain
+    setting: Setting
+    mechanism: ClusterMechanism
+
+    def of(self, names: Sequence[str], changed: str | None = None) -> Finding:
+        """Audit a cluster, for a change of all its attributes or of one."""
+        position = None if changed is None else names.index(changed)
+        sizes = self.domain.project(names).shape
+        return audit_cluster(sizes, self.setting.p, self.setting.reading, self.mechanism, position)
+
+    def record(self, clusters: Sequence[Sequence[str]]) -> Finding:
+        """Audit several clusters that are randomized independently, for a change of all."""
+        return summed(self.of(cluster) for cluster in clusters)
+
+    def attribute(self, clusters: Sequence[Sequence[str]], name: str) -> Finding:
+        """Audit the clusters with an attribute, for a change of it."""
+        return summed(self.of(each, name) for each in clusters if name in each)
+
+    @property
+    def alone(self) -> Finding:
+        """The audit of all attributes, each randomized once."""
+        return self.record(list(combinations(self.domain.names, 1)))
+
+    @property
+    def pairs(self) -> list[tuple[str, ...]]:
+        """All pairs of attributes."""
+        return list(combinations(self.domain.names, 2))
+
+
+def audit_assessments(
+    domain: Domain, probabilities: Sequence[float], readings: Sequence[Reading] = READINGS
+) -> pd.DataFrame:
+    """Audit the claims of sections 4.1 and 4.3, in a table like the one of `audit_multirr`.
+
+    For 4.1 the sum over attributes; 4.2 claims no epsilon. For 4.3, under both mechanisms, the sum
+    over pairs by sequential composition; and the waiver, for a record and each attribute. Settings
+    are each p of the `probabilities`, in (0, 1), and each of the `readings` of the matrix, for
+    records of the `domain`.
+    """
+    settings = [Setting(reading, repr(p)) for reading in readings for p in probabilities]
+    return audit_table(row for setting in settings for row in _assessment_rows(domain, setting))
+
+
+def _assessment_rows(domain: Domain, setting: Setting) -> Iterator[dict[str, Any]]:
+    once = _Changes(domain, setting, "kronecker").alone
+    yield audit_row("assessment attributes", setting, "record", "all attributes", once)
+    for mechanism in CLUSTER_MECHANISMS:
+        changes = _Changes(domain, setting, mechanism)
+        name, summed = f"assessment pairs_{mechanism}", changes.record(changes.pairs)
+        yield audit_row(name, setting, "record", SUMMED, summed)
+        waived = Finding(once.claimed, summed.exact, summed.shipped)
+        yield audit_row(name, setting, "record", WAIVED, waived)
+        for attribute in domain.names:
+            told = changes.attribute(changes.pairs, attribute)
+            waived = Finding(changes.of((attribute,)).claimed, told.exact, told.shipped)
+            yield audit_row(name, setting, "attribute", f"{attribute}, as if released once", waived)
+
+
+def risk_table(
+    domain: Domain,
+    clusters: Mapping[int, Clustering],
+    probabilities: Sequence[float],
+    readings: Sequence[Reading] = READINGS,
+) -> pd.DataFrame:
+    """Compare the "equal risk" of [multirr], 6.3.2, with the exact epsilons.
+
+    Dependences are assessed with the matrices of the release (the text names no others), pairs by
+    the mechanism of the clusters. Assessment and release compose sequentially (section 4), with
+    equality: two records that differ in all attributes are the worst pair for both.
+
+    The release has the `clusters` of each T_v, for records of the `domain`, at each p of the
+    `probabilities`, in (0, 1), and each of the `readings` of the matrix.
+
+    The columns are ``matrix``, ``p``, ``mechanism``, ``t_v``; ``assessment`` (none, 4.1, 4.2, 4.3
+    waived: the claim, 4.3 summed: exact); ``release_epsilon``, ``assessment_epsilon`` and their sum
+    ``total_epsilon``, for a whole record; ``attribute_epsilon``, the release's largest for a change
+    of one ``attribute``, and ``attribute_ratio``, to the same under RR-Independent. Flags for at
+    most the epsilon of RR-Independent: ``equal_risk_record`` and ``equal_risk_attribute`` (every
+    attribute's) of the release, ``equal_risk_with_assessment`` of the total for a record.
+    """
+    rows: list[dict[str, Any]] = []
+    single: Clustering = tuple(combinations(domain.names, 1))
+    for setting in (Setting(reading, repr(p)) for reading in readings for p in probabilities):
+        alone = _Changes(domain, setting, "kronecker")
+        rows += _risks("rr_independent", None, single, alone, ("none",))
+        for t_v, formed in clusters.items():
+            for mechanism in CLUSTER_MECHANISMS:
+                changes = _Changes(domain, setting, mechanism)
+                rows += _risks(mechanism, t_v, formed, changes, ASSESSMENTS)
+    return audit_table(rows)
+
+
+def _risks(
+    mechanism: str, t_v: int | None, clusters: Clustering, changes: _Changes, ways: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    once = changes.alone
+    release = changes.record(clusters).exact
+    costs = {"none": 0.0, "4.1": once.exact, "4.2": math.inf, "4.3 waived": once.claimed}
+    attributes = [_attribute_risk(changes, clusters, name) for name in changes.domain.names]
+    largest = max(attributes, key=lambda risk: (risk[1].exact, risk[2]))
+    for assessment in ways:
+        summed = assessment == "4.3 summed"
+        cost = changes.record(changes.pairs).exact if summed else costs[assessment]
+        yield {
+            "matrix": changes.setting.reading,
+            "p": float(changes.setting.p),
+            "mechanism": mechanism,
+            "t_v": t_v,
+            "assessment": assessment,
+            "release_epsilon": release,
+            "assessment_epsilon": cost,
+            "total_epsilon": release + cost,
+            "attribute_epsilon": largest[1].exact,
+            "attribute": largest[0],
+            "attribute_ratio": largest[2],
+            "equal_risk_record": _not_above(release, once.exact),
+            "equal_risk_attribute": all(_not_above(f.exact, f.claimed) for _, f, _ in attributes),
+            "equal_risk_with_assessment": _not_above(release + cost, once.exact),
+        }
+
+
+def _attribute_risk(
+    changes: _Changes, clusters: Clustering, name: str
+) -> tuple[str, Finding, float]:
+    """Return an attribute's epsilon in its cluster, and the ratio to its epsilon alone."""
+    found, alone = changes.attribute(clusters, name), changes.of((name,)).exact
+    if alone == 0:
+        return name, found, math.inf if found.exact > 0 else 1.0
+    return name, found, found.exact / alone
+
+
+def _not_above(epsilon: float, claim: float) -> bool:
+    return Finding(claim, epsilon, epsilon).holds

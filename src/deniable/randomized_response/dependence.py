@@ -3,8 +3,7 @@
 Beyond the text: estimates of two attributes' joint distribution from RR-Independent's reports.
 [multirr] uses the product of their marginals. But the pair of reports went through the product of
 two matrices, so the inverse along both axes (the unbiased estimate of `deniable.estimation`) has no
-bias, at the same epsilon. Its variance is larger: `shrink` weighs it against the bias of the
-product.
+bias, at the same epsilon. `shrink` weighs its larger variance against the bias of the product.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -31,8 +30,7 @@ Measure = Literal["cramers_v", "pearson"]
 def cramers_v(table: npt.ArrayLike) -> float:
     """Return Cramer's V of a two-way `table`, in [0, 1] ([multirr], (9)).
 
-    All categories count, also if they do not occur. The result is 0 for an attribute with one
-    category.
+    All categories count, also if they do not occur. It is 0 for an attribute with one category.
 
     Examples
     --------
@@ -120,8 +118,7 @@ def pair_measures(domain: Domain, ordinal: Collection[str] = ()) -> dict[Pair, M
 def dependences(data: Microdata, ordinal: Collection[str] = ()) -> pd.DataFrame:
     """Measure the dependence of every pair in `data`; `ordinal` as in `pair_measures`.
 
-    The columns are attribute_1, attribute_2, measure, dependence; one row per pair, in the domain's
-    order.
+    The columns are attribute_1, attribute_2, measure, dependence; rows are in the domain's order.
     """
     measures = pair_measures(data.domain, ordinal)
     return dependences_from_tables({pair: data.counts(pair) for pair in measures}, measures)
@@ -240,8 +237,7 @@ def cluster_attributes(
     It starts from single attributes of the `domain` and goes through the pairs of clusters by
     descending dependence (the largest among their pairs of attributes). It merges the first pair
     with at most T_v = `largest_cells` joint cells, and starts over after each merge. It stops at
-    dependences below T_d = `least_dependence`. For the table of `dependences` see the function of
-    that name.
+    dependences below T_d = `least_dependence`. The function `dependences` returns such a table.
 
     Clusters, by their first attribute, and their attributes are in the domain's order, which also
     resolves ties of dependences.

@@ -15,6 +15,7 @@ import numpy as np
 
 from deniable.arrays import Codes
 from deniable.channels import (
+    MAX_MATRIX_ENTRIES,
     Channel,
     KeepOrReplace,
     ProductChannel,
@@ -28,7 +29,6 @@ from deniable.randomized_response.readings import (
     ClusterMechanism,
     Reading,
 )
-from deniable.randomized_response.reports import as_reports
 from deniable.records import Attribute, Domain, Microdata
 from deniable.sampling import Numbers, RandomnessSource
 
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 Probability = TypeVar("Probability", float, Fraction)
 MAX_JOINT_CELLS = 1000  # as many as the audit takes cell by cell
 MIN_RECORDS_PER_CELL = 10
+BETWEEN = " | "
+LONGEST_LABEL = 60
+OF_ALL = "any"
 
 
 def rr_channel(size: int, p: float, reading: Reading) -> KeepOrReplace:
@@ -168,8 +171,7 @@ class Protocol:
         """Randomize every record ([multirr], Protocols 1 and 2, randomization part).
 
         `data` are the true records, over the domain; `chance` draws the reports, over
-        `report_domain`. For keyed draws, `records` are the numbers in the whole file, by default
-        from 0.
+        `report_domain`. For keyed draws, `records` are numbers in the whole file, or all from 0.
         """
         reported: dict[str, Codes] = {}
         ways = zip(self.clusters, self.channels, self._reports, strict=True)
@@ -295,5 +297,40 @@ def _refuse_bad(size: int, p: float | Fraction, reading: str) -> None:
         raise DeniableError(f"an attribute needs at least one category, not {size}")
     if not 0 < p < 1:
         raise DeniableError(f"p is {p}; it must be above 0 and below 1")
-    if reading not in READINGS:
-        raise DeniableError(f"unknown reading {reading!r} of the matrix; use {', '.join(READINGS)}")
+    refuse_unknown("reading", reading, READINGS)
+
+
+def as_reports(part: Domain, channel: Channel) -> Domain:
+    """Return the domain of reports of some attributes, `part`, through one `channel`.
+
+    These are the attributes, if the reports are their categories. Otherwise it is one attribute,
+    with the names of all of them and one category per report (see `report_labels`).
+    """
+    if channel.returns_categories:
+        return part
+    labels = report_labels(channel, part.cell_labels())
+    return Domain((Attribute(" x ".join(part.names), tuple(labels)),))
+
+
+def report_labels(channel: Channel, categories: Sequence[str]) -> list[str]:
+    """Return a name for each report of a `channel`: the `categories` with the highest probability.
+
+    If such names are long or ambiguous, the reports are numbered from 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from deniable.channels import DenseChannel
+    >>> pairs = DenseChannel(np.array([[0.4, 0.4, 0.2], [0.4, 0.2, 0.4], [0.2, 0.4, 0.4]]))
+    >>> report_labels(pairs, ["red", "green", "blue"])
+    ['red | green', 'red | blue', 'green | blue']
+    """
+    numbers = [str(number) for number in range(1, channel.reports + 1)]
+    if channel.size * channel.reports > MAX_MATRIX_ENTRIES:
+        return numbers
+    labels = []
+    for column in channel.matrix().T:
+        likeliest = [categories[u] for u in (column == column.max()).nonzero()[0]]
+        labels.append(OF_ALL if len(likeliest) == len(categories) else BETWEEN.join(likeliest))
+    clear = len(set(labels)) == len(labels) and max(map(len, labels)) <= LONGEST_LABEL
+    return labels if clear else numbers

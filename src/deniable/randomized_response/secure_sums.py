@@ -6,8 +6,7 @@ combination. The broadcasts add up to the count. The modulus is n + 1 because n 
 possible: modulo n, 0 and n would be equal.
 
 Secrecy: the distribution of all messages to a coalition depends on the others only through the sum
-of their indicators. That needs private channels, fresh uniform shares, and two parties outside of
-the coalition:
+of their indicators. That needs private channels, fresh uniform shares, and two parties outside it:
 
 - n - 1 parties together can compute the indicator of the last one; any coalition learns the sum of
   the others, which reveals all if it is 0 or their number;
@@ -54,13 +53,12 @@ MAX_PARTIES = 10_000  # 400 MB of shares a sum
 class Traffic:
     """Messages: a share goes to one party, a broadcast is delivered to all others.
 
-    `share_messages`, `broadcasts` and `broadcast_deliveries` are numbers of messages; `bits` are
-    the bits of shares and deliveries, ceil(log2(n + 1)) for a number in 0 .. n.
+    `share_messages` and `broadcasts` are numbers of messages; `bits` are the bits of shares and
+    deliveries, ceil(log2(n + 1)) for a number in 0 .. n.
     """
 
     share_messages: int = 0
     broadcasts: int = 0
-    broadcast_deliveries: int = 0
     bits: int = 0
 
     def __add__(self, other: "Traffic") -> "Traffic":
@@ -123,10 +121,8 @@ class Network:
         """The messages so far."""
         shares = int(np.count_nonzero(self._shares != NOTHING)) - self.parties
         broadcasts = self.parties - len(self.missing("broadcast"))
-        deliveries = broadcasts * (self.parties - 1)
-        return Traffic(
-            shares, broadcasts, deliveries, (shares + deliveries) * self.parties.bit_length()
-        )
+        delivered = shares + broadcasts * (self.parties - 1)
+        return Traffic(shares, broadcasts, delivered * self.parties.bit_length())
 
     def view(self, coalition: Sequence[int]) -> tuple[Codes, Codes, Codes]:
         """Return the messages to a `coalition` of seats: shares sent, received, broadcasts.
@@ -140,8 +136,7 @@ class Network:
 class Party:
     """A party that follows the protocol.
 
-    The `indicator` is 1 if it has the counted combination; the `number` is the number of its
-    record.
+    The `indicator` is 1 if it has the counted combination; the `number` is the one of its record.
     """
 
     def __init__(self, number: int, indicator: int) -> None:
@@ -159,16 +154,13 @@ class Party:
     def answer(self, seat: int, network: Network) -> None:
         """Step 3: from `seat`, by `network`, broadcast all shares' sum plus the indicator."""
         total = int(network.received(seat).sum(dtype=np.int64)) + self._kept
-        network.broadcast(seat, (total + self._contribution()) % network.modulus)
+        network.broadcast(seat, (total + self._indicator) % network.modulus)
 
     def _shares(self, network: Network, source: RandomSource) -> Codes:
         shares = np.empty(network.parties, dtype=np.int64)
         shares[:-1] = source.integers(0, network.modulus, network.parties - 1)
         shares[-1] = -int(shares[:-1].sum()) % network.modulus
         return shares
-
-    def _contribution(self) -> int:
-        return self._indicator
 
 
 Behaviour = Callable[[int, int], Party]
@@ -218,8 +210,8 @@ def _refuse_missing(
 class BivariateDistribution:
     """A two-way table from secure sums.
 
-    `table` has the shape of `domain`, the two attributes. `parties` is their number, and `traffic`
-    the one of all sums.
+    `table` has the shape of `domain`, the two attributes, `traffic` is the one of all sums, and
+    `parties` is their number.
     """
 
     domain: Domain

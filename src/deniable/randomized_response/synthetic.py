@@ -87,8 +87,7 @@ def repeat_records(
     every whole step along the cumulated weights) repeats each record its expected number of times
     on average, exactly. Records are cumulated in the order of their cells: each combination, and
     each category of the first attribute, is within 1 of its expected number. The other attributes'
-    categories are within some 30 of 32,561 records on Adult, half of the error of independent
-    draws.
+    categories are within some 30 of 32,561 records on Adult, half the error of independent draws.
 
     `records` is at least 1. They are in random order, drawn from the `source`, and without marks.
     The `weights` of the randomized records, `reports`, come from

@@ -27,7 +27,6 @@ another guarantee, with trust that randomized response does not need.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import accumulate, combinations_with_replacement, product, starmap
 from typing import Any
@@ -38,12 +37,10 @@ import scipy
 
 from deniable.arrays import Floats
 from deniable.channels import rounded_up
-from deniable.errors import DeniableError
 from deniable.privacy import Finding, Matrix, constant_matrix, exact_epsilon
 from deniable.randomized_response.protocols import rr_odds
 from deniable.randomized_response.readings import Reading
 
-MAX_ENUMERATION = 5_000_000
 MAX_ENUMERATED_PARTIES = 3
 TRUST = (
     "only the sums are seen: the secure sum is kept to and its channels are private and anonymous; "
@@ -60,8 +57,7 @@ def aggregate_matrix(
     `matrices` are weights as of `deniable.privacy.constant_matrix`, one per release, over its true
     cells; `truths` are the possible records of a party, each as its row of every matrix; `others`
     are the records of the other parties, by their number among `truths`. The result has shape
-    (truths, outcomes) and rows of equal sum; an outcome is a count of every report in every
-    release.
+    (truths, outcomes) and rows of equal sum; an outcome counts every report in every release.
     """
     weights = np.ones((len(truths), 1), dtype=object)
     for release, matrix in enumerate(matrices):
@@ -101,34 +97,14 @@ def aggregate_epsilon(
     >>> [round(aggregate_epsilon([coin], [(0,), (1,)], n), 6) for n in (1, 2, 5)]
     [1.098612, 1.098612, 1.098612]
     """
-    outcomes = math.prod(math.comb(parties + m.shape[1] - 1, parties) for m in matrices)
-    crowds = math.comb(len(truths) + parties - 2, parties - 1)
-    if outcomes * crowds * len(truths) > MAX_ENUMERATION:
-        raise DeniableError(
-            f"{parties} parties with {len(truths)} records each have {outcomes * crowds:.3g} "
-            "outcomes, too many to enumerate; take fewer parties, records or categories"
-        )
     crowd_of = combinations_with_replacement(range(len(truths)), parties - 1)
     return max(exact_epsilon(aggregate_matrix(matrices, truths, crowd)) for crowd in crowd_of)
 
 
-@dataclass(frozen=True)
-class Crowd:
-    """Other parties with known true values of a binary attribute, which are counted too.
-
-    `ones` have the value 1 and `zeros` the value 0. Each reports its true value with the
-    probability `keep`, in [1/2, 1).
-    """
-
-    ones: int
-    zeros: int
-    keep: Fraction
-
-    def weights(self) -> list[int]:
-        """Return weights of 0, 1, ... reports of 1."""
-        same, other = self.keep.numerator, self.keep.denominator - self.keep.numerator
-        of_ones, of_zeros = _binomial(self.ones, same, other), _binomial(self.zeros, other, same)
-        return list(np.convolve(of_ones, of_zeros))
+def _weights(ones: int, zeros: int, keep: Fraction) -> list[int]:
+    """Return weights of 0, 1, ... reports of 1 from parties with these true values."""
+    same, other = keep.numerator, keep.denominator - keep.numerator
+    return list(np.convolve(_binomial(ones, same, other), _binomial(zeros, other, same)))
 
 
 def _binomial(trials: int, success: int, failure: int) -> Matrix:
@@ -137,11 +113,12 @@ def _binomial(trials: int, success: int, failure: int) -> Matrix:
     return np.array(ways, dtype=object)
 
 
-def two_sums_delta(crowd: Crowd, claim: Fraction) -> Fraction:
+def two_sums_delta(ones: int, zeros: int, keep: Fraction, claim: Fraction) -> Fraction:
     """Return the exact delta of two sums over parties, for one party's binary value.
 
-    The value is reported twice through the matrix of the `crowd`, as for an attribute in two pairs;
-    each time the reports of 1 are counted over all parties. Delta is the hockey-stick divergence
+    Of the other parties, `ones` have the value 1 and `zeros` the value 0. Each value is reported
+    twice, as for an attribute in two pairs, and each time truly with the probability `keep`, in
+    [1/2, 1); the reports of 1 are counted over all parties. Delta is the hockey-stick divergence
     between both counts when the value is 1 and when it is 0, the sum over counts of max(0,
     Pr(counts | 1) - claim Pr(counts | 0)). (The opposite direction is the crowd with its values
     exchanged.) The likelihood ratio of a count rises with it (the crowd's counts are log-concave),
@@ -149,12 +126,12 @@ def two_sums_delta(crowd: Crowd, claim: Fraction) -> Fraction:
 
     Examples
     --------
-    >>> two_sums_delta(Crowd(0, 0, Fraction(3, 4)), Fraction(3))  # (9 - 3 * 1) / 16
+    >>> two_sums_delta(0, 0, Fraction(3, 4), Fraction(3))  # (9 - 3 * 1) / 16
     Fraction(3, 8)
     """
-    if_one = replace(crowd, ones=crowd.ones + 1).weights()
-    if_zero = replace(crowd, zeros=crowd.zeros + 1).weights()
-    tails = list(zip(_tail_sums(if_one), _tail_sums(if_zero), strict=True))
+    if_one, if_zero = _weights(ones + 1, zeros, keep), _weights(ones, zeros + 1, keep)
+    sums = (list(accumulate(reversed(each), initial=0))[::-1] for each in (if_one, if_zero))
+    tails = list(zip(*sums, strict=True))
     weight, start = 0, len(if_one)
     odds, scale = claim.as_integer_ratio()
     for one, zero in zip(if_one, if_zero, strict=True):
@@ -165,15 +142,10 @@ def two_sums_delta(crowd: Crowd, claim: Fraction) -> Fraction:
     return Fraction(weight, scale * sum(if_one) ** 2)
 
 
-def _tail_sums(weights: Sequence[int]) -> list[int]:
-    return list(accumulate(reversed(weights), initial=0))[::-1]
+def worst_ones(parties: int, keep: Fraction, claim: Fraction) -> int:
+    """Return the number of ones among other `parties` with the largest `two_sums_delta`.
 
-
-def worst_crowd(parties: int, keep: Fraction, claim: Fraction) -> Crowd:
-    """Return the crowd of `parties` with the largest `two_sums_delta` of a `claim`.
-
-    Each party reports its true value with the probability `keep`. The search is over all crowds in
-    floating point.
+    `keep` and `claim` are as there. The search is over all numbers, in floating point.
     """
     q, log_claim, deltas = float(keep), math.log(claim), []
     binomial: Any = scipy.stats.binom.pmf
@@ -187,8 +159,7 @@ def worst_crowd(parties: int, keep: Fraction, claim: Fraction) -> Crowd:
         starts = np.searchsorted(ratio, log_claim - ratio, side="right")
         tails = [np.append(np.cumsum(each[::-1])[::-1], 0.0) for each in (if_one, if_zero)]
         deltas.append(if_one @ tails[0][starts] - float(claim) * (if_zero @ tails[1][starts]))
-    worst = int(np.argmax(deltas))
-    return Crowd(worst, parties - worst, keep)
+    return int(np.argmax(deltas))
 
 
 def waiver_table(
@@ -208,8 +179,7 @@ def waiver_table(
     differential privacy, for any number of parties; ``enumerated_epsilon``, the same by
     enumeration, for up to 3 parties; ``holds``; ``delta``, rounded up, the least at which the sums
     are (claimed_epsilon, delta)-differentially private for all values of the others;
-    ``others_alike``, the number of others with one and the same value at this delta; ``trust``, an
-    assumption.
+    ``others_alike``, the number of others with one value at this delta; ``trust``, an assumption.
     """
     return pd.DataFrame(starmap(_waiver_row, product(readings, probabilities, parties)))
 
@@ -223,7 +193,8 @@ def _waiver_row(reading: Reading, p: float, parties: int) -> dict[str, Any]:
     enumerated = math.nan
     if parties <= MAX_ENUMERATED_PARTIES:
         enumerated = aggregate_epsilon([coin, coin], [(0, 0), (1, 1)], parties)
-    crowd = worst_crowd(parties - 1, parity / (parity + 1), parity)
+    keep, others = parity / (parity + 1), parties - 1
+    ones = worst_ones(others, keep, parity)
     return {
         "matrix": reading,
         "p": p,
@@ -233,7 +204,7 @@ def _waiver_row(reading: Reading, p: float, parties: int) -> dict[str, Any]:
         "exact_epsilon": finding.exact,
         "enumerated_epsilon": enumerated,
         "holds": finding.holds,
-        "delta": rounded_up(two_sums_delta(crowd, parity)),
-        "others_alike": max(crowd.ones, crowd.zeros),
+        "delta": rounded_up(two_sums_delta(ones, others - ones, keep, parity)),
+        "others_alike": max(ones, others - ones),
         "trust": TRUST if parties > 1 else NO_TRUST,
     }

@@ -9,10 +9,10 @@ from .categorical import (
     encode as encode,
     read_parquet as read_parquet,
 )
-from .discretization import Discretization as Discretization
 from .domain import (
     MAX_RAVELLED_DOMAIN as MAX_RAVELLED_DOMAIN,
     Attribute as Attribute,
+    Discretization as Discretization,
     Domain as Domain,
     refuse_foreign_codes as refuse_foreign_codes,
 )

@@ -28,8 +28,7 @@ class Microdata(arrow.ArrowRecords):
 
     The `columns`, shape (records,), are in the domain's order, and converted to the smallest
     unsigned type. The `marks` are metadata that are stored with the file, such as its source.
-    Raises `DataError` if columns and attributes do not match, differ in length, or hold foreign
-    codes.
+    Raises `DataError` if columns do not match attributes, differ in length, or hold foreign codes.
 
     Examples
     --------

@@ -62,10 +62,17 @@ class NumericMicrodata(ArrowRecords):
         object.__setattr__(self, "names", tuple(self.names))
         object.__setattr__(self, "classes", tuple(self.classes))
         _refuse_bad_names(self)
-        values = _numbers(self.names, self.values)
-        labels = _class_codes(self.class_name, self.classes, self.labels, len(values))
+        values, labels = _numbers(self.names, self.values), np.asarray(self.labels)
+        expected = (len(values),) if self.classes else (0,)
+        if labels.shape != expected:
+            raise DataError(
+                f"{len(values)} records and {len(self.classes)} classes, but labels of the shape "
+                f"{labels.shape}; give labels of the shape {expected}"
+            )
+        if labels.size:
+            refuse_foreign_codes(labels, len(self.classes), f"class {self.class_name!r}")
         object.__setattr__(self, "values", values)
-        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "labels", labels.astype(np.int8))
 
     @classmethod
     def of_frame(cls, frame: "pd.DataFrame", class_name: str = "") -> "NumericMicrodata":
@@ -192,22 +199,6 @@ def _numbers(names: tuple[str, ...], given: npt.ArrayLike) -> Floats:
     return values
 
 
-def _class_codes(
-    class_name: str, classes: tuple[str, ...], given: npt.ArrayLike, records: int
-) -> ClassCodes:
-    labels = np.asarray(given)
-    expected = (records,) if classes else (0,)
-    if labels.shape != expected:
-        raise DataError(
-            f"{records} records and {len(classes)} classes, but labels of the shape "
-            f"{labels.shape}; give labels of the shape {expected}"
-        )
-    if labels.size == 0:
-        return np.empty(expected, dtype=np.int8)
-    refuse_foreign_codes(labels, len(classes), f"class {class_name!r}")
-    return labels.astype(np.int8)
-
-
 def read_numeric_parquet(path: Path | str) -> NumericMicrodata:
     """Read the numeric microdata at `path` that `NumericMicrodata.write_parquet` wrote.
 
@@ -219,7 +210,14 @@ def read_numeric_parquet(path: Path | str) -> NumericMicrodata:
     table, (names, of_class, marks) = read_described(path, NUMERIC_KEY, _about, what, unsaid)
     named = [*names, *([of_class.name] if of_class else [])]
     refuse_missing_columns(path, table, named)
-    columns = [_floats(path, name, table.column(name)) for name in names]
+    columns = []
+    for name, column in zip(names, table.select(names).columns, strict=True):
+        if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)):
+            raise DataError(
+                f"{path}: column {name!r} holds {column.type}, no numbers; make the file again"
+            )
+        # A null becomes NaN, which the checks of the records then name.
+        columns.append(column.cast(pa.float64()).to_numpy())
     values = np.column_stack(columns) if columns else np.empty((table.num_rows, 0))
     given: dict[str, Any] = {}
     if of_class is not None:
@@ -237,15 +235,6 @@ def _about(about: Any) -> tuple[tuple[str, ...], Attribute | None, dict[str, str
     if not all(isinstance(each, str) for each in (*names, name, *classes)):
         raise TypeError("a name is not a text")
     return names, Attribute(name, classes) if name or classes else None, dict(about["marks"])
-
-
-def _floats(file: Path | str, name: str, column: pa.ChunkedArray) -> Floats:
-    if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)):
-        raise DataError(
-            f"{file}: column {name!r} holds {column.type}, no numbers; make the file again"
-        )
-    # A null becomes NaN, which the checks of the records then name.
-    return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def read_true_records(path: Path | str) -> Microdata | NumericMicrodata:

@@ -1,8 +1,3 @@
-from .answers import (
-    TableAnswers as TableAnswers,
-    answers_by_table as answers_by_table,
-    rows_by_table as rows_by_table,
-)
 from .batch import (
     Collection as Collection,
     block_sizes as block_sizes,
@@ -23,17 +18,19 @@ from .collection import (
     AnswersOfClient as AnswersOfClient,
     CollectedTable as CollectedTable,
     CollectionDesign as CollectionDesign,
+    TableAnswers as TableAnswers,
+    answers_by_table as answers_by_table,
     collect_answers as collect_answers,
     design_collection as design_collection,
     guaranteed as guaranteed,
     keep_for_record as keep_for_record,
+    rows_by_table as rows_by_table,
 )
 from .privacy import (
     answer_epsilon as answer_epsilon,
     claimed_epsilon as claimed_epsilon,
     floor_epsilon as floor_epsilon,
     keep_for_epsilon as keep_for_epsilon,
-    repeated_epsilon as repeated_epsilon,
     retention_from_claim as retention_from_claim,
     variance_inflation as variance_inflation,
     view_epsilon as view_epsilon,

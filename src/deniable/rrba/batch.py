@@ -72,15 +72,6 @@ class Collection:
         """Return the unbiased estimate from all blocks, shape (runs, cells)."""
         return self.state.estimate(self.keep)
 
-    def epsilons(self) -> Floats:
-        """Return the exact epsilon of an answer in each block, shape (runs, blocks)."""
-        smallest = self.drawn_from.min(axis=-1)
-        if self.tables.shape[-1] == 1:
-            return np.zeros(smallest.shape)
-        odds = np.full(smallest.shape, np.inf)
-        np.divide(self.keep / (1 - self.keep), smallest, out=odds, where=smallest > 0)
-        return np.asarray(np.log1p(odds))
-
 
 def collect(
     true_counts: npt.ArrayLike, keep: float, generator: np.random.Generator, rule: Rule = POOLED

@@ -19,20 +19,12 @@ from deniable.sampling import RandomSource
 
 @dataclass(frozen=True)
 class Question:
-    """A message from the aggregator to one client.
+    """A message from the aggregator to one `client`.
 
-    Raises `DeniableError` if a field has another type. The client checks the contents.
-
-    Attributes
-    ----------
-    number : int
-        Unique per aggregator. A repeated question keeps its number.
-    client : str
-    keep : float
-        p, the probability of a true answer.
-    view : tuple of combinations of attributes
-    tables : tuple of tuple of float
-        For each combination, the distribution of fake answers over its cells.
+    The `number` is unique per aggregator, and a repeated question keeps it. `keep` is p, the
+    probability of a true answer. For each combination of the `view`, `tables` has the distribution
+    of fake answers over its cells. Raises `DeniableError` if a field has another type. The client
+    checks the contents.
     """
 
     number: int
@@ -91,8 +83,7 @@ class BlockReport:
 
     The number of the `block` is unique per aggregator. The `table` of fake answers has one float
     per cell of the `combination`; `keep` is p. The `answers` are pairs of each client and its
-    reported cell. Raises `DeniableError` if p and the table define no channel, or the answers are
-    not such pairs.
+    reported cell. Raises `DeniableError` if p and table define no channel, or for other answers.
     """
 
     block: int

@@ -1,4 +1,4 @@
-"""Collections of tables by RRBA ([rrba], section 4): questions and answers.
+"""Collections of tables by RRBA ([rrba], section 4): questions, answers and estimates.
 
 Each record belongs to one client. Every client receives one question, about the tables of a view or
 about a single table. It answers through the channel P = p I + (1 - p) 1 q' with the table q of its
@@ -16,7 +16,7 @@ import pandas as pd
 
 from deniable.arrays import Counts, Floats, Positions
 from deniable.channels import log_rounded_up, product_of_ratios
-from deniable.errors import DeniableError
+from deniable.errors import DataError, DeniableError
 from deniable.records import Domain, Microdata
 from deniable.rrba.privacy import (
     answer_epsilon,
@@ -25,7 +25,14 @@ from deniable.rrba.privacy import (
     floor_parity,
     keep_for_epsilon,
 )
-from deniable.rrba.tables import Rule, TableState, refuse_bad_keep, table_channel
+from deniable.rrba.tables import (
+    Rule,
+    TableState,
+    checked_counts,
+    printed_estimate,
+    refuse_bad_keep,
+    table_channel,
+)
 from deniable.rrba.views import Combination, View, make_views
 from deniable.sampling import KeyedDraws
 
@@ -66,20 +73,11 @@ class CollectedTable:
 class CollectionDesign:
     """The questions of a collection about records of a `domain`.
 
-    Raises `DeniableError` if a question has an attribute twice, or a value is out of range.
-
-    Parameters
-    ----------
-    domain : Domain
-    questions : tuple of View
-        Each client receives one of them.
-    tables : mapping of Combination to CollectedTable
-        The tables of all questions.
-    floor : float, in (0, 1], or None
-        By default every q is uniform. With a floor w, the q of a block follows from all answers
-        before, and no cell of it is below w / cells.
-    block : int, at least 1
-        Number of clients that receive the same tables.
+    Each client receives one of the `questions`, and `tables` has the tables of all of them. By
+    default every q is uniform. With a `floor` w, in (0, 1], the q of a block follows from all
+    answers before, and no cell of it is below w / cells. A `block`, at least 1, is the number of
+    clients that receive the same tables. Raises `DeniableError` if a question has an attribute
+    twice, or a value is out of range.
     """
 
     domain: Domain
@@ -120,19 +118,6 @@ class CollectionDesign:
         return log_rounded_up(
             product_of_ratios(floor_parity(each.cells, each.keep, each.floor) for each in tables)
         )
-
-    def clients(self, number: int) -> list[int]:
-        """Return the number of clients of each question, for a `number` of clients in all."""
-        whole, left = divmod(number, len(self.questions))
-        return [whole + (question < left) for question in range(len(self.questions))]
-
-    def answers(self, number: int) -> dict[Combination, int]:
-        """Return the number of answers about each table, for `number` clients in all."""
-        return {
-            combination: clients
-            for clients, question in zip(self.clients(number), self.questions, strict=True)
-            for combination in question
-        }
 
 
 def design_collection(
@@ -190,14 +175,10 @@ def collect_answers(
     records of the clients, with numbers `records` in the whole file, by default from 0, and `draws`
     are keyed by these numbers. Raises `DeniableError` if there are fewer clients than questions.
 
-    Returns
-    -------
-    answers : DataFrame
-        One row per cell, table and block: ``attributes``, ``block``, ``categories``, ``p``,
-        ``fake`` (q), ``epsilon`` (of one answer, exact, rounded up) and ``reports`` (number of
-        answers).
-    clients : DataFrame
-        ``client`` (record number, from 1), ``block`` and ``question``.
+    Returns a table of answers and a table of clients. Answers have a row per cell, table and block:
+    ``attributes``, ``block``, ``categories``, ``p``, ``fake`` (q), ``epsilon`` (of one answer,
+    exact, rounded up) and ``reports`` (number of answers). Clients have ``client`` (record number,
+    from 1), ``block`` and ``question``.
     """
     number, questions = len(data), len(design.questions)
     if number < questions:
@@ -249,3 +230,80 @@ def _answers_table(
             "reports": np.concatenate([reports for *_, reports in parts]),
         }
     )
+
+
+@dataclass(frozen=True, eq=False)
+class TableAnswers:
+    """All answers about one table, block by block.
+
+    `keep` is p, in (0, 1). Numbers of answers, `reports`, and distributions of fake answers,
+    `fake`, have the shape (blocks, cells). Raises `DeniableError` if the reports are not counts.
+    """
+
+    keep: float
+    reports: Counts
+    fake: Floats
+
+    def __post_init__(self) -> None:
+        checked_counts(self.reports, self.fake.shape[-1])
+
+    @property
+    def number(self) -> int:
+        """Number of answers."""
+        return int(self.reports.sum())
+
+    @property
+    def average_fake(self) -> Floats:
+        """The distribution of fake answers, averaged over answers, shape (cells,)."""
+        sizes = self.reports.sum(axis=1)
+        return np.asarray(sizes @ self.fake / sizes.sum())
+
+    def estimate(self) -> Floats:
+        """Return the unbiased estimate of the original proportions, shape (cells,), by (4)."""
+        return printed_estimate(self.reports.sum(axis=0), self.average_fake, self.keep)
+
+    def standard_errors(self, clients: int | None = None) -> Floats:
+        """Return the standard errors of the estimate, shape (cells,).
+
+        By default they are for the population. Answers of a block are multinomial with lambda = p
+        pi + (1 - p) q. The variance is the sum of n lambda (1 - lambda), divided by (p N)^2. For
+        the file itself, the N clients are a simple random sample of `clients`, and the variance is
+        smaller by pi (1 - pi) / N times (N - 1) / (clients - 1). The estimate, clipped to [0, 1],
+        replaces pi.
+        """
+        sizes = self.reports.sum(axis=1, keepdims=True)
+        pi = np.clip(self.estimate(), 0.0, 1.0)
+        reported = self.keep * pi + (1 - self.keep) * self.fake
+        variance = np.sum(sizes * reported * (1 - reported), axis=0)
+        variance = variance / (self.keep * self.number) ** 2
+        if clients is not None and clients > 1:
+            variance = variance - pi * (1 - pi) / self.number * (self.number - 1) / (clients - 1)
+        return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
+
+
+def answers_by_table(
+    design: CollectionDesign, answers: pd.DataFrame
+) -> dict[Combination, TableAnswers]:
+    """Return the answers about each table of a `design`.
+
+    The `answers` are as `collect_answers` returns them. Raises `DataError` if a table has no
+    answers, or another number of cells.
+    """
+    groups = rows_by_table(answers)
+    found = {}
+    for combination, table in design.tables.items():
+        rows = groups.get(SEPARATOR.join(combination))
+        if rows is None or len(rows) % table.cells:
+            raise DataError(
+                f"the collection has no whole table of {SEPARATOR.join(combination)}; it is "
+                "damaged or belongs to another release. Restore it"
+            )
+        reports = rows["reports"].to_numpy(dtype=np.int64).reshape(-1, table.cells)
+        fake = rows["fake"].to_numpy(dtype=float).reshape(-1, table.cells)
+        found[combination] = TableAnswers(float(rows["p"].iloc[0]), reports, fake)
+    return found
+
+
+def rows_by_table(rows: pd.DataFrame) -> Mapping[str, pd.DataFrame]:
+    """Return the rows of each table of `rows`, by the column ``attributes``."""
+    return {str(name): own for name, own in rows.groupby("attributes", sort=False)}

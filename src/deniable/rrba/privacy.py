@@ -66,38 +66,10 @@ def view_epsilon(tables: Sequence[npt.ArrayLike], keep: float) -> float:
     """Return the exact epsilon of a client's answers to all `tables` of a view, rounded up.
 
     Combinations of a view share no attribute, so two records are the worst pair of each table at
-    once. Answers are independent. So epsilon is the sum over tables. p, `keep`, is in (0, 1).
+    once. Answers are independent. So epsilon is the sum over tables. It is also the epsilon of
+    several answers about one table: list it once per round. p, `keep`, is in (0, 1).
     """
     return ProductChannel(tuple(table_channel(table, keep) for table in tables)).epsilon
-
-
-def repeated_epsilon(tables: Sequence[npt.ArrayLike], keep: float) -> float:
-    """Return the exact epsilon of a client's answers about one combination in several rounds.
-
-    Each round has its own table, one of `tables`, and a new draw with p = `keep`. For records with
-    the cells u and u', the worst answer of every round is u, so that
-
-        epsilon = max over u of the sum over rounds of ln(1 + p / ((1 - p) q_u of the round)).
-
-    This is at most the sum of the rounds' epsilons, and equal to it if one cell is the smallest in
-    all rounds. Tables may depend on earlier answers, also on answers of the client. Then this is
-    epsilon given the tables.
-    """
-    channels = [table_channel(table, keep) for table in tables]
-    if not channels:
-        return 0.0
-    cells = channels[0].size
-    if any(channel.size != cells for channel in channels):
-        raise DeniableError("the rounds' tables differ in their number of cells")
-    if cells == 1:
-        return 0.0
-    entries = [[channel.exact_entries(cell) for channel in channels] for cell in range(cells)]
-    if any(elsewhere == 0 for rounds in entries for _, elsewhere in rounds):
-        return math.inf
-    # A row a cell: how much more often than others those who are in it give it in every round.
-    one = Fraction(1)
-    ratios = (math.prod((d / e for d, e in rounds), start=one) for rounds in entries)
-    return log_rounded_up(max(ratios))
 
 
 def floor_parity(cells: int, keep: float, floor: float) -> Fraction:

@@ -88,20 +88,19 @@ class Aggregator:
         elif isinstance(message, Refusal):
             self.passed_over["refused"] += 1
             del self._open[message.question]
-        elif not self._fits(message, question):
+        elif not (
+            isinstance(message.cells, tuple)
+            and len(message.cells) == len(question.tables)
+            and all(
+                type(cell) is int and 0 <= cell < len(table)
+                for cell, table in zip(message.cells, question.tables, strict=True)
+            )
+        ):
             self.passed_over["malformed"] += 1
         else:
             del self._open[message.question]
             for combination, cell in zip(question.view, message.cells, strict=True):
                 self._answers.setdefault(combination, {})[message.client] = cell
-
-    def _fits(self, answer: Answer, question: Question) -> bool:
-        sizes = [self._states[combination].table.size for combination in question.view]
-        right_number = isinstance(answer.cells, tuple) and len(answer.cells) == len(sizes)
-        return right_number and all(
-            type(cell) is int and 0 <= cell < size
-            for cell, size in zip(answer.cells, sizes, strict=True)
-        )
 
     def close_block(self) -> list[BlockReport]:
         """End the block: update the tables, and return the reports."""

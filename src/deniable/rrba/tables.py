@@ -2,8 +2,7 @@
 
 Clients answer in blocks. A client with the table q reports its true cell with probability p, and
 otherwise a cell drawn from q: the channel P = p I + (1 - p) 1 q'. Equation (4) applies the inverse
-of that channel to the reports of the block. A `Rule` makes the table of the next block from the
-result.
+of that channel to the reports of the block. A `Rule` makes the table of the next block from it.
 
 Cells are the last axis of all arrays. There may be leading axes of replicates.
 """
@@ -31,27 +30,21 @@ DIVERGENCE_THRESHOLD = 1e6
 class Rule:
     """A rule that makes the next clients' table from the reports so far.
 
-    Raises `DeniableError` for other values, and for a floor of a printed table.
+    The `basis` is the estimate that the table is made from:
 
-    Parameters
-    ----------
-    basis : str
-        The estimate that the table is made from.
+    - ``none``: no estimate; the table stays uniform.
+    - ``block``: (4) for the last block alone, the second version of the protocol.
+    - ``cumulative``: (4) with all counts so far, and the last table, the first version. It
+      subtracts from all reports the contribution of the last table. The error of the table is
+      multiplied by -(1 - p) / p at each step, so that it diverges for p < 1/2.
+    - ``pooled``: (4) with all counts so far, and the average of their tables. It is unbiased, and
+      repairs the first version.
 
-        - ``none``: no estimate; the table stays uniform.
-        - ``block``: (4) for the last block alone, the second version of the protocol.
-        - ``cumulative``: (4) with all counts so far, and the last table, the first version. It
-          subtracts from all reports the contribution of the last table. The error of the table is
-          multiplied by -(1 - p) / p at each step, so that it diverges for p < 1/2.
-        - ``pooled``: (4) with all counts so far, and the average of their tables. It is unbiased,
-          and repairs the first version.
-    form : str
-        ``printed``: the estimate, even if it is not a distribution; fake answers follow (3) to the
-        letter (`drawn_distribution`). ``projected``: the closest distribution with cells at or
-        above the floor.
-    floor : float, in [0, 1]
-        w: the least cell of a projected table of m cells is w / m. It bounds epsilon, see
-        `deniable.rrba.privacy.floor_epsilon`; at 0 epsilon can be infinite.
+    In the `form` ``printed`` the table is the estimate, even if it is not a distribution; fake
+    answers follow (3) to the letter (`drawn_distribution`). In the form ``projected`` it is the
+    closest distribution with cells of at least `floor` / cells, for a floor in [0, 1]. The floor
+    bounds epsilon, see `deniable.rrba.privacy.floor_epsilon`; at 0 epsilon can be infinite. Raises
+    `DeniableError` for other values, and for a floor of a printed table.
     """
 
     basis: Basis = "pooled"
@@ -115,10 +108,9 @@ class TableState:
             return after
         if rule.basis == "pooled":
             estimate = after.estimate(keep)
-        elif rule.basis == "block":
-            estimate = _solved(block, size, self.table, keep)
         else:
-            estimate = printed_estimate(counts, self.table, keep)
+            reports = block if rule.basis == "block" else counts
+            estimate = printed_estimate(reports, self.table, keep)
         moves = (size > 0) & (np.abs(self.table).max(axis=-1, keepdims=True) < DIVERGENCE_THRESHOLD)
         if rule.form == "projected":
             made = floored_projection(estimate, rule.floor)
@@ -156,11 +148,7 @@ def printed_estimate(reported: npt.ArrayLike, table: npt.ArrayLike, keep: float)
     """
     T = np.asarray(table, dtype=float)
     counts = checked_counts(reported, T.shape[-1])
-    return _solved(counts, counts.sum(axis=-1, keepdims=True), T, keep)
-
-
-def _solved(counts: Counts, n: Counts, T: Floats, keep: float) -> Floats:
-    """Return equation (4) of checked counts and their sums."""
+    n = counts.sum(axis=-1, keepdims=True)
     solved = (counts / np.maximum(n, 1) - (1 - keep) * T) / keep
     return np.asarray(np.where(n > 0, solved, T))
 
@@ -200,8 +188,7 @@ def drawn_distribution(table: Floats) -> Floats:
     """Return the distribution of fake answers by (3), also for a `table` that is none.
 
     A uniform number u leads to the first cell with a cumulative sum above u. Negative cells are
-    never drawn, and cells after them less often than their entry says. A distribution stays as it
-    is.
+    never drawn, and cells after them less often than their entry says. A distribution is returned.
     """
     possible = table >= 0
     if possible.all():

@@ -8,7 +8,6 @@ from .keyed import (
     KEY_BYTES as KEY_BYTES,
     KeyedColumn as KeyedColumn,
     KeyedDraws as KeyedDraws,
-    KeyedStream as KeyedStream,
     Numbers as Numbers,
     RandomnessSource as RandomnessSource,
     Words as Words,

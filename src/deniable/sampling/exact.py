@@ -72,7 +72,6 @@ class Categories:
 
     @cached_property
     def _words(self) -> Counts:
-        """The words that hold the thresholds."""
         total = self.cumulative[-1]
         return np.array([weight * WORD // total for weight in self.cumulative], dtype=np.int64)
 

@@ -41,7 +41,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from deniable.arrays import Positions
 from deniable.errors import DeniableError
-from deniable.sampling.sources import RandomSource, WordSource, refuse_no_source
+from deniable.sampling.sources import RandomSource, refuse_no_source
 
 VERSION = b"deniable keyed draws 1"
 KEY_BYTES = 32
@@ -93,10 +93,6 @@ class KeyedDraws:
         parts = (VERSION, self.plan, purpose.encode(), *(name.encode() for name in names))
         return hmac.digest(self.key, b"".join(framed(parts)), hashlib.sha256)
 
-    def stream(self, *names: str) -> "KeyedStream":
-        """Return random numbers for objects that are made as a whole; `names` are their purpose."""
-        return KeyedStream(self, names)
-
     def order_words(self, records: range) -> Words:
         """Return the two words of each of the `records` that order all, shape (records, 2)."""
         counter = modes.CTR(records.start.to_bytes(BLOCK_BYTES, "big"))
@@ -109,9 +105,8 @@ class KeyedDraws:
 
         The `records` are the first so many of the whole file, or these numbers, from 0.
         """
-        if isinstance(records, int):
-            return KeyedColumn(self, tuple(names), range(records))
-        return KeyedColumn(self, tuple(names), records)
+        numbers = range(records) if isinstance(records, int) else records
+        return KeyedColumn(self, tuple(names), numbers)
 
 
 RandomnessSource = RandomSource | KeyedDraws
@@ -122,8 +117,7 @@ RandomnessSource = RandomSource | KeyedDraws
 class KeyedColumn:
     """The randomness of some records for an attribute, or for a group of attributes.
 
-    The attributes are `names`, the `records` numbers in the whole file, from 0, and `draws` hold
-    the key.
+    The attributes are `names`, `records` numbers in the whole file, from 0; `draws` hold the key.
     """
 
     draws: KeyedDraws
@@ -131,7 +125,6 @@ class KeyedColumn:
     records: Numbers
 
     def __len__(self) -> int:
-        """Return the number of records."""
         return len(self.records)
 
     def factor(self, position: int) -> "KeyedColumn":
@@ -153,7 +146,10 @@ class KeyedColumn:
         size = bits // 8
         if not len(self):
             return np.empty(0, dtype=f"<u{size}")
-        first, last = _ends(self.records)
+        if isinstance(self.records, range):
+            first, last = self.records[0], self.records[-1]
+        else:
+            first, last = int(self.records.min()), int(self.records.max())
         start, end = first * size // BLOCK_BYTES, -(-(last + 1) * size // BLOCK_BYTES)
         key = algorithms.AES(self.draws.subkey(PURPOSES[bits], self.names))
         if not isinstance(self.records, range) and len(self) < end - start:
@@ -168,8 +164,7 @@ class KeyedColumn:
     def continued(self, which: Positions, attempt: int) -> npt.NDArray[np.uint64]:
         """Return 128 further bits of each of the records at the positions `which`.
 
-        The bits of `attempt` 0, 1, ..., as two numbers for each record, the higher bits first:
-        shape (records, 2).
+        The bits of `attempt` 0, 1, ... are two numbers, (records, 2), the higher bits first.
         """
         blocks = np.empty((len(which), 2), dtype=">u8")
         blocks[:, 0], blocks[:, 1] = self.chosen(which).records, attempt
@@ -193,29 +188,6 @@ def by_words(words: Words) -> Positions:
     first = first[order]
     tied = np.any(first[1:] == first[:-1])
     return np.lexsort((words[:, 1], words[:, 0])) if tied else order
-
-
-class KeyedStream(WordSource):
-    """Random numbers one after the other, for objects that are made as a whole: a `RandomSource`.
-
-    Words of 64 bits are the key stream of counter mode from its beginning, little-endian (purpose
-    "stream"). The numbers depend on all earlier calls, so this is never used for values of a file.
-    `draws` have the key and the plan; different `names` have different streams.
-    """
-
-    def __init__(self, draws: KeyedDraws, names: Sequence[str]) -> None:
-        counter = modes.CTR(bytes(BLOCK_BYTES))
-        key = algorithms.AES(draws.subkey("stream", names))
-        self._stream = Cipher(key, counter).encryptor()
-
-    def _words(self, size: int) -> npt.NDArray[np.uint64]:
-        return np.frombuffer(bytearray(self._stream.update(bytes(8 * size))), dtype="<u8")
-
-
-def _ends(records: Numbers) -> tuple[int, int]:
-    if isinstance(records, range):
-        return records[0], records[-1]
-    return int(records.min()), int(records.max())
 
 
 def _words_one_by_one(key: algorithms.AES, records: Positions, size: int) -> Words:

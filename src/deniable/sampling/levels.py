@@ -72,19 +72,14 @@ def keyed_events(column: KeyedColumn, probability: float | Fraction) -> Flags:
     happened = np.asarray(words < whole)
     if rest := scaled - whole:
         for record in np.flatnonzero(words == whole):
-            happened[record] = _is_below(column, np.array([record]), rest)
+            # Further bits of the number, the even continuations, until they decide.
+            left, attempt, word, limit = rest, 0, 0, 0
+            while word == limit:
+                word, scaled = _continued(column, np.array([record]), attempt), left * 2**128
+                limit = math.floor(scaled)
+                left, attempt = scaled - limit, attempt + 2
+            happened[record] = word < limit
     return happened
-
-
-def _is_below(column: KeyedColumn, record: Positions, rest: Fraction) -> bool:
-    """Take further bits of a record's number, the even continuations, until they decide."""
-    attempt = 0
-    while True:
-        word, scaled = _continued(column, record, attempt), rest * 2**128
-        whole = math.floor(scaled)
-        if word != whole:
-            return word < whole
-        rest, attempt = scaled - whole, attempt + 2
 
 
 def keyed_integers(column: KeyedColumn, lengths: int | Wide) -> Counts:

@@ -34,7 +34,7 @@ class Noise(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class SeededNoise:
+class SeededNoise(Noise):
     """Draws from a `generator`: for experiments, not for releases.
 
     They are in ordinary floating point, and gaps between floats reveal values. The difference of
@@ -45,7 +45,6 @@ class SeededNoise:
     generator: np.random.Generator
 
     def add(self, values: Floats, scales: Floats, runs: int) -> Floats:
-        """Return `values` plus noise of these `scales`, `runs` times; see `Noise.add`."""
         refuse_misfit(values, scales)
         noisy = self.generator.standard_exponential((runs, *values.shape))
         noisy -= self.generator.standard_exponential((runs, *values.shape))
@@ -54,7 +53,6 @@ class SeededNoise:
         return noisy
 
     def add_whole(self, counts: Counts, scale: float) -> Counts:
-        """Return `counts` plus discrete noise of a `scale` above 0; see `Noise.add_whole`."""
         refuse_scale(scale)
         stop = -np.expm1(-1 / scale)  # 1 - q
         first = self.generator.geometric(stop, counts.shape)
@@ -78,7 +76,7 @@ def refuse_misfit(values: Floats, scales: Floats) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class KeyedNoise:
+class KeyedNoise(Noise):
     """A `Noise` for releases: exact, and the same at every repetition.
 
     Discrete Laplace variables on a grid, by the algorithm of Canonne, Kamath and Steinke (The
@@ -89,8 +87,7 @@ class KeyedNoise:
 
     Real values get noise on the multiples of 2**-1074, the smallest step between floats, as in
     OpenDP's ``make_laplace``. Every float is such a multiple, so the grid changes neither value nor
-    epsilon, and the rounding of the sum to the nearest float is post-processing. Tests compare both
-    with OpenDP's sampler.
+    epsilon, and the rounding of the sum to the nearest float is post-processing.
 
     The key is in `draws`; `_calls` counts the calls, from 0, and is not an argument.
     """
@@ -99,7 +96,6 @@ class KeyedNoise:
     _calls: "count[int]" = field(default_factory=count, repr=False)
 
     def add(self, values: Floats, scales: Floats, runs: int) -> Floats:
-        """Return `values` plus noise of these `scales`, `runs` times; see `Noise.add`."""
         refuse_misfit(values, scales)
         bits = self._bits_of_a_call()
         shape = (runs, *values.shape)
@@ -111,7 +107,6 @@ class KeyedNoise:
         return noisy.reshape(shape)
 
     def add_whole(self, counts: Counts, scale: float) -> Counts:
-        """Return `counts` plus discrete noise of a `scale` above 0; see `Noise.add_whole`."""
         refuse_scale(scale)
         bits, ratio = self._bits_of_a_call(), Fraction(scale)
         drawn = [

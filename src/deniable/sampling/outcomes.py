@@ -53,7 +53,8 @@ class Outcomes:
         if max(self.shares.shape) > MAX_TABLED:
             return self._draw_wide(column, rows)
         drawn = np.empty(len(column), dtype=np.min_scalar_type(self.size))
-        if self._are_few(len(column)):
+        entries = len(self.shares) << self._bits  # each a 32nd of the work of a comparison
+        if len(column) <= FEW_RECORDS and 32 * len(column) * self.size <= entries:
             self._resolve(drawn, column, rows, np.arange(len(column)))
             return drawn
         left = []
@@ -66,10 +67,6 @@ class Outcomes:
             left.append(np.flatnonzero(drawn[part] == self.size) + start)
         self._resolve(drawn, column, rows, np.concatenate(left) if left else np.empty(0, int))
         return drawn
-
-    def _are_few(self, records: int) -> bool:
-        entries = len(self.shares) << self._bits  # each a 32nd of the work of a comparison
-        return records <= FEW_RECORDS and 32 * records * self.size <= entries
 
     @cached_property
     def _thresholds(self) -> Floats:

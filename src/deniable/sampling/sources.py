@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -24,12 +23,14 @@ class RandomSource(Protocol):
         """Return `size` uniform integers in `low` .. `high` - 1."""
 
 
-class WordSource(ABC):
-    """Random numbers from random words of 64 bits: a `RandomSource`."""
+class SystemRandomSource:
+    """The operating system's cryptographic generator, for releases of real data.
 
-    @abstractmethod
+    It has no seed and no state that could be stored: two runs differ.
+    """
+
     def _words(self, size: int) -> npt.NDArray[np.uint64]:
-        """Return random words of 64 bits that can be overwritten."""
+        return np.frombuffer(bytearray(os.urandom(8 * size)), dtype=np.uint64)
 
     def random(self, size: int) -> Floats:
         """Return `size` uniform multiples of 2**-53 in [0, 1)."""
@@ -44,16 +45,6 @@ class WordSource(ABC):
         while (rejected := np.flatnonzero(words > limit)).size:
             words[rejected] = self._words(rejected.size)
         return (words % np.uint64(span)).astype(np.int64) + low
-
-
-class SystemRandomSource(WordSource):
-    """The operating system's cryptographic generator, for releases of real data.
-
-    It has no seed and no state that could be stored: two runs differ.
-    """
-
-    def _words(self, size: int) -> npt.NDArray[np.uint64]:
-        return np.frombuffer(bytearray(os.urandom(8 * size)), dtype=np.uint64)
 
 
 def refuse_no_source(source: object, *, of_counts: bool = False) -> None:
@@ -72,8 +63,7 @@ def generator_for(root_seed: int, key: Mapping[str, Any]) -> np.random.Generator
     """Return the random stream of one job from the root seed and the job's own key.
 
     The stream does not depend on the order of jobs, the number of cores, or the chunks. `root_seed`
-    is >= 0. `key` is a mapping of plain JSON values; equal keys, in any order of items, give equal
-    streams.
+    is >= 0. `key` has plain JSON values; equal keys, in any order of items, give equal streams.
 
     Examples
     --------

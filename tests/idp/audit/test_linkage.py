@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from deniable.idp.audit.linkage import _FIXED, SCORES, SQUARED, WIDTHS, _File, link_records
+from deniable.idp.audit.linkage import _FIXED, LIKELIHOOD, SQUARED, WIDTHS, _File, link_records
 from deniable.idp.methods import masking
 from deniable.idp.microaggregation import Ranking, microaggregate
 from deniable.sampling import SeededNoise
@@ -15,10 +15,10 @@ ALL = np.arange(3)
 @pytest.mark.parametrize("score", _FIXED)
 def test_records_are_linked_by_hand(score: str) -> None:
     own = _FIXED[score]
-    assert _File.of(TRUE, TRUE).linked(own, ALL) == 3
-    assert _File.of(TRUE, np.ones_like(TRUE)).linked(own, ALL) == pytest.approx(1)  # 3 ties of 3
-    assert _File.of(TRUE, TRUE[[1, 2, 0]]).linked(own, ALL) == 0
-    assert _File.of(TRUE, TRUE[[0, 0, 2]]).linked(own, ALL) == 2  # the first two: half each
+    assert _File(TRUE, TRUE).linked(own, ALL) == 3
+    assert _File(TRUE, np.ones_like(TRUE)).linked(own, ALL) == pytest.approx(1)  # 3 ties of 3
+    assert _File(TRUE, TRUE[[1, 2, 0]]).linked(own, ALL) == 0
+    assert _File(TRUE, TRUE[[0, 0, 2]]).linked(own, ALL) == 2  # the first two: half each
 
 
 def test_a_wild_value_misleads_squares_alone() -> None:
@@ -28,7 +28,7 @@ def test_a_wild_value_misleads_squares_alone() -> None:
     true = np.repeat(np.arange(4.0)[:, None], 3, axis=1)
     released = true.copy()
     released[:, 2] = 3 - true[:, 2]
-    file, every = _File.of(true, released), np.arange(4)
+    file, every = _File(true, released), np.arange(4)
     assert file.linked(_FIXED[SQUARED], every) == 2
     assert all(file.linked(_FIXED[name], every) == 4 for name in WIDTHS)
 
@@ -48,7 +48,7 @@ def test_who_learns_from_others_finds_more_than_the_nearest() -> None:
     found = link_records(values, masked[0], generator.permutation(600), generator)
     assert found.share > 1.5 * found.nearest
     assert len(found.scores) == 2
-    assert set(found.scores) <= set(SCORES) - {SQUARED}
+    assert set(found.scores) <= {"absolute", *WIDTHS, LIKELIHOOD}
 
 
 def test_guessing_stays_guessing() -> None:

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from deniable.arrays import Floats
-from deniable.idp.audit.changes import Cut, Moves
 from deniable.idp.audit.losses import (
+    Cut,
     Losses,
+    Moves,
     distance_in_scales,
     loss_between,
     losses_of_clusters_formed_anew,

@@ -17,13 +17,14 @@ from deniable.idp.audit.attack import (
     Accuracy,
     NoisyCentroids,
     certain_values,
+    certificate,
     constant_within,
+    epsilon_from_errors,
     likelihood_attack,
     partition_attack,
     privacy_loss_at_equal_centroids,
 )
-from deniable.idp.audit.certificates import certificate, epsilon_from_errors
-from deniable.idp.audit.changes import Cut
+from deniable.idp.audit.losses import Cut
 from deniable.idp.audit.partition import (
     _log_at,
     refutation_by_a_full_shift,

@@ -9,9 +9,9 @@ from hypothesis import given, strategies as st
 from tests.idp.numeric_files import (
     METHODS,
     WITH_EPSILON,
+    audited,
     mechanism_by,
     numeric_file,
-    stated_domains,
 )
 
 from deniable.channels.exact import rounded_down, rounded_up
@@ -22,7 +22,6 @@ from deniable.idp.audit import (
     FIXED_SCALE,
     RECOMPUTED_SCALE,
     RECORD,
-    audit_numbers,
     definition,
     proved_epsilon,
     recorded_epsilons,
@@ -74,14 +73,14 @@ def test_only_methods_without_clusters_have_a_proved_epsilon_of_records(method: 
 
 @pytest.mark.parametrize(
     ("method", "factor"),
-    [(method, None) for method in METHODS] + [(method, 1.5) for method in list(METHODS)[1:]],
+    [(method, factor) for factor in (None, 1.5) for method in list(METHODS)[1:]],
 )
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_verdicts_agree_with_the_audit(method: str, factor: float | None, seed: int) -> None:
     """What holds for all records holds for these; what fails for all fails for these, too."""
     records = numeric_file(seed)
     mechanism = with_factor(method, factor, records)
-    audit = audit_numbers(mechanism, records, "small")
+    audit = audited(mechanism, records)
     assert (audit["domain"] == "from the data").any() == (factor is not None)
     units = {CENTROID: ["centroid"], CENTROIDS: ["attribute"], RECORD: ["record"]}
     for verdict in verdicts(mechanism):
@@ -112,20 +111,3 @@ def test_no_unit_is_said_both_to_hold_and_to_fail(method: str) -> None:
         assert all(len(each) == 1 for each in found.values())
         assert (RECORD, RECOMPUTED_SCALE) in found
         assert (RECORD, FIXED_SCALE) in found
-
-
-def test_clusters_without_noise_are_counted() -> None:
-    values = np.repeat([[1.0], [2.0], [3.0], [4.5]], 7, axis=0)
-    values[-7:, 0] += np.arange(7) / 10
-    same = NumericMicrodata(("width",), values)
-    mechanism = mechanism_by("idp_cbls", domains=stated_domains("width"))
-    audit = audit_numbers(mechanism, same, "small")
-    assert audit["without_noise"].unique().tolist() == [0.75]
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_the_audit_has_a_row_for_each_unit(method: str) -> None:
-    audit = audit_numbers(mechanism_by(method), numeric_file(), "small")
-    assert {"dataset", "method", "reading", "unit", "k", "claimed_epsilon"} <= set(audit)
-    assert audit["dataset"].unique().tolist() == ["small"]
-    assert {"record", "attribute"} <= set(audit["unit"])

@@ -17,8 +17,7 @@ from deniable.idp import METHODS
 from deniable.idp.methods import domain_bounds
 from deniable.plans import KINDS
 from deniable.privacy import column_epsilon
-from deniable.randomized_response.assessment_audit import audit_assessments
-from deniable.randomized_response.audit import audit_multirr
+from deniable.randomized_response.audit import audit_assessments, audit_multirr
 from deniable.randomized_response.dependence import dependences
 from deniable.randomized_response.readings import CLUSTER_MECHANISMS
 from deniable.randomized_response.waiver import waiver_table

@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from deniable.randomized_response.assessment_audit import risk_table
+from deniable.randomized_response.audit import risk_table
 from deniable.randomized_response.dependence import cluster_attributes, dependences
 from deniable.randomized_response.waiver import waiver_table
 from deniable.records.categorical import Microdata

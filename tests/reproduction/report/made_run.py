@@ -17,8 +17,12 @@ from deniable.datasets.resolve import ResolvedFile
 from deniable.display.style import STYLE, canvas
 from deniable.files import read_json, write_json, write_table, write_text
 from deniable.plans import plan_from_json
-from deniable.randomized_response.assessment_audit import audit_assessments, risk_table
-from deniable.randomized_response.audit import audit_multirr, clusters_table
+from deniable.randomized_response.audit import (
+    audit_assessments,
+    audit_multirr,
+    clusters_table,
+    risk_table,
+)
 from deniable.randomized_response.dependence import cluster_attributes, dependences
 from deniable.randomized_response.waiver import waiver_table
 from deniable.records.categorical import Microdata

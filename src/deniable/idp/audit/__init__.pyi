@@ -2,11 +2,11 @@ from .attack import (
     Accuracy as Accuracy,
     NoisyCentroids as NoisyCentroids,
     certain_values as certain_values,
+    certificate as certificate,
     likelihood_attack as likelihood_attack,
     partition_attack as partition_attack,
     privacy_loss_at_equal_centroids as privacy_loss_at_equal_centroids,
 )
-from .certificates import certificate as certificate
 from .comparison import compare_estimates as compare_estimates, measure_utility as measure_utility
 from .linkage import Linkage as Linkage, link_records as link_records
 from .promises import (
@@ -14,7 +14,6 @@ from .promises import (
     CENTROIDS as CENTROIDS,
     RECORD as RECORD,
     PromiseVerdict as PromiseVerdict,
-    audit_numbers as audit_numbers,
     definition as definition,
     proved_epsilon as proved_epsilon,
     recorded_epsilons as recorded_epsilons,

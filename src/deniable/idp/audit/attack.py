@@ -1,8 +1,9 @@
-"""Attacks on one release, to decide between two neighbours as its original file.
+"""Lower bounds on epsilon: attacks on one release, and errors of released numbers.
 
-For two equally likely neighbours, an attack on an epsilon-DP release is right with at most the
-probability e^epsilon / (1 + e^epsilon). An attack that is right more often proves a larger epsilon,
-to the confidence of its interval.
+**Attacks** decide between two neighbours as the original file of a release. For two equally likely
+neighbours, an attack on an epsilon-DP release is right with at most the probability e^epsilon / (1
++ e^epsilon). An attack that is right more often proves a larger epsilon, to the confidence of its
+interval.
 
 - *Likelihood*: the intruder sees the noisy centroids and chooses the neighbour of higher
   likelihood. No other attack on them is better.
@@ -18,6 +19,36 @@ that the microaggregated file does not show, and the preprocessed centroid is no
 mean. Two clusters with the same mean are equal after microaggregation. The loss between their
 releases (`privacy_loss_at_equal_centroids`) is, with ``idp_cbls``, infinite for (1, 2, 3) and (2,
 2, 2): the latter is released as exactly 2, and a value without noise reveals all three values.
+
+**Errors** bound epsilon for any algorithm. *Proposition.* Let a file have the numbers x_1 .. x_n in
+one attribute, given to its records in an order drawn uniformly at random; the other attributes are
+arbitrary. Let M be epsilon-DP for the replacement of one record. Then every estimator T_i of record
+i's number from M's output has
+
+    mean over i of E (X_i - T_i)^2  >=  exp(-2 epsilon) Var,    Var = mean of (x_s - mean)^2.
+
+*Proof.* Write Pr(y | s) for the probability (density) of output y given that record i has the
+number x_s, the others being in random order. Exchanging the numbers x_s and x_t between their two
+holders is a bijection between the orders in which i has x_s and those in which it has x_t, and
+changes two records: Pr(y | s) >= exp(-2 epsilon) Pr(y | t) for all s and t. Hence Pr(y | s) is at
+least exp(-2 epsilon) times its mean over t, and the posterior weight of s is
+
+    w_s = Pr(y | s) / sum_t Pr(y | t)  >=  exp(-2 epsilon) / n.
+
+For any number T, sum_s w_s (x_s - T)^2 is at least exp(-2 epsilon) times mean_s (x_s - T)^2, and
+that is at least Var. Take the mean over outputs and over i.  QED
+
+So epsilon >= (1/2) ln(Var / MSE) for the MSE of any estimator that does not depend on the order,
+such as the released number itself. If the mechanism treats records alike, its MSE on the file as it
+is equals the mean over all orders, and releases of that file suffice. (Individual ranking does:
+among equal values the order decides who joins which cluster; the sum of squares is the same.)
+
+*Several attributes.* For each attribute alone the proposition bounds the epsilon of the whole
+release, so the maximum over attributes is a bound. If attributes are released independently, each
+from its own numbers alone, epsilon is the sum over attributes, and at least the sum of the bounds.
+
+The bound is about differential privacy: two exchanged records, over all orders of the file, each
+with its own noise scales. It says nothing on Definition 3 of [idp], about the actual file only.
 """
 
 import math
@@ -27,15 +58,17 @@ from functools import partial
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from deniable.arrays import Flags, Floats, Positions
+from deniable.errors import DeniableError
 from deniable.estimation import clopper_pearson
-from deniable.idp.audit.changes import Cut
-from deniable.idp.audit.losses import loss_between
+from deniable.idp.audit.losses import Cut, loss_between
 from deniable.idp.methods import Variant, masking
 from deniable.idp.microaggregation import Ranking
 
 BLOCK = 200  # releases that are drawn together
+CONFIDENCE = 0.999
 
 
 @dataclass(frozen=True)
@@ -80,8 +113,7 @@ class NoisyCentroids:
     def log_likelihood(self, released: Floats) -> Floats:
         """Return the log likelihood, shape (runs,), of `released` centroids, (runs, centroids).
 
-        The density is with respect to length inside the domain, and to points at its ends and at
-        exact centroids.
+        The density is with respect to length inside the domain, else to its ends and exact points.
         """
         noisy = self.scales > 0
         y, m, b = released[:, noisy], self.centres[noisy], self.scales[noisy]
@@ -186,8 +218,7 @@ def privacy_loss_at_equal_centroids(
 ) -> float:
     """Return the loss between releases of two single clusters with the same mean.
 
-    `one` and `other` are their values in [0, `upper`]. The `method` masks both at `epsilon`, above
-    0.
+    `one` and `other` are their values in [0, `upper`]. The `method` masks both at `epsilon` > 0.
     """
     columns = [np.asarray(each, dtype=float)[:, None] for each in (one, other)]
     a, b = (masking(method, Ranking.of(each), len(each), [upper], epsilon) for each in columns)
@@ -211,3 +242,51 @@ def certain_values(cut: Cut) -> tuple[float, float]:
     told = at_end | np.append(like_next, False) | np.append(False, like_next)
     microaggregated, exact = (cut.sizes[those].sum() / cut.values.size for those in (told, equal))
     return float(microaggregated), float(exact)
+
+
+def epsilon_from_errors(variance: npt.ArrayLike, squared_error: npt.ArrayLike) -> Floats:
+    """Return max(0, ln(`variance` / `squared_error`) / 2); infinite at error 0.
+
+    The variance is above 0, with the number of records as its divisor.
+    """
+    with np.errstate(divide="ignore"):
+        logarithm = np.log(np.asarray(variance, dtype=float)) - np.log(squared_error)
+    return np.asarray(np.maximum(logarithm / 2, 0.0))
+
+
+def certificate(true: npt.ArrayLike, released: npt.ArrayLike) -> Floats:
+    """Return a lower bound on epsilon from each attribute of independent releases of a file.
+
+    The bounds, shape (attributes,), are at least 0. Their maximum is a bound without assumptions,
+    their sum one for attributes that are released independently.
+
+    The estimator shrinks the released numbers towards the true mean, which is public in the
+    proposition. The first half of the releases determines the factor. The error is the upper end of
+    a 99.9 % interval (Student's, one-sided) from the second half. For a single release, the
+    estimator is the released number, without an interval. `true` has the shape (records,
+    attributes), `released` (runs, records, attributes); `DeniableError` for another shape.
+    """
+    numbers = np.asarray(true, dtype=float)
+    runs = np.asarray(released, dtype=float)
+    if runs.ndim != 3 or runs.shape[1:] != numbers.shape or not len(runs):
+        raise DeniableError(
+            f"releases have the shape {runs.shape}; they must be runs of {numbers.shape}, "
+            "records by attributes"
+        )
+    centred = numbers - numbers.mean(axis=0)
+    variance = np.mean(centred**2, axis=0)
+    moved = runs - numbers.mean(axis=0)
+    if len(runs) == 1:
+        errors = np.mean((centred - moved) ** 2, axis=1)
+        return epsilon_from_errors(variance, errors[0])
+    half = len(runs) // 2
+    fitted, measured = moved[:half], moved[half:]
+    squares = np.mean(fitted**2, axis=(0, 1))
+    products = np.mean(fitted * centred, axis=(0, 1))
+    shrinking = np.divide(products, squares, out=np.zeros_like(squares), where=squares > 0)
+    errors = np.mean((centred - shrinking * measured) ** 2, axis=1)
+    upper, n = errors.mean(axis=0), len(errors)
+    if n > 1:
+        quantile = scipy.special.stdtrit(n - 1, CONFIDENCE)
+        upper = upper + quantile * errors.std(axis=0, ddof=1) / np.sqrt(n)
+    return epsilon_from_errors(variance, upper)

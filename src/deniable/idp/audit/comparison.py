@@ -19,7 +19,7 @@ from deniable.idp import (
     protect_numbers,
     statistics,
 )
-from deniable.idp.audit.certificates import certificate
+from deniable.idp.audit.attack import certificate
 from deniable.idp.audit.linkage import link_records
 from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise, generator_for
@@ -42,10 +42,16 @@ def compare_estimates(
 
     The `generator` draws the release again, `redraws` times, to measure coverage. The result has
     the estimates, by `deniable.idp.estimate_numbers` of the `mechanism`, with ``true``,
-    ``covered``, ``coverage`` and ``redraws``. ``covered`` and ``coverage`` are empty without an
-    interval.
+    ``covered``, ``coverage`` and ``redraws``. The second and third are empty without an interval.
     """
-    true = np.array(_original_statistics(mechanism, original))
+    domains, inner = mechanism.domains, mechanism.domains.inner(original.values)
+    found = [x for column in domains.outer(inner).T for x in statistics(column).values()]
+    if mechanism.by_histograms:
+        codes, classes = class_codes(original), max(len(original.classes), 1)
+        counts = histograms(inner, codes, classes, domains.widths, mechanism.bins)
+        sizes = np.bincount(codes, minlength=classes)
+        found += (counts[:, sizes > 0] / sizes[sizes > 0, None]).reshape(-1).tolist()
+    true = np.array(found)
     low, high = (estimates[f"ci_{end}_file"].to_numpy(dtype=float) for end in ("low", "high"))
     slack = ROUNDING * np.maximum(1.0, np.abs(true))
     known = np.isfinite(low)
@@ -56,24 +62,11 @@ def compare_estimates(
         return table.assign(coverage=np.nan, redraws=0)
     noise, hits = SeededNoise(generator), np.zeros(len(true))
     for _ in range(redraws):
-        values, counts = protect_numbers(mechanism, original, noise, generator)
-        again = estimate_numbers(mechanism, original.with_values(values), counts)
+        values, noisy = protect_numbers(mechanism, original, noise, generator)
+        again = estimate_numbers(mechanism, original.with_values(values), noisy)
         hits += again["ci_low_file"].to_numpy() - slack <= true
         hits -= again["ci_high_file"].to_numpy() + slack < true
     return table.assign(coverage=np.where(known, hits / redraws, np.nan), redraws=redraws)
-
-
-def _original_statistics(mechanism: NumericMechanism, original: NumericMicrodata) -> list[float]:
-    """Return the statistic of the original, clipped values for each row of the estimates."""
-    domains = mechanism.domains
-    inner = domains.inner(original.values)
-    found = [x for column in domains.outer(inner).T for x in statistics(column).values()]
-    if mechanism.by_histograms:
-        codes, classes = class_codes(original), max(len(original.classes), 1)
-        counts = histograms(inner, codes, classes, domains.widths, mechanism.bins)
-        sizes = np.bincount(codes, minlength=classes)
-        found += (counts[:, sizes > 0] / sizes[sizes > 0, None]).reshape(-1).tolist()
-    return found
 
 
 def measure_utility(
@@ -84,8 +77,7 @@ def measure_utility(
     The `original` and the `protected` records are in the same order. The `seed` is the one of the
     intruder and of random forests.
 
-    The columns are ``measure``, ``class``, ``value``, ``reference``, ``reference_is``. The
-    measures:
+    Columns are ``measure``, ``class``, ``value``, ``reference``, ``reference_is``. The measures:
 
     - mean SSE under the `mechanism`, with microaggregation alone as its reference;
     - proportion of records that the intruder of `deniable.idp.audit.linkage` links correctly, a
@@ -94,29 +86,24 @@ def measure_utility(
     - F-measures of a random forest, trained on the first 66 % of the protected records and tested
       on the other original ones, with a forest trained on original records.
     """
-    rows = list(_whole_file(mechanism, original, protected, seed))
+    rows: list[tuple[Any, ...]] = []
+    varied, k = np.ptp(original.values, axis=0) > 0, mechanism.k
+    if varied.any():
+        numbers, released = original.values[:, varied], protected.values[:, varied]
+        alone = float(mean_sse(numbers, microaggregate(numbers, k))) if k else np.nan
+        basis = f"microaggregation alone, k = {k}" if k else ""
+        generator = generator_for(seed, {"check": "linkage"})
+        targets = generator.permutation(len(original))[:LINKED_TARGETS]
+        linked = link_records(numbers, released, targets, generator).share
+        proven = float(certificate(numbers, released[None]).max())
+        rows = [
+            ("mean SSE", "", float(mean_sse(numbers, released)), alone, basis),
+            ("share of records linked", "", linked, 1 / len(original), "guessing"),
+            ("epsilon proved by the numbers", "", proven, mechanism.epsilon, "claimed"),
+        ]
     if len(original.classes) > 1:
         rows += _forests(original, protected, seed)
     return pd.DataFrame(rows, columns=UTILITY_COLUMNS)
-
-
-def _whole_file(
-    mechanism: NumericMechanism, original: NumericMicrodata, protected: NumericMicrodata, seed: int
-) -> Iterator[tuple[Any, ...]]:
-    varied = np.ptp(original.values, axis=0) > 0
-    numbers, released = original.values[:, varied], protected.values[:, varied]
-    if not varied.any():
-        return
-    k = mechanism.k
-    alone = float(mean_sse(numbers, microaggregate(numbers, k))) if k else np.nan
-    basis = f"microaggregation alone, k = {k}" if k else ""
-    yield "mean SSE", "", float(mean_sse(numbers, released)), alone, basis
-    generator = generator_for(seed, {"check": "linkage"})
-    targets = generator.permutation(len(original))[:LINKED_TARGETS]
-    linked = link_records(numbers, released, targets, generator).share
-    yield "share of records linked", "", linked, 1 / len(original), "guessing"
-    proven = float(certificate(numbers, released[None]).max())
-    yield "epsilon proved by the numbers", "", proven, mechanism.epsilon, "claimed"
 
 
 def _forests(

@@ -2,7 +2,7 @@
 
 **The intruder** knows the released file and all true values of one record, the target. Of some
 other records the intruder knows both the true values and the released ones. They determine the
-choice among `SCORES`. The number of links is a lower bound on the risk: other scores or more
+choice among the scores. The number of links is a lower bound on the risk: other scores or more
 knowledge may find more.
 
 The nearest record, by squared distances, is a weak choice: the noise of one centroid may be
@@ -10,9 +10,9 @@ thousands of times larger than the noise of the next, and a single extreme value
 exact ones. Scores that grow slowly with the distance avoid this.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 from numpy.random import Generator
@@ -22,8 +22,7 @@ from deniable.arrays import Floats, Positions
 
 SQUARED, LIKELIHOOD = "squared", "likelihood"
 WIDTHS = {"log .2": 0.2, "log .02": 0.02, "log .002": 0.002, "log .0002": 0.0002}
-SCORES = (SQUARED, "absolute", *WIDTHS, LIKELIHOOD)
-"""Of distances d = |true - released| in standard deviations, summed over attributes:
+"""Scores of distances d = |true - released| in standard deviations, summed over attributes:
 
 - d^2, as [idp], (5), has it; d; log(1 + d / width) for each of `WIDTHS`;
 - the logarithm of how often a distance of this class occurs between records of different people,
@@ -60,7 +59,7 @@ def link_records(
     without variance are left out. `targets` are record numbers, in random order. The `generator`
     draws the pairs of different people.
     """
-    file = _File.of(true, released)
+    file = _File(true, released)
     own = np.asarray(targets, dtype=np.intp)
     halves = own[: own.size // 2], own[own.size // 2 :]
     linked, scores = 0.0, []
@@ -86,24 +85,16 @@ _FIXED: Mapping[str, Score] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
 class _File:
     """True and released values in standard deviations, shape (attributes, records)."""
 
-    true: Floats
-    released: Floats
-
-    @classmethod
-    def of(cls, true: ArrayLike, released: ArrayLike) -> "_File":
+    def __init__(self, true: ArrayLike, released: ArrayLike) -> None:
         numbers, shown = (np.asarray(each, dtype=float) for each in (true, released))
         varied = np.ptp(numbers, axis=0) > 0
         deviations = numbers[:, varied].std(axis=0, ddof=1)
-        return cls(*((each[:, varied] / deviations).T for each in (numbers, shown)))
-
-    @cached_property
-    def distinct(self) -> Sequence[tuple[Floats, Positions]]:
-        """The distinct released values of each attribute, and where each record's is."""
-        return [np.unique(column, return_inverse=True) for column in self.released]
+        self.true, self.released = ((each[:, varied] / deviations).T for each in (numbers, shown))
+        # The distinct released values of each attribute, and the place of each record's.
+        self.distinct = [np.unique(column, return_inverse=True) for column in self.released]
 
     def linked(self, score: Score, sought: Positions) -> float:
         """Return the number of records linked to their own one; a tie of n counts as 1 / n."""

@@ -89,8 +89,7 @@ def shown_when_shuffled(
     One record after the other, from the smallest, is given the largest value of the first
     attribute, `upper`, until blocks of equal values have other numbers of records in common.
     `columns` has the shape (records, attributes), with two or more attributes. Clusters have at
-    least `k` records, and `centroid` is their kind. The `scales`, shape (attributes, clusters), are
-    held fixed.
+    least `k` records, and `centroid` is their kind; `scales`, (attributes, clusters), are fixed.
     """
 
     def shown(values: Floats, scales: Floats) -> list[Positions]:

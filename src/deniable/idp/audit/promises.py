@@ -1,30 +1,18 @@
 """The claims about a mechanism for numeric records, and the claims that hold for all files.
 
-`verdicts` depend on the mechanism and its parameters only, and can be published. `audit_numbers`
-computes losses on the original records, and its rows for centroids are confidential.
+`verdicts` depend on the mechanism and its parameters only, and can be published.
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import rounded_up
-from deniable.idp import NumericMechanism, Ranking, protect_numbers
-from deniable.idp.audit.report import (
-    ALL,
-    FIXED_SCALE,
-    RECOMPUTED_SCALE,
-    AuditedFile,
-    as_table,
-    audit_file,
-    claim_row,
-)
+from deniable.idp import NumericMechanism, protect_numbers
+from deniable.idp.audit.report import FIXED_SCALE, RECOMPUTED_SCALE
 from deniable.records import NumericMicrodata
 
 BOTH = f"{FIXED_SCALE}, {RECOMPUTED_SCALE}"
@@ -60,19 +48,11 @@ MAX_VALUES = (
 
 @dataclass(frozen=True)
 class PromiseVerdict:
-    """Whether a claimed epsilon holds for every file.
+    """Whether a `claimed_epsilon` `holds` for every file, and `why`.
 
-    Attributes
-    ----------
-    what : str
-        The released object: one centroid, all centroids of an attribute, or the records.
-    reading : str
-        The interpretation of Definition 3: scale frozen, as it runs, or both.
-    claimed_epsilon : float
-    holds : bool
-    proved_epsilon : float or None
-        For all files, perhaps infinite; None if it depends on the records.
-    why : str
+    `what` is the released object: one centroid, all centroids of an attribute, or the records. The
+    `reading` is the interpretation of Definition 3: scale frozen, as it runs, or both. The
+    `proved_epsilon` is for all files, perhaps infinite; None if it depends on the records.
     """
 
     what: str
@@ -165,52 +145,3 @@ def definition(mechanism: NumericMechanism) -> str:
     if mechanism.method == "dp_um":
         return "differential privacy by parallel composition over clusters ([idp], section 3.1)"
     return "individual differential privacy ([idp], Definition 3)"
-
-
-def audit_numbers(
-    mechanism: NumericMechanism, data: NumericMicrodata, dataset: str
-) -> pd.DataFrame:
-    """Return claimed and exact epsilons of a `mechanism` on the original records, `data`.
-
-    The columns are `deniable.idp.audit.report.COLUMNS`, with the name of the `dataset`, and
-    ``without_noise``: the proportion of centroids that are released without noise. Rows of
-    histograms depend on no record; all others are confidential.
-    """
-    if mechanism.by_histograms:
-        return as_table(list(_of_histograms(mechanism, dataset))).assign(without_noise=0.0)
-    masked, domains = mechanism.masking_of(data), mechanism.domains
-    factor = np.nan if mechanism.domain_factor is None else mechanism.domain_factor
-    ranking = Ranking.of(domains.inner(data.values))
-    file = AuditedFile(dataset, domains.names, ranking, domains.widths, factor)
-    table = audit_file(file, [mechanism.k or 1], [mechanism.epsilon], [mechanism.formed_of])
-    if mechanism.public_domains:
-        table = table[table["domain"] == "public"].reset_index(drop=True)
-    return table.assign(without_noise=float(np.mean(masked.scales == 0)))
-
-
-def _of_histograms(mechanism: NumericMechanism, dataset: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of noisy histograms, which some neighbours of every file attain."""
-    exact = mechanism.exact_epsilons
-    worst = max(range(len(exact)), key=exact.__getitem__)
-    name, budget = mechanism.domains.names[worst], mechanism.epsilon / len(exact)
-    found = (
-        ("attribute", budget, exact[worst], name),
-        ("record", mechanism.epsilon, sum(exact, Fraction(0)), ALL),
-    )
-    for reading in (FIXED_SCALE, RECOMPUTED_SCALE):
-        for unit, claimed, epsilon, attribute in found:
-            yield claim_row(
-                claimed,
-                rounded_up(epsilon),
-                "exact",
-                dataset=dataset,
-                method="numeric_dp",
-                reading=reading,
-                unit=unit,
-                epsilon=mechanism.epsilon,
-                domain="public",
-                clusters="none",
-                attribute=attribute,
-                records_beyond=0.0,
-                note="histograms with noise for two counts; records are drawn from them",
-            )

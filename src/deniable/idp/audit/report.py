@@ -11,8 +11,7 @@ Interpretations: *scale frozen* (Definition 3 with the scale held fixed at the a
 *as it runs* (the algorithm on both data sets, each with its own scales). Clusters are *formed anew*
 for each neighbour, or *fixed*: each record keeps its cluster for all values. The paper's proofs
 assume fixed clusters, but no ranking keeps them. *Scale frozen* and *fixed* is the charitable
-interpretation: every claim holds under it, conditional on both, and implies nothing for the
-release.
+interpretation: every claim holds under it, conditional on both. It says nothing on the release.
 
 All bounds are over neighbours of the actual file, in both directions, as in Definition 3.
 """
@@ -27,9 +26,10 @@ import pandas as pd
 
 from deniable.arrays import Floats
 from deniable.idp import Masking, Ranking, masking
-from deniable.idp.audit.changes import Cut, Moves
 from deniable.idp.audit.losses import (
+    Cut,
     Losses,
+    Moves,
     losses_of_clusters_formed_anew,
     losses_within_fixed_clusters,
     with_frozen_scales,
@@ -158,12 +158,10 @@ def audit_file(
     interpretation, which takes most of the time.
     """
     rows: list[dict[str, Any]] = []
-    if "dp" in methods:
-        rows += _rows(ClusteredFile(file, 1), "dp", epsilons, as_it_runs)
-    for k in ks:
+    for k in (1, *ks):
         clustered = ClusteredFile(file, k)
         for method in methods:
-            if method != "dp":
+            if (method == "dp") == (k == 1):
                 rows += _rows(clustered, method, epsilons, as_it_runs)
     return as_table(rows)
 
@@ -223,26 +221,24 @@ class MethodAudit:
     ) -> Iterator[dict[str, Any]]:
         """Yield the rows of centroids, attributes and, for clusters that are fixed, records.
 
-        The `losses`, one per attribute, are multiplied by `times`. For `reading`, `clusters` and
-        `kind` see `row`.
+        The `losses` of attributes are multiplied by `times`. See `row` for the other arguments,
+        `reading`, `clusters` and `kind`.
         """
         names = self.clustered.file.names
-        single = [float(own.of_centroids.max()) * times for own in losses]
-        whole = [float(own.of_records.max()) * times for own in losses]
-        worst = int(np.argmax(single))
         note = OF_FIXED_CLUSTERS if clusters == FIXED and self.method != "dp" else ""
-        yield self.row(reading, "centroid", single[worst], kind, clusters, names[worst], note=note)
-        worst = int(np.argmax(whole))
-        together = self.clustered.file.of_all_attributes(losses) * times
-        found = [("attribute", names[worst], whole[worst], losses[worst].of_records * times)]
-        found += [("attribute", ALL, float(together.max()), together)]
+        together = self.clustered.file.of_all_attributes(losses)
+        found = []
+        for unit, parts in zip(("centroid", "attribute"), zip(*losses, strict=True), strict=True):
+            worst = int(np.argmax([float(part.max()) * times for part in parts]))
+            found.append((unit, names[worst], parts[worst]))
+        found.append(("attribute", ALL, together))
         if clusters == FIXED:
             # Records in fixed clusters reveal the same as their centroids.
-            found += [("record", ALL, float(together.max()), together)]
-        for unit, attribute, largest, of_records in found:
+            found.append(("record", ALL, together))
+        for unit, attribute, lost in found:
             limit = self.claimed(unit, attribute) * (1 + CLAIM_TOLERANCE)
-            beyond = float((of_records > limit).mean())
-            of = (reading, unit, largest, kind, clusters, attribute)
+            beyond = np.nan if unit == "centroid" else float((lost * times > limit).mean())
+            of = (reading, unit, float(lost.max()) * times, kind, clusters, attribute)
             yield self.row(*of, records_beyond=beyond, note=note)
 
     def of_records(self, reading: str) -> dict[str, Any]:
@@ -268,8 +264,7 @@ class MethodAudit:
         """Return the row of a domain that is a multiple of the largest value.
 
         A record above the largest raises U. A value clipped to the old U has positive probability
-        on the file and probability 0 on the neighbour. All methods clip, except for clusters
-        without noise.
+        on the file and 0 on the neighbour. All methods clip, except for clusters without noise.
         """
         noisy = bool((self.shipped.scales > 0).any())
         note = "values clipped to U show U, which the largest value made"

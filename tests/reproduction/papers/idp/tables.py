@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from deniable.records.categorical import Microdata
-from deniable.records.discretization import Discretization
-from deniable.records.domain import Domain
+from deniable.records.domain import Discretization, Domain
 
 from reproduction.papers.idp.grid import compare_noises
 from reproduction.papers.idp.names import FOREST_TITLES, MASKED, NEAREST, SSE_TITLES

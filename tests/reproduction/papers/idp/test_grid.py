@@ -7,7 +7,7 @@ import pytest
 
 from deniable.errors import DeniableError
 from deniable.records import Domain, Microdata
-from deniable.records.discretization import Discretization
+from deniable.records.domain import Discretization
 
 from reproduction.papers.idp.grid import ESTIMATORS, NOISES, compare_noises
 

@@ -28,7 +28,6 @@ from deniable.rrba import (
     floor_epsilon,
     floored_projection,
     make_views,
-    repeated_epsilon,
     view_epsilon,
 )
 
@@ -77,7 +76,7 @@ def epsilon_table(
             rows.append(answer | {"table": "lowest", "floor": floor, "exact": exact})
         for n in rounds:
             again = {"unit": "rounds", "answers": n, "rounds": n}
-            rows.append(answer | again | {"exact": repeated_epsilon([uniform] * n, p)})
+            rows.append(answer | again | {"exact": view_epsilon([uniform] * n, p)})
     for name, data in files.items():
         views = make_views(data.domain.names, 2)
         for p in probabilities:

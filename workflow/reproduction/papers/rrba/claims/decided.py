@@ -19,9 +19,9 @@ from deniable.rrba import (
     floor_epsilon,
     keep_for_epsilon,
     printed_estimate,
-    repeated_epsilon,
     retention_from_claim,
     variance_inflation,
+    view_epsilon,
 )
 
 from reproduction.papers.rrba.claims import convergence, tables as of_tables
@@ -58,7 +58,7 @@ def _two_coins_epsilon(_: str) -> Outcome:
 
 def _repeating_degrades(_: str) -> Outcome:
     once = answer_epsilon([0.5, 0.5], 0.5)
-    rounds = {times: repeated_epsilon([[0.5, 0.5]] * times, 0.5) for times in (2, 3, 5, 10)}
+    rounds = {times: view_epsilon([[0.5, 0.5]] * times, 0.5) for times in (2, 3, 5, 10)}
     figure = ", ".join(f"{times} rounds: {each:.3g}" for times, each in rounds.items())
     return counted((each > once for each in rounds.values()), figure)
 
