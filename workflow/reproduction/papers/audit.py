@@ -70,7 +70,8 @@ def one_audit(
 ) -> pd.DataFrame:
     """Return the audit of papers, protocols and releases.
 
-    `reproduction.papers.AUDITED` are the functions of this module that read each table, by paper.
+    The functions of this module that read each table, by paper, are `readers_of`
+    (`reproduction.papers.AUDITED`).
     Absent `tables` of the papers are left out. The `releases` are as `audited_release` returns
     them, the `protocols` as `reproduction.papers.protocols.audited_protocols` does.
 

@@ -14,7 +14,7 @@ from reproduction.pipeline.release_sweeps import releases_of
 
 
 def check_config(config: Config, datasets: Mapping[str, AnyDataset], networks: Path) -> None:
-    """Compare a config with its data sets. Jobs check everything that needs records.
+    """Compare a `config` with its data sets. Jobs check everything that needs records.
 
     The `datasets` are those of the manifest, and `networks` is the folder of the networks that
     files are drawn from. A `ConfigError` has one line for each unknown data set or column, missing

@@ -31,13 +31,13 @@ ESTIMATES = (
 
 @dataclass(frozen=True)
 class RunPlan:
-    """A validated config, and the files that follow from it."""
+    """A validated `config`, and the files that follow from it."""
 
     config: Config
     root: Path
     """The folder of the workflow's own files. It differs from the folder of the run if this
     workflow is a module of another one, or is run with a directory."""
-    datasets: Mapping[str, AnyDataset]
+    datasets: Mapping[str, AnyDataset]  # of the manifest
     damaged: Mapping[str, str] = field(default_factory=dict)
     """Published releases with changed files; see `check_published`."""
 

@@ -43,9 +43,9 @@ Record = dict[str, Any]
 class JobProvenance:
     """Everything of a job that its results depend on."""
 
-    rule: str
+    rule: str  # its name
     inputs: tuple[str, ...]  # as the rule gives them, relative to the project's folder
-    outputs: tuple[str, ...]
+    outputs: tuple[str, ...]  # in the same form
     params: Mapping[str, Any]  # the digest ``code``, and the settings of the job
     config: Mapping[str, Any]  # of the run
     script: Path  # of a rule without a digest ``code``

@@ -108,7 +108,8 @@ def sweep_table(
 ) -> pd.DataFrame:
     """Return the errors of all releases of a grid, with their settings and exact epsilons.
 
-    Options from the grid, public ``plan.json``, and tables as for `release_errors` are by release.
+    By release there are `settings` from the grid, public ``plan.json`` (`documents`), and `tables`
+    as for `release_errors`.
     The columns are ``release``, the options, ``exact_epsilon`` (of a record), ``unit``,
     ``records``, the columns of `release_errors`, ``data_source``.
     """

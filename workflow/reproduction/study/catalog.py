@@ -49,7 +49,7 @@ class AnalysisTable:
     """A table that no study fills."""
 
     id: str  # of the file, without ".csv"
-    columns: Columns
+    columns: Columns  # their description
     audited: tuple[str, ...] = field(default=(), repr=False)
     """The functions of `reproduction.papers.audit` that read its claims of privacy. They do not
     make the table: the digests of its jobs follow neither their names nor their code."""

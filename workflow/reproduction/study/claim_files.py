@@ -219,7 +219,7 @@ class Compared:
 
 
 def read_claims(path: Path | str, tests: Mapping[str, Test]) -> tuple[Claim, ...]:
-    """Read the claims of a paper from a file in `resources/claims`, in the order of the text.
+    """Read a paper's claims, in order, from the file at a `path` in `resources/claims`.
 
     The functions `tests` decide claims without a comparison of cells, by claim. A `DataError`
     reports other columns, a claim without a test, and a test without a claim.

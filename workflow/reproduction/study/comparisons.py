@@ -152,21 +152,26 @@ def rejected(p_values: Iterable[float]) -> int:
 
 
 # -- comparisons of random estimates ---------------------------------------------------------------
-# The argument `figure` has the numbers for the reader.
 
 
 def below(pairs: Sequence[Pair], figure: str) -> Outcome:
-    """Test that in each of `pairs` the first estimate is below the second."""
+    """Test that in each of `pairs` the first estimate is below the second.
+
+    The `figure` has the numbers for the reader.
+    """
     return Outcome(tuple(_above(second, first) for first, second in pairs), figure)
 
 
 def below_one(ratios: Iterable[Row], figure: str) -> Outcome:
-    """Test that each of `ratios` is below 1, on the log scale."""
+    """Test that each of `ratios` is below 1, on the log scale; `figure` is as in `below`."""
     return below([(logarithms(row), exact_row(0.0)) for row in ratios], figure)
 
 
 def on_average(pairs: Sequence[Pair], figure: str) -> Outcome:
-    """Test that on average over `pairs` the logarithm of the first is below the second's."""
+    """Test that on average over `pairs` the logarithm of the first is below the second's.
+
+    The `figure` is as in `below`.
+    """
     each = [_above(logarithms(second), logarithms(first)) for first, second in pairs]
     mean = math.fsum(one.difference for one in each) / len(each)
     error = math.hypot(*(one.error for one in each)) / len(each)
@@ -174,7 +179,10 @@ def on_average(pairs: Sequence[Pair], figure: str) -> Outcome:
 
 
 def equivalent(pairs: Sequence[Pair], figure: str) -> Outcome:
-    """Test that in each of `pairs` the estimates are within the factor `SIMILAR`, our margin."""
+    """Test that in each of `pairs` the estimates are within the factor `SIMILAR`, our margin.
+
+    The `figure` is as in `below`.
+    """
     logs = [(logarithms(first), logarithms(second)) for first, second in pairs]
     return replace(within_tolerance(logs, math.log(SIMILAR), figure), our_margin=True)
 
@@ -184,7 +192,7 @@ def within_tolerance(
 ) -> Outcome:
     """Test that in each of `pairs` the estimates are at most `margin` apart, in their unit.
 
-    An estimate is an extreme of `picked_from` ones.
+    An estimate is an extreme of `picked_from` ones. The `figure` is as in `below`.
     """
     found = (
         Comparison(margin - abs(each.difference), each.error, margin, picked_from)

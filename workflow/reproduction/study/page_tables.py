@@ -181,9 +181,10 @@ def pivot(
 ) -> PageTable:
     """Return one row for each combination of `keys`, with one number for each value of a `column`.
 
-    The `table` has at most one row for each combination and value. A missing one is shown by a
-    dash. Missing `keys` are left out. They have headings if they are a mapping, and the values of
-    the `column` have them by `names`, in that order, by default all values. Numbers or texts are in
+    The `label` and the `caption` are as in `PageTable`. The `table` has at most one row for each
+    combination and value. A missing one is shown by a dash. Missing `keys` are left
+    out. They have headings if they are a mapping, and the values of the `column` have them by
+    `names`, in that order, by default all values. Numbers or texts are in
     the column `value`, by default the first of `VALUES`, numbers in the form "short" or "percent"
     (`text`), with 95 % `intervals` in parentheses. The lowest number of each row is marked by ▾ if
     a `base`, a value of `column`, is given, and by a star if its interval lies below the base's.

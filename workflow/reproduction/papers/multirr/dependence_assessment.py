@@ -106,7 +106,7 @@ class DependenceAssessment:
         return np.asarray(np.round(np.stack(found, axis=-1), DECIMALS), dtype=float)
 
     def clusters(self, dependences: Floats, t_v: int, t_d: float) -> Clustering:
-        """Return Algorithm 1's clusters of at most `t_v` cells by all pairs' `dependences`."""
+        """Return Algorithm 1's clusters, of at most `t_v` cells and `dependences` over `t_d`."""
         frame = pd.DataFrame(list(self.measures), columns=["attribute_1", "attribute_2"])
         frame["dependence"] = dependences
         return cluster_attributes(self.data.domain, frame, t_v, t_d)

@@ -46,7 +46,7 @@ class Mechanisms(NamedTuple):
         return shares
 
     def estimates(self, generator: np.random.Generator, replicates: int) -> dict[str, Floats]:
-        """Draw the joint distributions by estimator, shape (`replicates`, first, second)."""
+        """Draw joint distributions by `generator`, each of shape (`replicates`, first, second)."""
         runs = np.broadcast_to(self.true.reshape(-1), (replicates, self.true.size))
         separate = self.separate.randomize_counts(runs, generator)
         joint, records = self.joint.randomize_counts(runs, generator), self.true.sum()

@@ -113,7 +113,7 @@ def reports_given(counts: Sequence[int], matrix: Floats) -> Distribution:
 def moments(
     distribution: Distribution, value: Callable[[tuple[int, ...]], Floats]
 ) -> tuple[Floats, Floats]:
-    """Return the mean and the covariance matrix of `value`, a vector that depends on the table."""
+    """Return mean and covariance matrix of `value`, a vector of each table in a `distribution`."""
     weights = np.array(list(distribution.values()))
     vectors = np.array([value(table) for table in distribution])
     mean = weights @ vectors

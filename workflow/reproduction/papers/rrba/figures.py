@@ -236,7 +236,7 @@ def power(table: pd.DataFrame) -> Figure:
 
 @style.in_style
 def tables(*parts: pd.DataFrame) -> Figure:
-    """Plot the distances of Tables 4 and 5, with a row for each p, a column for each measure.
+    """Plot the distances of Tables 4 and 5, the `parts`: rows by p, columns by measure.
 
     Published values are diamonds. Ours are points, filled if they agree, for the mean over sets of
     attributes, and bars from the smallest to the largest mean of a set.

@@ -73,7 +73,8 @@ class ClusterQueries(OfTrueRecords):
     ) -> Floats:
         """Return relative errors of queries about the `names`, shape (`runs`, `protocols`).
 
-        The protocols share the responses of a cluster. Without `queries` they are drawn last.
+        The `cell` is a setting of the study. The protocols share the responses of a cluster. The
+        `generator` draws responses, and then the queries if `queries` are not given.
         """
         true = self.true_counts(cell, names)
         channels = {

@@ -135,7 +135,11 @@ def _randomized_joint(reports: Counts, channel: ProductChannel) -> Floats:
 
 
 def of_margins(reports: Counts, channel: ProductChannel, projection: str) -> Floats:
-    """Return the product of two projected marginal distributions ([multirr], Protocol 1)."""
+    """Return the product of two projected marginal distributions ([multirr], Protocol 1).
+
+    The `reports` are counts of responses through the `channel` of a pair, and the `projection` is a
+    name in `PROJECTIONS`.
+    """
     table = reports.reshape(-1, *channel.shape)
     first, second = channel.factors
     rows = PROJECTIONS[projection](table.sum(axis=2), first)

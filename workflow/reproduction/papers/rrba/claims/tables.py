@@ -206,7 +206,10 @@ def _sparse(table: pd.DataFrame) -> pd.DataFrame:
 def evidence_on_distances(
     table_4: pd.DataFrame, table_5: pd.DataFrame, equal: pd.DataFrame
 ) -> dict[str, list[Evidence]]:
-    """Return distances by reading: of the published cells, and at `equal` exact epsilon."""
+    """Return distances by reading: of published cells, and at `equal` exact epsilon.
+
+    The published cells are the rows of `table_4` and `table_5`.
+    """
     every = pd.concat([table_4, table_5]).rename(columns={"regenerated": "median"})
     # The published cells, each once: without Survey resampled. l2 comes first.
     every = every[~every["file"].str.endswith(RESAMPLED)]
