@@ -35,8 +35,8 @@ class Deviating(Party):
 
     Each keyword argument, `how`, is optional. It leaves when its shares have `reached` this part of
     the seats in order, in [0, 1], and broadcasts nothing. Its shares sum to `shares` instead of 0,
-    and its broadcast is `broadcast` too high: with 1 or -1 it counts itself in a wrong cell, or not in
-    its own. In the last seat, it hears all others first and makes the count `count`.
+    and its broadcast is `broadcast` too high: with 1 or -1 it counts itself in a wrong cell, or not
+    in its own. In the last seat, it hears all others first and makes the count `count`.
     """
 
     def __init__(self, number: int, indicator: int, **how: Any) -> None:
