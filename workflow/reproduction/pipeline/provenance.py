@@ -14,10 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from deniable.datasets import read_source
 from deniable.errors import DataError
 from deniable.files import MARK_OF_FOLDERS, read_json, remove_leftovers, sha256, write_json
-from deniable.release import RECEIPT, faults_of_receipt
 
 from reproduction.pipeline.code_digest import code_digest, parts_of, versions
 
@@ -81,6 +79,8 @@ def recorded(making: JobProvenance) -> Iterator[None]:
             continue  # Snakemake reports a missing output
         record: Record = {"file": label(output), "sha256": content_digest(output)} | about
         if output.endswith(SOURCE_SUFFIX):
+            from deniable.datasets import read_source  # noqa: PLC0415 - few jobs need this
+
             source = read_source(output)  # nothing if no published file was obtained
             entry = {"kind": "original", "sha256": source.sha256}
             name = label(output).removesuffix(SOURCE_SUFFIX)
@@ -149,6 +149,8 @@ def verified(paths: Iterable[str]) -> list[Verified]:
                 f"{RESTORE if file.record['made_once'] else MAKE_AGAIN}"
             )
         elif _is_receipt(file.label):
+            from deniable.release import faults_of_receipt  # noqa: PLC0415 - few jobs need this
+
             faults += faults_of_receipt(path)
         found.append(file)
     if faults:
@@ -216,6 +218,10 @@ def _data(inputs: Sequence[Verified]) -> Record:
 
 def _is_receipt(name: str) -> bool:
     """Return whether a file is the receipt of a production release."""
+    if not name.startswith(f"{RESULTS}/releases/"):
+        return False
+    from deniable.release import RECEIPT  # noqa: PLC0415 - most jobs read no release
+
     return PurePosixPath(name).match(RECEIPT)
 
 
