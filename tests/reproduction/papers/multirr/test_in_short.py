@@ -46,9 +46,9 @@ def test_equal_risk_names_the_rows_that_its_numbers_cover() -> None:
     other = shown.assign(matrix="keep", p=0.7, attribute_ratio=9.0)
     (told,) = in_short({"multirr_risk": pd.concat([shown, other], ignore_index=True)}).privacy
     assert told.times == 3.0
-    assert "(sex at p = 0.1, T_v = 50; " in told.found
-    assert "These numbers cover matrix printed, p = 0.1 and T_v = 50 and 100." in told.found
-    assert "Each ratio is of the attribute with the largest ε in its setting" in told.found
+    assert "(sex, p = 0.1, T_v = 50; " in told.found
+    assert "These numbers cover matrix printed, p = 0.1 and T_v = 50 and 100, and the" in told.found
+    assert "the attribute with the largest ε in each setting. Others can" in told.found
     assert told.found.endswith("Not covered: matrix keep.")
 
 

@@ -41,9 +41,9 @@ def _equal_risk(tables: Tables) -> PrivacyVerdict:
         more = len(part) - int(part["equal_risk_attribute"].sum())
         equal += [] if more else [of["mechanism"]]
         found.append(
-            f"under {of['mechanism']} up to {short(worst['attribute_ratio'])} times the ε "
-            f"that it has by itself ({worst['attribute']} at p = {worst['p']:g}, T_v = "
-            f"{worst['t_v']:g}; more than that ε in {more} of {len(part)} settings)"
+            f"under {of['mechanism']} up to {short(worst['attribute_ratio'])} times "
+            f"({worst['attribute']}, p = {worst['p']:g}, T_v = {worst['t_v']:g}; more than once "
+            f"in {more} of {len(part)} settings)"
         )
     others = joined(each for each in tables["multirr_risk"]["matrix"].unique() if each != first)
     fails = len(equal) < len(found)
@@ -51,10 +51,10 @@ def _equal_risk(tables: Tables) -> PrivacyVerdict:
         "fails" if fails else "holds",
         f"“Equal risk” is {'false' if fails else 'true'} of an attribute",
         f"{'True' if table['equal_risk_record'].all() else 'Not always true'} of whole records. Of "
-        "one attribute, somebody who knows all others of a person is told "
+        "one attribute, an intruder who knows all other ones of a person gets its own ε "
         f"{'; '.join(found)}. These numbers cover matrix {first}, {_values('p', table['p'])} and "
-        f"{_values('T_v', table['t_v'])}. Each ratio is of the attribute with the largest ε in its "
-        "setting, and other attributes can have larger ratios."
+        f"{_values('T_v', table['t_v'])}, and the attribute with the largest ε in each setting. "
+        "Others can have larger ratios."
         f"{f' Not covered: matrix {others}.' if others else ''}",
         "risk",
         f"Randomize clusters by {joined(equal)}, each attribute through its own matrix; or state "
