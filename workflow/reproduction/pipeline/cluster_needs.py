@@ -6,19 +6,24 @@ thread.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-Resources = tuple[int, int]
-"""Minutes of a job's time limit, and MB of its memory, at its first attempt."""
-SECONDS: Resources = 3, 1000  # of jobs that take seconds and 200 to 300 MB
-MINUTES: Resources = 15, 1500  # of jobs that may take minutes and up to 500 MB
-SIMULATION: Resources = 30, 1500  # of a chunk, which a user's own ``chunks`` may make larger
+
+class Resources(NamedTuple):
+    """Resources of a job at its first attempt."""
+
+    minutes: int  # of its time limit
+    memory_mb: int  # of its memory
+
+
+SECONDS = Resources(3, 1000)  # of jobs that take seconds and 200 to 300 MB
+MINUTES = Resources(15, 1500)  # of jobs that may take minutes and up to 500 MB
+SIMULATION = Resources(30, 1500)  # of a chunk, which a user's own ``chunks`` may make larger
 
 
 def needs(resources: Resources) -> Mapping[str, Callable[[Any, int], int]]:
     """Return the `resources` of a rule. The n-th attempt requests n times as much as the first."""
-    minutes, memory_mb = resources
     return {
-        "runtime": lambda wildcards, attempt: attempt * minutes,
-        "mem_mb": lambda wildcards, attempt: attempt * memory_mb,
+        "runtime": lambda wildcards, attempt: attempt * resources.minutes,
+        "mem_mb": lambda wildcards, attempt: attempt * resources.memory_mb,
     }

@@ -20,7 +20,7 @@ from reproduction.papers.pram import (
     variance as pram_variance,
 )
 from reproduction.papers.pram.intervals import coverage as pram_coverage, weights as pram_weights
-from reproduction.papers.pram.intervals.coverage import CHANNELS as PRAM_CHANNELS
+from reproduction.papers.pram.intervals.channels import CHANNELS as PRAM_CHANNELS
 from reproduction.papers.pram.names import (
     CHANNELS,
     CLAIMS,

@@ -15,14 +15,8 @@ from deniable.estimation.intervals import confidence_intervals
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Domain
 
-from reproduction.papers.pram.intervals.coverage import (
-    AT_ONCE,
-    CHANNELS,
-    LEVELS,
-    PramCoverage,
-    rounded_counts,
-    setting,
-)
+from reproduction.papers.pram.intervals.channels import CHANNELS, LEVELS, setting
+from reproduction.papers.pram.intervals.coverage import AT_ONCE, PramCoverage, rounded_counts
 from reproduction.papers.pram.names import EVERY
 from reproduction.study.engine import replicate
 

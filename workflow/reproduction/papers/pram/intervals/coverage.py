@@ -2,20 +2,9 @@
 
 A replicate draws the reports of a file of n records with the proportions of Adult: for the
 population as one multinomial with [pram]'s lambda (1.1), for the file from fixed true counts. It
-makes all kinds of intervals and compares them with the truth. The channels are:
-
-- ``warner``: income, the truth with probability .7 (Warner, 1965);
-- ``generalized``: education, 16 categories, kept with probability .6, else any of them alike;
-- ``ordinal``: education in 7 levels, a dense matrix that is not symmetric: near levels are reported
-  more often than far ones, and lower levels more often than higher ones;
-- ``product``: relationship and income, each on its own, all 12 cells at once;
-- ``near_singular``: the 7 levels through a matrix with rows that are 98 % the same and a condition
-  number of 296, which needs more records;
-- ``neighbours``: education, each category reported as itself or a neighbour. Rare categories then
-  have few reports, and Wald's intervals from a thousand records cover the truth too rarely.
+makes all kinds of intervals and compares them with the truth.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -23,69 +12,17 @@ from typing import Any
 import numpy as np
 
 from deniable.arrays import Counts, Floats
-from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel, Target
+from deniable.channels import Channel, Target
 from deniable.estimation import Method, Simultaneous, confidence_intervals
 from deniable.records import Microdata
 from deniable.sampling import multinomial
 
+from reproduction.papers.pram.intervals.channels import TARGETS, setting
 from reproduction.papers.pram.names import EVERY
 from reproduction.study import Cell
 
-TARGETS: tuple[Target, ...] = ("population", "file")
-LEVELS = {
-    "up to 6th": ("Preschool", "1st-4th", "5th-6th"),
-    "7th to 9th": ("7th-8th", "9th"),
-    "10th to 12th": ("10th", "11th", "12th"),
-    "high school": ("HS-grad",),
-    "some college": ("Some-college", "Assoc-voc", "Assoc-acdm"),
-    "bachelor": ("Bachelors",),
-    "beyond": ("Masters", "Prof-school", "Doctorate"),
-}
-"""Levels of education, in order, with their categories in Adult."""
-
-
-DISTANCES = np.arange(len(LEVELS)) - np.arange(len(LEVELS))[:, None]
-WEIGHTS = 0.35 ** np.abs(DISTANCES) * np.where(DISTANCES < 0, 1.5, 1.0)
-ORDINAL = WEIGHTS / WEIGHTS.sum(axis=1, keepdims=True)
-"""Weights 1, .35, .35^2, ... by the distance of two levels, 1.5 times as much below."""
-BESIDE = np.eye(16, k=1) + np.eye(16, k=-1)
-NEIGHBOURS = 0.8 * np.eye(16) + 0.2 * BESIDE / BESIDE.sum(axis=1, keepdims=True)
-"""A probability of .8 for the category itself, and the rest for its neighbours."""
-CHANNELS: Mapping[str, tuple[tuple[str, ...], Channel]] = {
-    "warner": (("income",), KeepOrReplace.from_entries(2, 0.7, 0.3)),
-    "generalized": (("education",), KeepOrReplace.uniform(16, 0.6)),
-    "ordinal": (("education",), DenseChannel(ORDINAL)),
-    "product": (
-        ("relationship", "income"),
-        ProductChannel((KeepOrReplace.uniform(6, 0.7), KeepOrReplace.uniform(2, 0.7))),
-    ),
-    "near_singular": (("education",), DenseChannel(0.02 * ORDINAL + 0.98 * ORDINAL.mean(axis=0))),
-    "neighbours": (("education",), DenseChannel(NEIGHBOURS)),
-}
-"""Each channel with its attributes in Adult."""
-
-
 METHODS: tuple[Method, ...] = ("score", "wald")
 AT_ONCE: tuple[Simultaneous, ...] = ("bonferroni", "scheffe")
-
-
-def setting(
-    data: Microdata, name: str, classes: Sequence[str] = ()
-) -> tuple[Channel, list[str], Floats]:
-    """Return the channel `name`, names of its categories, and their true proportions in `data`.
-
-    With attributes as `classes` the proportions have one more axis for each, before the categories.
-    """
-    attributes, channel = CHANNELS[name]
-    labels = data.domain.project(attributes).cell_labels()
-    counts = data.counts((*classes, *attributes))
-    counts = counts.reshape(*counts.shape[: len(classes)], len(labels))
-    if channel.size == len(LEVELS):
-        code = data.domain["education"].code_of
-        groups = ([code(each) for each in group] for group in LEVELS.values())
-        counts = np.stack([counts[..., group].sum(axis=-1) for group in groups], axis=-1)
-        labels = list(LEVELS)
-    return channel, labels, np.asarray(counts / counts.sum())
 
 
 @dataclass(frozen=True, eq=False)

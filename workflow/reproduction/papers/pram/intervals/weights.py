@@ -24,7 +24,7 @@ from deniable.estimation import Intervals, WeightedCounts, confidence_intervals,
 from deniable.records import Microdata
 from deniable.sampling import multinomial
 
-from reproduction.papers.pram.intervals.coverage import TARGETS, setting
+from reproduction.papers.pram.intervals.channels import TARGETS, setting
 from reproduction.papers.pram.names import EVERY
 from reproduction.study import Cell
 
