@@ -27,7 +27,7 @@ def test_collections_are_marked(finished: Any) -> None:
         folder = results / "releases" / name
         block = json.loads((folder / "public" / "plan.json").read_text("utf-8"))["release"]
         assert (block["mode"], block["notice"]) == (mode, notice)
-        assert block["data_source"] == ("published" if mode == "test" else "surrogate")
+        assert block["data_source"] == ("network" if mode == "test" else "surrogate")
         for table in ESTIMATES:
             written = rows(results / "estimates" / name / f"{table}.csv")
             assert {row["mode"] for row in written} == {mode}

@@ -262,9 +262,10 @@ FIGURES = tuple(
 )
 
 
-def _section(name: str, title: str, link: str, table: str = "", of: str = "sections") -> Section:
-    """Return a section that is left out without the table of its name, or without another's."""
-    return Section(name, title, link, f".{of}:{name}", needs=(f"multirr_{table or name}",))
+def _section(name: str, title: str, link: str, *tables: str, of: str = "sections") -> Section:
+    """Return a section that is left out without the table of its name, or without other ones."""
+    needs = tuple(f"multirr_{table}" for table in tables or (name,))
+    return Section(name, title, link, f".{of}:{name}", needs=needs)
 
 
 SECTIONS = (
@@ -276,13 +277,21 @@ SECTIONS = (
         Section(name, title, prepare=".verdicts:printed_table", options={"name": name})
         for name, (_, title) in PRINTED_TABLES.items()
     ),
-    _section("readings", "Other readings and projections", "Readings", "agreement", "verdicts"),
+    _section("readings", "Other readings and projections", "Readings", "agreement", of="verdicts"),
     _section("clusters", "Clusters of attributes", "Clusters", of="verdicts"),
     claims_section("multirr", "reproduction.papers.multirr.names:WORDS"),
-    _section("bounds", "Error bounds, and what randomization does to errors", "Bounds", "accuracy"),
+    _section(
+        "bounds",
+        "Error bounds, and the effect of randomization on errors",
+        "Bounds",
+        *("accuracy", "propagation", "order"),
+    ),
     _section("adjustment", "RR-Adjustment: weighting reports", "RR-Adjustment", "example1"),
     _section(
-        "assessment", "Dependences without a trusted party", "Without a trusted party", "secure_sum"
+        "assessment",
+        "Dependences without a trusted party",
+        "Without a trusted party",
+        *("secure_sum", "secure_sum_faults", "linkage"),
     ),
     _section("pairs", "Beyond [multirr]: pairs from RR-Independent data", "Beyond [multirr]"),
     _section("epsilon", "Beyond [multirr]: at a stated epsilon", "By epsilon"),
