@@ -117,11 +117,11 @@ SQUARE = {"denominator": 2, "weights": [[1, 1], [0, 2]]}
         ),
         (
             {"kind": "keep-or-replace", "diagonal_weight": "1/3", "replacement": HALVES},
-            "'1/3' is not a float's fraction",
+            "'1/3' is not the exact fraction of a float",
         ),
         (
             {"kind": "keep-or-replace", "diagonal_weight": "2/4", "replacement": HALVES},
-            "'2/4' is not a float's fraction",
+            "'2/4' is not the exact fraction of a float",
         ),
         (
             {"kind": "keep-or-replace", "diagonal_weight": "1/0", "replacement": HALVES},

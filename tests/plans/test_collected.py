@@ -257,7 +257,7 @@ def test_unaccepted_risks_are_refused() -> None:
     settings = CollectedSettings(kind="collected", p=0.5)
     with pytest.raises(DeniableError, match="drafted"):
         settings.plan(PlanInputs(schema_from_dict(drafted)))
-    plan = settings.plan(PlanInputs(schema_from_dict(drafted), accept=["drafted"]))
+    plan = settings.plan(PlanInputs(schema_from_dict(drafted), accept=("drafted",)))
     assert plan.not_covered
 
 

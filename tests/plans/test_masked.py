@@ -112,10 +112,10 @@ def test_drafted_bounds_are_a_risk() -> None:
 def test_settings_make_the_plan(method: str) -> None:
     values = {"kind": "masked", "method": method, "epsilon": 1.0, "class_column": "size"}
     settings = MaskedSettings.model_validate(values | METHODS[method])
-    plan = settings.plan(PlanInputs(schema_of_sizes(), accept=ACCEPT.get(method, [])))
+    plan = settings.plan(PlanInputs(schema_of_sizes(), accept=tuple(ACCEPT.get(method, ()))))
     assert plan_to_json(plan) == plan_to_json(plan_by(method))
     one = MaskedSettings.model_validate(values | METHODS[method] | {"columns": ["height"]})
-    assert one.plan(PlanInputs(schema_of_sizes(), accept=ACCEPT.get(method, []))).names == (
+    assert one.plan(PlanInputs(schema_of_sizes(), accept=tuple(ACCEPT.get(method, ())))).names == (
         "height",
     )
 

@@ -212,12 +212,26 @@ def test_a_consent_names_the_total_of_the_parts(ledger: Ledger) -> None:
     reserve(ledger, "a", 2, part=part(1))
     with pytest.raises(DeniableError) as refused:
         ledger.reserve(POPULATION, "b", "plan", PEOPLE, 3, part=part(2))
-    assert "Its total epsilon is 2 and would be 3, also" in str(refused.value)
+    assert "The population's total epsilon is 2 and would be 3, even" in str(refused.value)
     assert "of the records were in" not in str(refused.value)  # not these: the parts are disjoint
     with pytest.raises(DeniableError, match=r"would be 5.*about 100 % of the records were in"):
         ledger.reserve(POPULATION, "b", "plan", PEOPLE, 3, part=part(1))
     with pytest.raises(DeniableError, match=r"begun on .* another part of the respondents"):
         ledger.reserve(POPULATION, "a", "plan of a", PEOPLE, 2, part=part(2))
+
+
+def test_the_bytes_of_an_entry_are_those_of_its_format() -> None:
+    """Ledgers are shared by versions: the chain's head is the digest of these bytes."""
+    records = RecordDigests("ab" * 16, 2, (1, 2))
+    time = "2026-01-02T03:04:05+00:00"
+    entry = Entry(1, "p", "a", "plan", time=time, epsilon=Fraction(3, 2), records=records)
+    assert content_of(entry) == (
+        b'{"format": 2, "number": 1, "population": "p", "release": "a", "plan": "plan", "time": '
+        b'"2026-01-02T03:04:05+00:00", "state": "reserved", "epsilon": "1.5", "part": null, '
+        b'"records": {"whole": "abababababababababababababababab", "number": 2, "sketch": '
+        b'"00000000000000010000000000000002"}}\n'
+        b"b093b887f4f55d1e8d0719fcf2615137b923a20d46ad8d0ca22351c1e7aa8fe7\n"
+    )
 
 
 def test_an_entry_without_parts_is_read(ledger: Ledger) -> None:
@@ -279,9 +293,9 @@ def test_a_further_release_names_the_total_and_needs_consent(ledger: Ledger) -> 
     with pytest.raises(DeniableError) as refused:
         ledger.reserve(POPULATION, "b", "plan", OTHERS, 2)
     assert str(refused.value) == (
-        "release 'b' would be release 2 of population 'survey-2024.1'. Its total epsilon is 1.5 "
-        "and would be 3.5, also if the release fails; about 33.3 % of the records were in "
-        "release 'a'; to have it all the same, give the consent "
+        "release 'b' would be release 2 of population 'survey-2024.1'. The population's total "
+        "epsilon is 1.5 and would be 3.5, even if the release fails; about 33.3 % of the records "
+        "were in release 'a'; to have it all the same, give the consent "
         "'release 2 of survey-2024.1 named b, total epsilon 3.5'"
     )
     word = "release 2 of survey-2024.1 named b, total epsilon 3.5"

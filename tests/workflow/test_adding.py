@@ -50,7 +50,7 @@ schema = schema_from_dict(
 )
 for release in yaml.safe_load(open(sys.argv[1]))["releases"]:
     settings = release["plan"] | {"columns": ["month", "sex"]}
-    plan = settings_from(settings).plan(PlanInputs(schema, accept=release.get("accept", [])))
+    plan = settings_from(settings).plan(PlanInputs(schema, accept=tuple(release.get("accept", []))))
     again = plan_from_json(plan_to_json(plan))
     assert again.audit()["holds"].all()
     protected = deniable.randomize(frame, again, np.random.default_rng(1))

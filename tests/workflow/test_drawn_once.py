@@ -232,7 +232,10 @@ def test_a_second_release_of_a_population_needs_consent_to_the_total(project: An
     first = left(project)
     plan = {"kind": "columns", "columns": ["sex"], "p": 0.7}
     said = project.refused(*another(project, "second", "people", plan=plan))
-    assert "release 'second' would be release 2 of population 'people'. Its total epsilon" in said
+    assert (
+        "release 'second' would be release 2 of population 'people'. The population's total epsilon"
+        in said
+    )
     (consent,) = set(re.findall(r"give the consent '([^']*)'", said))
     assert consent.startswith("release 2 of people named second, total epsilon ")
     assert project.entries() == first[1]

@@ -112,7 +112,7 @@ def weights_of(strata: list[StratumRecords]) -> tuple[Floats, list[Adjustment]]:
             found = adjust(stratum.cells, stratum.distributions, domains=stratum.domains)
         for each in caught:
             where = f"stratum {stratum.name}: " if stratum.name else ""
-            warnings.warn(f"{where}{each.message}", each.category, stacklevel=3)
+            warnings.warn(f"{where}{each.message}", each.category, stacklevel=2)
         weights[stratum.rows] = found.weights * (stratum.rows.size / records)
         adjustments.append(found)
     return weights, adjustments
@@ -125,9 +125,9 @@ def synthetic_records(
 
     By clusters, the records have each cluster's estimated distribution as closely as whole records
     allow. Clusters are matched at random, so columns of different clusters are independent. By
-    weights, `protected` records are repeated. Strata keep their proportions. There are so many
-    `records`, >= 1, drawn by the `seed`, >= 0. Raises `DeniableError` if there are fewer, a channel
-    reveals nothing of some categories, or randomized values are not categories and the `basis` is
+    weights, `protected` records are repeated. Strata keep their proportions. `records`,
+    at least 1, is their number, and `seed`, at least 0, decides the draws. Raises `DeniableError`
+    if `records` is below 1, a channel reveals nothing of some categories, or randomized values are not categories and the `basis` is
     "weights".
     """
     tables, domain = protected.clusters(), schema.domain()

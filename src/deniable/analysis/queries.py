@@ -139,8 +139,8 @@ def answered(
     """Return the proportion of records, or of weights, that satisfy a query, in a row per option.
 
     The query `where` and the `schema` are as in `parsed_query`. The estimator `known` has the
-    responses, and there is a row for each of `options`. If the randomized values of its columns are
-    too many to count, scores of single records are used, for any number of columns
+    responses, and there is a row for each of `options`. If the randomized values of the query's
+    columns are too many to count, scores of single records are used, for any number of columns
     (`deniable.analysis.scores`).
     """
     conditions = parsed_query(where, schema)

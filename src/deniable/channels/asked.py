@@ -26,6 +26,8 @@ OfEpsilon = TypeVar("OfEpsilon", bound="Channel")
 
 def refuse_no_number(name: str, value: object) -> None:
     """Raise `ChannelError` unless `value`, called `name`, is one number that a float can hold."""
+    if type(value) is float:  # nearly always, and 40 times as fast to see
+        return
     if isinstance(value, Real) and not isinstance(value, bool):
         with suppress(OverflowError):
             float(value)

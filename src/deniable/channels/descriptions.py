@@ -9,7 +9,6 @@ sum. A category of "keep-or-replace" is never kept if its weight and the negativ
 ``diagonal_weight`` add up to 0.
 """
 
-import math
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -24,7 +23,7 @@ from deniable.channels.base import Channel
 from deniable.channels.product import ProductChannel
 from deniable.errors import ChannelError, DeniableError, shown
 
-EDITED = "it was edited; make it again"
+EDITED = "the file was edited; make it again"
 FRACTION = re.compile(r"-?[0-9]{1,400}(/[1-9][0-9]{0,399})?")  # of bounded size, without exponent
 
 
@@ -47,13 +46,15 @@ def fraction_from_json(text: Any) -> float:
     if not isinstance(text, str):
         raise ChannelError(f'{shown(text)} is not a fraction in quotes, such as "3/8"; {EDITED}')
     try:
-        value = float(Fraction(text)) if FRACTION.fullmatch(text) else math.nan
-    except OverflowError:
-        value = math.nan
-    if math.isnan(value):
-        raise ChannelError(f'{shown(text)} is not a fraction, such as "3/8"; {EDITED}')
+        if not FRACTION.fullmatch(text):
+            raise ValueError
+        value = float(Fraction(text))
+    except (ValueError, OverflowError):
+        raise ChannelError(f'{shown(text)} is not a fraction, such as "3/8"; {EDITED}') from None
     if fraction_to_json(value) != text:
-        raise ChannelError(f"{shown(text)} is not a float's fraction in lowest terms; {EDITED}")
+        raise ChannelError(
+            f"{shown(text)} is not the exact fraction of a float in lowest terms; {EDITED}"
+        )
     return value
 
 

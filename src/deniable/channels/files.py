@@ -274,7 +274,10 @@ def read_channel(path: Path | str) -> NamedChannel:
     in_order = rows_in_order(header, rows, 0, categories, "the columns", OTHER_NAMES)
     matrix = np.array(
         [
-            [one_number(row, *each) for each in zip(columns, row.cells[1:], strict=True)]
+            [
+                one_number(row, column, text)
+                for column, text in zip(columns, row.cells[1:], strict=True)
+            ]
             for row in in_order
         ]
     )

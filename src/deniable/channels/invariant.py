@@ -218,5 +218,5 @@ def whole_counts(counts: npt.ArrayLike) -> Counts:
     if values.ndim != 1 or not np.all(values == np.floor(values)) or np.any(values < 0):
         raise ChannelError("the true counts must be one table of whole numbers, none negative")
     if not values.sum():
-        raise ChannelError("the original counts are all zero; give at least one record")
+        raise ChannelError("the true counts are all zero; give at least one record")
     return values.astype(np.int64)

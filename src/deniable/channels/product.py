@@ -1,10 +1,11 @@
 """Products of channels: attributes that are randomized independently."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,8 @@ from deniable.channels.exact import product_of_ratios
 from deniable.errors import ChannelError, shown
 from deniable.records import MAX_RAVELLED_DOMAIN
 from deniable.sampling import KeyedColumn, RandomSource
+
+Number = TypeVar("Number", bound=np.generic)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,41 +115,49 @@ class ProductChannel(Channel):
 
     def _drawn_counts(self, true: Counts, generator: np.random.Generator) -> Counts:
         # Attributes are randomized independently: records may pass one channel after the other.
-        return np.asarray(self._along_axes("randomize_counts", true, self.shape, generator))
+        return self._along_axes(
+            lambda factor, values: factor.randomize_counts(values, generator), true, self.shape
+        )
 
     def reported(self, proportions: npt.ArrayLike) -> Floats:
         x = self._fitting(proportions, "proportions")
-        return self._along_axes("reported", x, self.shape)
+        return self._along_axes(lambda factor, part: factor.reported(part), x, self.shape)
 
     def expected(self, values: npt.ArrayLike) -> Floats:
         x = self._fitting(values, "values", self.reports)
-        return self._along_axes("expected", x, self.report_shape)
+        return self._along_axes(lambda factor, part: factor.expected(part), x, self.report_shape)
 
     def solve_transposed(self, reported: Floats) -> Floats:
-        return self._along_axes("solve_transposed", reported, self.report_shape)
+        return self._of_reports(lambda factor, values: factor.solve_transposed(values), reported)
 
     def solve(self, weights: Floats) -> Floats:
-        return self._along_axes("solve", weights, self.shape)
+        return self._along_axes(lambda factor, values: factor.solve(values), weights, self.shape)
 
     def second_moments(self, reported: Floats) -> Floats:
         # Powers of a product's entries are products of powers.
-        return self._along_axes("second_moments", reported, self.report_shape)
+        return self._of_reports(lambda factor, values: factor.second_moments(values), reported)
 
     def third_moments(self, reported: Floats) -> Floats:
-        return self._along_axes("third_moments", reported, self.report_shape)
+        return self._of_reports(lambda factor, values: factor.third_moments(values), reported)
 
     def own_moments(self, power: int) -> Floats:
         return reduce(_kron, (factor.own_moments(power) for factor in self.factors))
 
+    def _of_reports(self, step: Callable[[Channel, Floats], Floats], reported: Floats) -> Floats:
+        return self._along_axes(step, reported, self.report_shape)
+
     def _along_axes(
-        self, step: str, values: np.ndarray, shape: tuple[int, ...], *more: np.random.Generator
-    ) -> np.ndarray:
-        """Apply a method of each factor along its axis of tables of this shape."""
+        self,
+        step: Callable[[Channel, npt.NDArray[Number]], npt.NDArray[Number]],
+        values: npt.NDArray[Number],
+        shape: tuple[int, ...],
+    ) -> npt.NDArray[Number]:
+        """Apply a map of each factor along its axis of tables of this shape."""
         table = values.reshape(*values.shape[:-1], *shape)
         for position, factor in enumerate(self.factors):
             axis = position - len(self.factors)
             moved = np.ascontiguousarray(np.moveaxis(table, axis, -1))
-            table = np.moveaxis(getattr(factor, step)(moved, *more), -1, axis)
+            table = np.moveaxis(step(factor, moved), -1, axis)
         lead = values.shape[:-1]
         return np.ascontiguousarray(table).reshape(*lead, math.prod(table.shape[len(lead) :]))
 

@@ -81,7 +81,7 @@ def _by_settings(options: argparse.Namespace, schema: Schema, data: RecordsFile 
     if not isinstance(values, dict):
         raise DeniableError(f"{options.settings}: not a section of options; begin with kind: ...")
     settings = settings_from(values, str(options.settings))
-    return settings.plan(PlanInputs(schema, data, accept=options.accept or ()))
+    return settings.plan(PlanInputs(schema, data, accept=tuple(options.accept or ())))
 
 
 def _write_matrices(options: argparse.Namespace, plan: Plan) -> None:

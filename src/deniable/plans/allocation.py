@@ -28,8 +28,9 @@ POINTS = 13  # of each curve of error by epsilon, which is interpolated between 
 def allocate_to_blocks(
     blocks: Sequence[Block], kinds: Sequence[str], epsilon: float, how: Split, tables: Tables = ()
 ) -> tuple[float, ...]:
-    """Return the epsilon of each of `blocks`; as fractions they sum to at most `epsilon`, above 0.
+    """Return the epsilon of each of `blocks`; as fractions they sum to at most `epsilon`.
 
+    This is the epsilon of a whole record, above 0.
     The ways "even" and "size" of the allocation (`how`) are as in
     `deniable.privacy.allocate_by_size`. "optimal" minimizes the sum over `tables`, by default all
     marginal distributions, of the mean variance of estimated proportions, numerically, by

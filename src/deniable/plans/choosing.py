@@ -45,8 +45,9 @@ class Choice:
 def choose(
     block: Block, epsilon: float, kind: str = BEST, *, designs: bool = False, must: bool = False
 ) -> Choice:
-    """Return the channel of a `block`, with at most this exact `epsilon`, above 0.
+    """Return the channel of a `block`, with at most this exact `epsilon`.
 
+    It is above 0, or any number for a block of one cell.
     Channels have an epsilon of at most 30. The `kind` is one of `MECHANISMS`, or "best": the
     possible one of the least `Block.error`; for a single number the square wave or generalized RR,
     with numbers as randomized values. Laplace's noise and the staircase are not among these. On

@@ -97,11 +97,7 @@ def answering_batches(
     for batch in held:
         own = answering[batch.first : batch.first + len(batch)]
         if own.any():
-            codes = {name: each[own] for name, each in batch.codes.items()}
-            passed = {name: each.filter(pa.array(own)) for name, each in batch.passed.items()}
-            numbers = {name: each[own] for name, each in batch.numbers.items()}
-            kept = RecordBatch(batch.first, codes, passed, numbers)
-            yield kept, batch.first + np.flatnonzero(own)
+            yield batch.kept(own), batch.first + np.flatnonzero(own)
 
 
 @dataclass(frozen=True)

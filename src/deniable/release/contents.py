@@ -60,7 +60,8 @@ def write_documents(plan: Plan, document: Mapping[str, Any], public: Path) -> No
 
 def _readme(plan: Plan, release: Mapping[str, Any], public: Path) -> str:
     """Return the text: first risks, then guarantees and contents."""
-    test, ledger, counted = release["mode"] == "test", release.get("ledger"), ""
+    test, ledger = release["mode"] == "test", release.get("ledger")
+    counted = ""
     if ledger is not None:
         counted = (
             f"This is release {ledger['entry']} of the population {plan.schema.population}. The "

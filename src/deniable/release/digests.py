@@ -73,7 +73,10 @@ class Fingerprint:
 
 
 class Sketch:
-    """The sketch of records with columns of a `schema`, read in batches, by the ledger's `key`."""
+    """The sketch of records with columns of a `schema`, read in batches, by the ledger's `key`.
+
+    The key has 32 bytes, which `Ledger.key` checks.
+    """
 
     def __init__(self, schema: Schema, key: bytes) -> None:
         self._schema, self._key = schema, key

@@ -89,8 +89,9 @@ class Release:
                 (private / f"{name}.csv").chmod(PRIVATE_FILE)
         respondents = rows
         if not self.plan.of_records:
-            part, rows = self.plan.part, len(self.records)
-            respondents = rows if part is None else len(part.positions(rows))
+            part, respondents = self.plan.part, len(self.records)
+            if part is not None:
+                respondents = len(part.positions(respondents))
         block = {
             "name": self.name,
             "mode": self.mode,

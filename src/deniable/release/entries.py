@@ -188,6 +188,7 @@ def content_of(entry: Entry) -> bytes:
     values = {
         "format": FORMAT,
         **{name: getattr(entry, name) for name in _PLAIN},
+        "state": "reserved",  # kept, so that the bytes of format 2 stay the same
         "epsilon": _text(entry.epsilon),
         "part": None if entry.part is None else asdict(entry.part),
         "records": {"whole": records.whole, "number": records.records, "sketch": sketch},

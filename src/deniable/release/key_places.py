@@ -131,7 +131,7 @@ def _own_content(file: Path) -> bytes:
         state = os.fstat(stream.fileno())
         if not stat.S_ISREG(state.st_mode) or state.st_uid != os.geteuid() or state.st_mode & 0o077:
             raise DeniableError(
-                f"{file}: the key is not this user's alone; another user can have written it and "
-                "so undo the release; give the release a new name"
+                f"{file}: the key is not this user's alone; another user may have "
+                "written it and could then undo the protection; give the release a new name"
             )
         return stream.read()

@@ -98,7 +98,7 @@ class Ledger:
                     if len(entries) < max(listed, default=0):
                         raise DataError(
                             f"{file}: this entry is lost, later ones are there; restore it from a "
-                            "copy, for without it no total can be told"
+                            "copy: the total needs it"
                         ) from None
                     return tuple(entries)
                 entries.append(entry_from(file, content, population, len(entries) + 1))
@@ -153,8 +153,8 @@ class Ledger:
         meaning in a population. `plan` is a digest of plan and key, and `records` are digests under
         the key of the ledger. The `epsilon` is None or infinite if no finite epsilon holds. A float
         counts as it is written, .1 as 1/10; `Fraction(epsilon)` is the exact float. The `consent`
-        is the text of `consent_needed`, given by the data owner. The `part` of the respondents that
-        answers is public; by default all of them do.
+        is the text that the error of a further release states, given by the data owner. The `part`
+        of the respondents that answers is public; by default all of them do.
         """
         _refuse_bad_name("release", release)
         now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -205,8 +205,8 @@ class Ledger:
         given = "" if consent is None else f", not {consent!r}"
         raise DeniableError(
             f"release {new.release!r} would be release {len(entries) + 1} of population "
-            f"{population!r}. Its total epsilon is {epsilon_text(before)} and would be {after}, "
-            f"also if the release fails{found}; to have it all the same, give the consent "
+            f"{population!r}. The population's total epsilon is {epsilon_text(before)} and would "
+            f"be {after}, even if the release fails{found}; to have it all the same, give the consent "
             f"{needed!r}{given}"
         )
 

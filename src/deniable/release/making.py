@@ -108,9 +108,9 @@ def protect(
 
     The `source` is the file that the schema of the `plan` describes, or the same as a pandas,
     Polars or Arrow table. The `folder` of the release is on a file system that all processes
-    share, and its name is the default `name` of the release. The `ledger` is the folder that counts
-    epsilon before anything is drawn; by default ``ledger`` next to the folder of the release. A
-    further release of the same population needs the text `consent`.
+    share. The `name` of the release is by default the one of the folder. The `ledger` is the folder
+    that counts epsilon before anything is drawn; by default ``ledger`` next to the folder of the
+    release. A further release of the same population needs the text `consent`.
 
     The `quasi_identifiers` are columns that an intruder may know; ``private/risk.csv`` measures
     their risk. The `place` of the key until publication is by default the private folder. The

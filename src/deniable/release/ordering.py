@@ -1,7 +1,8 @@
 """Put protected records in the random order of a key by way of the disk, in bounded memory.
 
 Leading bits of the first of two words divide the records into parts of about one batch each. Each
-part is then sorted by itself. The order is the one of `deniable.sampling.KeyedDraws.order`.
+part is then sorted by itself. The order is that of `deniable.sampling.by_words` for the words of
+all records.
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,17 +27,29 @@ def in_order_of_key(
     """
     bits, first = max(0, (records - 1) // BATCH).bit_length(), 0
     names: list[str] = []
+    dictionaries: dict[str, pa.Array] = {}  # not in the files: a file has many streams
     for table in tables:
         names = table.column_names
         words = draws.order_words(range(first, first + len(table)))
-        columns = [*(pa.array(np.ascontiguousarray(each)) for each in words.T), *table.columns]
+        columns = [pa.array(np.ascontiguousarray(each)) for each in words.T]
+        for name in names:
+            column = table[name].combine_chunks()
+            if pa.types.is_dictionary(column.type):
+                known = dictionaries.setdefault(name, column.dictionary)
+                if not known.equals(column.dictionary):
+                    raise ValueError(f"column {name!r} has another dictionary in a later table")
+                column = column.indices
+            columns.append(column)
         placed = pa.table(columns, names=[str(place) for place in range(len(columns))])
         _put_by_part(placed, words, bits, scratch)
         first += len(table)
     for path in sorted(scratch.iterdir()):
-        table = _read(path)
+        table = _read(path).rename_columns(names)
         path.unlink()
-        yield table.rename_columns(names)
+        for name, dictionary in dictionaries.items():
+            coded = pa.DictionaryArray.from_arrays(table[name].combine_chunks(), dictionary)
+            table = table.set_column(names.index(name), name, coded)
+        yield table
 
 
 def _put_by_part(table: pa.Table, words: Words, bits: int, scratch: Path) -> None:

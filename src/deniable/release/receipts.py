@@ -136,7 +136,8 @@ def refuse_other_settings(release: str, folder: Path, settings: Mapping[str, Any
             f"release {release!r}: {folder} holds a test release of this name; delete that folder, "
             "or give the production release another name"
         )
-    file, changed = folder / PRIVATE / ENTRY_FILE, list[str]()
+    file = folder / PRIVATE / ENTRY_FILE
+    changed: list[str] = []
     try:
         published = read_json(file).get("settings") if file.exists() else None
         if published is not None:

@@ -155,7 +155,7 @@ class ReleaseSettings(Strict):
         else:
             assert schema is not None
             own = schema.model_copy(update={"population": self.population or schema.population})
-            inputs = PlanInputs(own, data, released or {}, self.accept)
+            inputs = PlanInputs(own, data, released or {}, tuple(self.accept))
             plan = settings_from(self.plan).plan(inputs)
         self.refuse_another_plan(plan)
         return plan

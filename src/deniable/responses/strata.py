@@ -65,11 +65,11 @@ def _completed(channel: Channel, *, invariant: bool) -> tuple[Channel, Flags]:
     An invariant matrix never returns a category that no record has, and is singular for that
     reason alone. No record has it, so that its row is arbitrary.
     """
-    possible: Flags = np.ones(channel.size, dtype=bool)
-    if invariant:
-        possible = np.asarray(channel.matrix().any(axis=0))
+    if not invariant:
+        return channel, np.ones(channel.size, dtype=bool)
+    entries = channel.matrix()
+    possible: Flags = np.asarray(entries.any(axis=0))
     if possible.all():
         return channel, possible
-    entries = channel.matrix()
     entries[~possible] = np.eye(channel.size)[~possible]
     return DenseChannel(entries), possible

@@ -13,6 +13,7 @@ from deniable.channels import (
     KeepOrReplace,
     SubsetSelection,
     TwoLevelChannel,
+    log_rounded_up,
 )
 
 from reproduction.papers import protocols as module
@@ -140,3 +141,10 @@ def test_a_channel_that_lies_about_its_epsilon_fails(monkeypatch: pytest.MonkeyP
     (row,) = audited_protocols().to_dict("records")
     assert not row["holds"]
     assert row["exact_epsilon"] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, math.log(3), 2.0, 2.5, 8.0, 8.3])
+def test_the_next_float_of_a_bit_would_exceed_epsilon(epsilon: float) -> None:
+    channel = module.UnaryEncoding(9, epsilon)
+    lower = Fraction(math.nextafter(channel.others, 0.0))
+    assert channel.epsilon <= epsilon < log_rounded_up(1 / lower - 1)

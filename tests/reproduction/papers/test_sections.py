@@ -107,6 +107,11 @@ def test_equal_risk_is_shown_where_an_attribute_costs_most(small_data: Microdata
         assert set(row["totals"]) == {"none", *found["assessments"]}
         alone = cells["release_epsilon"].iloc[0]
         assert row["alone"]["release_epsilon"] == pytest.approx(alone)
+    assert found["facts"] == {
+        "record": True,
+        "attribute": {"joint": False, "kronecker": True},
+        "assessed": False,
+    }
 
 
 def test_the_waiver_has_a_row_a_setting_and_a_column_a_number_of_parties() -> None:
@@ -117,3 +122,4 @@ def test_the_waiver_has_a_row_a_setting_and_a_column_a_number_of_parties() -> No
     assert found["rows"][1]["cells"][3]["delta"] == table["delta"].iloc[3]
     assert found["rows"][0]["exact_epsilon"] == 2 * found["rows"][0]["claimed_epsilon"]
     assert [parties for parties, _ in found["trust"]] == [[1], [3]]
+    assert found["others_alike"]

@@ -105,6 +105,11 @@ def test_settings_of_a_part_of_an_analysis_are_found_by_their_section(
     values["analyses"] = values["analyses"] | {"idp_attacks": changed}
     (reason,) = reasons_of(plan_of(values), part)
     assert reason.endswith("now 12345")
+    # Another analysis has these options too.
+    unknown = record(plan, "results/tables/unknown.csv", settings={"epsilons": [0.5]})
+    assert reasons_of(plan, unknown) == []
+    gone = record(plan, "results/tables/gone.csv", settings={}, section="analyses.gone")
+    assert reasons_of(plan, gone) == []
 
 
 def test_another_seed_is_named_where_something_is_drawn(values: dict[str, Any]) -> None:

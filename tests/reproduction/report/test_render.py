@@ -35,6 +35,7 @@ from reproduction.papers.catalog import (
 from reproduction.papers.pram.in_short import INVARIANT
 from reproduction.report import render as report
 from reproduction.report.contents import Contents, ReleaseFiles, gather
+from reproduction.report.own_sections import is_run_of_findings
 from reproduction.report.render import render
 from reproduction.study import SIGN
 from reproduction.study.pages import Page
@@ -522,7 +523,7 @@ def test_example_1_is_shown_in_fractions(page: str) -> None:
 
 def test_bounds_are_shown_with_records_per_cell(page: str) -> None:
     part = " ".join(words(section(page, "bounds")).split())
-    assert "records a cell" in part
+    assert "records per cell" in part
     assert "10.4" in part  # 500 records in 48 cells
     assert "order kept" in part
 
@@ -729,7 +730,33 @@ def test_the_findings_are_set_as_text_with_tables(page: str) -> None:
     assert "<strong>bold</strong>" in part
     assert "<td>1</td>" in part
     assert "<h3>On</h3>" in part
-    assert "This run has seed 1" in words(part)
+    assert "This run is another one" in part
+
+
+@pytest.mark.parametrize(
+    ("findings", "changes", "same"),
+    [
+        ("seed 1, up to\n1,000 runs", {}, True),
+        ("seed 2, up to 1,000 runs", {}, False),
+        ("seed 1, up to 50 runs", {}, False),
+        ("nothing", {}, False),
+        ("seed 1, up to 1,000 runs", {"tables": {}}, False),
+    ],
+)
+def test_findings_are_about_a_run_of_their_seed_and_size(
+    contents: Contents, findings: str, changes: dict[str, Any], same: bool
+) -> None:
+    sizes = {"multirr_table1": pd.DataFrame({"replicates": [1000, 1000]})}
+    sizes["pram_weights"] = pd.DataFrame({"replicates": [50]})
+    sizes["multirr_linkage"] = pd.DataFrame({"replicates": [3]})  # filled by no study
+    settings = {"tables": sizes, "findings": findings} | changes
+    assert is_run_of_findings(dataclasses.replace(contents, **settings)) == same
+
+
+def test_findings_are_about_no_surrogate(of_surrogate: Contents) -> None:
+    assert not is_run_of_findings(
+        dataclasses.replace(of_surrogate, findings="seed 1, up to 50 runs")
+    )
 
 
 def test_the_run_is_described(page: str, contents: Contents) -> None:

@@ -71,9 +71,9 @@ def one_audit(
     """Return the audit of papers, protocols and releases.
 
     The functions of this module that read each table, by paper, are `readers_of`
-    (`reproduction.papers.AUDITED`).
-    Absent `tables` of the papers are left out. The `releases` are as `audited_release` returns
-    them, the `protocols` as `reproduction.papers.protocols.audited_protocols` does.
+    (`reproduction.papers.AUDITED`). Absent `tables` of the papers are left out. The `releases` are
+    as `audited_release` returns them, the `protocols` as
+    `reproduction.papers.protocols.audited_protocols` does.
 
     Returns
     -------

@@ -143,7 +143,8 @@ PROTOCOLS: Mapping[str, Callable[[int, float], Any]] = {
     "optimized unary encoding": lambda size, epsilon: UnaryEncoding(min(size, MAX_BITS), epsilon),
     "local hashing": LocalHashing,
 }
-"""Channels of a number of categories and an epsilon, by name. The last two serve comparison."""
+"""Protocols for a number of categories and an epsilon, by name. The last two serve comparison: they
+are not channels, and nothing is drawn from them."""
 
 
 def protocols(tables: Tables) -> dict[str, Any]:
@@ -177,7 +178,7 @@ def protocols(tables: Tables) -> dict[str, Any]:
 def audited_protocols() -> pd.DataFrame:
     """Compare the requested with the exact epsilons of all channels, one row per channel.
 
-    ``exact_epsilon`` comes from the probabilities of the sampler, rounded up, and
+    ``exact_epsilon`` comes from the exact probabilities of all reports, rounded up, and
     ``shipped_epsilon`` from the dense matrix, if there is one. ``of`` is the origin of the exact
     one: all responses, or the closed form if the matrix is too large. It has no tolerance.
     """

@@ -124,12 +124,19 @@ def risk(tables: Tables) -> dict[str, Any]:
             worst = rows_of(plain.loc[[plain["attribute_epsilon"].idxmax()]])[0]
             totals = by(where(of, t_v=worst["t_v"]), "assessment")
             rows.append(row | group | {"alone": alone, "worst": worst, "totals": totals})
+    release = table[(table["assessment"] == "none") & table["t_v"].notna()]
+    assessed = table[table["assessment"] != "none"]
     ways = {*part["assessment"]} - {"none"}
     return {
         "matrix": part["matrix"].iloc[0],
         "rows": rows,
         "assessments": [name for name in ASSESSMENTS if name in ways],
         "every": table,
+        "facts": {
+            "record": bool(release["equal_risk_record"].all()),
+            "attribute": release.groupby("mechanism")["equal_risk_attribute"].all().to_dict(),
+            "assessed": bool(assessed["equal_risk_with_assessment"].any()),
+        },
     }
 
 
@@ -148,4 +155,5 @@ def waiver(tables: Tables) -> dict[str, Any]:
             (sorted(part["parties"].unique()), of["trust"])
             for of, part in groups_of(table, "trust")
         ],
+        "others_alike": bool((table["others_alike"] == table["parties"] - 1).all()),
     }

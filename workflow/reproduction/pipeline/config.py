@@ -105,9 +105,10 @@ class StudiesConfig(Strict):
             for column in columns if study else ():
                 values = sorted({str(cell[column]) for cell in study.cells()})
                 if len(values) > 1:
+                    others = " (others: multirr_sensitivity)" if name == "multirr_tables" else ""
                     raise ValueError(
                         f"{name}.grids: {column} takes the values {', '.join(values)}; allowed: "
-                        "one, as the paper has it (others: multirr_sensitivity)"
+                        f"one, as the paper has it{others}"
                     )
         shown = {}
         if self.multirr_fig2:
@@ -147,19 +148,21 @@ class KeysConfig(Strict):
 
 
 class Config(Strict):
-    """All options of config/README.md; ``releases`` are `entries` here."""
+    """All options of config/README.md.
+
+    `seed` is the root of all random streams, and `ledger` the folder that counts the epsilons of
+    production releases. The option ``releases`` lists releases, and sweeps of releases.
+    """
 
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
-    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0  # the root of all random streams
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
     data: DataConfig = DataConfig()
     studies: StudiesConfig = StudiesConfig()
     analyses: AnalysesConfig = AnalysesConfig()
     ledger: Annotated[str, Field(min_length=1)] = "ledger"
-    """The folder that counts the epsilons of production releases."""
     keys: KeysConfig = KeysConfig()
     entries: list[ReleaseEntry] = Field(default_factory=list, alias="releases")
-    """Releases, and sweeps of releases."""
 
     @cached_property
     def releases(self) -> list[ReleaseSettings]:
@@ -174,7 +177,7 @@ class Config(Strict):
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
         names = [each.name for each in self.releases]
-        names += [each.name for each in self.entries if each.name in self.sweeps]
+        names += [each.name for each in self.entries if isinstance(each, ReleaseSweep)]
         for position, name in enumerate(names):
             # Folders of such names are one folder on file systems that ignore case.
             if name.lower() in [earlier.lower() for earlier in names[:position]]:
@@ -202,7 +205,7 @@ class Config(Strict):
     def part(self, path: str) -> Any:
         """Return the settings at a `path`, "studies.name" or "analyses.name"; None if missing."""
         section, _, name = path.partition(".")
-        return getattr(getattr(self, section), name)
+        return getattr(getattr(self, section), name, None)
 
     @property
     def names_papers(self) -> bool:

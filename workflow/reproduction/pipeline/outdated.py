@@ -62,7 +62,7 @@ def settings_now(plan: RunPlan, record: Record) -> dict[str, Any]:
             case "study" | "settings" if "section" in now:
                 part = plan.config.part(now["section"])
                 now[name] = part.model_dump() if part else {}
-            case "settings":
+            case "settings" if "sweeps" in path.parts:
                 sweep = plan.config.sweeps.get(path.stem)
                 now[name] = sweep and sweep.settings
             case "release":

@@ -129,7 +129,8 @@ def read_provenance(result: Path | str) -> Record | None:
         record = None
     if not isinstance(record, dict) or not {"sha256", "data", "made_once"} <= set(record):
         raise DataError(
-            f"{path}: not provenance metadata; delete it and start again: Snakemake re-runs the job"
+            f"{path}: not provenance metadata; restore it from a copy or, unless {result} belongs "
+            "to a production release, delete both and start again: Snakemake makes them again"
         )
     return record
 

@@ -17,12 +17,15 @@ MAX_RELEASES = 100
 
 
 class ReleaseSweep(ReleaseSettings):
-    """Test releases of one data set by the plans of a grid."""
+    """Test releases of one data set by the plans of a grid.
 
-    plan: dict[str, Any]  # the options that all plans share
+    `plan` has the options that all plans share, and `grid` further ones, each with its values.
+    Every combination is a release, named by entry, options and values, such as
+    ``sweep-epsilon-0_5``.
+    """
+
+    plan: dict[str, Any]
     grid: Annotated[dict[str, Values[Any]], Field(min_length=1)]
-    """Further options of the plan, each with its values. Every combination is a release, named by
-    entry, options and values, such as ``sweep-epsilon-0_5``."""
 
     @field_validator("mode")
     @classmethod

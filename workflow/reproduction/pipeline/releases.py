@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +36,13 @@ class Releases:
     damaged: Mapping[str, str] = field(default_factory=dict)
     """A message for each published release with changed files."""
 
+    @cached_property
+    def _by_name(self) -> Mapping[str, ReleaseSettings]:
+        return {each.name: each for each in self.settings}
+
     def __getitem__(self, name: str) -> ReleaseSettings:
         """Return the settings of the release with that `name`."""
-        return {each.name: each for each in self.settings}[name]
+        return self._by_name[name]
 
     def pattern(
         self, *, test: bool | None = None, own: bool | None = None, done: bool | None = None
@@ -93,20 +98,13 @@ class Releases:
         A production release waits for the release before it in the same population, because its
         consent names number and total.
         """
-        release, data = self[name], self[name].data
-        before = self.settings[: self.settings.index(release)]
-        same = [
-            self.made(each.name)
-            for each in before
-            if not each.test and str(each.population).lower() == str(release.population).lower()
-        ]
-        earlier = [] if release.test else same[-1:]
+        data = self[name].data
         published = data is not None and not data.startswith(NETWORK_FILES)
         return {
             "plan": [f"{PLANS}/{name}/plan.json"],
             "records": [self.records(name)],
             "source": [self.source_of(str(data))] if published else [],
-            "after": earlier,
+            "after": self._earlier(self[name]),
         }
 
     def data_sets(self) -> set[str]:
@@ -122,6 +120,14 @@ class Releases:
                 "folder that all jobs share, and here they would pass through a storage; make it "
                 "where jobs share a folder, or leave it out of this run"
             )
+
+    def _earlier(self, release: ReleaseSettings) -> list[str]:
+        if release.test:
+            return []
+        before = self.settings[: self.settings.index(release)]
+        population = str(release.population).lower()
+        same = [e for e in before if not e.test and str(e.population).lower() == population]
+        return [self.made(each.name) for each in same[-1:]]
 
 
 def folder_of(name: str) -> Path:

@@ -1,6 +1,7 @@
 """The sections that belong to no paper: all verdicts in short, releases, findings, the run."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 
@@ -80,9 +81,24 @@ def risen(suspicion: float, epsilon: float) -> float:
 
 
 def findings(contents: Contents) -> Row:
-    """Return the findings in `contents`, with seed and numbers of replicates of this run."""
+    """Return the findings in `contents`, and whether they describe this run."""
+    return {"findings": contents.findings, "as_written": is_run_of_findings(contents)}
+
+
+def is_run_of_findings(contents: Contents) -> bool:
+    """Return whether the run of `contents` has seed, size and data of the findings.
+
+    Their "seed 5, up to 1,000 runs" gives the seed and the largest number of replicates.
+    """
+    headline = re.search(r"seed\s(\d+),\sup\sto\s([\d,]+)\sruns", contents.findings)
     runs = contents.runs(TABLES)
-    return {"findings": contents.findings, "seed": contents.seed, "runs": runs}
+    return (
+        headline is not None
+        and bool(runs)
+        and int(headline[1]) == contents.seed
+        and runs[-1] == int(headline[2].replace(",", ""))
+        and not contents.surrogate
+    )
 
 
 def run(contents: Contents) -> Row:

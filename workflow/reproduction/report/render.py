@@ -6,7 +6,6 @@ The catalogs of the papers list the sections.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 
 from deniable.display import between, joined, percent, plain, short, thousands
 from deniable.errors import from_extras
@@ -43,7 +42,7 @@ def write(output: Path | str, contents: Contents) -> None:
 
 def render(contents: Contents) -> str:
     """Return the report of `contents` as one page of HTML, with its figures and tables."""
-    templates = _environment(contents, "")
+    templates = _environment(contents, "", {})
     shown = _possible(contents)
     ids = {section.id: f"#{section.id}" for page in shown for section in page.sections}
     ids |= {f"page-{page.id}": f"#{page.sections[0].id}" for page in shown}
@@ -113,7 +112,7 @@ def environment(compiled: jinja2.BytecodeCache | None = None) -> jinja2.Environm
 
 
 def _environment(
-    contents: Contents, results: str, addresses: Mapping[str, str] = MappingProxyType({})
+    contents: Contents, results: str, addresses: Mapping[str, str]
 ) -> jinja2.Environment:
     """Return the environment with shared values.
 

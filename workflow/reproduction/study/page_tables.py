@@ -43,6 +43,7 @@ HEADS = {
     "attribute_epsilon": "ε of one attribute, at most",
     "p_value": "p-value",
     "degrees_of_freedom": "df",
+    "records_a_cell": "records per cell",
 }
 """Headings of columns that are not called as on a page."""
 
@@ -181,13 +182,25 @@ def pivot(
 ) -> PageTable:
     """Return one row for each combination of `keys`, with one number for each value of a `column`.
 
-    The `label` and the `caption` are as in `PageTable`. The `table` has at most one row for each
-    combination and value. A missing one is shown by a dash. Missing `keys` are left
-    out. They have headings if they are a mapping, and the values of the `column` have them by
-    `names`, in that order, by default all values. Numbers or texts are in
-    the column `value`, by default the first of `VALUES`, numbers in the form "short" or "percent"
-    (`text`), with 95 % `intervals` in parentheses. The lowest number of each row is marked by ▾ if
-    a `base`, a value of `column`, is given, and by a star if its interval lies below the base's.
+    Parameters
+    ----------
+    table : DataFrame
+        It has at most one row for each combination and value. A missing one is shown by a dash.
+    keys : sequence of str, or mapping of str to str
+        The columns that name a row, with headings if it is a mapping. Missing ones are left out.
+    column, value : str
+        The columns of headings, and of numbers or texts. By default the first of `VALUES`.
+    label, caption : str
+        As of a `PageTable`.
+    text : "short" or "percent", optional
+        The form of numbers.
+    names : mapping, optional
+        The values of `column` in order, with headings. By default all values.
+    base : str, optional
+        A value of `column`. The lowest number of each row is marked by ▾, and by a star if its
+        interval lies below the interval of `base`.
+    intervals : bool, optional
+        Whether 95 % intervals follow in parentheses.
     """
     titles = keys if isinstance(keys, Mapping) else {key: _head(key) for key in keys}
     heads = {key: title for key, title in titles.items() if key in table}

@@ -2,6 +2,7 @@
 
 import csv
 import re
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 
@@ -37,8 +38,9 @@ def read_published(path: Path | str, value_column: str) -> pd.DataFrame:
                 f"{path}: line {row + 2}, column {column!r}: {text[column][row]!r} is not a "
                 "number, but the column has numbers; write it as it is printed"
             )
-        if column in table and numbers.all():
-            table[column] = pd.to_numeric(text[column])
+        if column in table:
+            with suppress(ValueError):
+                table[column] = pd.to_numeric(text[column])
     # As numbers: "0.1" and "0.10" are one key.
     repeated = table.duplicated(keys)
     if repeated.any():

@@ -272,9 +272,10 @@ class SquareWaveOrMissing(DenseChannel):
 
         The wave is `SquareWave.of_epsilon`, with a ratio E = exp(epsilon) between the window and
         the other cells. So numbers that are reported as numbers are as informative as without
-        missing values. Among coins with kept_missing = E made_missing it reports a number as
-        "missing" least often. The most probable value of a number is r times as probable as on
-        average, so from (1 - made) r <= E (1 - E made) follows made_missing = (E - r) / (E^2 - r).
+        missing values. Let "kept" be the probability that a missing value is reported as missing,
+        and "made" the one of a number. Among channels with kept = E made, this one reports a number
+        as missing least often. The most probable value of a number is r times as probable as on
+        average, so from (1 - made) r <= E (1 - E made) follows made = (E - r) / (E^2 - r).
         Raises `ChannelError` if a parameter is out of range, or too small for floats.
         """
         refuse_epsilon(epsilon)

@@ -65,14 +65,20 @@ def _sent(
 ) -> Iterator[tuple[float, tuple[Fraction, ...]]]:
     """Yield p and q of a `table`, block by block; without `rows` a q with a cell at the floor."""
     if rows is None:
-        least = Fraction(table.floor) / table.cells
-        others = [(1 - least) / (table.cells - 1)] * (table.cells - 1) if table.cells > 1 else []
-        yield table.keep, (least, *others) if others else (Fraction(1),)
+        yield table.keep, _at_floor(table)
         return
     own = rows[SEPARATOR.join(table.attributes)]
     keeps, fakes = (own[name].to_numpy(float).reshape(-1, table.cells) for name in ("p", "fake"))
     for keep, fake in zip(keeps[:, 0].tolist(), fakes.tolist(), strict=True):
         yield keep, tuple(map(Fraction, fake))
+
+
+def _at_floor(table: CollectedTable) -> tuple[Fraction, ...]:
+    """Return a distribution over the cells of a `table`, one of them at the floor."""
+    if table.cells == 1:
+        return (Fraction(1),)
+    least = Fraction(table.floor) / table.cells
+    return (least, *[(1 - least) / (table.cells - 1)] * (table.cells - 1))
 
 
 @lru_cache(maxsize=4096)

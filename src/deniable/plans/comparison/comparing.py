@@ -50,8 +50,8 @@ class MechanismComparison:
     ``posterior_of_1_percent``, the largest posterior of a prior probability of .01; root mean
     squared errors that randomization adds to estimated proportions of these records, ``margins``,
     ``pairs`` (NaN for a single column) and one column for each stated table; and ``recommended``,
-    at its epsilon. Proportions of a number are those at or below a point. The `recommendation` is
-    for each epsilon the mechanism of the least error of the stated tables, by default of the
+    at its epsilon. Proportions of a number are those at or below a point. The `recommendation` has
+    one text per epsilon: the mechanism of the least error of the stated tables, by default of the
     margins, and the reason.
     """
 
@@ -108,9 +108,10 @@ def compare(
     file = source if isinstance(source, RecordsFile) else RecordsFile.open(source, schema)
     groupings = [tuple(map(tuple, clusters))]
     named = [name for table in stated for name in table]
-    small = all(schema.domain().project(table).size <= MAX_CLUSTER for table in stated)
-    if not clusters and small and len(named) == len(set(named)) > len(stated):
-        groupings.append(tuple(stated))
+    if not clusters and len(named) == len(set(named)) > len(stated):
+        domain = schema.domain()
+        if all(domain.project(table).size <= MAX_CLUSTER for table in stated):
+            groupings.append(tuple(stated))
     records, blocks_by_clusters = file.records, {}
     if not records:
         raise DeniableError("the file has no record to compare by")

@@ -261,8 +261,8 @@ class MaskedPlan(Plan):
 
         For ``dp`` and histograms, the mechanism runs on two files that differ as much as possible.
         The changes before noise, divided by the noise scales in use, are the exact epsilon. The
-        other rows follow from proofs and counterexamples ([idp], and docs/findings.md). In a row
-        without an exact epsilon it depends on the records.
+        other rows follow from proofs and counterexamples ([idp], and docs/findings.md). A row
+        without an exact epsilon depends on the records.
         """
         return audit_claims(self.mechanism)
 

@@ -144,7 +144,7 @@ class ColumnsSettings(ChannelOptions):
             (why,) * len(protocol.clusters),
             invariant,
             chosen_from=origin,
-            accept=tuple(given.accept),
+            accept=given.accept,
         )
 
     def _randomized_response(

@@ -1,6 +1,6 @@
 """Options that the settings of several kinds of plans have."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -31,17 +31,14 @@ class PlanInputs:
         The original records. Only options that say so use them, and their risk must be accepted.
     released : mapping of str to Responses, optional
         Responses of other releases of the same population, by name.
-    accept : sequence of str
+    accept : tuple of str
         Names of accepted risks.
     """
 
     schema: "Schema"
     data: "RecordsFile | None" = None
     released: "Mapping[str, Responses]" = field(default_factory=dict)
-    accept: Sequence[str] = ()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "accept", tuple(self.accept))
+    accept: tuple[str, ...] = ()
 
 
 class PlanOptions(Strict):

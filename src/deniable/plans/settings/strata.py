@@ -61,5 +61,5 @@ class StrataSettings(ChannelOptions):
             protocol,
             why,
             chosen_from=matrix.origin,
-            accept=tuple(given.accept),
+            accept=given.accept,
         )

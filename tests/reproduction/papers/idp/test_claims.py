@@ -1,5 +1,6 @@
 """The claims of [idp]: tables made by hand, of which it is known what they say."""
 
+import dataclasses
 import itertools
 from collections.abc import Callable, Mapping
 
@@ -187,6 +188,19 @@ def test_a_sentence_about_both_fails_if_it_does_on_one(records: NumericMicrodata
     assert found[["comparisons", "support", "contradict"]].tolist() == [144, 96, 48]
     assert found["figure"].startswith("Census: others over dp")
     assert "; Wine: others over dp" in found["figure"]
+
+
+def test_evidence_without_clusters_has_no_k(records: NumericMicrodata) -> None:
+    found = tables(records)
+    plain = dataclasses.replace(
+        found,
+        sse=found.sse[found.sse["method"] == "dp"],
+        forests=found.forests[found.forests["method"] != "idp_cbls"],
+    )
+    with pytest.raises(LookupError, match=r"^k$"):
+        _ = plain.k
+    with pytest.raises(LookupError, match="forests on iDP-CBLS records"):
+        _ = plain.cluster_based
 
 
 def test_plain_noise_is_one_experiment_whatever_k(records: NumericMicrodata) -> None:

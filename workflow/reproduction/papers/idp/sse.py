@@ -19,6 +19,7 @@ import pandas as pd
 import scipy
 
 from deniable.arrays import Floats
+from deniable.errors import refuse_unknown
 from deniable.estimation import CONFIDENCE
 from deniable.idp import (
     METHODS,
@@ -60,6 +61,7 @@ class IdpSse:
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return mean SSEs, shape (replicates, k). Cells: method, epsilon, domain_factor."""
         method, epsilon = cell["method"], float(cell["epsilon"])
+        refuse_unknown("method", method, (*METHODS, *SSE_COMPETITORS))
         upper = domain_bounds(self.data.values, float(cell["domain_factor"]))
         match method:
             case "dp_median":

@@ -19,24 +19,37 @@ from deniable.pram import margins
 from deniable.records import Microdata
 
 FEW = 10
-"""The largest number of categories for designs that take seconds each beyond it."""
-DEAR = {"retention floor", "inverted"}  # requirements of these designs
+"""The largest number of categories for designs with a floor or inverted, which take seconds each."""
 FLOOR = 0.9  # of the retention, relative to generalized randomized response
 ORDERED = ("education", "income")  # attributes with categories in order
 FEASIBLE = 1e-9
 
 
 class _Kind(NamedTuple):
-    """A loss to be minimized, and requirements in words, of several rows of the table."""
+    """A loss to be minimized, and requirements, of several rows of the table.
+
+    An `invariant` matrix may be `inverted` all the same. `floor` bounds the retention from below.
+    """
 
     loss: LossName
-    required: tuple[str, ...]
+    invariant: bool = False
+    floor: bool = False
+    inverted: bool = False
+
+    @property
+    def words(self) -> str:
+        """The requirements of the matrix, as in the table."""
+        more = {
+            "invariant": self.invariant,
+            "retention floor": self.floor,
+            "inverted": self.inverted,
+        }
+        return ", ".join(["epsilon", *(name for name, needed in more.items() if needed)])
 
     @property
     def estimator(self) -> EstimatorName:
         """The reports' own proportions if the matrix is invariant and not inverted."""
-        as_reported = "invariant" in self.required and "inverted" not in self.required
-        return "reports" if as_reported else "inverse"
+        return "reports" if self.invariant and not self.inverted else "inverse"
 
     @property
     def cost(self) -> Cost | None:
@@ -45,22 +58,24 @@ class _Kind(NamedTuple):
 
     def asked(self, size: int, epsilon: float) -> Requirements:
         """Return the requirements for a number of categories."""
-        kept, invariant = None, "invariant" in self.required
-        if "retention floor" in self.required:
+        kept = None
+        if self.floor:
             kept = FLOOR * float(KeepOrReplace.of_epsilon(size, epsilon).matrix()[0, 0])
-        return Requirements(epsilon=epsilon, invariant=invariant, cost=self.cost, retention=kept)
+        return Requirements(
+            epsilon=epsilon, invariant=self.invariant, cost=self.cost, retention=kept
+        )
 
 
-TRACE = _Kind("trace", ("epsilon",))
-INVARIANT = _Kind("trace", ("epsilon", "invariant"))
-ORDINAL = _Kind("distance", ("epsilon", "invariant"))
+TRACE = _Kind("trace")
+INVARIANT = _Kind("trace", invariant=True)
+ORDINAL = _Kind("distance", invariant=True)
 KINDS = (
     TRACE,
-    _Kind("worst_cell", ("epsilon",)),
-    _Kind("worst_cell", ("epsilon", "retention floor")),
+    _Kind("worst_cell"),
+    _Kind("worst_cell", floor=True),
     INVARIANT,
-    _Kind("trace", ("epsilon", "invariant", "inverted")),
-    _Kind("changed", ("epsilon", "invariant")),
+    _Kind("trace", invariant=True, inverted=True),
+    _Kind("changed", invariant=True),
     ORDINAL,
 )
 SHOWN: tuple[tuple[str, float, _Kind, str], ...] = (
@@ -87,7 +102,7 @@ def design_table(data: Microdata, epsilons: Sequence[float]) -> pd.DataFrame:
         | _row(kind, np.asarray(counts / counts.sum()), epsilon)
         for attribute, _, counts in margins(data)
         for kind in KINDS
-        if counts.size <= FEW or not DEAR & {*kind.required}
+        if counts.size <= FEW or not (kind.floor or kind.inverted)
         if kind.loss != "distance" or attribute in ORDERED
         for epsilon in epsilons
     )
@@ -111,7 +126,7 @@ def _row(kind: _Kind, shares: Floats, epsilon: float) -> dict[str, Any]:
     return {
         "epsilon": epsilon,
         "loss": kind.loss,
-        "requirements": ", ".join(kind.required),
+        "requirements": kind.words,
         "estimator": kind.estimator,
         "designed": found.loss,
         **losses,

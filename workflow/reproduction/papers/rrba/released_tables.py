@@ -22,7 +22,6 @@ a record. Counts then have the sensitivity 2, and noise of scale b has epsilon 2
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import combinations
 from typing import Any, ClassVar
 
@@ -30,7 +29,7 @@ import numpy as np
 import pandas as pd
 
 from deniable.arrays import Counts, Floats
-from deniable.channels import HadamardResponse, KeepOrReplace, ProjectiveGeometry, closest_within
+from deniable.channels import HadamardResponse, KeepOrReplace, ProjectiveGeometry
 from deniable.contingency import nearest_tables
 from deniable.estimation import (
     chi_squared_between,
@@ -53,6 +52,7 @@ from deniable.rrba import (
 )
 from deniable.sampling import SeededNoise, generator_for
 
+from reproduction.papers.protocols import UnaryEncoding
 from reproduction.papers.rrba.names import COMPARED, EVERY, MAIN_READINGS, PROTOCOLS, dataset_of
 from reproduction.study import Cell, replicate, where
 
@@ -259,8 +259,7 @@ class EqualEpsilon(_Simulation):
             yield name, BOTH, records * counted.estimate(reports, inverse="own")
         # The bits of unary encoding are independent, so only the numbers of ones are drawn: with
         # probability 1/2 for the true category, else with q, for the parity (1 - q) / q.
-        first = float(1 / (np.exp(epsilon) + 1))
-        q = closest_within(epsilon, first, lambda q: 1 / Fraction(q) - 1, growing=False)
+        q = UnaryEncoding(m, epsilon).others
         ones = stream.binomial(true, 0.5) + stream.binomial(records - true, q)
         estimate = (ones / records - q) / (0.5 - q)
         yield "unary_encoding", BOTH, records * estimate

@@ -79,7 +79,8 @@ class Tables:
     @property
     def k(self) -> list[int]:
         """The k of the SSE, in order."""
-        return [k for k in self.errors.values_of("k") if k]
+        clustered = {key: row for key, row in self.errors.items() if key[-1]}
+        return Cells(KEYS, clustered).values_of("k")
 
     def least(self, epsilon: float, factor: float, among: Iterable[int]) -> tuple[int, Row]:
         """Return iDP-CBLS's best k `among` several at an `epsilon` and `factor`, and its SSE."""
@@ -97,6 +98,8 @@ class Tables:
     def cluster_based(self) -> Cells:
         """The measures of forests on iDP-CBLS records."""
         own = {key: row for key, row in self.measures.items() if key[0] == "idp_cbls"}
+        if not own:
+            raise LookupError("forests on iDP-CBLS records")
         return Cells(KEYS, own)
 
     def best(self, methods: Sequence[str], epsilon: float, factor: float) -> Row:

@@ -70,8 +70,9 @@ class PramCoverage:
                 files = np.broadcast_to(counts, (replicates, channel.size))
                 reports = channel.randomize_counts(files, generator)
             for method in METHODS:
-                options: dict[str, Any] = {"method": method, "target": target}
-                intervals = partial(confidence_intervals, channel, reports, **options)
+                intervals = partial(
+                    confidence_intervals, channel, reports, method=method, target=target
+                )
                 single = intervals()
                 covered = single.cover(truth)
                 columns += [*covered.T, covered.mean(axis=1)]
