@@ -127,8 +127,8 @@ def synthetic_records(
     allow. Clusters are matched at random, so columns of different clusters are independent. By
     weights, `protected` records are repeated. Strata keep their proportions. `records`,
     at least 1, is their number, and `seed`, at least 0, decides the draws. Raises `DeniableError`
-    if `records` is below 1, a channel reveals nothing of some categories, or randomized values are not categories and the `basis` is
-    "weights".
+    if `records` is below 1, a channel reveals nothing of some categories, or randomized values are
+    not categories and the `basis` is "weights".
     """
     tables, domain = protected.clusters(), schema.domain()
     if basis == "weights" and not all(table.returns_categories for table in tables):
