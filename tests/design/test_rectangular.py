@@ -195,6 +195,13 @@ def test_a_block_design_is_the_best_with_as_few_reports():
     assert found.report_names == tuple("0123456")
 
 
+@pytest.mark.slow
+def test_beyond_16_categories_two_block_designs_stand_side_by_side():
+    # With one of them alone the search ends at 724.
+    pi = np.sort(np.random.default_rng(0).dirichlet(np.ones(24)))[::-1]
+    assert design(pi, Requirements(epsilon=0.5)).loss <= 400
+
+
 def test_a_category_that_nobody_has():
     pi = np.array([0.6, 0.4, 0.0])
     found = design(pi, Requirements(epsilon=1.0), reports="any")

@@ -194,6 +194,7 @@ def test_intervals_are_percentiles_of_resampled_estimates(smoothed):
     # The 5 % point of 4,000 errs by some .0335 of the spread; steps of the mean are .14 of it.
     expected = values.mean() + np.array([-1.645, 1.645]) * spread
     np.testing.assert_allclose([found.low[0], found.high[0]], expected, atol=0.3 * spread)
+    assert found.standard_error == pytest.approx(spread, rel=0.1)
 
 
 def test_intervals_cover_a_mean_as_often_as_stated():

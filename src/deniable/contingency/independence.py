@@ -49,9 +49,9 @@ contains the randomization. Because V is estimated, X^2 (m - q) / (m q) is compa
 distribution with q and m - q degrees of freedom, as Hotelling's. q is the number of omitted
 parameters and m the number of records, were weights equal (Kish, 1965).
 
-It rejects .042 to .059 of true nulls at .05 and .002 to .012 at .01; tests without weights reject
-.19 to .57 at .05. These are eight cases of 1,000 to 3,000 samples under the rule of validity: 150
-to 1,500 records, tables of 2 by 2 to 3 by 4, weights related to both attributes.
+The weighted test rejects .042 to .059 of true nulls at .05 and .002 to .012 at .01; tests without
+weights reject .19 to .57 at .05. These are eight cases of 1,000 to 3,000 samples under the rule of
+validity: 150 to 1,500 records, tables of 2 by 2 to 3 by 4, weights related to both attributes.
 """
 
 from collections.abc import Iterator

@@ -61,8 +61,8 @@ def independence_of_tables(
 ) -> pd.DataFrame:
     """Test the independence of the attributes of each of `tables`.
 
-    `generator` draws `MONTE_CARLO_TABLES` from the fitted null for each test, and more for p-values
-    that are the smallest possible ones.
+    For each test by Monte Carlo, `generator` draws up to 999 tables from the fitted null, and more
+    for p-values that are the smallest possible ones.
 
     Returns
     -------

@@ -242,16 +242,22 @@ def refuse_unestimable(
         if group.kind in ("forbidden", "allowed") or (group.kind == "change" and group.bound == 1)
     ]
     silent = np.flatnonzero(wanted.zeros.all(axis=0))
-    lost = "leave some categories no reports of their own"
+    lost, reason = "leave some categories no reports of their own", ""
     if silent.size:
         lost = f"leave the report {names[int(silent[0])]} to nobody"
         zeros = [group for group in zeros if group.categories[-1] == silent[0]]
         bounded = [group for group in wanted.groups if group.kind == "epsilon"]
         if zeros and bounded:  # a zero in a column makes all of it zero
             zeros = [zeros[0], *bounded]
+            reason = ", because a report that only some categories make has no finite epsilon"
+    remedy = ""
+    if any(group.kind in ("forbidden", "allowed") for group in zeros):
+        remedy = ", or allow one of the transitions"
+    elif zeros:
+        remedy = ", or require a change below 1"
     words = _described(zeros, names) or ["invariance"]
     raise InfeasibleError(
-        f"{_joined(words, 'and')} {lost}, so that the matrix is singular: {way_out}, or allow one "
-        "of the transitions",
+        f"{_joined(words, 'and')} {lost}, so that the matrix is singular{reason}: "
+        f"{way_out}{remedy}",
         words,
     )

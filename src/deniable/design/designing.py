@@ -42,7 +42,7 @@ from deniable.errors import ConfigError, DeniableError, refuse_unknown
 
 GLOBAL = 1e-6  # a loss this near its lower bound, relative, counts as the least
 LEAST_EPSILON = 1e-4  # below, what an estimate needs is lost in the rounding of probabilities
-PROVED = 1e-7  # of the loss: a bound this near is not improved any more
+PROVED = 1e-7  # of the loss: with a bound this near no second bound is computed
 SAME = 1e-9  # what making a matrix exact may change its loss by, relative
 NEGLIGIBLE = 1e-12
 

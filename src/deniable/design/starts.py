@@ -15,7 +15,7 @@ exp(epsilon) and theta = S^-1 1. They only start a search and have no proved pro
 
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 import scipy
@@ -140,13 +140,20 @@ def _factorisations(number: int, least: int = 2) -> Iterator[tuple[int, ...]]:
 
 @lru_cache(maxsize=4)
 def incidences(size: int) -> tuple[Flags, ...]:
-    """Return incidence matrices of a design beside single categories, larger designs first."""
-    found = [np.eye(size, dtype=bool)]
-    for points in range(min(size, MAX_BLOCK_DESIGN), 2, -1):
-        singles = np.eye(size - points, dtype=bool)
-        designs = list(developed(points).values())[1:]
-        found += [scipy.linalg.block_diag(design, singles) for design in designs]
-    return tuple(found)
+    """Return incidence matrices of a design beside single categories, larger designs first.
+
+    With more categories than one design has, there are two designs side by side, too.
+    """
+    points = range(min(size, MAX_BLOCK_DESIGN), 2, -1)
+    designs = [design for each in points for design in list(developed(each).values())[1:]]
+    chosen: list[tuple[Flags, ...]] = [(), *((design,) for design in designs)]
+    if size > MAX_BLOCK_DESIGN:
+        pairs = combinations_with_replacement(designs, 2)
+        chosen += [pair for pair in pairs if sum(map(len, pair)) <= size]
+    return tuple(
+        scipy.linalg.block_diag(*parts, np.eye(size - sum(map(len, parts)), dtype=bool))
+        for parts in chosen
+    )
 
 
 def _vertex_channels(proportions: Floats, ratio: float, count: int) -> list[Floats]:

@@ -152,7 +152,7 @@ def bootstrap_intervals(
     values = functionals(grid_estimate(tables, channel, smoothed=smoothed, rise=rise))
     tail = (1 - confidence) / 2
     low, high = np.quantile(values[1:], [tail, 1 - tail], axis=0)
-    return Intervals(values[0], low, high, values[1:].std(axis=0))
+    return Intervals(values[0], low, high, values[1:].std(axis=0, ddof=1))
 
 
 def grid_means(distributions: Floats, edges: Floats) -> Floats:

@@ -69,7 +69,7 @@ class Intervals:
     ----------
     estimate, low, high, standard_error : arrays of one shape, (..., proportions or functionals)
         The standard error is the root of the unbiased plug-in for each method, NaN where that is
-        negative.
+        negative. By the bootstrap it is the standard deviation of the resampled estimates.
     """
 
     estimate: Floats

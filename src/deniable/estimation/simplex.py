@@ -95,8 +95,8 @@ def estimated_or_uniform(
     if not channel.singular:
         return estimate(reports, channel)
     warnings.warn(
-        f"the channel over {channel.size} cells is singular: indistinguishable "
-        "categories get equal estimates",
+        f"the channel over {channel.size} cells is singular: the estimates of "
+        "its singular attributes are uniform",
         RuntimeWarning,
         stacklevel=3,
     )

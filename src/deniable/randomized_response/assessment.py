@@ -269,7 +269,7 @@ def _clipped_estimates(reports: PairCounts, channels: Mapping[Pair, Channel]) ->
     if erased:
         warnings.warn(
             f"the channels of {len(erased)} of {len(reports)} pairs are singular "
-            f"({', '.join(erased)}): indistinguishable categories get equal estimates",
+            f"({', '.join(erased)}): the estimates of their singular attributes are uniform",
             RuntimeWarning,
             stacklevel=3,
         )

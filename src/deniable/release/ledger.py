@@ -205,8 +205,8 @@ class Ledger:
         given = "" if consent is None else f", not {consent!r}"
         raise DeniableError(
             f"release {new.release!r} would be release {len(entries) + 1} of population "
-            f"{population!r}. The population's total epsilon is {epsilon_text(before)} and would be "
-            f"{after}, even if the release fails{found}; to have it all the same, give the "
+            f"{population!r}. The population's total epsilon is {epsilon_text(before)} and would "
+            f"be {after}, even if the release fails{found}; to have it all the same, give the "
             f"consent {needed!r}{given}"
         )
 

@@ -60,7 +60,10 @@ class Interior:
 
     def among_free(self, matrix: Floats) -> Floats:
         """Return the free part of a `matrix` over all entries: (free entries, free entries)."""
-        return np.asarray(matrix[np.ix_(self.free_entries, self.free_entries)])
+        entries = self.free_entries
+        if entries.size == len(matrix):  # as nearly always: no copy
+            return matrix
+        return np.asarray(matrix[np.ix_(entries, entries)])
 
     def curvature(self, weights: Floats) -> Floats:
         """Return A' W A for a diagonal W of `weights`, one for each inequality."""
