@@ -66,3 +66,14 @@ def test_the_readme_shows_the_stages_as_the_rules_have_them(tmp_path: Path) -> N
         chain = [part.strip() for part in line.split("-->")]
         shown |= set(itertools.pairwise(chain))
     assert shown == without_detours({(one, other) for one, other in arrows if one != other})
+
+
+def test_rules_with_the_settings_of_a_part_name_its_section() -> None:
+    """`make check` finds the settings of a result again by this name."""
+    found = []
+    for file in sorted((ROOT / "workflow" / "rules").glob("*.smk")):
+        for rule in re.split(r"^rule ", file.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
+            for part in re.findall(r'plan\.settings\("(studies|analyses)", "(\w+)"\)', rule):
+                found.append(part)
+                assert f'section="{".".join(part)}"' in rule, f"{file.name}: rule {rule[:30]}"
+    assert len(found) > 5

@@ -4,7 +4,6 @@ from .contents import (
 )
 from .entries import (
     Entry as Entry,
-    Overlap as Overlap,
     RecordDigests as RecordDigests,
     canonical as canonical,
     epsilon_text as epsilon_text,
@@ -13,7 +12,6 @@ from .key_places import KeyPlace as KeyPlace
 from .keys import (
     PRIVATE as PRIVATE,
     PUBLIC as PUBLIC,
-    ReleaseKey as ReleaseKey,
     key_from_seed as key_from_seed,
 )
 from .ledger import Ledger as Ledger

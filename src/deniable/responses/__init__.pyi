@@ -1,12 +1,10 @@
 from .base import (
     Counted as Counted,
-    ResponseBatch as ResponseBatch,
     Responses as Responses,
 )
 from .collected import CollectedResponses as CollectedResponses
 from .columns import (
     ProtectedFormat as ProtectedFormat,
-    ResponseColumn as ResponseColumn,
     category_columns as category_columns,
     holds_wider_points as holds_wider_points,
     response_columns as response_columns,
@@ -21,7 +19,6 @@ from .originals import compare_records as compare_records
 from .protected import ProtectedRecords as ProtectedRecords, protected_file as protected_file
 from .strata import table_within_strata as table_within_strata
 from .tables import (
-    MAX_CELLS as MAX_CELLS,
     Side as Side,
     Table as Table,
     TableStratum as TableStratum,

@@ -51,6 +51,7 @@ def test_half_a_unit_of_the_last_digit(printed: str, half: float) -> None:
         ),
         ("p,value\n0.1,1\n0.1,2\n", "line 3 repeats the key of an earlier line"),
         ("p,value\n0.1,1\n0.10,2\n", "line 3 repeats the key of an earlier line"),
+        ("p,value\n.1,1\n.10,2\n", "line 3 repeats the key of an earlier line"),
         ("p,other\n0.1,1\n", "no column 'value'; there are p, other"),
         ("", "not readable as a table"),
         ("p,value\n0.1,1,2,3\n0.1,1\n", "."),
