@@ -49,12 +49,11 @@ class ReleaseSweep(ReleaseSettings):
         number = math.prod(map(len, self.grid.values()))
         if number > MAX_RELEASES:
             raise ValueError(f"grid: {number} releases; allowed: at most {MAX_RELEASES}")
-        if len(self.settings) < number:
+        if len(self.releases) < number:  # making them checks each
             raise ValueError(
                 f"grid: {number} releases have {len(self.settings)} names, such as "
                 f"{next(iter(self.settings))!r}; allowed: values that differ in letters or digits"
             )
-        assert self.releases
         return self
 
     @cached_property
