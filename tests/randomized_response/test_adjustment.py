@@ -381,7 +381,7 @@ def test_zero_targets_give_zero_weights() -> None:
 
 def test_nothing_that_could_be_met_is_an_error() -> None:
     columns = [np.array([0, 1, 0]), np.array([1, 0, 1])]
-    with pytest.raises(DeniableError, match=r"in some attribute, every record has a category"):
+    with pytest.raises(DeniableError, match=r"every record has, in some attribute, a category"):
         adjust(columns, [[1.0, 0.0], [1.0, 0.0]])
 
 
@@ -417,7 +417,7 @@ CODES = np.array([0, 1, 1])
     [
         ([], [], {}, "0 columns of codes, but 0 targets; give one for each"),
         ([CODES], [[0.5, 0.5]] * 2, {}, "1 columns of codes, but 2 targets; give one for each"),
-        ([CODES[:0]], [[0.5, 0.5]], {}, "no records are left to weight"),
+        ([CODES[:0]], [[0.5, 0.5]], {}, "there are no records to weight"),
         ([CODES, CODES[:2]], [[0.5, 0.5]] * 2, {}, "column 1 has 2 records, the first 3"),
         ([CODES, np.zeros((3, 2), int)], [[0.5, 0.5]] * 2, {}, "column 1 is of shape (3, 2), its"),
         ([CODES], [[0.5, 0.6]], {}, "the targets of column 0 are no distribution (not negative"),

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from deniable.errors import DeniableError
 from deniable.privacy.audit import Matrix, constant_matrix, exact_epsilon
 from deniable.randomized_response.assessment import AttributeReports, PairReports
 from deniable.randomized_response.audit import (
@@ -172,6 +173,12 @@ def test_a_report_that_only_some_can_give_stays_infinitely_telling() -> None:
     matrix = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1]], dtype=object)
     for parties in (1, 2, 4):
         assert aggregate_epsilon([matrix], [(0,), (1,), (2,)], parties) == math.inf
+
+
+def test_what_is_too_large_to_enumerate_is_refused() -> None:
+    matrices, records = pair_matrices((3, 3, 3), "0.5", "joint")
+    with pytest.raises(DeniableError, match=r"3 parties with 27 records .* too many to enumerate"):
+        aggregate_epsilon(matrices, records, 3)
 
 
 # -- what unlinkability buys -----------------------------------------------------------------------

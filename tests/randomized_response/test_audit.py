@@ -245,6 +245,14 @@ def test_odds_by_hand() -> None:
     assert claimed_odds([3, 3], quarter, "diagonal") == Fraction(9, 4)
 
 
+def test_an_attribute_of_any_size_is_audited() -> None:
+    found = audit_attribute(1001, "0.5", "keep")
+    # P[x, x] / P[y, x] = (1/2 + 1/2 / 1001) / (1/2 / 1001)
+    assert found.exact == log_rounded_up(Fraction(1002))
+    assert found.claimed == pytest.approx(found.exact, rel=1e-14)
+    assert found.shipped == pytest.approx(found.exact, rel=1e-14)
+
+
 def test_what_cannot_be_audited_is_refused() -> None:
     with pytest.raises(DeniableError, match="1089 cells is over the 1000"):
         audit_cluster((33, 33), "0.5", "keep", "joint")

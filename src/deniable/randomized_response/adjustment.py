@@ -79,7 +79,8 @@ def adjust(
     ------
     DeniableError
         If columns and targets do not fit, a target is not a distribution, or every record has a
-        category with target 0. An `InfeasibleTarget` is a `RuntimeWarning`.
+        category with target 0. A positive target that no record can meet (see `InfeasibleTarget`)
+        gives a `RuntimeWarning`.
     """
     from deniable.randomized_response.compiled import rake  # noqa: PLC0415 - numba is slow to import
 
@@ -149,7 +150,7 @@ def _checked(
         )
     records = len(columns[0])
     if not records:
-        raise DeniableError("no records are left to weight")
+        raise DeniableError("there are no records to weight")
     wanted = []
     for number, (column, target) in enumerate(zip(columns, targets, strict=True)):
         if np.ndim(column) != 1 or np.ndim(target) != 1:
@@ -177,7 +178,7 @@ def _leave_out_unreachable(codes: Codes, wanted: list[Floats]) -> list[Infeasibl
             dead |= target[column] == 0
     if dead.all():
         raise DeniableError(
-            "no record can meet the targets: in some attribute, every record has a category with "
+            "no record can meet the targets: every record has, in some attribute, a category with "
             "estimate 0; estimate from more records, or with less randomization"
         )
     live = codes[:, ~dead] if dead.any() else codes

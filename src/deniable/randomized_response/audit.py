@@ -74,14 +74,14 @@ def audit_cluster(
 ) -> Finding:
     """Return the epsilons of a cluster's matrix (6.3.2), if all attributes change or only one.
 
-    The attributes have `sizes` categories, in at most 1,000 cells. `p` and `reading` are as in
-    `audit_attribute`, the `mechanism` as in
+    The attributes have `sizes` categories. Two attributes or more have at most 1,000 cells. `p` and
+    `reading` are as in `audit_attribute`, the `mechanism` as in
     `deniable.randomized_response.protocols.cluster_channel`. `changed` is the position of the one
     attribute that changes, by default all. The claim is then its epsilon, the "equal risk" of
     RR-Clusters and RR-Independent by attribute.
     """
     exact_p, cells = Fraction(p), math.prod(sizes)
-    if cells > MAX_AUDITED_MATRIX:
+    if cells > MAX_AUDITED_MATRIX and len(sizes) > 1:
         raise DeniableError(
             f"a cluster of {cells} cells is over the {MAX_AUDITED_MATRIX} audited in "
             "rational numbers; audit its attributes"

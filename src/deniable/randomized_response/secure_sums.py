@@ -55,6 +55,9 @@ class Traffic:
 
     `share_messages` and `broadcasts` are numbers of messages; `bits` are the bits of shares and
     deliveries, ceil(log2(n + 1)) for a number in 0 .. n.
+
+    A sum takes n messages of each party (n - 1 shares, one broadcast), n^2 in all. Summed over the
+    cells of all pairs, the former is [multirr]'s O(sum over i < j of |Ai| |Aj| x n).
     """
 
     share_messages: int = 0
@@ -210,8 +213,8 @@ def _refuse_missing(
 class BivariateDistribution:
     """A two-way table from secure sums.
 
-    `table` has the shape of `domain`, the two attributes, `traffic` is the one of all sums, and
-    `parties` is their number.
+    `table` has the shape of `domain`, the two attributes. `parties` is the number of parties, and
+    `traffic` the messages of all sums.
     """
 
     domain: Domain

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 def epsilons(protocol: "Protocol | AssessmentProtocol") -> dict[str, float]:
     """Return the exact epsilons of a `protocol`, rounded up, as columns of tables.
 
-    ``record_epsilon`` is for the whole record, ``attribute_epsilon`` the largest of one attribute.
+    ``record_epsilon`` is for the whole record, ``attribute_epsilon`` the largest for a change in
+    one attribute.
     """
     of_attributes = protocol.epsilon_by_changed_attribute()
     return {"attribute_epsilon": max(of_attributes.values()), "record_epsilon": protocol.epsilon}
@@ -104,9 +105,11 @@ def protocol_from_epsilon(
     sizes = [domain.project(cluster).size for cluster in parts]
     channels = []
     for cluster, size, own in zip(parts, sizes, allocate_by_size(epsilon, sizes, how), strict=True):
+        if size == 1:
+            channels.append(KeepOrReplace(1.0, np.zeros(1)))  # a single cell needs no randomization
+            continue
         try:
-            channel = KeepOrReplace(1.0, np.zeros(1))  # a single cell needs no randomization
-            channels.append(KeepOrReplace.of_epsilon(size, own) if size > 1 else channel)
+            channels.append(KeepOrReplace.of_epsilon(size, own))
         except DeniableError as error:
             raise DeniableError(f"{' x '.join(cluster)}: {error}") from None
     return Protocol(domain, parts, tuple(channels))

@@ -37,10 +37,12 @@ import scipy
 
 from deniable.arrays import Floats
 from deniable.channels import rounded_up
+from deniable.errors import DeniableError
 from deniable.privacy import Finding, Matrix, constant_matrix, exact_epsilon
 from deniable.randomized_response.protocols import rr_odds
 from deniable.randomized_response.readings import Reading
 
+MAX_ENUMERATION = 5_000_000
 MAX_ENUMERATED_PARTIES = 3
 TRUST = (
     "only the sums are seen: the secure sum is kept to and its channels are private and anonymous; "
@@ -89,7 +91,7 @@ def aggregate_epsilon(
 
     It is the worst over all records of the other parties; `matrices` and `truths` are as in
     `aggregate_matrix`. By the proposition above it is the epsilon of a single party's reports, for
-    any number of `parties`.
+    any number of `parties`. Raises `DeniableError` if the enumeration is too large.
 
     Examples
     --------
@@ -97,6 +99,13 @@ def aggregate_epsilon(
     >>> [round(aggregate_epsilon([coin], [(0,), (1,)], n), 6) for n in (1, 2, 5)]
     [1.098612, 1.098612, 1.098612]
     """
+    outcomes = math.prod(math.comb(parties + m.shape[1] - 1, parties) for m in matrices)
+    crowds = math.comb(len(truths) + parties - 2, parties - 1)
+    if outcomes * crowds * len(truths) > MAX_ENUMERATION:
+        raise DeniableError(
+            f"{parties} parties with {len(truths)} records each have {outcomes * crowds:.3g} "
+            "outcomes, too many to enumerate; take fewer parties, records or categories"
+        )
     crowd_of = combinations_with_replacement(range(len(truths)), parties - 1)
     return max(exact_epsilon(aggregate_matrix(matrices, truths, crowd)) for crowd in crowd_of)
 
@@ -111,6 +120,15 @@ def _binomial(trials: int, success: int, failure: int) -> Matrix:
     """Return weights of 0, 1, ... successes."""
     ways = [math.comb(trials, k) * success**k * failure ** (trials - k) for k in range(trials + 1)]
     return np.array(ways, dtype=object)
+
+
+def _binomial_shares(trials: int, probability: float) -> Floats:
+    # By logarithms of factorials: scipy.stats takes longer to import than all of them to compute.
+    k = np.arange(trials + 1)
+    ways = scipy.special.gammaln([trials + 1])
+    ways = ways - scipy.special.gammaln(k + 1) - scipy.special.gammaln(trials - k + 1)
+    logs = k * math.log(probability) + (trials - k) * math.log1p(-probability)
+    return np.asarray(np.exp(ways + logs))
 
 
 def two_sums_delta(ones: int, zeros: int, keep: Fraction, claim: Fraction) -> Fraction:
@@ -148,10 +166,8 @@ def worst_ones(parties: int, keep: Fraction, claim: Fraction) -> int:
     `keep` and `claim` are as there. The search is over all numbers, in floating point.
     """
     q, log_claim, deltas = float(keep), math.log(claim), []
-    binomial: Any = scipy.stats.binom.pmf
     for ones in range(parties + 1):
-        shares = [binomial(range(n + 1), n, p) for n, p in ((ones, q), (parties - ones, 1 - q))]
-        counts: Floats = np.convolve(*shares)
+        counts = np.convolve(_binomial_shares(ones, q), _binomial_shares(parties - ones, 1 - q))
         if_one, if_zero = np.convolve(counts, [1 - q, q]), np.convolve(counts, [q, 1 - q])
         some = (if_one > 0) & (if_zero > 0)
         if_one, if_zero = if_one[some], if_zero[some]
