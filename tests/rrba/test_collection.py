@@ -123,6 +123,7 @@ def test_every_client_receives_one_question(answers: str, block: int) -> None:
     received = clients["question"].value_counts().reindex(range(1, len(design.questions) + 1))
     assert received.sum() == 103
     assert received.max() - received.min() <= 1
+    assert received.tolist() == sorted(received, reverse=True)  # the first have one more
     reports = found.groupby("attributes")["reports"].sum()
     for question, number in zip(design.questions, received, strict=True):
         assert all(reports[" x ".join(table)] == number for table in question)

@@ -81,6 +81,21 @@ def test_a_views_epsilon_is_that_of_the_joint_answers(
     assert view_epsilon([first, second], keep) == pytest.approx(total, rel=1e-12)
 
 
+def test_the_sum_is_a_bound_if_the_table_differs_between_rounds() -> None:
+    # By hand: at p = 1/2, 1 + 1/q is 5 and 7/3 for q = 1/4, 3/4, and the other way round.
+    tables = [[0.25, 0.75], [0.75, 0.25]]
+    first, second = (dense(np.array(table), 0.5) for table in tables)
+    # A client answers about the same cell in both rounds.
+    both = [[x * y for x in row for y in other] for row, other in zip(first, second, strict=True)]
+    exact = worst_log_ratio(both)
+    assert exact == pytest.approx(math.log(5 * 7 / 3), rel=1e-12)
+    assert view_epsilon(tables, 0.5) == pytest.approx(2 * math.log(5), rel=1e-12)
+    assert view_epsilon(tables, 0.5) >= exact
+    # Through the same table the sum is exact.
+    same = [[x * y for x in row for y in row] for row in first]
+    assert view_epsilon([tables[0]] * 2, 0.5) == pytest.approx(worst_log_ratio(same), rel=1e-12)
+
+
 @settings(deadline=None, derandomize=True)
 @given(st.lists(st.floats(-3, 3), min_size=2, max_size=8), KEEPS, st.floats(0.01, 1))
 def test_a_floor_bounds_epsilon_whatever_the_estimate(

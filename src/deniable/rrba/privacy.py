@@ -66,8 +66,10 @@ def view_epsilon(tables: Sequence[npt.ArrayLike], keep: float) -> float:
     """Return the exact epsilon of a client's answers to all `tables` of a view, rounded up.
 
     Combinations of a view share no attribute, so two records are the worst pair of each table at
-    once. Answers are independent. So epsilon is the sum over tables. It is also the epsilon of
-    several answers about one table: list it once per round. p, `keep`, is in (0, 1).
+    once. Answers are independent. So epsilon is the sum over tables. p, `keep`, is in (0, 1).
+
+    It is also the epsilon of several answers through the same table: list it once per round. If the
+    table of a combination differs between rounds, the sum is an upper bound, given the tables.
     """
     return ProductChannel(tuple(table_channel(table, keep) for table in tables)).epsilon
 
@@ -87,8 +89,9 @@ def floor_parity(cells: int, keep: float, floor: float) -> Fraction:
 def floor_epsilon(sizes: Sequence[int], keep: float, floor: float) -> float:
     """Return the epsilon that a `floor` guarantees for a client's answers on all data, rounded up.
 
-    It is the sum of the logarithms of `floor_parity` at `keep` over tables with `sizes` cells,
-    infinite at floor 0. Tables that touch their floors attain it. At floor 1 they are uniform.
+    It is the sum of the logarithms of `floor_parity` at `keep` over tables with `sizes` cells: 0
+    for a table of one cell, else infinite at floor 0. Tables that touch their floors attain it. At
+    floor 1 they are uniform.
     """
     refuse_bad_keep(keep)
     for cells in sizes:

@@ -116,7 +116,8 @@ class TableState:
             made = floored_projection(estimate, rule.floor)
         else:
             # The sum is 1, but (4) multiplies its rounding error by -(1 - p) / p at each step:
-            # below 1/2 floats would diverge within a hundred blocks, unlike the text's tables.
+            # below 1/2 the sum of floats would leave 1 within a hundred blocks. The text's exact
+            # tables have sum 1.
             made = estimate - (estimate.sum(axis=-1, keepdims=True) - 1) / estimate.shape[-1]
         return TableState(np.where(moves, made, self.table), counts, exposure)
 
@@ -188,7 +189,8 @@ def drawn_distribution(table: Floats) -> Floats:
     """Return the distribution of fake answers by (3), also for a `table` that is none.
 
     A uniform number u leads to the first cell with a cumulative sum above u. Negative cells are
-    never drawn, and cells after them less often than their entry says. A distribution is returned.
+    never drawn, and cells after them less often than their entry says. A distribution is returned
+    unchanged.
     """
     possible = table >= 0
     if possible.all():

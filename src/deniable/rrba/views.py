@@ -143,5 +143,7 @@ def _flow(view: Counts, sets: Counts, bound: Flags, demand: Counts) -> Flags:
         (capacities.astype(np.int32), (heads, tails)), shape=(nodes + 3, nodes + 3)
     )
     flow = scipy.sparse.csgraph.maximum_flow(graph, source, sink)
+    if flow.flow_value != demand.sum():  # impossible by Baranyai's theorem
+        raise DeniableError("no views: this is an error in deniable.rrba.views; please report it")
     carried = flow.flow[view, views + sets]
     return np.asarray(carried).reshape(-1) > 0
