@@ -48,5 +48,6 @@ def audited(mechanism: NumericMechanism, data: NumericMicrodata) -> pd.DataFrame
     domains, factor = mechanism.domains, mechanism.domain_factor or np.nan
     ranking = Ranking.of(domains.inner(data.values))
     file = AuditedFile("small", domains.names, ranking, domains.widths, factor)
-    table = audit_file(file, [mechanism.k or 1], [mechanism.epsilon], [mechanism.formed_of])
+    ks = [mechanism.k] if mechanism.k else []
+    table = audit_file(file, ks, [mechanism.epsilon], [mechanism.formed_of])
     return table[table["domain"] == "public"] if mechanism.public_domains else table

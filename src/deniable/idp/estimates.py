@@ -8,17 +8,20 @@ and the clipped noisy value y of a number x, the function
 has the expectation phi(x). *Proof.* The density of x + Laplace(b) is the Green's function of 1 -
 b^2 d^2/dx^2. Integration by parts, twice, leaves phi(x) and one term at either end; the values at
 the atoms cancel these terms. QED. So y - b, y or y + b is unbiased for x. The variance has the
-unbiased estimate b^2 at the ends and 2 b^2 inside. Powers of x give the standard deviation.
+unbiased estimate b^2 at the ends and 2 b^2 inside. Powers of x give the standard deviation and its
+error.
 
 **Noisy histograms.** Counts have noise of known variance. Means and standard deviations of the
 bins' midpoints differ from the ones of the values by at most half a bin, and intervals are wider by
 that amount. The quantile of a level lies above a bin's edge if the proportion of records below the
-edge is smaller: simultaneous bounds for the proportions below all edges give its interval.
+edge is smaller than the level: simultaneous bounds for the proportions below all edges give its
+interval.
 
 **``idp_ls`` and ``idp_cbls``** have noise scales that depend on the original values and are not
 released. The only results are the statistics of the protected file.
 
-All estimates are of values clipped to their domains. Intervals are for the records of the file.
+All estimates are of values clipped to their domains. Intervals are for the records of the file,
+without sampling.
 """
 
 from collections.abc import Iterator, Sequence

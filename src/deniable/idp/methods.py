@@ -44,8 +44,9 @@ SMALLEST_CLUSTER = 3
 def domain_bounds(values: npt.ArrayLike, factor: float) -> Floats:
     """Return the upper ends of the domains [0, U_j], U_j = `factor` * max_j ([idp], section 4).
 
-    The maximum depends on the data, so no epsilon covers these bounds. To release data, use known
-    bounds. `values`, at least 0, have the shape (records, attributes); `factor` is at least 1.
+    The maximum depends on the data, so no epsilon covers these bounds. To release data, use bounds
+    that are known without it. `values`, at least 0, have the shape (records, attributes); `factor`
+    is at least 1.
     """
     if not factor >= 1:
         raise DeniableError(f"the domain factor is {factor:g}; it must be at least 1")
@@ -154,7 +155,9 @@ def masking(
             f"the domains need a finite upper end for each of {ranking.attributes} attributes"
         )
     lowest, highest = ranking.values[:, 0], ranking.values[:, -1]
-    for j in np.flatnonzero((lowest < 0) | (highest > bounds))[:1]:
+    outside = np.flatnonzero((lowest < 0) | (highest > bounds))
+    if outside.size:
+        j = outside[0]
         raise DeniableError(
             f"column {j} has values from {lowest[j]:g} to {highest[j]:g}, but its domain is "
             f"[0, {bounds[j]:g}]; widen the domain, or shift or cut the values"

@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 from tests.idp.numeric_files import (
@@ -12,16 +13,20 @@ from tests.idp.numeric_files import (
     audited,
     mechanism_by,
     numeric_file,
+    stated_domains,
 )
 
 from deniable.channels.exact import rounded_down, rounded_up
-from deniable.idp import Domains, NumericMechanism, domains_by_factor
+from deniable.errors import DeniableError
+from deniable.idp import Domains, NumericMechanism, Ranking, domains_by_factor
 from deniable.idp.audit import (
     CENTROID,
     CENTROIDS,
     FIXED_SCALE,
     RECOMPUTED_SCALE,
     RECORD,
+    AuditedFile,
+    audit_file,
     definition,
     proved_epsilon,
     recorded_epsilons,
@@ -98,6 +103,19 @@ def test_verdicts_agree_with_the_audit(method: str, factor: float | None, seed: 
             assert (rows["holds"].astype(str) == "False").any()
         if verdict.proved_epsilon == math.inf:
             assert np.isinf(rows["exact_or_lower_bound"]).any()
+
+
+def test_a_size_of_one_does_not_repeat_dp_nor_omit_methods() -> None:
+    domains, records = stated_domains(), numeric_file()
+    file = AuditedFile(
+        "small", domains.names, Ranking.of(domains.inner(records.values)), domains.widths, np.nan
+    )
+    pd.testing.assert_frame_equal(
+        audit_file(file, [1], [1.0], ["dp"]), audit_file(file, [], [1.0], ["dp"])
+    )
+    assert audit_file(file, [1], [1.0], ["dp_um"])["method"].eq("dp_um").any()
+    with pytest.raises(DeniableError, match="k is 1"):
+        audit_file(file, [1], [1.0], ["idp_cbls"])
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -113,7 +113,8 @@ class NoisyCentroids:
     def log_likelihood(self, released: Floats) -> Floats:
         """Return the log likelihood, shape (runs,), of `released` centroids, (runs, centroids).
 
-        The density is with respect to length inside the domain, else to its ends and exact points.
+        The density is with respect to length inside the domain, and to points at its ends and at
+        exact centroids.
         """
         noisy = self.scales > 0
         y, m, b = released[:, noisy], self.centres[noisy], self.scales[noisy]

@@ -2,8 +2,8 @@
 
 **The intruder** knows the released file and all true values of one record, the target. Of some
 other records the intruder knows both the true values and the released ones. They determine the
-choice among the scores. The number of links is a lower bound on the risk: other scores or more
-knowledge may find more.
+choice among `_FIXED` and the learned likelihood. The number of links is a lower bound on the risk:
+other scores or more knowledge may find more.
 
 The nearest record, by squared distances, is a weak choice: the noise of one centroid may be
 thousands of times larger than the noise of the next, and a single extreme value then dominates all
@@ -22,12 +22,7 @@ from deniable.arrays import Floats, Positions
 
 SQUARED, LIKELIHOOD = "squared", "likelihood"
 WIDTHS = {"log .2": 0.2, "log .02": 0.02, "log .002": 0.002, "log .0002": 0.0002}
-"""Scores of distances d = |true - released| in standard deviations, summed over attributes:
-
-- d^2, as [idp], (5), has it; d; log(1 + d / width) for each of `WIDTHS`;
-- the logarithm of how often a distance of this class occurs between records of different people,
-  over how often between a record and its own, learned from the others, in ten classes.
-"""
+"""Widths of logarithmic scores, in standard deviations."""
 TRIED = 100
 """How many of the others each score is tried on; the likelihood is learned from the rest."""
 PAIRS = 20  # of different people, for each record that is learned from
@@ -83,6 +78,10 @@ _FIXED: Mapping[str, Score] = {
     "absolute": lambda _, apart: apart,
     **{name: partial(_log, width) for name, width in WIDTHS.items()},
 }
+# Scores of distances d = |true - released| in standard deviations, summed over attributes: d^2, as
+# [idp], (5), has it; d; log(1 + d / width) for each of `WIDTHS`. The learned likelihood is the
+# logarithm of how often a distance of this class occurs between records of different people, over
+# how often between a record and its own, learned from the others, in ten classes.
 
 
 class _File:

@@ -138,7 +138,8 @@ def claim_row(claimed: float, found: float, kind: Kind, **about: Any) -> dict[st
     By its `kind` the epsilon found is exact or a lower bound. A lower bound that is infinite is
     exact, and one within the claim decides nothing. `about` has other columns of `COLUMNS`.
     """
-    kind, within = "exact" if np.isinf(found) else kind, found <= claimed * (1 + CLAIM_TOLERANCE)
+    kind = "exact" if np.isinf(found) else kind
+    within = found <= claimed * (1 + CLAIM_TOLERANCE)
     about |= {"claimed_epsilon": claimed, "exact_or_lower_bound": found, "kind": kind}
     holds = (True if kind == "exact" else None) if within else False
     return about | {"holds": holds, "times_claimed": found / claimed}
@@ -158,11 +159,13 @@ def audit_file(
     interpretation, which takes most of the time.
     """
     rows: list[dict[str, Any]] = []
-    for k in (1, *ks):
+    if "dp" in methods:
+        rows += _rows(ClusteredFile(file, 1), "dp", epsilons, as_it_runs)
+    with_clusters = [method for method in methods if method != "dp"]
+    for k in ks:
         clustered = ClusteredFile(file, k)
-        for method in methods:
-            if (method == "dp") == (k == 1):
-                rows += _rows(clustered, method, epsilons, as_it_runs)
+        for method in with_clusters:
+            rows += _rows(clustered, method, epsilons, as_it_runs)
     return as_table(rows)
 
 
@@ -227,11 +230,13 @@ class MethodAudit:
         names = self.clustered.file.names
         note = OF_FIXED_CLUSTERS if clusters == FIXED and self.method != "dp" else ""
         together = self.clustered.file.of_all_attributes(losses)
-        found = []
-        for unit, parts in zip(("centroid", "attribute"), zip(*losses, strict=True), strict=True):
-            worst = int(np.argmax([float(part.max()) * times for part in parts]))
-            found.append((unit, names[worst], parts[worst]))
-        found.append(("attribute", ALL, together))
+        alone = int(np.argmax([float(own.of_centroids.max()) * times for own in losses]))
+        whole = int(np.argmax([float(own.of_records.max()) * times for own in losses]))
+        found = [
+            ("centroid", names[alone], losses[alone].of_centroids),
+            ("attribute", names[whole], losses[whole].of_records),
+            ("attribute", ALL, together),
+        ]
         if clusters == FIXED:
             # Records in fixed clusters reveal the same as their centroids.
             found.append(("record", ALL, together))
