@@ -448,6 +448,14 @@ def test_runs_that_cannot_tell_leave_a_claim_undecided(claim: str) -> None:
         assert of_claim(verdicts(dict(tables, **{name: each})), claim) == {"undecided"}
 
 
+def test_the_inverse_of_zero_leaves_a_claim_undecided() -> None:
+    tables = run_by_run(one())
+    zero = changed(tables["gains"], 0, "estimator == 'rr_independent' and sigma == .5")
+    evidence = evidence_of(dict(tables, gains=zero))
+    found = decide_claims(CLAIMS, evidence, "mechanism", "projection").set_index("claim")
+    assert set(found.loc[["peak_at_half", "falls_with_coverage"], "verdict"]) == {"undecided"}
+
+
 def test_one_exception_does_not_break_an_average() -> None:
     tables = full()
     for factor, verdict in ((0.5, "holds"), (0.3, "fails")):

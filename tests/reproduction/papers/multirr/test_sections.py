@@ -9,8 +9,7 @@ import pytest
 
 from deniable.randomized_response import Assessment, PairEstimator
 
-from reproduction.papers.multirr import figures as drawn
-from reproduction.papers.multirr.error_analysis import propagation_table
+from reproduction.papers.multirr import error_analysis, figures as drawn, sections, secure_sum
 from reproduction.papers.multirr.example_1 import example_1
 from reproduction.papers.multirr.names import ASSESSMENTS, AT_EPSILON, ESTIMATORS, METHODS, WORDS
 from reproduction.papers.multirr.queries import adjusted
@@ -111,7 +110,7 @@ def test_methods_are_called_as_readers_know_them() -> None:
 
 
 def test_the_example_shows_the_rows_of_the_three_matrices(small_data: Any) -> None:
-    table = propagation_table(small_data.domain, [0.1, 0.7])
+    table = error_analysis.propagation_table(small_data.domain, [0.1, 0.7])
     found = about({"multirr_propagation": table})["example"]
     assert (found["name"], found["categories"], found["p"]) == ("colour", 3, 0.7)
     rows = {row["reading"]: row for row in found["readings"]}
@@ -130,6 +129,25 @@ def test_example_1_begins_in_full_and_goes_on_in_tens() -> None:
     assert [(row["sweep"], row["adjusted"]) for row in found["steps"]] == [
         *((0, "start"), (1, "1"), (1, "2"), (2, "1"), (2, "2"))
     ]
+    assert found["later"].heads[:2] == ("sweep t", "proportion of responses 5–6")
     assert [row[0] for row in found["later"].rows] == ["10", "20", "25"]
     assert [row["adjusted"] for row in found["ends"]] == ["limit", "RR-Independent"]
     assert "λ₁" in found["steps"][0]["published"]
+
+
+def test_no_heading_lacks_its_column(small_data: Any) -> None:
+    domain = small_data.domain
+    made = {
+        "accuracy": error_analysis.accuracy_table(domain, [500]),
+        "propagation": error_analysis.propagation_table(domain, [0.1]),
+        "order": error_analysis.expected_dependence_order(small_data, [0.1]),
+        "secure_sum": secure_sum.trials(small_data, 1, ("colour", "region"), 50, 5),
+        "secure_sum_faults": secure_sum.fault_trials(1, 1),
+        "linkage": secure_sum.linkage_example(small_data, 1, 20, 2),
+    }
+    tables = {f"multirr_{name}": table for name, table in made.items()}
+    found = sections.bounds(tables) | sections.assessment(tables)
+    headings = [sections.BOUNDS, sections.FACTORS, sections.ORDER]
+    headings += [sections.SUMS, sections.FAULTS, sections.LINKED]
+    assert [each.heads for each in found.values()] == [tuple(each.values()) for each in headings]
+    assert found["order"].rows[0][0] == "Cramér's V"

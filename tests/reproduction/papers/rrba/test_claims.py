@@ -316,6 +316,10 @@ def test_claims_about_missing_cells_are_undecided_and_say_why() -> None:
     lacking = found[found["comparisons"] == 0]
     assert set(lacking["verdict"]) == {"undecided"}
     assert lacking["figure"].str.startswith("the tables lack ").all()
+    reasons = dict(zip(lacking["claim"], lacking["figure"], strict=True))
+    assert reasons["none_at_small_p"] == "the tables lack runs at these p and block sizes"
+    pair = "the tables lack rows to compare with the same metric, file, k, p"
+    assert reasons["wins_everywhere_at_half"] == pair
     sparse = lacking.loc[lacking["claim"] == "robust_in_sparse_data", "figure"]
     assert set(sparse) == {"the tables lack tables with at most 30 records a cell"}
     one_k = tables | {"rrba_table3": tables["rrba_table3"].query("k == 2 or effect != .2")}

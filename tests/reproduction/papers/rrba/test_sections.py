@@ -278,6 +278,12 @@ def test_sizes_and_powers_are_judged_beyond_chance(tables: Tables) -> None:
 
 def test_views_and_worked_cases_are_shown(tables: Tables) -> None:
     found = consistency(tables)
+    gains = {row[0]: row[1:] for row in found["gains"].rows}
+    assert gains[names.CONSISTENCY_METHODS["l2"]] == ("2", "0", "2", "0.500")
+    assert gains[names.CONSISTENCY_METHODS["nearest"]][0] == "0"
+    assert found["views"].heads[:6] == (
+        *("data", "n", "p", "views", "tables", "published program is feasible"),
+    )
     verdicts = [row[-1] for row in found["cases"].rows]
     assert sorted(verdicts) == sorted(["✓ agrees", "✗ differs", "– not printed"])
     shown = found["views"].rows[0]

@@ -1,6 +1,5 @@
 """The catalog of [multirr]: studies, tables, analyses, figures and sections."""
 
-from collections.abc import Mapping
 from functools import partial
 
 from reproduction.study import (
@@ -230,40 +229,53 @@ ANALYSES = (
         ),
     ),
 )
-SHOWS = {
-    "fig1": "Figure 1: the factor √B of simultaneous errors over the number of categories",
-    "fig2": "Figure 2: absolute and relative errors of count queries over their coverage",
-    "fig3": "Figure 3: relative errors of the four methods at the thresholds of [multirr]",
-    "fig3_ours": "Figure 3 again, at the thresholds that are best in our Table 1",
-    "table1": "Table 1 as a picture: printed values beside ours",
-    "table2": "Table 2 as a picture: printed values beside ours",
-    "pairs": "Errors of estimated pairs over p, at three coverages",
-    "epsilon": "Relative errors of the methods over the exact epsilon of a whole record",
-    "assessment": "How well assessed dependences keep ranks and clusters, over p",
-    "sweep": "Relative errors over p and both thresholds, for several numbers of records",
-}
-DRAWN_BY = {"fig3_ours": "fig3", "table1": "printed_table", "table2": "printed_table"}
-DRAWN_FROM = {"fig3_ours": ("multirr_fig3",), "pairs": ("multirr_pairs", "multirr_fig3")}
-DRAWN_WITH: Mapping[str, Mapping[str, str]] = {
-    "fig3": {"best": "paper"},
-    "fig3_ours": {"best": "ours"},
-    "table1": {"title": PRINTED_TABLES["multirr_table1"][1]},
-    "table2": {"title": PRINTED_TABLES["multirr_table2"][1]},
-}
-FIGURES = tuple(
-    Figure(
-        f"multirr_{name}",
-        f".figures:{DRAWN_BY.get(name, name)}",
-        shows,
-        DRAWN_FROM.get(name, ()),
-        DRAWN_WITH.get(name, {}),
-    )
-    for name, shows in SHOWS.items()
+
+
+def _figure(name: str, shows: str, *tables: str, draw: str = "", **options: str) -> Figure:
+    """Return a figure of `tables`, by default the one of its `name`.
+
+    The function `draw`, by default of that `name` too, plots them with `options`.
+    """
+    needs = tuple(f"multirr_{table}" for table in tables)
+    return Figure(f"multirr_{name}", f".figures:{draw or name}", shows, needs, options)
+
+
+FIGURES = (
+    _figure("fig1", "Figure 1: the factor √B of simultaneous errors over the number of categories"),
+    _figure("fig2", "Figure 2: absolute and relative errors of count queries over their coverage"),
+    _figure(
+        "fig3",
+        "Figure 3: relative errors of the four methods at the thresholds of [multirr]",
+        best="paper",
+    ),
+    _figure(
+        "fig3_ours",
+        "Figure 3 again, at the thresholds that are best in our Table 1",
+        "fig3",
+        draw="fig3",
+        best="ours",
+    ),
+    *(
+        _figure(
+            name.removeprefix("multirr_"),
+            f"{title.partition(':')[0]} as a picture: printed values beside ours",
+            draw="printed_table",
+            title=title,
+        )
+        for name, (_, title) in PRINTED_TABLES.items()
+    ),
+    _figure("pairs", "Errors of estimated pairs over p, at three coverages", "pairs", "fig3"),
+    _figure("epsilon", "Relative errors of the methods over the exact epsilon of a whole record"),
+    _figure("assessment", "How well assessed dependences keep ranks and clusters, over p"),
+    _figure("sweep", "Relative errors over p and both thresholds, for several numbers of records"),
 )
 
 
 def _section(name: str, title: str, link: str, *tables: str, of: str = "sections") -> Section:
-    """Return a section that is left out without the table of its name, or without other ones."""
+    """Return a section that is left out without its `tables`, by default the one of its name.
+
+    The function `name` of the module `of` prepares it.
+    """
     needs = tuple(f"multirr_{table}" for table in tables or (name,))
     return Section(name, title, link, f".{of}:{name}", needs=needs)
 

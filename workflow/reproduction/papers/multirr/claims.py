@@ -4,6 +4,7 @@ Only interpretations with the matrix as printed count. `resources/claims/multirr
 claims. The functions below decide those that are more than a comparison of cells.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise, product
@@ -62,7 +63,10 @@ def _over(cells: Cells, measure: str, first: float, second: float) -> Row:
     of = ("rr_independent", f"{measure}_ratio")
     if (*of, first, f"sigma = {second:g}") in cells:
         return cells[*of, first, f"sigma = {second:g}"]
-    return ratio(exact_row(1.0), cells[*of, second, f"sigma = {first:g}"])
+    row = cells[*of, second, f"sigma = {first:g}"]
+    if row["ci_low"] <= 0:  # nothing is known of the inverse
+        return {"median": math.nan, "ci_low": 0.0, "ci_high": math.inf}
+    return ratio(exact_row(1.0), row)
 
 
 def _grows_with_t_v(cells: Cells) -> Outcome:

@@ -8,7 +8,7 @@ each pair. A contingency table replaces the secure sum, which takes n * n messag
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import product
 from typing import Any
@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 import scipy
 
-from deniable.arrays import Floats
+from deniable.arrays import Floats, at_least
 from deniable.errors import from_extras
 from deniable.randomized_response import (
     AssessmentProtocol,
@@ -56,6 +56,9 @@ class DependenceAssessment:
     ordinal: tuple[str, ...] = ()
     t_v: Sequence[int] = ()
     t_d: Sequence[float] = ()
+    _formed: dict[tuple[int, tuple[int, ...]], Clustering] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @cached_property
     def measures(self) -> dict[Pair, Measure]:
@@ -106,18 +109,29 @@ class DependenceAssessment:
         return np.asarray(np.round(np.stack(found, axis=-1), DECIMALS), dtype=float)
 
     def clusters(self, dependences: Floats, t_v: int, t_d: float) -> Clustering:
-        """Return Algorithm 1's clusters, of at most `t_v` cells and `dependences` over `t_d`."""
-        frame = pd.DataFrame(list(self.measures), columns=["attribute_1", "attribute_2"])
-        frame["dependence"] = dependences
-        return cluster_attributes(self.data.domain, frame, t_v, t_d)
+        """Return Algorithm 1's clusters of at most `t_v` cells by the `dependences` of all pairs.
+
+        They depend only on the order of those dependences that are at least `t_d`.
+        """
+        above = at_least(dependences, t_d)
+        ranks = np.where(above, scipy.stats.rankdata(-dependences, "dense"), 0).astype(int)
+        key = (t_v, tuple(ranks.tolist()))
+        if key not in self._formed:
+            frame = pd.DataFrame(list(self.measures), columns=["attribute_1", "attribute_2"])
+            frame["dependence"] = dependences
+            self._formed[key] = cluster_attributes(self.data.domain, frame, t_v, t_d)
+        return self._formed[key]
 
 
 def rank_correlations(assessed: Floats, true: Floats) -> Floats:
     """Return Spearman's correlation of each row of `assessed` with `true`; 0 for equal numbers."""
-    ranks = scipy.stats.rankdata(assessed, axis=-1), scipy.stats.rankdata(true)
-    with np.errstate(invalid="ignore"):
-        found = [np.corrcoef(each, ranks[1])[0, 1] for each in ranks[0]]
-    return np.asarray(np.nan_to_num(found))
+    first = scipy.stats.rankdata(assessed, axis=-1)
+    second = scipy.stats.rankdata(true)
+    first, second = first - first.mean(axis=-1, keepdims=True), second - second.mean()
+    scale = np.sqrt((first**2).sum(axis=-1) * (second**2).sum())
+    correlations = np.zeros_like(scale)
+    np.divide(first @ second, scale, out=correlations, where=scale > 0)
+    return np.asarray(correlations)
 
 
 @cache

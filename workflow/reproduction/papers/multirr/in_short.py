@@ -42,17 +42,18 @@ def _equal_risk(tables: Tables) -> PrivacyVerdict:
         equal += [] if more else [of["mechanism"]]
         found.append(
             f"under {of['mechanism']} up to {short(worst['attribute_ratio'])} times "
-            f"({worst['attribute']}, p = {worst['p']:g}, T_v = {worst['t_v']:g}; more than once "
-            f"in {more} of {len(part)} settings)"
+            f"({worst['attribute']}, p = {worst['p']:g}, T_v = {worst['t_v']:g}; more than that "
+            f"ε in {more} of {len(part)} settings)"
         )
     others = joined(each for each in tables["multirr_risk"]["matrix"].unique() if each != first)
     fails = len(equal) < len(found)
     return PrivacyVerdict(
         "fails" if fails else "holds",
         f"“Equal risk” is {'false' if fails else 'true'} of an attribute",
-        f"{'True' if table['equal_risk_record'].all() else 'Not always true'} of whole records. Of "
-        "one attribute, an intruder who knows all other ones of a person gets its own ε "
-        f"{'; '.join(found)}. These numbers cover matrix {first}, {_values('p', table['p'])} and "
+        f"{'True' if table['equal_risk_record'].all() else 'Not always true'} of whole records. "
+        "If an intruder knows all other attributes of a person, the ε of one attribute is a "
+        f"multiple of the ε that it has by itself: {'; '.join(found)}. "
+        f"These numbers cover matrix {first}, {_values('p', table['p'])} and "
         f"{_values('T_v', table['t_v'])}, and the attribute with the largest ε in each setting. "
         "Others can have larger ratios."
         f"{f' Not covered: matrix {others}.' if others else ''}",

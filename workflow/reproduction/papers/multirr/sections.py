@@ -80,18 +80,46 @@ def attributes(tables: Tables) -> dict[str, PageTable]:
     return {"errors": pivot(table.sort_values("p"), keys, "attributes", label, text="percent")}
 
 
+BOUNDS = {
+    **{"records": "records", "attributes": "attributes", "added": "attribute added"},
+    **{"cells": "cells", "records_a_cell": "records per cell"},
+    "relative_error_independent": "bound of RR-Independent",
+    "relative_error_joint": "bound of RR-Joint",
+    "records_needed_joint": "records that RR-Joint needs for the bound of RR-Independent",
+}
+FACTORS = {
+    **{"reading": "matrix", "p": "p", "propagation_factor": "factor, attribute by attribute"},
+    "propagation_factor_joint": "factor, one matrix",
+}
+ORDER = {
+    **{"measure": "measure", "reading": "matrix", "p": "p", "order_kept": "order kept"},
+    **{"rank_correlation": "rank correlation", "largest_reported": "largest in responses"},
+    "strongest_kept": "strongest pair is kept",
+}
+MEASURES = {
+    "cramers_v": "Cramér's V",
+    "absolute_correlation": "|correlation| of codes",
+    "absolute_covariance": "|covariance| of codes",
+}
+
+
 def bounds(tables: Tables) -> dict[str, PageTable]:
     """Prepare error bounds (2.3, 3.3), propagation factors and orders kept (4.1) from `tables`."""
     whole = where(tables["multirr_propagation"], attribute="all")
+    order = tables["multirr_order"].replace({"measure": MEASURES})
     return {
-        "bounds": all_rows(tables["multirr_accuracy"], "error bounds"),
-        "records": all_rows(whole, "propagation factors of a whole record"),
-        "order": all_rows(tables["multirr_order"], "the order of dependences that is kept"),
+        "bounds": all_rows(tables["multirr_accuracy"], "error bounds", BOUNDS),
+        "records": all_rows(whole, "propagation factors of a whole record", FACTORS),
+        "order": all_rows(order, "the order of dependences that is kept", ORDER),
     }
 
 
 LETTERS = {"lambda_1": "λ₁", "lambda_2": "λ₂", r"pi-hat\^1": "π̂¹", r"pi-hat\^2": "π̂²"}
 """Patterns of the paper's names in Example 1, and the names as the paper sets them."""
+LATER = {
+    **{"sweep": "sweep t", "share": "proportion of responses 5–6"},
+    **{"sweep_times_share": "t × proportion", "gap_value": "farthest from 1/2"},
+}
 
 
 def adjustment(tables: Tables) -> dict[str, Any]:
@@ -104,11 +132,10 @@ def adjustment(tables: Tables) -> dict[str, Any]:
     first = steps["sweep"] <= 2
     apart = (steps["sweep"] % 10 == 0) | (steps["sweep"] == last)
     later = steps[~first & apart & (steps["adjusted"] == "2")]
-    columns = ("sweep", "share", "sweep_times_share", "gap_value")
     found: dict[str, Any] = {
         "steps": rows_of(steps[first]),
         "ends": rows_of(table[table["sweep"].isna()]),
-        "later": all_rows(later, "later sweeps", columns),
+        "later": all_rows(later, "later sweeps", LATER),
     }
     if "multirr_adjustment" in tables:
         work = tables["multirr_adjustment"].replace({"method": METHODS})
@@ -118,18 +145,32 @@ def adjustment(tables: Tables) -> dict[str, Any]:
     return found
 
 
+SUMS = {
+    **{"pair": "pair", "parties": "parties n", "cells": "cells", "share_messages": "shares sent"},
+    **{"broadcasts": "broadcasts", "messages": "messages", "formula_in_all": "cells × n × n"},
+    "equals_direct_counts": "counts are exact",
+}
+FAULTS = {
+    **{"fault": "fault", "detected": "detected, proportion", "by_what": "detected by"},
+    **{"party_named": "culprit named, proportion", "remedy_or_limit": "remedy or limit"},
+}
+LINKED = {
+    **{"attribute": "attribute", "category": "category that one party alone has"},
+    "share_of_samples": "samples in which it links, proportion",
+    "share_of_parties_exposed": "parties exposed, proportion",
+    **{"attributes_rebuilt": "attributes rebuilt", "equals_true_record": "equals the record"},
+}
+
+
 def assessment(tables: Tables) -> dict[str, PageTable]:
     """Prepare messages, faults and leaks of the secure sum (4.2, 4.3) from `tables`."""
     sums, faults = tables["multirr_secure_sum"], tables["multirr_secure_sum_faults"]
     few = sums["pair"].str.startswith("all ") | (sums["parties"] == sums["parties"].max())
     linked = tables["multirr_linkage"]
-    columns, more = (
-        [str(name) for name in each if name != "data_source"] for each in (sums, linked)
-    )
     return {
-        "sums": all_rows(sums[few], "messages of the secure sum", columns),
-        "faults": all_rows(faults, "faults staged"),
-        "linked": all_rows(linked, "records that exact tables rebuild", more),
+        "sums": all_rows(sums[few], "messages of the secure sum", SUMS),
+        "faults": all_rows(faults, "faults staged", FAULTS),
+        "linked": all_rows(linked, "records that exact tables rebuild", LINKED),
     }
 
 
@@ -148,14 +189,17 @@ def pairs(tables: Tables) -> dict[str, Any]:
 def epsilon(tables: Tables) -> dict[str, PageTable]:
     """Prepare the errors of the methods at each epsilon from `tables`."""
     table = first_clusters(tables["multirr_epsilon"]).sort_values(["attributes", "epsilon"])
-    spent = ("attributes", "epsilon", "method", "p", "attribute_epsilon", "record_epsilon")
+    spent = {"attributes": "attributes", "epsilon": "ε stated", "method": "method", "p": "p"}
+    spent |= {"attribute_epsilon": "ε of one attribute", "record_epsilon": "exact ε of a record"}
     called = table[table["method"] != "uniform"].replace({"method": AT_EPSILON})
     keys = ("attributes", "epsilon")
     form: dict[str, Any] = {"text": "percent", "names": AT_EPSILON, "base": "uniform"}
     form["caption"] = "▾ lowest; * its interval lies below the interval of no data."
     return {
         "errors": pivot(table, keys, "method", "median relative errors at stated ε", **form),
-        "spent": all_rows(called, "p and exact ε of each method", spent),
+        "spent": all_rows(
+            called.drop(columns=["ci_low", "ci_high"]), "p and exact ε of each method", spent
+        ),
     }
 
 

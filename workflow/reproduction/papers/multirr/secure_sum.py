@@ -33,29 +33,38 @@ from deniable.sampling import RandomSource, generator_for
 class Deviating(Party):
     """A party that leaves, miscounts, or sets the count.
 
-    Each keyword argument, `how`, is optional. It leaves when its shares have `reached` this part of
+    It leaves when its shares have `reached` this part of
     the seats in order, in [0, 1], and broadcasts nothing. Its shares sum to `shares` instead of 0,
     and its broadcast is `broadcast` too high: with 1 or -1 it counts itself in a wrong cell, or not
     in its own. In the last seat, it hears all others first and makes the count `count`.
     """
 
-    def __init__(self, number: int, indicator: int, **how: Any) -> None:
-        super().__init__(number, indicator + how.get("broadcast", 0))
-        self.how = how
+    def __init__(
+        self,
+        number: int,
+        indicator: int,
+        *,
+        reached: float | None = None,
+        shares: int = 0,
+        broadcast: int = 0,
+        count: int | None = None,
+    ) -> None:
+        super().__init__(number, indicator + broadcast)
+        self.reached, self.shares, self.count = reached, shares, count
 
     def _shares(self, network: Network, source: RandomSource) -> Codes:
         shares = super()._shares(network, source)
-        shares[0] = (shares[0] + self.how.get("shares", 0)) % network.modulus
-        if "reached" in self.how:
-            shares[int(self.how["reached"] * network.parties) :] = NOTHING
+        shares[0] = (shares[0] + self.shares) % network.modulus
+        if self.reached is not None:
+            shares[int(self.reached * network.parties) :] = NOTHING
         return shares
 
     def answer(self, seat: int, network: Network) -> None:
         """Broadcast from a `seat` of the `network` as it deviates."""
-        if "count" in self.how:
+        if self.count is not None:
             heard = network.view([seat])[2][:seat].sum()
-            network.broadcast(seat, int(self.how["count"] - heard) % network.modulus)
-        elif "reached" not in self.how:
+            network.broadcast(seat, int(self.count - heard) % network.modulus)
+        elif self.reached is None:
             super().answer(seat, network)
 
 

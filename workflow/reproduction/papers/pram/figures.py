@@ -164,7 +164,7 @@ def invariant(table: pd.DataFrame) -> Figure:
         figure,
         "Shares of reports after invariant PRAM: variance claimed and true",
         f"n = {shares['records'].max():,}, p = {shares['p'].min():g}, "
-        f"{shares['replicates'].max():,} runs, a matrix made anew in each",
+        f"{shares['replicates'].max():,} runs, a new matrix in each",
         style.legend_keys(CLAIMS, names.CLAIMS),
     )
 
@@ -209,34 +209,39 @@ def joint_loss(table: pd.DataFrame) -> Figure:
 @style.in_style
 def breaches(bounds: pd.DataFrame, approach: pd.DataFrame) -> Figure:
     """Plot the `bounds` on probabilities after a report, and how priors `approach` them."""
-    size, around = (style.NARROWEST, 5.1), (0.7, 0.14, 0.89, 1.45)
+    size, around = (style.NARROWEST, 4.7), (0.7, 0.14, 0.89, 0.99)
     figure, ((left, right),) = style.panels(1, 2, size, around, (0.24, 0))
-    keys, grid = [], np.linspace(0, 1, 201)
-    for epsilon, ink in _inks(bounds["epsilon"], 0.05).items():
+    inks, grid = _inks(bounds["epsilon"], 0.05), np.linspace(0, 1, 201)
+    for epsilon, ink in inks.items():
         part, eta = where(bounds, epsilon=epsilon), np.exp(epsilon)
-        left.plot(grid, eta * grid / (1 + (eta - 1) * grid), color=ink, linewidth=1.2)
+        drawn = look(ink, label=f"ε = {epsilon:g}", linewidth=1.2)
+        left.plot(grid, eta * grid / (1 + (eta - 1) * grid), **drawn)
         left.plot(grid, grid / (eta - (eta - 1) * grid), color=ink, linewidth=1.2)
         ends = part[["largest_posterior", "smallest_posterior"]]
         left.plot(part["rho_1"], ends, "o", color=ink, markersize=3.2)
-        keys.append(look(ink, label=f"ε = {epsilon:g}"))
     left.plot([0, 1], [0, 1], color=style.INK, linewidth=0.7, linestyle=":")
-    left.set(xlabel="probability before", ylabel="largest and smallest probability after a report")
+    left.set(xlabel="probability before a report")
+    left.set(ylabel="largest and smallest probability after it")
     left.set_title("bounds for any set, any prior, any report", fontsize=10)
     more = {"linewidth": 1.2, "markersize": 4}
     for (of, part), (ink, marker) in zip(groups_of(approach, "channel"), TWO, strict=True):
         for side, line in (("largest", "-"), ("smallest", "--")):
-            keys.append(look(ink, line, marker, f"{of['channel']}: {side}", **more))
-            rows = where(part, side=side)
-            right.plot(1 - rows["mass"], rows["gap"], **keys[-1])
+            rows, label = where(part, side=side), f"{of['channel']}: {side}"
+            right.plot(1 - rows["mass"], rows["gap"], **look(ink, line, marker, label, **more))
     right.set(xscale="log", xlabel="prior mass that (3.12) leaves to the other categories")
     right.set(yscale="log", ylabel="relative gap of posterior / prior to its bound")
     right.invert_xaxis()
     right.set_title("priors that come as close as one likes", fontsize=10)
+    form: dict[str, Any] = {"frameon": False, "fontsize": 8, "columnspacing": 1.0}
+    keys, columns = left.get_legend_handles_labels(), -(-len(inks) // 2)
+    figure.legend(*keys, loc="lower left", ncols=columns, handlelength=1.2, **form)
+    keys = right.get_legend_handles_labels()
+    figure.legend(*keys, loc="lower right", ncols=2, handlelength=1.6, **form)
     style.gridded(left)
     style.gridded(right)
     title = "Information of an intruder in one response: the bounds of section 3 are tight"
     below = "the same for every channel of that epsilon, ln of the parity"
-    return style.finish(figure, title, below, keys, 3)
+    return style.finish(figure, title, below)
 
 
 @style.in_style

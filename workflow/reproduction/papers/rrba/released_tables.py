@@ -21,7 +21,7 @@ a record. Counts then have the sensitivity 2, and noise of scale b has epsilon 2
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, ClassVar
 
@@ -106,6 +106,9 @@ class _Simulation:
     subsets: int = 40  # sets of k attributes, at most (`drawn_sets`)
     subset_seed: int = 2024  # of the choice of the sets
     block_size: int = 250  # B
+    _true: dict[tuple[str, int], dict[Combination, Counts]] = field(
+        default_factory=dict, init=False, repr=False
+    )
     methods: ClassVar[Methods]
     """Readings, and trust: "local"; "central": a curator sees the true table; "oracle": p depends
     on it; by method, in the order of the outputs."""
@@ -157,9 +160,11 @@ class _Simulation:
 
     def true_tables(self, file: str, k: int) -> dict[Combination, Counts]:
         """Return the true counts of each set of attributes, flat."""
-        data = self.files[file]
-        sets = drawn_sets(data.domain.names, k, self.subsets, self.subset_seed)
-        return {names: data.counts(names).reshape(-1) for names in sets}
+        if (file, k) not in self._true:
+            data = self.files[file]
+            sets = drawn_sets(data.domain.names, k, self.subsets, self.subset_seed)
+            self._true[file, k] = {names: data.counts(names).reshape(-1) for names in sets}
+        return self._true[file, k]
 
     def blocks_of(self, true: Counts, generator: np.random.Generator) -> Counts:
         """Deal the records of each run out to blocks, shape (runs, blocks, cells)."""
@@ -257,11 +262,10 @@ class EqualEpsilon(_Simulation):
             counted = protocol.of_epsilon(m, epsilon)
             reports = counted.randomize_counts(true, stream)
             yield name, BOTH, records * counted.estimate(reports, inverse="own")
-        # The bits of unary encoding are independent, so only the numbers of ones are drawn: with
-        # probability 1/2 for the true category, else with q, for the parity (1 - q) / q.
-        q = UnaryEncoding(m, epsilon).others
-        ones = stream.binomial(true, 0.5) + stream.binomial(records - true, q)
-        estimate = (ones / records - q) / (0.5 - q)
+        # The bits of unary encoding are independent, so only the numbers of ones are drawn.
+        bit = UnaryEncoding(m, epsilon)
+        ones = stream.binomial(true, bit.own) + stream.binomial(records - true, bit.others)
+        estimate = (ones / records - bit.others) / (bit.own - bit.others)
         yield "unary_encoding", BOTH, records * estimate
 
 

@@ -217,10 +217,12 @@ def tests(tables: Tables) -> dict[str, Any]:
     }
 
 
-VIEWS = (
-    *("file", "records", "p", "views", "tables", "printed_feasible", "closed_form"),
-    *("negative_before", "disagreement_before", "distance_before"),
-)
+VIEWS = {
+    **{"file": "data", "records": "n", "p": "p", "views": "views", "tables": "tables"},
+    **{"printed_feasible": "published program is feasible", "closed_form": "closed form suffices"},
+    **{"negative_before": "cells below 0 before", "disagreement_before": "disagreement before"},
+    "distance_before": "distance before",
+}
 AGREE_WITHIN = 1e-9
 
 
@@ -237,6 +239,15 @@ def consistency(tables: Tables) -> dict[str, Any]:
             for name in ("printed_feasible", "closed_form", "negative_before")
         },
     )
+    gains = [
+        (
+            methods[of["method"]],
+            *(int((own["ci_high"] < 0).sum()), int((own["ci_low"] > 0).sum()), len(own)),
+            span(own["distance_after"] / own["distance_before"]),
+        )
+        for of, own in groups_of(where(table, tables="observed"), "method")
+    ]
+    heads = ("method", "nearer to the truth in", "farther in", "of", "distance over that before")
     titled, label = named(shown, tables=names.KINDS), "views before and after consistency"
     cases = tables["rrba_examples"].astype({"quantity": str, "exact": str})
     minus = {name: {r"-(?=\d)": "−"} for name in ("quantity", "exact")}
@@ -246,6 +257,7 @@ def consistency(tables: Tables) -> dict[str, Any]:
     cases = cases.assign(verdict=signs + " " + cases["verdict"])
     return {
         "replicates": int(table["replicates"].max()),
+        "gains": from_rows("distances from the truth", heads, gains),
         "views": pivot(titled, VIEWS, "method", label, names=methods),
         "cases": all_rows(cases, "worked cases in fractions", columns),
     }

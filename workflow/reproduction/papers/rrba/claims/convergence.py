@@ -36,7 +36,6 @@ from reproduction.study import (
     exact_row,
     range_of,
     ratios_of,
-    require_any,
     source_of,
     where,
 )
@@ -169,9 +168,11 @@ def _smaller_p_larger_blocks(table: pd.DataFrame) -> Outcome:
         for low, high in product(runs, runs)
         if (low[0], high[0]) == ("rrba_fig6", "rrba_fig5") and low[1] == high[1]
     ]
+    if not steps:
+        raise LookupError("a cell that both figures follow")
     smaller, larger = (sum(sign * each.difference > 0 for each in steps) for sign in (1, -1))
     return Outcome(
-        tuple(require_any(steps)),
+        tuple(steps),
         f"smaller blocks at the higher p in {smaller}, larger in {larger} of {len(steps)}",
     )
 
@@ -215,12 +216,17 @@ TESTS: Mapping[str, Test] = {
 def _with_converged(table: pd.DataFrame, measure: str) -> pd.DataFrame:
     """Return the rows of a measure, and the proportion of converged runs."""
     shown, converged = (where(table, measure=name) for name in (measure, "converged"))
+    if not len(shown):
+        raise LookupError("runs under this rule")
     return shown.merge(converged[[*RUN, "mean"]], on=RUN, suffixes=("", "_converged"))
 
 
 def _converged(table: pd.DataFrame) -> Sequence[Row]:
     """Return the proportions of runs that converge; without any, raise a `LookupError`."""
-    return require_any(rows_of(_shares(where(table, measure="converged"))))
+    shown = where(table, measure="converged")
+    if not len(shown):
+        raise LookupError("runs at these p and block sizes")
+    return rows_of(_shares(shown))
 
 
 def _shares(table: pd.DataFrame) -> pd.DataFrame:

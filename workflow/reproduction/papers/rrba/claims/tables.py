@@ -38,7 +38,6 @@ from reproduction.study import (
     exact_row,
     range_of,
     ratios_of,
-    require_any,
     source_of,
     where,
 )
@@ -75,7 +74,10 @@ def paired(
     Without any, raise a `LookupError`.
     """
     firsts, seconds = (by(where(table, **{column: each}), *keys) for each in (first, second))
-    return [*require_any([(row, seconds[key]) for key, row in firsts.items() if key in seconds])]
+    found: list[Pair] = [(row, seconds[key]) for key, row in firsts.items() if key in seconds]
+    if not found:
+        raise LookupError(f"rows to compare with the same {', '.join(keys)}")
+    return found
 
 
 def undecided_where(lost: Sequence[bool], outcome: Outcome, remark: str) -> Outcome:
