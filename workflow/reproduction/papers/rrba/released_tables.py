@@ -52,7 +52,7 @@ from deniable.rrba import (
 )
 from deniable.sampling import SeededNoise, generator_for
 
-from reproduction.papers.protocols import UnaryEncoding
+from reproduction.papers.rrba.compared_protocols import UnaryEncoding
 from reproduction.papers.rrba.names import COMPARED, EVERY, MAIN_READINGS, PROTOCOLS, dataset_of
 from reproduction.study import Cell, replicate, where
 
