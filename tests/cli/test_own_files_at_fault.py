@@ -164,10 +164,10 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
     "no UTF-8": (
         PROTECT,
         record(b"102,\xff,30,east,yes,1"),
-        "line 4 is not a text in the encoding",
+        "line 4 is not text in the encoding",
     ),
     "open quote": (PROTECT, record('102,"F,30,east,yes,1'), "line 4: a quotation mark is left"),
-    "UTF-16": (PROTECT, raw(lambda text: text.decode().encode("utf-16")), "is not a text in"),
+    "UTF-16": (PROTECT, raw(lambda text: text.decode().encode("utf-16")), "is not text in"),
     "semicolons": (PROTECT, raw(lambda text: text.replace(b",", b";")), "likely ';'"),
     "nothing": (PROTECT, raw(lambda _: b""), "no text in the file"),
     "no records": (PROTECT, raw(lambda text: text.split(b"\n")[0]), "no records"),

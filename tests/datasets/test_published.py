@@ -213,7 +213,7 @@ def test_wrong_csv_files(file: Path) -> None:
     with pytest.raises(DataError, match="UTF-8"):
         read_published(dataset_of(file, ["age"]), file)
     file.write_bytes(b"\xff\xfe\n1\n")
-    with pytest.raises(DataError, match="line 1 is not a text in the encoding utf-8"):
+    with pytest.raises(DataError, match="line 1 is not text in the encoding utf-8"):
         read_published(dataset_of(file, ["age"]), file)
 
 

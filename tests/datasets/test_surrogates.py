@@ -242,6 +242,8 @@ def test_fitting_and_drawing_again_gives_the_same(tmp_path):
     [
         ({"min_support": 5}, "min_support is 5; it must lie between 9"),
         ({"min_support": 25}, r"and 24 \(the number of records\)"),
+        ({"min_support": 9, "max_parents": -1}, "max_parents is -1"),
+        ({"min_support": 9, "min_cell": 0}, "min_cell 0; give"),
     ],
 )
 def test_fit_refuses_options_that_make_no_sense(options, message):

@@ -245,6 +245,14 @@ def test_texts_read_back_from_yaml(texts: list[str]) -> None:
     assert all(len(quoted(text).splitlines()) == 1 for text in texts)
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("a\nb", r'"a\nb"'), ("a\u2028b", r'"a\Lb"'), ("y", '"y"'), ("N", '"N"'), ("yy", "yy")],
+)
+def test_texts_that_yaml_may_take_for_something_else_are_quoted(text: str, line: str) -> None:
+    assert quoted(text) == line
+
+
 @settings(max_examples=200, deadline=None)
 @given(
     st.floats(-1e12, 1e12, allow_subnormal=False),

@@ -1,6 +1,7 @@
 """Records read by their schema: nothing is guessed, nothing vanishes, every fault is told."""
 
 import codecs
+import mmap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -156,6 +157,16 @@ def test_null_and_nan_are_missing_in_typed_columns() -> None:
     assert "'inf', which is not a number" in fault(pa.table({"a": [1.0, float("inf")]}), grid)
 
 
+@pytest.mark.parametrize("null", [False, True])
+@pytest.mark.parametrize("index", [pa.uint8(), pa.int16(), pa.uint64()])
+def test_a_dictionary_may_use_all_its_indices(index: pa.DataType, null: bool) -> None:
+    texts = [f"c{number}" for number in range(256)]
+    places = pa.array([*range(256), *([None] if null else [])], index)
+    table = pa.table({"a": pa.DictionaryArray.from_arrays(places, texts)})
+    own = categorical("a", *texts, missing=Missing(policy="category"))
+    assert codes(table, schema_of(own), "a") == [*range(257 if null else 256)]
+
+
 # -- faults ----------------------------------------------------------------------------------------
 
 
@@ -186,7 +197,7 @@ def test_after_ten_faults_the_others_are_counted(csv: Any) -> None:
         ('sex,b\nF,1\nM,"2\nF,3\nF,"4\n', "a quotation mark is left open"),
         ('sex,b\n"F,1\nM,2\n', "a quotation mark is left open"),
         ("sex,b\nF,1\nM,a\0\n", "line 3 has the character NUL"),
-        (b"sex,b\nF,1\nM,\xff\n", "not a text in the encoding utf-8"),
+        (b"sex,b\nF,1\nM,\xff\n", "not text in the encoding utf-8"),
         ("sex;b\nF;1\n", "likely ';'"),
         ("sex,sex\nF,1\n", "columns 1 and 2 are both called 'sex'"),
         ("sex,\nF,1\n", "column 2 has no name"),
@@ -203,7 +214,7 @@ def test_after_ten_faults_the_others_are_counted(csv: Any) -> None:
         ("sex,b,c\nF,1,2\n", "columns 'c' are not in the schema"),
         (
             codecs.BOM_UTF16_LE + "sex,b\nF,1\n".encode("utf-16-le"),
-            "not a text in the encoding utf-8",
+            "not text in the encoding utf-8",
         ),
     ],
 )
@@ -359,6 +370,25 @@ def test_a_batch_of_arrow_is_let_go_portion_by_portion(
     assert pa.chunked_array(found).to_numpy().tolist() == list(range(7, number + 7))
     if not compression:
         assert max(taken) < 8 * rows
+
+
+STATM = Path("/proc/self/statm")
+
+
+@pytest.mark.skipif(not STATM.exists(), reason="the system does not report resident memory")
+@pytest.mark.parametrize("stream", [False, True])
+def test_resident_memory_does_not_grow_with_an_arrow_file(tmp_path: Path, stream: bool) -> None:
+    number, rows = 1 << 23, 1 << 17  # a file of 64 MiB in portions of 1 MiB
+    table = pa.table({"id": np.arange(number)})
+    path, opened = tmp_path / "survey.arrow", pa.ipc.new_stream if stream else pa.ipc.new_file
+    with opened(str(path), table.schema) as writer:
+        writer.write_table(table, max_chunksize=number)
+    resident, total = [], 0
+    for piece in open_source(path).pieces([], ["id"], ValidationErrors(), rows):
+        total += int(piece.batch.column("id").to_numpy().sum())
+        resident.append(int(STATM.read_text().split()[1]) * mmap.PAGESIZE)
+    assert total == number * (number - 1) // 2
+    assert max(resident) - resident[0] < path.stat().st_size / 4
 
 
 @pytest.mark.parametrize("magic", [b"PAR1", b"ARROW1\0\0"])

@@ -42,6 +42,10 @@ def fit(
             f"{len(domain)} attributes, but the search for a structure takes at most "
             f"{MAX_SEARCHED_DOMAIN}; project the records first"
         )
+    if max_parents < 0 or min_cell < 1:
+        raise DataError(
+            f"max_parents is {max_parents}, min_cell {min_cell}; give at least 0 and at least 1"
+        )
     # With so many records in a row some cell reaches `min_cell`: no row is left empty.
     needed = min_cell * max(domain.shape)
     if not needed <= min_support <= records:

@@ -73,7 +73,7 @@ def column_of(frame: "pd.DataFrame", name: str, kind: pa.DataType) -> pa.Array:
     except pa.ArrowException as error:
         reason = str(error).partition("\n")[0]
         raise DataError(
-            f"the table: column {name!r} is not as {kind} ({reason}); mend it"
+            f"the table: column {name!r} is not as {kind} ({reason}); correct it"
         ) from None
 
 

@@ -173,7 +173,7 @@ def _refuse_bad_names(data: NumericMicrodata) -> None:
     for kind, names in (("attribute", columns), ("class", data.classes)):
         for position, name in enumerate(names):
             if not isinstance(name, str) or not name:
-                raise DataError(f"{kind} {position}: the name {name!r} is not a text; give a text")
+                raise DataError(f"{kind} {position}: the name {name!r} is not text; give text")
             if name in names[:position]:
                 raise DataError(f"the {kind} {name!r} is given twice; give each a name of its own")
 
@@ -233,7 +233,7 @@ def read_numeric_parquet(path: Path | str) -> NumericMicrodata:
 def _about(about: Any) -> tuple[tuple[str, ...], Attribute | None, dict[str, str]]:
     names, name, classes = tuple(about["attributes"]), about["class"], tuple(about["classes"])
     if not all(isinstance(each, str) for each in (*names, name, *classes)):
-        raise TypeError("a name is not a text")
+        raise TypeError("a name is not text")
     return names, Attribute(name, classes) if name or classes else None, dict(about["marks"])
 
 

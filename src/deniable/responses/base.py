@@ -100,9 +100,10 @@ class Responses(ABC):
 
     @abstractmethod
     def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
-        """Count the randomized values of each of `tables`, flat, by the released column `weight`.
+        """Count the randomized values of each of `tables`, flat.
 
-        Each of `tables` is `Table.reports` of a table.
+        Each of `tables` is `Table.reports` of a table. Records are weighted by the released column
+        `weight`, if one is named.
         """
 
     @abstractmethod

@@ -94,7 +94,10 @@ class KeyedDraws:
         return hmac.digest(self.key, b"".join(framed(parts)), hashlib.sha256)
 
     def order_words(self, records: range) -> Words:
-        """Return the two words of each of the `records` that order all, shape (records, 2)."""
+        """Return the two words of each of the `records` that order all, shape (records, 2).
+
+        Their order is uniform except for records that tie in all 128 bits.
+        """
         counter = modes.CTR(records.start.to_bytes(BLOCK_BYTES, "big"))
         stream = Cipher(algorithms.AES(self.subkey("order", ())), counter).encryptor()
         made = stream.update(bytes(BLOCK_BYTES * len(records)))
@@ -179,10 +182,7 @@ class KeyedColumn:
 
 
 def by_words(words: Words) -> Positions:
-    """Return the positions of records in the order of their two `words`, then of position.
-
-    The order is uniform except for records that tie in all 128 bits.
-    """
+    """Return the positions of records in the order of their two `words`, then of position."""
     first = words[:, 0].copy()
     order = np.argsort(first)
     first = first[order]

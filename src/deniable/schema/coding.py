@@ -61,25 +61,29 @@ class Coder:
         first value belongs to the record number `first`, counted from 0.
         """
         if self.column.kind == "numeric" and pa.types.is_primitive(values.type):
-            dictionary, indices = values, np.arange(len(values))  # most numbers differ
+            dictionary, places = values, None  # most numbers differ
         else:
             values = encoded(values)
-            dictionary = values.dictionary.cast(self._kind)
-            indices = np.asarray(values.indices.fill_null(len(dictionary)))
-        dictionary = pa.concat_arrays([dictionary, pa.nulls(1, self._kind)])
+            dictionary, places = values.dictionary.cast(self._kind), values.indices
+            if places.null_count:
+                places = places.cast(pa.int32()).fill_null(len(dictionary))
+                dictionary = pa.concat_arrays([dictionary, pa.nulls(1, self._kind)])
         missing = np.asarray(dictionary.is_null(nan_is_null=True))
         if len(self._means_missing):
             missing = missing | np.asarray(pc.is_in(dictionary, value_set=self._means_missing))
         found, unknown = self._table(dictionary)
-        policy, more = self.column.missing.policy, values.null_count or missing[:-1].any()
+        policy = self.column.missing.policy
         if self._attribute is not None:
-            # Missing values without a category are left out, with a code beyond all categories.
-            code = self._attribute.size - (policy == "category")
-            found = np.where(missing, code, found).astype(self._attribute.code_type)
-        marked = np.where(unknown & ~missing, np.arange(len(dictionary)), -1)
-        if marked.max() >= 0:
-            faults.add_values(where, first, marked[indices], dictionary, self._problem)
-        left_out = missing.take(indices) if more and policy != "category" else None
+            # Missing values without a category are left out; their code is meaningless.
+            found = found.astype(self._attribute.code_type)
+            found[missing] = self._attribute.size - 1
+        invalid = unknown & ~missing
+        if invalid.any():
+            marked = np.where(invalid, np.arange(len(invalid)), -1)
+            faults.add_values(where, first, _taken(marked, places), dictionary, self._problem)
+        left_out = None
+        if policy != "category" and missing.any():
+            left_out = _taken(missing.view(np.uint8), places).view(np.bool_)
         if policy == "refuse" and left_out is not None and left_out.any():
             allowed = "drop" if self.column.continuous else "category or drop"
             what = (
@@ -87,7 +91,7 @@ class Coder:
                 f"schema the policy {allowed} to its missing values"
             )
             faults.add(where, first + int(left_out.argmax()), what, int(left_out.sum()))
-        return found.take(indices), left_out
+        return _taken(found, places), left_out
 
     def _table(self, dictionary: pa.Array) -> tuple[Codes | Floats, Flags]:
         """Return codes or numbers of the values of a dictionary, and flags of invalid values."""
@@ -101,8 +105,9 @@ class Coder:
         points = self.column.points
         with np.errstate(over="ignore", invalid="ignore"):
             places = np.rint((numbers - points[0]) / (self.column.step or 1.0))
+        places[unknown] = 0
         # The nearest point; numbers beyond an end get the end.
-        return np.where(unknown, 0, np.clip(places, 0, len(points) - 1)), unknown
+        return np.clip(places, 0, len(points) - 1, out=places), unknown
 
     def _problem(self, value: str) -> str:
         has = f"column {shown(self.column.name)} has {shown(value)}"
@@ -122,6 +127,13 @@ class Coder:
             f"{has}, which is not a category; correct it, or add it to the categories (now: "
             f"{listed(self.column.categories)})"
         )
+
+
+def _taken(table: Any, places: pa.Array | None) -> Any:
+    """Return the values of a `table` at these `places`, or all of them."""
+    if places is None:
+        return table
+    return pc.take(pa.array(table), places, boundscheck=False).to_numpy(zero_copy_only=False)
 
 
 def weights_of(values: pa.Array, decimal: str) -> Floats:

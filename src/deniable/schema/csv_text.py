@@ -270,7 +270,7 @@ def _decoded_start(path: Path, start: bytes, encoding: str) -> str:
     except (LookupError, ValueError) as error:
         if isinstance(error, UnicodeError):
             line = 1 + _breaks(start, error)
-            problem = f"line {line} is not a text in the encoding {encoding}"
+            problem = f"line {line} is not text in the encoding {encoding}"
         else:
             problem = f"the encoding {encoding!r} is none that Python knows"
         raise DataError(

@@ -250,8 +250,9 @@ class Schema(Strict):
         A `DataError` is raised if a column does not exist, or one of `numbers` is not numeric or
         has a category for missing values.
         """
-        for column in [self[name] for name in (*numbers, *kept)][: len(numbers)]:
-            name = column.name
+        chosen = {name: self[name] for name in (*numbers, *kept)}
+        for name in numbers:
+            column = chosen[name]
             if column.kind != "numeric":
                 raise DataError(f"column {name!r} is {column.kind}; numeric columns are masked")
             if column.missing.policy == "category":

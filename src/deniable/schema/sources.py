@@ -1,5 +1,6 @@
 """Read records of a CSV, Parquet or Arrow file, or of a table in memory, in bounded parts."""
 
+import mmap
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -121,29 +122,33 @@ class _ArrowSource(Source):
 
     def __init__(self, path: Path) -> None:
         self._path, self.where = path, str(path)
-        with _opened_arrow(path) as (schema, _):
+        with _opened_arrow(path) as (schema, _, _):
             self.types = _types_of(self.where, schema)
 
     def _read(self, wanted: Names, coded: Names, rows: int, faults: ValidationErrors) -> _Batches:
-        with _opened_arrow(self._path) as (_, batches):
+        with _opened_arrow(self._path) as (_, batches, pages):
             for whole in batches:
                 batch = whole.select(wanted)
                 for start in range(0, batch.num_rows, rows):
                     yield self.where, batch.slice(start, rows)
+                    if hasattr(mmap, "MADV_DONTNEED"):
+                        pages.madvise(mmap.MADV_DONTNEED)  # give the memory of read data back
 
 
 @contextmanager
-def _opened_arrow(path: Path) -> Iterator[tuple[pa.Schema, Iterable[pa.RecordBatch]]]:
-    """Yield schema and batches of an Arrow file; uncompressed data are not copied."""
+def _opened_arrow(path: Path) -> Iterator[tuple[pa.Schema, Iterable[pa.RecordBatch], mmap.mmap]]:
+    """Yield schema, batches and map of an Arrow file; uncompressed data are not copied."""
     try:
-        with pa.memory_map(str(path)) as stream:
+        with path.open("rb") as file:
+            pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        with pa.BufferReader(pages) as stream:
             try:
                 reader = pa.ipc.open_file(stream)
                 batches = map(reader.get_batch, range(reader.num_record_batches))
             except pa.ArrowInvalid:
                 stream.seek(0)
                 reader = batches = pa.ipc.open_stream(stream)
-            yield reader.schema, batches
+            yield reader.schema, batches, pages
     except (OSError, pa.ArrowException) as error:
         raise _unreadable(path, "Arrow", error) from None
 

@@ -39,8 +39,8 @@ def quoted(text: str) -> str:
 
     Examples
     --------
-    >>> print(quoted("female"), quoted("no"), quoted("01234"), quoted("a\x07"))
-    female 'no' '01234' "a\a"
+    >>> print(quoted("female"), quoted("no"), quoted("01234"), quoted("y"), quoted("a\nb"))
+    female 'no' '01234' "y" "a\nb"
     """
     return quoted_list([text])[1:-1]
 
@@ -50,4 +50,7 @@ def quoted_list(texts: Sequence[str]) -> str:
     # A line break that is not ASCII would be read back as a space.
     options: dict[str, Any] = {"default_flow_style": True, "width": math.inf}
     options["allow_unicode"] = all(text.isprintable() for text in texts)
+    # Plain and single-quoted texts break lines; some readers take y and n as true and false.
+    if not options["allow_unicode"] or any(text.lower() in ("y", "n") for text in texts):
+        options["default_style"] = '"'
     return str(yaml.safe_dump(list(texts), **options)).rstrip()
