@@ -30,6 +30,18 @@ def categorical(name: str, *categories: str, **more: Any) -> Column:
     return Column(name=name, kind="categorical", categories=list(categories), **more)
 
 
+def test_an_index_outside_its_dictionary_is_refused(tmp_path: Path) -> None:
+    indices = pa.array([0, 1, 7], pa.int8())
+    damaged = pa.DictionaryArray.from_arrays(indices, pa.array(["a", "b"]), safe=False)
+    table, file = pa.table({"x": damaged}), tmp_path / "damaged.arrow"
+    with pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    schema = schema_of(categorical("x", "a", "b"), file={"kind": "arrow"})
+    for source in (table, file):
+        with pytest.raises(DataError, match="column 'x' has an index outside its dictionary"):
+            codes(source, schema, "x")
+
+
 def left_out(name: str) -> Column:
     return Column(name=name, kind="left_out")
 

@@ -147,7 +147,7 @@ def plan_from_protocol(
     Raises
     ------
     DeniableError
-        If a risk is not accepted, or a category is not a text that a file can hold.
+        If a risk is not accepted, or a category is not text that a file can hold.
 
     Examples
     --------

@@ -77,6 +77,13 @@ class Coder:
             # Missing values without a category are left out; their code is meaningless.
             found = found.astype(self._attribute.code_type)
             found[missing] = self._attribute.size - 1
+        try:
+            codes = _taken(found, places)
+        except IndexError:
+            raise DataError(
+                f"{where}: column {shown(self.column.name)} has an index outside its dictionary, "
+                "so the file is damaged; write it again"
+            ) from None
         invalid = unknown & ~missing
         if invalid.any():
             marked = np.where(invalid, np.arange(len(invalid)), -1)
@@ -91,7 +98,7 @@ class Coder:
                 f"schema the policy {allowed} to its missing values"
             )
             faults.add(where, first + int(left_out.argmax()), what, int(left_out.sum()))
-        return _taken(found, places), left_out
+        return codes, left_out
 
     def _table(self, dictionary: pa.Array) -> tuple[Codes | Floats, Flags]:
         """Return codes or numbers of the values of a dictionary, and flags of invalid values."""
@@ -133,7 +140,7 @@ def _taken(table: Any, places: pa.Array | None) -> Any:
     """Return the values of a `table` at these `places`, or all of them."""
     if places is None:
         return table
-    return pc.take(pa.array(table), places, boundscheck=False).to_numpy(zero_copy_only=False)
+    return pc.take(pa.array(table), places).to_numpy(zero_copy_only=False)
 
 
 def weights_of(values: pa.Array, decimal: str) -> Floats:
