@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 import sklearn  # type: ignore[import-untyped]
-from sklearn.ensemble import RandomForestClassifier  # type: ignore[import-untyped]
+from sklearn.tree import DecisionTreeClassifier  # type: ignore[import-untyped]
 
 from deniable.arrays import Codes, Floats
 from deniable.errors import DeniableError, refuse_unknown
@@ -46,6 +46,8 @@ from reproduction.study import Cell
 
 REFERENCES = ("original", "majority")
 FOREST_COMPETITORS = ("dp_synthetic", "dp_naive_bayes", "dp_rule")
+TREES = 100  # the default of scikit-learn, as are the other parameters
+_MAX_SEED = np.iinfo(np.int32).max
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,10 +129,7 @@ class IdpForests:
 
     def _forest(self, training: Floats, seed: int) -> Floats:
         known, test = self._split
-        # Checks of parameters and values in each of 100 trees take a tenth of the time.
-        with sklearn.config_context(skip_parameter_validation=True, assume_finite=True):
-            forest = RandomForestClassifier(random_state=seed).fit(training, known.labels)
-            return self._measured(forest.predict(test.values))
+        return self._measured(forest_predictions(training, known.labels, test.values, seed))
 
     def _measured(self, predicted: Codes) -> Floats:
         _, test = self._split
@@ -147,3 +146,28 @@ class IdpForests:
     @cached_property
     def _ranking(self) -> Ranking:
         return Ranking.of(self.data.values)
+
+
+def forest_predictions(training: Floats, labels: Codes, test: Floats, seed: int) -> Codes:
+    """Return the classes that a random forest predicts, with scikit-learn's defaults and draws.
+
+    `sklearn.ensemble.RandomForestClassifier` predicts the same classes, but its checks of each tree
+    take a sixth of the time, and these forests take a third of the full size.
+
+    `training` and `test` are finite, shape (records, attributes), `labels` the classes of the
+    training records. The `seed` is ``random_state`` of scikit-learn's forest.
+    """
+    known, tested = (np.ascontiguousarray(values, dtype=np.float32) for values in (training, test))
+    classes, codes = np.unique(labels, return_inverse=True)
+    seeds, records = np.random.RandomState(seed), len(known)
+    votes = np.zeros((len(tested), classes.size))
+    with sklearn.config_context(skip_parameter_validation=True, assume_finite=True):
+        for tree_seed in seeds.randint(_MAX_SEED, size=TREES).tolist():
+            # Records are drawn with replacement.
+            drawn = np.random.RandomState(tree_seed).randint(0, records, records)
+            weights = np.bincount(drawn, minlength=records).astype(float)
+            tree = DecisionTreeClassifier(max_features="sqrt", random_state=tree_seed)
+            tree.fit(known, codes, sample_weight=weights, check_input=False)
+            votes += tree.tree_.predict(tested)
+    # Proportions, as in scikit-learn: a division may make two numbers of votes equal.
+    return np.asarray(classes[np.argmax(votes / TREES, axis=1)])
