@@ -12,6 +12,7 @@ What is measured on Adult needs the published file in the directory that DENIABL
 import argparse
 import os
 import statistics
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -21,13 +22,15 @@ from pathlib import Path
 import numba
 import numpy as np
 import pandas as pd
+from pyarrow import csv
 
-from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
+from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel, SquareWave
 from deniable.datasets import load_manifest, read_published
 from deniable.estimation import clip_and_rescale, expectation_maximization
 from deniable.randomized_response import Party, adjust, cluster_channel, rr_independent, secure_sum
 from deniable.records import Attribute, Domain, Microdata
-from deniable.sampling import SystemRandomSource
+from deniable.sampling import KeyedDraws, SystemRandomSource
+from deniable.schema import RecordsFile, schema_from_dict
 
 from reproduction.pipeline import MIRROR_VARIABLE
 
@@ -143,6 +146,45 @@ def adult_cases(mirror: Path) -> list[Case]:
     ]  # fmt: skip
 
 
+def keyed_cases() -> list[Case]:
+    """Return the cases of keyed draws, which production releases use, beside seeded draws."""
+    rng = np.random.default_rng(2024)
+    draws = KeyedDraws(bytes(range(32)), b"benchmark").column(["a"], RECORDS)
+    channels: dict[str, Channel] = {
+        "16 categories": KeepOrReplace.of_epsilon(16, 2.0),
+        "300 categories": KeepOrReplace.of_epsilon(300, 2.0),
+        "10,000 categories": KeepOrReplace.of_epsilon(10_000, 2.0),
+        "dense, 300 categories": DenseChannel(rng.dirichlet(np.ones(300), 300)),
+        "square wave, 256 cells": SquareWave.of_epsilon(256, 2.0),
+    }
+
+    def case(name: str, channel: Channel) -> Case:
+        codes = rng.integers(0, channel.size, RECORDS).astype(np.uint16)
+        return Case(f"keyed, {name}", lambda: channel.randomize_keyed(codes, draws),
+                    lambda: channel.randomize(codes, rng), "seeded draws")  # fmt: skip
+
+    return [case(name, channel) for name, channel in channels.items()]
+
+
+def csv_cases(folder: Path) -> list[Case]:
+    """Return the case of a CSV file that is read by its schema, in a `folder`."""
+    rng = np.random.default_rng(2024)
+    file = folder / "records.csv"
+    answers = rng.choice(np.array(["yes", "no", "unknown"]), (RECORDS, 3))
+    table = pd.DataFrame(answers, columns=["a", "b", "c"])
+    table.assign(age=rng.integers(0, 100, RECORDS)).to_csv(file, index=False)
+    answer = {"kind": "categorical", "categories": ["no", "unknown", "yes"]}
+    columns = [{"name": name, **answer} for name in "abc"]
+    columns.append({"name": "age", "kind": "numeric", "bounds": [0, 99], "step": 1})
+    about = {"format": "deniable-schema", "population": "all", "file": {"kind": "csv"}}
+    schema = schema_from_dict(about | {"columns": columns})
+
+    def read() -> int:
+        return sum(len(batch) for batch in RecordsFile.open(file, schema).portions())
+
+    return [Case("CSV read by its schema", read, lambda: csv.read_csv(file), "bare pyarrow")]
+
+
 def cases() -> list[Case]:
     """Return the cases, data and all."""
     rng = np.random.default_rng(2024)
@@ -236,8 +278,11 @@ def main() -> None:
         f"{RECORDS:,} records, medians of {runs} alternating runs, milliseconds of processor time"
     )
     print(f"{'':34}{'ours':>10}{'other':>10}{'ratio':>9}{'target':>8}")
-    for case in cases():
+    for case in [*cases(), *keyed_cases()]:
         report(case, runs)
+    with tempfile.TemporaryDirectory() as folder:
+        for case in csv_cases(Path(folder)):
+            report(case, runs)
     mirror = os.environ.get(MIRROR_VARIABLE)
     if not (mirror and (Path(mirror) / "adult.data").is_file()):
         print(f"Adult: not measured; set {MIRROR_VARIABLE} to a directory with adult.data")

@@ -1,5 +1,6 @@
 """Outcomes of keyed draws, held against thresholds in whole numbers, record by record."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import accumulate
@@ -42,6 +43,7 @@ def normalized(weights: Sequence[int]) -> list[Fraction]:
 
 
 FEW = "deniable.sampling.outcomes.FEW_RECORDS"
+ENTRIES = "deniable.sampling.outcomes.ENTRIES_PER_RECORD"
 TABLES_OR_NOT = pytest.mark.parametrize("few", [-1, 200], ids=["table", "compared"])
 
 
@@ -69,6 +71,26 @@ def test_outcomes_are_those_of_integer_inversion(
         assert drawn[record] == inverted(number, rows[own[record]])
 
 
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("size", [257, 386, 9000])
+def test_many_outcomes_are_those_of_integer_inversion(size: int, rows: int) -> None:
+    generator = np.random.default_rng(size + rows)
+    weights = [np.floor(generator.pareto(0.5, size) * 3) + (np.arange(size) == 7) for _ in range(rows)]
+    exact = [normalized([int(each) for each in row]) for row in weights]
+    sums = [list(accumulate(row)) for row in exact]
+    start = 10**6 + 1
+    column = DRAWS.column(["a"], range(start, start + 70_000))  # two chunks
+    own = generator.integers(0, rows, 70_000)
+    drawn = of_rows(exact).draw(column, own if rows > 1 else None)
+    every_23rd = np.arange(0, 70_000, 23)
+    for record in every_23rd.tolist():
+        number = number_of(column, record, wide=True)
+        assert drawn[record] == bisect_right(sums[own[record]], number)
+    searched = np.empty_like(drawn)
+    of_rows(exact)._search(searched, column, own if rows > 1 else None)
+    np.testing.assert_array_equal(drawn, searched)
+
+
 class Chosen(KeyedColumn):
     """A column whose words and continuations are given, to come as close as one likes."""
 
@@ -94,6 +116,8 @@ def test_numbers_next_to_a_threshold_are_told_from_it(
 ) -> None:
     """A third has no end in binary: words, and bits after them, that agree with it for long."""
     monkeypatch.setattr(FEW, few)
+    if few < 0:
+        monkeypatch.setattr(ENTRIES, 10**9)
     bits = 64 if size > 256 else 16
     threshold = Fraction(1, 3)
     rows = [[threshold, Fraction(2, 3) - Fraction(size - 2, 10**6)]]

@@ -1,11 +1,17 @@
 """Outcomes of keyed draws: exactly with rational probabilities, most of them by a table.
 
 The outcome of a record belongs to the interval of thresholds (cumulative probabilities) that
-contains its uniform number. The first bits of a word are looked up. An entry of the table is the
-outcome of all numbers that begin so, or marks that a threshold may be among them. These few records
-take further bits and are compared with the thresholds as floats. If a number is closer to a
-threshold than the error of floats, which is very rare, it is compared with the thresholds
-themselves, in whole numbers, with as many bits as necessary. No probability is rounded.
+contains its uniform number. The first bits of a word are looked up.
+
+- Up to 256 outcomes, words have 16 bits. An entry of the table is the outcome of all numbers that
+  begin so, or marks that a threshold may be among them. These few records take further bits and are
+  compared with the thresholds as floats.
+- With more outcomes, words have 64 bits. An entry is the number of thresholds below all numbers
+  that begin so. The comparison with the thresholds as floats starts there.
+
+If a number is closer to a threshold than the error of floats, which is very rare, it is compared
+with the thresholds themselves, in whole numbers, with as many bits as necessary. No probability is
+rounded.
 """
 
 from collections.abc import Callable
@@ -24,6 +30,10 @@ MIN_BITS = 12
 """Of a table. With fewer, too many entries would have a threshold among them."""
 MAX_TABLED = MAX_TABLE >> MIN_BITS
 """Outcomes, and rows, up to which there are tables; above, words of 64 bits are compared."""
+MAX_PASSED = 4
+"""Thresholds, on average, that are passed one by one; with more, a binary search is faster."""
+ENTRIES_PER_RECORD = 64
+"""Entries of a table of 64-bit words that take as long to make as one binary search."""
 FEW_RECORDS = 200
 """Up to so many are compared with the thresholds, if that takes less than to make a table."""
 CHUNK_RECORDS = 1 << 16  # words and outcomes of a chunk stay in the processor's cache
@@ -117,15 +127,67 @@ class Outcomes:
 
     def _draw_wide(self, column: KeyedColumn, rows: Codes | None) -> Codes:
         drawn = np.empty(len(column), dtype=np.min_scalar_type(self.size))
+        length = 1 << self._start_bits
+        if (
+            self.size > MAX_PASSED * length
+            or len(self.shares) * length > ENTRIES_PER_RECORD * len(column)
+        ):
+            self._search(drawn, column, rows)
+            return drawn
+        for start in range(0, len(column), CHUNK_RECORDS):
+            part = slice(start, start + CHUNK_RECORDS)
+            words = column.chosen(part).words(WIDE)
+            own = np.zeros(1, dtype=np.int64) if rows is None else rows[part].astype(np.int64)
+            bucket = (words >> np.uint64(WIDE - self._start_bits)).astype(np.int64)
+            at = self._starts.take((own << self._start_bits) + bucket) + own * self.size
+            numbers = words * 2.0**-WIDE
+            left = moving = np.flatnonzero(self._ends.take(at) < numbers + self._slack)
+            while moving.size:
+                moving = moving[self._ends.take(at[moving]) <= numbers[moving]]
+                at[moving] += 1
+            drawn[part] = at - own * self.size
+            own = np.broadcast_to(own, len(at))[left]
+            above = self._ends.take(at[left]) - numbers[left]
+            below = numbers[left] - self._ends.take(at[left] - 1)
+            near = (above < self._slack) | (below < self._slack) & (at[left] > own * self.size)
+            for each in np.flatnonzero(near).tolist():
+                place = int(left[each])
+                record = np.array([start + place])
+                row, word = int(own[each]), int(words[place])
+                drawn[record] = self._exactly(row, column, record, word, WIDE)
+        return drawn
+
+    @cached_property
+    def _start_bits(self) -> int:
+        return max(0, min(NARROW, (MAX_TABLE // len(self.shares)).bit_length() - 1))
+
+    @cached_property
+    def _ends(self) -> Floats:
+        """The upper ends of the intervals, row after row; the last one of a row is infinite."""
+        ends = np.full(self.shares.shape, np.inf)
+        ends[:, :-1] = self._thresholds
+        return ends.reshape(-1)
+
+    @cached_property
+    def _starts(self) -> Codes:
+        """The number of thresholds below all numbers with the same first bits, row after row."""
+        length, rows = 1 << self._start_bits, len(self.shares)
+        first = np.ceil((self._thresholds + self._slack) * length).astype(np.int64)
+        first = np.minimum(first, length) + np.arange(rows)[:, None] * (length + 1)
+        passed = np.bincount(first.reshape(-1), minlength=rows * (length + 1))
+        starts = passed.reshape(rows, -1)[:, :length].cumsum(axis=1).reshape(-1)
+        return starts.astype(np.min_scalar_type(self.size))  # small, to stay in the cache
+
+    def _search(self, drawn: Codes, column: KeyedColumn, rows: Codes | None) -> None:
+        """Set all outcomes by a binary search, one row after the other."""
         words = column.words(WIDE)
         if rows is None:
             self._compare(drawn, column, words, 0, np.arange(len(column)))
-            return drawn
+            return
         by_row = np.argsort(rows, kind="stable")
         ends = np.cumsum(np.bincount(rows, minlength=len(self.shares)))
         for row, which in enumerate(np.split(by_row, ends[:-1])):
             self._compare(drawn, column, words, row, which)
-        return drawn
 
     def _compare(
         self, drawn: Codes, column: KeyedColumn, words: Words, row: int, which: Positions

@@ -110,8 +110,8 @@ class SquareWave(Channel):
         return self._placed(flat, outcomes).astype(self._report_type(true)).reshape(true.shape)
 
     def _drawn_keyed(self, true: Codes, column: KeyedColumn) -> Codes:
-        outcomes = self._outcomes.draw(column).astype(np.int64)
-        return self._placed(true.astype(np.int64), outcomes).astype(self._report_type(true))
+        outcomes = self._outcomes.draw(column).astype(np.int32)  # reports are few
+        return self._placed(true.astype(np.int32), outcomes).astype(self._report_type(true))
 
     def _placed(self, true: Codes, outcomes: Codes) -> Codes:
         """Return the values of outcomes: first the window's, then the others in order."""
