@@ -173,7 +173,10 @@ def test_numbers_are_those_of_the_column(released: Released) -> None:
         ("sex=F,income=mid|high", lambda t: (t["sex"] == 0) & np.isin(t["income"], [1, 2])),
         ("income>=mid", lambda t: np.isin(t["income"], [1, 2])),
         ("income=(missing),owner!=no", lambda t: (t["income"] == 3) & (t["owner"] == 1)),
-        ("age>=11,age<20,region=a", lambda t: (t["age"] > 4) & (t["age"] < 8) & (t["region"] == 0)),
+        (
+            "age>=11.25,age<18.75,region=a",
+            lambda t: (t["age"] > 4) & (t["age"] < 8) & (t["region"] == 0),
+        ),
         ({"age": 15, "sex": ["F", "M"]}, lambda t: t["age"] == 6),
         ('"sex"="F" , owner=yes', lambda t: (t["sex"] == 0) & (t["owner"] == 1)),
     ],

@@ -174,7 +174,7 @@ class Released:
         masked = self.responses.numbers(named, quantiles, **options)
         if masked is not None:
             return masked
-        numeric = [name for name, column in self._columns.items() if column.kind == "numeric"]
+        numeric = [name for name, column in self._columns.items() if column.on_grid]
         chosen = numeric if named is None else named
         for name in chosen:
             if name not in numeric:

@@ -109,12 +109,8 @@ class Coder:
         unknown = ~np.isfinite(numbers)
         if self._attribute is None:
             return numbers, unknown
-        points = self.column.points
-        with np.errstate(over="ignore", invalid="ignore"):
-            places = np.rint((numbers - points[0]) / (self.column.step or 1.0))
-        places[unknown] = 0
-        # The nearest point; numbers beyond an end get the end.
-        return np.clip(places, 0, len(points) - 1, out=places), unknown
+        # Numbers beyond an end get the end, and a number that equals a boundary counts above it.
+        return np.searchsorted(self.column.boundaries, numbers, side="right"), unknown
 
     def _problem(self, value: str) -> str:
         has = f"column {shown(self.column.name)} has {shown(value)}"
