@@ -28,7 +28,7 @@ def counted_at(values: Any, **column: Any) -> list[str]:
     """Return the point or interval of each value."""
     schema = schema_of({"name": "x", "kind": "numeric"} | column, kind="arrow")
     (batch,) = RecordsFile.open(pa.table({"x": values}), schema).portions()
-    return [schema["x"].attribute().categories[code] for code in batch.codes["x"]]
+    return list(np.array(schema["x"].attribute().categories)[batch.codes["x"]])
 
 
 @pytest.mark.parametrize("typed", [None, "double"])
@@ -64,6 +64,15 @@ def test_each_decimal_counts_at_its_nearest_point(
     value = pa.array([number / 1000])
     found = counted_at(value, bounds=bounds, step=step / 100, type="double")
     assert float(found[0]) == point / 100
+
+
+@pytest.mark.parametrize(("low", "step"), [(0, 1), (0, 0.1), (-5, 0.001), (1e9, 0.1), (1e6, 0.01)])
+def test_rounding_moves_no_value_across_a_boundary(low: float, step: float) -> None:
+    own = Column(name="x", kind="numeric", bounds=[low, low + 1000 * step], step=step)
+    numbers = np.concatenate([np.nextafter(own.boundaries, -np.inf), own.boundaries, own.points])
+    found = counted_at(pa.array(numbers), bounds=own.bounds, step=step, type="double")
+    places = np.concatenate([range(1000), range(1, 1001), range(1001)])
+    assert found == np.array(own.attribute().categories)[places].tolist()
 
 
 def test_a_value_belongs_to_the_interval_above_an_equal_edge() -> None:
