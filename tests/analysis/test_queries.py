@@ -34,49 +34,22 @@ def held_by(column: dict[str, Any], query: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("column", "query", "number"),
+    ("column", "conditions"),
     [
-        (TENS, "age<45", 5),
-        (TENS, "age>=45", 6),
-        (TENS, "age>=44.999999", 6),  # within 1e-6 steps
-        (TENS, "age>=45,age<55", 1),
-        (TENS, "age=50", 1),
-        (TENS, "age<0", 0),
-        (TENS, "age>=-7", 11),
-        (TENS, "age<=-7", 0),
-        (TENS, "age>100", 0),
-        (TENS, "age<=100", 11),
-        (TENS, "age<100.1", 11),
-        (TENS, "age<inf", 11),
-        (TENS, "age<=-inf", 0),
-        ({"bounds": [0, 1], "step": 0.1}, "age<0.15", 2),
-        (ONES, "age>=30", 61),
-        (ONES, "age>29", 61),
-        (ONES, "age>29.5", 61),
-        (ONES, "age<30", 12),
-        (ONES, "age<=29", 12),
-        (ONES, "age>90", 0),
-        (ONES, "age>17", 73),
-        (FIVES, "age<43", 9),
-        (FIVES, "age<=42", 9),
-        (FIVES, "age<42.5", 9),
-        (FIVES, "age>=43", 12),
-        (EDGES, "age<18", 1),
-        (EDGES, "age>=18,age<65", 2),
-        (EDGES, "age>=0", 4),
-        (EDGES, "age<=120", 4),
-        (EDGES, 'age="[18, 30)"', 1),
-        (EDGES | {"type": "int64"}, "age<=17", 1),
-        (EDGES | {"type": "int64"}, "age>29", 2),
-        (EDGES | {"open_above": True}, "age>=120", 1),
-        (EDGES | {"open_below": True}, "age<0", 1),
-        (EDGES | {"open_above": True}, "age<inf", 5),
+        (TENS, "<45 5; >=45 6; >=44.999999 6; =50 1; <0 0; >=-7 11; <=-7 0; >100 0; <=100 11"),
+        (TENS, "<100.1 11; <inf 11; <=-inf 0; >=-inf 11"),
+        (TENS | {"bounds": [0, 1], "step": 0.1}, "<0.15 2; >=0.95 1"),
+        (ONES, ">=30 61; >29 61; >29.5 61; <30 12; <=29 12; >90 0; >17 73"),
+        (FIVES, "<43 9; <=42 9; <42.5 9; >=43 12"),
+        (EDGES, '<18 1; >=18 3; >=0 4; <=120 4; ="[18, 30)" 1'),
+        (EDGES | {"type": "int64"}, "<=17 1; >29 2"),
+        (EDGES | {"open_above": True, "open_below": True}, ">=120 1; <0 1; <inf 6"),
     ],
 )
-def test_thresholds_at_boundaries_are_answered(
-    column: dict[str, Any], query: str, number: int
-) -> None:
-    assert len(held_by(column, query)) == number
+def test_thresholds_at_boundaries_are_answered(column: dict[str, Any], conditions: str) -> None:
+    for each in conditions.split("; "):
+        condition, number = each.rsplit(" ", 1)
+        assert len(held_by(column, f"age{condition}")) == int(number), each
 
 
 GRID = "is not a boundary of its grid of step 10; values count at the nearest point; ask "
@@ -88,20 +61,14 @@ ABOVE = "cannot be answered, because a value of 45 counts above this boundary; a
     ("column", "condition", "words"),
     [
         (TENS, "< 45.5", f"{GRID}< 45 or < 55"),
-        (TENS, ">= 50", f"{GRID}>= 45 or >= 55"),
         (TENS, "<= 47", f"{GRID}< 45 or < 55"),
         (TENS, "> 47", f"{GRID}>= 45 or >= 55"),
-        (TENS, "> 0", f"{GRID}>= 5"),
         (TENS, "< 100", f"{GRID}< 95"),
         (TENS, "<= 45", f"{ABOVE}< 45"),
-        (TENS, "> 45", f"{ABOVE}>= 45"),
         (FIVES, "<= 43", "ask <= 42 or <= 47"),
         (FIVES, "> 43", "ask > 42 or > 47"),
-        (FIVES, "< 44", "ask < 43 or < 48"),
         (EDGES, "< 20", f"{BETWEEN}< 18 or < 30"),
-        (EDGES, "<= 20", f"{BETWEEN}< 18 or < 30"),
         (EDGES, "< 120", f"{BETWEEN}< 65"),
-        (EDGES, "> 18", "because a value of 18 counts above this boundary; ask >= 18"),
         (EDGES | {"open_above": True}, ">= 500", f"{BETWEEN}>= 120"),
     ],
 )
@@ -122,11 +89,10 @@ def test_missing_values_never_satisfy_an_order() -> None:
         assert held_by(more, "age=(missing)") == ["(missing)"]
 
 
-@pytest.mark.parametrize("column", [TENS, EDGES])
 @pytest.mark.parametrize("value", ["old", "nan", "", "1|2"])
-def test_a_threshold_is_one_number(column: dict[str, Any], value: str) -> None:
+def test_a_threshold_is_one_number(value: str) -> None:
     with pytest.raises(DeniableError, match=r"is not a number|takes one value"):
-        held_by(column, f"age<{value}")
+        held_by(EDGES, f"age<{value}")
 
 
 @st.composite

@@ -162,7 +162,9 @@ def test_numbers_are_those_of_the_column(released: Released) -> None:
     rows = found.iloc[2:]
     assert ((rows["ci_low"] <= true) & (true <= rows["ci_high"])).all()
     assert (np.abs(rows["estimate"] - true) <= 2.5).all()
-    with pytest.raises(DeniableError, match="'sex' is not numeric; numeric are age"):
+    with pytest.raises(
+        DeniableError, match="'sex' is not released as numbers; columns of numbers: age"
+    ):
         released.numbers("sex")
 
 
