@@ -17,6 +17,7 @@ TENS: dict[str, Any] = {"bounds": [0, 100], "step": 10}
 FIVES: dict[str, Any] = {"bounds": [0, 100], "step": 5, "type": "int64"}
 ONES: dict[str, Any] = {"bounds": [18, 90], "step": 1}
 EDGES: dict[str, Any] = {"edges": [0, 18, 30, 65, 120]}
+GRADES = {"kind": "categorical", "ordered": True, "categories": ["low", "mid", "high", "top"]}
 SIGNS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
 
@@ -43,7 +44,9 @@ def held_by(column: dict[str, Any], query: str) -> list[str]:
         (FIVES, "<43 9; <=42 9; <42.5 9; >=43 12"),
         (EDGES, '<18 1; >=18 3; >=0 4; <=120 4; ="[18, 30)" 1'),
         (EDGES | {"type": "int64"}, "<=17 1; >29 2"),
-        (EDGES | {"open_above": True, "open_below": True}, ">=120 1; <0 1; <inf 6"),
+        (EDGES | {"open_above": True, "open_below": True}, ">=120 1; <0 1; <inf 6; <=-inf 0"),
+        ({"edges": [0.5, 9, 20], "type": "int64"}, ">=1 2; >0 2; <1 0"),
+        (GRADES, "<mid 1; <=mid 2; >mid 2; >=mid 3"),
     ],
 )
 def test_thresholds_at_boundaries_are_answered(column: dict[str, Any], conditions: str) -> None:

@@ -93,6 +93,8 @@ def test_intervals_are_randomized_and_estimated(kind: str, mechanism: str) -> No
     ages = np.random.default_rng(1).integers(0, 121, 20_000).astype(float)
     ages[::10] = np.nan
     plan = deniable.make_plan(schema, 2.0, mechanism=mechanism, responses="categories")
+    sets = deniable.make_plan(schema, 0.5, mechanism="subset-selection")
+    assert not sets.protocol.channels[0].returns_categories
     assert plan_to_json(plan_from_json(plan_to_json(plan))) == plan_to_json(plan)
     texts = pd.Series(ages).map("{:g}".format).replace("nan", "")
     frame = pd.DataFrame({"x": texts if kind == "csv" else ages})
