@@ -162,7 +162,9 @@ def test_numbers_are_those_of_the_column(released: Released) -> None:
     rows = found.iloc[2:]
     assert ((rows["ci_low"] <= true) & (true <= rows["ci_high"])).all()
     assert (np.abs(rows["estimate"] - true) <= 2.5).all()
-    with pytest.raises(DeniableError, match="'sex' is not numeric; numeric are age"):
+    with pytest.raises(
+        DeniableError, match="'sex' is not released as numbers; columns of numbers: age"
+    ):
         released.numbers("sex")
 
 
@@ -173,7 +175,10 @@ def test_numbers_are_those_of_the_column(released: Released) -> None:
         ("sex=F,income=mid|high", lambda t: (t["sex"] == 0) & np.isin(t["income"], [1, 2])),
         ("income>=mid", lambda t: np.isin(t["income"], [1, 2])),
         ("income=(missing),owner!=no", lambda t: (t["income"] == 3) & (t["owner"] == 1)),
-        ("age>=11,age<20,region=a", lambda t: (t["age"] > 4) & (t["age"] < 8) & (t["region"] == 0)),
+        (
+            "age>=11.25,age<18.75,region=a",
+            lambda t: (t["age"] > 4) & (t["age"] < 8) & (t["region"] == 0),
+        ),
         ({"age": 15, "sex": ["F", "M"]}, lambda t: t["age"] == 6),
         ('"sex"="F" , owner=yes', lambda t: (t["sex"] == 0) & (t["owner"] == 1)),
     ],

@@ -127,8 +127,8 @@ def answers(released: Released, **how: Any) -> dict[str, pd.DataFrame]:
         "numbers": released.numbers(**how),
         "part": released.table(["owner", "sex"], **how),
         "pairs": released.pairs(["sex", "income", "age"], **how),
-        "query": released.query("sex=F,age>=10", **how),
-        "products": released.query("sex=M,income=mid,region=a,owner=no,age>=15", **how),
+        "query": released.query("sex=F,age>=8.75", **how),
+        "products": released.query("sex=M,income=mid,region=a,owner=no,age>=13.75", **how),
     }
 
 
@@ -316,12 +316,12 @@ def test_weighted_intervals_cover_at_their_rate(monkeypatch: pytest.MonkeyPatch)
             found = {
                 "margins": released.margins(**how),
                 "table": released.table(["sex", "income"], **how),
-                "query": released.query("sex=F,age>=10", **how),
+                "query": released.query("sex=F,age>=8.75", **how),
                 "numbers": released.numbers(**how),
             }
             with monkeypatch.context() as patch:
                 patch.setattr(tables, "MAX_CELLS", 1)
-                found["products"] = released.query("sex=M,age>=10,owner=no", **how)
+                found["products"] = released.query("sex=M,age>=8.75,owner=no", **how)
             for what, answer in found.items():
                 low, high = (answer[end].to_numpy(float) for end in ("ci_low", "ci_high"))
                 held.setdefault((target, what), []).append(

@@ -86,11 +86,11 @@ def test_a_declared_value_is_missing() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"bounds": None}, "bounds and step of 'pH'; allowed for numeric: both, or bounds alone"),
+        ({"bounds": None}, "'pH'; allowed for numeric: bounds, bounds and step, or edges"),
         ({"bounds": [5, 2]}, "finite, the lower one first"),
         ({"missing": {"policy": "category"}}, "allowed without a step: drop or refuse"),
         ({"type": "string"}, "type"),
-        ({"kind": "weight"}, "allowed for weight: neither"),
+        ({"kind": "weight"}, "allowed for weight: none"),
     ],
 )
 def test_columns_without_a_step_that_are_refused(change: dict[str, Any], words: str) -> None:

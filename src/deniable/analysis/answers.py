@@ -146,7 +146,7 @@ def columns_of(parts: Sequence[Floats], records: int, options: EstimateOptions) 
 
 def values_of(attribute: Attribute, column: Column) -> list[Any]:
     """Return the values of an `attribute`: texts, or points of the grid of a numeric `column`."""
-    if column.kind != "numeric":
+    if not column.on_grid:
         return list(attribute.categories)
     points: list[Any] = column.points.tolist()
     return points + [MISSING] * (attribute.size - len(points))

@@ -168,8 +168,10 @@ def _typed(schema: Schema, codes: dict[str, Codes]) -> pd.DataFrame:
     columns = {}
     for attribute in schema.domain():
         column = schema[attribute.name]
-        kind = pa.float64() if column.kind == "numeric" else pa.string()
+        kind = pa.float64() if column.on_grid else pa.string()
+        if column.response_type is not None:
+            kind = type_named(column.response_type)
         texts = [None if each == MISSING else each for each in attribute.categories]
-        values = pa.array(texts, pa.string()).cast(type_named(column.type) if column.type else kind)
+        values = pa.array(texts, pa.string()).cast(kind)
         columns[attribute.name] = values.take(pa.array(codes[attribute.name])).to_pandas()
     return pd.DataFrame(columns)

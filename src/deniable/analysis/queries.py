@@ -11,17 +11,19 @@ import pandas as pd
 from deniable.analysis.answers import EstimateOptions, columns_of
 from deniable.analysis.estimator import Estimator
 from deniable.analysis.scores import Scores
-from deniable.arrays import Flags
+from deniable.arrays import Flags, Floats
 from deniable.errors import DeniableError
 from deniable.records import Attribute
 from deniable.responses import Table, cells_of
-from deniable.schema import MISSING, Column, Schema
+from deniable.schema import MISSING, Column, Schema, number_text
 
 Query = Mapping[str, Any] | str
 """Conditions that must all hold: a text, "sex=F,age>=30", or a mapping of columns to values."""
 
 FORM = 'write conditions as sex=F,income=mid|high,age>=30,"odd, name"="odd = value"'
 ORDERS = ("<=", ">=", "<", ">")
+TOLERANCE = 1e-6
+"""Distance, in steps of a grid, within which a number is a point or a boundary."""
 _VALUE = r'(?:"(?:[^"]|"")*"|[^",|]*)'
 _CONDITION = re.compile(
     r'\s*(?P<name>"(?:[^"]|"")*"|[^"=!<>,|]+?)\s*(?P<sign>!=|<=|>=|=|<|>)\s*'
@@ -36,8 +38,16 @@ def parsed_query(query: Query, schema: Schema) -> dict[str, Flags]:
     included. ``<``, ``<=``, ``>`` and ``>=`` are for numeric and ordered columns, and never hold
     for a missing value, which is written ``(missing)``. Several conditions on a column must all
     hold. A mapping as the `query` has one value, or a list of values, for each column of the
-    `schema`. Raises `DeniableError` if a text is not a query, or a column or a value is not in the
-    release.
+    `schema`.
+
+    On a grid, ``=`` takes a point and holds for all values that count at it. An order takes a
+    boundary: the middle of two points, or an edge between two intervals. A value that equals a
+    boundary counts above it, so only ``<`` and ``>=`` can be answered there. Whole numbers
+    (`Column.whole`) are compared as such: from 29.5 on, ``>=30`` and ``>29`` are the same. At or
+    below the lowest point, and above the highest, an order holds for all values or for none.
+
+    Raises `DeniableError` if a text is not a query, a column or a value is not in the release, or
+    the number in an order is not a boundary. The message has the nearest ones.
 
     Examples
     --------
@@ -97,40 +107,83 @@ def _randomized(schema: Schema, name: str) -> Column:
 
 def _satisfied(column: Column, sign: str, values: Sequence[str]) -> Flags:
     attribute = column.attribute()
-    codes = [_code(column, attribute, value, exact=sign not in ORDERS) for value in values]
-    everywhere = np.arange(attribute.size, dtype=float)
+    everywhere = np.arange(attribute.size)
     if sign not in ORDERS:
+        codes = [_code(column, attribute, value) for value in values]
         return np.asarray(np.isin(everywhere, codes) == (sign == "="))
-    if attribute.scale != "ordinal" or len(codes) != 1 or MISSING in values:
+    if attribute.scale != "ordinal" or len(values) != 1 or MISSING in values:
         raise DeniableError(
             f"column {column.name!r}: {sign} takes one value of a numeric or ordered column, not "
             f"{'|'.join(values)!r}; use = with all values that are meant"
         )
     there = np.array([category != MISSING for category in attribute.categories])
-    compare = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}[sign]
-    return np.asarray(compare(everywhere, codes[0]) & there)
+    if column.kind == "numeric":
+        first = _first_above(column, sign, values[0])
+    else:
+        first = attribute.code_of(values[0]) + (sign in ("<=", ">"))
+    above = everywhere >= first
+    return np.asarray((above if sign in (">", ">=") else ~above) & there)
 
 
-def _code(column: Column, attribute: Attribute, value: str, *, exact: bool) -> float:
-    """Return the code of a value; unless it must be `exact`, half a code between two points."""
-    if column.kind != "numeric" or value == MISSING:
+def _code(column: Column, attribute: Attribute, value: str) -> int:
+    """Return the code of a category, an interval or a point."""
+    if not column.on_grid or value == MISSING:
         return attribute.code_of(value)
+    number = _number(column, value)
+    near = int(np.searchsorted(column.boundaries, number, side="right"))
+    if abs(column.points[near] - number) <= TOLERANCE * (column.step or 0.0):
+        return near
+    raise DeniableError(
+        f"column {column.name!r}: {value} is not a point of its grid; the nearest is "
+        f"{number_text(column.points[near])}, and every value near it counts there"
+    )
+
+
+def _number(column: Column, value: str) -> float:
     try:
         number = float(value)
     except ValueError:
         number = math.nan
     if math.isnan(number):
         raise DeniableError(f"column {column.name!r}: {value!r} is not a number")
-    near = int(np.abs(column.points - number).argmin())
-    assert column.step is not None
-    if abs(column.points[near] - number) <= 1e-6 * column.step:
-        return near
+    return number
+
+
+def _first_above(column: Column, sign: str, value: str) -> int:
+    """Return the lowest code of the numbers above a threshold, which is a `value` with a `sign`."""
+    number, upwards = _number(column, value), sign in ("<", ">=")
+    boundaries, (low, high) = column.boundaries, column.limits
+    within = TOLERANCE * (column.step or 0.0)
+    if column.whole:  # then > 29 is >= 30
+        number = float(np.ceil(number) if upwards else np.floor(number) + 1)
+        boundaries, low, upwards = np.ceil(boundaries), float(np.ceil(low)), True
+    if number == -math.inf or (number <= low + within if upwards else number < low - within):
+        return 0
+    if number == math.inf or (number > high + within if upwards else number >= high - within):
+        return len(boundaries) + 1
+    found = np.flatnonzero(np.abs(boundaries - number) <= within)
+    if upwards and found.size:
+        return int(found[0]) + 1
+    at = int(np.searchsorted(boundaries, number))
+    near = boundaries[found] if found.size else boundaries[max(at - 1, 0) : at + 1]
+    raise DeniableError(_not_answerable(column, sign, value, near, exact=bool(found.size)))
+
+
+def _not_answerable(column: Column, sign: str, value: str, near: Floats, *, exact: bool) -> str:
+    """Return the message for a threshold that no boundary answers, with the ones `near` it."""
+    down = {"<=": "<", ">": ">="}
+    # In whole numbers, <= 29 is < 30.
+    asked, less = (sign, sign in down) if column.whole else (down.get(sign, sign), False)
     if exact:
-        raise DeniableError(
-            f"column {column.name!r}: {value} is not a point of its grid; the nearest is "
-            f"{column.points[near]:g}, and every value near it counts there"
-        )
-    return near + (0.5 if number > column.points[near] else -0.5)
+        own = number_text(near[0])
+        why = f"cannot be answered, because a value of {own} counts above this boundary"
+    elif column.step is None:
+        why = "is not an edge between two of its intervals; a value counts in its interval"
+    else:
+        step = number_text(column.step)
+        why = f"is not a boundary of its grid of step {step}; values count at the nearest point"
+    remedy = " or ".join(f"{asked} {number_text(each - less)}" for each in near)
+    return f"column {column.name!r}: {sign} {value} {why}; ask {remedy}"
 
 
 def answered(

@@ -153,7 +153,7 @@ class Released:
         quantiles: Sequence[float] = QUARTILES,
         **options: Unpack[Options],
     ) -> pd.DataFrame:
-        """Return mean, standard deviation and quantiles of numeric columns, by default of all.
+        """Return mean, standard deviation and quantiles of columns of numbers, by default of all.
 
         In the unit of the column, on its grid, among values that are not missing; one row per
         statistic. See `deniable.analysis.numbers.summarized`.
@@ -168,18 +168,19 @@ class Released:
         Raises
         ------
         DeniableError
-            If a column is not numeric, or the level of a quantile is not in (0, 1).
+            If a column is not released as numbers, or the level of a quantile is not in (0, 1).
         """
         named = None if names is None else self._named(names)
         masked = self.responses.numbers(named, quantiles, **options)
         if masked is not None:
             return masked
-        numeric = [name for name, column in self._columns.items() if column.kind == "numeric"]
+        numeric = [name for name, column in self._columns.items() if column.on_grid]
         chosen = numeric if named is None else named
         for name in chosen:
             if name not in numeric:
                 raise DeniableError(
-                    f"column {name!r} is not numeric; numeric are {', '.join(numeric) or 'none'}"
+                    f"column {name!r} is not released as numbers; columns of numbers: "
+                    f"{', '.join(numeric) or 'none'}"
                 )
         known, wanted = self._estimator(**options)
         tables = [self._table([name]) for name in chosen]

@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> None:
     print(f"{found.records:,} records; root mean squared errors that randomization adds to shares")
     rows = [[as_text(value) for value in row] for row in shown[order].to_numpy().tolist()]
     print("\n".join(aligned(order, rows)))
-    numeric = any(column.kind == "numeric" for column in schema.randomized)
+    numeric = any(column.on_grid for column in schema.randomized)
     print(*found.repeated, *([OF_NUMBERS] if numeric else ()), sep="\n")
     print("", "Recommended, by the least error:", sep="\n")
     best = found.table[found.table["recommended"]].to_dict("records")

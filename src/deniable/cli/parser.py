@@ -102,7 +102,8 @@ means and quantiles of numbers, as far as the release has them.
 ESTIMATE_EXAMPLES = """\
 queries:
   conditions that all hold: column=value, =one|another, !=, and <, <=, >, >= of numeric and ordered
-  columns; quotes around names and values with any of "=!<>,|; (missing) is a missing value
+  columns; quotes around names and values with any of "=!<>,|; (missing) is a missing value; an
+  order takes a boundary between two points or intervals, and names the nearest ones otherwise
 
 examples:
   deniable estimate release/public

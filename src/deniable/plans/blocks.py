@@ -202,7 +202,7 @@ def blocks_of(
     cluster has over `MAX_CLUSTER` cells, or a prior has another number of categories.
     """
     domain = schema.domain()
-    points = {each.name: len(each.points) for each in schema.randomized if each.kind == "numeric"}
+    points = {each.name: len(each.points) for each in schema.randomized if each.on_grid}
     blocks = []
     for names in group_columns(clusters, domain):
         part = domain.project(names)
@@ -210,7 +210,7 @@ def blocks_of(
             raise DeniableError(
                 f"the cluster {' x '.join(names)} has {part.size:,} cells; allowed: {MAX_CLUSTER:,}"
             )
-        typed = any(schema[name].type is not None for name in names)
+        typed = any(schema[name].response_type is not None for name in names)
         numbers = {name: points[name] for name in names if name in points}
         block = Block(
             part,

@@ -105,7 +105,7 @@ def _coded(values: pa.Array, codes: Any) -> pa.Array:
 
 def _reported(column: Column, attribute: Attribute, channel: Channel) -> ResponseColumn:
     """Return the column of a channel; a square wave has points beyond the grid of a column."""
-    if column.kind == "numeric":
+    if column.on_grid:
         from deniable.channels import SquareWave, SquareWaveOrMissing  # noqa: PLC0415
 
         if isinstance(channel, SquareWave):
@@ -120,11 +120,11 @@ def _reported(column: Column, attribute: Attribute, channel: Channel) -> Respons
 def _typed(column: Column, texts: Sequence[str]) -> ResponseColumn:
     named = [None if each == MISSING else each for each in texts]
     values = pa.array(named, pa.string())
-    if column.kind == "numeric":
+    if column.on_grid:
         values = values.cast(pa.float64())
-    if column.type is not None:
-        values = values.cast(type_named(column.type))
-    if column.kind == "numeric":
+    if column.response_type is not None:
+        values = values.cast(type_named(column.response_type))
+    if column.on_grid:
         named = [each and each.replace(".", column.decimal) for each in named]
     # A code such as -9 or 99 may be a point too; then two values would have the same text.
     missing = next(each for each in (*column.missing.values, "") if each not in named)

@@ -109,12 +109,7 @@ class Coder:
         unknown = ~np.isfinite(numbers)
         if self._attribute is None:
             return numbers, unknown
-        points = self.column.points
-        with np.errstate(over="ignore", invalid="ignore"):
-            places = np.rint((numbers - points[0]) / (self.column.step or 1.0))
-        places[unknown] = 0
-        # The nearest point; numbers beyond an end get the end.
-        return np.clip(places, 0, len(points) - 1, out=places), unknown
+        return _places(numbers, self.column), unknown
 
     def _problem(self, value: str) -> str:
         has = f"column {shown(self.column.name)} has {shown(value)}"
@@ -134,6 +129,21 @@ class Coder:
             f"{has}, which is not a category; correct it, or add it to the categories (now: "
             f"{listed(self.column.categories)})"
         )
+
+
+def _places(numbers: Floats, column: Column) -> Codes:
+    """Return the number of boundaries of a `column` at or below each of `numbers`; NaN has any."""
+    boundaries = column.boundaries
+    if column.bounds is None or column.step is None:
+        return np.searchsorted(boundaries, numbers, side="right")
+    # On a grid this result is calculated, and corrected where rounding changed it: it is 3 to 10
+    # times as fast.
+    with np.errstate(over="ignore"):
+        guess = (numbers - column.bounds[0]) / column.step + 0.5
+    places = np.fmin(np.fmax(guess, 0), len(boundaries)).astype(np.int32)
+    ends = np.concatenate([[np.nan], boundaries, [np.nan]])  # beyond the ends, neither is true
+    below, above = numbers < ends.take(places), numbers >= ends.take(places + 1)
+    return np.asarray(places + above - below)
 
 
 def _taken(table: Any, places: pa.Array | None) -> Any:

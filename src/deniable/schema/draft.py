@@ -36,7 +36,8 @@ HEAD = """\
 # write for each column what is known without the records (all categories that there can be, public
 # bounds and step of numbers), then change its status from drafted to declared.
 #   kind: categorical (ordered: true if from low to high), numeric (a value is taken as the nearest
-#     of the points low, low + step, ..., high), weight, identifier, or left_out of all releases
+#     of the points low, low + step, ..., high, or in intervals, by edges: [0, 18, 65] in place of
+#     bounds and step), weight, identifier, or left_out of all releases
 #   missing: the texts that mean a missing value, and the policy: category (one of its own), drop
 #     (the record is left out, which a plan must accept) or refuse (it is a fault)
 """

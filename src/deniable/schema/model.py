@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
+import pyarrow as pa
 from pydantic import Field, ValidationError, model_validator
 
 from deniable.arrays import Floats
 from deniable.errors import DataError, refuse_unknown, shown
-from deniable.records import Attribute, Domain
+from deniable.records import Attribute, Discretization, Domain
 from deniable.schema.texts import unfit
-from deniable.schema.types import refuse_foreign_texts
+from deniable.schema.types import refuse_foreign_texts, type_named
 from deniable.validation import Name, Strict, fault_lines, message, read_yaml, yaml_values
 
 FORMAT, VERSION = "deniable-schema", 1
@@ -67,10 +68,18 @@ class Column(Strict):
     ``declared`` without them. `type` is Arrow's name of the type of values other than text.
 
     The `categories` are texts of the values, in order if they are `ordered`. A numeric column has
-    `bounds`, the least and the largest value, known without the records. Its `step`, above 0, is
-    that of the public grid low, low + step, ..., high. Values are rounded to the nearest point. A
-    numeric column without a step can be masked but not randomized. The mark of numbers in text is
-    `decimal`. For `missing` see `Missing`.
+    `bounds` or `edges`, known without the records. The bounds are the least and the largest value.
+    The `step`, above 0, is that of the public grid low, low + step, ..., high. A value counts at
+    the nearest point, and a value in the middle of two points at the higher one. So the bands of
+    all inner points have the same width. Without a step, numbers can be masked but not randomized.
+
+    The `edges` increase strictly and are finite. They form ordered intervals, at least two, which
+    are randomized; see `deniable.Discretization`. A value that equals an edge belongs to the
+    interval above it, and the last edge to the last interval. With `open_below` or `open_above`,
+    there is a further interval of all values below the first edge, or from the last one on.
+
+    Values beyond the `limits` count at the nearest point or in the nearest interval. The mark of
+    numbers in text is `decimal`. For `missing` see `Missing`.
     """
 
     name: Text
@@ -81,6 +90,9 @@ class Column(Strict):
     ordered: bool = False
     bounds: Annotated[list[float], Field(min_length=2, max_length=2)] | None = None
     step: Annotated[float, Field(gt=0)] | None = None
+    edges: list[float] | None = None
+    open_below: bool = False
+    open_above: bool = False
     decimal: Literal[".", ","] = "."
     missing: Missing = Field(default_factory=Missing)
 
@@ -95,12 +107,7 @@ class Column(Strict):
                     f"{what} {shown(text)} {fault}; allowed: at most 255 bytes, and no control "
                     "characters"
                 )
-        numeric = self.kind == "numeric"
-        if (self.bounds is not None) != numeric or (self.step is not None and not numeric):
-            allowed = "both, or bounds alone" if numeric else "neither"
-            raise ValueError(
-                f"bounds and step of {self.name!r}; allowed for {self.kind}: {allowed}"
-            )
+        self._refuse_options_of_others()
         if self.ordered and self.kind != "categorical":
             raise ValueError(f"ordered of {self.name!r}; allowed: of categories")
         if self.decimal == "," and (self.kind not in ("numeric", "weight") or self.type):
@@ -115,21 +122,33 @@ class Column(Strict):
                 raise ValueError(
                     f"{each!r} of {self.name!r} is a category and a missing value; allowed: one"
                 )
-        if numeric:
-            self._refuse_bad_grid()
+        if self.bounds is not None:
+            self._refuse_bad_grid(self.bounds)
         if self.type is not None and self.randomized:
-            on_grid = numeric and not self.continuous
-            points = [number_text(each) for each in self.points] if on_grid else self.categories
-            absent = self.missing.values
-            refuse_foreign_texts(self.name, self.type, points, absent, numeric=numeric)
+            texts = list(map(number_text, self.points)) if self.on_grid else self.categories
+            numeric, absent = self.kind == "numeric", self.missing.values
+            refuse_foreign_texts(self.name, self.type, texts, absent, numeric=numeric)
         return self
 
-    def _refuse_bad_grid(self) -> None:
-        assert self.bounds is not None
-        ends = [*self.bounds, self.step or 1.0]
-        if not all(np.isfinite(ends)) or self.bounds[0] >= self.bounds[1]:
+    def _refuse_options_of_others(self) -> None:
+        """Raise `ValueError` for options of numbers where they do not belong, or bad edges."""
+        given = (self.bounds is not None) + (self.edges is not None)
+        numeric = self.kind == "numeric"
+        if given != numeric or (self.step is not None and self.bounds is None):
+            allowed = "bounds, bounds and step, or edges" if numeric else "none"
             raise ValueError(
-                f"bounds {self.bounds} of {self.name!r}; allowed: finite, the lower one first"
+                f"bounds, step or edges of {self.name!r}; allowed for {self.kind}: {allowed}"
+            )
+        if (self.open_below or self.open_above) and self.edges is None:
+            raise ValueError(f"open_below or open_above of {self.name!r}; allowed: with edges")
+        if self.intervals is not None and self.intervals.attribute.size == 1:
+            raise ValueError(f"edges of {self.name!r}; allowed: of at least two intervals")
+
+    def _refuse_bad_grid(self, bounds: Sequence[float]) -> None:
+        ends = [*bounds, self.step or 1.0]
+        if not all(np.isfinite(ends)) or bounds[0] >= bounds[1]:
+            raise ValueError(
+                f"bounds {bounds} of {self.name!r}; allowed: finite, the lower one first"
             )
         if self.step is None:
             if self.missing.policy == "category":
@@ -141,7 +160,7 @@ class Column(Strict):
         if steps.denominator != 1 or steps >= MAX_POINTS:
             raise ValueError(
                 f"step {self.step:g} of {self.name!r}; allowed: such that a whole number of steps, "
-                f"below {MAX_POINTS:,}, leads from {self.bounds[0]:g} to {self.bounds[1]:g}"
+                f"below {MAX_POINTS:,}, leads from {bounds[0]:g} to {bounds[1]:g}"
             )
 
     @property
@@ -156,8 +175,46 @@ class Column(Strict):
 
     @property
     def continuous(self) -> bool:
-        """Whether values are numbers without a grid."""
-        return self.kind == "numeric" and self.step is None
+        """Whether values are numbers without a grid and without intervals."""
+        return self.kind == "numeric" and self.step is None and self.edges is None
+
+    @property
+    def on_grid(self) -> bool:
+        """Whether values are points of a grid."""
+        return self.step is not None
+
+    @property
+    def whole(self) -> bool:
+        """Whether all numbers are whole: by their type, or by a grid of step 1 and whole bounds."""
+        if self.type is not None and pa.types.is_integer(type_named(self.type)):
+            return True
+        return self.step == 1 and all(each.is_integer() for each in self.limits)
+
+    @property
+    def response_type(self) -> str | None:
+        """Arrow's name of the type of randomized values other than text; intervals are text."""
+        return self.type if self.edges is None else None
+
+    @cached_property
+    def intervals(self) -> Discretization | None:
+        """The intervals between the edges, None without edges."""
+        if self.edges is None:
+            return None
+        return Discretization(self.name, tuple(self.edges), self.open_below, self.open_above)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The least and the largest number that stays where it is, infinite for an open end."""
+        ends = self.edges or self.bounds or (-np.inf, np.inf)
+        return -np.inf if self.open_below else ends[0], np.inf if self.open_above else ends[-1]
+
+    @cached_property
+    def boundaries(self) -> Floats:
+        """Numbers from which on a value counts one point or one interval higher, increasing."""
+        if self.edges is not None:
+            last = len(self.edges) if self.open_above else -1
+            return np.array(self.edges[0 if self.open_below else 1 : last])
+        return self._grid(Fraction(1, 2))[:-1]
 
     @cached_property
     def points(self) -> Floats:
@@ -167,17 +224,27 @@ class Column(Strict):
                 f"column {self.name!r} has bounds without a step, so no channel can randomize it; "
                 "give a step in the schema, or mask its numbers by a plan of kind masked"
             )
+        return self._grid(Fraction(0))
+
+    def _grid(self, first: Fraction) -> Floats:
+        """Return points of the grid, moved upwards by `first` steps."""
         if self.bounds is None or self.step is None:
             raise DataError(f"column {self.name!r} is {self.kind} and has no grid")
         low, step = Fraction(repr(self.bounds[0])), Fraction(repr(self.step))
-        return np.array([float(low + number * step) for number in range(int(self._steps) + 1)])
+        return np.array([float(low + (first + n) * step) for n in range(int(self._steps) + 1)])
 
     def attribute(self) -> Attribute:
-        """Return the attribute to randomize: categories or points, and "missing" if it is one."""
-        numeric = self.kind == "numeric"
-        names = [number_text(each) for each in self.points] if numeric else self.categories
+        """Return the attribute to randomize.
+
+        It has the categories, intervals or points, and "missing" if it is a category.
+        """
+        names: Sequence[str] = self.categories
+        if self.intervals is not None:
+            names = self.intervals.attribute.categories
+        elif self.kind == "numeric":
+            names = [number_text(each) for each in self.points]
         more = (MISSING,) if self.missing.policy == "category" else ()
-        ordinal = numeric or self.ordered
+        ordinal = self.kind == "numeric" or self.ordered
         return Attribute(self.name, (*names, *more), "ordinal" if ordinal else "nominal")
 
 
@@ -247,14 +314,16 @@ class Schema(Strict):
         """Return the schema of a plan that masks the numeric columns `numbers`.
 
         They lose their step. Columns in `kept` stay unchanged, and all others become ``left_out``.
-        A `DataError` is raised if a column does not exist, or one of `numbers` is not numeric or
-        has a category for missing values.
+        A `DataError` is raised if a column does not exist, or one of `numbers` is not numeric, has
+        edges in place of bounds or a category for missing values.
         """
         chosen = {name: self[name] for name in (*numbers, *kept)}
         for name in numbers:
             column = chosen[name]
             if column.kind != "numeric":
                 raise DataError(f"column {name!r} is {column.kind}; numeric columns are masked")
+            if column.edges is not None:
+                raise DataError(f"column {name!r} has edges; give it bounds, so that it is masked")
             if column.missing.policy == "category":
                 raise DataError(
                     f"missing values of {name!r} are a category; declare the policy drop or refuse"
@@ -265,8 +334,9 @@ class Schema(Strict):
             if each.name in numbers:
                 change = {"step": None}
             elif each.name not in kept:
-                change = {"kind": "left_out"} | dict.fromkeys(("bounds", "step", "type"))
-                change |= {"categories": [], "ordered": False, "decimal": "."}
+                change = {"kind": "left_out"} | dict.fromkeys(("bounds", "step", "edges", "type"))
+                change |= {"categories": [], "decimal": "."}
+                change |= dict.fromkeys(("ordered", "open_below", "open_above"), False)
             columns.append(Column.model_validate(each.model_dump() | change))
         return self.model_copy(update={"columns": columns})
 

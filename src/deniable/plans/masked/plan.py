@@ -130,13 +130,13 @@ class MaskedPlan(Plan):
         epsilon : float, in (0, 30]
             The target.
         columns : sequence of str, optional
-            The masked columns; by default all numeric ones.
+            The masked columns; by default all numeric ones with bounds.
         data : RecordsFile, optional
             The original file, from which a domain factor makes domains.
         method, class_column, domain_factor, accept, part, **more
             As in the class, with its errors.
         """
-        numeric = [each.name for each in schema.columns if each.kind == "numeric"]
+        numeric = [each.name for each in schema.columns if each.bounds is not None]
         kept = [*released_columns(schema, accept), *([class_column] if class_column else [])]
         own = schema.for_masking(numeric if columns is None else columns, kept)
         if domain_factor is not None:
