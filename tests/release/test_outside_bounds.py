@@ -44,7 +44,7 @@ def test_more_than_the_limit_is_refused_and_leaves_nothing(tmp_path: Path, recor
     assert "34" not in message  # no value of a record
     assert "'age'" not in message
     assert "Correct the bounds" in message
-    assert "outside_bounds: 0.03)" in message
+    assert "the proportion 0.03 (outside_bounds" in message
     assert content(tmp_path) == before
     assert [each.name for each in tmp_path.iterdir()] == ["records.csv"]
 

@@ -81,12 +81,12 @@ class Release:
             return
         enough = math.ceil(1000 * max(each.proportion for each in refused)) / 1000
         lines = [
-            f"release {self.name!r} is not drawn, because more than {100 * limit:.3g} % of the values "
-            "of a column would be moved to the ends of its bounds",
+            f"release {self.name!r} is not drawn: more than {100 * limit:.3g} % of the values of a "
+            "column would be moved to the ends of its bounds",
             *map(str, refused),
             "Look at the least and the largest values of the column. Correct the bounds in the "
             "schema, or declare a code such as 999 as missing (missing: {values: ...}), and make "
-            f"the plan again; or allow more (outside_bounds: {enough:g})",
+            f"the plan again; or allow the proportion {enough:g} (outside_bounds, --outside-bounds)",
         ]
         raise DeniableError("\n  ".join(lines))
 

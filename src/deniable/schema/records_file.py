@@ -140,7 +140,7 @@ class RecordsFile:
         faults, kept, read = ValidationErrors(), 0, 0
         coded = [column.name for column in self.schema.randomized]
         numeric = ((each.name, each.bounds) for each in self.schema.randomized if each.bounds)
-        outside = {name: OutsideBounds(name, *ends) for name, ends in numeric}
+        outside = {name: OutsideBounds(name, ends[0], ends[1]) for name, ends in numeric}
         plain = [column.name for column in self._passed]
         for piece in self._source.pieces(coded, plain, faults, rows):
             portion, marks = self._portion(piece, kept, faults)

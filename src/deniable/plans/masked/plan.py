@@ -174,11 +174,13 @@ class MaskedPlan(Plan):
 
     @property
     def schema_of_originals(self) -> Schema:
-        upper = dict(zip(self.names, self.upper or (), strict=self.upper is not None))
+        if self.upper is None:
+            return self.schema
+        ends = dict(zip(self.names, self.upper, strict=True))
         columns = [
-            each.model_copy(
-                update={"bounds": [0.0, upper[each.name]]} if each.name in upper else {}
-            )
+            each.model_copy(update={"bounds": [0.0, ends[each.name]]})
+            if each.name in ends
+            else each
             for each in self.schema.columns
         ]
         return self.schema.model_copy(update={"columns": columns})
