@@ -85,8 +85,8 @@ class Release:
             "column would be moved to the ends of its bounds",
             *map(str, refused),
             "Look at the least and the largest values of the column. Correct the bounds in the "
-            "schema, or declare a code such as 999 as missing (missing: {values: ...}), and make "
-            f"the plan again; or allow the proportion {enough:g} (outside_bounds, --outside-bounds)",
+            "schema, or declare a code such as 999 as missing (missing: {values: ...}), and make a "
+            f"new plan; or accept the proportion {enough:g} (outside_bounds, --outside-bounds)",
         ]
         raise DeniableError("\n  ".join(lines))
 
