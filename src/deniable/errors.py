@@ -76,6 +76,10 @@ class ConfigError(DeniableError):
     """A config with errors; the message has a line for each of them."""
 
 
+class BoundsWarning(UserWarning):
+    """A number of values that lie outside the public bounds of their column."""
+
+
 class MissingExtraError(DeniableError, ImportError):
     """A package that is not installed; the message names its extra."""
 

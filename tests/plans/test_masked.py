@@ -20,7 +20,8 @@ from tests.plans.masked_plans import (
     table_of_sizes,
 )
 
-from deniable.errors import DataError, DeniableError
+import deniable
+from deniable.errors import BoundsWarning, DataError, DeniableError
 from deniable.idp import MEAN
 from deniable.plans import (
     AUDIT_COLUMNS,
@@ -332,12 +333,20 @@ def test_values_outside_the_bounds_are_clipped_with_a_warning() -> None:
     plan = plan_by("dp")
     original = table_of_sizes().to_pandas()
     original.loc[:1, "width"] = [30.0, -30.0]
-    file = RecordsFile.open(original, plan.schema, passed=plan.passed)
-    with pytest.warns(UserWarning, match="2 values of 'width' lie outside the bounds"):
-        (protected,) = plan.randomize(file.portions(), KEY)
+    with pytest.warns(
+        BoundsWarning, match="'width': 2 of 152 values .* outside the bounds -2 to 18"
+    ):
+        protected = deniable.randomize(original, plan, KEY)
     original.loc[:1, "width"] = [18.0, -2.0]
-    file = RecordsFile.open(original, plan.schema, passed=plan.passed)
-    assert protected.equals(next(plan.randomize(file.portions(), KEY)))
+    pd.testing.assert_frame_equal(protected, deniable.randomize(original, plan, KEY))
+
+
+def test_values_outside_domains_by_a_factor_are_counted_and_not_those_outside_bounds() -> None:
+    plan = plan_by("dp", domain_factor=2.0)
+    original = table_of_sizes().to_pandas()
+    original.loc[0, "width"] = 2 * original["width"].max() + 1
+    with pytest.warns(BoundsWarning, match="'width': 1 of 152 values .* outside the bounds 0 to"):
+        deniable.randomize(original, plan, KEY)
 
 
 # -- comparison ------------------------------------------------------------------------------------

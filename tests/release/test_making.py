@@ -64,7 +64,8 @@ def test_two_folders_one_for_all_and_one_for_the_owner(kind: str, tmp_path: Path
     assert set(public) == {protected, "plan.json", "README.txt", SUMS} | more
     private = {path.name for path in (folder / "private").iterdir()}
     states = {PLACE_FILE, RECORDS_FILE, PLAN_FILE, DRAWN_FILE, "receipt.json"}
-    assert private - {"risk.csv", "exact_cells.csv"} == states | {"entry.json", "published.json"}
+    owner = {"risk.csv", "exact_cells.csv", "outside_bounds.csv"}
+    assert private - owner == states | {"entry.json", "published.json"}
     assert mode(folder / "private") == 0o700
     assert {mode(path) for path in (folder / "private").iterdir()} == {0o600}
     assert mode(folder / "public") == 0o777  # by the umask

@@ -132,6 +132,78 @@ def test_texts_and_codes_among_few_numbers() -> None:
     assert not drafted(pa.table({"a": [-9, -3, 0, 3] * 4})).warnings
 
 
+SCORES, AGES = [*range(11)] * 20, [*range(96)] * 3
+INCOMES = [each**3 for each in range(20, 60)] * 3
+
+
+@pytest.mark.parametrize(
+    ("values", "codes"),
+    [
+        (AGES, [999]),
+        (AGES, [-9, 99_999]),
+        (INCOMES, [9_999_999]),
+        (SCORES, [97, 98, 99]),
+        (SCORES, [-9, -8]),
+        ([1, 2] * 20, [99]),
+    ],
+)
+@pytest.mark.parametrize("form", [str, int, float])
+def test_codes_beyond_a_gap_are_drafted_as_missing(
+    values: list[int], codes: list[int], form: Any
+) -> None:
+    table = pa.table({"a": [form(each) for each in [*values, *codes, *codes]]})
+    draft = drafted(table)
+    column, plain = (read_back(each)["a"] for each in (draft.text, draft_schema(table[:-4])))
+    assert column.missing.values[1:] == pa.array(map(form, codes)).cast(pa.string()).to_pylist()
+    assert (column.bounds, column.categories) == (plain.bounds, plain.categories)
+    (warning,) = draft.warnings
+    assert "beyond a gap in the values, which go from" in warning
+    assert "    # " + warning.removeprefix("column 'a': ") in draft.text
+    assert f"{2 * len(codes)} missing values, drafted as a category" in draft.text
+    assert RecordsFile.open(table, read_back(draft.text)).records == len(table)
+
+
+@pytest.mark.parametrize(
+    ("values", "usual", "warned"),
+    [
+        ([*range(18, 97)] * 3, [97, 99], False),  # ages of old people
+        ([*range(51)] * 3, [99], False),  # not beyond the range
+        ([0, 40] * 20, [99], False),  # not beyond 3 times the distance of neighbours
+        ([-20, 0, 35] * 9, [-99], False),  # temperatures
+        ([5] * 20, [99], False),  # one other value has no distance
+        ([0, 1] * 20, [-1], True),
+        (INCOMES, [-9], True),
+    ],
+)
+def test_usual_codes_without_a_gap_are_numbers(
+    values: list[int], usual: list[int], warned: bool
+) -> None:
+    draft = drafted(pa.table({"a": values + usual}))
+    assert "taken as codes" not in draft.text
+    assert ["may be a code of missing values" in each for each in draft.warnings] == [True] * warned
+
+
+def test_codes_are_found_beyond_the_counted_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deniable.schema.evidence.MAX_COUNTED", 50)
+    pieces = pa.chunked_array([np.arange(100) / 7, np.arange(100) / 7 + 10, [999.0] * 9])
+    column = read_back(draft_schema(pa.table({"a": pieces})))["a"]
+    assert (column.missing.values, column.bounds) == (["", "999"], [0, 25])
+
+
+def test_words_for_missing_values_between_stray_blanks() -> None:
+    words = ["NA", " NA", "n/a ", "  "]
+    hours, smokes = [*map(str, range(60)), *words], ["yes", "no ", *words, *["yes"] * 58]
+    table = pa.table({"hours": hours, "smokes": smokes, "blank": [" NA", "NA"] * 32})
+    draft = drafted(table)
+    schema = read_back(draft.text)
+    assert schema["hours"].kind == "numeric"
+    assert schema["hours"].missing.values[1:] == schema["smokes"].missing.values[1:] == words
+    assert schema["smokes"].categories == ["no ", "yes"]
+    assert "with stray blanks are taken as missing values" in draft.warnings[1]
+    assert schema["blank"].categories == [" NA", "NA"]  # a column needs a category
+    assert RecordsFile.open(table, schema).records == 64
+
+
 def test_a_comma_may_stand_before_decimals() -> None:
     preis = [f"{i},5" for i in range(300)] * 2
     draft = drafted(pa.table({"preis": preis, "few": ["10", "2,5", "9,25"] * 200}))

@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings, strategies as st
 
 import deniable
-from deniable.errors import DataError, DeniableError
-from deniable.schema import Column, RecordsFile, Schema, schema_from_dict
+from deniable.errors import BoundsWarning, DataError, DeniableError
+from deniable.schema import Column, OutsideBounds, RecordsFile, Schema, schema_from_dict
 
 ACIDITY = {"name": "pH", "kind": "numeric", "bounds": [2, 5]}
 QUALITY = {"name": "quality", "kind": "categorical", "categories": ["low", "high"]}
@@ -40,7 +42,7 @@ def test_numbers_are_read_as_they_are_and_values_outside_bounds_are_counted(valu
     named = "float" if values.type == pa.float32() else "double"
     numbers, file = read(pa.table({"pH": values}), schema_of(ACIDITY | {"type": named}))
     assert numbers == [3.25, 1.0, 6.5, 3.25]
-    assert file.outside == {"pH": 2}
+    assert file.outside == {"pH": OutsideBounds("pH", 2, 5, below=1, above=1, values=4)}
 
 
 @pytest.mark.parametrize(("decimal", "texts"), [(".", "3.25\n+1e0\n"), (",", "3,25\n1\n")])
@@ -80,7 +82,7 @@ def test_a_declared_value_is_missing() -> None:
     column = ACIDITY | {"type": "double", "missing": {"values": ["-9"], "policy": "drop"}}
     numbers, file = read(pa.table({"pH": [-9.0, 2.5]}), schema_of(column))
     assert numbers == [2.5]
-    assert file.outside == {"pH": 0}
+    assert file.outside == {"pH": OutsideBounds("pH", 2, 5, values=1)}
 
 
 @pytest.mark.parametrize(
@@ -122,3 +124,68 @@ def test_a_schema_for_masking_has_numbers_without_steps_and_leaves_others_out() 
     own = schema_of(stepped | {"missing": {"policy": "category"}})
     with pytest.raises(DataError, match="missing values of 'age' are a category"):
         own.for_masking(["age"])
+
+
+# -- values outside the bounds of a grid -----------------------------------------------------------
+
+AGE = {"name": "age", "kind": "numeric", "bounds": [0, 90], "step": 10}
+AGES = [-1, 0, 17, 50, 90, 91, 999, None]
+
+
+def outside(source: Any, schema: Schema, rows: int) -> OutsideBounds:
+    file = RecordsFile.open(source, schema)
+    for _ in range(2):  # each pass counts anew
+        assert list(file.portions(rows))
+    return file.outside["age"]
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "arrow", "dictionary", "pandas"])
+@pytest.mark.parametrize("policy", ["category", "drop"])
+@pytest.mark.parametrize(("missing", "counts"), [([""], (1, 2, 7)), (["", "999"], (1, 1, 6))])
+def test_values_outside_the_bounds_are_counted(
+    tmp_path: Path, form: str, policy: str, missing: list[str], counts: tuple[int, int, int]
+) -> None:
+    table = pa.table({"age": pa.array(AGES, pa.int64())})
+    source, kind = tmp_path / f"ages.{form}", form if form in ("csv", "parquet") else "arrow"
+    column = AGE | {"missing": {"values": missing, "policy": policy}}
+    column |= {} if kind == "csv" else {"type": "int64"}
+    if form == "csv":
+        source.write_text("age\n" + "".join(f'"{"" if a is None else a}"\n' for a in AGES))
+    elif form == "parquet":
+        pq.write_table(table, source, row_group_size=3)
+    found: Any = {
+        "arrow": table,
+        "dictionary": pa.table({"age": table["age"].dictionary_encode()}),
+        "pandas": table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get),
+    }.get(form, source)
+    for rows in (1 << 16, 3):
+        expected = OutsideBounds("age", 0, 90, *counts)
+        assert outside(found, schema_of(column, kind=kind), rows) == expected
+
+
+def test_dropped_records_do_not_count() -> None:
+    dropped = QUALITY | {"missing": {"policy": "drop"}}
+    table = pa.table({"age": [-1, 95, 96, 5], "quality": ["low", None, "low", None]})
+    found = outside(table, schema_of(AGE | {"type": "int64"}, dropped), 3)
+    assert (found.below, found.above, found.values, found.proportion) == (1, 1, 2, 1)
+
+
+def test_a_value_that_equals_a_bound_in_the_type_of_the_file_is_inside() -> None:
+    column = AGE | {"bounds": [0.1, 0.7], "step": 0.1, "type": "float"}
+    table = pa.table({"age": pa.array([0.1, 0.7, 0.70001], pa.float32())})
+    assert outside(table, schema_of(column), 3) == OutsideBounds("age", 0.1, 0.7, 0, 1, 3)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.floats(-200, 200), min_size=1, max_size=40), st.integers(1, 9))
+def test_counts_are_those_of_the_numbers(numbers: list[float], rows: int) -> None:
+    below, above = (sum(each) for each in zip(*((n < 0, n > 90) for n in numbers), strict=True))
+    found = outside(pa.table({"age": numbers}), schema_of(AGE | {"type": "double"}), rows)
+    assert found == OutsideBounds("age", 0, 90, below, above, len(numbers))
+
+
+def test_randomizing_in_memory_warns() -> None:
+    plan = deniable.make_plan(schema_of(AGE | {"type": "int64"}), 1.0)
+    words = r"'age': 2 of 100 values \(2 %\) lie outside the bounds 0 to 90 and are moved"
+    with pytest.warns(BoundsWarning, match=words):
+        deniable.randomize(pa.table({"age": [5] * 98 + [-1, 999]}), plan)

@@ -17,5 +17,6 @@ with job(snakemake):
         params.seed,
         name=settings.name,
         quasi_identifiers=settings.quasi_identifiers,
+        outside_bounds=settings.outside_bounds,
         data_source=data_source(settings, given.source),
     )

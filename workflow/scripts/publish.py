@@ -18,6 +18,7 @@ with job(snakemake):
         ledger=params.ledger,
         consent=settings.consent,
         quasi_identifiers=settings.quasi_identifiers,
+        outside_bounds=settings.outside_bounds,
         place=KeyPlace(**params.place),
         data_source=data_source(settings, given.source),
         settings=settings.stated(),

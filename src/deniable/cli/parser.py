@@ -211,6 +211,8 @@ def _add_protect(parser: argparse.ArgumentParser) -> None:
     add("--quasi-identifiers", nargs="+", metavar="COLUMN", help=text)
     renamed: dict[str, Any] = {"action": _Renamed, "const": "--quasi-identifiers"}
     add("--keys", nargs="+", **renamed, help=argparse.SUPPRESS)
+    text = "largest proportion of a column's values outside its bounds (default: 0.01)"
+    add("--outside-bounds", type=float, default=0.01, metavar="P", help=text)
     add("--key-folder", type=Path, help="place of the key until publication")
 
 

@@ -39,6 +39,7 @@ def run(options: argparse.Namespace) -> None:
         consent=options.consent,
         quasi_identifiers=options.quasi_identifiers or (),
         place=KeyPlace(folder=str(options.key_folder) if options.key_folder else None),
+        outside_bounds=options.outside_bounds,
         progress=_shown_progress(sys.stderr.isatty()),
     )
     population = plan.schema.population

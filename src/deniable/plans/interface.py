@@ -27,7 +27,7 @@ from deniable.sampling import (
     SystemRandomSource,
     refuse_no_source,
 )
-from deniable.schema import RecordBatch, RecordsFile, Schema
+from deniable.schema import RecordBatch, RecordsFile, Schema, warn_outside
 
 # A start of the workflow reads this module, and computes nothing.
 if TYPE_CHECKING:
@@ -202,6 +202,11 @@ class Plan(ABC):
         return released_columns(self.schema, self.accept)
 
     @property
+    def schema_of_originals(self) -> Schema:
+        """The schema by which original records are read, with the bounds that values move to."""
+        return self.schema
+
+    @property
     def record_protocol(self) -> "Protocol | None":
         """The protocol that randomizes all records in the same way; None if there is none."""
         return None
@@ -303,7 +308,7 @@ def randomize(records: Any, plan: Plan, source: RandomnessSource | None = None) 
 
     Use it for simulations and for your own methods. No ledger counts the epsilon. The rows have the
     order of the records, so the respondent of each row is known. `deniable.protect` makes a
-    release.
+    release. A `BoundsWarning` counts the values of a column that lie outside its bounds.
 
     Parameters
     ----------
@@ -332,6 +337,8 @@ def randomize(records: Any, plan: Plan, source: RandomnessSource | None = None) 
         refuse_no_source(chance)
     if not isinstance(plan, Plan):
         raise DeniableError(f"{shown(plan)} is not a plan; make one by deniable.make_plan")
-    batches = RecordsFile.open(records, plan.schema, passed=plan.passed).portions()
-    protected: pd.DataFrame = pa.concat_tables(plan.randomize(batches, chance)).to_pandas()
+    file = RecordsFile.open(records, plan.schema_of_originals, passed=plan.passed)
+    tables = pa.concat_tables(plan.randomize(file.portions(), chance))
+    warn_outside(file.outside.values())
+    protected: pd.DataFrame = tables.to_pandas()
     return protected

@@ -22,7 +22,7 @@ from deniable.release.records import OriginalRecords
 from deniable.release.risk import Risk
 from deniable.release.writing import records_writer
 from deniable.sampling import KeyedDraws
-from deniable.schema import RecordBatch
+from deniable.schema import RecordBatch, warn_outside
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,6 +69,27 @@ class Release:
                 f"first one for {failing['of'].iloc[0]!r}; the release is not made"
             )
 
+    def refuse_values_outside(self, limit: float) -> None:
+        """Warn of values outside the bounds, which the first pass over the records counted.
+
+        Raises `DeniableError` with each column that has a larger proportion of them than `limit`.
+        """
+        counts = self.records.file.outside.values()
+        refused = [each for each in counts if each.proportion > limit]
+        if not refused:
+            warn_outside(counts)
+            return
+        enough = math.ceil(1000 * max(each.proportion for each in refused)) / 1000
+        lines = [
+            f"release {self.name!r} is not drawn: more than {100 * limit:.3g} % of the values of a "
+            "column would be moved to the ends of its bounds",
+            *map(str, refused),
+            "Look at the least and the largest values of the column. Correct the bounds in the "
+            "schema, or declare a code such as 999 as missing (missing: {values: ...}), and make a "
+            f"new plan; or accept the proportion {enough:g} (outside_bounds, --outside-bounds)",
+        ]
+        raise DeniableError("\n  ".join(lines))
+
     def draw(
         self, key: ReleaseKey, public: Path, private: Path, ledger: Mapping[str, Any] | None
     ) -> None:
@@ -83,7 +104,9 @@ class Release:
         for name, table in more.items():
             write_table(public / f"{name}.csv", table)
         risk.left_out = self.records.file.left_out
-        for name, table in (("risk", risk.table()), ("exact_cells", risk.exact_cells())):
+        risk.outside = tuple(self.records.file.outside.values())
+        owner = {"exact_cells": risk.exact_cells(), "outside_bounds": risk.outside_bounds()}
+        for name, table in ({"risk": risk.table()} | owner).items():
             if len(table):
                 write_table(private / f"{name}.csv", table)
                 (private / f"{name}.csv").chmod(PRIVATE_FILE)

@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from deniable.release.settings import DataSource
 
 DRAFT, LEDGER = ".draft.", "ledger"
+MAX_OUTSIDE = 0.01
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
@@ -95,6 +96,7 @@ def protect(
     place: KeyPlace | None = None,
     data_source: "DataSource" = "own",
     settings: Mapping[str, Any] | None = None,
+    outside_bounds: float = MAX_OUTSIDE,
     progress: Progress = silent,
 ) -> None:
     """Make the production release of a file by a plan: folders ``public`` and ``private``.
@@ -102,9 +104,9 @@ def protect(
     It is drawn once. An interrupted release continues with the same randomized values, and a
     finished one is verified. Nothing incomplete is left in ``public``.
 
-    Raises `DeniableError` if the file does not match the schema, the plan fails its audit, or the
-    release has no consent. Also if it was begun with other records, another plan or a key that is
-    lost, or if the published files are not the drawn ones.
+    Raises `DeniableError` if the file does not match the schema, the plan fails its audit, too many
+    values lie outside their bounds, or the release has no consent. Also if it was begun with other
+    records, another plan or a key that is lost, or if the published files are not the drawn ones.
 
     The `source` is the file that the schema of the `plan` describes, or the same as a pandas,
     Polars or Arrow table. The `folder` of the release is on a file system that all processes
@@ -115,9 +117,12 @@ def protect(
     The `quasi_identifiers` are columns that an intruder may know; ``private/risk.csv`` measures
     their risk. The `place` of the key until publication is by default the private folder. The
     `data_source` is the origin of the records: "own", "published", "network" or "surrogate". Later
-    runs are compared with the `settings`, plain JSON values. The function `progress` receives a
-    step, the number of records done, and of how many (0: not yet known).
+    runs are compared with the `settings`, plain JSON values. `outside_bounds` is the largest
+    proportion, from 0 to 1, of a column's values that may lie outside its public bounds. A
+    `BoundsWarning` counts such values, and so does ``private/outside_bounds.csv``. The function
+    `progress` receives a step, the number of records done, and of how many (0: not yet known).
     """
+    _refuse_no_proportion(outside_bounds)
     release = _opened(
         source, plan, folder, name, quasi_identifiers, data_source, "production", progress
     )
@@ -127,6 +132,8 @@ def protect(
         counting.entry_of(plan.schema.population, release.name, published)
     key = counting.key() if counting.folder.exists() else new_key()
     digests = release.records.read(key)
+    if not published.exists():  # before anything is stored
+        release.refuse_values_outside(outside_bounds)
     if (own := counting.key(key)) != key:  # another release began the ledger meanwhile
         digests = release.records.read(own)
     assert digests is not None
@@ -161,21 +168,24 @@ def protect_test(
     name: str | None = None,
     quasi_identifiers: Sequence[str] = (),
     data_source: "DataSource" = "own",
+    outside_bounds: float = MAX_OUTSIDE,
     progress: Progress = silent,
 ) -> None:
     """Make a test release: like a production release, but by a key that follows from a `seed`.
 
     It protects nobody, is not counted, and can be repeated; then it replaces the former one. Raises
-    `DeniableError` if the file does not match the schema, the plan fails its audit, or the folder
-    holds a production release.
+    `DeniableError` if the file does not match the schema, the plan fails its audit, too many values
+    lie outside their bounds, or the folder holds a production release.
 
     The `seed` is a number that everybody may know. For `source`, `plan`, `folder`, `name`,
-    `quasi_identifiers`, `data_source` and `progress` see `protect`.
+    `quasi_identifiers`, `data_source`, `outside_bounds` and `progress` see `protect`.
     """
+    _refuse_no_proportion(outside_bounds)
     release = _opened(source, plan, folder, name, quasi_identifiers, data_source, "test", progress)
     refuse_production(release.name, release.folder)
     release.refuse_failing_claims()
     release.records.read()
+    release.refuse_values_outside(outside_bounds)
     key = key_from_seed(seed, "test", release.name)
     with (
         folder_written_whole(release.folder / PUBLIC) as public,
@@ -183,6 +193,13 @@ def protect_test(
     ):
         release.draw(key, public, private, None)
         write_json(private / PLAN_FILE, release.document, private=True)
+
+
+def _refuse_no_proportion(outside_bounds: float) -> None:
+    if not 0 <= outside_bounds <= 1:
+        raise DeniableError(
+            f"outside_bounds is {shown(outside_bounds)}; give a proportion from 0 to 1"
+        )
 
 
 def _opened(

@@ -26,7 +26,7 @@ class OriginalRecords:
     """
 
     def __init__(self, source: Any, plan: Plan, progress: Progress = silent) -> None:
-        self.file = RecordsFile.open(source, plan.schema, passed=plan.passed)
+        self.file = RecordsFile.open(source, plan.schema_of_originals, passed=plan.passed)
         self.progress, self._schema = progress, plan.schema
         self.fingerprint: list[bytes] = []
         self._records = 0

@@ -9,6 +9,8 @@ The rows of one table, in the columns ``about``, ``measure``, ``before`` and ``a
 - each column released as is: the number of its values, and of values in one record only;
 - the number of records that were left out.
 
+Further tables count unchanged values, and values outside the bounds of their columns.
+
 If randomized values are not categories, an intruder takes each one for the category that leads to
 it most often; among several, for the middle one.
 
@@ -32,6 +34,7 @@ from deniable.errors import DeniableError, shown
 from deniable.plans import Plan
 from deniable.randomized_response import Protocol
 from deniable.records import Microdata
+from deniable.schema import OutsideBounds
 
 MAX_MATRIX_ENTRIES = 1 << 22
 MAX_CELLS = 1 << 21
@@ -51,7 +54,7 @@ class Risk:
     or are a part of a jointly randomized cluster.
 
     The `quasi_identifiers` are columns that an intruder may know. `left_out` is the number of
-    records that were left out for missing values.
+    records that were left out for missing values, and `outside` counts the values outside bounds.
     """
 
     def __init__(self, plan: Plan, quasi_identifiers: Sequence[str]) -> None:
@@ -59,6 +62,7 @@ class Risk:
         self._original: dict[str, Counts] = {}
         self._unchanged: dict[str, int] = {}
         self._records = self.left_out = 0
+        self.outside: tuple[OutsideBounds, ...] = ()
         self._passed = {name: _Values() for name in plan.passed}
         names = tuple(quasi_identifiers)
         self._known = _QuasiIdentifiers(self._protocol, names) if names else None
@@ -90,6 +94,12 @@ class Risk:
         table = pd.DataFrame({"attribute": [*self._unchanged], "records": self._records})
         table["exact"] = [*self._unchanged.values()]
         return table.assign(share=table["exact"] / max(self._records, 1))
+
+    def outside_bounds(self) -> pd.DataFrame:
+        """Return the counts of values outside the bounds of each numeric column."""
+        names = ["column", "lower_bound", "upper_bound", "below", "above", "proportion"]
+        rows = [(e.column, e.low, e.high, e.below, e.above, e.proportion) for e in self.outside]
+        return pd.DataFrame(rows, columns=names)
 
     def table(self) -> pd.DataFrame:
         """Return all measures."""

@@ -65,9 +65,10 @@ class ReleaseSettings(Strict):
 
     `consent` is the text that a further release of the same population needs, and `accept` has
     names of risks that the data owner accepts. `quasi_identifiers` are columns that an intruder may
-    know, for the owner's table of risks. `tables` are the columns of each table that is made
-    consistent; by default all pairs. The `plan` has the settings of a plan, by its ``kind``, or is
-    the path of a plan file.
+    know, for the owner's table of risks. `outside_bounds` is the largest proportion of a column's
+    values that may lie outside its public bounds. `tables` are the columns of each table that is
+    made consistent; by default all pairs. The `plan` has the settings of a plan, by its ``kind``,
+    or is the path of a plan file.
     """
 
     name: Annotated[Name, Field(max_length=100)]
@@ -78,6 +79,7 @@ class ReleaseSettings(Strict):
     consent: Annotated[str, Field(min_length=1)] | None = None
     accept: list[str] = Field(default_factory=list)
     quasi_identifiers: list[str] = Field(default_factory=list)
+    outside_bounds: Annotated[float, Field(ge=0, le=1)] = 0.01
     tables: list[Annotated[list[str], Field(min_length=2)]] | None = None
     plan: dict[str, Any] | Annotated[str, Field(min_length=1)]
 

@@ -16,6 +16,7 @@ from .model import (
     read_schema as read_schema,
     schema_from_dict as schema_from_dict,
 )
+from .outside import OutsideBounds as OutsideBounds, warn_outside as warn_outside
 from .records_file import (
     RecordBatch as RecordBatch,
     RecordsFile as RecordsFile,

@@ -11,6 +11,7 @@ from deniable.arrays import Codes, Flags, Floats
 from deniable.errors import DataError, shown
 from deniable.schema.faults import ValidationErrors
 from deniable.schema.model import Column
+from deniable.schema.outside import ABOVE, ABSENT, BELOW
 from deniable.schema.texts import alike, listed
 from deniable.schema.types import (
     encoded,
@@ -39,6 +40,11 @@ class Coder:
         self._means_missing = missing_values(column.missing.values, self._kind)
         self._values = pa.array(column.categories, pa.string()).cast(self._kind)
         self._attribute = None if column.continuous else column.attribute()
+        ends = np.array(column.limits)
+        if pa.types.is_floating(self._kind):  # a value of the file can equal a bound
+            with np.errstate(over="ignore"):
+                ends = ends.astype(self._kind.to_pandas_dtype())
+        self._low, self._high = map(float, ends)
 
     def _wrong_type(self, kind: pa.DataType) -> str:
         if pa.types.is_nested(kind):
@@ -54,9 +60,10 @@ class Coder:
 
     def read(
         self, values: pa.Array, faults: ValidationErrors, where: str, first: int
-    ) -> tuple[Any, Flags | None]:
-        """Return the codes or numbers of `values`, and the records to leave out, None for none.
+    ) -> tuple[Any, Flags | None, Codes | None]:
+        """Return codes or numbers of `values`, records to leave out, and marks of `OutsideBounds`.
 
+        The second is None if no record is left out, and the third if all values are inside.
         Errors go to `faults`, for records of the file `where`; the codes are then meaningless. The
         first value belongs to the record number `first`, counted from 0.
         """
@@ -71,7 +78,7 @@ class Coder:
         missing = np.asarray(dictionary.is_null(nan_is_null=True))
         if len(self._means_missing):
             missing = missing | np.asarray(pc.is_in(dictionary, value_set=self._means_missing))
-        found, unknown = self._table(dictionary)
+        found, unknown, marks = self._table(dictionary)
         policy = self.column.missing.policy
         if self._attribute is not None:
             # Missing values without a category are left out; their code is meaningless.
@@ -98,18 +105,23 @@ class Coder:
                 f"schema the policy {allowed} to its missing values"
             )
             faults.add(where, first + int(left_out.argmax()), what, int(left_out.sum()))
-        return codes, left_out
+        if marks is not None:
+            marks[missing] = ABSENT
+            marks = _taken(marks, places) if marks.any() else None
+        return codes, left_out, marks
 
-    def _table(self, dictionary: pa.Array) -> tuple[Codes | Floats, Flags]:
-        """Return codes or numbers of the values of a dictionary, and flags of invalid values."""
+    def _table(self, dictionary: pa.Array) -> tuple[Codes | Floats, Flags, Codes | None]:
+        """Return codes or numbers of a dictionary's values, flags of invalid ones, and marks."""
         if self.column.kind != "numeric":
             codes = pc.index_in(dictionary, value_set=self._values)
-            return np.asarray(codes.fill_null(0)), np.asarray(codes.is_null())
+            return np.asarray(codes.fill_null(0)), np.asarray(codes.is_null()), None
         numbers = weights_of(dictionary, self.column.decimal)
         unknown = ~np.isfinite(numbers)
+        marks = ABOVE * (numbers > self._high).view(np.int8)
+        marks += BELOW * (numbers < self._low).view(np.int8)
         if self._attribute is None:
-            return numbers, unknown
-        return _places(numbers, self.column), unknown
+            return numbers, unknown, marks
+        return _places(numbers, self.column), unknown, marks
 
     def _problem(self, value: str) -> str:
         has = f"column {shown(self.column.name)} has {shown(value)}"

@@ -2,7 +2,6 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -174,7 +173,7 @@ def _column(name: str, seen: ColumnEvidence) -> _Drafted:
         return _Drafted("left_out", remarks=[f"{different}, and some have several words"])
     if named or (all_differ and (not seen.numbers or (counts_up and not seen.many))):
         return _Drafted("identifier", remarks=[different if seen.different else "so named"])
-    if seen.numbers and len(seen.counts) - len(seen.stand_ins) > MAX_NUMBERS:
+    if seen.numbers and len(seen.counts) - len(seen.absent) > MAX_NUMBERS:
         return _numeric(seen)
     if len(seen.counts) > MAX_CATEGORIES:
         number = f"over {MAX_COUNTED:,}" if seen.many else f"{len(seen.counts):,}"
@@ -208,11 +207,11 @@ def _numeric(seen: ColumnEvidence) -> _Drafted:
     column = _Drafted("numeric", [("status", "drafted")])
     if not is_text(seen.kind):
         column.options.append(("type", quoted(str(seen.kind))))
-    low, high, step = round_grid(seen.low, seen.high, whole=seen.whole)
+    low, high, step = round_grid(*seen.range, whole=seen.whole)
     column.options += [("bounds", f"[{low}, {high}]"), ("step", step)]
     _add_decimal(column, seen)
     column.remarks.append("bounds are rounded from the records; write public ones")
-    _add_missing(column, seen, list(seen.stand_ins))
+    _add_missing(column, seen)
     return column
 
 
@@ -224,12 +223,11 @@ def _add_decimal(column: _Drafted, seen: ColumnEvidence) -> None:
 
 def _categorical(seen: ColumnEvidence) -> _Drafted:
     column = _Drafted("categorical", [("status", "drafted")])
-    stand_ins = list(seen.stand_ins) if seen.numbers else []
-    names = sorted(each for each in seen.counts if each not in stand_ins)
+    names = sorted(each for each in seen.counts if each not in seen.absent)
     if seen.numbers:
-        names.sort(key=lambda each: float(each.replace(seen.decimal, ".")))
+        names.sort(key=seen.number)
     elif seen.ordered:
-        names = [each for each in seen.order if each in seen.counts]
+        names = [each for each in seen.order if each in names]
         column.remarks.append("the file says that these are in order; look whether they are")
     ordered = seen.numbers or seen.ordered or pa.types.is_temporal(seen.kind)
     if not is_text(seen.kind):
@@ -253,23 +251,29 @@ def _categorical(seen: ColumnEvidence) -> _Drafted:
                 f"{quoted_list(same)} differ by spaces, capitals or the form of accents alone; "
                 "correct the file if they are meant to be one"
             )
-    _add_missing(column, seen, stand_ins)
+    _add_missing(column, seen)
     return column
 
 
-def _add_missing(column: _Drafted, seen: ColumnEvidence, stand_ins: Sequence[str]) -> None:
-    if stand_ins:
-        texts = quoted_list(stand_ins)
-        column.warnings.append(f"{texts} among the numbers are taken as missing values")
+def _add_missing(column: _Drafted, seen: ColumnEvidence) -> None:
+    if words := [each for each in seen.absent if each not in seen.codes]:
+        where = "among the numbers" if seen.numbers else "with stray blanks"
+        column.warnings.append(f"{quoted_list(words)} {where} are taken as missing values")
     if seen.codes:
+        low, high = map(number_text, seen.range)
         column.warnings.append(
-            f"{quoted_list(seen.codes)} may be a code of missing values; if so, move it to "
+            f"{quoted_list(seen.codes)} beyond a gap in the values, which go from {low} to {high}, "
+            "are taken as codes of missing values; correct this if they are numbers"
+        )
+    if seen.suspects:
+        column.warnings.append(
+            f"{quoted_list(seen.suspects)} may be a code of missing values; if so, move it to "
             "the values of missing, and correct the bounds or categories"
         )
-    if seen.missing or stand_ins:
-        values = quoted_list(["", *stand_ins])
+    if seen.missing or seen.absent:
+        values = quoted_list(["", *seen.absent])
         column.options.append(("missing", f"{{values: {values}, policy: category}}"))
-        number = seen.missing + sum(seen.stand_ins[each] for each in stand_ins)
+        number = seen.missing + sum(seen.absent.values())
         column.remarks.append(f"{number:,} missing values, drafted as a category of their own")
 
 

@@ -1,6 +1,7 @@
 """Gather evidence about the values of a column, for a draft of its schema."""
 
 from collections import Counter
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -16,14 +17,17 @@ _CODE = r"^\s*[+-]?(0[0-9]|[0-9]{16})"  # a number with zeros in front is a code
 STAND_INS = frozenset(
     each.casefold()
     for each in (
+        "",
         *("NA", "N/A", "#N/A", "n.a.", "NaN", "null", "None", "nil", ".", "-", "--", "?"),
         *("missing", "unknown", "refused", "don't know", "no answer", "not stated", "DK"),
         *("k.A.", "k. A.", "keine Angabe", "weiß nicht", "unbekannt", "fehlt"),
     )
 )
-"""Texts that often mean a missing value."""
-CODES = frozenset(map(str, (-1, -2, -7, -8, -9, -97, -98, -99, -777, -888, -999, -9999)))
-"""Numbers that often do, where all others are not negative."""
+"""Texts that often mean a missing value, also between blanks."""
+_LAST = [10**digits - last for digits in range(2, 9) for last in (1, 2, 3)]
+_EQUAL = [digit * (10**digits // 9) for digits in range(2, 9) for digit in (7, 8)]
+CODES = np.array([-1, -2, -7, -8, -9, *_LAST, *_EQUAL, *(-each for each in _LAST + _EQUAL)])
+"""Numbers that often do: -1, 97, 98, 99, 777, 888, 999 and the like."""
 
 
 class ColumnEvidence:
@@ -31,9 +35,10 @@ class ColumnEvidence:
 
     `counts` has the values that are not missing, as text, up to `MAX_COUNTED`; beyond, `many` is
     true. Empty texts are among the `missing`. The numbers lie between `low` and `high`, and their
-    `decimal` mark is a point or a comma; `whole` says whether all are whole. `unfit` is the reason
-    why a value cannot be a category. If the file declares an order of values, `ordered` is true and
-    `order` has them.
+    `decimal` mark is a point or a comma; `whole` says whether all are whole. `usual` counts the
+    numbers in `CODES`, and all others lie between the two `ends`. `unfit` is the reason why a value
+    cannot be a category. If the file declares an order of values, `ordered` is true and `order` has
+    them.
     """
 
     def __init__(self, kind: pa.DataType) -> None:
@@ -42,6 +47,8 @@ class ColumnEvidence:
         self.counts: Counter[str] = Counter()
         self.many, self.records, self.missing = False, 0, 0
         self.low, self.high, self.whole = np.inf, -np.inf, True
+        self.usual: Counter[str] = Counter()
+        self.ends = (np.inf, -np.inf)
         self.stand_ins: Counter[str] = Counter()
         self.unfit = ""
         self.ordered = pa.types.is_dictionary(kind) and bool(kind.ordered)
@@ -76,14 +83,57 @@ class ColumnEvidence:
         """Whether a value contains a space, like free text."""
         return is_text(self.kind) and any(" " in each.strip() for each in self.counts)
 
-    @property
+    @cached_property
     def codes(self) -> list[str]:
-        """Numbers that may be codes of missing values: the only negative ones, and usual codes."""
-        if not self.numbers or self.many or self.low >= 0:
+        """Numbers in `CODES` beyond a gap, in rising order: likely codes of missing values.
+
+        Their distance from all other numbers is more than 3 times the largest distance between
+        neighbours among these. It is also more than the range of the others, except for the only
+        negative numbers of a column.
+        """
+        low, high = self.ends
+        if not self.numbers or not self.usual or not low < high:
             return []
-        texts = (each for each in self.counts if each not in self.stand_ins)
-        negative = [each for each in texts if each.startswith("-")]
-        return sorted(negative) if CODES.issuperset(negative) else []
+        texts = self.counts.keys() - self.usual.keys() - self.stand_ins.keys()
+        others = {low, high, *map(self.number, texts)}
+        gap = 3 * float(np.diff(sorted(others)).max())
+
+        def is_code(number: float) -> bool:
+            distance = max(low - number, number - high)
+            return distance > gap and (distance > high - low or number < 0 <= low)
+
+        return [e for e in sorted(self.usual, key=self.number) if is_code(self.number(e))]
+
+    @cached_property
+    def absent(self) -> dict[str, int]:
+        """Texts that are taken as missing values, with their frequencies.
+
+        Among numbers they are stand-ins and `codes`. Otherwise they are stand-ins that also occur
+        between blanks, because these are not meant as categories.
+        """
+        if self.numbers:
+            return dict(self.stand_ins) | {each: self.usual[each] for each in self.codes}
+        bare = {each: each.strip().casefold() for each in self.counts if is_text(self.kind)}
+        blank = {word for text, word in bare.items() if text != text.strip()} & STAND_INS
+        found = {text: self.counts[text] for text, word in bare.items() if word in blank}
+        return found if len(found) < len(self.counts) else {}
+
+    @property
+    def suspects(self) -> list[str]:
+        """Further numbers that may be codes: the only negative ones, all of them in `CODES`."""
+        if not self.numbers or self.ends[0] < 0:
+            return []
+        return sorted(e for e in self.usual if self.number(e) < 0 and e not in self.codes)
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The least and the largest number that is not in `codes`."""
+        kept = [self.number(each) for each in self.usual if each not in self.codes]
+        return min([self.ends[0], *kept]), max([self.ends[1], *kept])
+
+    def number(self, text: str) -> float:
+        """Return the number in a `text` of the column."""
+        return float(text.replace(self.decimal, "."))
 
     def add(self, values: pa.Array) -> None:
         """Take the next `values`."""
@@ -97,7 +147,7 @@ class ColumnEvidence:
         counted = self._counted(values)
         if is_number(self.kind):
             numbers = values.dictionary.cast(pa.float64(), safe=False).fill_null(np.nan)
-            self._see_numbers(np.asarray(numbers), counted)
+            self._see_numbers(np.asarray(numbers), counted, values.dictionary)
         elif is_text(self.kind):
             self._see_texts(values.dictionary.cast(pa.string()), counted)
         else:
@@ -121,13 +171,20 @@ class ColumnEvidence:
         self.missing += len(values) - int(counted.sum())
         return counted
 
-    def _see_numbers(self, numbers: np.ndarray, counted: np.ndarray) -> None:
-        seen = numbers[counted > 0]
-        finite = seen[np.isfinite(seen)]
+    def _see_numbers(self, numbers: np.ndarray, counted: np.ndarray, values: pa.Array) -> None:
+        seen = (counted > 0) & np.isfinite(numbers)
+        usual = seen & np.isin(numbers, CODES)
+        places = np.flatnonzero(usual)
+        texts = values.take(pa.array(places)).cast(pa.string()).to_pylist()
+        self.usual.update(dict(zip(texts, counted[places].tolist(), strict=True)))
+        finite, others = numbers[seen], numbers[seen & ~usual]
         if len(finite):
             self.low = min(self.low, float(finite.min()))
             self.high = max(self.high, float(finite.max()))
             self.whole = self.whole and bool((finite == np.rint(finite)).all())
+        if len(others):
+            low, high = self.ends
+            self.ends = min(low, float(others.min())), max(high, float(others.max()))
 
     def _see_texts(self, texts: pa.Array, counted: np.ndarray) -> None:
         if self._numbers:
@@ -142,7 +199,7 @@ class ColumnEvidence:
                     self._numbers = False
                     break
                 self.stand_ins[text] += int(counted[place])
-            self._see_numbers(np.where(wrong, np.nan, numbers), counted)
+            self._see_numbers(np.where(wrong, np.nan, numbers), counted, texts)
         if not self.unfit and not self.many:
             found = (unfit(texts[i].as_py()) for i in np.flatnonzero(counted).tolist())
             self.unfit = next((fault for fault in found if fault), "")

@@ -14,6 +14,7 @@ from deniable.schema.coding import Coder, weights_of
 from deniable.schema.csv_text import CsvForm
 from deniable.schema.faults import ValidationErrors
 from deniable.schema.model import Column, Schema
+from deniable.schema.outside import OutsideBounds
 from deniable.schema.sources import PORTION, Piece, Source, open_source
 from deniable.schema.texts import listed
 from deniable.schema.types import is_number, is_text, plain_type
@@ -57,7 +58,7 @@ class RecordsFile:
     """Records of a `source`, read by their `schema`, with columns `passed` on; see `open`.
 
     `left_out` is the number of records that the last pass left out, for missing values. `outside`
-    has the number of values outside the bounds in the last pass, by numeric column without a step.
+    counts the values outside the bounds, by numeric column, in the records that it kept.
 
     Examples
     --------
@@ -74,7 +75,7 @@ class RecordsFile:
         self._passed = [schema[name] for name in passed]
         self._records: int | None = None
         self.left_out = 0
-        self.outside: dict[str, int] = {}
+        self.outside: dict[str, OutsideBounds] = {}
         self._readers = _readers(source, schema)
 
     @classmethod
@@ -138,16 +139,16 @@ class RecordsFile:
         """
         faults, kept, read = ValidationErrors(), 0, 0
         coded = [column.name for column in self.schema.randomized]
-        outside = {each.name: 0 for each in self.schema.randomized if each.continuous}
+        numeric = ((each.name, each.bounds) for each in self.schema.randomized if each.bounds)
+        outside = {name: OutsideBounds(name, ends[0], ends[1]) for name, ends in numeric}
         plain = [column.name for column in self._passed]
         for piece in self._source.pieces(coded, plain, faults, rows):
-            portion = self._portion(piece, kept, faults)
+            portion, marks = self._portion(piece, kept, faults)
             read += piece.batch.num_rows
             if faults:
                 continue
-            for name, values in portion.numbers.items():
-                low, high = self.schema[name].bounds or (-np.inf, np.inf)
-                outside[name] += int(np.count_nonzero((values < low) | (values > high)))
+            for name, each in outside.items():
+                outside[name] = each.plus(len(portion), marks.get(name))
             for start in range(0, len(portion), rows):
                 yield portion.cut(start, rows)
             kept += len(portion)
@@ -156,24 +157,32 @@ class RecordsFile:
             raise DataError(f"{self._source.where}: no records; give a file with at least one")
         self._records, self.left_out, self.outside = kept, read - kept, outside
 
-    def _portion(self, piece: Piece, first: int, faults: ValidationErrors) -> RecordBatch:
+    def _portion(
+        self, piece: Piece, first: int, faults: ValidationErrors
+    ) -> tuple[RecordBatch, dict[str, Codes]]:
+        """Return the records kept, with marks of columns with missing values or values outside."""
         batch = RecordBatch(first, {}, {})
-        left_out = []
+        left_out, marks = [], dict[str, Codes]()
         for reader in self._readers:
             column = reader.column
             values = piece.batch.column(column.name)
-            found, missing = reader.read(values, faults, piece.where, piece.first)
+            found, missing, marked = reader.read(values, faults, piece.where, piece.first)
             own: dict[str, Any] = batch.numbers if column.continuous else batch.codes
             own[column.name] = found
             if missing is not None:
                 left_out.append(missing)
+            if marked is not None:
+                marks[column.name] = marked
         for column in self._passed:
             values = piece.batch.column(column.name)
             if column.kind == "weight":
                 _refuse_bad_weights(column, values, piece, faults)
             # A dictionary has values of other records too, in the order of the file.
             batch.passed[column.name] = values.cast(plain_type(values.type))
-        return batch.kept(~np.logical_or.reduce(left_out)) if left_out else batch
+        if not left_out:
+            return batch, marks
+        kept = ~np.logical_or.reduce(left_out)
+        return batch.kept(kept), {name: each[kept] for name, each in marks.items()}
 
 
 def _readers(source: Source, schema: Schema) -> list[Coder]:

@@ -2,13 +2,14 @@
 
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from deniable.errors import DataError
+from deniable.errors import BoundsWarning, DataError
 from deniable.files import read_json, write_text
 
 from reproduction.pipeline.jobs import job
@@ -74,3 +75,14 @@ def test_a_job_that_fails_leaves_its_message_in_the_log(snakemake: SimpleNamespa
         raise DataError("the file is damaged; restore it")
     assert Path(snakemake.log[0]).read_text() == "DataError: the file is damaged; restore it\n"
     assert not CPU.exists()
+
+
+def test_values_outside_bounds_are_reported_on_the_screen_and_in_the_log(
+    snakemake: SimpleNamespace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with warnings.catch_warnings(), job(snakemake):
+        warnings.warn("another matter", stacklevel=1)
+        warnings.warn("3 of 100 values", BoundsWarning, stacklevel=1)
+    log = "UserWarning: another matter\ncount: 3 of 100 values\n"
+    assert Path(snakemake.log[0]).read_text() == log
+    assert capsys.readouterr().err == "count: 3 of 100 values\n"

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from deniable.errors import DeniableError
+from deniable.errors import BoundsWarning, DeniableError
 from deniable.files import write_json
 
 from reproduction.pipeline.environment import remedy
@@ -30,6 +30,7 @@ at once (--cores), and start again: finished results are kept.
 def logged(file: Path, rule: str) -> Iterator[Callable[[str], None]]:
     """Run a job of a `rule` with warnings and errors in the log `file`.
 
+    Values outside public bounds are also reported on the screen.
     Yields a function that writes a line to the log and to the screen. An error that a user can fix
     ends the process, with its message in the log and on the screen. Other errors pass, with their
     traceback in the log.
@@ -45,7 +46,10 @@ def logged(file: Path, rule: str) -> Iterator[Callable[[str], None]]:
         print(text, file=sys.stderr, flush=True)
 
     def show(message: Any, category: type[Warning], *_: Any) -> None:
-        note(f"{category.__name__}: {message}")
+        if issubclass(category, BoundsWarning):
+            say(f"{rule}: {message}")
+        else:
+            note(f"{category.__name__}: {message}")
 
     warnings.showwarning = show  # type: ignore[assignment]
     try:

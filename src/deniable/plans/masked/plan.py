@@ -31,7 +31,7 @@ from deniable.plans.masked.claims import (
     domains_to_json,
     guarantees,
 )
-from deniable.plans.masked.records import numeric_records, refuse_other_columns, warn_outside
+from deniable.plans.masked.records import numeric_records, refuse_other_columns
 from deniable.plans.risks import BY_CURATOR, RISKS, released_columns, schema_risks
 from deniable.records import NumericMicrodata
 from deniable.responses import MaskedResponses, counts_in, histogram_table, with_counts
@@ -173,6 +173,19 @@ class MaskedPlan(Plan):
         )
 
     @property
+    def schema_of_originals(self) -> Schema:
+        if self.upper is None:
+            return self.schema
+        ends = dict(zip(self.names, self.upper, strict=True))
+        columns = [
+            each.model_copy(update={"bounds": [0.0, ends[each.name]]})
+            if each.name in ends
+            else each
+            for each in self.schema.columns
+        ]
+        return self.schema.model_copy(update={"columns": columns})
+
+    @property
     def definition(self) -> str:
         """The privacy definition of the target epsilon."""
         return definition(self.mechanism)
@@ -226,7 +239,6 @@ class MaskedPlan(Plan):
         """
         held = [batch for batch, _ in answering_batches(batches, self.part)]
         data, draws = numeric_records(self.schema, held, self.class_column), KeyedDraws.of(source)
-        warn_outside(self.mechanism.domains, data)
         generator = generator_for(0, {"synthesis": draws.subkey("synthesis", ()).hex()})
         values, counts = protect_numbers(self.mechanism, data, KeyedNoise(draws), generator)
         columns: dict[str, pa.Array] = {}

@@ -1,12 +1,10 @@
 """The numeric records that a masked plan reads, and the columns that it may have."""
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 
 from deniable.errors import DeniableError
-from deniable.idp import Domains
 from deniable.records import NumericMicrodata
 from deniable.schema import RecordBatch, Schema
 
@@ -40,15 +38,3 @@ def numeric_records(
     labels = np.concatenate([each.codes[class_column] for each in batches])
     classes = schema[class_column].attribute().categories
     return NumericMicrodata(names, values, class_column, classes, labels)
-
-
-def warn_outside(domains: Domains, data: NumericMicrodata) -> None:
-    """Warn the data owner of the number of values in `data` that lie outside their `domains`."""
-    outside = np.sum((data.values < domains.lower) | (data.values > domains.upper), axis=0)
-    for name, number in zip(data.names, outside.tolist(), strict=True):
-        if number:
-            warnings.warn(
-                f"{number:,} values of {name!r} lie outside the bounds and are replaced by the "
-                "nearer bound; this number is confidential",
-                stacklevel=2,
-            )
