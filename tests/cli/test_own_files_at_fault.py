@@ -182,13 +182,13 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
     "long name": (PROTECT + "x" * 200, as_it_is, "a name of at most 100 letters"),
     "odd name": (PROTECT + " --name a/b", as_it_is, "cannot be named 'a/b'"),
     "key twice": (
-        PROTECT + " --quasi-identifiers sex sex",
+        PROTECT + " --quasi-identifiers sex,sex",
         as_it_is,
         "quasi-identifier 'sex' is given twice",
     ),
     "key of nobody": (PROTECT + " --quasi-identifiers nobody", as_it_is, "no attribute 'nobody'"),
     "half a cluster as keys": (
-        PROTECT + " --quasi-identifiers sex age",
+        PROTECT + " --quasi-identifiers sex,age",
         clustered,
         "name all of them, or none",
     ),
@@ -200,7 +200,13 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
         "plan.json: the folder for the key does not exist",
     ),
     "ledger in a file": (PROTECT + " --ledger plan.json", as_it_is, "needs a folder"),
-    "schema as plan": (PROTECT.replace("plan.json", "survey.yaml"), as_it_is, "not JSON"),
+    "schema as plan": (
+        PROTECT.replace("plan.json", "survey.yaml"),
+        as_it_is,
+        "survey.yaml: this is a schema, and a plan is needed here",
+    ),
+    "test with a ledger": (PROTECT + " --test 1 --ledger led", as_it_is, "leave out --ledger"),
+    "no seed": (PROTECT + " --test x", as_it_is, "'x' is not a whole number from 0"),
     # -- drafts
     "no header": (DRAFT, header("\n"), "line 1 is empty"),
     "zeros after all": (DRAFT, lambda: os.truncate("survey.csv", 1 << 31), "line 202 has the char"),
@@ -243,10 +249,27 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
     "folder in the way": (
         "plan survey.yaml --out x --epsilon 1",
         lambda: Path("x").mkdir(),
-        "x: Is a directory; check the path",
+        "x: a folder, which no plan can replace. Name a file",
     ),
     "pipe in the way": (PLAN + " --epsilon 1", lambda: os.mkfifo("p.json"), "a device or pipe"),
-    "verify a schema": ("plan --verify survey.yaml", as_it_is, "not JSON"),
+    "verify a schema": ("plan --verify survey.yaml", as_it_is, "survey.yaml: this is a schema"),
+    "plan as schema": (
+        "plan plan.json --epsilon 1 --out p.json",
+        as_it_is,
+        "plan.json: this is a plan, and a schema is needed here",
+    ),
+    "plan as options": (PLAN + " --settings plan.json", as_it_is, "file of format 'deniable-plan'"),
+    "mechanism plan": (PLAN + " --epsilon 1 --mechanism plan", as_it_is, "mechanism 'plan'; use"),
+    "typed CSV": (
+        PLAN + " --epsilon 1",
+        column(2, type="int64"),
+        "type 'int64' of column 'age'; allowed in a CSV file: none, because all its values are",
+    ),
+    "no name between commas": (
+        PLAN + " --epsilon 1 --table sex,,age",
+        as_it_is,
+        "Write sex,income",
+    ),
     "verify and more": ("plan survey.yaml --verify plan.json", as_it_is, "no schema"),
     "numbers as names": (
         PLAN + " --epsilon 1",
@@ -270,6 +293,11 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
         "'F'",
     ),
     # -- comparisons and estimates
+    "plan to compare by": (
+        "compare survey.csv plan.json --epsilon 1",
+        as_it_is,
+        "plan.json: this is a plan",
+    ),
     "compare at 0": (COMPARE + " --epsilon 0", as_it_is, "finite number above 0"),
     "file for pictures": (COMPARE + " --epsilon 1 --out plan.json", as_it_is, "a file is there"),
     "into public": (
@@ -277,11 +305,17 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
         as_it_is,
         "this lies in public, an input of the command",
     ),
+    "into a folder": (
+        ESTIMATE + " --out .",
+        as_it_is,
+        ".: a folder, which no file of estimates can replace. Name a file",
+    ),
+    "columns apart": (ESTIMATE + " --table sex age", as_it_is, "age; write columns with commas"),
     "nowhere": (PLAN + " --epsilon 1 --out=", as_it_is, "is empty; give a path"),
     "private": ("estimate .", as_it_is, "SHA256SUMS: missing"),
     "edited": (ESTIMATE, raw(lambda text: text[:-9], "public/protected.csv"), "damaged or edited"),
     "no list": (ESTIMATE, lambda: Path("public/SHA256SUMS").unlink(), "SHA256SUMS"),
-    "table of one twice": (ESTIMATE + " --table sex sex", as_it_is, "'sex' twice"),
+    "table of one twice": (ESTIMATE + " --table sex,sex", as_it_is, "'sex' twice"),
     "no query": (ESTIMATE + " --query ===", as_it_is, "write conditions as"),
     "no order": (ESTIMATE + " --query region<north", as_it_is, "region"),
     "no weight": (ESTIMATE + " --weight weight", as_it_is, "weight"),

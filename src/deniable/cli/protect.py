@@ -10,10 +10,20 @@ import pyarrow as pa
 
 from deniable.cli.outputs import refuse_inputs
 from deniable.errors import DeniableError
-from deniable.files import read_table
-from deniable.plans import read_plan
-from deniable.release import RISK_OF_RECORDS, KeyPlace, Ledger, epsilon_text, protect
+from deniable.files import PRIVATE_FILE, read_table, write_table
+from deniable.plans import Plan, read_plan
+from deniable.release import (
+    PRIVATE,
+    RISK_OF_RECORDS,
+    TEST,
+    KeyPlace,
+    Ledger,
+    epsilon_text,
+    protect,
+    protect_test,
+)
 
+COMPARISON = "comparison.csv"
 BETWEEN = 0.5  # seconds between lines of progress
 
 
@@ -29,6 +39,9 @@ def run(options: argparse.Namespace) -> None:
         pa.set_memory_pool(pa.jemalloc_memory_pool())  # returns most of the freed memory
     refuse_inputs(options.out, [options.file], "release")
     plan = read_plan(options.plan)
+    if options.test is not None:
+        _make_test_release(options, plan)
+        return
     ledger = options.ledger or options.out.resolve().parent / "ledger"
     protect(
         options.file,
@@ -45,11 +58,49 @@ def run(options: argparse.Namespace) -> None:
     total = Ledger(ledger).total(population)
     print(f"{options.out / 'public'}: for publication")
     print(f"{options.out / 'private'}: reveals the original records; keep it confidential")
+    print(_epsilon_line(plan))
+    print(f"total epsilon of population {population}, in {ledger}: {epsilon_text(total)}")
+    _print_risks(options, plan)
+
+
+def _make_test_release(options: argparse.Namespace, plan: Plan) -> None:
+    """Make a test release without a ledger, and compare its estimates with the original records."""
+    from deniable.analysis import compare_test_release  # noqa: PLC0415 - loads SciPy
+
+    if options.ledger or options.consent or options.key_folder:
+        options.parser.error(
+            "argument --test: a test release has no ledger and no secret key; leave out --ledger, "
+            "--consent and --key-folder"
+        )
+    protect_test(
+        options.file,
+        plan,
+        options.out,
+        options.test,
+        name=options.name,
+        quasi_identifiers=options.quasi_identifiers or (),
+        progress=_shown_progress(sys.stderr.isatty()),
+        to=TEST,
+    )
+    test, private = options.out / TEST, options.out / PRIVATE
+    compared = compare_test_release(test, options.file, options.test)
+    write_table(private / COMPARISON, compared)
+    (private / COMPARISON).chmod(PRIVATE_FILE)
+    print(f"{test}: for tests alone; anybody with the seed {options.test} can undo it")
+    print(f"{private}: reveals the original records; keep it confidential")
+    print(f"{private / COMPARISON}: estimates beside the original proportions")
+    print(_epsilon_line(plan))
+    _print_risks(options, plan)
+
+
+def _epsilon_line(plan: Plan) -> str:
     shown = f"{epsilon_text(plan.epsilon)}, exact and rounded up"
     if math.isinf(plan.epsilon):
         shown = "none is proved to be finite"
-    print(f"epsilon of {plan.unit}: {shown}")
-    print(f"total epsilon of population {population}, in {ledger}: {epsilon_text(total)}")
+    return f"epsilon of {plan.unit}: {shown}"
+
+
+def _print_risks(options: argparse.Namespace, plan: Plan) -> None:
     for reason in plan.not_covered:
         print(f"not covered: {reason}")
     file = options.out / "private" / "risk.csv"
