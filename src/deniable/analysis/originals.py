@@ -12,53 +12,33 @@ from deniable.schema import RecordsFile
 
 
 def compare_test_release(public: Path | str, source: Any, seed: int) -> pd.DataFrame:
-    """Compare the estimates of a test release with the original records.
+    """Compare the estimates of a test release with the original records, all in memory at once.
 
-    All records are in memory at once. The result is confidential.
-
-    Parameters
-    ----------
-    public : path
-        The folder with the protected file.
-    source : path or table
-        The original records.
-    seed : int, >= 0
-        Of the redraws that measure the coverage of intervals.
-
-    Returns
-    -------
-    DataFrame
-        As in ``results/checks`` of the workflow: see `deniable.plans.Plan.compare_with_original`.
-
-    Raises
-    ------
-    DeniableError
-        If a file is damaged, or does not match the plan of the release.
+    `public` is the folder with the protected file, and `source` the original file or table. The
+    `seed`, a whole number from 0, is of the redraws that measure the coverage of intervals. The
+    columns are as in `deniable.plans.Plan.compare_with_original`, with ``mode`` and
+    ``data_source``. The table is confidential. Raises `DeniableError` if a file is damaged, or does
+    not match the plan.
     """
     released = Released(public)
-    plan = released.plan
+    plan, how = released.plan, {"target": "both", "by_stratum": True}
     records = RecordsFile.open(source, plan.schema, passed=plan.passed)
-    original = plan.original_records(records.portions())
-    key = {"release": release_of(public)["name"], "check": "redraws"}
-    compared = (released.responses, original, _estimates(public, released))
-    generator = generator_for(seed, key)
-    return as_result(public, plan.compare_with_original, *compared, generator)
-
-
-def _estimates(public: Path | str, released: Released) -> dict[str, pd.DataFrame]:
-    """Return the estimates that comparisons use: of records, or of collected tables."""
-    if not released.plan.of_records:
-        return {
+    if plan.of_records:
+        weights = as_result(public, released.adjusted_weights)
+        basis = "weights" if "weight" in weights and not weights.attrs["left_out"] else "clusters"
+        estimates = {
+            "margins": as_result(public, released.margins, **how),
+            "pairs": as_result(public, released.pairs, **how),
+            "weights": weights,
+            "synthetic": as_result(public, released.synthetic, basis=basis),
+        }
+    else:
+        estimates = {
             "consistent": as_result(public, lambda: released.consistent().tables),
             "two_step": as_result(public, released.two_step),
             "independence": as_result(public, released.independence_of_pairs),
         }
-    how = {"target": "both", "by_stratum": True}
-    weights = as_result(public, released.adjusted_weights)
-    basis = "weights" if "weight" in weights and not weights.attrs["left_out"] else "clusters"
-    return {
-        "margins": as_result(public, released.margins, **how),
-        "pairs": as_result(public, released.pairs, **how),
-        "weights": weights,
-        "synthetic": as_result(public, released.synthetic, basis=basis),
-    }
+    original = plan.original_records(records.portions())
+    generator = generator_for(seed, {"release": release_of(public)["name"], "check": "redraws"})
+    compared = (released.responses, original, estimates, generator)
+    return as_result(public, plan.compare_with_original, *compared)

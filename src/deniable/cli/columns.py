@@ -6,16 +6,16 @@ from collections.abc import Iterable
 
 from deniable.errors import shown
 
-NAME = re.compile(r'\s*(?:"((?:[^"]|"")+)"|([^",\s](?:[^,]*[^,\s])?))\s*(,|\Z)')
-"""A quoted or a bare name, and the comma or the end after it."""
-BARE = re.compile(r'[^",\s](?:[^,]*[^,\s])?')
+BARE = r'[^",\s](?:[^,]*[^,\s])?'
+NAME = re.compile(rf'\s*(?:"((?:[^"]|"")+)"|({BARE}))\s*(,|\Z)')
+FORM = 'write sex,income, with quotes around a name that has a comma: "odd, name",sex'
 
 
 def columns_of(text: str) -> tuple[str, ...]:
     """Return the names in a `text` with commas between them.
 
-    A name with a comma, or that begins with a quotation mark or ends with a space, has quotation
-    marks around it, and double ones inside. Raises `ArgumentTypeError` if the text is no such list.
+    Names may have quotation marks around them, and double ones inside. Raises `ArgumentTypeError`
+    if the text is no such list.
 
     Examples
     --------
@@ -26,10 +26,7 @@ def columns_of(text: str) -> tuple[str, ...]:
     while end:
         match = NAME.match(text, at)
         if match is None:
-            raise argparse.ArgumentTypeError(
-                f"{shown(text)} is not a list of columns. Write sex,income, with quotes around a "
-                'name that has a comma: "odd, name",sex'
-            )
+            raise argparse.ArgumentTypeError(f"{shown(text)} is not a list of columns; {FORM}")
         quoted, bare, end = match.groups()
         names.append(bare if quoted is None else quoted.replace('""', '"'))
         at = match.end()
@@ -39,4 +36,4 @@ def columns_of(text: str) -> tuple[str, ...]:
 def columns_text(names: Iterable[str]) -> str:
     """Return the list of `names` that `columns_of` reads."""
     doubled = ((name, name.replace('"', '""')) for name in names)
-    return ",".join(name if BARE.fullmatch(name) else f'"{quoted}"' for name, quoted in doubled)
+    return ",".join(name if re.fullmatch(BARE, name) else f'"{quoted}"' for name, quoted in doubled)

@@ -23,7 +23,6 @@ from deniable.release import (
     protect_test,
 )
 
-COMPARISON = "comparison.csv"
 BETWEEN = 0.5  # seconds between lines of progress
 
 
@@ -58,49 +57,11 @@ def run(options: argparse.Namespace) -> None:
     total = Ledger(ledger).total(population)
     print(f"{options.out / 'public'}: for publication")
     print(f"{options.out / 'private'}: reveals the original records; keep it confidential")
-    print(_epsilon_line(plan))
-    print(f"total epsilon of population {population}, in {ledger}: {epsilon_text(total)}")
-    _print_risks(options, plan)
-
-
-def _make_test_release(options: argparse.Namespace, plan: Plan) -> None:
-    """Make a test release without a ledger, and compare its estimates with the original records."""
-    from deniable.analysis import compare_test_release  # noqa: PLC0415 - loads SciPy
-
-    if options.ledger or options.consent or options.key_folder:
-        options.parser.error(
-            "argument --test: a test release has no ledger and no secret key; leave out --ledger, "
-            "--consent and --key-folder"
-        )
-    protect_test(
-        options.file,
-        plan,
-        options.out,
-        options.test,
-        name=options.name,
-        quasi_identifiers=options.quasi_identifiers or (),
-        progress=_shown_progress(sys.stderr.isatty()),
-        to=TEST,
-    )
-    test, private = options.out / TEST, options.out / PRIVATE
-    compared = compare_test_release(test, options.file, options.test)
-    write_table(private / COMPARISON, compared)
-    (private / COMPARISON).chmod(PRIVATE_FILE)
-    print(f"{test}: for tests alone; anybody with the seed {options.test} can undo it")
-    print(f"{private}: reveals the original records; keep it confidential")
-    print(f"{private / COMPARISON}: estimates beside the original proportions")
-    print(_epsilon_line(plan))
-    _print_risks(options, plan)
-
-
-def _epsilon_line(plan: Plan) -> str:
     shown = f"{epsilon_text(plan.epsilon)}, exact and rounded up"
     if math.isinf(plan.epsilon):
         shown = "none is proved to be finite"
-    return f"epsilon of {plan.unit}: {shown}"
-
-
-def _print_risks(options: argparse.Namespace, plan: Plan) -> None:
+    print(f"epsilon of {plan.unit}: {shown}")
+    print(f"total epsilon of population {population}, in {ledger}: {epsilon_text(total)}")
     for reason in plan.not_covered:
         print(f"not covered: {reason}")
     file = options.out / "private" / "risk.csv"
@@ -110,6 +71,23 @@ def _print_risks(options: argparse.Namespace, plan: Plan) -> None:
             print(f"{row['measure']}: {row['before']:.0f}")
         for row in risk[risk["about"].isin(plan.passed)].to_dict("records"):
             print(f"column {row['about']}: {row['measure']}: {row['before']:.0f}")
+
+
+def _make_test_release(options: argparse.Namespace, plan: Plan) -> None:
+    """Make a test release without a ledger, and compare its estimates with the original records."""
+    from deniable.analysis import compare_test_release  # noqa: PLC0415 - loads SciPy
+
+    if options.ledger or options.consent or options.key_folder:
+        options.parser.error("argument --test: leave out --ledger, --consent and --key-folder")
+    progress = _shown_progress(sys.stderr.isatty())
+    about = {"name": options.name, "quasi_identifiers": options.quasi_identifiers or ()}
+    protect_test(options.file, plan, options.out, options.test, progress=progress, to=TEST, **about)
+    test, file = options.out / TEST, options.out / PRIVATE / "comparison.csv"
+    write_table(file, compare_test_release(test, options.file, options.test))
+    file.chmod(PRIVATE_FILE)
+    print(f"{test}: for tests alone; anybody with the seed {options.test} can undo it")
+    print(f"{file.parent}: reveals the original records; keep it confidential")
+    print(f"{file}: estimates beside the original proportions")
 
 
 def _shown_progress(in_place: bool) -> Callable[[str, int, int], None]:

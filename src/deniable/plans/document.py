@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ FORMAT, VERSION = "deniable-plan", 2
 RELEASE = "release"
 """The block of a release in its public plan.json; no part of the plan."""
 SCHEMA = re.compile(r"^format\s*:\s*[\"']?deniable-schema\b", re.MULTILINE)
+"""A line of a schema in YAML."""
 DAMAGES = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, IndexError)
 
 
@@ -70,9 +70,9 @@ def plan_from_json(values: Any, where: str = "the plan") -> Plan:
     or states other epsilons, guarantees or risks than follow from its channels and its schema.
     """
     if not isinstance(values, dict) or values.get("format") != FORMAT:
-        if isinstance(values, dict) and values.get("format") == "deniable-schema":
-            raise _schema_given(where)
-        raise DataError(f"{where}: not a plan; deniable plan makes one")
+        other = isinstance(values, dict) and values.get("format") == "deniable-schema"
+        what = "this is a schema, and a plan is needed" if other else "not a plan"
+        raise DataError(f"{where}: {what}; deniable plan makes one")
     if values.get("version") == 1:
         raise DataError(f"{where}: made by an earlier deniable; make the plan again")
     if values.get("version") != VERSION:
@@ -131,23 +131,10 @@ def read_plan(path: Path | str) -> Plan:
     try:
         values = read_given_json(path)
     except DataError:
-        if _is_schema(path):
-            raise _schema_given(str(path)) from None
-        raise
+        if not SCHEMA.search(text_of(path, 100 * MAX_BYTES)):
+            raise
+        values = {"format": "deniable-schema"}
     return plan_from_json(values, str(path))
-
-
-def _is_schema(path: Path | str) -> bool:
-    with suppress(DataError):
-        return bool(SCHEMA.search(text_of(path, MAX_BYTES)))
-    return False
-
-
-def _schema_given(where: str) -> DataError:
-    return DataError(
-        f"{where}: this is a schema, and a plan is needed here. Make one by deniable plan "
-        "SCHEMA.yaml --epsilon E --out PLAN.json"
-    )
 
 
 def write_plan(path: Path | str, plan: Plan) -> None:
