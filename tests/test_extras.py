@@ -105,7 +105,7 @@ for command in (
     ["compare", "s.csv", "s.yaml", *asked],
     ["plan", "s.yaml", *asked, "--out", "p.json"],
     ["protect", "s.csv", "p.json", "--out", "r"],
-    ["estimate", "r/public", "--table", "sex", "age", "--test", "independence"],
+    ["estimate", "r/public", "--table", "sex,age", "--test", "independence"],
 ):
     assert main(command) == 0, command
 for command in (

@@ -27,7 +27,7 @@ def public(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_text_has_tables_tests_and_what_to_know(
     public: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = ["--table", "sex", "income", "--test", "independence", "--query", "age>=13.75"]
+    asked = ["--table", "sex,income", "--test", "independence", "--query", "age>=13.75"]
     assert main(["estimate", public, *asked, "--target", "file"]) == 0
     text = capsys.readouterr().out
     assert "2,000 protected records" in text
@@ -55,7 +55,7 @@ def test_json_is_strict_and_whole(public: str, capsys: pytest.CaptureFixture[str
 def test_weights_count_in_all_that_is_asked(
     public: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = ["--margins", "--numbers", "--pairs", "--table", "sex", "owner"]
+    asked = ["--margins", "--numbers", "--pairs", "--table", "sex,owner"]
     asked += ["--query", "age>=13.75", "--test", "independence"]
     assert main(["estimate", public, *asked, "--weight", "w", "--format", "json"]) == 0
     answers = json.loads(capsys.readouterr().out)["answers"]
@@ -104,8 +104,8 @@ def test_adjusted_weights_say_what_they_leave_out(
 @pytest.mark.parametrize(
     "asked",
     [
-        *(["--table", "sex", "nope"], ["--query", "sex"], ["--table", "sex", "sex"]),
-        *(["--weight", "sex"], ["--table", "sex", "--test", "independence"]),
+        *(["--table", "sex,nope"], ["--query", "sex"], ["--table", "sex,sex"]),
+        ["--table", "sex", "--weight", "sex", "--test", "independence"],
     ],
 )
 def test_what_cannot_be_answered_is_refused_before_anything_is_written(
@@ -115,6 +115,27 @@ def test_what_cannot_be_answered_is_refused_before_anything_is_written(
     assert main(["estimate", public, *asked, "--out", str(out)]) == 2
     assert capsys.readouterr().err.startswith("deniable: error: ")
     assert not out.exists()
+
+
+def test_one_refused_question_leaves_the_other_answers(
+    public: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--table", "sex", "--table", "sex,nope", "--test", "independence"]
+    asked += ["--query", "sex=F", "--query", "sex=X", "--query", "sex=M"]
+    out = tmp_path / "answer.csv"
+    assert main(["estimate", public, *asked, "--format", "csv", "--out", str(out)]) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 4
+    assert lines[0].startswith("deniable: error: independence of sex: ")
+    starts = ("table of sex x nope: ", "independence of sex, nope: ", "query sex=X: ")
+    assert all(line.startswith(start) for line, start in zip(lines[1:], starts, strict=True))
+    table = pd.read_csv(out)
+    assert list(table["answer"]) == ["table of sex"] * 2 + ["queries"] * 2
+    records = tmp_path / "made.csv"
+    made = ["--table", "sex", "--test", "independence", "--synthetic", "5", "--out", str(records)]
+    assert main(["estimate", public, *made]) == 1
+    assert len(pd.read_csv(records)) == 5
+    assert "table of sex" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,10 @@ def test_a_plan_that_states_too_little_is_told_by_the_exit_code(
         ("none.yaml --epsilon 2 --out p.json", "none.yaml"),
         ("survey.yaml --out p.json", "or --settings"),
         ("survey.yaml --epsilon 2 --settings survey.yaml --out p.json", "or --settings"),
-        ("survey.yaml --settings survey.yaml --out p.json", "survey.yaml: the kind is missing"),
+        (
+            "survey.yaml --settings survey.yaml --out p.json",
+            "this is a file of format",
+        ),
         ("--verify none.json", "none.json"),
     ],
 )

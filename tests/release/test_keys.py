@@ -442,6 +442,36 @@ def test_a_key_behind_a_command(tmp_path: Path, form: str) -> None:
     assert entries(private) == [PLACE_FILE, RECORDS_FILE]
 
 
+PASS = """\
+file=$PASSWORD_STORE_DIR/$(eval echo "\\$$#").gpg
+case $1 in
+  insert) mkdir -p "${file%/*}"; cat > "$file"; echo stored ;;
+  show) cat "$file" ;;
+esac
+"""
+
+
+def test_the_pages_program_keeps_keys_in_a_password_manager(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = Path(__file__).resolve().parents[2] / "config" / "README.md"
+    (text,) = re.findall(r"^```bash\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    for name, script in (("release-key", text), ("pass", f"#!/bin/sh\n{PASS}")):
+        (tmp_path / name).write_text(script)
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PASSWORD_STORE_DIR", str(tmp_path / "store"))
+    place = KeyPlace(command=["release-key"])
+    first, other = (key_at(tmp_path / each, place=place) for each in ("one", "two"))
+    assert first == key_at(tmp_path / "one", place=place) != other
+    stored = list((tmp_path / "store" / "deniable").iterdir())
+    assert {bytes.fromhex(file.read_text()) for file in stored} == {first.value, other.value}
+    for file in stored:
+        file.unlink()
+    with pytest.raises(DeniableError, match="with another key"):
+        key_at(tmp_path / "one", place=place)
+
+
 @pytest.mark.parametrize(
     ("script", "said"),
     [

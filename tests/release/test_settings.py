@@ -27,6 +27,11 @@ def test_old_options_are_refused_with_the_new_ones(old: str) -> None:
     assert f"{old} is now {OLD_OPTIONS[old]}" in str(refused.value)
 
 
+def test_an_old_plan_without_its_file_is_refused_with_the_place_of_both() -> None:
+    with pytest.raises(ValidationError, match=r"mechanism is now file: \{path: RECORDS\} wi"):
+        settings(mechanism="plan", plan=None)
+
+
 def test_a_production_release_of_a_data_set_names_its_population() -> None:
     assert settings().population is None
     with pytest.raises(ValidationError, match=r"population is missing; allowed: a name for the"):

@@ -21,8 +21,9 @@ SEX = Column(name="sex", kind="categorical", categories=["F", "M"])
 
 
 def schema_of(*columns: Column, file: dict[str, str] | None = None) -> Schema:
+    form = file or ({"kind": "arrow"} if any(c.type for c in columns) else CSV)
     return Schema.model_validate(
-        {"population": "survey", "file": file or CSV, "columns": [c.model_dump() for c in columns]}
+        {"population": "survey", "file": form, "columns": [c.model_dump() for c in columns]}
     )
 
 

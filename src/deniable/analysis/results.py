@@ -10,7 +10,7 @@ import pandas as pd
 from deniable.errors import DataError, DeniableError
 from deniable.files import read_json
 from deniable.plans import Plan, read_plan
-from deniable.release import refuse_other_files
+from deniable.release import PUBLIC, TEST, refuse_other_files
 
 PLAN = "plan.json"
 MARKS = ("mode", "data_source")
@@ -22,7 +22,8 @@ def plan_in(folder: Path) -> Plan:
     Raises `DataError` if it is not such a folder, or its files differ from their list.
     """
     if not (folder / PLAN).is_file():
-        inside = folder / "public" if (folder / "public" / PLAN).is_file() else None
+        folders = (folder / name for name in (PUBLIC, TEST))
+        inside = next((each for each in folders if (each / PLAN).is_file()), None)
         raise DataError(
             f"{folder}: no {PLAN}, so no public folder of a release; give "
             f"{inside or 'the folder public/ that deniable protect left'}"

@@ -8,8 +8,9 @@ from typing import Any
 
 from deniable.analysis import as_text
 from deniable.cli.answers import aligned
+from deniable.cli.columns import columns_text
 from deniable.cli.outputs import COMPARISON, refuse_overwriting
-from deniable.cli.plan import columns_of, prior_files, priors
+from deniable.cli.plan import prior_files, priors
 from deniable.errors import DeniableError
 from deniable.files import write_table
 from deniable.plans import BEST, compare
@@ -40,8 +41,8 @@ def run(options: argparse.Namespace) -> None:
         options.file,
         schema,
         options.epsilon,
-        columns_of(options.table),
-        clusters=columns_of(options.cluster),
+        options.table or (),
+        clusters=options.cluster or (),
         responses=options.responses,
         prior=priors(schema, options.prior) if public else None,
         progress=_show_progress,
@@ -80,7 +81,8 @@ def _command(way: Mapping[Any, Any], options: argparse.Namespace) -> str:
     words = ["deniable", "plan", str(options.schema), "--epsilon", f"{way['epsilon']:.12g}"]
     words += ["--split", way["split"]]
     words += ["--mechanism", way["mechanism"]] if way["mechanism"] != BEST else []
-    for option, given in (("--table", tables), ("--cluster", clusters), ("--prior", options.prior)):
-        words += [word for each in given or [] for word in (option, each)]
+    for option, given in (("--table", tables), ("--cluster", clusters)):
+        words += [word for each in given for word in (option, columns_text(each))]
+    words += [word for each in options.prior or [] for word in ("--prior", each)]
     words += ["--responses", options.responses] if options.responses != "any" else []
     return shlex.join([*words, "--out", "plan.json"])

@@ -1,6 +1,9 @@
 """``deniable estimate``: estimates from the public folder of a release alone."""
 
 import argparse
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -8,23 +11,31 @@ import pandas as pd
 from deniable.analysis import Released, as_text, for_reading, notes_on, page, release_of
 from deniable.cli.answers import INDENT, aligned, to_json
 from deniable.cli.outputs import ANSWERS, refuse_overwriting
-from deniable.errors import DeniableError, plain
+from deniable.errors import DeniableError, NoAnswerError, plain
 from deniable.files import write_table, write_text, written_whole
 from deniable.release import epsilon_text
 
 Answers = dict[str, pd.DataFrame]
+QUERY = "query "
+"""Beginning of the titles of queries, which have one table of answers."""
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print or write the estimates of the `options`, all or none.
+    """Print or write the estimates of the `options`.
 
-    Raises `DeniableError` if the folder is damaged, or the release has no answer to a question.
+    Raises `DeniableError` if the folder is damaged or no question has an answer; then nothing is
+    written. Raises `NoAnswerError`, with a line for each question without an answer, after the
+    answers to the others.
     """
     _refuse_contradictions(options)
     released = Released(options.public)
     made, files = options.synthetic is not None or options.adjusted_weights, options.out
-    answers = {} if made and not _has_question(options) else _answers(released, options)
-    facts = _facts(options.public, released)
+    asked = _has_question(options) or not made
+    answers, refused = _answers(released, options) if asked else ({}, [])
+    facts, notice = _facts(options.public, released), _notice(options.public)
+    print(*(f"deniable: note: {plain(each)}\n" for each in notice), end="", file=sys.stderr)
+    if files or options.format != "text":  # text on a terminal does not repeat it
+        facts = notice + facts
     shown = _formatted(options.format, facts, answers) if answers else ""
     if made:
         records = (
@@ -41,8 +52,10 @@ def run(options: argparse.Namespace) -> None:
             print(f"not adjusted: {plain(name)}, whose reports are no categories of its own")
     elif files:
         write_text(files, shown)
-        return
+        shown = ""
     print(shown, end="")
+    if refused:
+        raise NoAnswerError("\n".join(refused))
 
 
 def _has_question(options: argparse.Namespace) -> bool:
@@ -61,33 +74,54 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
     refuse_overwriting(options.out, [options.public], what, beginning)
     if options.synthetic is not None and options.synthetic < 1:
         error(f"argument --synthetic: {options.synthetic} records; ask for at least 1")
-    if options.seed < 0:
-        error(f"argument --seed: {options.seed}; give a whole number from 0")
 
 
-def _answers(released: Released, options: argparse.Namespace) -> Answers:
+def _answers(released: Released, options: argparse.Namespace) -> tuple[Answers, list[str]]:
+    """Return the answers by their titles, and a line for each question that is refused.
+
+    Raises the first error if all are refused.
+    """
+    found, errors = dict[str, list[pd.DataFrame]](), dict[str, DeniableError]()
+    weighted = f", weighted by {options.weight}" if options.weight else ""
+    for title, answer in _questions(released, options):
+        try:
+            table = answer()
+        except DeniableError as error:
+            errors[title] = error
+            continue
+        if len(table):
+            found.setdefault("queries" if title.startswith(QUERY) else title, []).append(table)
+    if errors and not found:
+        raise next(iter(errors.values()))
+    answers = {
+        f"{title}{weighted}": parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
+        for title, parts in found.items()
+    }
+    refused = [f"{title}: {'; '.join(str(each).splitlines())}" for title, each in errors.items()]
+    return answers, refused
+
+
+def _questions(
+    released: Released, options: argparse.Namespace
+) -> Iterator[tuple[str, Callable[[], pd.DataFrame]]]:
+    """Yield the title of each question of the `options`, and the function that answers it."""
     how = {"weight": options.weight, "confidence": options.confidence, "inverse": options.inverse}
     how |= {"target": options.target} if options.target else {}
     tables = how | ({"by_stratum": True} if options.by_stratum else {})
     whole = not _has_question(options)
-    weighted = f", weighted by {options.weight}" if options.weight else ""
-    found: Answers = {}
     if options.margins or (whole and _has_tables(released)):
-        found[f"margins{weighted}"] = released.margins(**tables)
+        yield "margins", partial(released.margins, **tables)
     if options.numbers or whole:
-        found[f"numbers{weighted}"] = released.numbers(**how)
-    for names in options.table:
-        found[f"table of {' x '.join(names)}{weighted}"] = released.table(names, **tables)
+        yield "numbers", partial(released.numbers, **how)
+    for names in dict.fromkeys(options.table):
+        yield f"table of {' x '.join(names)}", partial(released.table, names, **tables)
         if options.test:
-            found[f"independence of {', '.join(names)}{weighted}"] = released.independence(
-                names, weight=options.weight, seed=options.seed
-            )
+            test = partial(released.independence, weight=options.weight, seed=options.seed)
+            yield f"independence of {', '.join(names)}", partial(test, names)
     if options.pairs:
-        found[f"pairs{weighted}"] = released.pairs(**tables)
-    if options.query:
-        queries = [released.query(query, **how) for query in options.query]
-        found[f"queries{weighted}"] = pd.concat(queries, ignore_index=True)
-    return {title: answer for title, answer in found.items() if len(answer)}
+        yield "pairs", partial(released.pairs, **tables)
+    for query in options.query:
+        yield f"{QUERY}{query}", partial(released.query, query, **how)
 
 
 def _has_tables(released: Released) -> bool:
@@ -98,11 +132,15 @@ def _has_tables(released: Released) -> bool:
         return False
 
 
+def _notice(public: Path) -> list[str]:
+    """Return the notice of a test release, if it is one."""
+    release = release_of(public)
+    return [f"{release.get('notice')}."] if release.get("mode") == "test" else []
+
+
 def _facts(public: Path, released: Released) -> list[str]:
-    plan, release = released.plan, release_of(public)
-    notice = release.get("notice", "") if release.get("mode") == "test" else ""
+    plan = released.plan
     return [
-        *([f"{notice}."] if notice else []),
         f"Estimated from {public} alone: {released.records:,} protected records of the "
         f"population {plan.schema.population}.",
         f"Exact epsilon of {plan.unit}: {epsilon_text(plan.epsilon)}. Estimates cost no more of "

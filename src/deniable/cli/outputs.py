@@ -14,7 +14,8 @@ MATRICES = rb"stratum,block,true,reported,probability"
 PROPERTIES = rb'\s*\{\s*"convention"'
 COMPARISON = rb"epsilon,exact_epsilon,mechanism,"
 ANSWERS = (
-    rb"Estimated from |answer,[^\n]*\n\"?(?:margins|numbers|table of|independence of|pairs|queries)"
+    rb"(?:TEST RELEASE: [^\n]*\n)?Estimated from "
+    rb"|answer,[^\n]*\n\"?(?:margins|numbers|table of|independence of|pairs|queries)"
     rb'|\s*\{\s*"about"|.*?<title>Estimates from protected records'
 )
 
@@ -26,7 +27,7 @@ def refuse_overwriting(
 
     `beginning` is a pattern of the first bytes of files that may be replaced; by default none may.
     For `inputs` and `what` see `refuse_inputs`. Raises `DeniableError` as `refuse_inputs`, and if
-    `out` is a published file or one of other content.
+    `out` is a published file, one of other content, or a folder.
     """
     if out is None:
         return
@@ -35,6 +36,8 @@ def refuse_overwriting(
     sums = file.with_name("SHA256SUMS")  # the list of files of a public folder
     if sums.is_file() and f"  {file.name}\n" in sums.read_text("utf-8", errors="replace"):
         raise DeniableError(f"{out}: this file is published. Name a file elsewhere")
+    if out.is_dir():
+        raise DeniableError(f"{out}: a folder, which no {what} can replace. Name a file")
     if not out.is_file():
         return
     start = b""

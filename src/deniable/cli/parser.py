@@ -3,9 +3,10 @@
 import argparse
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from deniable import __version__
+from deniable.cli.columns import columns_of
 from deniable.errors import shown
 
 DESCRIPTION = """\
@@ -64,12 +65,14 @@ examples:
 PROTECT = """\
 Protect a file of records by a plan. Files to publish go to OUT/public, and files that reveal the
 original records to OUT/private. The release is drawn once: after an interruption, the same command
-continues.
+continues. With --test, files for tests alone go to OUT/test, and OUT/private/comparison.csv
+compares estimates from them with the original records.
 """
 PROTECT_EXAMPLES = """\
 examples:
   deniable protect survey.csv plan.json --out release/
-  deniable protect survey.csv plan.json --out release/ --quasi-identifiers sex age region
+  deniable protect survey.csv plan.json --out release/ --quasi-identifiers sex,age,region
+  deniable protect survey.csv plan.json --out trial/ --test 1
 """
 PLAN = """\
 Plan mechanism and budget of each column or cluster of a file, at an exact epsilon of the whole
@@ -107,20 +110,29 @@ queries:
 
 examples:
   deniable estimate release/public
-  deniable estimate release/public --table sex income --test independence
+  deniable estimate release/public --table sex,income --test independence
   deniable estimate release/public --query "sex=F,age>=30" --target file --confidence 0.9
-  deniable estimate release/public --table sex income --weight w --format html --out page.html
+  deniable estimate release/public --table sex,income --weight w --format html --out page.html
   deniable estimate release/public --synthetic 1000 --out synthetic.csv
 """
 FILE = "CSV, Parquet (or a folder of it) or Arrow"
+MAX_DIGITS = 18  # of a seed
+COLUMNS: dict[str, Any] = {"type": columns_of, "metavar": "A,B"}
+"""The only spelling of a list of columns."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Exit with a `message`, and with the spelling of lists if a word is left over."""
+        if message.startswith("unrecognized arguments: ") and " -" not in message:
+            message += "; write columns with commas between them, as in --table sex,income"
+        super().error(message)
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     raw = argparse.RawDescriptionHelpFormatter  # descriptions and examples as they are written
-    parser = argparse.ArgumentParser(
-        prog="deniable", description=DESCRIPTION, epilog=EXAMPLES, formatter_class=raw
-    )
+    parser = _Parser(prog="deniable", description=DESCRIPTION, epilog=EXAMPLES, formatter_class=raw)
     parser.add_argument("--version", action="version", version=f"deniable {__version__}")
     commands = parser.add_subparsers(
         title="commands", metavar="COMMAND", required=True, dest="command"
@@ -168,8 +180,8 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
 
 def _add_tables(add: Callable[..., Any]) -> None:
     """Add the options that ``compare`` and ``plan`` share."""
-    add("--table", action="append", metavar="A,B", help="a table that will be estimated (repeat)")
-    add("--cluster", action="append", metavar="A,B", help="columns that share a channel (repeat)")
+    add("--table", **COLUMNS, action="append", help="a table that will be estimated (repeat)")
+    add("--cluster", **COLUMNS, action="append", help="columns that share a channel (repeat)")
     text = "whether columns of text may have other values than categories (default: any)"
     add("--responses", choices=("any", "categories"), default="any", help=text)
     text = "public distribution category,probability, at which errors are expected (repeat)"
@@ -207,8 +219,10 @@ def _add_protect(parser: argparse.ArgumentParser) -> None:
     add("--name", help="of the release (default: of the folder)")
     add("--ledger", type=_path, help="the folder that counts epsilons (default: next to --out)")
     add("--consent", help="the text that a further release of the population needs")
+    text = "make a test release, which anybody with this seed can undo, to OUT/test; no ledger"
+    add("--test", type=_seed, metavar="SEED", help=text)
     text = "columns that an intruder may know, for risk.csv"
-    add("--quasi-identifiers", nargs="+", metavar="COLUMN", help=text)
+    add("--quasi-identifiers", **COLUMNS, help=text)
     renamed: dict[str, Any] = {"action": _Renamed, "const": "--quasi-identifiers"}
     add("--keys", nargs="+", **renamed, help=argparse.SUPPRESS)
     text = "largest proportion of a column's values outside its bounds (default: 0.01)"
@@ -247,8 +261,7 @@ def _add_estimate(parser: argparse.ArgumentParser) -> None:
     add("public", metavar="PUBLIC", type=Path, help="the public folder")
     add("--margins", **yes, help="the marginal distribution of each column")
     add("--numbers", **yes, help="mean, standard deviation, quantiles of numbers")
-    columns: dict[str, Any] = {"nargs": "+", "metavar": "COLUMN", "action": "append"}
-    add("--table", **columns, default=[], help="a table of columns (repeat)")
+    add("--table", **COLUMNS, action="append", default=[], help="a table of columns (repeat)")
     add("--pairs", **yes, help="the tables of all pairs of columns")
     add("--query", metavar="TEXT", action="append", default=[], help="a proportion (repeat)")
     add("--test", choices=("independence",), help="of the columns of each --table")
@@ -270,7 +283,7 @@ def _add_estimate(parser: argparse.ArgumentParser) -> None:
     made.add_argument("--adjusted-weights", **yes, help="make weights that meet the estimates")
     text = "of synthetic records: estimated clusters, or records repeated by their weights"
     add("--basis", choices=("clusters", "weights"), default="clusters", help=text)
-    add("--seed", type=int, default=0, help="of synthetic records and Monte Carlo tests (0)")
+    add("--seed", type=_seed, default=0, help="of synthetic records and Monte Carlo tests (0)")
     add("--format", choices=("text", "csv", "json", "html"), default="text")
     add("--out", type=_path, metavar="FILE", help="where to write (default: shown)")
 
@@ -288,6 +301,12 @@ def _path(text: str) -> Path:
     if not text:
         raise argparse.ArgumentTypeError("it is empty; give a path")
     return Path(text)
+
+
+def _seed(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS):
+        raise argparse.ArgumentTypeError(f"{shown(text)} is not a whole number from 0 to 10^18")
+    return int(text)
 
 
 def _share(text: str) -> float:

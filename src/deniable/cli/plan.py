@@ -9,7 +9,7 @@ from deniable.arrays import Floats
 from deniable.channels import read_prior
 from deniable.cli.answers import aligned, number
 from deniable.cli.outputs import MATRICES, PLAN, refuse_overwriting
-from deniable.errors import DeniableError, refuse_unknown
+from deniable.errors import DeniableError, refuse_unknown, shown
 from deniable.files import write_table
 from deniable.plans import (
     MECHANISMS,
@@ -63,8 +63,8 @@ def _by_options(options: argparse.Namespace, schema: Schema, data: RecordsFile |
         schema,
         options.epsilon,
         split=options.split,
-        clusters=columns_of(options.cluster),
-        tables=columns_of(options.table),
+        clusters=options.cluster or (),
+        tables=options.table or (),
         mechanism=mechanism,
         mechanisms=mechanisms,
         responses=options.responses,
@@ -80,6 +80,11 @@ def _by_settings(options: argparse.Namespace, schema: Schema, data: RecordsFile 
     values = read_yaml(options.settings)
     if not isinstance(values, dict):
         raise DeniableError(f"{options.settings}: not a section of options; begin with kind: ...")
+    if "format" in values:
+        raise DeniableError(
+            f"{options.settings}: this is a file of format {shown(values['format'])}. --settings "
+            "takes the options of a plan, such as {kind: columns, epsilon: 2}"
+        )
     settings = settings_from(values, str(options.settings))
     return settings.plan(PlanInputs(schema, data, accept=tuple(options.accept or ())))
 
@@ -88,11 +93,6 @@ def _write_matrices(options: argparse.Namespace, plan: Plan) -> None:
     if options.matrices is not None:
         write_table(options.matrices, plan.matrices())
         print(f"written: {options.matrices}")
-
-
-def columns_of(lists: list[str] | None) -> list[tuple[str, ...]]:
-    """Return the names in comma-separated `lists` of columns."""
-    return [tuple(each.split(",")) for each in lists or []]
 
 
 def prior_files(given: list[str] | None) -> list[Path]:

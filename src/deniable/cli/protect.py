@@ -10,9 +10,18 @@ import pyarrow as pa
 
 from deniable.cli.outputs import refuse_inputs
 from deniable.errors import DeniableError
-from deniable.files import read_table
-from deniable.plans import read_plan
-from deniable.release import RISK_OF_RECORDS, KeyPlace, Ledger, epsilon_text, protect
+from deniable.files import PRIVATE_FILE, read_table, write_table
+from deniable.plans import Plan, read_plan
+from deniable.release import (
+    PRIVATE,
+    RISK_OF_RECORDS,
+    TEST,
+    KeyPlace,
+    Ledger,
+    epsilon_text,
+    protect,
+    protect_test,
+)
 
 BETWEEN = 0.5  # seconds between lines of progress
 
@@ -29,6 +38,9 @@ def run(options: argparse.Namespace) -> None:
         pa.set_memory_pool(pa.jemalloc_memory_pool())  # returns most of the freed memory
     refuse_inputs(options.out, [options.file], "release")
     plan = read_plan(options.plan)
+    if options.test is not None:
+        _make_test_release(options, plan)
+        return
     ledger = options.ledger or options.out.resolve().parent / "ledger"
     protect(
         options.file,
@@ -60,6 +72,23 @@ def run(options: argparse.Namespace) -> None:
             print(f"{row['measure']}: {row['before']:.0f}")
         for row in risk[risk["about"].isin(plan.passed)].to_dict("records"):
             print(f"column {row['about']}: {row['measure']}: {row['before']:.0f}")
+
+
+def _make_test_release(options: argparse.Namespace, plan: Plan) -> None:
+    """Make a test release without a ledger, and compare its estimates with the original records."""
+    from deniable.analysis import compare_test_release  # noqa: PLC0415 - loads SciPy
+
+    if options.ledger or options.consent or options.key_folder:
+        options.parser.error("argument --test: leave out --ledger, --consent and --key-folder")
+    progress = _shown_progress(sys.stderr.isatty())
+    about = {"name": options.name, "quasi_identifiers": options.quasi_identifiers or ()}
+    protect_test(options.file, plan, options.out, options.test, progress=progress, to=TEST, **about)
+    test, file = options.out / TEST, options.out / PRIVATE / "comparison.csv"
+    write_table(file, compare_test_release(test, options.file, options.test))
+    file.chmod(PRIVATE_FILE)
+    print(f"{test}: for tests alone; anybody with the seed {options.test} can undo it")
+    print(f"{file.parent}: reveals the original records; keep it confidential")
+    print(f"{file}: estimates beside the original proportions")
 
 
 def _shown_progress(in_place: bool) -> Callable[[str, int, int], None]:

@@ -1,6 +1,7 @@
 """Plans as JSON documents: written, read, and verified."""
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -13,11 +14,13 @@ from deniable.files import write_json
 from deniable.plans.interface import Part, Plan
 from deniable.plans.kinds import plan_class
 from deniable.schema import schema_from_dict
-from deniable.texts import read_given_json
+from deniable.texts import MAX_BYTES, read_given_json, text_of
 
 FORMAT, VERSION = "deniable-plan", 2
 RELEASE = "release"
 """The block of a release in its public plan.json; no part of the plan."""
+SCHEMA = re.compile(r"^format\s*:\s*[\"']?deniable-schema\b", re.MULTILINE)
+"""A line of a schema in YAML."""
 DAMAGES = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, IndexError)
 
 
@@ -67,7 +70,9 @@ def plan_from_json(values: Any, where: str = "the plan") -> Plan:
     or states other epsilons, guarantees or risks than follow from its channels and its schema.
     """
     if not isinstance(values, dict) or values.get("format") != FORMAT:
-        raise DataError(f"{where}: not a plan; deniable plan makes one")
+        other = isinstance(values, dict) and values.get("format") == "deniable-schema"
+        what = "this is a schema, and a plan is needed" if other else "not a plan"
+        raise DataError(f"{where}: {what}; deniable plan makes one")
     if values.get("version") == 1:
         raise DataError(f"{where}: made by an earlier deniable; make the plan again")
     if values.get("version") != VERSION:
@@ -123,7 +128,13 @@ def _differences(stated: Any, given: Any, place: str) -> Iterator[str]:
 
 def read_plan(path: Path | str) -> Plan:
     """Read the plan at a `path`; errors as in `plan_from_json`."""
-    return plan_from_json(read_given_json(path), str(path))
+    try:
+        values = read_given_json(path)
+    except DataError:
+        if not SCHEMA.search(text_of(path, 100 * MAX_BYTES)):
+            raise
+        values = {"format": "deniable-schema"}
+    return plan_from_json(values, str(path))
 
 
 def write_plan(path: Path | str, plan: Plan) -> None:

@@ -1,5 +1,6 @@
 from .contents import (
     PRODUCTION_NOTICE as PRODUCTION_NOTICE,
+    SEED_NOTICE as SEED_NOTICE,
     TEST_NOTICE as TEST_NOTICE,
 )
 from .entries import (
@@ -12,6 +13,7 @@ from .key_places import KeyPlace as KeyPlace
 from .keys import (
     PRIVATE as PRIVATE,
     PUBLIC as PUBLIC,
+    TEST as TEST,
     key_from_seed as key_from_seed,
 )
 from .ledger import Ledger as Ledger

@@ -19,6 +19,8 @@ README, PLAN = "README.txt", "plan.json"
 WIDTH = 88
 
 TEST_NOTICE = "TEST RELEASE: drawn from a known seed, so it protects nobody; do not give it away"
+SEED_NOTICE = "TEST RELEASE: anybody with the seed can undo its protection; do not give it away"
+"""The notice of a test release of an own file, in the first line of its readme."""
 PRODUCTION_NOTICE = "drawn once, by a secret key of its own"
 USE = (
     "Draw conclusions about statistics of many records, with their confidence intervals, and about "
@@ -67,9 +69,12 @@ def _readme(plan: Plan, release: Mapping[str, Any], public: Path) -> str:
             f"This is release {ledger['entry']} of the population {plan.schema.population}. The "
             f"total epsilon of its releases so far is {ledger['total']}."
         )
+    notice = f"{release['notice']}." if test else ""
+    first = release["notice"] == SEED_NOTICE
     paragraphs = [
+        notice if first else "",
         f"Release {release['name']}: randomized values of {release['records']:,} records.",
-        f"NOTICE: {release['notice']}." if test else "",
+        f"NOTICE: {notice}" if notice and not first else "",
         *(f"RISK, {name}: {why}." for name, why in plan.risks.items()),
         *(
             f"NOT COVERED by epsilon: {text}."

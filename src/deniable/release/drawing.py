@@ -33,7 +33,8 @@ class Release:
     """A release of a `name` before its draw by a `plan`, in the `folder` that it is made in.
 
     The `quasi_identifiers` are columns that an intruder may know. `data_source` is the origin of
-    the `records`. The `mode` is "test" or "production".
+    the `records`. The `mode` is "test" or "production". The `notice` in the documents is by default
+    that of the mode.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Release:
     quasi_identifiers: tuple[str, ...]
     data_source: str
     mode: Literal["test", "production"]
+    notice: str = ""
 
     @property
     def document(self) -> dict[str, Any]:
@@ -118,7 +120,7 @@ class Release:
         block = {
             "name": self.name,
             "mode": self.mode,
-            "notice": TEST_NOTICE if self.mode == "test" else PRODUCTION_NOTICE,
+            "notice": self.notice or (TEST_NOTICE if self.mode == "test" else PRODUCTION_NOTICE),
             "records": respondents,
             "data_source": self.data_source,
         } | ({"ledger": dict(ledger)} if ledger is not None else {})

@@ -21,6 +21,8 @@ from deniable.sampling import KeyedDraws, framed
 PUBLIC: str = "public"
 PRIVATE: str = "private"
 """Folders of a release: one to be given away, one that reveals the original data."""
+TEST: str = "test"
+"""Folder of a test release of an own file, in place of the public one."""
 RECORDS_FILE, PLAN_FILE, DRAWN_FILE = "records.json", "plan.json", "drawn.json"
 """Digest of the original records, the plan, and the digest of the protected records."""
 BEFORE_A_DRAW = (KEY_FILE, PLACE_FILE, RECORDS_FILE)

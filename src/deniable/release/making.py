@@ -26,6 +26,7 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -40,6 +41,7 @@ from deniable.files import (
     write_once,
 )
 from deniable.plans import Plan
+from deniable.release.contents import SEED_NOTICE
 from deniable.release.drawing import Release
 from deniable.release.entries import (
     Entry,
@@ -56,6 +58,7 @@ from deniable.release.keys import (
     PLAN_FILE,
     PRIVATE,
     PUBLIC,
+    TEST,
     ReleaseKey,
     is_stored,
     key_for,
@@ -170,6 +173,7 @@ def protect_test(
     data_source: "DataSource" = "own",
     outside_bounds: float = MAX_OUTSIDE,
     progress: Progress = silent,
+    to: str = PUBLIC,
 ) -> None:
     """Make a test release: like a production release, but by a key that follows from a `seed`.
 
@@ -177,18 +181,27 @@ def protect_test(
     `DeniableError` if the file does not match the schema, the plan fails its audit, too many values
     lie outside their bounds, or the folder holds a production release.
 
-    The `seed` is a number that everybody may know. For `source`, `plan`, `folder`, `name`,
-    `quasi_identifiers`, `data_source`, `outside_bounds` and `progress` see `protect`.
+    The `seed` is a number that everybody may know. The protected file goes to the folder `to` of
+    the release: "public" as in a workflow, or "test", with a readme that begins with a warning. A
+    folder with ``public`` takes no test release to ``test``. For `source`, `plan`, `folder`,
+    `name`, `quasi_identifiers`, `data_source`, `outside_bounds` and `progress` see `protect`.
     """
     _refuse_no_proportion(outside_bounds)
     release = _opened(source, plan, folder, name, quasi_identifiers, data_source, "test", progress)
     refuse_production(release.name, release.folder)
+    if to == TEST:
+        release = replace(release, notice=SEED_NOTICE)
+        if (release.folder / PUBLIC).exists():
+            raise DeniableError(
+                f"{release.folder / PUBLIC}: another release is stored there; name another folder "
+                "for the test release"
+            )
     release.refuse_failing_claims()
     release.records.read()
     release.refuse_values_outside(outside_bounds)
     key = key_from_seed(seed, "test", release.name)
     with (
-        folder_written_whole(release.folder / PUBLIC) as public,
+        folder_written_whole(release.folder / to) as public,
         folder_written_whole(release.folder / PRIVATE, private=True) as private,
     ):
         release.draw(key, public, private, None)
@@ -221,6 +234,11 @@ def _opened(
         raise DeniableError(
             f"a release cannot be named {shown(name)}; give a name of at most 100 letters, digits, "
             "'_' and '-'"
+        )
+    if mode == "production" and (at / TEST).exists():
+        raise DeniableError(
+            f"{at / TEST}: a test release is stored there; name another folder for the production "
+            "release, or delete this one"
         )
     Risk(plan, quasi_identifiers)  # refuses columns that cannot be quasi-identifiers
     records = OriginalRecords(source, plan, progress)

@@ -88,7 +88,10 @@ class ReleaseSettings(Strict):
     def _no_old_options(cls, values: Any) -> Any:
         old = [name for name in OLD_OPTIONS if isinstance(values, dict) and name in values]
         if old:
-            renamed = "; ".join(f"{name} is now {OLD_OPTIONS[name]}" for name in old)
+            new = dict(OLD_OPTIONS)
+            if values.get("mechanism") == "plan":
+                new["mechanism"] = "file: {path: RECORDS} with plan: PLAN.json, the path of a plan"
+            renamed = "; ".join(f"{name} is now {new[name]}" for name in old)
             raise ValueError(f"options of an earlier version; allowed: {renamed}")
         return values
 

@@ -37,13 +37,14 @@ def compare_records(
     they exist. The `generator` draws the redraws; they protect nobody.
 
     The first rows have ``check`` "coverage", one for each category of a column: ``columns``,
-    ``values``, ``stratum`` (empty for all records), ``original`` (the proportion), ``covered``
-    (whether the interval for the file contains it), ``coverage`` (the proportion of ``redraws``
-    with an interval that contains it), and for invariant matrices ``reported_coverage``, the same
-    for proportions of randomized values. Then rows with ``check`` "distance" follow, one for each
-    column and each estimated pair: total variation distances from the original proportions, of the
-    ``protected`` records, the ``consistent`` and the ``shrunk`` estimates, the weighted records
-    (``weights``) and the ``synthetic`` records.
+    ``values``, ``stratum`` (empty for all records), ``original`` (the proportion), its ``estimate``
+    with the limits ``ci_low`` and ``ci_high`` for the file, ``covered`` (whether these contain the
+    original), ``coverage`` (the proportion of ``redraws`` with an interval that contains it), and
+    for invariant matrices ``reported_coverage``, the same for proportions of randomized values.
+    Then rows with ``check`` "distance" follow, one for each column and each estimated pair: total
+    variation distances from the original proportions, of the ``protected`` records, the
+    ``consistent`` and the ``shrunk`` estimates, the weighted records (``weights``) and the
+    ``synthetic`` records.
     """
     margins = estimates.get("margins")
     rows: list[dict[str, Any]] = []
@@ -118,6 +119,9 @@ def _with_intervals(row: Mapping[str, Any], own: pd.DataFrame | None) -> list[di
         low, high = (own[name].to_numpy(float) for name in ("ci_low", "ci_high"))
         true = table["original"].to_numpy()
         inside = (low - ROUNDING <= true) & (true <= high + ROUNDING)
+        at = list(table).index("original") + 1
+        for name in ("ci_high", "ci_low", "estimate"):
+            table.insert(at, name, own[name].to_numpy(float))
         table["covered"] = pd.Series(inside).astype("boolean").mask(np.isnan(low))
     return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
 

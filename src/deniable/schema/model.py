@@ -266,6 +266,12 @@ class Schema(Strict):
         for name, times in Counter(column.name for column in self.columns).items():
             if times > 1:
                 raise ValueError(f"column {name!r} stands there {times} times; allowed: once")
+        typed = [each for each in self.columns if each.type is not None]
+        if self.file.kind == "csv" and typed:
+            raise ValueError(
+                f"type {shown(typed[0].type)} of {typed[0].name!r}; allowed in a CSV file: none, "
+                "because all its values are text; remove type"
+            )
         # The protected file must be able to contain all texts.
         for column in self.columns if self.file.encoding else ():
             for text in (column.name, *column.categories, *column.missing.values):
@@ -368,7 +374,9 @@ def schema_from_dict(values: Any, where: str = "the schema") -> Schema:
     if isinstance(values, str):
         values = yaml_values(values, where)
     if not isinstance(values, dict) or values.get("format") != FORMAT:
-        raise DataError(f"{where}: no schema; one begins with format: {FORMAT}")
+        other = isinstance(values, dict) and values.get("format") == "deniable-plan"
+        what = "this is a plan, and a schema is needed" if other else "no schema"
+        raise DataError(f"{where}: {what}; one begins with format: {FORMAT}")
     try:
         return Schema.model_validate(values)
     except ValidationError as error:

@@ -1,0 +1,44 @@
+"""The estimates of a test release of an own file, compared with the original records."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from deniable.analysis.released import Released
+from deniable.analysis.results import as_result, release_of
+from deniable.sampling import generator_for
+from deniable.schema import RecordsFile
+
+
+def compare_test_release(public: Path | str, source: Any, seed: int) -> pd.DataFrame:
+    """Compare the estimates of a test release with the original records, all in memory at once.
+
+    `public` is the folder with the protected file, and `source` the original file or table. The
+    `seed`, a whole number from 0, is of the redraws that measure the coverage of intervals. The
+    columns are as in `deniable.plans.Plan.compare_with_original`, with ``mode`` and
+    ``data_source``. The table is confidential. Raises `DeniableError` if a file is damaged, or does
+    not match the plan.
+    """
+    released = Released(public)
+    plan, how = released.plan, {"target": "both", "by_stratum": True}
+    records = RecordsFile.open(source, plan.schema, passed=plan.passed)
+    if plan.of_records:
+        weights = as_result(public, released.adjusted_weights)
+        basis = "weights" if "weight" in weights and not weights.attrs["left_out"] else "clusters"
+        estimates = {
+            "margins": as_result(public, released.margins, **how),
+            "pairs": as_result(public, released.pairs, **how),
+            "weights": weights,
+            "synthetic": as_result(public, released.synthetic, basis=basis),
+        }
+    else:
+        estimates = {
+            "consistent": as_result(public, lambda: released.consistent().tables),
+            "two_step": as_result(public, released.two_step),
+            "independence": as_result(public, released.independence_of_pairs),
+        }
+    original = plan.original_records(records.portions())
+    generator = generator_for(seed, {"release": release_of(public)["name"], "check": "redraws"})
+    compared = (released.responses, original, estimates, generator)
+    return as_result(public, plan.compare_with_original, *compared)
