@@ -81,8 +81,17 @@ def _make_test_release(options: argparse.Namespace, plan: Plan) -> None:
     if options.ledger or options.consent or options.key_folder:
         options.parser.error("argument --test: leave out --ledger, --consent and --key-folder")
     progress = _shown_progress(sys.stderr.isatty())
-    about = {"name": options.name, "quasi_identifiers": options.quasi_identifiers or ()}
-    protect_test(options.file, plan, options.out, options.test, progress=progress, to=TEST, **about)
+    protect_test(
+        options.file,
+        plan,
+        options.out,
+        options.test,
+        name=options.name,
+        quasi_identifiers=options.quasi_identifiers or (),
+        outside_bounds=options.outside_bounds,
+        progress=progress,
+        to=TEST,
+    )
     test, file = options.out / TEST, options.out / PRIVATE / "comparison.csv"
     write_table(file, compare_test_release(test, options.file, options.test))
     file.chmod(PRIVATE_FILE)
