@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from deniable.files import read_json, write_once
 from deniable.plans import CollectedPlan, MaskedPlan, Plan, StrataPlan, make_plan
-from deniable.release import KeyPlace, canonical, protect
+from deniable.release import KeyPlace, Ledger, canonical, protect
 from deniable.release.key_places import KEY_FILE, PLACE_FILE, PlaceOfKey
 from deniable.schema import Schema, schema_from_dict
 
@@ -130,10 +130,18 @@ def made(
     **options: Any,
 ) -> dict[str, bytes]:
     """Make a production release with a ledger next to it; return its public files."""
+    ledger_in(at / "ledger")
     own = plan_for(kind) if plan is None else plan
     given = written(records() if data is None else data, own, at / f"records of {name}")
     protect(given, own, at / name, ledger=at / "ledger", place=place, **options)
     return content(at / name / "public")
+
+
+def ledger_in(folder: Path) -> Path:
+    """Make a ledger in a folder, unless the folder exists; return the folder."""
+    if not folder.exists():
+        Ledger.init(folder)
+    return folder
 
 
 class NamedKeys(KeyPlace):

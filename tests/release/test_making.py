@@ -3,6 +3,7 @@
 import errno
 import math
 import os
+import re
 import shutil
 import stat
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from tests.release.small_releases import (
     but_for_the_entry,
     content,
     known_key,
+    ledger_in,
     made,
     plan_for,
     records,
@@ -103,14 +105,15 @@ def test_a_test_release_has_the_same_files_and_protects_nobody(kind: str, tmp_pa
     protect_test(file, plan, again, 2, name="tried")
     drawn = f"public/{plan.protected_name}.{plan.schema.file.kind}"
     assert (first / drawn).read_bytes() != (again / drawn).read_bytes()
-    assert not (tmp_path / "ledger" / "people" / "000002.json").exists()
+    assert len(Ledger(tmp_path / "ledger").entries("people")) == 1
 
 
 def test_no_protected_value_depends_on_the_ledger_or_the_owners_words(tmp_path: Path) -> None:
     first = made("columns", tmp_path / "1", known_key(tmp_path / "keys"))
     other = known_key(tmp_path / "keys")
     words = "release 2 of people named small, total epsilon 4"
-    protect(records(), plan_for("columns"), tmp_path / "2/zero", ledger=tmp_path / "2/ledger")
+    ledger = ledger_in(tmp_path / "2/ledger")
+    protect(records(), plan_for("columns"), tmp_path / "2/zero", ledger=ledger)
     second = made("columns", tmp_path / "2", other, consent=words, quasi_identifiers=["a"])
     assert first["protected.parquet"] == second["protected.parquet"]
 
@@ -264,12 +267,44 @@ def test_the_ledger_knows_a_release_whose_folder_is_gone(tmp_path: Path) -> None
 
 def test_a_published_release_without_its_entry_is_refused(tmp_path: Path) -> None:
     made("columns", tmp_path)
-    (tmp_path / "ledger" / "people" / "000001.json").unlink()
-    with pytest.raises(DeniableError, match=r"no entry of release 'small' of population"):
+    entry = tmp_path / "small" / "private" / "entry.json"
+    before = entry.read_text()
+    for text in ("", "{}", before.replace('"entry": 1', '"entry": 0')):
+        entry.write_text(text)
+        with pytest.raises(
+            DeniableError, match=r"entry\.json: missing or damaged since the ledger"
+        ):
+            made("columns", tmp_path)
+    for edited in ('"total": "3', '"release": "other', '"ledger": "x'):
+        name = edited.partition(":")[0]
+        entry.write_text(re.sub(f'{name}: "[0-9a-z]', edited, before))
+        with pytest.raises(DeniableError, match=r"restore the ledger from a copy, or name"):
+            made("columns", tmp_path)
+    entry.write_text(before)
+    shutil.rmtree(tmp_path / "ledger" / "populations" / "people")
+    with pytest.raises(DeniableError, match=r"does not have its entry, number 1; restore the led"):
+        made("columns", tmp_path)
+
+
+def test_a_begun_release_is_compared_with_the_ledger_that_counted_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a new ledger would count it again, as the first one."""
+    with killed_at(monkeypatch, "deniable.release.drawing.write_documents", 1, after=False):
         made("columns", tmp_path)
     shutil.rmtree(tmp_path / "ledger")
-    with pytest.raises(DeniableError, match=r"no entry of release 'small' of population"):
+    with pytest.raises(DeniableError, match=r"'small' .* was counted in another ledger than"):
         made("columns", tmp_path)
+    assert Ledger(tmp_path / "ledger").populations() == ()
+
+
+def test_a_folder_has_one_release(tmp_path: Path) -> None:
+    made("columns", tmp_path)
+    for changed in ({"name": "other"}, {"plan": plan_for("columns", population="others")}):
+        given = {"name": "small", "plan": plan_for("columns"), "ledger": tmp_path / "ledger"}
+        given |= changed
+        with pytest.raises(DeniableError, match="small: release 'small' of population 'people' is"):
+            protect(records(), given.pop("plan"), tmp_path / "small", **given)
 
 
 def test_other_records_are_refused_also_before_anything_was_published(
@@ -507,7 +542,7 @@ def test_one_claim_that_fails_is_enough(
     with pytest.raises(DeniableError, match=said):
         made("columns", tmp_path)
     assert not (tmp_path / "small").exists()  # nothing is counted either
-    assert Ledger(tmp_path / "ledger").entries("people") == ()
+    assert Ledger(tmp_path / "ledger").populations() == ()
     with pytest.raises(DeniableError, match=said):
         protect_test(records(), plan_for("columns"), tmp_path / "tried", 1)
     assert not (tmp_path / "tried").exists()
@@ -550,6 +585,7 @@ def test_the_ledger_holds_a_release_to_its_plan(
 @pytest.mark.parametrize("name", ["", "a b", "../x", "é", "a" * 101])
 def test_names_that_are_no_names_are_refused(tmp_path: Path, name: str) -> None:
     given = records(), plan_for("columns"), tmp_path / "made"
+    ledger_in(tmp_path / "ledger")
     if name:
         with pytest.raises(DeniableError, match="a release cannot be named"):
             protect(*given, ledger=tmp_path / "ledger", name=name)

@@ -17,6 +17,7 @@ from deniable.release.receipts import (
     faults_of_files,
     faults_of_receipt,
     refuse_other_settings,
+    refuse_test,
     sums_of,
 )
 
@@ -146,7 +147,7 @@ def test_settings_are_compared_with_those_at_publication(folder: Path) -> None:
 def test_a_test_release_is_in_the_way_of_a_production_release(tmp_path: Path) -> None:
     (tmp_path / "small" / "public").mkdir(parents=True)
     with pytest.raises(DeniableError, match="holds a test release of this name; delete that"):
-        refuse_other_settings("small", tmp_path / "small", SETTINGS)
+        refuse_test("small", tmp_path / "small")
 
 
 def test_twenty_releases_are_checked_in_a_fifth_of_a_second(folder: Path) -> None:

@@ -101,10 +101,10 @@ def _has_tables(released: Released) -> bool:
 def _facts(public: Path, released: Released) -> list[str]:
     plan, release = released.plan, release_of(public)
     notice = release.get("notice", "") if release.get("mode") == "test" else ""
+    people = f" of the population {plan.schema.population}" if plan.schema.population else ""
     return [
         *([f"{notice}."] if notice else []),
-        f"Estimated from {public} alone: {released.records:,} protected records of the "
-        f"population {plan.schema.population}.",
+        f"Estimated from {public} alone: {released.records:,} protected records{people}.",
         f"Exact epsilon of {plan.unit}: {epsilon_text(plan.epsilon)}. Estimates cost no more of "
         "it.",
         *(f"Not covered by it: {said}." for said in plan.not_covered),

@@ -19,7 +19,8 @@ EXAMPLES = """\
 examples:
   deniable schema survey.csv > survey.yaml
   deniable plan survey.yaml --epsilon 2 --out plan.json
-  deniable protect survey.csv plan.json --out release/
+  deniable ledger init /safe/ledger
+  deniable protect survey.csv plan.json --out release/ --ledger /safe/ledger
   deniable estimate release/public
   deniable channel matrix.csv --counts counts.csv --json
   deniable design specification.yaml --output designed
@@ -68,8 +69,17 @@ continues.
 """
 PROTECT_EXAMPLES = """\
 examples:
-  deniable protect survey.csv plan.json --out release/
+  deniable protect survey.csv plan.json --out release/ --ledger /safe/ledger
   deniable protect survey.csv plan.json --out release/ --quasi-identifiers sex age region
+"""
+LEDGER = """\
+Make a ledger, or list the releases in it. A ledger counts the epsilon of production releases, by
+population, before anything is drawn. It is as confidential as the records. Keep it, and back it up.
+"""
+LEDGER_EXAMPLES = """\
+examples:
+  deniable ledger init /safe/ledger
+  deniable ledger show --ledger /safe/ledger
 """
 PLAN = """\
 Plan mechanism and budget of each column or cluster of a file, at an exact epsilon of the whole
@@ -111,6 +121,7 @@ examples:
   deniable estimate release/public --table sex income --weight w --format html --out page.html
   deniable estimate release/public --synthetic 1000 --out synthetic.csv
 """
+LEDGER_HELP = "the ledger of the release (default: the environment variable DENIABLE_LEDGER)"
 FILE = "CSV, Parquet (or a folder of it) or Arrow"
 
 
@@ -141,6 +152,8 @@ def parser() -> argparse.ArgumentParser:
     _add_compare(command("compare", summary, COMPARE, COMPARE_EXAMPLES))
     summary = "mechanism and exact epsilon of each column of a file"
     _add_plan(command("plan", summary, PLAN, PLAN_EXAMPLES))
+    summary = "count releases by population"
+    _add_ledger(command("ledger", summary, LEDGER, LEDGER_EXAMPLES))
     _add_protect(command("protect", "protect your own file by a plan", PROTECT, PROTECT_EXAMPLES))
     summary = "estimates from the public folder of a release alone"
     _add_estimate(command("estimate", summary, ESTIMATE, ESTIMATE_EXAMPLES))
@@ -150,7 +163,7 @@ def parser() -> argparse.ArgumentParser:
 def _add_schema(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("file", metavar="FILE", type=Path, help=FILE)
-    add("--population", metavar="NAME", help="the people of the records (default: the file's name)")
+    add("--population", metavar="NAME", help="the people of the records (default: left empty)")
     add("--delimiter", metavar="C", help=r"of a CSV file, \t for a tab (default: detected)")
     add("--encoding", metavar="NAME", help="of a CSV file, such as cp1252 (default: detected)")
 
@@ -204,13 +217,23 @@ def _add_protect(parser: argparse.ArgumentParser) -> None:
     add("plan", metavar="PLAN.json", type=Path, help="a plan by deniable plan")
     add("--out", required=True, type=_path, help="the folder of the release")
     add("--name", help="of the release (default: of the folder)")
-    add("--ledger", type=_path, help="the folder that counts epsilons (default: next to --out)")
+    add("--ledger", metavar="FOLDER", type=_path, help=LEDGER_HELP)
+    add("--population", metavar="NAME", help="the people of the records, unless the schema has it")
     add("--consent", help="the text that a further release of the population needs")
     text = "columns that an intruder may know, for risk.csv"
     add("--quasi-identifiers", nargs="+", metavar="COLUMN", help=text)
     renamed: dict[str, Any] = {"action": _Renamed, "const": "--quasi-identifiers"}
     add("--keys", nargs="+", **renamed, help=argparse.SUPPRESS)
     add("--key-folder", type=Path, help="place of the key until publication")
+
+
+def _add_ledger(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(metavar="ACTION", required=True, dest="action")
+    init = actions.add_parser("init", help="make a ledger", description="Make a ledger.")
+    init.add_argument("folder", metavar="FOLDER", type=_path, help="new, or an empty folder")
+    text = "list releases and totals, and check all entries"
+    show = actions.add_parser("show", help=text, description=f"{text.capitalize()}.")
+    show.add_argument("--ledger", metavar="FOLDER", type=_path, help=LEDGER_HELP)
 
 
 def _add_channel(parser: argparse.ArgumentParser) -> None:

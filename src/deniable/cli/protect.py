@@ -12,7 +12,7 @@ from deniable.cli.outputs import refuse_inputs
 from deniable.errors import DeniableError
 from deniable.files import read_table
 from deniable.plans import read_plan
-from deniable.release import RISK_OF_RECORDS, KeyPlace, Ledger, epsilon_text, protect
+from deniable.release import RISK_OF_RECORDS, KeyPlace, epsilon_text, named_ledger, protect
 
 BETWEEN = 0.5  # seconds between lines of progress
 
@@ -27,29 +27,29 @@ def run(options: argparse.Namespace) -> None:
         raise DeniableError(f"{options.key_folder}: the folder for the key does not exist; make it")
     if "jemalloc" in pa.supported_memory_backends():
         pa.set_memory_pool(pa.jemalloc_memory_pool())  # returns most of the freed memory
+    ledger = named_ledger(options.ledger)
     refuse_inputs(options.out, [options.file], "release")
-    plan = read_plan(options.plan)
-    ledger = options.ledger or options.out.resolve().parent / "ledger"
+    plan = read_plan(options.plan).for_population(options.population)
     protect(
         options.file,
         plan,
         options.out,
         name=options.name,
-        ledger=ledger,
+        ledger=ledger.folder,
         consent=options.consent,
         quasi_identifiers=options.quasi_identifiers or (),
         place=KeyPlace(folder=str(options.key_folder) if options.key_folder else None),
         progress=_shown_progress(sys.stderr.isatty()),
     )
-    population = plan.schema.population
-    total = Ledger(ledger).total(population)
+    population = str(plan.schema.population)
+    total = epsilon_text(ledger.total(population))
     print(f"{options.out / 'public'}: for publication")
     print(f"{options.out / 'private'}: reveals the original records; keep it confidential")
     shown = f"{epsilon_text(plan.epsilon)}, exact and rounded up"
     if math.isinf(plan.epsilon):
         shown = "none is proved to be finite"
     print(f"epsilon of {plan.unit}: {shown}")
-    print(f"total epsilon of population {population}, in {ledger}: {epsilon_text(total)}")
+    print(f"total epsilon of population {population}, in {ledger.folder}: {total}")
     for reason in plan.not_covered:
         print(f"not covered: {reason}")
     file = options.out / "private" / "risk.csv"

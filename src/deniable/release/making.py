@@ -40,16 +40,9 @@ from deniable.files import (
     write_once,
 )
 from deniable.plans import Plan
+from deniable.release.counted import ENTRY_FILE, FACTS, entry_of, refuse_uncounted, store_entry
 from deniable.release.drawing import Release
-from deniable.release.entries import (
-    Entry,
-    RecordDigests,
-    canonical,
-    composed_epsilon,
-    counted_epsilon,
-    digest_of,
-    epsilon_text,
-)
+from deniable.release.entries import Entry, RecordDigests, canonical, counted_epsilon
 from deniable.release.key_places import PLACE_FILE, KeyPlace
 from deniable.release.keys import (
     DRAWN_FILE,
@@ -63,9 +56,8 @@ from deniable.release.keys import (
     refuse_another_plan,
     stores,
 )
-from deniable.release.ledger import Ledger
+from deniable.release.ledger import Ledger, named_ledger
 from deniable.release.receipts import (
-    ENTRY_FILE,
     RECEIPT,
     receipt_of,
     refuse_other_files,
@@ -74,12 +66,11 @@ from deniable.release.receipts import (
 )
 from deniable.release.records import OriginalRecords, Progress, silent
 from deniable.release.risk import Risk
-from deniable.sampling import new_key
 
 if TYPE_CHECKING:
     from deniable.release.settings import DataSource
 
-DRAFT, LEDGER = ".draft.", "ledger"
+DRAFT = ".draft."
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
@@ -90,6 +81,7 @@ def protect(
     *,
     name: str | None = None,
     ledger: Path | str | None = None,
+    population: str | None = None,
     consent: str | None = None,
     quasi_identifiers: Sequence[str] = (),
     place: KeyPlace | None = None,
@@ -102,15 +94,17 @@ def protect(
     It is drawn once. An interrupted release continues with the same randomized values, and a
     finished one is verified. Nothing incomplete is left in ``public``.
 
-    Raises `DeniableError` if the file does not match the schema, the plan fails its audit, or the
-    release has no consent. Also if it was begun with other records, another plan or a key that is
-    lost, or if the published files are not the drawn ones.
+    Raises `DeniableError` if no ledger or no population is named, the file does not match the
+    schema, the plan fails its audit, or the release has no consent. Also if it was begun with other
+    records, another plan or a key that is lost, if the published files are not the drawn ones, or
+    if the ledger lacks the entry of this release or of one next to its folder.
 
     The `source` is the file that the schema of the `plan` describes, or the same as a pandas,
     Polars or Arrow table. The `folder` of the release is on a file system that all processes
     share. The `name` of the release is by default the one of the folder. The `ledger` is the folder
-    that counts epsilon before anything is drawn; by default ``ledger`` next to the folder of the
-    release. A further release of the same population needs the text `consent`.
+    that counts epsilon before anything is drawn; by default the one that the environment variable
+    DENIABLE_LEDGER names. The `population` is the one of the schema, and is stated here if the
+    schema has none. A further release of it needs the text `consent`.
 
     The `quasi_identifiers` are columns that an intruder may know; ``private/risk.csv`` measures
     their risk. The `place` of the key until publication is by default the private folder. The
@@ -118,21 +112,25 @@ def protect(
     runs are compared with the `settings`, plain JSON values. The function `progress` receives a
     step, the number of records done, and of how many (0: not yet known).
     """
+    counting = named_ledger(ledger)
+    own = plan.for_population(population)
+    if own.schema.population is None:
+        raise DeniableError(
+            "no population is stated. Epsilons of all releases of the same people are added, so "
+            "name them: population in the schema, --population NAME, or population of the release "
+            "in a config"
+        )
     release = _opened(
-        source, plan, folder, name, quasi_identifiers, data_source, "production", progress
+        source, own, folder, name, quasi_identifiers, data_source, "production", progress
     )
-    counting = Ledger(ledger if ledger is not None else release.folder.resolve().parent / LEDGER)
+    refuse_uncounted(counting, release.folder)
+    if (release.folder / PRIVATE / ENTRY_FILE).exists():
+        _counted(release, counting)
     published = release.folder / PUBLIC
-    if published.exists():  # before a lost ledger gets a new key
-        counting.entry_of(plan.schema.population, release.name, published)
-    key = counting.key() if counting.folder.exists() else new_key()
-    digests = release.records.read(key)
-    if (own := counting.key(key)) != key:  # another release began the ledger meanwhile
-        digests = release.records.read(own)
+    digests = release.records.read(counting.key)
     assert digests is not None
     if published.exists():
-        entry = counting.entry_of(plan.schema.population, release.name, published)
-        if entry.records != digests:
+        if _counted(release, counting).records != digests:
             raise DeniableError(
                 f"release {release.name!r} was published from other records; give the release of "
                 "these a new name (its epsilon adds to the total)"
@@ -220,25 +218,20 @@ def _publish(
 ) -> None:
     folder, records = release.folder, release.records
     release.refuse_failing_claims()
+    population, part = str(release.plan.schema.population), release.plan.part
+    epsilon = counted_epsilon(release.epsilon)
+    ledger.refuse_without_consent(population, release.name, digests, epsilon, consent, part)
     key = key_for(release.name, folder, records.fingerprint, place)
     entry = _reserved(release, ledger, key, digests, consent)
     refuse_another_plan(release.name, folder, release.document)
-    entries = ledger.entries(entry.population)[: entry.number]  # the total includes earlier ones
-    total = epsilon_text(composed_epsilon(entries))
-    counted = {"entry": entry.number, "total": total, "head": digest_of(entry)}
+    facts = store_entry(folder, ledger, entry, settings)
     with tempfile.TemporaryDirectory(
         prefix=DRAFT, dir=folder / PRIVATE, ignore_cleanup_errors=True
     ) as draft:
         public, private = Path(draft, PUBLIC), Path(draft, PRIVATE)
         public.mkdir()
         private.mkdir()
-        release.draw(key, public, private, counted)
-        write_json(
-            private / ENTRY_FILE,
-            {"release": release.name, "population": entry.population, **counted}
-            | ({"settings": dict(settings)} if settings is not None else {}),
-            private=True,
-        )
+        release.draw(key, public, private, facts)
         drawn = {"drawn": sha256(public / release.file_name)}
         if not is_stored(folder / PRIVATE / DRAWN_FILE, drawn):
             raise DeniableError(
@@ -271,7 +264,13 @@ def _finish(release: Release, place: KeyPlace) -> None:
             f"({private / DRAWN_FILE}); restore both folders from a copy, or give the release a "
             "new name"
         )
-    published = {n: v for n, v in read_json(public / PLAN_FILE).items() if n != "release"}
+    published = read_json(public / PLAN_FILE)
+    facts = published.pop("release", {}).get("ledger")
+    if facts != {name: entry_of(folder)[name] for name in FACTS}:
+        raise DeniableError(
+            f"{public / PLAN_FILE}: another entry of the ledger than in {private}; restore both "
+            "folders from a copy"
+        )
     if canonical(published) != canonical(release.document):
         raise DeniableError(
             f"{public}: release {release.name!r} was published by another plan; give this one a "
@@ -299,6 +298,20 @@ def _finish(release: Release, place: KeyPlace) -> None:
     write_once(folder / RECEIPT, canonical(receipt_of(release.name, public)))
 
 
+def _counted(release: Release, ledger: Ledger) -> Entry:
+    """Return the entry of a `release` in a `ledger`; refuse another release in its folder."""
+    stored = entry_of(release.folder)
+    name, population = stored["release"], str(stored["population"])
+    own = str(release.plan.schema.population)
+    if (name, population.lower()) != (release.name, own.lower()):
+        raise DeniableError(
+            f"{release.folder}: release {name!r} of population {population!r} is made there; give "
+            f"{release.name!r} of population {own!r} another folder"
+        )
+    entry: Entry = ledger.entries(population)[stored["entry"] - 1]
+    return entry
+
+
 def _reserved(
     release: Release,
     ledger: Ledger,
@@ -311,7 +324,7 @@ def _reserved(
     The entry holds the release to its plan and its key. So another key under the same name is
     refused, even where the whole folder is lost.
     """
-    population = release.plan.schema.population
+    population = str(release.plan.schema.population)
     for other in ledger.populations():
         if other != population.lower():
             for found in ledger.overlaps(other, digests):

@@ -6,14 +6,13 @@ from typing import Any
 
 from deniable.errors import DataError, DeniableError
 from deniable.files import MARK_OF_FOLDERS, read_json, sha256, write_json
+from deniable.release.counted import entry_of
 from deniable.release.keys import DRAWN_FILE, PRIVATE, PUBLIC, RECORDS_FILE
 
 SUMS = "SHA256SUMS"
 """The list of the files of a public folder, in the format of the command sha256sum."""
 RECEIPT = f"{PRIVATE}/receipt.json"
 """The last file of a production release."""
-ENTRY_FILE = "entry.json"
-"""The ledger's entry of a release, and the settings by which it was published."""
 STATES_FILE = "published.json"
 """Sizes and times of the public files at publication."""
 
@@ -93,6 +92,16 @@ def refuse_production(release: str, folder: Path) -> None:
         )
 
 
+def refuse_test(release: str, folder: Path) -> None:
+    """Raise `DeniableError` if a `folder` holds a test release in place of a `release`."""
+    private = folder / PRIVATE
+    if (folder / PUBLIC).exists() and not (private / RECORDS_FILE).exists():
+        raise DeniableError(
+            f"release {release!r}: {folder} holds a test release of this name; delete that folder, "
+            "or give the production release another name"
+        )
+
+
 def store_states(folder: Path) -> None:
     """Store sizes and times of the public files of the release in a `folder`."""
     write_json(folder / PRIVATE / STATES_FILE, _states(folder / PUBLIC), private=True)
@@ -127,27 +136,16 @@ def faults_of_files(folder: Path) -> list[str]:
 def refuse_other_settings(release: str, folder: Path, settings: Mapping[str, Any]) -> None:
     """Compare the `settings` of a production `release` with the settings of its publication.
 
-    Raises `DeniableError` if they differ, or the `folder` holds a test release.
+    Raises `DeniableError` if they differ, or the entry of the release is missing or damaged.
     """
     if not (folder / PUBLIC).exists():
         return
-    if not (folder / PRIVATE / RECORDS_FILE).exists():
-        raise DeniableError(
-            f"release {release!r}: {folder} holds a test release of this name; delete that folder, "
-            "or give the production release another name"
-        )
-    file = folder / PRIVATE / ENTRY_FILE
     changed: list[str] = []
-    try:
-        published = read_json(file).get("settings") if file.exists() else None
-        if published is not None:
-            # A file that is gone has no digest, and settings without a digest are not compared.
-            names = [n for n in {**published, **settings} if settings.get(n, ...) is not None]
-            changed = [name for name in names if published.get(name) != settings.get(name)]
-    except (ValueError, TypeError, AttributeError):
-        raise DeniableError(
-            f"{file}: damaged since release {release!r} was published; restore it from a copy"
-        ) from None
+    published = entry_of(folder).get("settings")
+    if isinstance(published, dict):
+        # A file that is gone has no digest, and settings without a digest are not compared.
+        names = [n for n in {**published, **settings} if settings.get(n, ...) is not None]
+        changed = [name for name in names if published.get(name) != settings.get(name)]
     if changed:
         raise DeniableError(
             f"release {release!r} is published in {folder / PUBLIC} with another "

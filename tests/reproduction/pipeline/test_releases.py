@@ -10,8 +10,8 @@ import yaml
 from tests.release.small_releases import made
 
 from deniable.errors import ConfigError, DeniableError
-from deniable.files import write_json
-from deniable.release import Ledger, ReleaseSettings
+from deniable.files import read_json, write_json
+from deniable.release import LEDGER_VARIABLE, Ledger, ReleaseSettings
 
 from reproduction.pipeline import Releases, check_published, data_source
 from reproduction.pipeline.plan import RunPlan
@@ -187,12 +187,45 @@ def test_without_a_receipt_settings_are_compared_too(published: ReleaseSettings)
     assert check_published([published], "ledger") == {}
 
 
-def test_a_published_release_without_an_entry_is_refused(published: ReleaseSettings) -> None:
-    """Its receipt is up to date, so no job would look into the ledger."""
-    said = r"^other: the ledger has no entry of release 'small' .*public\. Restore the ledger"
-    with pytest.raises(DeniableError, match=said):
-        check_published([published], "other")
-    assert not Path("other").exists()
+@pytest.mark.parametrize("lost", ["ledger", "ledger/key", "ledger/populations/people"])
+def test_a_lost_ledger_is_an_error_of_its_releases_and_a_warning_for_others(
+    published: ReleaseSettings, lost: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Their receipts are up to date, so no job would look into the ledger."""
+    Path(lost).rename("gone")
+    damaged = check_published([published], "ledger")
+    assert "restore" in damaged["small"]
+    assert damaged["small"] in capsys.readouterr().err
+    # A release that is not published needs the ledger, so the run stops.
+    more = ReleaseSettings.model_validate(entry("more", "others"))
+    if lost == "ledger/populations/people":
+        assert set(check_published([published, more], "ledger")) == {"small"}
+    else:
+        with pytest.raises(DeniableError, match="not a ledger"):
+            check_published([published, more], "ledger")
+    assert Path("ledger").exists() == (lost != "ledger")
+
+
+def test_another_ledger_is_not_the_one_that_counted(published: ReleaseSettings) -> None:
+    Ledger.init("other")
+    damaged = check_published([published], "other")["small"]
+    assert "small: release 'small' of population 'people' was counted in another ledger" in damaged
+    assert "name the ledger that has the entry" in damaged
+
+
+def test_a_production_release_needs_a_ledger_that_is_named(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(ROOT / "resources", root / "resources")
+    values = {"releases": [entry("real", "people")]}
+    with pytest.raises(DeniableError, match=r"no ledger is named.*deniable ledger init FOLDER"):
+        RunPlan.prepare(values, root)
+    with pytest.raises(DeniableError, match=r"^ledger: not a ledger"):
+        RunPlan.prepare(values | {"ledger": "ledger"}, root)
+    assert not (root / "results").exists()
+    monkeypatch.setenv(LEDGER_VARIABLE, str(Ledger.init(root / "own").folder))
+    plan = RunPlan.prepare(values | {"ledger": "ledger"}, root)
+    assert plan.ledger == str(root / "own")
 
 
 @pytest.mark.parametrize("lost", [True, False], ids=["lost", "edited"])
@@ -210,7 +243,9 @@ def test_damage_is_an_error_of_the_release_and_a_warning_for_others(
     assert damaged["small"] in capsys.readouterr().err
     given = releases(entry("small", "people"), entry("tried"), damaged=damaged)
     assert given.made("tried")
-    assert given.made("small").endswith("its published files have changed, see the message above")
+    assert given.made("small").endswith(
+        "its published files or its ledger have changed, see the message above"
+    )
 
 
 def test_a_lost_public_folder_is_named(published: ReleaseSettings) -> None:
@@ -227,11 +262,16 @@ def test_a_test_release_is_refused_where_a_production_release_was_begun(root: Pa
         check_published([own], "ledger")
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "null", '{"settings": 1}'])
-def test_a_damaged_entry_is_one_message(published: ReleaseSettings, text: str) -> None:
-    Path("results/releases/small/private/entry.json").write_text(text)
-    with pytest.raises(DeniableError, match=r"small.*(restore it from a copy|with another)"):
-        check_published([published], "ledger")
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"settings": 1}', None])
+def test_a_damaged_entry_is_an_error_of_the_release(
+    published: ReleaseSettings, text: str | None
+) -> None:
+    file = Path("results/releases/small/private/entry.json")
+    file.unlink()
+    if text is not None:
+        file.write_text(text)
+    damaged = check_published([published], "ledger")
+    assert "entry.json: missing or damaged since the ledger counted" in damaged["small"]
 
 
 def test_twenty_releases_start_in_a_fifth_of_a_second(
@@ -241,9 +281,12 @@ def test_twenty_releases_start_in_a_fifth_of_a_second(
     for number in range(20):
         name = f"r{number}"
         shutil.copytree(folder / "small", folder / name)
+        stored = read_json(folder / name / "private" / "entry.json")
+        write_json(folder / name / "private" / "entry.json", stored | {"population": name})
         copies.append(published.model_copy(update={"name": name}))
-    # All are entered as the first one, so that the ledger is read 20 times.
-    monkeypatch.setattr(Ledger, "entry_of", lambda self, population, *_: self.total(population))
+    # All are entered as the first one, in 20 populations, so that the ledger is read 20 times.
+    entries = Ledger.entries
+    monkeypatch.setattr(Ledger, "entries", lambda self, _: entries(self, "people"))
     assert check_published(copies, "ledger") == {}  # copies have other times
     begun = time.process_time()
     assert check_published(copies, "ledger") == {}
