@@ -186,7 +186,7 @@ def test_kills_at_random_leave_one_draw(tmp_path: Path) -> None:
     assert set(modes.values()) == {0o600}
 
 
-@pytest.mark.parametrize("stopped", ["composed_epsilon", "sync_tree", "receipt_of", None])
+@pytest.mark.parametrize("stopped", ["store_entry", "sync_tree", "receipt_of", None])
 def test_whatever_is_lost_no_other_draw_is_made(
     stopped: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,6 +30,7 @@ from .making import (
 )
 from .receipts import (
     RECEIPT as RECEIPT,
+    fault_of_records as fault_of_records,
     faults_of_files as faults_of_files,
     faults_of_receipt as faults_of_receipt,
     refuse_other_files as refuse_other_files,

@@ -34,6 +34,7 @@ from deniable.release.entries import (
     Entry,
     Overlap,
     RecordDigests,
+    canonical,
     composed_epsilon,
     counted,
     epsilon_text,
@@ -149,6 +150,15 @@ class Ledger:
         """Return number, total and MAC of the last of the first `entries` of a population."""
         total = epsilon_text(composed_epsilon(entries))
         return {"entry": len(entries), "total": total, "head": mac_of(entries[-1], self._entry_key)}
+
+    def label(self, population: str, release: str) -> str:
+        """Return a label for the key of a `release`, which no other release has."""
+        named = self._derived(b"label " + canonical([population.lower(), release]))
+        return f"{release}-{named.hex()[:16]}"
+
+    def record_key(self, population: str, release: str) -> bytes:
+        """Return a key for digests of the protected records of a `release`."""
+        return self._derived(b"protected records " + canonical([population.lower(), release]))
 
     def total(self, population: str) -> Number:
         """Return the exact epsilon of all releases of a `population`; math.inf if one is infinite.

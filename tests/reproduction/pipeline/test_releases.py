@@ -1,17 +1,19 @@
 """The rules of releases: their inputs, and the start-up check of published ones."""
 
+import os
 import shutil
 import time
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 import yaml
 from tests.release.small_releases import made
 
 from deniable.errors import ConfigError, DeniableError
 from deniable.files import read_json, write_json
-from deniable.release import LEDGER_VARIABLE, Ledger, ReleaseSettings
+from deniable.release import LEDGER_VARIABLE, Ledger, OriginalRecords, ReleaseSettings
 
 from reproduction.pipeline import Releases, check_published, data_source
 from reproduction.pipeline.plan import RunPlan
@@ -248,16 +250,50 @@ def test_damage_is_an_error_of_the_release_and_a_warning_for_others(
     )
 
 
+def test_a_corrected_record_is_an_error_of_its_release(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is read only if its size or time changed, and not compared if it is gone."""
+    file = root / "results/releases/records of small.parquet"
+    own = {"name": "small", "mode": "production", "population": "people", "plan": COLUMNS}
+    own |= {"file": {"path": str(file), "schema": "people.yaml"}}
+    settings = ReleaseSettings.model_validate(own)
+    made("columns", file.parent, settings=settings.stated())
+    ledger, read = file.parent / "ledger", OriginalRecords.read
+    calls: list[int] = []
+
+    def counted(self: OriginalRecords, key: bytes | None = None) -> Any:
+        calls.append(1)
+        return read(self, key)
+
+    monkeypatch.setattr(OriginalRecords, "read", counted)
+    os.utime(file, (1, 1))
+    for _ in range(2):
+        assert check_published([settings], ledger) == {}
+        assert len(calls) == 1
+    data = pd.read_parquet(file)
+    for change in (data.iloc[::-1], data[:-1], data.replace({"a": {"0": "9"}})):
+        change.to_parquet(file)
+        for _ in range(2):
+            damaged = check_published([settings], ledger)["small"]
+            assert f"{file}: other records than those that were published in" in damaged
+    assert "'9'" in damaged
+    data.to_parquet(file)
+    assert check_published([settings], ledger) == {}
+    file.unlink()
+    assert check_published([settings], ledger) == {}
+
+
 def test_a_lost_public_folder_is_named(published: ReleaseSettings) -> None:
     shutil.rmtree("results/releases/small/public")
     assert "missing now; restore it" in check_published([published], "ledger")["small"]
 
 
 def test_a_test_release_is_refused_where_a_production_release_was_begun(root: Path) -> None:
-    """Begun is enough: nothing is published, and the digest of its records lies there."""
+    """Begun is enough: nothing is published, and its entry is there."""
     own = ReleaseSettings.model_validate(entry("own"))
     assert check_published([own], "ledger") == {}
-    write_json(root / "results/releases/own/private/records.json", {"records": "0"})
+    write_json(root / "results/releases/own/private/entry.json", {"entry": 1})
     with pytest.raises(DeniableError, match=r"'own' was begun in results/releases/own as a prod"):
         check_published([own], "ledger")
 
@@ -311,7 +347,7 @@ def test_a_plan_of_a_run_checks_its_releases(root: Path) -> None:
     shutil.copytree(ROOT / "resources", root / "resources")
     values = {"releases": [entry("own")]}
     assert RunPlan.prepare(values, root).releases.all_made() == ["results/releases/own/public"]
-    write_json(root / "results/releases/own/private/records.json", {"records": "0"})
+    write_json(root / "results/releases/own/private/entry.json", {"entry": 1})
     with pytest.raises(DeniableError, match="'own' was begun in"):
         RunPlan.prepare(values, root)
     RunPlan.recall(values, root)

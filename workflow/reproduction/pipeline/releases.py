@@ -14,6 +14,7 @@ from deniable.release import (
     RECEIPT,
     DataSource,
     ReleaseSettings,
+    fault_of_records,
     faults_of_entries,
     faults_of_files,
     named_ledger,
@@ -175,10 +176,16 @@ def check_published(
         folder = published.get(release.name)
         if folder is None:
             continue
-        if release.name not in damaged:
+        faults = [damaged[release.name]] if release.name in damaged else []
+        if not faults:
             refuse_other_settings(release.name, folder, release.stated())
-        if (folder / RECEIPT).exists() and (faults := faults_of_files(folder)):
-            damaged[release.name] = "\n  ".join([damaged.get(release.name, ""), *faults]).strip()
+            if release.file is not None:
+                fault = fault_of_records(Path(release.file.path), folder, named_ledger(ledger))
+                faults += [fault] if fault else []
+        if (folder / RECEIPT).exists():
+            faults += faults_of_files(folder)
+        if faults:
+            damaged[release.name] = "\n  ".join(faults)
     damaged = {name: f"release {name!r}:\n  {text}" for name, text in damaged.items()}
     for each in damaged.values():
         print(each, file=sys.stderr)
