@@ -150,7 +150,7 @@ def protect(
             # Another process may have published it meanwhile, and removed drafts and key.
             if not published.exists():
                 raise
-    _finish(release, counting, drawn, state)
+    _finish(release, counting, place or KeyPlace(), drawn, state)
 
 
 def protect_test(
@@ -236,7 +236,7 @@ def _publish(
 
     Returns None if another process published it meanwhile.
     """
-    folder, population = release.folder, str(release.plan.schema.population)
+    folder, population = release.folder, _population(release)
     release.refuse_failing_claims()
     epsilon, part = counted_epsilon(release.epsilon), release.plan.part
     ledger.refuse_without_consent(population, release.name, digests, epsilon, consent, part)
@@ -272,6 +272,10 @@ def _publish(
     return listed
 
 
+def _population(release: Release) -> str:
+    return str(release.plan.schema.population)
+
+
 def _store_journal(release: Release, place: PlaceOfKey, digests: RecordDigests, drawn: str) -> None:
     journal = Journal(place, digests.whole, release.document, drawn, current_versions())
     store_journal(release.folder, journal)
@@ -279,11 +283,13 @@ def _store_journal(release: Release, place: PlaceOfKey, digests: RecordDigests, 
 
 def _digest(release: Release, ledger: Ledger, public: Path) -> str:
     """Return the digest of the protected records in a `public` folder."""
-    key = ledger.record_key(str(release.plan.schema.population), release.name)
+    key = ledger.record_key(_population(release), release.name)
     return digest_of_file(public / release.file_name, release.plan.schema.file, key)
 
 
-def _finish(release: Release, ledger: Ledger, drawn: str | None, records: Any) -> None:
+def _finish(
+    release: Release, ledger: Ledger, place: KeyPlace, drawn: str | None, records: Any
+) -> None:
     """Verify the published files, remove the key, and write the receipt.
 
     `drawn` is the SHA-256 of the list of files that this process published, if it did. `records` is
@@ -305,7 +311,9 @@ def _finish(release: Release, ledger: Ledger, drawn: str | None, records: Any) -
     sync_tree(public)
     for each in (folder, folder.parent):
         sync_folder(each)
-    journal.place.remove(private)
+    own = place.of_release(release.name, ledger.label(_population(release), release.name))
+    for each in {own.folder: own, journal.place.folder: journal.place}.values():
+        each.remove(private)
     for left in private.glob(".*"):
         if left.is_dir():
             shutil.rmtree(left, ignore_errors=True)
@@ -339,7 +347,7 @@ def _counted(release: Release, ledger: Ledger) -> Entry:
     """Return the entry of a `release` in a `ledger`; refuse another release in its folder."""
     stored = entry_of(release.folder)
     name, population = stored["release"], str(stored["population"])
-    own = str(release.plan.schema.population)
+    own = _population(release)
     if (name, population.lower()) != (release.name, own.lower()):
         raise DeniableError(
             f"{release.folder}: release {name!r} of population {population!r} is made there; give "
@@ -361,7 +369,7 @@ def _reserved(
     The entry holds the release to its plan and its key. So another key under the same name is
     refused, even where the whole folder is lost.
     """
-    population = str(release.plan.schema.population)
+    population = _population(release)
     for other in ledger.populations():
         if other != population.lower():
             for found in ledger.overlaps(other, digests):
