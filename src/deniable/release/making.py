@@ -312,8 +312,8 @@ def _finish(
     for each in (folder, folder.parent):
         sync_folder(each)
     own = place.of_release(release.name, ledger.label(_population(release), release.name))
-    for each in {own.folder: own, journal.place.folder: journal.place}.values():
-        each.remove(private)
+    for known in {own.folder: own, journal.place.folder: journal.place}.values():
+        known.remove(private)
     for left in private.glob(".*"):
         if left.is_dir():
             shutil.rmtree(left, ignore_errors=True)
