@@ -166,7 +166,11 @@ def _command(case: str, folder: Path, scratch: Path) -> list[str | Path]:
     kind = "csv" if case == "csv" else "parquet"
     order = "permuted" if case == "permuted" else "as_in_file"
     command = [sys.executable, "-m", "deniable", "protect", folder / f"true.{kind}"]
-    return [*command, folder / f"{kind}_{order}.json", "--out", scratch / "release"]
+    ledger = scratch / "ledger"
+    make = [*command[:3], "ledger", "init", ledger]
+    subprocess.run(make, check=True, stdout=subprocess.DEVNULL)
+    command += [folder / f"{kind}_{order}.json", "--ledger", ledger]
+    return [*command, "--out", scratch / "release"]
 
 
 def main() -> None:

@@ -34,7 +34,7 @@ CARRIED_OUT = {
 }
 
 
-COMMANDS = ("schema", "compare", "plan", "protect", "estimate", "channel", "design")
+COMMANDS = ("schema", "compare", "plan", "ledger", "protect", "estimate", "channel", "design")
 
 
 def anchors(page: Path) -> set[str]:

@@ -104,7 +104,8 @@ asked = ["--epsilon", "2"]
 for command in (
     ["compare", "s.csv", "s.yaml", *asked],
     ["plan", "s.yaml", *asked, "--out", "p.json"],
-    ["protect", "s.csv", "p.json", "--out", "r"],
+    ["ledger", "init", "l"],
+    ["protect", "s.csv", "p.json", "--out", "r", "--ledger", "l", "--population", "people"],
     ["estimate", "r/public", "--table", "sex,age", "--test", "independence"],
 ):
     assert main(command) == 0, command

@@ -96,14 +96,8 @@ def put_once(file: Path, content: bytes) -> bool:
     disk. A killed process leaves the whole file or none, and perhaps a temporary one. Raises
     `DeniableError` if the file system has no hard links, and `OSError` for other failures.
     """
-    handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
-    temporary = Path(name)
+    temporary = _synced_next_to(file, content)
     try:
-        with os.fdopen(handle, "wb") as stream:
-            os.fchmod(stream.fileno(), PRIVATE_FILE)
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
         try:
             file.hardlink_to(temporary)  # a rename would replace what is there
         except FileExistsError:
@@ -119,6 +113,34 @@ def put_once(file: Path, content: bytes) -> bool:
         temporary.unlink(missing_ok=True)
     sync_folder(file.parent)
     return True
+
+
+def replace_durably(file: Path, content: bytes) -> None:
+    """Replace the private `file`, or make it, by one with this `content`, which is on the disk.
+
+    A killed process leaves the whole former file, and perhaps a temporary one.
+    """
+    temporary = _synced_next_to(file, content)
+    try:
+        temporary.replace(file)
+    finally:
+        temporary.unlink(missing_ok=True)
+    sync_folder(file.parent)
+
+
+def _synced_next_to(file: Path, content: bytes) -> Path:
+    """Return a temporary file next to a `file`, with this `content` on the disk."""
+    handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            os.fchmod(stream.fileno(), PRIVATE_FILE)
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return Path(name)
 
 
 def sync_folder(folder: Path) -> None:

@@ -25,7 +25,7 @@ from deniable.files import sha256, write_text
 from deniable.plans import ColumnsPlan
 from deniable.randomized_response import Protocol
 from deniable.records import Microdata
-from deniable.release import protect
+from deniable.release import Ledger, protect
 from deniable.responses import tables
 from deniable.schema import schema_from_dict
 
@@ -69,7 +69,8 @@ def test_a_release_that_was_made_by_protect_is_read(tmp_path: Path) -> None:
     texts["income"][texts["income"] == "(missing)"] = "NA"
     frame = pd.DataFrame({**texts, "w": WEIGHTS})
     frame.to_csv(tmp_path / "survey.csv", sep=";", index=False)
-    protect(tmp_path / "survey.csv", survey_plan(), tmp_path / "release")
+    ledger = Ledger.init(tmp_path / "ledger").folder
+    protect(tmp_path / "survey.csv", survey_plan(), tmp_path / "release", ledger=ledger)
     released = Released(tmp_path / "release" / "public")
     found = released.table(["sex", "income"], target="file")
     assert released.records == RECORDS

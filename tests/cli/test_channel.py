@@ -472,7 +472,7 @@ def test_version(capsys):
 # -- the page of the documentation -----------------------------------------------------------------
 
 PAGE = ROOT / "docs" / "command-line.md"
-COMMANDS = ("schema", "compare", "plan", "protect", "estimate", "channel", "design")
+COMMANDS = ("schema", "compare", "plan", "ledger", "protect", "estimate", "channel", "design")
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 
 

@@ -49,7 +49,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
             Path(name).write_text("a,b\n")
         assert main([*PLAN.split(), "plan.json"]) == 0
         assert main(["plan", "parts.yaml", "--epsilon", "2", "--out", "parts.json"]) == 0
-        assert main(["protect", "survey.csv", "plan.json", "--out", "made"]) == 0
+        assert main(["ledger", "init", "ledger"]) == 0
+        protect = "protect survey.csv plan.json --out made --ledger ledger"
+        assert main(protect.split()) == 0
     finally:
         os.chdir(before)
     return folder
@@ -96,8 +98,16 @@ CASES: dict[str, tuple[str, Callable[[], object], str]] = {
     "matrix": ("design spec.yaml --matrix survey.csv", lambda: None, f"{OTHER} a matrix"),
     "matrix in a folder": ("design spec.yaml --output x", lambda: None, f"{OTHER} a matrix"),
     "properties": ("design spec.yaml --output designed", lambda: None, f"{OTHER} a design"),
-    "release in the data": ("protect parts parts.json --out parts/x", lambda: None, INPUT),
-    "release is the data": ("protect parts parts.json --out parts", lambda: None, INPUT),
+    "release in the data": (
+        "protect parts parts.json --ledger ledger --out parts/x",
+        lambda: None,
+        INPUT,
+    ),
+    "release is the data": (
+        "protect parts parts.json --ledger ledger --out parts",
+        lambda: None,
+        INPUT,
+    ),
     "estimates": (f"{ESTIMATE} --out survey.csv", lambda: None, f"{OTHER} a file of estimates"),
     "records": (
         f"{ESTIMATE} --synthetic 5 --out survey.csv",

@@ -16,6 +16,7 @@ import yaml
 
 from deniable.cli import main
 from deniable.plans import make_plan, write_plan
+from deniable.release import Ledger
 from deniable.schema import read_schema
 
 LONGEST_WAIT = 5.0  # seconds
@@ -43,7 +44,8 @@ SCHEMA: dict[str, Any] = {
         {"name": "weight", "kind": "weight"},
     ],
 }
-PROTECT, DRAFT = "protect survey.csv plan.json --out out", "schema survey.csv"
+PROTECT = "protect survey.csv plan.json --ledger ledger --out out"
+DRAFT = "schema survey.csv"
 PLAN, COMPARE = "plan survey.yaml --out p.json", "compare survey.csv survey.yaml"
 ESTIMATE = "estimate public"
 
@@ -58,12 +60,14 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     os.chdir(folder)
     try:
         assert main(["plan", "survey.yaml", "--epsilon", "2", "--out", "plan.json"]) == 0
-        assert main(["protect", "survey.csv", "plan.json", "--out", "made"]) == 0
+        assert main(["ledger", "init", "ledger"]) == 0
+        assert main([*PROTECT.split()[:-1], "made"]) == 0
     finally:
         os.chdir(before)
     shutil.move(folder / "made" / "public", folder / "public")
     shutil.rmtree(folder / "made")
-    shutil.rmtree(folder / "ledger")
+    (folder / "ledger").rename(folder / "used")
+    Ledger.init(folder / "ledger")
     return folder
 
 
@@ -137,6 +141,12 @@ def clustered() -> None:
     write_plan("plan.json", plan)
 
 
+def unnamed() -> None:
+    plan = make_plan(read_schema("survey.yaml").model_copy(update={"population": None}), 2.0)
+    write_plan("plan.json", plan)
+
+
+ENTRY = "populations/survey/000001.json"
 FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
     # -- records, protected
     "no such column": (PROTECT, header("person,sex,age,region,smokes"), "no column 'weight'"),
@@ -199,10 +209,37 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
         as_it_is,
         "plan.json: the folder for the key does not exist",
     ),
-    "ledger in a file": (PROTECT + " --ledger plan.json", as_it_is, "needs a folder"),
     "schema as plan": (PROTECT.replace("plan.json", "survey.yaml"), as_it_is, "this is a schema"),
     "test with a ledger": (PROTECT + " --test 1 --ledger led", as_it_is, "leave out --ledger"),
     "no seed": (PROTECT + " --test x", as_it_is, "'x' is not a whole number from 0"),
+    "ledger in a file": (PROTECT + " --ledger plan.json", as_it_is, "plan.json: not a ledger"),
+    "ledger nowhere": (PROTECT + " --ledger none", as_it_is, "make one by: deniable ledger init"),
+    "no ledger": (PROTECT.replace("--ledger ledger ", ""), as_it_is, "no ledger is named"),
+    "ledger open to others": (PROTECT, lambda: Path("ledger").chmod(0o755), "with chmod 700"),
+    "no people": (PROTECT, unnamed, "no population is stated"),
+    "other people": (PROTECT + " --population others", as_it_is, "the schema states 'survey'"),
+    "odd people": (PROTECT + " --population a/b", as_it_is, "the population 'a/b'"),
+    # -- ledgers
+    "show no ledger": ("ledger show", as_it_is, "no ledger is named"),
+    "show a folder": ("ledger show --ledger public", as_it_is, "public: not a ledger"),
+    "show damage": (
+        "ledger show --ledger used",
+        raw(lambda text: text.replace(b"2", b"3"), f"used/{ENTRY}"),
+        "this entry is damaged",
+    ),
+    "show a loss": (
+        "ledger show --ledger used",
+        lambda: Path(f"used/{ENTRY}").unlink(),
+        "this entry is lost",
+    ),
+    "ledger in a folder": (
+        "ledger init public",
+        as_it_is,
+        "not an empty folder; name a new folder",
+    ),
+    "ledger as a file": ("ledger init plan.json", as_it_is, "not an empty folder; name a new"),
+    "ledger twice": ("ledger init ledger", as_it_is, "not an empty folder; name a new folder"),
+    "ledger below a file": ("ledger init plan.json/x", as_it_is, "plan.json"),
     # -- drafts
     "no header": (DRAFT, header("\n"), "line 1 is empty"),
     "zeros after all": (DRAFT, lambda: os.truncate("survey.csv", 1 << 31), "line 202 has the char"),

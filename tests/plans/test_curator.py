@@ -13,7 +13,7 @@ from deniable import Released
 from deniable.errors import DeniableError
 from deniable.plans import Plan, make_plan, verify_plan, write_plan
 from deniable.plans.curator import clusters_from
-from deniable.release import protect
+from deniable.release import Ledger, protect
 from deniable.schema import RecordsFile, Schema, schema_from_dict
 
 NUMBER = 4000
@@ -56,7 +56,7 @@ def test_an_invariant_matrix_leaves_true_shares_and_spends_what_was_asked(tmp_pa
     assert plan.not_covered
     write_plan(tmp_path / "plan.json", plan)
     assert verify_plan(tmp_path / "plan.json")["holds"].all()
-    protect(table, plan, tmp_path / "made")
+    protect(table, plan, tmp_path / "made", ledger=Ledger.init(tmp_path / "ledger").folder)
     # A key of its own each time: one in a million of these misses.
     found = Released(tmp_path / "made" / "public").margins(target="file", confidence=1 - 1e-6)
     rows = found[found["column"] == "region"]

@@ -5,7 +5,6 @@ import os
 import random
 import signal
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,8 @@ import pyarrow as pa
 
 from deniable.files import read_json, write_once
 from deniable.plans import CollectedPlan, MaskedPlan, Plan, StrataPlan, make_plan
-from deniable.release import KeyPlace, canonical, protect
-from deniable.release.key_places import KEY_FILE, PLACE_FILE, PlaceOfKey
+from deniable.release import KeyPlace, Ledger, protect
+from deniable.release.key_places import KEY_FILE, PlaceOfKey
 from deniable.schema import Schema, schema_from_dict
 
 CATEGORIES = {
@@ -130,19 +129,25 @@ def made(
     **options: Any,
 ) -> dict[str, bytes]:
     """Make a production release with a ledger next to it; return its public files."""
+    ledger_in(at / "ledger")
     own = plan_for(kind) if plan is None else plan
     given = written(records() if data is None else data, own, at / f"records of {name}")
     protect(given, own, at / name, ledger=at / "ledger", place=place, **options)
     return content(at / name / "public")
 
 
+def ledger_in(folder: Path) -> Path:
+    """Make a ledger in a folder, unless the folder exists; return the folder."""
+    if not folder.exists():
+        Ledger.init(folder)
+    return folder
+
+
 class NamedKeys(KeyPlace):
     """Keys by the names of releases alone."""
 
-    def of_release(self, release: str, private: Path) -> PlaceOfKey:
-        begun = PlaceOfKey(release, str(self.folder), [], release, "this machine")
-        write_once(private / PLACE_FILE, canonical(asdict(begun)))
-        return begun
+    def of_release(self, release: str, label: str) -> PlaceOfKey:
+        return PlaceOfKey(release, str(self.folder), [], release, "this machine")
 
 
 def known_key(folder: Path, release: str = "small", byte: int = 7) -> KeyPlace:

@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import example, given, strategies as st
+from tests.release.small_releases import ledger_in
 
 from deniable import Released, protect
 from deniable.errors import DataError
@@ -118,7 +119,7 @@ def test_the_form_of_the_true_file_is_kept(
         }
     )
     plan = make_plan(schema, 60.0, order=order)  # nearly all stay as they are
-    protect(tmp_path / "people.csv", plan, tmp_path / "made", ledger=tmp_path / "ledger")
+    protect(tmp_path / "people.csv", plan, tmp_path / "made", ledger=ledger_in(tmp_path / "ledger"))
     made = (tmp_path / "made" / "public" / "protected.csv").read_bytes().decode(encoding)
     if order == "as_in_file":
         assert made == content

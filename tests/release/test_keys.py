@@ -3,7 +3,6 @@
 import multiprocessing
 import os
 import re
-import shutil
 import stat
 import sys
 from pathlib import Path
@@ -15,20 +14,17 @@ import pytest
 
 from deniable.errors import DeniableError
 from deniable.files import write_once
-from deniable.release import KeyPlace, canonical
-from deniable.release.digests import Fingerprint
-from deniable.release.key_places import KEY_FILE, PLACE_FILE
+from deniable.release import KeyPlace, Ledger, RecordDigests, canonical
+from deniable.release.digests import Fingerprint, Sketch
+from deniable.release.journals import JOURNAL_FILE
+from deniable.release.key_places import KEY_FILE
 from deniable.release.keys import (
-    DRAWN_FILE,
-    PLAN_FILE,
     PRIVATE,
     PUBLIC,
-    RECORDS_FILE,
     WITH_THE_RELEASE,
     ReleaseKey,
     key_for,
     key_from_seed,
-    refuse_another_plan,
 )
 from deniable.sampling import KeyedColumn
 from deniable.schema import RecordsFile, Schema, schema_from_dict
@@ -48,13 +44,14 @@ def schema(columns: dict[str, tuple[str, ...]] = COLUMNS, numbers: tuple[str, ..
     return schema_from_dict(about | {"file": {"kind": "arrow"}, "columns": [*categories, *bounded]})
 
 
-def fingerprint(table: pd.DataFrame, of: Schema | None = None) -> list[bytes]:
-    """Return the fingerprint of records."""
+def digests(table: pd.DataFrame, of: Schema | None = None) -> RecordDigests:
+    """Return the digests of records that a ledger stores."""
     chosen = schema() if of is None else of
-    made = Fingerprint(chosen)
+    made, sketch = Fingerprint(chosen), Sketch(chosen, bytes(32))
     for batch in RecordsFile.open(table, chosen).portions():
         made.add(batch)
-    return list(made.parts())
+        sketch.add(batch)
+    return sketch.with_fingerprint(made)
 
 
 def records(seed: int = 1) -> pd.DataFrame:
@@ -65,20 +62,14 @@ def records(seed: int = 1) -> pd.DataFrame:
     )
 
 
+LABEL = "small-0123456789abcdef"
+
+
 def key_at(
-    folder: Path,
-    data: list[bytes] | None = None,
-    place: KeyPlace = WITH_THE_RELEASE,
+    folder: Path, place: KeyPlace = WITH_THE_RELEASE, label: str = LABEL, counted: bool = False
 ) -> ReleaseKey:
     """Return the key of a release in a folder; make it if there is none."""
-    return key_for("small", folder, fingerprint(records()) if data is None else data, place)
-
-
-def begun(folder: Path, document: Any = None) -> ReleaseKey:
-    """Begin a release, or go on with it, up to its draw."""
-    key = key_at(folder)
-    refuse_another_plan("small", folder, {"p": 0.5} if document is None else document)
-    return key
+    return key_for("small", folder, label, counted, place)
 
 
 def numbers() -> pd.DataFrame:
@@ -105,11 +96,11 @@ def test_the_key_is_its_owners_alone_whatever_the_umask(
         private.mkdir(mode=0o755, parents=True)
     before = os.umask(umask)
     try:
-        begun(tmp_path / "small")
+        key_at(tmp_path / "small")
     finally:
         os.umask(before)
     assert stat.S_IMODE(private.stat().st_mode) == 0o700
-    assert entries(private) == sorted([KEY_FILE, PLACE_FILE, RECORDS_FILE, PLAN_FILE])
+    assert entries(private) == [KEY_FILE]
     for file in private.iterdir():
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert file.stat().st_nlink == 1
@@ -140,7 +131,7 @@ def test_processes_that_start_at_once_have_one_key(tmp_path: Path) -> None:
         for process in started:
             process.join(60)
         assert keys == {(folder / PRIVATE / KEY_FILE).read_bytes()}
-        assert entries(folder / PRIVATE) == [KEY_FILE, PLACE_FILE, RECORDS_FILE]
+        assert entries(folder / PRIVATE) == [KEY_FILE]
 
 
 def test_keys_of_test_releases_follow_from_seed_and_name() -> None:
@@ -152,15 +143,15 @@ def test_keys_of_test_releases_follow_from_seed_and_name() -> None:
 def test_a_key_of_another_length_is_refused(tmp_path: Path) -> None:
     key_at(tmp_path)
     (tmp_path / PRIVATE / KEY_FILE).write_bytes(b"short")
-    with pytest.raises(DeniableError, match="32 bytes, not 5"):
+    with pytest.raises(DeniableError, match="private/key: damaged, 5 of 32 bytes; restore it"):
         key_at(tmp_path)
 
 
-# -- what a begun release is held to ---------------------------------------------------------------
+# -- records that the ledger tells apart -----------------------------------------------------------
 
 
-def changed(data: pd.DataFrame) -> dict[str, list[bytes]]:
-    """Return fingerprints of other records, by their difference."""
+def changed(data: pd.DataFrame) -> dict[str, RecordDigests]:
+    """Return digests of other records, by their difference."""
     other, order = data.copy(), np.arange(50)
     other.loc[17, "b"] = str((int(data.loc[17, "b"]) + 1) % 3)
     # One record put in front of the one after it: counts are the same.
@@ -169,39 +160,34 @@ def changed(data: pd.DataFrame) -> dict[str, list[bytes]]:
     recoded = data.replace({"a": {"y": "z"}})
     one = {"a": COLUMNS["a"]}
     return {
-        "a value": fingerprint(other),
-        "order": fingerprint(data.iloc[order]),
-        "one less": fingerprint(data[:-1]),
-        "name": fingerprint(
+        "a value": digests(other),
+        "order": digests(data.iloc[order]),
+        "one less": digests(data[:-1]),
+        "name": digests(
             data.rename(columns={"a": "c"}), schema({"c": COLUMNS["a"], "b": COLUMNS["b"]})
         ),
         # Of names alone: the columns' order by name is what it was.
-        "name in its place": fingerprint(
+        "name in its place": digests(
             data.rename(columns={"b": "bb"}), schema(one | {"bb": COLUMNS["b"]})
         ),
-        "category": fingerprint(recoded, schema({"a": ("x", "z"), "b": COLUMNS["b"]})),
-        "categories": fingerprint(data, schema({"a": ("y", "x"), "b": COLUMNS["b"]})),
-        "an attribute less": fingerprint(data[["a"]], schema(one)),
+        "category": digests(recoded, schema({"a": ("x", "z"), "b": COLUMNS["b"]})),
+        "categories": digests(data, schema({"a": ("y", "x"), "b": COLUMNS["b"]})),
+        "an attribute less": digests(data[["a"]], schema(one)),
     }
 
 
 @pytest.mark.parametrize("how", changed(records()))
-def test_other_records_under_a_begun_release_are_refused(tmp_path: Path, how: str) -> None:
-    key = key_at(tmp_path)
-    with pytest.raises(DeniableError, match=r"'small' was begun with other records.*a new name"):
-        key_at(tmp_path, changed(records())[how])
-    assert key_at(tmp_path) == key
-    assert entries(tmp_path / PRIVATE) == [KEY_FILE, PLACE_FILE, RECORDS_FILE]
+def test_other_records_have_another_digest(how: str) -> None:
+    assert changed(records())[how].whole != digests(records()).whole
 
 
-def of_numbers(table: pd.DataFrame, names: tuple[str, ...] = ("width", "height")) -> list[bytes]:
+def of_numbers(table: pd.DataFrame, names: tuple[str, ...] = ("width", "height")) -> str:
     columns = {"size": ("small", "large")} if "size" in table else {}
-    return fingerprint(table, schema(columns, names))
+    return digests(table, schema(columns, names)).whole
 
 
-def test_other_numbers_are_refused(tmp_path: Path) -> None:
+def test_other_numbers_have_another_digest() -> None:
     data = numbers()
-    key_at(tmp_path, of_numbers(data))
     last, label = data.copy(), data.copy()
     last.loc[3, "height"] = np.nextafter(last.loc[3, "height"], np.inf)
     label.loc[3, "size"] = "small" if data.loc[3, "size"] == "large" else "large"
@@ -214,103 +200,50 @@ def test_other_numbers_are_refused(tmp_path: Path) -> None:
         of_numbers(data[::-1]),
         of_numbers(data[["width", "size"]], ("width",)),
     ):
-        with pytest.raises(DeniableError, match="begun with other records"):
-            key_at(tmp_path, other)
+        assert other != of_numbers(data)
 
 
-def test_the_same_records_of_any_file_are_accepted(tmp_path: Path) -> None:
+def test_the_same_records_of_any_file_have_one_digest(tmp_path: Path) -> None:
     data = records()
-    key = key_at(tmp_path / "small", fingerprint(data))
     data.to_parquet(tmp_path / "r.parquet", row_group_size=7)
     data[["b", "a"]].to_csv(tmp_path / "r.csv", index=False)
     turned = dict(reversed(COLUMNS.items()))
     for kind in ("parquet", "csv"):
         for columns in (COLUMNS, turned):
             of = schema_from_dict(schema(columns).to_json() | {"file": {"kind": kind}})
-            made = Fingerprint(of)
-            for batch in RecordsFile.open(tmp_path / f"r.{kind}", of).portions(13):
-                made.add(batch)
-            assert key_at(tmp_path / "small", list(made.parts())) == key
+            assert digests(tmp_path / f"r.{kind}", of) == digests(data)
 
 
-def test_the_same_numbers_of_any_file_are_accepted(tmp_path: Path) -> None:
+def test_the_same_numbers_of_any_file_have_one_digest(tmp_path: Path) -> None:
     data = numbers()
-    key = key_at(tmp_path / "small", of_numbers(data))
     data.to_parquet(tmp_path / "n.parquet")
     same = pd.read_parquet(tmp_path / "n.parquet")[["height", "size", "width"]]
     for each in (same, data):
-        assert key_at(tmp_path / "small", of_numbers(each, ("height", "width"))) == key
+        assert of_numbers(each, ("height", "width")) == of_numbers(data)
+
+
+# -- a lost key ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "there", [PUBLIC, f"{PRIVATE}/{PLAN_FILE}", f"{PRIVATE}/{DRAWN_FILE}", "channels.json"]
+    "there", [PUBLIC, f"{PRIVATE}/entry.json", f"{PRIVATE}/{JOURNAL_FILE}", "channels.json", None]
 )
-@pytest.mark.parametrize("lost", [KEY_FILE, RECORDS_FILE])
-def test_a_draw_whose_key_is_lost_is_refused(tmp_path: Path, there: str, lost: str) -> None:
+def test_a_draw_whose_key_is_lost_is_refused(tmp_path: Path, there: str | None) -> None:
     folder = tmp_path / "small"
-    key = key_at(folder)
-    private = folder / PRIVATE
-    kept = (private / lost).read_bytes()
-    (private / lost).unlink()
-    (folder / there).touch()
+    key, file = key_at(folder), folder / PRIVATE / KEY_FILE
+    kept = file.read_bytes()
+    file.unlink()
+    if there:
+        (folder / there).touch()
     with pytest.raises(DeniableError) as refused:
-        key_at(folder)
+        key_at(folder, counted=there is None)
     said = str(refused.value)
-    assert said.startswith("release 'small': ")
-    for part in (str(folder / there), str(private / lost), "Restore that file", "a new name"):
+    trace = str(folder / there) if there else "its entry in the ledger"
+    for part in (f"release 'small': {trace} exists", str(file), "Restore that file", "a new name"):
         assert part in said
-    assert not (private / lost).exists()
-    write_once(private / lost, kept)
-    assert key_at(folder) == key
-
-
-def test_digests_without_their_key_are_of_a_release_that_was_begun(tmp_path: Path) -> None:
-    """Whatever became of what was drawn: no new key is put beside the old digests."""
-    private = tmp_path / PRIVATE
-    begun(tmp_path)
-    kept = (private / KEY_FILE).read_bytes()
-    (private / KEY_FILE).unlink()
-    for left in ([PLACE_FILE, PLAN_FILE, RECORDS_FILE], [PLACE_FILE, RECORDS_FILE]):
-        with pytest.raises(DeniableError, match=r"the key .* does not: .* to a second draw"):
-            begun(tmp_path)
-        assert entries(private) == left
-        (private / PLAN_FILE).unlink(missing_ok=True)
-    (private / RECORDS_FILE).unlink()
-    write_once(private / PLAN_FILE, b"{}")
-    write_once(private / KEY_FILE, kept)
-    with pytest.raises(DeniableError, match=r"the digest of the records .* does not"):
-        begun(tmp_path)
-
-
-@pytest.mark.parametrize("step", [0, 1])
-def test_a_job_killed_before_it_drew_goes_on(
-    tmp_path: Path, step: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Between the key and the digests, or between the two of them."""
-    written: list[str] = []
-
-    def killed(path: Path, content: bytes) -> None:
-        write_once(path, content)
-        written.append(path.name)
-        if len(written) > step:
-            raise KeyboardInterrupt
-
-    places = ("deniable.release.keys.write_once", "deniable.release.key_places.write_once")
-    for place in places:
-        monkeypatch.setattr(place, killed)
-    with pytest.raises(KeyboardInterrupt):
-        begun(tmp_path)
-    for place in places:
-        monkeypatch.setattr(place, write_once)
-    assert begun(tmp_path).value == (tmp_path / PRIVATE / KEY_FILE).read_bytes()
-
-
-def test_another_plan_under_a_begun_release_is_refused(tmp_path: Path) -> None:
-    begun(tmp_path, {"p": 0.5, "clusters": [["a"], ["b"]]})
-    begun(tmp_path, {"clusters": [["a"], ["b"]], "p": 0.5})
-    for other in ({"p": 0.6, "clusters": [["a"], ["b"]]}, {"p": 0.5}):
-        with pytest.raises(DeniableError, match=r"'small' was begun with another plan.*new name"):
-            refuse_another_plan("small", tmp_path, other)
+    assert not file.exists()
+    write_once(file, kept)
+    assert key_at(folder, counted=there is None) == key
 
 
 # -- where keys lie --------------------------------------------------------------------------------
@@ -322,48 +255,39 @@ def test_a_key_in_a_folder_that_the_owner_names(tmp_path: Path) -> None:
     key = key_at(folder, place=place)
     (file,) = (tmp_path / "keys").rglob(KEY_FILE)
     assert file.read_bytes() == key.value
-    assert file.parent.name.startswith("small-")
+    assert file.parent.name == LABEL
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
     assert stat.S_IMODE((tmp_path / "keys").stat().st_mode) == 0o755
-    assert entries(folder / PRIVATE) == [PLACE_FILE, RECORDS_FILE]
+    assert entries(folder / PRIVATE) == []
     # Of the same name in another project: not the same key.
-    assert key_at(tmp_path / "other" / "small", place=place) != key
-    # Whatever is asked for later, the key stays where it is, until it is removed there.
-    assert key_at(folder) == key
-    KeyPlace().of_release("small", folder / PRIVATE).remove(folder / PRIVATE)
+    assert key_at(tmp_path / "other" / "small", place, "small-other") != key
+    # Another place, after the release was counted, is refused and gets no key.
+    with pytest.raises(DeniableError, match=r"private/key, does not.*name the place of the key"):
+        key_at(folder, counted=True)
+    assert key_at(folder, place, counted=True) == key
+    place.of_release("small", LABEL).remove(folder / PRIVATE)
     assert not file.parent.exists()
     # As of a folder in memory, after the machine was started again.
     with pytest.raises(DeniableError, match=r"the key that the .*keys/small-.*, does not"):
-        key_at(folder, place=place)
+        key_at(folder, place, counted=True)
 
 
-@pytest.mark.parametrize("behind", ["folder", "command"])
-def test_labels_are_random_for_names_are_the_same_in_other_projects(
-    tmp_path: Path, behind: str
-) -> None:
-    """Under one label two projects' releases would be drawn by one key."""
-    if behind == "folder":
-        place = KeyPlace(str(tmp_path / "keys"))
-    else:
-        # The same key for the same label, as an owner's store gives it.
-        script = "import hashlib, sys; print(hashlib.sha256(sys.argv[1].encode()).hexdigest())"
-        place = KeyPlace(command=[sys.executable, "-c", script])
-    folders = [tmp_path / project / "small" for project in ("one", "other")]
-    keys = [key_at(folder, place=place) for folder in folders]
-    labels = [place.of_release("small", folder / PRIVATE).label for folder in folders]
-    assert keys[0] != keys[1]
-    assert labels[0] != labels[1]
-    for label in labels:
+def test_labels_differ_by_ledger_population_and_name(tmp_path: Path) -> None:
+    """Under one label the releases of two projects would be drawn by one key."""
+    ledgers = [Ledger.init(tmp_path / name) for name in ("one", "other")]
+    named = [(people, name) for people in ("people", "others") for name in ("small", "smaller")]
+    labels = [ledger.label(*each) for ledger in ledgers for each in named]
+    assert len(set(labels)) == 8
+    for label in labels[::2]:
         assert re.fullmatch("small-[0-9a-f]{16}", label)
-    # They stay as they are.
-    assert [key_at(folder, place=place) for folder in folders] == keys
+    assert Ledger(tmp_path / "one").label("People", "small") == labels[0]
 
 
 def test_a_key_is_made_where_there_is_none_and_is_never_replaced(tmp_path: Path) -> None:
     for place in (KeyPlace(), KeyPlace(str(tmp_path / "keys"))):
         private = tmp_path / str(place.folder is None) / PRIVATE
-        of_release = place.of_release("small", private)
+        of_release = place.of_release("small", LABEL)
         file = of_release.file(private)
         assert file is not None
         assert not file.exists()
@@ -388,7 +312,7 @@ def test_what_a_killed_process_left_of_a_key_is_removed_with_it(
         monkeypatch.setattr(Path, "unlink", not_the_key)
         key_at(private.parent, place=place)
         monkeypatch.setattr(Path, "unlink", kept)
-        of_release = place.of_release("small", private)
+        of_release = place.of_release("small", LABEL)
         file = of_release.file(private)
         assert file is not None
         assert len(list(file.parent.glob(".key.*"))) == 1
@@ -399,13 +323,10 @@ def test_what_a_killed_process_left_of_a_key_is_removed_with_it(
 def test_a_key_that_is_not_where_it_was_begun_is_told_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = KeyPlace(str(tmp_path / "memory"))
-    key_at(tmp_path / "small", place=place)
-    shutil.rmtree(tmp_path / "memory")
+    of_release = KeyPlace(str(tmp_path / "memory")).of_release("small", LABEL)
     monkeypatch.setattr("platform.node", lambda: "another machine")
-    private = tmp_path / "small" / PRIVATE
     with pytest.warns(UserWarning, match="remove the key there"):
-        place.of_release("small", private).remove(private)
+        of_release.remove(tmp_path / "small" / PRIVATE)
 
 
 @pytest.mark.parametrize("how", ["open to others", "a link", "somebody else's"])
@@ -435,11 +356,11 @@ def test_a_key_behind_a_command(tmp_path: Path, form: str) -> None:
     key = key_at(tmp_path / "small", place=place)
     assert key.value[-1:] == b"s"
     private = tmp_path / "small" / PRIVATE
-    of_release = place.of_release("small", private)
-    assert of_release.label.startswith("small-")
+    of_release = place.of_release("small", LABEL)
+    assert of_release.label == LABEL
     of_release.remove(private)
     assert key_at(tmp_path / "small", place=place) == key
-    assert entries(private) == [PLACE_FILE, RECORDS_FILE]
+    assert entries(private) == []
 
 
 PASS = """\
@@ -495,16 +416,6 @@ def test_a_command_without_a_key_is_refused_and_nothing_it_said_is_shown(
 def test_a_command_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DeniableError, match=r"failed \(No such file or directory\)"):
         key_at(tmp_path, place=KeyPlace(command=["no-such-command"]))
-
-
-def test_digests_beside_the_key_tell_nothing_without_it(tmp_path: Path) -> None:
-    """The same records under two keys have nothing in common."""
-    for name in ("one", "other"):
-        begun(tmp_path / name)
-    for file in (RECORDS_FILE,):
-        one, other = ((tmp_path / n / PRIVATE / file).read_bytes() for n in ("one", "other"))
-        assert len(one) == len(other)
-        assert one != other
 
 
 # -- keys ------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from tests.release.small_releases import (
     but_for_the_entry,
     killed_at_random,
     known_key,
+    ledger_in,
     plan_for,
     records,
 )
@@ -29,6 +30,8 @@ def process(kind: str, at: Path, ready: object) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_kills_at_random_leave_one_draw(kind: str, tmp_path: Path) -> None:
     context, moments = multiprocessing.get_context("spawn"), random.Random(kind)
+    for each in ("whole", "killed"):
+        ledger_in(tmp_path / each / "ledger")
     known_key(tmp_path / "whole" / "keys")
     start = context.Barrier(1)
     whole = context.Process(target=process, args=(kind, tmp_path / "whole", start))

@@ -1,6 +1,7 @@
 """The ledger counts every release that may have been drawn, whoever reserves, dies or tampers."""
 
-import hashlib
+import errno
+import hmac
 import itertools
 import json
 import math
@@ -23,15 +24,17 @@ from hypothesis import given, settings, strategies as st
 from deniable.errors import DataError, DeniableError
 from deniable.plans import Part
 from deniable.release import Entry, Ledger, RecordDigests
+from deniable.release.chains import HEAD_FILE
 from deniable.release.digests import Fingerprint, Sketch
 from deniable.release.entries import content_of, counted, entry_from, epsilon_text, total_of
-from deniable.release.ledger import consent_needed
+from deniable.release.ledger import LEDGER_VARIABLE, consent_needed, named_ledger
 from deniable.schema import RecordBatch, schema_from_dict
 
 PEOPLE = RecordDigests("aa" * 32, 3, (5, 7, 2**63))
 OTHERS = RecordDigests("bb" * 32, 3, (5, 8, 9))
 FOREIGN = RecordDigests("cc" * 32, 3, (1, 2, 3))
 POPULATION = "survey-2024.1"
+KEY = bytes(32)
 
 
 def digests(ledger: Ledger, values: Iterable[int]) -> RecordDigests:
@@ -40,7 +43,7 @@ def digests(ledger: Ledger, values: Iterable[int]) -> RecordDigests:
     about = {"format": "deniable-schema", "version": 1, "population": "people"}
     of = schema_from_dict(about | {"file": {"kind": "arrow"}, "columns": [column]})
     batch = RecordBatch(0, {}, {}, {"x": np.array([*values], dtype=float)})
-    fingerprint, sketch = Fingerprint(of), Sketch(of, ledger.key())
+    fingerprint, sketch = Fingerprint(of), Sketch(of, ledger.key)
     fingerprint.add(batch)
     sketch.add(batch)
     return sketch.with_fingerprint(fingerprint)
@@ -48,7 +51,11 @@ def digests(ledger: Ledger, values: Iterable[int]) -> RecordDigests:
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Ledger:
-    return Ledger(tmp_path / "new" / "ledger")
+    return Ledger.init(tmp_path / "new" / "ledger")
+
+
+def folder_of(ledger: Ledger, population: str = POPULATION) -> Path:
+    return ledger.folder / "populations" / population
 
 
 def consent_for(
@@ -88,7 +95,7 @@ def modes(folder: Path) -> dict[str, int]:
 def test_releases_add(ledger: Ledger) -> None:
     assert ledger.total(POPULATION) == 0
     assert (ledger.entries(POPULATION), ledger.populations()) == ((), ())
-    assert not ledger.folder.exists()  # asking makes nothing
+    assert files(ledger) == ["key", "populations"]  # asking makes nothing
     first = reserve(ledger, "a", 0.1)
     second = reserve(ledger, "b", Fraction(1, 3), records=OTHERS)
     assert ledger.entries(POPULATION) == (first, second)
@@ -124,7 +131,7 @@ numbers = st.one_of(
 def test_the_total_is_exact(epsilons: list[Any]) -> None:
     kept = [counted(each) for each in epsilons]
     entries = [Entry(1, "p", "r", "plan", each, PEOPLE, "now") for each in kept]
-    read = [entry_from(Path("f"), content_of(each), "p", 1) for each in entries]
+    read = [entry_from(Path("f"), content_of(each, KEY), KEY, "p", 1) for each in entries]
     assert read == entries
     if None in epsilons or math.inf in epsilons:
         assert total_of(kept) == math.inf
@@ -165,7 +172,7 @@ def test_epsilons_in_words(epsilon: Any, text: str) -> None:
 def test_what_is_no_epsilon_is_refused(ledger: Ledger, epsilon: Any) -> None:
     with pytest.raises(DeniableError, match=r"epsilon is|is not a finite number"):
         ledger.reserve(POPULATION, "a", "plan", PEOPLE, epsilon)
-    assert not ledger.folder.exists()
+    assert ledger.populations() == ()
 
 
 # -- parts of a partition -------------------------------------------------------------------------
@@ -221,28 +228,18 @@ def test_a_consent_names_the_total_of_the_parts(ledger: Ledger) -> None:
 
 
 def test_the_bytes_of_an_entry_are_those_of_its_format() -> None:
-    """Ledgers are shared by versions: the chain's head is the digest of these bytes."""
+    """Ledgers are shared by versions: the chain's head is the MAC of these bytes."""
     records = RecordDigests("ab" * 16, 2, (1, 2))
     time = "2026-01-02T03:04:05+00:00"
-    entry = Entry(1, "p", "a", "plan", time=time, epsilon=Fraction(3, 2), records=records)
-    assert content_of(entry) == (
-        b'{"format": 2, "number": 1, "population": "p", "release": "a", "plan": "plan", "time": '
-        b'"2026-01-02T03:04:05+00:00", "state": "reserved", "epsilon": "1.5", "part": null, '
-        b'"records": {"whole": "abababababababababababababababab", "number": 2, "sketch": '
-        b'"00000000000000010000000000000002"}}\n'
-        b"b093b887f4f55d1e8d0719fcf2615137b923a20d46ad8d0ca22351c1e7aa8fe7\n"
+    given = {"time": time, "epsilon": Fraction(3, 2), "records": records, "before": "5a"}
+    line, mac = content_of(Entry(2, "p", "a", "plan", **given), KEY).decode().splitlines()
+    assert line == (
+        '{"format": 3, "number": 2, "population": "p", "release": "a", "plan": "plan", "time": '
+        '"2026-01-02T03:04:05+00:00", "before": "5a", "epsilon": "1.5", "part": null, '
+        '"records": {"whole": "abababababababababababababababab", "number": 2, "sketch": '
+        '"00000000000000010000000000000002"}}'
     )
-
-
-def test_an_entry_without_parts_is_read(ledger: Ledger) -> None:
-    """As the first format has them."""
-    entry = reserve(ledger, "a", 2)
-    line, _ = content_of(entry).decode().splitlines()
-    told = json.loads(line)
-    del told["part"]
-    line = json.dumps(told | {"format": 1})
-    content = f"{line}\n{hashlib.sha256(line.encode()).hexdigest()}\n".encode()
-    assert entry_from(Path("f"), content, POPULATION, 1) == entry
+    assert mac == hmac.new(KEY, line.encode(), "sha256").hexdigest()
 
 
 # -- again, and another ---------------------------------------------------------------------------
@@ -328,13 +325,20 @@ def test_populations_are_one_whatever_their_capitals(ledger: Ledger) -> None:
     assert reserve(ledger, "b", population="wAve").number == 2
 
 
-@pytest.mark.parametrize("name", ["", "..", ".a", "a/b", "a b", "é", "a\n", "a" * 101, "-a"])
+@pytest.mark.parametrize("name", ["", "..", ".a", "a/b", "a b", "é", "a\n", "a" * 101, "-a", "a."])
 def test_names_that_are_no_names_are_refused(ledger: Ledger, name: str) -> None:
     for what in ("population", "release"):
         given = {"population": "p", "release": "r"} | {what: name}
         with pytest.raises(DeniableError, match=f"^{what} .*names in a ledger have"):
             ledger.reserve(**given, plan="", records=PEOPLE, epsilon=1)
-    assert not ledger.folder.exists()
+    assert ledger.populations() == ()
+
+
+@pytest.mark.parametrize("name", ["key", "populations", "head.json", "000001.json"])
+def test_a_population_may_have_the_name_of_a_file(ledger: Ledger, name: str) -> None:
+    for number, release in enumerate("ab", 1):
+        assert reserve(ledger, release, population=name).number == number
+    assert (Ledger(ledger.folder).total(name), ledger.populations()) == (2, (name,))
 
 
 # -- records that were in earlier releases --------------------------------------------------------
@@ -353,26 +357,66 @@ def test_overlaps_are_named(ledger: Ledger) -> None:
     assert ledger.total(POPULATION) == 3  # overlapping or not
 
 
-def test_the_key_is_made_once_and_stays(ledger: Ledger, tmp_path: Path) -> None:
-    records = [1, 2]
-    made = digests(ledger, records)
+# -- the folder ------------------------------------------------------------------------------------
+
+
+def test_a_ledger_is_made_once_by_init_alone(ledger: Ledger, tmp_path: Path) -> None:
+    made = digests(ledger, [1, 2])
     key = (ledger.folder / "key").read_bytes()
     assert len(key) == 32
-    assert digests(Ledger(ledger.folder), records) == made
-    assert (ledger.folder / "key").read_bytes() == key
-    assert digests(Ledger(tmp_path / "other"), records) != made
+    assert digests(Ledger(ledger.folder), [1, 2]) == made
+    other = Ledger.init(tmp_path / "other")
+    assert digests(other, [1, 2]) != made
+    assert other.digest != ledger.digest == Ledger(ledger.folder).digest
     reserve(ledger, "a", records=made)
-    assert key not in (ledger.folder / POPULATION / "000001.json").read_bytes()
+    assert key not in (folder_of(ledger) / "000001.json").read_bytes()
+    for folder in (ledger.folder, tmp_path):
+        with pytest.raises(DeniableError, match="exists and is not an empty folder; name a new"):
+            Ledger.init(folder)
+    assert (ledger.folder / "key").read_bytes() == key
 
 
-def test_a_key_that_is_lost_or_damaged_is_not_made_again(ledger: Ledger) -> None:
-    reserve(ledger, "a", records=digests(ledger, [1]))
+def test_an_empty_folder_becomes_a_ledger_of_its_owner_alone(tmp_path: Path) -> None:
+    (tmp_path / "mounted").mkdir(mode=0o755)
+    assert Ledger.init(tmp_path / "mounted").populations() == ()
+    assert modes(tmp_path / "mounted") == {"mounted": 0o700, "key": 0o600, "populations": 0o700}
+
+
+def test_without_hard_links_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(pathlib.Path, "hardlink_to", refuse)
+    with pytest.raises(DeniableError, match="has no hard links"):
+        Ledger.init(tmp_path / "ledger")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_not_a_ledger_is_refused(ledger: Ledger, tmp_path: Path) -> None:
+    reserve(ledger, "a")
+    (tmp_path / "file").write_text("")
+    (tmp_path / "earlier" / "people").mkdir(parents=True)  # the layout of earlier versions
+    shutil.copy(ledger.folder / "key", tmp_path / "earlier")
+    (ledger.folder / "key").rename(tmp_path / "key")
+    for at in (tmp_path / "gone", tmp_path / "file", tmp_path / "earlier", ledger.folder):
+        with pytest.raises(DeniableError, match=r"not a ledger.*restore.*deniable ledger init"):
+            Ledger(at)
     (ledger.folder / "key").write_bytes(b"short")
-    with pytest.raises(DataError, match="key: damaged, 5 of 32 bytes"):
-        digests(ledger, [1])
-    (ledger.folder / "key").unlink()
-    with pytest.raises(DataError, match=r"key: the key is lost.*releases of survey-2024\.1"):
-        digests(ledger, [1])
+    with pytest.raises(DataError, match="key: damaged, 5 of 32 bytes; restore it"):
+        Ledger(ledger.folder)
+    assert not (tmp_path / "gone").exists()
+
+
+def test_a_ledger_is_named_or_refused(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(LEDGER_VARIABLE, raising=False)
+    with pytest.raises(DeniableError, match=r"deniable ledger init FOLDER.*--ledger FOLDER"):
+        named_ledger(None)
+    other = Ledger.init(ledger.folder.parent / "other")
+    monkeypatch.setenv(LEDGER_VARIABLE, str(other.folder))
+    assert named_ledger(None).folder == other.folder
+    assert named_ledger(ledger.folder).folder == ledger.folder
 
 
 # -- private, durable -----------------------------------------------------------------------------
@@ -380,17 +424,19 @@ def test_a_key_that_is_lost_or_damaged_is_not_made_again(ledger: Ledger) -> None
 
 @pytest.mark.parametrize("umask", [0, 0o022, 0o777])
 def test_folders_and_files_are_the_owners_alone(ledger: Ledger, umask: int) -> None:
-    ledger.folder.parent.mkdir()
     before = os.umask(umask)
     try:
-        reserve(ledger, "a", records=digests(ledger, [1]))
-        reserve(ledger, "b")
+        own = Ledger.init(ledger.folder.parent / "own")
+        reserve(own, "a", records=digests(own, [1]))
+        reserve(own, "b")
     finally:
         os.umask(before)
-    assert modes(ledger.folder) == {
-        "ledger": 0o700,
+    assert modes(own.folder) == {
+        "own": 0o700,
+        "populations": 0o700,
         POPULATION: 0o700,
         "key": 0o600,
+        HEAD_FILE: 0o600,
         "000001.json": 0o600,
         "000002.json": 0o600,
     }
@@ -398,12 +444,9 @@ def test_folders_and_files_are_the_owners_alone(ledger: Ledger, umask: int) -> N
 
 @pytest.mark.parametrize("mode", [0o755, 0o750, 0o701])
 def test_a_folder_open_to_others_is_refused(ledger: Ledger, mode: int) -> None:
-    ledger.folder.mkdir(parents=True)
     ledger.folder.chmod(mode)
-    for act in (lambda: reserve(ledger, "a"), lambda: digests(ledger, [1])):
-        with pytest.raises(DeniableError, match=rf"open to others \(mode {mode:o}\).*chmod 700"):
-            act()
-    assert files(ledger) == []
+    with pytest.raises(DeniableError, match=rf"open to others \(mode {mode:o}\).*chmod 700"):
+        Ledger(ledger.folder)
 
 
 def test_nothing_is_said_before_it_is_on_the_disk(
@@ -426,9 +469,13 @@ def test_nothing_is_said_before_it_is_on_the_disk(
     position = done.index(("link", "000001.json"))
     assert done[position - 1][0] == "sync"
     assert done[position - 1][1].startswith(".000001.json.")
-    assert done[position + 1 :] == [("sync", POPULATION)]
+    after = [name for _, name in done[position + 1 :]]
+    assert (after[0], after[1][:10], after[2:]) == (POPULATION, ".head.json", [POPULATION])
+    assert ("sync", "populations") in done[:position]
+    done.clear()
+    Ledger.init(ledger.folder.parent / "more" / "own")
     # The folders on the way, each in its parent.
-    assert {name for _, name in done[:position]} >= {ledger.folder.parents[1].name, "new", "ledger"}
+    assert {name for _, name in done} >= {"new", "more", "own"}
     done.clear()
     reserve(ledger, "a")  # who made the entry may have been killed before the folder was written
     assert done[-1] == ("sync", POPULATION)
@@ -449,15 +496,6 @@ def test_what_the_disk_refuses_is_said_in_words(
     assert not [name for name in files(ledger) if "json" in name]
 
 
-def test_a_file_in_place_of_the_folder_is_refused(ledger: Ledger) -> None:
-    ledger.folder.parent.mkdir()
-    ledger.folder.write_text("a file")
-    with pytest.raises(DeniableError, match=r"(File exists|Not a directory); the ledger"):
-        reserve(ledger, "a")
-    with pytest.raises(DeniableError, match="File exists; the ledger"):
-        digests(ledger, [1])
-
-
 # -- damage ---------------------------------------------------------------------------------------
 
 
@@ -469,7 +507,7 @@ def three(ledger: Ledger) -> Ledger:
 
 
 def test_no_truncated_entry_passes(three: Ledger) -> None:
-    before, folder = three.entries(POPULATION), three.folder / POPULATION
+    before, folder = three.entries(POPULATION), folder_of(three)
     for number in (1, 3):
         file = folder / f"{number:06}.json"
         whole = file.read_bytes()
@@ -485,11 +523,11 @@ def test_no_truncated_entry_passes(three: Ledger) -> None:
 @given(st.data())
 def test_no_changed_byte_passes(data: st.DataObject) -> None:
     entry = Entry(1, "p", "r", "plan", Fraction(7, 2), PEOPLE, "now")
-    whole = bytearray(content_of(entry))
+    whole = bytearray(content_of(entry, KEY))
     place = data.draw(st.integers(0, len(whole) - 1))
     whole[place] = data.draw(st.integers(0, 255).filter(lambda byte: byte != whole[place]))
     try:
-        read = entry_from(Path("f"), bytes(whole), "p", 1)
+        read = entry_from(Path("f"), bytes(whole), KEY, "p", 1)
     except DataError:
         return
     assert read == entry  # white space at the end
@@ -498,41 +536,93 @@ def test_no_changed_byte_passes(data: st.DataObject) -> None:
 @given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
 def test_nothing_but_entries_passes(content: bytes) -> None:
     with pytest.raises(DataError, match="this entry is damaged"):
-        entry_from(Path("f"), content, "p", 1)
+        entry_from(Path("f"), content, KEY, "p", 1)
 
 
-def test_lost_entries_are_missed(three: Ledger) -> None:
-    (three.folder / POPULATION / "000002.json").unlink()
+@pytest.mark.parametrize("lost", [1, 2, 3])
+def test_lost_entries_are_missed(three: Ledger, lost: int) -> None:
+    (folder_of(three) / f"00000{lost}.json").unlink()
     for act in (
         lambda: three.total(POPULATION),
         lambda: three.reserve(POPULATION, "d", "plan", PEOPLE, 1, consent="any"),
         lambda: three.reserve(POPULATION, "a", "plan of a", PEOPLE, 1),
     ):
-        with pytest.raises(DataError, match=r"000002\.json: this entry is lost"):
+        with pytest.raises(DataError, match=rf"00000{lost}\.json: this entry is lost"):
             act()
 
 
 def test_entries_that_belong_elsewhere_do_not_pass(three: Ledger) -> None:
-    folder = three.folder / POPULATION
+    folder = folder_of(three)
     shutil.copy(folder / "000001.json", folder / "000004.json")
     with pytest.raises(DataError, match=r"it is entry 1 of 'survey-2024\.1'"):
         three.total(POPULATION)
     (folder / "000004.json").unlink()
-    shutil.copytree(folder, three.folder / "other")
+    shutil.copytree(folder, folder_of(three, "other"))
     with pytest.raises(DataError, match=r"it is entry 1 of 'survey-2024\.1'"):
         three.total("other")
+
+
+def test_an_edited_entry_does_not_pass_with_a_digest_that_anybody_can_make(three: Ledger) -> None:
+    file = folder_of(three) / "000003.json"
+    line = file.read_text().splitlines()[0].replace('"epsilon": "2.5"', '"epsilon": "0"')
+    for key in (b"", bytes(32), three.key):  # the key of entries is a subkey of that one
+        mac = hmac.new(key, line.encode(), "sha256").hexdigest()
+        file.write_text(f"{line}\n{mac}\n")
+        with pytest.raises(DataError, match=r"000003\.json: this entry is damaged \(its MAC"):
+            three.total(POPULATION)
+
+
+def test_entries_of_two_histories_do_not_mix(three: Ledger, tmp_path: Path) -> None:
+    """As where two copies of a ledger were used and then put together."""
+    folder = folder_of(three)
+    shutil.copytree(three.folder, tmp_path / "copy")
+    for name in ("000003.json", HEAD_FILE):
+        (folder_of(Ledger(tmp_path / "copy")) / name).unlink()
+    shutil.copy(folder / "000002.json", tmp_path / "kept")
+    copy = Ledger(tmp_path / "copy")
+    with pytest.raises(DataError, match=r"head\.json: lost"):
+        copy.total(POPULATION)
+    (folder_of(copy) / "000002.json").unlink()
+    reserve(copy, "other", 5)
+    shutil.copy(folder / "000003.json", folder_of(copy))
+    with pytest.raises(DataError, match=r"000003\.json: this entry does not follow the one before"):
+        copy.total(POPULATION)
+    (folder_of(copy) / "000003.json").unlink()
+    shutil.copy(tmp_path / "kept", folder_of(copy) / "000002.json")
+    with pytest.raises(DataError, match=r"head\.json: not of these entries; restore the ledger"):
+        copy.total(POPULATION)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "null", "[]", '{"number": 0, "mac": ""}', '{"number": 3}']
+)
+def test_a_damaged_head_is_one_message(three: Ledger, text: str) -> None:
+    (folder_of(three) / HEAD_FILE).write_text(text)
+    with pytest.raises(DataError, match=r"head\.json: damaged; restore the ledger from a copy"):
+        three.total(POPULATION)
+
+
+def test_a_head_that_is_behind_is_moved_on(three: Ledger) -> None:
+    """A process was killed between the entry and the head."""
+    head = folder_of(three) / HEAD_FILE
+    last = head.read_text()
+    mac = (folder_of(three) / "000002.json").read_text().splitlines()[1]
+    head.write_text(json.dumps({"number": 2, "mac": mac}))
+    assert three.total(POPULATION) == math.inf
+    reserve(three, "c", 2.5)
+    assert head.read_text() == last
 
 
 def test_entries_of_later_versions_are_not_guessed_at(
     three: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("deniable.release.entries.READ_FORMATS", ())
-    with pytest.raises(DataError, match="format 2, which this version does not know"):
+    monkeypatch.setattr("deniable.release.entries.FORMAT", 4)
+    with pytest.raises(DataError, match="format 3, which this version does not know"):
         three.total(POPULATION)
 
 
 def test_temporary_files_count_nothing_and_go(three: Ledger) -> None:
-    folder = three.folder / POPULATION
+    folder = folder_of(three)
     left = folder / ".000004.json.abcdefgh", folder / ".000003.json.hgfedcba"
     left[0].write_text('{"half')
     left[1].hardlink_to(folder / "000003.json")
@@ -576,17 +666,17 @@ def test_several_processes_lose_no_reservation(ledger: Ledger) -> None:
         f"r{process}-{step}" for process, step in itertools.product(range(4), range(5))
     )
     assert ledger.total(POPULATION) == Fraction(20, 7)
-    assert len(files(ledger)) == 1 + 20
+    assert len(files(ledger)) == 4 + 20  # key, two folders and head
 
 
 def test_the_same_release_at_once_is_one(ledger: Ledger) -> None:
     def work(_: int) -> None:
-        records = digests(ledger, [1, 2, 3])  # the key, too, is made by one of them
+        records = digests(ledger, [1, 2, 3])
         assert ledger.reserve(POPULATION, "a", "plan", records, 1).number == 1
 
     at_once(6, work)
     assert ledger.total(POPULATION) == 1
-    assert files(ledger) == ["key", POPULATION, f"{POPULATION}/000001.json"]
+    assert {file.name for file in folder_of(ledger).iterdir()} == {"000001.json", HEAD_FILE}
 
 
 def test_of_two_first_releases_at_once_one_needs_consent(ledger: Ledger) -> None:
@@ -603,13 +693,22 @@ def test_of_two_first_releases_at_once_one_needs_consent(ledger: Ledger) -> None
     assert len(list(ledger.folder.parent.glob("refused-*"))) == 5
 
 
-# Calls of the system that a kill may come before: of folders, temporary files, key and entry.
-STEPS = [
-    *(("mkdir", number) for number in (1, 2, 3)),
-    *(("open", number) for number in range(1, 10)),
-]
-STEPS += [("link", 1), ("link", 2), ("unlink", 1), ("unlink", 2)]
-STEPS += [("fsync", number) for number in range(1, 11)]
+def test_of_two_that_make_a_ledger_at_once_one_is_refused(tmp_path: Path) -> None:
+    def work(process: int) -> None:
+        try:
+            Ledger.init(tmp_path / "ledger")
+        except DeniableError:
+            (tmp_path / f"refused-{process}").touch()
+
+    at_once(6, work)
+    assert len(list(tmp_path.glob("refused-*"))) == 5
+    assert Ledger(tmp_path / "ledger").populations() == ()
+
+
+# Calls of the system that a kill may come before: of folders, temporary files, entry and head.
+STEPS = [("mkdir", 1), ("link", 1), ("replace", 1), ("unlink", 1)]
+STEPS += [("open", number) for number in range(1, 7)]
+STEPS += [("fsync", number) for number in range(1, 7)]
 
 
 @pytest.mark.parametrize(("call", "number"), STEPS)
@@ -627,7 +726,6 @@ def test_a_kill_at_any_step_is_made_good(ledger: Ledger, call: str, number: int)
         ledger.reserve("p", "a", "plan", digests(ledger, [1]), 1.5)
         reserved.touch()
 
-    ledger.folder.parent.mkdir()
     process = FORK.Process(target=work)
     process.start()
     process.join()
@@ -642,7 +740,7 @@ def test_a_kill_at_any_step_is_made_good(ledger: Ledger, call: str, number: int)
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from((1, 2, None))), max_size=8))
 def test_the_total_never_falls(asked: list[tuple[str, Any]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        ledger = Ledger(folder)
+        ledger = Ledger.init(folder)
         first: dict[str, Any] = {}
         for release, epsilon in asked:
             before = ledger.total(POPULATION)

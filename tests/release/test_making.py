@@ -1,23 +1,29 @@
 """One draw of a release, whatever is killed, lost or started twice; and its folders."""
 
 import errno
+import io
+import json
 import math
 import os
+import re
 import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from tests.release.small_releases import (
     KINDS,
     but_for_the_entry,
     content,
     known_key,
+    ledger_in,
     made,
     plan_for,
     records,
@@ -29,12 +35,11 @@ from deniable.files import read_json, sha256, write_once
 from deniable.plans import Plan, plan_from_json, plan_to_json
 from deniable.release import KeyPlace, Ledger, protect, protect_test
 from deniable.release.contents import write_documents
-from deniable.release.key_places import KEY_FILE, PLACE_FILE
-from deniable.release.keys import DRAWN_FILE, PLAN_FILE, RECORDS_FILE
+from deniable.release.journals import JOURNAL_FILE, Journal, current_versions
+from deniable.release.key_places import KEY_FILE
 from deniable.release.receipts import RECEIPT, SUMS, faults_of_receipt
 
 MADE = "deniable.release.making"
-KEYS = "deniable.release.keys"
 
 
 @pytest.fixture(params=KINDS)
@@ -63,7 +68,7 @@ def test_two_folders_one_for_all_and_one_for_the_owner(kind: str, tmp_path: Path
     more = {"histograms.csv"} if kind == "histograms" else set()
     assert set(public) == {protected, "plan.json", "README.txt", SUMS} | more
     private = {path.name for path in (folder / "private").iterdir()}
-    states = {PLACE_FILE, RECORDS_FILE, PLAN_FILE, DRAWN_FILE, "receipt.json"}
+    states = {JOURNAL_FILE, "receipt.json"}
     owner = {"risk.csv", "exact_cells.csv", "outside_bounds.csv"}
     assert private - owner == states | {"entry.json", "published.json"}
     assert mode(folder / "private") == 0o700
@@ -104,14 +109,15 @@ def test_a_test_release_has_the_same_files_and_protects_nobody(kind: str, tmp_pa
     protect_test(file, plan, again, 2, name="tried")
     drawn = f"public/{plan.protected_name}.{plan.schema.file.kind}"
     assert (first / drawn).read_bytes() != (again / drawn).read_bytes()
-    assert not (tmp_path / "ledger" / "people" / "000002.json").exists()
+    assert len(Ledger(tmp_path / "ledger").entries("people")) == 1
 
 
 def test_no_protected_value_depends_on_the_ledger_or_the_owners_words(tmp_path: Path) -> None:
     first = made("columns", tmp_path / "1", known_key(tmp_path / "keys"))
     other = known_key(tmp_path / "keys")
     words = "release 2 of people named small, total epsilon 4"
-    protect(records(), plan_for("columns"), tmp_path / "2/zero", ledger=tmp_path / "2/ledger")
+    ledger = ledger_in(tmp_path / "2/ledger")
+    protect(records(), plan_for("columns"), tmp_path / "2/zero", ledger=ledger)
     second = made("columns", tmp_path / "2", other, consent=words, quasi_identifiers=["a"])
     assert first["protected.parquet"] == second["protected.parquet"]
 
@@ -122,10 +128,11 @@ def test_no_protected_value_depends_on_the_ledger_or_the_owners_words(tmp_path: 
 def test_made_again_nothing_is_drawn_and_nothing_counted(kind: str, tmp_path: Path) -> None:
     first = made(kind, tmp_path)
     private = content(tmp_path / "small" / "private")
+    del private["published.json"]  # it has the time of the records
     assert made(kind, tmp_path) == first
     (tmp_path / "small" / RECEIPT).unlink()
     assert made(kind, tmp_path) == first
-    assert content(tmp_path / "small" / "private") == private
+    assert content(tmp_path / "small" / "private").items() >= private.items()
     assert len(Ledger(tmp_path / "ledger").entries("people")) == 1
 
 
@@ -166,11 +173,12 @@ def killed_at(
 
 
 KILLS = [
-    (f"{KEYS}.write_once", 1),  # digest of the records
+    ("deniable.release.keys.write_once", 1),  # the file system is tried
+    ("deniable.release.key_places._own_content", 1),  # the key
     (f"{MADE}._reserved", 1),
-    (f"{KEYS}.write_once", 2),  # the plan
+    (f"{MADE}.store_entry", 1),
     ("deniable.release.drawing.write_documents", 1),
-    (f"{KEYS}.write_once", 3),  # digest of the protected file
+    ("deniable.release.journals.write_once", 1),
     (f"{MADE}.sync_tree", 1),
     ("pathlib.Path.rename", 1),
     (f"{MADE}.sync_folder", 1),
@@ -257,7 +265,7 @@ def test_no_key_no_second_draw(tmp_path: Path) -> None:
 def test_the_ledger_knows_a_release_whose_folder_is_gone(tmp_path: Path) -> None:
     first = made("columns", tmp_path)
     shutil.rmtree(tmp_path / "small")
-    with pytest.raises(DeniableError, match=r"'small' of population 'people' was begun.*plan"):
+    with pytest.raises(DeniableError, match=r"its entry in the ledger exists, but the key"):
         made("columns", tmp_path)
     assert not (tmp_path / "small" / "public").exists()
     assert first
@@ -265,12 +273,44 @@ def test_the_ledger_knows_a_release_whose_folder_is_gone(tmp_path: Path) -> None
 
 def test_a_published_release_without_its_entry_is_refused(tmp_path: Path) -> None:
     made("columns", tmp_path)
-    (tmp_path / "ledger" / "people" / "000001.json").unlink()
-    with pytest.raises(DeniableError, match=r"no entry of release 'small' of population"):
+    entry = tmp_path / "small" / "private" / "entry.json"
+    before = entry.read_text()
+    for text in ("", "{}", before.replace('"entry": 1', '"entry": 0')):
+        entry.write_text(text)
+        with pytest.raises(
+            DeniableError, match=r"entry\.json: missing or damaged since the ledger"
+        ):
+            made("columns", tmp_path)
+    for edited in ('"total": "3', '"release": "other', '"ledger": "x'):
+        name = edited.partition(":")[0]
+        entry.write_text(re.sub(f'{name}: "[0-9a-z]', edited, before))
+        with pytest.raises(DeniableError, match=r"restore the ledger from a copy, or name"):
+            made("columns", tmp_path)
+    entry.write_text(before)
+    shutil.rmtree(tmp_path / "ledger" / "populations" / "people")
+    with pytest.raises(DeniableError, match=r"does not have its entry, number 1; restore the led"):
+        made("columns", tmp_path)
+
+
+def test_a_begun_release_is_compared_with_the_ledger_that_counted_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a new ledger would count it again, as the first one."""
+    with killed_at(monkeypatch, "deniable.release.drawing.write_documents", 1, after=False):
         made("columns", tmp_path)
     shutil.rmtree(tmp_path / "ledger")
-    with pytest.raises(DeniableError, match=r"no entry of release 'small' of population"):
+    with pytest.raises(DeniableError, match=r"'small' .* was counted in another ledger than"):
         made("columns", tmp_path)
+    assert Ledger(tmp_path / "ledger").populations() == ()
+
+
+def test_a_folder_has_one_release(tmp_path: Path) -> None:
+    made("columns", tmp_path)
+    for changed in ({"name": "other"}, {"plan": plan_for("columns", population="others")}):
+        given = {"name": "small", "plan": plan_for("columns"), "ledger": tmp_path / "ledger"}
+        given |= changed
+        with pytest.raises(DeniableError, match="small: release 'small' of population 'people' is"):
+            protect(records(), given.pop("plan"), tmp_path / "small", **given)
 
 
 def test_other_records_are_refused_also_before_anything_was_published(
@@ -279,12 +319,9 @@ def test_other_records_are_refused_also_before_anything_was_published(
     with killed_at(monkeypatch, "deniable.release.drawing.write_documents", 1, after=False):
         made("columns", tmp_path)
     corrected = records(699)
-    with pytest.raises(DeniableError, match="begun with other records"):
+    with pytest.raises(DeniableError, match=r"was begun on .* with other records"):
         made("columns", tmp_path, data=corrected)
-    # With the digest gone too, and the key copied to where a new release looks for it.
-    (tmp_path / "small" / "private" / RECORDS_FILE).unlink()
-    with pytest.raises(DeniableError, match="digest of the records"):
-        made("columns", tmp_path, data=corrected)
+    # With the key copied to where a new release looks for it.
     key = (tmp_path / "small" / "private" / KEY_FILE).read_bytes()
     write_once(tmp_path / "elsewhere" / "small" / "private" / KEY_FILE, key)
     given = {"ledger": tmp_path / "ledger"}
@@ -307,26 +344,104 @@ def test_another_draw_by_the_same_key_is_refused(
     with killed_at(monkeypatch, f"{MADE}.sync_tree", 1, after=False):
         made("columns", tmp_path)
     monkeypatch.setattr("deniable.sampling.keyed.VERSION", b"deniable keyed draws 2")
-    with pytest.raises(DeniableError, match="with other records, or with another key"):
+    with pytest.raises(DeniableError, match="with another plan or another key"):
         made("columns", tmp_path)
     monkeypatch.undo()
-    (tmp_path / "small" / "private" / DRAWN_FILE).write_text('{"drawn": "another"}')
-    with pytest.raises(DeniableError, match="would differ from those that the same key gave"):
+    journal = tmp_path / "small" / "private" / JOURNAL_FILE
+    values = read_json(journal)
+    journal.write_text(json.dumps(values | {"drawn": "0" * 32}))
+    with pytest.raises(DeniableError, match=r"would differ from .* by deniable .*, pyarrow"):
         made("columns", tmp_path)
     assert not (tmp_path / "small" / "public").exists()
 
 
-@pytest.mark.parametrize("file", [RECORDS_FILE, PLAN_FILE, DRAWN_FILE])
-@pytest.mark.parametrize("text", ["", "{", "null"])
-def test_a_damaged_file_of_a_begun_release_is_one_message(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, text: str
+@pytest.mark.parametrize("text", ["", "{", "null", "[]", "{}", '{"place": {}}'])
+@pytest.mark.parametrize("published", [False, True])
+def test_a_damaged_journal_is_one_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, published: bool
 ) -> None:
+    place = "pathlib.Path.rename" if published else f"{MADE}.sync_tree"
+    with killed_at(monkeypatch, place, 1, after=published):
+        made("columns", tmp_path)
+    (tmp_path / "small" / "private" / JOURNAL_FILE).write_text(text)
+    with pytest.raises(DeniableError, match=r"journal\.json: missing or damaged since the draw"):
+        made("columns", tmp_path)
+    assert (tmp_path / "small" / "public").exists() == published
+    assert (tmp_path / "small" / "private" / KEY_FILE).exists()
+
+
+def test_the_journal_states_the_draw(kind: str, tmp_path: Path) -> None:
+    made(kind, tmp_path)
+    values = read_json(tmp_path / "small" / "private" / JOURNAL_FILE)
+    (entry,) = Ledger(tmp_path / "ledger").entries("people")
+    assert set(values) == {each.name for each in fields(Journal)}
+    assert (values["records"], values["versions"]) == (entry.records.whole, current_versions())
+    assert values["plan"] == plan_to_json(plan_for(kind))
+    assert re.fullmatch("[0-9a-f]{32}", values["drawn"])
+
+
+def test_other_bytes_of_the_same_records_block_no_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by another version of pyarrow, between a kill and the next start."""
     with killed_at(monkeypatch, f"{MADE}.sync_tree", 1, after=False):
+        made("columns", tmp_path, known_key(tmp_path / "keys"))
+    writer = pq.ParquetWriter
+
+    def other(*given: Any, **options: Any) -> Any:
+        return writer(*given, **options | {"compression": "gzip"})
+
+    monkeypatch.setattr("deniable.release.writing.pq.ParquetWriter", other)
+    found = made("columns", tmp_path, known_key(tmp_path / "keys"))
+    monkeypatch.undo()
+    same = made("columns", tmp_path / "2", known_key(tmp_path / "2" / "keys"))
+    both = [pd.read_parquet(io.BytesIO(each["protected.parquet"])) for each in (found, same)]
+    assert found["protected.parquet"] != same["protected.parquet"]
+    pd.testing.assert_frame_equal(*both)
+
+
+@pytest.mark.parametrize("name", ["place.json", "records.json", "drawn.json"])
+def test_a_release_of_an_earlier_version_is_one_message(tmp_path: Path, name: str) -> None:
+    write_once(tmp_path / "small" / "private" / name, b"{}")
+    with pytest.raises(DeniableError, match=rf"{name}: release 'small' was begun by an earlier"):
         made("columns", tmp_path)
-    (tmp_path / "small" / "private" / file).write_text(text)
-    with pytest.raises(DeniableError, match=r"damaged since it was|with other|another plan|differ"):
+    assert Ledger(tmp_path / "ledger").populations() == ()
+
+
+@pytest.mark.parametrize("how", ["dangling link", "link", "file"])
+def test_what_stands_in_place_of_public_is_refused_before_it_counts(
+    tmp_path: Path, how: str
+) -> None:
+    (tmp_path / "small").mkdir()
+    public = tmp_path / "small" / "public"
+    if how == "file":
+        public.write_text("a file")
+    else:
+        (tmp_path / "there").mkdir()
+        public.symlink_to(tmp_path / ("there" if how == "link" else "nowhere"))
+    with pytest.raises(DeniableError, match="public: a file or a link is there; remove it, or"):
         made("columns", tmp_path)
-    assert not (tmp_path / "small" / "public").exists()
+    assert Ledger(tmp_path / "ledger").populations() == ()
+    assert [each.name for each in (tmp_path / "small").iterdir()] == ["public"]
+
+
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["key here", "key elsewhere"])
+def test_a_file_system_without_hard_links_is_refused_before_it_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, elsewhere: bool
+) -> None:
+    place = known_key(tmp_path / "keys") if elsewhere else None
+    kept = Path.hardlink_to
+
+    def refuse(path: Path, target: Path) -> None:
+        if "private" in path.parts:
+            raise OSError(errno.EPERM, "Operation not permitted")
+        kept(path, target)
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    with pytest.raises(DeniableError, match="private: its file system has no hard links"):
+        made("columns", tmp_path, place)
+    assert Ledger(tmp_path / "ledger").populations() == ()
+    assert not (tmp_path / "small").exists()
 
 
 def test_a_published_folder_that_is_gone_is_to_be_restored(tmp_path: Path) -> None:
@@ -341,9 +456,9 @@ def test_a_published_folder_that_is_gone_is_to_be_restored(tmp_path: Path) -> No
 def test_a_key_that_is_nowhere_known_is_not_taken_for_removed(tmp_path: Path) -> None:
     place = KeyPlace(str(tmp_path / "keys"))
     made("columns", tmp_path, place)
-    for lost in (RECEIPT, f"private/{PLACE_FILE}"):
+    for lost in (RECEIPT, f"private/{JOURNAL_FILE}"):
         (tmp_path / "small" / lost).unlink()
-    with pytest.raises(DeniableError, match=r"place\.json, which stores the place of the key of"):
+    with pytest.raises(DeniableError, match=r"journal\.json: missing .* and its key cannot be"):
         made("columns", tmp_path, place)
     assert not (tmp_path / "small" / RECEIPT).exists()
 
@@ -369,15 +484,6 @@ def test_other_records_are_refused_where_a_release_is_published(tmp_path: Path) 
     with pytest.raises(DeniableError, match="'small' was published from other records; give"):
         made("columns", tmp_path, data=records(699))
     assert content(tmp_path / "small" / "public") == first
-
-
-def test_without_the_digest_of_the_draw_nothing_is_taken_as_published(tmp_path: Path) -> None:
-    made("columns", tmp_path)
-    for file in (tmp_path / "small" / RECEIPT, tmp_path / "small" / "private" / DRAWN_FILE):
-        file.unlink()
-    with pytest.raises(DeniableError, match=r"public: not the records that were drawn for release"):
-        made("columns", tmp_path)
-    assert not (tmp_path / "small" / RECEIPT).exists()
 
 
 def test_a_rename_that_fails_publishes_nothing_and_keeps_the_key(
@@ -407,7 +513,7 @@ def test_a_rename_that_fails_publishes_nothing_and_keeps_the_key(
     [
         ("public/README.txt", "README.txt: damaged or edited"),
         ("public/protected.parquet", "protected.parquet: damaged or edited"),
-        (f"private/{DRAWN_FILE}", "not the records that were drawn for release 'small'"),
+        (f"private/{JOURNAL_FILE}", r"journal\.json: missing or damaged"),
     ],
 )
 def test_the_key_stays_until_the_published_files_are_verified(
@@ -484,9 +590,7 @@ def test_a_second_release_needs_the_words_that_its_refusal_says(tmp_path: Path) 
     assert words.startswith("release 2 of people named second, total epsilon 3.")
     with pytest.raises(DeniableError, match="give the consent"):
         made("cluster", tmp_path, **second, consent=words.replace("3.", "2."))
-    assert not (tmp_path / "second" / "public").exists()
-    # No plan is stored: with the words it may be another one.
-    assert not (tmp_path / "second" / "private" / PLAN_FILE).exists()
+    assert not (tmp_path / "second").exists()  # neither key nor digest
     made("cluster", tmp_path, **second, consent=words)
     assert len(Ledger(tmp_path / "ledger").entries("people")) == 2
 
@@ -508,7 +612,7 @@ def test_one_claim_that_fails_is_enough(
     with pytest.raises(DeniableError, match=said):
         made("columns", tmp_path)
     assert not (tmp_path / "small").exists()  # nothing is counted either
-    assert Ledger(tmp_path / "ledger").entries("people") == ()
+    assert Ledger(tmp_path / "ledger").populations() == ()
     with pytest.raises(DeniableError, match=said):
         protect_test(records(), plan_for("columns"), tmp_path / "tried", 1)
     assert not (tmp_path / "tried").exists()
@@ -536,10 +640,9 @@ def test_a_population_is_no_other_one_by_its_capital_letters(
 def test_the_ledger_holds_a_release_to_its_plan(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As the entry is written before the plan is: killed between, or with the plan lost."""
+    """Killed after the entry, before anything of the draw is stored."""
     with killed_at(monkeypatch, f"{MADE}._reserved", 1, after=True):
         made("columns", tmp_path)
-    assert not (tmp_path / "small" / "private" / PLAN_FILE).exists()
     # Of the same epsilon, so that the plan alone differs.
     with pytest.raises(DeniableError, match=r"with another plan or another key; restore"):
         made("columns", tmp_path, plan=plan_for("columns", order="as_in_file"))
@@ -551,6 +654,7 @@ def test_the_ledger_holds_a_release_to_its_plan(
 @pytest.mark.parametrize("name", ["", "a b", "../x", "é", "a" * 101])
 def test_names_that_are_no_names_are_refused(tmp_path: Path, name: str) -> None:
     given = records(), plan_for("columns"), tmp_path / "made"
+    ledger_in(tmp_path / "ledger")
     if name:
         with pytest.raises(DeniableError, match="a release cannot be named"):
             protect(*given, ledger=tmp_path / "ledger", name=name)

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
-from tests.release.small_releases import known_key
+from tests.release.small_releases import known_key, ledger_in
 
 from deniable.errors import DeniableError
 from deniable.plans import ColumnsPlan, make_plan
-from deniable.release import Ledger, OriginalRecords, protect
+from deniable.release import OriginalRecords, protect
 from deniable.schema import schema_from_dict
 
 NUMBER = 900
@@ -63,7 +63,8 @@ def test_how_the_file_was_divided_is_not_told(kind: str, order: str, tmp_path: P
     made = []
     for rows in (70, NUMBER):
         at = tmp_path / str(rows)
-        protect(written(table, kind, at, rows), plan, at / "made", place=known_key(at, "made"))
+        file, given = written(table, kind, at, rows), {"ledger": ledger_in(at / "ledger")}
+        protect(file, plan, at / "made", place=known_key(at, "made"), **given)
         made.append((at / "made" / "public" / f"protected.{kind}").read_bytes())
     assert made[0] == made[1]
 
@@ -75,7 +76,12 @@ def test_groups_have_one_size(order: str, tmp_path: Path, monkeypatch: pytest.Mo
     people = pa.array([f"id{number}" for number in range(NUMBER)])
     table = pa.table({"sex": sexes(slice(100, 150)), "person": people})
     file = written(table, "parquet", tmp_path, 70)
-    protect(file, plan_of("parquet", order, "drop"), tmp_path / "made")
+    protect(
+        file,
+        plan_of("parquet", order, "drop"),
+        tmp_path / "made",
+        ledger=ledger_in(tmp_path / "ledger"),
+    )
     told = pd.read_csv(tmp_path / "made" / "private" / "risk.csv").set_index("about")
     assert told.loc["all records", "before"] == 50
     metadata = pq.read_metadata(tmp_path / "made" / "public" / "protected.parquet")
@@ -91,7 +97,12 @@ def test_identifiers_of_records_left_out_stay_out(store: str, order: str, tmp_pa
     if store == "string_view":
         stored = pa.array(names).cast(pa.string_view())
     table = pa.table({"sex": sexes(slice(5, 7)), "person": stored})
-    protect(table, plan_of("arrow", order, "drop"), tmp_path / "made")
+    protect(
+        table,
+        plan_of("arrow", order, "drop"),
+        tmp_path / "made",
+        ledger=ledger_in(tmp_path / "ledger"),
+    )
     file = tmp_path / "made" / "public" / "protected.arrow"
     content = file.read_bytes()
     assert [name.encode() in content for name in names[[4, 5, 6, 7]]] == [True, False, False, True]
@@ -106,34 +117,15 @@ def test_identifiers_of_records_left_out_stay_out(store: str, order: str, tmp_pa
 def test_what_lies_below_a_null_stays_out(order: str, tmp_path: Path) -> None:
     numbers, hidden = np.arange(NUMBER) + 7_000_000_000, np.arange(NUMBER) % 3 == 0
     table = pa.table({"sex": sexes(), "person": pa.array(numbers, mask=hidden)})
-    protect(table, plan_of("arrow", order, type="int64"), tmp_path / "made")
+    protect(
+        table,
+        plan_of("arrow", order, type="int64"),
+        tmp_path / "made",
+        ledger=ledger_in(tmp_path / "ledger"),
+    )
     content = (tmp_path / "made" / "public" / "protected.arrow").read_bytes()
     there = np.array([int(number).to_bytes(8, "little") in content for number in numbers])
     assert (there == ~hidden).all()
-
-
-def test_a_faulty_file_takes_no_ledger_away(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One release begins the ledger while another, which will be refused, reads its file."""
-    plan, people = plan_of("parquet"), pa.array([f"id{number}" for number in range(NUMBER)])
-    good = written(pa.table({"sex": sexes(), "person": people}), "parquet", tmp_path, 900)
-    bad = written(
-        pa.table({"sex": sexes(slice(3, 4)), "person": people}), "parquet", tmp_path / "b", 900
-    )
-    whole = OriginalRecords.read
-
-    def slow(self: OriginalRecords, key: bytes | None = None) -> Any:
-        monkeypatch.setattr(OriginalRecords, "read", whole)
-        protect(good, plan, tmp_path / "first", ledger=tmp_path / "ledger")
-        return whole(self, key)
-
-    for file, told in ((bad, "missing value"), (good, "release 2 of people named second")):
-        monkeypatch.setattr(OriginalRecords, "read", slow)
-        with pytest.raises(DeniableError, match=told):
-            protect(file, plan, tmp_path / "second", ledger=tmp_path / "ledger")
-    entries = Ledger(tmp_path / "ledger").entries("people")
-    assert [each.release for each in entries] == ["first"]
 
 
 def test_a_file_that_changes_while_it_is_read_is_not_published(
@@ -150,5 +142,5 @@ def test_a_file_that_changes_while_it_is_read_is_not_published(
 
     monkeypatch.setattr(OriginalRecords, "batches", after_a_change)
     with pytest.raises(DeniableError, match="changed while it was read"):
-        protect(file, plan_of("parquet"), tmp_path / "made")
+        protect(file, plan_of("parquet"), tmp_path / "made", ledger=ledger_in(tmp_path / "ledger"))
     assert not (tmp_path / "made" / "public").exists()

@@ -19,11 +19,13 @@ from tests.release.small_releases import (
     content,
     killed_at_random,
     known_key,
+    ledger_in,
 )
 
 from deniable.errors import DeniableError
 from deniable.plans import ColumnsPlan, Part, make_plan
 from deniable.release import Ledger, protect
+from deniable.release.key_places import KEY_FILE
 from deniable.release.keys import ReleaseKey
 from deniable.sampling import KeyedDraws
 from deniable.schema import schema_from_dict
@@ -101,7 +103,7 @@ def plan_of(kind: str) -> ColumnsPlan:
 def published(table: pd.DataFrame, kind: str, at: Path) -> Path:
     place = known_key(at / "keys", "made")
     file = written(table, kind, at / "in")
-    protect(file, plan_of(kind), at / "made", ledger=at / "ledger", place=place)
+    protect(file, plan_of(kind), at / "made", ledger=ledger_in(at / "ledger"), place=place)
     return at / "made" / "public"
 
 
@@ -169,6 +171,7 @@ def test_kills_at_random_leave_one_draw(tmp_path: Path) -> None:
     at = tmp_path / "killed"
     written(records(), "csv", at / "in")
     known_key(at / "keys", "made")
+    ledger_in(at / "ledger")
     killed = killed_at_random(process, (at,), KILLS // 2, SECONDS, random.Random(1))
     place, ledger = NamedKeys(str(at / "keys")), at / "ledger"
     file = at / "in" / "people.csv"
@@ -184,13 +187,14 @@ def test_kills_at_random_leave_one_draw(tmp_path: Path) -> None:
     assert set(modes.values()) == {0o600}
 
 
-@pytest.mark.parametrize("stopped", ["composed_epsilon", "sync_tree", "receipt_of", None])
+@pytest.mark.parametrize("stopped", ["store_entry", "sync_tree", "receipt_of", None])
 def test_whatever_is_lost_no_other_draw_is_made(
     stopped: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, plan = written(records(), "csv", tmp_path / "in"), plan_of("csv")
     drawn = content(published(records(), "csv", tmp_path / "whole"))["protected.csv"]
     place = known_key(tmp_path / "keys", "made")
+    ledger_in(tmp_path / "ledger")
 
     def stop(*_: Any) -> None:
         raise KeyboardInterrupt
@@ -207,6 +211,8 @@ def test_whatever_is_lost_no_other_draw_is_made(
     assert len(left) > 3
     for lost in left:
         at = tmp_path / "again"
+        if any(path.name == KEY_FILE and "keys" in path.parts for path in left):
+            known_key(tmp_path / "keys", "made")  # a finished copy removes it
         for name in places:
             shutil.copytree(tmp_path / name, at / name)
         (at / lost.relative_to(tmp_path)).unlink()
@@ -239,8 +245,8 @@ def test_two_halves_of_a_partition_spend_the_larger_epsilon(tmp_path: Path) -> N
         name: replace(plan_of("parquet"), part=Part(2, take, "public"))
         for take, name in ((1, "first"), (2, "second"))
     }
+    ledger = Ledger.init(tmp_path / "ledger")
     protect(table, plans["first"], tmp_path / "first", ledger=tmp_path / "ledger")
-    ledger = Ledger(tmp_path / "ledger")
     with pytest.raises(DeniableError, match=r"would be release 2") as refused:
         protect(table, plans["second"], tmp_path / "second", ledger=tmp_path / "ledger")
     words = str(refused.value).rpartition("give the consent ")[2].strip("'")

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.release.small_releases import known_key, plan_for, records
+from tests.release.small_releases import known_key, ledger_in, plan_for, records
 
 from deniable.release import ordering, protect
 from deniable.release.writing import _Groups
@@ -80,6 +80,7 @@ def test_no_original_order_is_left_if_the_draw_breaks_off(
     """Neither on the way into the parts nor out of them; and the scratch is its owner's alone."""
     place = known_key(tmp_path / "keys", "made")
     given = records(400), plan_for("columns"), tmp_path / "made"
+    ledger_in(tmp_path / "ledger")
     monkeypatch.setattr(ordering, "BATCH", BATCH)
     seen: list[int] = []
 

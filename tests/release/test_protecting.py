@@ -1,5 +1,7 @@
 """A file of one's own, protected by a plan: what is made, once, and what its owner learns."""
 
+import shutil
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,11 @@ from deniable.analysis import Released
 from deniable.channels import KeepOrReplace, SquareWave, SubsetSelection
 from deniable.cli import main
 from deniable.errors import DeniableError
-from deniable.plans import ColumnsPlan, make_plan, write_plan
+from deniable.files import read_json
+from deniable.plans import ColumnsPlan, make_plan, read_plan, write_plan
 from deniable.randomized_response import Protocol
-from deniable.release import Ledger, protect
+from deniable.release import Ledger, epsilon_text, protect
+from deniable.release.ledger import LEDGER_VARIABLE
 from deniable.release.risk import likeliest_cells
 from deniable.schema import schema_from_dict
 
@@ -29,6 +33,13 @@ COLUMNS = [
     {"name": "age", "kind": "numeric", "bounds": [0, 40], "step": 2, "type": "int64"},
     {"name": "weight", "kind": "weight", "type": "double"},
 ]
+
+
+@pytest.fixture(autouse=True)
+def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ledger:
+    """Return the ledger that is named for all releases of a test."""
+    monkeypatch.setenv(LEDGER_VARIABLE, str(tmp_path / "ledger"))
+    return Ledger.init(tmp_path / "ledger")
 
 
 def file_of(folder: Path, seed: int = 1) -> Path:
@@ -46,9 +57,11 @@ def file_of(folder: Path, seed: int = 1) -> Path:
     return folder / f"people{seed}.parquet"
 
 
-def plan_of(order: Any = "permuted", accept: tuple[str, ...] = ()) -> ColumnsPlan:
+def plan_of(
+    order: Any = "permuted", accept: tuple[str, ...] = (), population: str | None = "people"
+) -> ColumnsPlan:
     schema = schema_from_dict(
-        {"format": "deniable-schema", "version": 1, "population": "people"}
+        {"format": "deniable-schema", "version": 1, "population": population}
         | {"file": {"kind": "parquet"}, "columns": COLUMNS}
     )
     channels = (
@@ -95,10 +108,13 @@ def test_types_and_order_of_columns_are_those_of_the_file(tmp_path: Path) -> Non
 
 def test_records_are_permuted_with_what_goes_out_as_it_is(tmp_path: Path) -> None:
     file, accept = file_of(tmp_path), ("weights_released",)
-    protect(file, plan_of("as_in_file", accept), tmp_path / "in_order", ledger=tmp_path / "one")
-    protect(file, plan_of(accept=accept), tmp_path / "permuted", ledger=tmp_path / "two")
+    for order, population in (("as_in_file", "people"), ("permuted", "others")):
+        plan = plan_of(order, accept, population)
+        with warnings.catch_warnings():  # of the records under another population
+            warnings.simplefilter("ignore", UserWarning)
+            protect(file, plan, tmp_path / order)
     true = pq.read_table(file)["weight"].to_numpy()
-    for name, alike in (("in_order", True), ("permuted", False)):
+    for name, alike in (("as_in_file", True), ("permuted", False)):
         made = pq.read_table(tmp_path / name / "public" / "protected.parquet").to_pandas()
         assert bool((made["weight"].to_numpy() == true).all()) == alike
         # P[u, u] of sex is .731: 2,193 of 3,000 expected, standard deviation 24.3; 6 of them.
@@ -120,20 +136,99 @@ def test_what_is_given_again_is_not_drawn_again(tmp_path: Path) -> None:
 def test_a_published_release_whose_ledger_is_lost_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By the function and by the command; neither begins another ledger."""
+    """By the function and by the command; neither makes another ledger."""
     file = file_of(tmp_path)
     protect(file, plan_of(), tmp_path / "made")
     (tmp_path / "ledger").rename(tmp_path / "copy")
-    said = "no entry of release 'made' of population 'people'"
-    with pytest.raises(DeniableError, match=f"{said}.*Restore the ledger from a copy"):
+    with pytest.raises(DeniableError, match=r"not a ledger.*restore it from a copy"):
         protect(file, plan_of(), tmp_path / "made")
     write_plan(tmp_path / "plan.json", plan_of())
     command = ["protect", str(file), str(tmp_path / "plan.json"), "--out", str(tmp_path / "made")]
     assert main(command) == 2
-    assert f"{tmp_path / 'ledger'}: the ledger has {said}" in capsys.readouterr().err
+    assert f"{tmp_path / 'ledger'}: not a ledger" in capsys.readouterr().err
     assert not (tmp_path / "ledger").exists()
     (tmp_path / "copy").rename(tmp_path / "ledger")
     assert main(command) == 0
+
+
+def other_key(ledger: Ledger) -> None:
+    (ledger.folder / "key").write_bytes(bytes(32))
+
+
+def new_ledger(ledger: Ledger) -> None:
+    shutil.rmtree(ledger.folder)
+    Ledger.init(ledger.folder)
+
+
+def no_population(ledger: Ledger) -> None:
+    shutil.rmtree(ledger.folder / "populations" / "people")
+
+
+def older_copy(ledger: Ledger) -> None:
+    """Put the ledger back to the one before the last release, head included."""
+    folder = ledger.folder / "populations" / "people"
+    (folder / "000001.json").unlink()
+    (folder / "head.json").unlink()
+
+
+@pytest.mark.parametrize("change", [other_key, new_ledger, no_population, older_copy])
+@pytest.mark.parametrize("name", ["made", "second"], ids=["this release", "another beside it"])
+def test_a_ledger_that_lacks_the_entry_of_a_release_is_refused(
+    tmp_path: Path, ledger: Ledger, change: Any, name: str
+) -> None:
+    """Also for a new release: else its total would leave out the one beside it."""
+    file = file_of(tmp_path)
+    protect(file, plan_of(), tmp_path / "made")
+    change(ledger)
+    before = sorted(tmp_path.rglob("*"))
+    said = r"made: release 'made' of population 'people'.*restore the ledger from a copy, or name"
+    with pytest.raises(DeniableError, match=said):
+        protect(file, plan_of(), tmp_path / name)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_two_folders_share_the_ledger_that_is_named(tmp_path: Path, ledger: Ledger) -> None:
+    file = file_of(tmp_path)
+    protect(file, plan_of(), tmp_path / "A" / "first")
+    with pytest.raises(DeniableError, match=r"total epsilon is 2\.5 and would be 5") as refused:
+        protect(file, plan_of(), tmp_path / "B" / "second")
+    words = str(refused.value).rpartition("give the consent ")[2].strip("'")
+    assert not (tmp_path / "B").exists()
+    protect(file, plan_of(), tmp_path / "B" / "second", consent=words)
+    block = read_json(tmp_path / "B/second/public/plan.json")["release"]["ledger"]
+    private = read_json(tmp_path / "B/second/private/entry.json")
+    assert (block["entry"], block["total"]) == (2, epsilon_text(ledger.total("people")))
+    assert {name: private[name] for name in block} == block
+    assert private["ledger"] == ledger.digest
+    text = " ".join((tmp_path / "B/second/public/README.txt").read_text().split())
+    assert (
+        "release 2 of the population people. The total epsilon of its releases so far is " in text
+    )
+
+
+def test_a_production_release_needs_a_ledger_and_a_population(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is read before: there is no such file."""
+    given = tmp_path / "gone.parquet", plan_of(population=None), tmp_path / "made"
+    with pytest.raises(DeniableError, match=r"no population is stated.*--population NAME"):
+        protect(*given)
+    with pytest.raises(DeniableError, match="the population 'a/b'; give it a name"):
+        protect(*given, population="a/b")
+    with pytest.raises(DeniableError, match="population 'b', but the schema states 'people'"):
+        protect(given[0], plan_of(), given[2], population="b")
+    monkeypatch.delenv(LEDGER_VARIABLE)
+    with pytest.raises(DeniableError, match=r"no ledger is named.*deniable ledger init FOLDER"):
+        protect(*given, population="people")
+    assert {each.name for each in tmp_path.iterdir()} == {"ledger"}
+
+
+def test_a_population_that_is_stated_for_the_release_is_that_of_its_plan(tmp_path: Path) -> None:
+    write_plan(tmp_path / "plan.json", plan_of(population=None))
+    file, plan, made = (str(tmp_path / n) for n in ("people1.parquet", "plan.json", "made"))
+    file_of(tmp_path)
+    assert main(["protect", file, plan, "--out", made, "--population", "people"]) == 0
+    assert read_plan(tmp_path / "made" / "public" / "plan.json").schema.population == "people"
 
 
 def test_a_second_release_of_the_same_people_needs_consent(tmp_path: Path) -> None:
@@ -141,12 +236,14 @@ def test_a_second_release_of_the_same_people_needs_consent(tmp_path: Path) -> No
     protect(file, plan_of(), tmp_path / "first")
     with pytest.raises(DeniableError, match="release 2 of people named second, total epsilon"):
         protect(file, plan_of(), tmp_path / "second")
-    assert not (tmp_path / "second" / "public").exists()
+    assert not (tmp_path / "second").exists()
     assert float(Ledger(tmp_path / "ledger").total("people")) == pytest.approx(2.5, abs=1e-6)
 
 
-def test_the_same_records_are_seen_to_be_so_in_another_format(tmp_path: Path) -> None:
-    file, ledger = file_of(tmp_path), Ledger(tmp_path / "ledger")
+def test_the_same_records_are_seen_to_be_so_in_another_format(
+    tmp_path: Path, ledger: Ledger
+) -> None:
+    file = file_of(tmp_path)
     protect(file, plan_of(), tmp_path / "first")
     other = schema_from_dict(plan_of().schema.to_json() | {"population": "others"})
     plan = ColumnsPlan(other, 2.6, plan_of().protocol, ("", "", ""))
@@ -161,7 +258,11 @@ def test_a_fault_of_the_file_leaves_nothing(tmp_path: Path) -> None:
     table.to_parquet(tmp_path / "bad.parquet")
     with pytest.raises(DeniableError, match=r"(?s)bad\.parquet.*sex.*'X'"):
         protect(tmp_path / "bad.parquet", plan_of(), tmp_path / "made")
-    assert {each.name for each in tmp_path.iterdir()} == {"bad.parquet", "people1.parquet"}
+    assert {each.name for each in tmp_path.iterdir()} == {
+        "bad.parquet",
+        "people1.parquet",
+        "ledger",
+    }
 
 
 def test_the_owner_learns_what_the_file_leaves_of_the_risk(tmp_path: Path) -> None:

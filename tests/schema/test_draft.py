@@ -97,7 +97,7 @@ def test_delimiter_and_encoding_are_found_and_said(
         codecs.lookup(str(schema.file.encoding)).name
         == codecs.lookup(encoding.removesuffix("-sig")).name
     )
-    assert schema.population == "Gr-e-2"
+    assert schema.population is None  # which a file's name does not state
     assert f"delimiter {delimiter!r} (detected), encoding {schema.file.encoding}" in draft.found
     assert RecordsFile.open(path, schema).records == 2
 
@@ -294,6 +294,7 @@ def test_the_command_prints_the_draft_and_says_what_it_found(
     path.write_bytes("größe;b\nF ;1\nF;2\n".encode("cp1252"))
     assert main(["schema", str(path), "--population", "panel"]) == 0
     said = capsys.readouterr()
+    assert "\npopulation: panel  # name the people (or survey and wave)" in said.out
     assert read_back(said.out).population == "panel"
     assert "delimiter ';' (detected), encoding cp1252 (detected); 2 records" in said.err
     assert "warning: column 'größe'" in said.err

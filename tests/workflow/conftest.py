@@ -26,6 +26,7 @@ import yaml
 from tests.workflow.tiny_releases import TEST_RELEASES
 
 from deniable.datasets import copula, numeric_surrogates
+from deniable.release import Ledger
 
 from reproduction.pipeline.provenance import MARK_OF_FOLDERS, SUFFIX, provenance_path
 
@@ -90,6 +91,7 @@ POWER_GRID = {"k": [2], "margins": ["uniform"], "pattern": ["all"], "n": [500]} 
 }
 RELEASED_GRID = {"file": ["survey_8000", "alarm_8000"], "k": [2], "epsilon_claimed": [0.5]}
 TINY: dict[str, Any] = {
+    "ledger": "ledger",
     "data": {"source": "surrogate"},
     "studies": {
         "multirr_tables": {"replicates": 9, "block": 4, "chunks": 2, "grids": [GRID]},
@@ -327,6 +329,7 @@ def set_up(folder: Path) -> None:
         entry["sha256"], entry["bytes"] = hashlib.sha256(content).hexdigest(), len(content)
     manifest.write_text(yaml.safe_dump(entries, sort_keys=False), encoding="utf-8")
     (folder / TINY_FILE).write_text(yaml.safe_dump(TINY), encoding="utf-8")
+    Ledger.init(folder / "ledger")
 
 
 def published_file(attributes: list[dict[str, Any]]) -> str:

@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("docs", "config/README.md", "CHANGELOG.md", "CITATION.cff")
 """Folders and files, where the links of the guides look for them."""
 CONTENTS = {
-    "Your own file": ("own-data", "command-line", "designing-a-channel"),
+    "Your own file": ("own-data", "ledger", "command-line", "designing-a-channel"),
     "The pipeline": ("/config/README", "faults", "sweeps", "cluster", "elsewhere"),
     "The papers": ("findings", "references"),
     "Developing": ("architecture", "adding-a-mechanism", "continuous-integration", "/CHANGELOG"),

@@ -67,7 +67,7 @@ rule publish:
     params:
         release=settings,
         place=plan.config.keys.model_dump(),
-        ledger=plan.config.ledger,
+        ledger=plan.ledger,
     message:
         "Release {wildcards.release}: drawing, verifying and publishing it, once"
     script:

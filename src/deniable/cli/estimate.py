@@ -140,9 +140,9 @@ def _notice(public: Path) -> list[str]:
 
 def _facts(public: Path, released: Released) -> list[str]:
     plan = released.plan
+    people = f" of the population {plan.schema.population}" if plan.schema.population else ""
     return [
-        f"Estimated from {public} alone: {released.records:,} protected records of the "
-        f"population {plan.schema.population}.",
+        f"Estimated from {public} alone: {released.records:,} protected records{people}.",
         f"Exact epsilon of {plan.unit}: {epsilon_text(plan.epsilon)}. Estimates cost no more of "
         "it.",
         *(f"Not covered by it: {said}." for said in plan.not_covered),

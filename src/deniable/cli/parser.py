@@ -20,7 +20,8 @@ EXAMPLES = """\
 examples:
   deniable schema survey.csv > survey.yaml
   deniable plan survey.yaml --epsilon 2 --out plan.json
-  deniable protect survey.csv plan.json --out release/
+  deniable ledger init /safe/ledger
+  deniable protect survey.csv plan.json --out release/ --ledger /safe/ledger
   deniable estimate release/public
   deniable channel matrix.csv --counts counts.csv --json
   deniable design specification.yaml --output designed
@@ -70,9 +71,18 @@ compares estimates from them with the original records.
 """
 PROTECT_EXAMPLES = """\
 examples:
-  deniable protect survey.csv plan.json --out release/
+  deniable protect survey.csv plan.json --out release/ --ledger /safe/ledger
   deniable protect survey.csv plan.json --out release/ --quasi-identifiers sex,age,region
   deniable protect survey.csv plan.json --out trial/ --test 1
+"""
+LEDGER = """\
+Make a ledger, or list the releases in it. A ledger counts the epsilon of production releases, by
+population, before anything is drawn. It is as confidential as the records. Keep it, and back it up.
+"""
+LEDGER_EXAMPLES = """\
+examples:
+  deniable ledger init /safe/ledger
+  deniable ledger show --ledger /safe/ledger
 """
 PLAN = """\
 Plan mechanism and budget of each column or cluster of a file, at an exact epsilon of the whole
@@ -115,6 +125,7 @@ examples:
   deniable estimate release/public --table sex,income --weight w --format html --out page.html
   deniable estimate release/public --synthetic 1000 --out synthetic.csv
 """
+LEDGER_HELP = "the ledger of the release (default: the environment variable DENIABLE_LEDGER)"
 FILE = "CSV, Parquet (or a folder of it) or Arrow"
 MAX_DIGITS = 18  # of a seed
 COLUMNS: dict[str, Any] = {"type": columns_of, "metavar": "A,B"}
@@ -154,6 +165,8 @@ def parser() -> argparse.ArgumentParser:
     _add_compare(command("compare", summary, COMPARE, COMPARE_EXAMPLES))
     summary = "mechanism and exact epsilon of each column of a file"
     _add_plan(command("plan", summary, PLAN, PLAN_EXAMPLES))
+    summary = "count releases by population"
+    _add_ledger(command("ledger", summary, LEDGER, LEDGER_EXAMPLES))
     _add_protect(command("protect", "protect your own file by a plan", PROTECT, PROTECT_EXAMPLES))
     summary = "estimates from the public folder of a release alone"
     _add_estimate(command("estimate", summary, ESTIMATE, ESTIMATE_EXAMPLES))
@@ -163,7 +176,7 @@ def parser() -> argparse.ArgumentParser:
 def _add_schema(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("file", metavar="FILE", type=Path, help=FILE)
-    add("--population", metavar="NAME", help="the people of the records (default: the file's name)")
+    add("--population", metavar="NAME", help="the people of the records (default: left empty)")
     add("--delimiter", metavar="C", help=r"of a CSV file, \t for a tab (default: detected)")
     add("--encoding", metavar="NAME", help="of a CSV file, such as cp1252 (default: detected)")
 
@@ -217,7 +230,8 @@ def _add_protect(parser: argparse.ArgumentParser) -> None:
     add("plan", metavar="PLAN.json", type=Path, help="a plan by deniable plan")
     add("--out", required=True, type=_path, help="the folder of the release")
     add("--name", help="of the release (default: of the folder)")
-    add("--ledger", type=_path, help="the folder that counts epsilons (default: next to --out)")
+    add("--ledger", metavar="FOLDER", type=_path, help=LEDGER_HELP)
+    add("--population", metavar="NAME", help="the people of the records, unless the schema has it")
     add("--consent", help="the text that a further release of the population needs")
     text = "make a test release, which anybody with this seed can undo, to OUT/test; no ledger"
     add("--test", type=_seed, metavar="SEED", help=text)
@@ -228,6 +242,15 @@ def _add_protect(parser: argparse.ArgumentParser) -> None:
     text = "largest proportion of a column's values outside its bounds (default: 0.01)"
     add("--outside-bounds", type=float, default=0.01, metavar="P", help=text)
     add("--key-folder", type=Path, help="place of the key until publication")
+
+
+def _add_ledger(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(metavar="ACTION", required=True, dest="action")
+    init = actions.add_parser("init", help="make a ledger", description="Make a ledger.")
+    init.add_argument("folder", metavar="FOLDER", type=_path, help="new, or an empty folder")
+    text = "list releases and totals, and check all entries"
+    show = actions.add_parser("show", help=text, description=f"{text.capitalize()}.")
+    show.add_argument("--ledger", metavar="FOLDER", type=_path, help=LEDGER_HELP)
 
 
 def _add_channel(parser: argparse.ArgumentParser) -> None:

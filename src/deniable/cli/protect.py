@@ -11,14 +11,14 @@ import pyarrow as pa
 from deniable.cli.outputs import refuse_inputs
 from deniable.errors import DeniableError
 from deniable.files import PRIVATE_FILE, read_table, write_table
-from deniable.plans import Plan, read_plan
+from deniable.plans import read_plan
 from deniable.release import (
     PRIVATE,
     RISK_OF_RECORDS,
     TEST,
     KeyPlace,
-    Ledger,
     epsilon_text,
+    named_ledger,
     protect,
     protect_test,
 )
@@ -37,32 +37,32 @@ def run(options: argparse.Namespace) -> None:
     if "jemalloc" in pa.supported_memory_backends():
         pa.set_memory_pool(pa.jemalloc_memory_pool())  # returns most of the freed memory
     refuse_inputs(options.out, [options.file], "release")
-    plan = read_plan(options.plan)
     if options.test is not None:
-        _make_test_release(options, plan)
+        _make_test_release(options)
         return
-    ledger = options.ledger or options.out.resolve().parent / "ledger"
+    ledger = named_ledger(options.ledger)
+    plan = read_plan(options.plan).for_population(options.population)
     protect(
         options.file,
         plan,
         options.out,
         name=options.name,
-        ledger=ledger,
+        ledger=ledger.folder,
         consent=options.consent,
         quasi_identifiers=options.quasi_identifiers or (),
         place=KeyPlace(folder=str(options.key_folder) if options.key_folder else None),
         outside_bounds=options.outside_bounds,
         progress=_shown_progress(sys.stderr.isatty()),
     )
-    population = plan.schema.population
-    total = Ledger(ledger).total(population)
+    population = str(plan.schema.population)
+    total = epsilon_text(ledger.total(population))
     print(f"{options.out / 'public'}: for publication")
     print(f"{options.out / 'private'}: reveals the original records; keep it confidential")
     shown = f"{epsilon_text(plan.epsilon)}, exact and rounded up"
     if math.isinf(plan.epsilon):
         shown = "none is proved to be finite"
     print(f"epsilon of {plan.unit}: {shown}")
-    print(f"total epsilon of population {population}, in {ledger}: {epsilon_text(total)}")
+    print(f"total epsilon of population {population}, in {ledger.folder}: {total}")
     for reason in plan.not_covered:
         print(f"not covered: {reason}")
     file = options.out / "private" / "risk.csv"
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> None:
             print(f"column {row['about']}: {row['measure']}: {row['before']:.0f}")
 
 
-def _make_test_release(options: argparse.Namespace, plan: Plan) -> None:
+def _make_test_release(options: argparse.Namespace) -> None:
     """Make a test release without a ledger, and compare its estimates with the original records."""
     from deniable.analysis import compare_test_release  # noqa: PLC0415 - loads SciPy
 
@@ -83,7 +83,7 @@ def _make_test_release(options: argparse.Namespace, plan: Plan) -> None:
     progress = _shown_progress(sys.stderr.isatty())
     protect_test(
         options.file,
-        plan,
+        read_plan(options.plan).for_population(options.population),
         options.out,
         options.test,
         name=options.name,

@@ -2,9 +2,9 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -159,6 +159,14 @@ class Plan(ABC):
         refuse_unknown("origin of mechanisms", self.chosen_from, get_args(Origin))
         refuse_unknown("order", self.order, get_args(Order))
         refuse_unaccepted(self.risks, self.accept, self.schema)
+
+    def for_population(self, population: str | None) -> Self:
+        """Return the plan for records of a `population`; None keeps the one of the schema.
+
+        Raises `DeniableError` if the name is invalid, or the schema states another one.
+        """
+        schema = self.schema.of_population(population)
+        return self if schema is self.schema else replace(self, schema=schema)
 
     def refuse_above_target(self) -> None:
         """Raise `DeniableError` if the exact epsilon is above the requested one."""

@@ -3,10 +3,15 @@ from .contents import (
     SEED_NOTICE as SEED_NOTICE,
     TEST_NOTICE as TEST_NOTICE,
 )
+from .counted import (
+    ENTRY_FILE as ENTRY_FILE,
+    faults_of_entries as faults_of_entries,
+)
 from .entries import (
     Entry as Entry,
     RecordDigests as RecordDigests,
     canonical as canonical,
+    composed_epsilon as composed_epsilon,
     epsilon_text as epsilon_text,
 )
 from .key_places import KeyPlace as KeyPlace
@@ -16,19 +21,24 @@ from .keys import (
     TEST as TEST,
     key_from_seed as key_from_seed,
 )
-from .ledger import Ledger as Ledger
+from .ledger import (
+    LEDGER_VARIABLE as LEDGER_VARIABLE,
+    Ledger as Ledger,
+    named_ledger as named_ledger,
+)
 from .making import (
     protect as protect,
     protect_test as protect_test,
 )
 from .receipts import (
-    ENTRY_FILE as ENTRY_FILE,
     RECEIPT as RECEIPT,
+    fault_of_records as fault_of_records,
     faults_of_files as faults_of_files,
     faults_of_receipt as faults_of_receipt,
     refuse_other_files as refuse_other_files,
     refuse_other_settings as refuse_other_settings,
     refuse_production as refuse_production,
+    refuse_test as refuse_test,
 )
 from .records import OriginalRecords as OriginalRecords
 from .risk import (

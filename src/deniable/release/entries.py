@@ -1,6 +1,11 @@
-"""An entry of a ledger, its file, epsilons as exact numbers, and records that entries share."""
+"""An entry of a ledger, its file, epsilons as exact numbers, and records that entries share.
+
+The entries of a population are a chain. Each file ends with a MAC, the HMAC-SHA256 of its line
+under a subkey of the ledger's key, and each line contains the MAC of the entry before it.
+"""
 
 import hashlib
+import hmac
 import json
 import math
 import re
@@ -15,7 +20,7 @@ from deniable.channels import Number, as_written
 from deniable.errors import DataError, DeniableError
 from deniable.plans import Part
 
-FORMAT, READ_FORMATS = 2, (1, 2)  # the first one had no parts
+FORMAT = 3
 SKETCH_SIZE = 1024
 DIGITS = 16  # hexadecimal digits of a digest in a sketch
 MAX_SHOWN = 40  # characters of an epsilon in a message
@@ -24,7 +29,7 @@ _FINITE = re.compile(r"[0-9]+(\.[0-9]+|/[0-9]+)?")
 _EXACT = Context(prec=2000, traps=[Inexact])
 _COUNTED = Context(prec=9, rounding=ROUND_CEILING)
 _SHOWN = Context(prec=20, rounding=ROUND_CEILING)
-_PLAIN = ("number", "population", "release", "plan", "time")
+_PLAIN = ("number", "population", "release", "plan", "time", "before")
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,7 @@ class Entry:
     The `number` is that of the release within its `population`, from 1. `plan` is a digest of name,
     plan and key of the release, and `records` are digests under the key of the ledger. The `time`
     of the reservation is in UTC. A `part` of the respondents answers; without it all of them do.
+    The MAC of the entry `before` this one is in hexadecimal, and empty for the first one.
     """
 
     number: int
@@ -86,6 +92,7 @@ class Entry:
     records: RecordDigests
     time: str
     part: Part | None = None
+    before: str = ""
 
     @property
     def partition(self) -> tuple[int, str, str] | None:
@@ -181,55 +188,55 @@ def canonical(plan: Any) -> bytes:
     return json.dumps(plan, sort_keys=True, ensure_ascii=True, allow_nan=False).encode()
 
 
-def content_of(entry: Entry) -> bytes:
-    """Return the file of an `entry`: a line of JSON, and the SHA-256 of that line."""
+def content_of(entry: Entry, key: bytes) -> bytes:
+    """Return the file of an `entry`: a line of JSON, and the MAC of that line under a `key`."""
     records = entry.records
     sketch = "".join(f"{value:0{DIGITS}x}" for value in records.sketch)
     values = {
         "format": FORMAT,
         **{name: getattr(entry, name) for name in _PLAIN},
-        "state": "reserved",  # kept, so that the bytes of format 2 stay the same
         "epsilon": _text(entry.epsilon),
         "part": None if entry.part is None else asdict(entry.part),
         "records": {"whole": records.whole, "number": records.records, "sketch": sketch},
     }
     line = json.dumps(values)  # ASCII
-    return f"{line}\n{_check(line)}\n".encode("ascii")
+    return f"{line}\n{_mac(line, key)}\n".encode("ascii")
 
 
-def digest_of(entry: Entry) -> str:
-    """Return the digest that the file of an `entry` ends with."""
-    return content_of(entry).decode("ascii").splitlines()[1]
+def mac_of(entry: Entry, key: bytes) -> str:
+    """Return the MAC of an `entry` under the `key` of entries, in hexadecimal."""
+    return content_of(entry, key).decode("ascii").splitlines()[1]
 
 
-def _check(line: str) -> str:
-    return hashlib.sha256(line.encode()).hexdigest()
+def _mac(line: str, key: bytes) -> str:
+    return hmac.digest(key, line.encode(), hashlib.sha256).hex()
 
 
-def entry_from(file: Path, content: bytes, population: str, number: int) -> Entry:
+def entry_from(file: Path, content: bytes, key: bytes, population: str, number: int) -> Entry:
     """Return the entry with a `number` of a `population` from the `content` of its `file`.
 
-    Raises `DataError` if the file is damaged, was edited, or has another entry.
+    Raises `DataError` if the file is damaged, was edited, has another entry, or was not written
+    under the `key` of entries.
     """
     try:
         line, check = content.decode("ascii").splitlines()
-        told = json.loads(line)
-        if check != _check(line):
-            raise ValueError("its digest is another one")
-        if told["format"] not in READ_FORMATS:
-            raise ValueError(f"format {told['format']!r}, which this version does not know")
-        sketch = told["records"]["sketch"]
+        if not hmac.compare_digest(check, _mac(line, key)):
+            raise ValueError("its MAC does not follow from its line and the ledger's key")
+        values = json.loads(line)
+        if values["format"] != FORMAT:
+            raise ValueError(f"format {values['format']!r}, which this version does not know")
+        sketch = values["records"]["sketch"]
         digests = (sketch[start : start + DIGITS] for start in range(0, len(sketch), DIGITS))
-        part, epsilon = told.get("part"), told["epsilon"]
+        part, epsilon = values["part"], values["epsilon"]
         if epsilon != "infinite" and not _FINITE.fullmatch(epsilon):
             raise ValueError(f"epsilon {epsilon!r}")
         entry = Entry(
-            **{name: told[name] for name in _PLAIN},
+            **{name: values[name] for name in _PLAIN},
             part=None if part is None else Part(**part),
             epsilon=math.inf if epsilon == "infinite" else Fraction(epsilon),
             records=RecordDigests(
-                told["records"]["whole"],
-                told["records"]["number"],
+                values["records"]["whole"],
+                values["records"]["number"],
                 tuple(int(value, 16) for value in digests),
             ),
         )

@@ -2,22 +2,19 @@
 
 import os
 import platform
-import secrets
 import stat
 import subprocess
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from deniable.errors import DeniableError
-from deniable.files import private_folder, read_json, sync_folder, write_once
-from deniable.release.entries import canonical
+from deniable.files import private_folder, sync_folder, write_once
 from deniable.sampling import KEY_BYTES, new_key
 
 KEY_FILE: str = "key"
-PLACE_FILE: str = "place.json"
 PRINTABLE = range(32, 127)
 
 
@@ -34,23 +31,18 @@ class KeyPlace:
     folder: str | None = None
     command: Sequence[str] = ()
 
-    def of_release(self, release: str, private: Path) -> "PlaceOfKey":
-        """Return the place of the key of a `release`, which is fixed in the folder `private`."""
-        file = private / PLACE_FILE
-        if not file.exists():
-            label = f"{release}-{secrets.token_hex(8)}"
-            command = list(self.command)
-            begun = PlaceOfKey(release, self.folder, command, label, platform.node())
-            write_once(file, canonical(asdict(begun)))
-        return PlaceOfKey(**read_json(file))
+    def of_release(self, release: str, label: str) -> "PlaceOfKey":
+        """Return the place of the key of a `release` with a `label`, on this machine."""
+        return PlaceOfKey(release, self.folder, list(self.command), label, platform.node())
 
 
 @dataclass(frozen=True)
 class PlaceOfKey:
     """The place of the key of one `release`. Methods take the `private` folder of the release.
 
-    For `folder` and `command` see `KeyPlace`. The `label` is the name with a random number, because
-    other projects may have a release of this name. The `machine` began the release.
+    For `folder` and `command` see `KeyPlace`. The `label` is the name with a number that follows
+    from the ledger, because other projects may have a release of this name. The `machine` drew the
+    release.
     """
 
     release: str

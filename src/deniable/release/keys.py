@@ -1,31 +1,33 @@
-"""Make the key of a release once, and refuse other records or another plan under it.
+"""Make the key of a release once, and refuse a lost one.
 
 All random numbers of a release follow from its key, its plan and the digest of its records
-(`deniable.sampling.keyed`). Digests under the key lie next to it and reveal nothing without it. So
-a repeated draw is the same draw. Other records, another plan and a lost key are refused.
+(`deniable.sampling.keyed`), so a repeated draw is the same draw. The ledger's entry has digests of
+all three and refuses others.
 """
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from deniable.errors import DataError, DeniableError
-from deniable.files import kept_private, private_folder, read_json, write_once
+from deniable.errors import DeniableError
+from deniable.files import kept_private, private_folder, write_once
 from deniable.release.entries import canonical
-from deniable.release.key_places import KEY_FILE, PLACE_FILE, KeyPlace
-from deniable.sampling import KeyedDraws, framed
+from deniable.release.key_places import KEY_FILE, KeyPlace
+from deniable.sampling import KEY_BYTES, KeyedDraws, framed
 
 PUBLIC: str = "public"
 PRIVATE: str = "private"
 """Folders of a release: one to be given away, one that reveals the original data."""
 TEST: str = "test"
 """Folder of a test release of an own file, in place of the public one."""
-RECORDS_FILE, PLAN_FILE, DRAWN_FILE = "records.json", "plan.json", "drawn.json"
-"""Digest of the original records, the plan, and the digest of the protected records."""
-BEFORE_A_DRAW = (KEY_FILE, PLACE_FILE, RECORDS_FILE)
+PLAN_FILE: str = "plan.json"
+"""The plan of a test release, in its private folder."""
+EARLIER = ("place.json", "records.json", "drawn.json")
+"""Private files of earlier versions."""
+PROBE = ".probe"
 WITH_THE_RELEASE = KeyPlace()
 
 
@@ -54,84 +56,64 @@ def key_from_seed(*facts: Any) -> ReleaseKey:
 
 
 def key_for(
-    release: str, folder: Path, fingerprint: Iterable[bytes], place: KeyPlace = WITH_THE_RELEASE
+    release: str, folder: Path, label: str, counted: bool, place: KeyPlace = WITH_THE_RELEASE
 ) -> ReleaseKey:
-    """Return the key of a production `release` in a `folder`; make it if the release is new.
+    """Return the key of a production `release` in a `folder`; make it if there is none.
 
     The operating system's generator makes the key once, before anything is drawn. It is stored in a
-    file that only its owner can read (mode 0600), at the `place`. Raises `DeniableError` if the
-    release was begun with records of another `fingerprint`, or if its key or the digest of its
-    records is lost.
+    file that only its owner can read (mode 0600), at the `place`, under the `label`. Raises
+    `DeniableError` if the key is lost, and the release was `counted` or has traces of a draw. Also
+    if it was begun by an earlier version, or the file system has no hard links.
     """
-    private, begun = folder / PRIVATE, _begun(folder)
-    if begun and not (private / PLACE_FILE).exists():
-        raise _lost(release, begun[0], "place of the key", private / PLACE_FILE)
-    private_folder(private)
-    of_release = place.of_release(release, kept_private(private))
-    file, records_file = of_release.file(private), private / RECORDS_FILE
-    if begun and not records_file.exists():
-        raise _lost(release, begun[0], "digest of the records", records_file)
-    if (begun or records_file.exists()) and file and not file.exists():
-        raise _lost(release, begun[0] if begun else records_file, "key", file)
-    key = ReleaseKey(of_release.key(private))
-    if not is_stored(records_file, {"records": key.digest("records", fingerprint)}):
+    private, of_release = folder / PRIVATE, place.of_release(release, label)
+    for name in EARLIER:
+        if (private / name).exists():
+            raise DeniableError(
+                f"{private / name}: release {release!r} was begun by an earlier version of "
+                "deniable, whose files this one does not read; give the release a new name"
+            )
+    file = of_release.file(private)
+    begun = [*map(str, _begun(folder)), *(["its entry in the ledger"] if counted else [])]
+    if begun and file and not file.exists():
         raise DeniableError(
-            f"release {release!r} was begun with other records, or with another key: two releases "
-            "under one key would reveal which records differ, and their values; give the release "
-            "of the corrected file a new name (its epsilon adds to the first one's)"
+            f"release {release!r}: {begun[0]} exists, but the key that the release was begun with, "
+            f"{file}, does not: a new one could lead to a second draw from the same records. "
+            "Restore that file, name the place of the key, or give the release a new name"
         )
-    return key
-
-
-def refuse_another_plan(release: str, folder: Path, document: Mapping[str, Any]) -> None:
-    """Store the `document` of a plan in the `folder` of a `release`, or refuse another plan.
-
-    Raises `DeniableError` if the folder stores another plan.
-    """
-    if not is_stored(folder / PRIVATE / PLAN_FILE, document):
+    _refuse_no_hard_links(folder)
+    value = of_release.key(private)
+    if len(value) != KEY_BYTES:
         raise DeniableError(
-            f"release {release!r} was begun with another plan ({folder / PRIVATE / PLAN_FILE}): "
-            "this would be a second draw from the same records. Restore the plan, or give the "
-            "release a new name"
+            f"{file}: damaged, {len(value)} of {KEY_BYTES} bytes; restore it from a copy, or give "
+            "the release a new name"
         )
+    return ReleaseKey(value)
 
 
-def is_stored(file: Path, values: Mapping[str, Any]) -> bool:
-    """Return whether a `file` stores `values`; write it first if it does not exist."""
-    if not file.exists():
-        write_once(file, canonical(dict(values)))
-    return stores(file, values)
-
-
-def stores(file: Path, values: Mapping[str, Any]) -> bool:
-    """Return whether a `file` exists and stores `values`; raise `DataError` if it is damaged."""
+def _refuse_no_hard_links(folder: Path) -> None:
+    """Make the private folder of the release in a `folder`, or leave nothing if it cannot do."""
+    private = folder / PRIVATE
+    made = [each for each in (private, folder) if not each.exists()]
     try:
-        return file.exists() and canonical(read_json(file)) == canonical(dict(values))
-    except ValueError:
-        raise DataError(
-            f"{file}: damaged since it was written; restore it from a copy, or give the release a "
-            "new name"
-        ) from None
+        private_folder(kept_private(private))
+        write_once(private / PROBE, b"")
+        (private / PROBE).unlink(missing_ok=True)
+    except DeniableError:
+        for each in made:
+            each.rmdir()
+        raise
 
 
 def _begun(folder: Path) -> list[Path]:
-    """Return the traces of a draw. A release leaves key, digests and draws in this order."""
+    """Return the traces of a draw. A release leaves its key, its entry and draws in this order."""
     private = folder / PRIVATE
     found = [folder / PUBLIC] if (folder / PUBLIC).exists() else []
     if private.is_dir():
         left = (each for each in sorted(private.iterdir()) if not each.name.startswith("."))
-        found += [each for each in left if each.name not in BEFORE_A_DRAW]
+        found += [each for each in left if each.name != KEY_FILE]
     # Releases of old versions had no folders for public and private files.
     return found + [
         file
         for file in folder.glob("*.*")  # a test release leaves provenance metadata there
         if file.is_file() and not file.name.endswith(".provenance.json")
     ]
-
-
-def _lost(release: str, there: Path, what: str, lost: Path) -> DeniableError:
-    return DeniableError(
-        f"release {release!r}: {there} exists, but the {what} that the release was begun with, "
-        f"{lost}, does not: a new one could lead to a second draw from the same records. Restore "
-        "that file, or give the release a new name"
-    )

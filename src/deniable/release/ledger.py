@@ -1,13 +1,19 @@
 """A ledger of releases by population: epsilon is counted before a draw and never taken back.
 
-A population has a folder, and each entry has a numbered file in it: 000001.json. The whole file is
-on the disk under a temporary name before a hard link gives it the next number. The link fails if
-another process has taken that number; then all entries are read again. This step is atomic on
-network file systems too, where locks may not work. A killed process leaves neither a lock nor a
-part of an entry, only a temporary file that counts nothing. Reservations stay, because nobody can
-prove that a draw never happened.
+========================= ====================================================================
+``key``                   32 random bytes, made with the ledger
+``populations/NAME/``     the folder of a population, in small letters
+``.../000001.json``       its first entry (`deniable.release.entries`)
+``.../head.json``         number and MAC of its last entry
+========================= ====================================================================
+
+Reservations stay, because nobody can prove that a draw never happened. The chain of entries
+(`deniable.release.chains`) shows damage, partial copies and careless edits. The key lies beside the
+entries, so an owner who wants to cheat can write another chain.
 """
 
+import hashlib
+import hmac
 import os
 import random
 import re
@@ -17,48 +23,47 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from deniable.channels import Number
 from deniable.errors import DataError, DeniableError
-from deniable.files import (
-    PRIVATE_FOLDER,
-    private_folder,
-    put_once,
-    remove_abandoned,
-    sync_folder,
-)
+from deniable.files import PRIVATE_FOLDER, private_folder, put_once, sync_folder
 from deniable.plans import Part
+from deniable.release.chains import add_entry, move_head, read_chain
 from deniable.release.entries import (
     Entry,
     Overlap,
     RecordDigests,
+    canonical,
     composed_epsilon,
-    content_of,
     counted,
-    entry_from,
     epsilon_text,
+    mac_of,
     overlap,
 )
 
-KEY_FILE = "key"
-KEY_BYTES = 32  # of digests
+KEY_FILE, POPULATIONS = "key", "populations"
+KEY_BYTES = 32
+LEDGER_VARIABLE = "DENIABLE_LEDGER"
+"""The environment variable that names a ledger."""
 ATTEMPTS = 1000
-_ENTRY_FILE = re.compile(r"[0-9]{6,}\.json")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,98}[A-Za-z0-9_-])?")
+TO_MAKE = "make one by: deniable ledger init FOLDER"
 
 
 class Ledger:
-    """The ledger in a `folder` that the data owner names.
+    """The ledger in a `folder` that the data owner named and made by `Ledger.init`.
 
     The folder is as confidential as the records (mode 0700, files 0600): its key allows guesses at
-    records. Keep it as long as any release exists. An old backup lacks later releases. The first
-    reservation makes the folder. An existing one must be closed to others.
+    records. Keep it as long as any release exists. An old backup lacks later releases.
+
+    Raises `DeniableError` if the folder is not a ledger or is open to others.
 
     Examples
     --------
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
-    >>> ledger = Ledger(folder.name)
+    >>> ledger = Ledger.init(f"{folder.name}/ledger")
     >>> people = RecordDigests("5ee1", records=2, sketch=(17, 44))
     >>> ledger.reserve("survey", "first", plan="6f1a", records=people, epsilon=1.5).number
     1
@@ -72,50 +77,88 @@ class Ledger:
 
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
+        file = self.folder / KEY_FILE
+        with _as_errors(self.folder):
+            if not (file.is_file() and (self.folder / POPULATIONS).is_dir()):
+                raise DeniableError(
+                    f"{self.folder}: not a ledger of this version, because the file {KEY_FILE} or "
+                    f"the folder {POPULATIONS} is missing. If releases were counted there, restore "
+                    f"it from a copy. Otherwise {TO_MAKE}, and name it by --ledger FOLDER"
+                )
+            mode = self.folder.stat().st_mode & 0o777
+            if mode & 0o077:
+                raise DeniableError(
+                    f"{self.folder}: the ledger's folder is open to others (mode {mode:o}); close "
+                    f"it with chmod {PRIVATE_FOLDER:o}, or name another one"
+                )
+            self.key = file.read_bytes()
+        if len(self.key) != KEY_BYTES:
+            raise DataError(
+                f"{file}: damaged, {len(self.key)} of {KEY_BYTES} bytes; restore it from a copy"
+            )
+        self.digest = self._derived(b"digest").hex()
+        """A digest of the key, which reveals nothing of it."""
+
+    @classmethod
+    def init(cls, folder: Path | str) -> "Ledger":
+        """Make a ledger in a `folder`, and return it. Nothing else makes one.
+
+        Raises `DeniableError` if the folder exists and is not empty, or cannot be written.
+        """
+        at = Path(folder)
+        with _as_errors(at):
+            there = at.exists()
+            if there and not (at.is_dir() and not any(at.iterdir())):
+                raise DeniableError(
+                    f"{at}: exists and is not an empty folder; name a new folder for the ledger"
+                )
+            private_folder(at)
+            at.chmod(PRIVATE_FOLDER)
+            try:
+                made = put_once(at / KEY_FILE, os.urandom(KEY_BYTES))
+            except BaseException:
+                if not there:
+                    at.rmdir()
+                raise
+            if not made:
+                raise DeniableError(f"{at}: another process made a ledger there; use that one")
+            private_folder(at / POPULATIONS)
+        return cls(at)
+
+    @property
+    def _entry_key(self) -> bytes:
+        return self._derived(b"entries")
+
+    def _derived(self, purpose: bytes) -> bytes:
+        return hmac.digest(self.key, b"deniable ledger 3, " + purpose, hashlib.sha256)
 
     def populations(self) -> tuple[str, ...]:
-        """Return the populations that have a release, in lower case."""
-        with self._as_errors():
-            if not self.folder.is_dir():
-                return ()
-            return tuple(sorted(each.name for each in self.folder.iterdir() if each.is_dir()))
+        """Return the populations that have a folder, in lower case."""
+        with _as_errors(self.folder):
+            folders = (self.folder / POPULATIONS).iterdir()
+            return tuple(sorted(each.name for each in folders if each.is_dir()))
 
     def entries(self, population: str) -> tuple[Entry, ...]:
         """Return the entries of a `population`, in their order.
 
-        Raises `DataError` if an entry is lost or damaged, because the total would be too small.
+        Raises `DataError` if an entry is lost, damaged or edited, because the total would be wrong.
         """
-        folder = self._folder_of(population)
-        with self._as_errors():
-            files = folder.iterdir() if folder.is_dir() else ()
-            listed = [int(file.stem) for file in files if _ENTRY_FILE.fullmatch(file.name)]
-            entries: list[Entry] = []
-            while True:  # by name: a listing may lack entries that are added meanwhile
-                file = folder / f"{len(entries) + 1:06}.json"
-                try:
-                    content = file.read_bytes()
-                except FileNotFoundError:
-                    if len(entries) < max(listed, default=0):
-                        raise DataError(
-                            f"{file}: this entry is lost, later ones are there; restore it from a "
-                            "copy: the total needs it"
-                        ) from None
-                    return tuple(entries)
-                entries.append(entry_from(file, content, population, len(entries) + 1))
+        with _as_errors(self.folder):
+            return read_chain(self._folder_of(population), population, self._entry_key)
 
-    def entry_of(self, population: str, release: str, published: Path) -> Entry:
-        """Return the entry of a `release` of a `population`, which is in the folder `published`.
+    def facts(self, entries: Sequence[Entry]) -> dict[str, Any]:
+        """Return number, total and MAC of the last of the first `entries` of a population."""
+        total = epsilon_text(composed_epsilon(entries))
+        return {"entry": len(entries), "total": total, "head": mac_of(entries[-1], self._entry_key)}
 
-        Raises `DeniableError` if there is no such entry, because totals are too small without it.
-        """
-        for entry in self.entries(population):
-            if entry.release == release:
-                return entry
-        raise DeniableError(
-            f"{self.folder}: the ledger has no entry of release {release!r} of population "
-            f"{population!r}, which is published in {published}. Restore the ledger from a copy, "
-            "or name the ledger that has the entry"
-        )
+    def label(self, population: str, release: str) -> str:
+        """Return a label for the key of a `release`, which no other release has."""
+        named = self._derived(b"label " + canonical([population.lower(), release]))
+        return f"{release}-{named.hex()[:16]}"
+
+    def record_key(self, population: str, release: str) -> bytes:
+        """Return a key for digests of the protected records of a `release`."""
+        return self._derived(b"protected records " + canonical([population.lower(), release]))
 
     def total(self, population: str) -> Number:
         """Return the exact epsilon of all releases of a `population`; math.inf if one is infinite.
@@ -147,7 +190,7 @@ class Ledger:
 
         Raises `DeniableError` for a release that was begun with another plan, other records or
         another epsilon. Also for a further release without consent, for a consent to another total
-        or without an earlier release, and for a folder that cannot be written or is open to others.
+        or without an earlier release, and for a folder that cannot be written.
 
         The names `population` and `release` have letters, digits, "_", "-" and "."; case has no
         meaning in a population. `plan` is a digest of plan and key, and `records` are digests under
@@ -156,27 +199,42 @@ class Ledger:
         is the text that the error of a further release states, given by the data owner. The `part`
         of the respondents that answers is public; by default all of them do.
         """
-        _refuse_bad_name("release", release)
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        new = Entry(1, population, release, plan, counted(epsilon), records, now, part=part)
+        new = _new_entry(population, release, plan, records, epsilon, part)
         folder = self._folder_of(population)
-        with self._as_errors():
-            self._make()
-            private_folder(folder)
-            remove_abandoned(folder)
+        with _as_errors(self.folder):
             for _ in range(ATTEMPTS):
                 entries = self.entries(population)
                 begun = next((each for each in entries if each.release == release), None)
                 if begun:
                     _refuse_another(begun, new)
+                    move_head(folder, population, self._entry_key)
                     sync_folder(folder)  # the process that made it may be dead
                     return begun
                 self._refuse_without_consent(new, entries, consent)
-                new = replace(new, number=len(entries) + 1)
-                if put_once(folder / f"{new.number:06}.json", content_of(new)):
+                before = mac_of(entries[-1], self._entry_key) if entries else ""
+                new = replace(new, number=len(entries) + 1, before=before)
+                if add_entry(folder, new, self._entry_key):
                     return new
                 time.sleep(random.uniform(0, 0.02))
         raise DeniableError(f"{folder}: too many reservations at once; start again")
+
+    def refuse_without_consent(
+        self,
+        population: str,
+        release: str,
+        records: RecordDigests,
+        epsilon: Number | None,
+        consent: str | None = None,
+        part: Part | None = None,
+    ) -> None:
+        """Raise the error that `reserve` would raise for a wrong or missing consent.
+
+        Nothing is counted or written, and a release that was begun needs no consent.
+        """
+        new = _new_entry(population, release, "", records, epsilon, part)
+        entries = self.entries(population)
+        if release not in [each.release for each in entries]:
+            self._refuse_without_consent(new, entries, consent)
 
     def _refuse_without_consent(
         self, new: Entry, entries: tuple[Entry, ...], consent: str | None
@@ -212,49 +270,47 @@ class Ledger:
 
     def _folder_of(self, population: str) -> Path:
         _refuse_bad_name("population", population)
-        return self.folder / population.lower()  # some file systems ignore case
+        return self.folder / POPULATIONS / population.lower()  # some file systems ignore case
 
-    def key(self, first: bytes | None = None) -> bytes:
-        """Return the key of digests; it is made once, from `first` if that is given."""
-        with self._as_errors():
-            known = self.populations()
-            self._make()
-            file = self.folder / KEY_FILE
-            if not file.exists():
-                if known:
-                    raise DataError(
-                        f"{file}: the key is lost, so records cannot be compared with those of the "
-                        f"releases of {', '.join(known)}; restore it from a copy"
-                    )
-                put_once(file, first or os.urandom(KEY_BYTES))
-            sync_folder(self.folder)  # the process that made it may be dead
-            key = file.read_bytes()
-        if len(key) != KEY_BYTES:
-            raise DataError(
-                f"{file}: damaged, {len(key)} of {KEY_BYTES} bytes; restore it from a copy"
-            )
-        return key
 
-    def _make(self) -> None:
-        """Make the folder if it does not exist, and refuse a folder that is open to others."""
-        private_folder(self.folder)
-        mode = self.folder.stat().st_mode & 0o777
-        if mode & 0o077:
-            raise DeniableError(
-                f"{self.folder}: the ledger's folder is open to others (mode {mode:o}); close it "
-                f"with chmod {PRIVATE_FOLDER:o}, or name another one"
-            )
+def named_ledger(folder: Path | str | None) -> Ledger:
+    """Open the ledger in a `folder`, or by default in the one that DENIABLE_LEDGER names.
 
-    @contextmanager
-    def _as_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise DeniableError(
-                f"{error.filename or self.folder}: {error.strerror or error}; the ledger of "
-                "releases needs a folder that its owner can read and write, on a file system with "
-                "hard links"
-            ) from None
+    Raises `DeniableError` if neither names a folder, or the folder is not a ledger.
+    """
+    named = folder or os.environ.get(LEDGER_VARIABLE)
+    if not named:
+        raise DeniableError(
+            "no ledger is named. A production release needs one, in which its epsilon is counted: "
+            f"{TO_MAKE}, unless you have one, and name it by --ledger FOLDER (ledger in Python and "
+            f"in a config), or by the environment variable {LEDGER_VARIABLE}"
+        )
+    return Ledger(named)
+
+
+@contextmanager
+def _as_errors(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise DeniableError(
+            f"{error.filename or folder}: {error.strerror or error}; the ledger of releases needs "
+            "a folder that its owner can read and write, on a file system with hard links"
+        ) from None
+
+
+def _new_entry(
+    population: str,
+    release: str,
+    plan: str,
+    records: RecordDigests,
+    epsilon: Number | None,
+    part: Part | None,
+) -> Entry:
+    _refuse_bad_name("population", population)
+    _refuse_bad_name("release", release)
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return Entry(1, population, release, plan, counted(epsilon), records, now, part)
 
 
 def consent_needed(new: Entry, entries: Sequence[Entry]) -> str:
@@ -272,7 +328,7 @@ def _refuse_bad_name(what: str, name: str) -> None:
     if not _NAME.fullmatch(name):
         raise DeniableError(
             f"{what} {name!r}: names in a ledger have 1 to 100 letters (a to z), digits, '_', '-' "
-            "and '.', and begin with a letter or digit"
+            "and '.', begin with a letter or digit, and do not end with '.'"
         )
 
 

@@ -6,14 +6,15 @@ state that it reached, in any process and without a lock:
 ========== ============================================ ==========================================
 state      file or folder                               the next process
 ========== ============================================ ==========================================
-keyed      ``private/key``, ``private/records.json``    draws, by that key
-counted    an entry of the ledger                       draws; the entry is not added again
-planned    ``private/plan.json``: the plan              draws, by that plan alone
-verified   ``private/drawn.json``: a digest             draws again, and compares the digest
+keyed      ``private/key``, or another place            counts, by that key
+counted    an entry of the ledger, with digests of      draws; the entry is not added again, and
+           records, plan and key                        other records, plans and keys are refused
+drawn      ``private/journal.json``                     draws again, and compares the digest
 published  ``public/``                                  verifies, removes the key
 done       ``private/receipt.json``                     verifies
 ========== ============================================ ==========================================
 
+``private/entry.json`` repeats number and MAC of the entry, so that another ledger is noticed.
 A release is made and verified on the disk, in a temporary folder. A rename then publishes it, which
 fails if anything was published before. So there is one draw of a release: by one key it is the same
 draw, and without the key there is none.
@@ -42,47 +43,40 @@ from deniable.files import (
 )
 from deniable.plans import Plan
 from deniable.release.contents import SEED_NOTICE
+from deniable.release.counted import ENTRY_FILE, FACTS, entry_of, refuse_uncounted, store_entry
 from deniable.release.drawing import Release
-from deniable.release.entries import (
-    Entry,
-    RecordDigests,
-    canonical,
-    composed_epsilon,
-    counted_epsilon,
-    digest_of,
-    epsilon_text,
-)
-from deniable.release.key_places import PLACE_FILE, KeyPlace
+from deniable.release.entries import Entry, RecordDigests, canonical, counted_epsilon
+from deniable.release.journals import Journal, current_versions, journal_of, store_journal
+from deniable.release.key_places import KeyPlace, PlaceOfKey
 from deniable.release.keys import (
-    DRAWN_FILE,
     PLAN_FILE,
     PRIVATE,
     PUBLIC,
     TEST,
     ReleaseKey,
-    is_stored,
     key_for,
     key_from_seed,
-    refuse_another_plan,
-    stores,
 )
-from deniable.release.ledger import Ledger
+from deniable.release.ledger import Ledger, named_ledger
 from deniable.release.receipts import (
-    ENTRY_FILE,
     RECEIPT,
+    SUMS,
+    faults_of_receipt,
     receipt_of,
     refuse_other_files,
     refuse_production,
+    refuse_test,
+    state_of,
     store_states,
 )
 from deniable.release.records import OriginalRecords, Progress, silent
 from deniable.release.risk import Risk
-from deniable.sampling import new_key
+from deniable.release.sums import digest_of_file
 
 if TYPE_CHECKING:
     from deniable.release.settings import DataSource
 
-DRAFT, LEDGER = ".draft.", "ledger"
+DRAFT = ".draft."
 MAX_OUTSIDE = 0.01
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
@@ -94,6 +88,7 @@ def protect(
     *,
     name: str | None = None,
     ledger: Path | str | None = None,
+    population: str | None = None,
     consent: str | None = None,
     quasi_identifiers: Sequence[str] = (),
     place: KeyPlace | None = None,
@@ -107,15 +102,18 @@ def protect(
     It is drawn once. An interrupted release continues with the same randomized values, and a
     finished one is verified. Nothing incomplete is left in ``public``.
 
-    Raises `DeniableError` if the file does not match the schema, the plan fails its audit, too many
-    values lie outside their bounds, or the release has no consent. Also if it was begun with other
-    records, another plan or a key that is lost, or if the published files are not the drawn ones.
+    Raises `DeniableError` if no ledger or no population is named, the file does not match the
+    schema, the plan fails its audit, too many values lie outside their bounds, or the release has
+    no consent. Also if it was begun with other records, another plan or a key that is lost, if the
+    published files are not the drawn ones, or if the ledger lacks the entry of this release or of
+    one next to its folder.
 
     The `source` is the file that the schema of the `plan` describes, or the same as a pandas,
     Polars or Arrow table. The `folder` of the release is on a file system that all processes
     share. The `name` of the release is by default the one of the folder. The `ledger` is the folder
-    that counts epsilon before anything is drawn; by default ``ledger`` next to the folder of the
-    release. A further release of the same population needs the text `consent`.
+    that counts epsilon before anything is drawn; by default the one that the environment variable
+    DENIABLE_LEDGER names. The `population` is the one of the schema, and is stated here if the
+    schema has none. A further release of it needs the text `consent`.
 
     The `quasi_identifiers` are columns that an intruder may know; ``private/risk.csv`` measures
     their risk. The `place` of the key until publication is by default the private folder. The
@@ -125,24 +123,28 @@ def protect(
     `BoundsWarning` counts such values, and so does ``private/outside_bounds.csv``. The function
     `progress` receives a step, the number of records done, and of how many (0: not yet known).
     """
+    counting = named_ledger(ledger)
+    own = plan.for_population(population)
+    if own.schema.population is None:
+        raise DeniableError(
+            "no population is stated. Epsilons of all releases of the same people are added, so "
+            "name them: population in the schema, --population NAME, or population of the release "
+            "in a config"
+        )
     _refuse_no_proportion(outside_bounds)
     release = _opened(
-        source, plan, folder, name, quasi_identifiers, data_source, "production", progress
+        source, own, folder, name, quasi_identifiers, data_source, "production", progress
     )
-    counting = Ledger(ledger if ledger is not None else release.folder.resolve().parent / LEDGER)
+    _refuse_taken(release, counting)
     published = release.folder / PUBLIC
-    if published.exists():  # before a lost ledger gets a new key
-        counting.entry_of(plan.schema.population, release.name, published)
-    key = counting.key() if counting.folder.exists() else new_key()
-    digests = release.records.read(key)
+    state = state_of(Path(source)) if isinstance(source, str | Path) else None
+    digests = release.records.read(counting.key)
     if not published.exists():  # before anything is stored
         release.refuse_values_outside(outside_bounds)
-    if (own := counting.key(key)) != key:  # another release began the ledger meanwhile
-        digests = release.records.read(own)
     assert digests is not None
+    drawn = None
     if published.exists():
-        entry = counting.entry_of(plan.schema.population, release.name, published)
-        if entry.records != digests:
+        if _counted(release, counting).records != digests:
             raise DeniableError(
                 f"release {release.name!r} was published from other records; give the release of "
                 "these a new name (its epsilon adds to the total)"
@@ -154,12 +156,12 @@ def protect(
         )
     else:
         try:
-            _publish(release, digests, counting, consent, place or KeyPlace(), settings)
+            drawn = _publish(release, digests, counting, consent, place or KeyPlace(), settings)
         except (DeniableError, OSError):
             # Another process may have published it meanwhile, and removed drafts and key.
             if not published.exists():
                 raise
-    _finish(release, place or KeyPlace())
+    _finish(release, counting, place or KeyPlace(), drawn, state)
 
 
 def protect_test(
@@ -245,6 +247,19 @@ def _opened(
     return Release(name, plan, records, at, tuple(quasi_identifiers), data_source, mode)
 
 
+def _refuse_taken(release: Release, ledger: Ledger) -> None:
+    """Refuse a folder of another release, a file in place of it, or a ledger without its entry."""
+    folder, public = release.folder, release.folder / PUBLIC
+    if public.is_symlink() or (public.exists() and not public.is_dir()):
+        raise DeniableError(
+            f"{public}: a file or a link is there; remove it, or name another folder"
+        )
+    refuse_test(release.name, folder)
+    refuse_uncounted(ledger, folder)
+    if (folder / PRIVATE / ENTRY_FILE).exists():
+        _counted(release, ledger)
+
+
 def _publish(
     release: Release,
     digests: RecordDigests,
@@ -252,76 +267,89 @@ def _publish(
     consent: str | None,
     place: KeyPlace,
     settings: Mapping[str, Any] | None,
-) -> None:
-    folder, records = release.folder, release.records
+) -> str | None:
+    """Count, draw and publish a release; return the SHA-256 of its list of files.
+
+    Returns None if another process published it meanwhile.
+    """
+    folder, population = release.folder, _population(release)
     release.refuse_failing_claims()
-    key = key_for(release.name, folder, records.fingerprint, place)
+    epsilon, part = counted_epsilon(release.epsilon), release.plan.part
+    ledger.refuse_without_consent(population, release.name, digests, epsilon, consent, part)
+    label = ledger.label(population, release.name)
+    counted = release.name in [each.release for each in ledger.entries(population)]
+    key = key_for(release.name, folder, label, counted, place)
     entry = _reserved(release, ledger, key, digests, consent)
-    refuse_another_plan(release.name, folder, release.document)
-    entries = ledger.entries(entry.population)[: entry.number]  # the total includes earlier ones
-    total = epsilon_text(composed_epsilon(entries))
-    counted = {"entry": entry.number, "total": total, "head": digest_of(entry)}
+    facts = store_entry(folder, ledger, entry, settings)
     with tempfile.TemporaryDirectory(
         prefix=DRAFT, dir=folder / PRIVATE, ignore_cleanup_errors=True
     ) as draft:
         public, private = Path(draft, PUBLIC), Path(draft, PRIVATE)
         public.mkdir()
         private.mkdir()
-        release.draw(key, public, private, counted)
-        write_json(
-            private / ENTRY_FILE,
-            {"release": release.name, "population": entry.population, **counted}
-            | ({"settings": dict(settings)} if settings is not None else {}),
-            private=True,
-        )
-        drawn = {"drawn": sha256(public / release.file_name)}
-        if not is_stored(folder / PRIVATE / DRAWN_FILE, drawn):
-            raise DeniableError(
-                f"release {release.name!r}: the protected records would differ from those that the "
-                f"same key gave before ({folder / PRIVATE / DRAWN_FILE}); continue with the "
-                "version of deniable that began the release, or give the release a new name"
-            )
+        release.draw(key, public, private, facts)
+        drawn = _digest(release, ledger, public)
+        of_release = place.of_release(release.name, label)
+        _store_journal(release, of_release, digests, drawn)
         for file in private.iterdir():
             file.replace(folder / PRIVATE / file.name)
         sync_tree(folder / PRIVATE)
         sync_tree(public)
+        listed = sha256(public / SUMS)
         try:
             # A folder that is not empty is never replaced.
             public.rename(folder / PUBLIC)
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
-        sync_folder(folder)
+            return None
+        finally:
+            sync_folder(folder)
+    return listed
 
 
-def _finish(release: Release, place: KeyPlace) -> None:
-    """Verify the published files, remove the key, and write the receipt."""
+def _population(release: Release) -> str:
+    return str(release.plan.schema.population)
+
+
+def _store_journal(release: Release, place: PlaceOfKey, digests: RecordDigests, drawn: str) -> None:
+    journal = Journal(place, digests.whole, release.document, drawn, current_versions())
+    store_journal(release.folder, journal)
+
+
+def _digest(release: Release, ledger: Ledger, public: Path) -> str:
+    """Return the digest of the protected records in a `public` folder."""
+    key = ledger.record_key(_population(release), release.name)
+    return digest_of_file(public / release.file_name, release.plan.schema.file, key)
+
+
+def _finish(
+    release: Release, ledger: Ledger, place: KeyPlace, drawn: str | None, records: Any
+) -> None:
+    """Verify the published files, remove the key, and write the receipt.
+
+    `drawn` is the SHA-256 of the list of files that this process published, if it did. `records` is
+    the state of the file of original records.
+    """
     folder, private, public = release.folder, release.folder / PRIVATE, release.folder / PUBLIC
     refuse_other_files(public)
-    file = public / release.file_name
-    drawn = {"drawn": sha256(file)} if file.exists() else None
-    if drawn is None or not stores(private / DRAWN_FILE, drawn):
+    journal = journal_of(folder)
+    if (folder / RECEIPT).exists() and not faults_of_receipt(folder / RECEIPT):
+        same = True
+    else:
+        same = sha256(public / SUMS) == drawn or _digest(release, ledger, public) == journal.drawn
+    if not same:
         raise DeniableError(
-            f"{public}: not the records that were drawn for release {release.name!r} "
-            f"({private / DRAWN_FILE}); restore both folders from a copy, or give the release a "
-            "new name"
+            f"{public}: not the records that were drawn for release {release.name!r}; restore the "
+            "folder from a copy, or give the release a new name"
         )
-    published = {n: v for n, v in read_json(public / PLAN_FILE).items() if n != "release"}
-    if canonical(published) != canonical(release.document):
-        raise DeniableError(
-            f"{public}: release {release.name!r} was published by another plan; give this one a "
-            "new name"
-        )
-    if not (private / PLACE_FILE).exists():
-        raise DeniableError(
-            f"{private / PLACE_FILE}, which stores the place of the key of release "
-            f"{release.name!r}, is missing, so the key cannot be removed; restore the file from a "
-            "copy"
-        )
+    _refuse_another_plan(release)
     sync_tree(public)
     for each in (folder, folder.parent):
         sync_folder(each)
-    place.of_release(release.name, private).remove(private)
+    own = place.of_release(release.name, ledger.label(_population(release), release.name))
+    for known in {own.folder: own, journal.place.folder: journal.place}.values():
+        known.remove(private)
     for left in private.glob(".*"):
         if left.is_dir():
             shutil.rmtree(left, ignore_errors=True)
@@ -329,9 +357,40 @@ def _finish(release: Release, place: KeyPlace) -> None:
             left.unlink(missing_ok=True)
     for metadata in folder.glob("*.provenance.json"):  # left by a test release
         metadata.unlink()
-    store_states(folder)
+    store_states(folder, records)
     (folder / RECEIPT).unlink(missing_ok=True)
     write_once(folder / RECEIPT, canonical(receipt_of(release.name, public)))
+
+
+def _refuse_another_plan(release: Release) -> None:
+    """Compare the published plan and entry with those of the `release`."""
+    folder, public = release.folder, release.folder / PUBLIC
+    published = read_json(public / PLAN_FILE)
+    facts = published.pop("release", {}).get("ledger")
+    if facts != {name: entry_of(folder)[name] for name in FACTS}:
+        raise DeniableError(
+            f"{public / PLAN_FILE}: another entry of the ledger than in {folder / PRIVATE}; "
+            "restore both folders from a copy"
+        )
+    if canonical(published) != canonical(release.document):
+        raise DeniableError(
+            f"{public}: release {release.name!r} was published by another plan; give this one a "
+            "new name"
+        )
+
+
+def _counted(release: Release, ledger: Ledger) -> Entry:
+    """Return the entry of a `release` in a `ledger`; refuse another release in its folder."""
+    stored = entry_of(release.folder)
+    name, population = stored["release"], str(stored["population"])
+    own = _population(release)
+    if (name, population.lower()) != (release.name, own.lower()):
+        raise DeniableError(
+            f"{release.folder}: release {name!r} of population {population!r} is made there; give "
+            f"{release.name!r} of population {own!r} another folder"
+        )
+    entry: Entry = ledger.entries(population)[stored["entry"] - 1]
+    return entry
 
 
 def _reserved(
@@ -346,7 +405,7 @@ def _reserved(
     The entry holds the release to its plan and its key. So another key under the same name is
     refused, even where the whole folder is lost.
     """
-    population = release.plan.schema.population
+    population = _population(release)
     for other in ledger.populations():
         if other != population.lower():
             for found in ledger.overlaps(other, digests):

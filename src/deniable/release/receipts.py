@@ -6,16 +6,20 @@ from typing import Any
 
 from deniable.errors import DataError, DeniableError
 from deniable.files import MARK_OF_FOLDERS, read_json, sha256, write_json
-from deniable.release.keys import DRAWN_FILE, PRIVATE, PUBLIC, RECORDS_FILE
+from deniable.release.counted import ENTRY_FILE, entry_of
+from deniable.release.journals import JOURNAL_FILE
+from deniable.release.key_places import KEY_FILE
+from deniable.release.keys import PRIVATE, PUBLIC
+from deniable.release.ledger import Ledger
 
 SUMS = "SHA256SUMS"
 """The list of the files of a public folder, in the format of the command sha256sum."""
 RECEIPT = f"{PRIVATE}/receipt.json"
 """The last file of a production release."""
-ENTRY_FILE = "entry.json"
-"""The ledger's entry of a release, and the settings by which it was published."""
 STATES_FILE = "published.json"
-"""Sizes and times of the public files at publication."""
+"""Sizes and times of the public files, and of the original ones, at publication."""
+OF_PRODUCTION = (KEY_FILE, ENTRY_FILE, JOURNAL_FILE, "receipt.json")
+"""Private files of a production release alone."""
 
 
 def sums_of(public: Path) -> dict[str, str]:
@@ -86,68 +90,109 @@ def faults_of_receipt(receipt: Path | str) -> list[str]:
 
 def refuse_production(release: str, folder: Path) -> None:
     """Raise `DeniableError` if a production `release` was begun in a `folder`."""
-    if (folder / PRIVATE / RECORDS_FILE).exists():
+    if any((folder / PRIVATE / name).exists() for name in OF_PRODUCTION):
         raise DeniableError(
             f"release {release!r} was begun in {folder} as a production release, which is drawn "
             "once; give the test release another name"
         )
 
 
-def store_states(folder: Path) -> None:
-    """Store sizes and times of the public files of the release in a `folder`."""
-    write_json(folder / PRIVATE / STATES_FILE, _states(folder / PUBLIC), private=True)
+def refuse_test(release: str, folder: Path) -> None:
+    """Raise `DeniableError` if a `folder` holds a test release in place of a `release`."""
+    if any((folder / PRIVATE / name).exists() for name in OF_PRODUCTION):
+        return
+    plan = _content(folder / PUBLIC / "plan.json")
+    block = plan.get("release") if isinstance(plan, dict) else None
+    if isinstance(block, dict) and block.get("mode") == "test":
+        raise DeniableError(
+            f"release {release!r}: {folder} holds a test release of this name; delete that folder, "
+            "or give the production release another name"
+        )
+
+
+def state_of(path: Path) -> Any:
+    """Return size and time of the file at a `path`, or of all files below a folder; else None."""
+    if path.is_dir():
+        return _states(path)
+    return [path.stat().st_size, path.stat().st_mtime_ns] if path.is_file() else None
+
+
+def store_states(folder: Path, records: Any = None) -> None:
+    """Store sizes and times of the public files of the release in a `folder`.
+
+    `records` is the state of the file with the original records; by default it stays as stored.
+    """
+    states = {"public": _states(folder / PUBLIC), "records": records or stored_records(folder)}
+    write_json(folder / PRIVATE / STATES_FILE, states, private=True)
+
+
+def stored_records(folder: Path) -> Any:
+    """Return the stored state of the file with the original records; None if there is none."""
+    stored = _content(folder / PRIVATE / STATES_FILE)
+    return stored.get("records") if isinstance(stored, dict) else None
 
 
 def faults_of_files(folder: Path) -> list[str]:
     """Return a line for each public file in a release's `folder` that changed since publication.
 
-    Files are read only if a size or a time changed. If their checksums agree with the list, sizes
-    and times are stored again.
+    Files are read only if a size or a time changed. If their checksums agree with the receipt,
+    sizes and times are stored again.
     """
-    public, stored = folder / PUBLIC, folder / PRIVATE / STATES_FILE
+    public, stored = folder / PUBLIC, _content(folder / PRIVATE / STATES_FILE)
     if not public.is_dir():
         return [f"{public}: published, and missing now; restore it from a copy"]
-    if _content(stored) == _states(public):
+    if isinstance(stored, dict) and stored.get("public") == _states(public):
         return []
-    drawn_file = folder / PRIVATE / DRAWN_FILE
     try:
         refuse_other_files(public)
-        drawn = _content(drawn_file)
-        if not isinstance(drawn, dict) or drawn.get("drawn") not in sums_of(public).values():
-            raise DataError(
-                f"{public}: not the records that were drawn ({drawn_file}); restore both folders "
-                "from a copy"
-            )
     except DataError as error:
         return str(error).splitlines()
-    store_states(folder)
-    return []
+    faults = faults_of_receipt(folder / RECEIPT)
+    if not faults:
+        store_states(folder)
+    return faults
+
+
+def fault_of_records(path: Path, folder: Path, ledger: Ledger) -> str | None:
+    """Return a message if the file at a `path` has other records than the published ones.
+
+    It is read only if its size or time differ from those at publication. A file that is gone is not
+    compared. The release is in a `folder`, and its entry in the `ledger`.
+    """
+    from deniable.plans import read_plan  # noqa: PLC0415 - slow to import, seldom needed
+    from deniable.release.records import OriginalRecords  # noqa: PLC0415
+
+    state, why = state_of(path), ""
+    if state in (None, stored_records(folder)):
+        return None
+    try:
+        stored = entry_of(folder)
+        entry = ledger.entries(stored["population"])[stored["entry"] - 1]
+        plan = read_plan(folder / PUBLIC / "plan.json")
+        if OriginalRecords(path, plan).read(ledger.key) == entry.records:
+            store_states(folder, state)
+            return None
+    except DeniableError as error:
+        why = f" ({error})"
+    return (
+        f"{path}: other records than those that were published in {folder / PUBLIC}{why}. Restore "
+        "the file, or give the release of the corrected records a new name"
+    )
 
 
 def refuse_other_settings(release: str, folder: Path, settings: Mapping[str, Any]) -> None:
     """Compare the `settings` of a production `release` with the settings of its publication.
 
-    Raises `DeniableError` if they differ, or the `folder` holds a test release.
+    Raises `DeniableError` if they differ, or the entry of the release is missing or damaged.
     """
     if not (folder / PUBLIC).exists():
         return
-    if not (folder / PRIVATE / RECORDS_FILE).exists():
-        raise DeniableError(
-            f"release {release!r}: {folder} holds a test release of this name; delete that folder, "
-            "or give the production release another name"
-        )
-    file = folder / PRIVATE / ENTRY_FILE
     changed: list[str] = []
-    try:
-        published = read_json(file).get("settings") if file.exists() else None
-        if published is not None:
-            # A file that is gone has no digest, and settings without a digest are not compared.
-            names = [n for n in {**published, **settings} if settings.get(n, ...) is not None]
-            changed = [name for name in names if published.get(name) != settings.get(name)]
-    except (ValueError, TypeError, AttributeError):
-        raise DeniableError(
-            f"{file}: damaged since release {release!r} was published; restore it from a copy"
-        ) from None
+    published = entry_of(folder).get("settings")
+    if isinstance(published, dict):
+        # A file that is gone has no digest, and settings without a digest are not compared.
+        names = [n for n in {**published, **settings} if settings.get(n, ...) is not None]
+        changed = [name for name in names if published.get(name) != settings.get(name)]
     if changed:
         raise DeniableError(
             f"release {release!r} is published in {folder / PUBLIC} with another "

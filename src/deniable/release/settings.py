@@ -61,7 +61,7 @@ class ReleaseSettings(Strict):
     manifest, and `file` a file in its place. A ``test`` release is drawn from the root seed and
     protects nobody. A ``production`` release is drawn once, by a secret key, and its epsilon is
     counted in the ledger. Epsilons of all releases of one `population`, the respondents, are added.
-    By default it is the one of the schema, except for a production release of a data set.
+    It is stated here, or for a file of your own in its schema or plan; a test release needs none.
 
     `consent` is the text that a further release of the same population needs, and `accept` has
     names of risks that the data owner accepts. `quasi_identifiers` are columns that an intruder may
@@ -156,10 +156,14 @@ class ReleaseSettings(Strict):
         if isinstance(self.plan, str):
             from deniable.plans import read_plan  # noqa: PLC0415
 
-            plan = read_plan(self.plan)
+            plan = read_plan(self.plan).for_population(self.population)
         else:
             assert schema is not None
-            own = schema.model_copy(update={"population": self.population or schema.population})
+            if self.data is None:
+                own = schema.of_population(self.population)
+            else:  # the schema of a data set has the name of the data set
+                population = self.population or schema.population
+                own = schema.model_copy(update={"population": population})
             inputs = PlanInputs(own, data, released or {}, tuple(self.accept))
             plan = settings_from(self.plan).plan(inputs)
         self.refuse_another_plan(plan)
@@ -200,10 +204,11 @@ class ReleaseSettings(Strict):
                 f"release {self.name!r}: {reasons}. Choose another plan, or accept as the data "
                 f"owner: accept: [{', '.join([*self.accept, *missing])}]"
             )
-        if self.population not in (None, plan.schema.population):
+        own = plan.schema.population
+        if self.population is not None and self.population.lower() != str(own).lower():
             raise DeniableError(
-                f"release {self.name!r}: population: {self.population!r}; allowed: "
-                f"{plan.schema.population!r}, which the schema of the plan has"
+                f"release {self.name!r}: population: {self.population!r}; allowed: {own!r}, which "
+                "the schema of the plan has"
             )
 
 

@@ -4,7 +4,6 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +12,13 @@ from deniable import __version__
 from deniable.errors import DataError, shown
 from deniable.schema.evidence import MAX_COUNTED, STAND_INS, ColumnEvidence
 from deniable.schema.faults import ValidationErrors
-from deniable.schema.model import FORMAT, MISSING, VERSION, number_text
+from deniable.schema.model import (
+    FORMAT,
+    MISSING,
+    VERSION,
+    number_text,
+    refuse_bad_population,
+)
 from deniable.schema.sources import Source, open_source
 from deniable.schema.texts import alike, listed, quoted, quoted_list
 from deniable.schema.types import is_text
@@ -30,6 +35,7 @@ IDENTIFIER = re.compile(
     r"|[a-z]ID$",
     re.IGNORECASE,
 )
+PEOPLE = "name the people (or survey and wave), alike in all their files: their epsilons are added"
 HEAD = """\
 # This draft was made from the records and reveals facts about them that no epsilon covers. Edit it:
 # write for each column what is known without the records (all categories that there can be, public
@@ -68,8 +74,8 @@ class _Drafted:
 def draft_schema(source: Any, population: str | None = None) -> str:
     r"""Return a schema drafted from a file or table, as commented YAML text.
 
-    For `source` see `RecordsFile.open`. The `population` of the records is by default named after
-    the file. A `DataError` is raised if the file cannot be read.
+    For `source` see `RecordsFile.open`. The `population` of the records is for their owner to
+    state; by default it is left empty. A `DataError` is raised if the file cannot be read.
 
     Examples
     --------
@@ -95,6 +101,8 @@ def drafted(
     For `source` and `population` see `draft_schema`. The `delimiter` and `encoding` of a CSV file
     are detected by default. A `DataError` lists all rows that are not records.
     """
+    if population is not None:
+        refuse_bad_population(population)
     opened = open_source(source, delimiter, encoding)
     seen = _seen(opened)
     columns = {name: _column(name, each) for name, each in seen.items()}
@@ -106,10 +114,6 @@ def drafted(
     number = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
     read, form = _format(opened, delimiter, encoding)
     found = f"{read}; {records:,} records, {len(columns)} columns: {number}"
-    stem = Path(source).stem if isinstance(source, (str, Path)) else ""
-    whose = population or re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-_") or "records"
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", whose):
-        raise DataError(f"the population {whose!r}; give it a name of letters, digits, '_' and '-'")
     if out := [name for name, column in columns.items() if column.kind == "left_out"]:
         found += f"; left out: {listed(out)}"
     told = [f"column {shown(name)}: {each}" for name, c in columns.items() for each in c.warnings]
@@ -118,7 +122,7 @@ def drafted(
             f"# Drafted by deniable {__version__}. {found}.\n",
             HEAD,
             f"format: {FORMAT}\nversion: {VERSION}\n",
-            f"population: {quoted(whose)}  # epsilons of all releases of these people add up\n",
+            f"population:{f' {quoted(population)}' if population else ''}  # {PEOPLE}\n",
             f"file: {form}\ncolumns:\n",
         ]
     )

@@ -252,12 +252,13 @@ class Schema(Strict):
     """The contents of a file of records.
 
     A schema file begins with `format` and `version`. The epsilons of all releases of the
-    `population` add up. The `columns` have the order of the `file`.
+    `population` add up. The owner states it, and only production releases need it. The `columns`
+    have the order of the `file`.
     """
 
     format: Literal["deniable-schema"] = "deniable-schema"
     version: Literal[1] = 1
-    population: Name
+    population: Name | None = None
     file: FileFormat
     columns: Annotated[list[Column], Field(min_length=1)]
 
@@ -361,9 +362,35 @@ class Schema(Strict):
         ]
         return self.model_copy(update={"columns": columns})
 
+    def of_population(self, population: str | None) -> "Schema":
+        """Return the schema of the records of a `population`; None keeps the stated one.
+
+        A `DataError` is raised if the name is invalid, or the schema states another one.
+        """
+        if population is None:
+            return self
+        refuse_bad_population(population)
+        if self.population is None:
+            return self.model_copy(update={"population": population})
+        if self.population.lower() != population.lower():
+            raise DataError(
+                f"population {population!r}, but the schema states {self.population!r}; give one "
+                "of them, in the schema or as an option"
+            )
+        return self
+
     def to_json(self) -> dict[str, Any]:
         """Return the schema as plain JSON values, without defaults."""
         return {"format": FORMAT, "version": VERSION} | self.model_dump(exclude_defaults=True)
+
+
+def refuse_bad_population(name: str) -> None:
+    """Raise `DataError` if this cannot be the `name` of a population."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", name):
+        raise DataError(
+            f"the population {shown(name)}; give it a name of at most 100 letters, digits, '_' and "
+            "'-'"
+        )
 
 
 def schema_from_dict(values: Any, where: str = "the schema") -> Schema:

@@ -1,17 +1,19 @@
 """The rules of releases: their inputs, and the start-up check of published ones."""
 
+import os
 import shutil
 import time
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 import yaml
 from tests.release.small_releases import made
 
 from deniable.errors import ConfigError, DeniableError
-from deniable.files import write_json
-from deniable.release import Ledger, ReleaseSettings
+from deniable.files import read_json, write_json
+from deniable.release import LEDGER_VARIABLE, Ledger, OriginalRecords, ReleaseSettings
 
 from reproduction.pipeline import Releases, check_published, data_source
 from reproduction.pipeline.plan import RunPlan
@@ -187,12 +189,45 @@ def test_without_a_receipt_settings_are_compared_too(published: ReleaseSettings)
     assert check_published([published], "ledger") == {}
 
 
-def test_a_published_release_without_an_entry_is_refused(published: ReleaseSettings) -> None:
-    """Its receipt is up to date, so no job would look into the ledger."""
-    said = r"^other: the ledger has no entry of release 'small' .*public\. Restore the ledger"
-    with pytest.raises(DeniableError, match=said):
-        check_published([published], "other")
-    assert not Path("other").exists()
+@pytest.mark.parametrize("lost", ["ledger", "ledger/key", "ledger/populations/people"])
+def test_a_lost_ledger_is_an_error_of_its_releases_and_a_warning_for_others(
+    published: ReleaseSettings, lost: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Their receipts are up to date, so no job would look into the ledger."""
+    Path(lost).rename("gone")
+    damaged = check_published([published], "ledger")
+    assert "restore" in damaged["small"]
+    assert damaged["small"] in capsys.readouterr().err
+    # A release that is not published needs the ledger, so the run stops.
+    more = ReleaseSettings.model_validate(entry("more", "others"))
+    if lost == "ledger/populations/people":
+        assert set(check_published([published, more], "ledger")) == {"small"}
+    else:
+        with pytest.raises(DeniableError, match="not a ledger"):
+            check_published([published, more], "ledger")
+    assert Path("ledger").exists() == (lost != "ledger")
+
+
+def test_another_ledger_is_not_the_one_that_counted(published: ReleaseSettings) -> None:
+    Ledger.init("other")
+    damaged = check_published([published], "other")["small"]
+    assert "small: release 'small' of population 'people' was counted in another ledger" in damaged
+    assert "name the ledger that has the entry" in damaged
+
+
+def test_a_production_release_needs_a_ledger_that_is_named(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(ROOT / "resources", root / "resources")
+    values = {"releases": [entry("real", "people")]}
+    with pytest.raises(DeniableError, match=r"no ledger is named.*deniable ledger init FOLDER"):
+        RunPlan.prepare(values, root)
+    with pytest.raises(DeniableError, match=r"^ledger: not a ledger"):
+        RunPlan.prepare(values | {"ledger": "ledger"}, root)
+    assert not (root / "results").exists()
+    monkeypatch.setenv(LEDGER_VARIABLE, str(Ledger.init(root / "own").folder))
+    plan = RunPlan.prepare(values | {"ledger": "ledger"}, root)
+    assert plan.ledger == str(root / "own")
 
 
 @pytest.mark.parametrize("lost", [True, False], ids=["lost", "edited"])
@@ -210,7 +245,43 @@ def test_damage_is_an_error_of_the_release_and_a_warning_for_others(
     assert damaged["small"] in capsys.readouterr().err
     given = releases(entry("small", "people"), entry("tried"), damaged=damaged)
     assert given.made("tried")
-    assert given.made("small").endswith("its published files have changed, see the message above")
+    assert given.made("small").endswith(
+        "its published files or its ledger have changed, see the message above"
+    )
+
+
+def test_a_corrected_record_is_an_error_of_its_release(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is read only if its size or time changed, and not compared if it is gone."""
+    file = root / "results/releases/records of small.parquet"
+    own = {"name": "small", "mode": "production", "population": "people", "plan": COLUMNS}
+    own |= {"file": {"path": str(file), "schema": "people.yaml"}}
+    settings = ReleaseSettings.model_validate(own)
+    made("columns", file.parent, settings=settings.stated())
+    ledger, read = file.parent / "ledger", OriginalRecords.read
+    calls: list[int] = []
+
+    def counted(self: OriginalRecords, key: bytes | None = None) -> Any:
+        calls.append(1)
+        return read(self, key)
+
+    monkeypatch.setattr(OriginalRecords, "read", counted)
+    os.utime(file, (1, 1))
+    for _ in range(2):
+        assert check_published([settings], ledger) == {}
+        assert len(calls) == 1
+    data = pd.read_parquet(file)
+    for change in (data.iloc[::-1], data[:-1], data.replace({"a": {"0": "9"}})):
+        change.to_parquet(file)
+        for _ in range(2):
+            damaged = check_published([settings], ledger)["small"]
+            assert f"{file}: other records than those that were published in" in damaged
+    assert "'9'" in damaged
+    data.to_parquet(file)
+    assert check_published([settings], ledger) == {}
+    file.unlink()
+    assert check_published([settings], ledger) == {}
 
 
 def test_a_lost_public_folder_is_named(published: ReleaseSettings) -> None:
@@ -219,19 +290,24 @@ def test_a_lost_public_folder_is_named(published: ReleaseSettings) -> None:
 
 
 def test_a_test_release_is_refused_where_a_production_release_was_begun(root: Path) -> None:
-    """Begun is enough: nothing is published, and the digest of its records lies there."""
+    """Begun is enough: nothing is published, and its entry is there."""
     own = ReleaseSettings.model_validate(entry("own"))
     assert check_published([own], "ledger") == {}
-    write_json(root / "results/releases/own/private/records.json", {"records": "0"})
+    write_json(root / "results/releases/own/private/entry.json", {"entry": 1})
     with pytest.raises(DeniableError, match=r"'own' was begun in results/releases/own as a prod"):
         check_published([own], "ledger")
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "null", '{"settings": 1}'])
-def test_a_damaged_entry_is_one_message(published: ReleaseSettings, text: str) -> None:
-    Path("results/releases/small/private/entry.json").write_text(text)
-    with pytest.raises(DeniableError, match=r"small.*(restore it from a copy|with another)"):
-        check_published([published], "ledger")
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"settings": 1}', None])
+def test_a_damaged_entry_is_an_error_of_the_release(
+    published: ReleaseSettings, text: str | None
+) -> None:
+    file = Path("results/releases/small/private/entry.json")
+    file.unlink()
+    if text is not None:
+        file.write_text(text)
+    damaged = check_published([published], "ledger")
+    assert "entry.json: missing or damaged since the ledger counted" in damaged["small"]
 
 
 def test_twenty_releases_start_in_a_fifth_of_a_second(
@@ -241,9 +317,12 @@ def test_twenty_releases_start_in_a_fifth_of_a_second(
     for number in range(20):
         name = f"r{number}"
         shutil.copytree(folder / "small", folder / name)
+        stored = read_json(folder / name / "private" / "entry.json")
+        write_json(folder / name / "private" / "entry.json", stored | {"population": name})
         copies.append(published.model_copy(update={"name": name}))
-    # All are entered as the first one, so that the ledger is read 20 times.
-    monkeypatch.setattr(Ledger, "entry_of", lambda self, population, *_: self.total(population))
+    # All are entered as the first one, in 20 populations, so that the ledger is read 20 times.
+    entries = Ledger.entries
+    monkeypatch.setattr(Ledger, "entries", lambda self, _: entries(self, "people"))
     assert check_published(copies, "ledger") == {}  # copies have other times
     begun = time.process_time()
     assert check_published(copies, "ledger") == {}
@@ -268,7 +347,7 @@ def test_a_plan_of_a_run_checks_its_releases(root: Path) -> None:
     shutil.copytree(ROOT / "resources", root / "resources")
     values = {"releases": [entry("own")]}
     assert RunPlan.prepare(values, root).releases.all_made() == ["results/releases/own/public"]
-    write_json(root / "results/releases/own/private/records.json", {"records": "0"})
+    write_json(root / "results/releases/own/private/entry.json", {"entry": 1})
     with pytest.raises(DeniableError, match="'own' was begun in"):
         RunPlan.prepare(values, root)
     RunPlan.recall(values, root)

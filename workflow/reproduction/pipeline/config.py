@@ -151,7 +151,8 @@ class Config(Strict):
     """All options of config/README.md.
 
     `seed` is the root of all random streams, and `ledger` the folder that counts the epsilons of
-    production releases. The option ``releases`` lists releases, and sweeps of releases.
+    production releases; the environment variable DENIABLE_LEDGER replaces it. The option
+    ``releases`` lists releases, and sweeps of releases.
     """
 
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
@@ -160,7 +161,7 @@ class Config(Strict):
     data: DataConfig = DataConfig()
     studies: StudiesConfig = StudiesConfig()
     analyses: AnalysesConfig = AnalysesConfig()
-    ledger: Annotated[str, Field(min_length=1)] = "ledger"
+    ledger: Annotated[str, Field(min_length=1)] | None = None
     keys: KeysConfig = KeysConfig()
     entries: list[ReleaseEntry] = Field(default_factory=list, alias="releases")
 

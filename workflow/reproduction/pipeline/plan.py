@@ -10,6 +10,7 @@ from typing import Any
 
 from deniable.datasets import AnyDataset, load_manifest
 from deniable.errors import ConfigError, DataError
+from deniable.release import LEDGER_VARIABLE
 from deniable.validation import Strict
 
 from reproduction.papers import ANALYSES, FIGURES, STUDIES, TABLES
@@ -52,7 +53,7 @@ class RunPlan:
 
         plan = cls.recall(values, root)
         check_config(plan.config, plan.datasets, Path(root, "resources", "networks"))
-        damaged = check_published(plan.config.releases, plan.config.ledger)
+        damaged = check_published(plan.config.releases, plan.ledger)
         check_writable(RESULTS)
         keep_from_others()
         return replace(plan, damaged=damaged)
@@ -96,6 +97,11 @@ class RunPlan:
         """The directory with published files, by the environment or the config."""
         named = os.environ.get(MIRROR_VARIABLE) or self.config.data.mirror
         return Path(named).expanduser() if named else None
+
+    @property
+    def ledger(self) -> str | None:
+        """The ledger of production releases, by the environment or the config."""
+        return os.environ.get(LEDGER_VARIABLE) or self.config.ledger
 
     def download_settings(self, file: str) -> dict[str, Any]:
         """Return the setting `source`, and whether the mirror has a published `file`.

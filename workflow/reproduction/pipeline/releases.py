@@ -5,23 +5,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from deniable.datasets import read_source
 from deniable.errors import ConfigError, DeniableError
-from deniable.files import read_json
 from deniable.release import (
-    ENTRY_FILE,
     NETWORK_FILES,
-    PRIVATE,
     PUBLIC,
     RECEIPT,
     DataSource,
-    Ledger,
     ReleaseSettings,
+    fault_of_records,
+    faults_of_entries,
     faults_of_files,
+    named_ledger,
     refuse_other_settings,
     refuse_production,
+    refuse_test,
 )
 
 RELEASES, PLANS, DATA = "results/releases", "results/plans", "results/data"
@@ -34,7 +33,7 @@ class Releases:
     settings: tuple[ReleaseSettings, ...]  # in the order of the config
     source_of: Callable[[str], str]  # returns the file with the source of a data set, by its name
     damaged: Mapping[str, str] = field(default_factory=dict)
-    """A message for each published release with changed files."""
+    """A message for each published release with changed files or without its ledger entry."""
 
     @cached_property
     def _by_name(self) -> Mapping[str, ReleaseSettings]:
@@ -67,7 +66,8 @@ class Releases:
         For a damaged release it is a name that Snakemake reports as a missing input.
         """
         if name in self.damaged:
-            return f"{folder_of(name)}: its published files have changed, see the message above"
+            what = "its published files or its ledger have changed, see the message above"
+            return f"{folder_of(name)}: {what}"
         return str(folder_of(name) / (PUBLIC if self[name].test else RECEIPT))
 
     def all_made(self) -> list[str]:
@@ -151,43 +151,61 @@ def data_source(settings: ReleaseSettings, source: Sequence[Path | str]) -> Data
     return read_source(source[0]).kind if source else "network"
 
 
-def check_published(settings: Sequence[ReleaseSettings], ledger: Path | str) -> dict[str, str]:
+def check_published(
+    settings: Sequence[ReleaseSettings], ledger: Path | str | None
+) -> dict[str, str]:
     """Compare published releases with `settings`, `ledger` and their files at publication.
 
     Files are read only if their sizes or times have changed. Returns a message for each release
-    with missing or edited files, by its name. The messages are also written to standard error,
-    because only rules of these releases fail. A `DeniableError` reports other settings of a
-    published release, and a ledger without an entry of it.
+    with missing or edited files, or without its entry in the ledger, by its name. The messages are
+    also written to standard error, because only rules of these releases fail. A `DeniableError`
+    reports other settings of a published release, and a missing ledger if a release needs it.
     """
-    damaged = {}
+    production = [each for each in settings if not each.test]
     for release in settings:
-        folder = folder_of(release.name)
-        if release.test:
-            refuse_production(release.name, folder)
+        refuse_other = refuse_production if release.test else refuse_test
+        refuse_other(release.name, folder_of(release.name))
+    folders = {each.name: folder_of(each.name) for each in production}
+    published = {
+        name: folder
+        for name, folder in folders.items()
+        if (folder / PUBLIC).exists() or (folder / RECEIPT).exists()
+    }
+    damaged = _uncounted(published, ledger, needed=len(published) < len(production))
+    for release in production:
+        folder = published.get(release.name)
+        if folder is None:
             continue
-        refuse_other_settings(release.name, folder, release.stated())
-        if not (folder / PUBLIC).exists() and not (folder / RECEIPT).exists():
-            continue
-        if (folder / PUBLIC).exists():
-            population = _population(release, folder / PRIVATE / ENTRY_FILE)
-            Ledger(ledger).entry_of(population, release.name, folder / PUBLIC)
+        faults = [damaged[release.name]] if release.name in damaged else []
+        if not faults:
+            refuse_other_settings(release.name, folder, release.stated())
+            if release.file is not None:
+                fault = fault_of_records(Path(release.file.path), folder, named_ledger(ledger))
+                faults += [fault] if fault else []
         if (folder / RECEIPT).exists():
-            faults = faults_of_files(folder)
-            if faults:
-                damaged[release.name] = f"release {release.name!r}:\n  " + "\n  ".join(faults)
+            faults += faults_of_files(folder)
+        if faults:
+            damaged[release.name] = "\n  ".join(faults)
+    damaged = {name: f"release {name!r}:\n  {text}" for name, text in damaged.items()}
     for each in damaged.values():
         print(each, file=sys.stderr)
     return damaged
 
 
-def _population(release: ReleaseSettings, entry: Path) -> str:
+def _uncounted(
+    published: Mapping[str, Path], ledger: Path | str | None, *, needed: bool
+) -> dict[str, str]:
+    """Return a message for each release that the `ledger` lacks.
+
+    Raises `DeniableError` if there is no ledger, and it is `needed` for a further release.
+    """
+    if not published and not needed:
+        return {}
     try:
-        stored: dict[str, Any] = read_json(entry)
-        return str(stored["population"])
-    except (OSError, ValueError, LookupError, TypeError):
-        if release.population is not None:
-            return release.population
-        raise DeniableError(
-            f"{entry}: missing or damaged since release {release.name!r} was published; restore "
-            "it from a copy"
-        ) from None
+        opened = named_ledger(ledger)
+    except DeniableError as error:
+        if needed or ledger is None:
+            raise
+        return dict.fromkeys(published, str(error))
+    faults = faults_of_entries(opened, published.values())
+    return {name: faults[folder] for name, folder in published.items() if folder in faults}

@@ -1,0 +1,99 @@
+"""Compare releases with the ledger that counted them.
+
+The private folder of a release has the number and MAC of its entry, the total, and a digest of the
+ledger's key. So a ledger that is lost, shortened, edited or replaced is noticed.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from deniable.errors import DeniableError
+from deniable.files import read_json, replace_durably
+from deniable.release.entries import Entry, canonical
+from deniable.release.keys import PRIVATE, PUBLIC
+from deniable.release.ledger import Ledger
+
+ENTRY_FILE = "entry.json"
+"""The ledger's entry of a release, and the settings by which it was published."""
+FACTS = ("entry", "total", "head")
+REMEDY = "restore the ledger from a copy, or name the ledger that has the entry"
+
+
+def store_entry(
+    folder: Path, ledger: Ledger, entry: Entry, settings: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Store the `entry` of the release in a `folder`, and its `settings`.
+
+    Returns the facts that are published: number, total and MAC.
+    """
+    facts = ledger.facts(ledger.entries(entry.population)[: entry.number])
+    values = {"release": entry.release, "population": entry.population, **facts}
+    values |= {"ledger": ledger.digest}
+    values |= {"settings": dict(settings)} if settings is not None else {}
+    replace_durably(folder / PRIVATE / ENTRY_FILE, canonical(values))
+    return facts
+
+
+def entry_of(folder: Path) -> dict[str, Any]:
+    """Return the stored entry of the release in a `folder`.
+
+    Raises `DeniableError` if it is missing or damaged.
+    """
+    file = folder / PRIVATE / ENTRY_FILE
+    try:
+        stored = read_json(file)
+        if not {"release", "population", "ledger", *FACTS} <= stored.keys():
+            raise ValueError
+        if not isinstance(stored["entry"], int) or stored["entry"] < 1:
+            raise ValueError
+    except (OSError, ValueError, AttributeError):
+        raise DeniableError(
+            f"{file}: missing or damaged since the ledger counted this release; restore it from a "
+            "copy"
+        ) from None
+    return dict(stored)
+
+
+def faults_of_entries(ledger: Ledger, folders: Iterable[Path]) -> dict[Path, str]:
+    """Return a message for each of the `folders` with a release that the `ledger` lacks."""
+    entries_of = cache(ledger.entries)
+    faults: dict[Path, str] = {}
+    for folder in folders:
+        try:
+            stored = entry_of(folder)
+            release, population, number = (stored[n] for n in ("release", "population", "entry"))
+            named = f"{folder}: release {release!r} of population {population!r}"
+            if stored["ledger"] != ledger.digest:
+                raise DeniableError(
+                    f"{named} was counted in another ledger than {ledger.folder}, or before the "
+                    f"key of this one was replaced; {REMEDY}"
+                )
+            own = entries_of(str(population))[:number]
+            facts = {name: stored[name] for name in FACTS}
+            if len(own) < number or own[-1].release != release or facts != ledger.facts(own):
+                raise DeniableError(
+                    f"{named}: the ledger {ledger.folder} does not have its entry, number "
+                    f"{number}; {REMEDY}"
+                )
+        except DeniableError as error:
+            faults[folder] = str(error)
+    return faults
+
+
+def refuse_uncounted(ledger: Ledger, folder: Path) -> None:
+    """Compare the release in a `folder`, and all releases next to it, with a `ledger`.
+
+    Raises `DeniableError` if one of them was counted and the ledger does not have its entry.
+    """
+    there = folder.resolve()
+    beside = there.parent.iterdir() if there.parent.is_dir() else ()
+    # A private folder that this user cannot read has no release of this user.
+    readable = (each for each in beside if os.access(each / PRIVATE, os.R_OK | os.X_OK))
+    counted = {each for each in readable if (each / PRIVATE / ENTRY_FILE).exists()}
+    if (there / PUBLIC).exists():
+        counted.add(there)
+    for fault in faults_of_entries(ledger, sorted(counted)).values():
+        raise DeniableError(fault)
