@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.release.small_releases import KINDS, content, plan_for, records, written
+from tests.release.small_releases import KINDS, content, ledger_in, plan_for, records, written
 
 from deniable.analysis import Released
 from deniable.cli import main
@@ -73,9 +73,10 @@ def test_no_folder_has_a_test_and_a_production_release(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made, trial = (command("columns", tmp_path, to) for to in ("made", "trial"))
-    assert main(made) == main([*trial, "--test", "7"]) == 0
+    ledger = ["--ledger", str(ledger_in(tmp_path / "ledger"))]
+    assert main([*made, *ledger]) == main([*trial, "--test", "7"]) == 0
     before = content(tmp_path)
-    assert main([*made, "--test", "7"]) == main(trial) == 2
+    assert main([*made, "--test", "7"]) == main([*trial, *ledger]) == 2
     said = capsys.readouterr().err
     assert "give the test release another name" in said
     assert "a test release is stored there; name another folder" in said

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from tests.release.small_releases import content
+from tests.release.small_releases import content, ledger_in
 
 from deniable.cli import main
 from deniable.errors import BoundsWarning, DeniableError
@@ -32,6 +32,11 @@ def records(tmp_path: Path) -> Path:
     return tmp_path / "records.csv"
 
 
+@pytest.fixture(autouse=True)
+def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DENIABLE_LEDGER", str(ledger_in(tmp_path / "ledger")))
+
+
 def test_more_than_the_limit_is_refused_and_leaves_nothing(tmp_path: Path, records: Path) -> None:
     before, folder = content(tmp_path), tmp_path / "made"
     for limit in (0.01, 0.0299):
@@ -46,7 +51,7 @@ def test_more_than_the_limit_is_refused_and_leaves_nothing(tmp_path: Path, recor
     assert "Correct the bounds" in message
     assert "the proportion 0.03 (outside_bounds" in message
     assert content(tmp_path) == before
-    assert [each.name for each in tmp_path.iterdir()] == ["records.csv"]
+    assert {each.name for each in tmp_path.iterdir()} == {"ledger", "records.csv"}
 
 
 def test_a_proportion_at_the_limit_is_accepted_and_counted_for_the_owner(

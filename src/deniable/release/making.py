@@ -22,16 +22,15 @@ draw, and without the key there is none.
 
 import errno
 import hashlib
-import re
 import shutil
 import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from deniable.errors import DeniableError, shown
+from deniable.errors import DeniableError
 from deniable.files import (
     folder_written_whole,
     read_json,
@@ -58,6 +57,7 @@ from deniable.release.keys import (
     key_from_seed,
 )
 from deniable.release.ledger import Ledger, named_ledger
+from deniable.release.opening import MAX_OUTSIDE, opened_release, refuse_no_proportion
 from deniable.release.receipts import (
     RECEIPT,
     SUMS,
@@ -69,16 +69,13 @@ from deniable.release.receipts import (
     state_of,
     store_states,
 )
-from deniable.release.records import OriginalRecords, Progress, silent
-from deniable.release.risk import Risk
+from deniable.release.records import Progress, silent
 from deniable.release.sums import digest_of_file
 
 if TYPE_CHECKING:
     from deniable.release.settings import DataSource
 
 DRAFT = ".draft."
-MAX_OUTSIDE = 0.01
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
 def protect(
@@ -131,8 +128,8 @@ def protect(
             "name them: population in the schema, --population NAME, or population of the release "
             "in a config"
         )
-    _refuse_no_proportion(outside_bounds)
-    release = _opened(
+    refuse_no_proportion(outside_bounds)
+    release = opened_release(
         source, own, folder, name, quasi_identifiers, data_source, "production", progress
     )
     _refuse_taken(release, counting)
@@ -188,8 +185,10 @@ def protect_test(
     folder with ``public`` takes no test release to ``test``. For `source`, `plan`, `folder`,
     `name`, `quasi_identifiers`, `data_source`, `outside_bounds` and `progress` see `protect`.
     """
-    _refuse_no_proportion(outside_bounds)
-    release = _opened(source, plan, folder, name, quasi_identifiers, data_source, "test", progress)
+    refuse_no_proportion(outside_bounds)
+    release = opened_release(
+        source, plan, folder, name, quasi_identifiers, data_source, "test", progress
+    )
     refuse_production(release.name, release.folder)
     if to == TEST:
         release = replace(release, notice=SEED_NOTICE)
@@ -208,43 +207,6 @@ def protect_test(
     ):
         release.draw(key, public, private, None)
         write_json(private / PLAN_FILE, release.document, private=True)
-
-
-def _refuse_no_proportion(outside_bounds: float) -> None:
-    if not 0 <= outside_bounds <= 1:
-        raise DeniableError(
-            f"outside_bounds is {shown(outside_bounds)}; give a proportion from 0 to 1"
-        )
-
-
-def _opened(
-    source: Any,
-    plan: Plan,
-    folder: Path | str,
-    name: str | None,
-    quasi_identifiers: Sequence[str],
-    data_source: str,
-    mode: Literal["test", "production"],
-    progress: Progress,
-) -> Release:
-    """Return a release, after all checks that need no record."""
-    at = Path(folder)
-    if at.exists() and not at.is_dir():
-        raise DeniableError(f"{at}: a file exists there; name another folder for the release")
-    name = name or at.resolve().name
-    if not NAME.fullmatch(name):
-        raise DeniableError(
-            f"a release cannot be named {shown(name)}; give a name of at most 100 letters, digits, "
-            "'_' and '-'"
-        )
-    if mode == "production" and (at / TEST).exists():
-        raise DeniableError(
-            f"{at / TEST}: a test release is stored there; name another folder for the production "
-            "release, or delete this one"
-        )
-    Risk(plan, quasi_identifiers)  # refuses columns that cannot be quasi-identifiers
-    records = OriginalRecords(source, plan, progress)
-    return Release(name, plan, records, at, tuple(quasi_identifiers), data_source, mode)
 
 
 def _refuse_taken(release: Release, ledger: Ledger) -> None:

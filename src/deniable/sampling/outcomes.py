@@ -128,9 +128,8 @@ class Outcomes:
     def _draw_wide(self, column: KeyedColumn, rows: Codes | None) -> Codes:
         drawn = np.empty(len(column), dtype=np.min_scalar_type(self.size))
         length = 1 << self._start_bits
-        if (
-            self.size > MAX_PASSED * length
-            or len(self.shares) * length > ENTRIES_PER_RECORD * len(column)
+        if self.size > MAX_PASSED * length or len(self.shares) * length > ENTRIES_PER_RECORD * len(
+            column
         ):
             self._search(drawn, column, rows)
             return drawn

@@ -13,10 +13,9 @@ from .model import (
     Missing as Missing,
     Schema as Schema,
     number_text as number_text,
-    read_schema as read_schema,
-    schema_from_dict as schema_from_dict,
 )
 from .outside import OutsideBounds as OutsideBounds, warn_outside as warn_outside
+from .reading import read_schema as read_schema, schema_from_dict as schema_from_dict
 from .records_file import (
     RecordBatch as RecordBatch,
     RecordsFile as RecordsFile,

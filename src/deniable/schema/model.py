@@ -5,25 +5,23 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import pyarrow as pa
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from deniable.arrays import Floats
 from deniable.errors import DataError, refuse_unknown, shown
 from deniable.records import Attribute, Discretization, Domain
 from deniable.schema.texts import unfit
 from deniable.schema.types import refuse_foreign_texts, type_named
-from deniable.validation import Name, Strict, fault_lines, message, read_yaml, yaml_values
+from deniable.validation import Name, Strict
 
 FORMAT, VERSION = "deniable-schema", 1
 MISSING = "(missing)"
 """The category that missing values have, where they have one."""
 MAX_POINTS = 100_000
-MANUAL = "docs/own-data.md describes schemas"
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -391,34 +389,3 @@ def refuse_bad_population(name: str) -> None:
             f"the population {shown(name)}; give it a name of at most 100 letters, digits, '_' and "
             "'-'"
         )
-
-
-def schema_from_dict(values: Any, where: str = "the schema") -> Schema:
-    """Return a schema from plain `values`, or from YAML text such as `draft_schema` returns.
-
-    `where` names them in messages. A `DataError` has a line for each error.
-    """
-    if isinstance(values, str):
-        values = yaml_values(values, where)
-    if not isinstance(values, dict) or values.get("format") != FORMAT:
-        other = isinstance(values, dict) and values.get("format") == "deniable-plan"
-        what = "this is a plan, and a schema is needed" if other else "no schema"
-        raise DataError(f"{where}: {what}; one begins with format: {FORMAT}")
-    try:
-        return Schema.model_validate(values)
-    except ValidationError as error:
-        lines, columns = list[str](), values.get("columns")
-        for line in fault_lines(error, Schema):
-            found = re.match(r"columns\[(\d+)\]", line)
-            own = columns[int(found[1])] if found and columns else None
-            name = own.get("name") if isinstance(own, dict) else None
-            lines.append(f"column {shown(name)}: {line}" if isinstance(name, str) else line)
-        raise DataError(message(where, lines, MANUAL)) from None
-
-
-def read_schema(path: Path | str) -> Schema:
-    """Read a schema from the YAML file `path`.
-
-    A `DataError` is raised if the file cannot be read, with a line for each error in it.
-    """
-    return schema_from_dict(read_yaml(path), str(path))
