@@ -24,9 +24,15 @@ from hypothesis import given, settings, strategies as st
 from deniable.errors import DataError, DeniableError
 from deniable.plans import Part
 from deniable.release import Entry, Ledger, RecordDigests
-from deniable.release.chains import HEAD_FILE
 from deniable.release.digests import Fingerprint, Sketch
-from deniable.release.entries import content_of, counted, entry_from, epsilon_text, total_of
+from deniable.release.entries import (
+    HEAD_FILE,
+    content_of,
+    counted,
+    entry_from,
+    epsilon_text,
+    total_of,
+)
 from deniable.release.ledger import LEDGER_VARIABLE, consent_needed, named_ledger
 from deniable.schema import RecordBatch, schema_from_dict
 

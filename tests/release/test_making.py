@@ -35,7 +35,7 @@ from deniable.files import read_json, sha256, write_once
 from deniable.plans import Plan, plan_from_json, plan_to_json
 from deniable.release import KeyPlace, Ledger, protect, protect_test
 from deniable.release.contents import write_documents
-from deniable.release.journals import JOURNAL_FILE, Journal, current_versions
+from deniable.release.counted import JOURNAL_FILE, Journal, current_versions
 from deniable.release.key_places import KEY_FILE
 from deniable.release.receipts import RECEIPT, SUMS, faults_of_receipt
 
@@ -178,7 +178,7 @@ KILLS = [
     (f"{MADE}._reserved", 1),
     (f"{MADE}.store_entry", 1),
     ("deniable.release.drawing.write_documents", 1),
-    ("deniable.release.journals.write_once", 1),
+    ("deniable.release.counted.write_once", 1),
     (f"{MADE}.sync_tree", 1),
     ("pathlib.Path.rename", 1),
     (f"{MADE}.sync_folder", 1),

@@ -1,6 +1,7 @@
-"""Draw a release: randomize the original records, and write its public and private files."""
+"""Check folder, name and options of a release, and draw it into public and private files."""
 
 import math
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,14 +12,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, shown
 from deniable.files import PRIVATE_FILE, write_table
 from deniable.plans import Plan, plan_to_json
 from deniable.release.contents import PRODUCTION_NOTICE, TEST_NOTICE, write_documents
-from deniable.release.keys import ReleaseKey
+from deniable.release.keys import TEST, ReleaseKey
 from deniable.release.ordering import in_order_of_key
 from deniable.release.receipts import refuse_other_files
-from deniable.release.records import OriginalRecords
+from deniable.release.records import OriginalRecords, Progress
 from deniable.release.risk import Risk
 from deniable.release.writing import records_writer
 from deniable.sampling import KeyedDraws
@@ -185,3 +186,50 @@ def draws_for(
 ) -> KeyedDraws:
     """Return the draws of a release: a function of `key`, plan `document` and `fingerprint`."""
     return key.draws({"plan": dict(document), "records": key.digest("records", fingerprint)})
+
+
+MAX_OUTSIDE = 0.01
+"""Largest proportion of a column's values outside its bounds, by default."""
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+
+
+def refuse_no_proportion(outside_bounds: float) -> None:
+    """Raise `DeniableError` if a limit of values outside bounds is not from 0 to 1."""
+    if not 0 <= outside_bounds <= 1:
+        raise DeniableError(
+            f"outside_bounds is {shown(outside_bounds)}; give a proportion from 0 to 1"
+        )
+
+
+def opened_release(
+    source: Any,
+    plan: Plan,
+    folder: Path | str,
+    name: str | None,
+    quasi_identifiers: Sequence[str],
+    data_source: str,
+    mode: Literal["test", "production"],
+    progress: Progress,
+) -> Release:
+    """Return a release, after all checks that need no record.
+
+    Raises `DeniableError` if its folder or name is not fit, or no column is a quasi-identifier that
+    is named so. For the parameters see `deniable.protect`.
+    """
+    at = Path(folder)
+    if at.exists() and not at.is_dir():
+        raise DeniableError(f"{at}: a file exists there; name another folder for the release")
+    name = name or at.resolve().name
+    if not NAME.fullmatch(name):
+        raise DeniableError(
+            f"a release cannot be named {shown(name)}; give a name of at most 100 letters, digits, "
+            "'_' and '-'"
+        )
+    if mode == "production" and (at / TEST).exists():
+        raise DeniableError(
+            f"{at / TEST}: a test release is stored there; name another folder for the production "
+            "release, or delete this one"
+        )
+    Risk(plan, quasi_identifiers)  # refuses columns that cannot be quasi-identifiers
+    records = OriginalRecords(source, plan, progress)
+    return Release(name, plan, records, at, tuple(quasi_identifiers), data_source, mode)

@@ -8,8 +8,8 @@
 ========================= ====================================================================
 
 Reservations stay, because nobody can prove that a draw never happened. The chain of entries
-(`deniable.release.chains`) shows damage, partial copies and careless edits. The key lies beside the
-entries, so an owner who wants to cheat can write another chain.
+(`deniable.release.entries`) shows damage, partial copies and careless edits. The key lies beside
+the entries, so an owner who wants to cheat can write another chain.
 """
 
 import hashlib
@@ -29,17 +29,19 @@ from deniable.channels import Number
 from deniable.errors import DataError, DeniableError
 from deniable.files import PRIVATE_FOLDER, private_folder, put_once, sync_folder
 from deniable.plans import Part
-from deniable.release.chains import add_entry, move_head, read_chain
 from deniable.release.entries import (
     Entry,
     Overlap,
     RecordDigests,
+    add_entry,
     canonical,
     composed_epsilon,
     counted,
     epsilon_text,
     mac_of,
+    move_head,
     overlap,
+    read_chain,
 )
 
 KEY_FILE, POPULATIONS = "key", "populations"

@@ -42,10 +42,20 @@ from deniable.files import (
 )
 from deniable.plans import Plan
 from deniable.release.contents import SEED_NOTICE
-from deniable.release.counted import ENTRY_FILE, FACTS, entry_of, refuse_uncounted, store_entry
-from deniable.release.drawing import Release
+from deniable.release.counted import (
+    ENTRY_FILE,
+    FACTS,
+    Journal,
+    current_versions,
+    entry_of,
+    journal_of,
+    refuse_uncounted,
+    store_entry,
+    store_journal,
+)
+from deniable.release.digests import digest_of_file
+from deniable.release.drawing import MAX_OUTSIDE, Release, opened_release, refuse_no_proportion
 from deniable.release.entries import Entry, RecordDigests, canonical, counted_epsilon
-from deniable.release.journals import Journal, current_versions, journal_of, store_journal
 from deniable.release.key_places import KeyPlace, PlaceOfKey
 from deniable.release.keys import (
     PLAN_FILE,
@@ -57,7 +67,6 @@ from deniable.release.keys import (
     key_from_seed,
 )
 from deniable.release.ledger import Ledger, named_ledger
-from deniable.release.opening import MAX_OUTSIDE, opened_release, refuse_no_proportion
 from deniable.release.receipts import (
     RECEIPT,
     SUMS,
@@ -70,7 +79,6 @@ from deniable.release.receipts import (
     store_states,
 )
 from deniable.release.records import Progress, silent
-from deniable.release.sums import digest_of_file
 
 if TYPE_CHECKING:
     from deniable.release.settings import DataSource
