@@ -72,6 +72,10 @@ def key_at(
     return key_for("small", folder, label, counted, place)
 
 
+def interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 def numbers() -> pd.DataFrame:
     drawn = np.random.default_rng(1)
     values = drawn.normal(size=(50, 2))
@@ -383,14 +387,16 @@ def test_the_pages_program_keeps_keys_in_a_password_manager(
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("PASSWORD_STORE_DIR", str(tmp_path / "store"))
     place = KeyPlace(command=["release-key"])
-    first, other = (key_at(tmp_path / each, place=place) for each in ("one", "two"))
-    assert first == key_at(tmp_path / "one", place=place) != other
+    first, other = (key_at(tmp_path / each, place, f"small-{each}") for each in ("one", "two"))
+    assert first == key_at(tmp_path / "one", place, "small-one") != other
     stored = list((tmp_path / "store" / "deniable").iterdir())
     assert {bytes.fromhex(file.read_text()) for file in stored} == {first.value, other.value}
-    for file in stored:
-        file.unlink()
-    with pytest.raises(DeniableError, match="with another key"):
-        key_at(tmp_path / "one", place=place)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("deniable.release.making.store_entry", interrupted)
+        made("columns", tmp_path, place)
+    shutil.rmtree(tmp_path / "store")
+    with pytest.raises(DeniableError, match="with another plan or another key"):
+        made("columns", tmp_path, place)
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ REMEDY = "restore the ledger from a copy, or name the ledger that has the entry"
 def store_entry(
     folder: Path, ledger: Ledger, entry: Entry, settings: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """Store the `entry` of the release in a `folder`, and its `settings`.
+    """Store the `entry` of the release in a `folder`, and its `settings`; `ledger` has the entry.
 
     Returns the facts that are published: number, total and MAC.
     """

@@ -194,7 +194,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
 def refuse_no_proportion(outside_bounds: float) -> None:
-    """Raise `DeniableError` if a limit of values outside bounds is not from 0 to 1."""
+    """Raise `DeniableError` if the limit `outside_bounds` is not from 0 to 1."""
     if not 0 <= outside_bounds <= 1:
         raise DeniableError(
             f"outside_bounds is {shown(outside_bounds)}; give a proportion from 0 to 1"
@@ -213,8 +213,9 @@ def opened_release(
 ) -> Release:
     """Return a release, after all checks that need no record.
 
-    Raises `DeniableError` if its folder or name is not fit, or no column is a quasi-identifier that
-    is named so. For the parameters see `deniable.protect`.
+    Raises `DeniableError` if the `folder` or the `name` is invalid, or a column cannot be one of the
+    `quasi_identifiers`. The `mode` is "test" or "production". For `source`, `plan`, `data_source`
+    and `progress` see `deniable.protect`.
     """
     at = Path(folder)
     if at.exists() and not at.is_dir():

@@ -314,7 +314,7 @@ def read_chain(folder: Path, population: str, key: bytes) -> tuple[Entry, ...]:
 def add_entry(folder: Path, entry: Entry, key: bytes) -> bool:
     """Add an `entry` to the chain in a `folder`; return whether its number was still free.
 
-    After True the entry is on the disk, and so is the head.
+    The MACs are under the `key`. After True the entry is on the disk, and so is the head.
     """
     private_folder(folder)
     remove_abandoned(folder)
@@ -328,7 +328,7 @@ def add_entry(folder: Path, entry: Entry, key: bytes) -> bool:
 def move_head(folder: Path, population: str, key: bytes) -> None:
     """Move the head in a `folder` on to the last entry of its `population`.
 
-    Another process may have moved it further meanwhile, so it is compared again afterwards.
+    The MACs are under the `key`. Another process may have moved it further meanwhile, so it is compared again afterwards.
     """
     while entries := read_chain(folder, population, key):
         head = _head(folder)

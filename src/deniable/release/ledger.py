@@ -154,12 +154,12 @@ class Ledger:
         return {"entry": len(entries), "total": total, "head": mac_of(entries[-1], self._entry_key)}
 
     def label(self, population: str, release: str) -> str:
-        """Return a label for the key of a `release`, which no other release has."""
+        """Return a label for the key of a `release` of a `population`; no other one has it."""
         named = self._derived(b"label " + canonical([population.lower(), release]))
         return f"{release}-{named.hex()[:16]}"
 
     def record_key(self, population: str, release: str) -> bytes:
-        """Return a key for digests of the protected records of a `release`."""
+        """Return a key for digests of the protected records of a `population`'s `release`."""
         return self._derived(b"protected records " + canonical([population.lower(), release]))
 
     def total(self, population: str) -> Number:
