@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import re
+import shutil
 import stat
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.release.small_releases import made
 
 from deniable.errors import DeniableError
 from deniable.files import write_once

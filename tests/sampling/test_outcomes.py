@@ -75,7 +75,9 @@ def test_outcomes_are_those_of_integer_inversion(
 @pytest.mark.parametrize("size", [257, 386, 9000])
 def test_many_outcomes_are_those_of_integer_inversion(size: int, rows: int) -> None:
     generator = np.random.default_rng(size + rows)
-    weights = [np.floor(generator.pareto(0.5, size) * 3) + (np.arange(size) == 7) for _ in range(rows)]
+    weights = [
+        np.floor(generator.pareto(0.5, size) * 3) + (np.arange(size) == 7) for _ in range(rows)
+    ]
     exact = [normalized([int(each) for each in row]) for row in weights]
     sums = [list(accumulate(row)) for row in exact]
     start = 10**6 + 1

@@ -236,9 +236,7 @@ class RecordSum:
         return np.frombuffer(encrypted, dtype="<u8").reshape(-1, 2).astype(np.uint64)
 
     def _subkey(self, *purpose: bytes) -> bytes:
-        return hmac.digest(
-            self._key, b"".join(framed((VERSION_OF_SUMS, *purpose))), hashlib.sha256
-        )
+        return hmac.digest(self._key, b"".join(framed((VERSION_OF_SUMS, *purpose))), hashlib.sha256)
 
 
 def digest_of_file(file: Path, form: FileFormat, key: bytes) -> str:

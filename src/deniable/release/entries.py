@@ -3,9 +3,7 @@
 The entries of a population are a chain. Each file ends with a MAC, the HMAC-SHA256 of its line
 under a subkey of the ledger's key, and each line contains the MAC of the entry before it.
 
-The chain of a population's entries: a numbered file for each one, and a head.
-
-The whole file of an entry is on the disk under a temporary name before a hard link gives it the
+The chain has a numbered file for each entry, and a head. The whole file of an entry is on the disk under a temporary name before a hard link gives it the
 next number. The link fails if another process has taken that number; then all entries are read
 again. This step is atomic on network file systems too, where locks may not work. A killed process
 leaves neither a lock nor a part of an entry, only a temporary file that counts nothing.

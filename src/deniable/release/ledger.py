@@ -231,7 +231,8 @@ class Ledger:
     ) -> None:
         """Raise the error that `reserve` would raise for a wrong or missing consent.
 
-        Nothing is counted or written, and a release that was begun needs no consent.
+        Nothing is counted or written, and a release that was begun needs no consent. For
+        `population`, `release`, `records`, `epsilon`, `consent` and `part` see `reserve`.
         """
         new = _new_entry(population, release, "", records, epsilon, part)
         entries = self.entries(population)

@@ -126,7 +126,7 @@ def store_states(folder: Path, records: Any = None) -> None:
 
 
 def stored_records(folder: Path) -> Any:
-    """Return the stored state of the file with the original records; None if there is none."""
+    """Return the state of the original records that a release's `folder` stores, or None."""
     stored = _content(folder / PRIVATE / STATES_FILE)
     return stored.get("records") if isinstance(stored, dict) else None
 
@@ -182,7 +182,7 @@ def fault_of_records(path: Path, folder: Path, ledger: Ledger) -> str | None:
 def refuse_other_settings(release: str, folder: Path, settings: Mapping[str, Any]) -> None:
     """Compare the `settings` of a production `release` with the settings of its publication.
 
-    Raises `DeniableError` if they differ, or the entry of the release is missing or damaged.
+    The release is in a `folder`. Raises `DeniableError` if they differ, or the entry of the release is missing or damaged.
     """
     if not (folder / PUBLIC).exists():
         return
