@@ -4,9 +4,9 @@ The private folder of a release has the number and MAC of its entry, the total, 
 ledger's key. So a ledger that is lost, shortened, edited or replaced is noticed.
 
 The journal of a release has the digests of the original and protected records, the plan and the
-versions. It is written once, as a whole, after the draw. Before the draw the ledger's entry decides between
-processes that start at once: it has digests of records, plan and key, and one number in the ledger
-goes to one process. So one file is enough, and nobody replaces it.
+versions. It is written once, as a whole, after the draw. Before the draw the ledger's entry decides
+between processes that start at once: it has digests of records, plan and key, and one number in the
+ledger goes to one process. So one file is enough, and nobody replaces it.
 """
 
 import os

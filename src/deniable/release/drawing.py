@@ -213,9 +213,9 @@ def opened_release(
 ) -> Release:
     """Return a release, after all checks that need no record.
 
-    Raises `DeniableError` if the `folder` or the `name` is invalid, or a column cannot be one of the
-    `quasi_identifiers`. The `mode` is "test" or "production". For `source`, `plan`, `data_source`
-    and `progress` see `deniable.protect`.
+    Raises `DeniableError` if the `folder` or the `name` is invalid, or a column cannot be one of
+    the `quasi_identifiers`. The `mode` is "test" or "production". For `source`, `plan`,
+    `data_source` and `progress` see `deniable.protect`.
     """
     at = Path(folder)
     if at.exists() and not at.is_dir():

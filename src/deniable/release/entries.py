@@ -3,10 +3,11 @@
 The entries of a population are a chain. Each file ends with a MAC, the HMAC-SHA256 of its line
 under a subkey of the ledger's key, and each line contains the MAC of the entry before it.
 
-The chain has a numbered file for each entry, and a head. The whole file of an entry is on the disk under a temporary name before a hard link gives it the
-next number. The link fails if another process has taken that number; then all entries are read
-again. This step is atomic on network file systems too, where locks may not work. A killed process
-leaves neither a lock nor a part of an entry, only a temporary file that counts nothing.
+The chain has a numbered file for each entry, and a head. The whole file of an entry is on the disk
+under a temporary name before a hard link gives it the next number. The link fails if another
+process has taken that number; then all entries are read again. This step is atomic on network file
+systems too, where locks may not work. A killed process leaves neither a lock nor a part of an
+entry, only a temporary file that counts nothing.
 
 The head has number and MAC of the last entry and is replaced after each one, so an entry that is
 lost at the end is noticed. A process that was killed between both leaves an earlier head. The next
@@ -326,7 +327,8 @@ def add_entry(folder: Path, entry: Entry, key: bytes) -> bool:
 def move_head(folder: Path, population: str, key: bytes) -> None:
     """Move the head in a `folder` on to the last entry of its `population`.
 
-    The MACs are under the `key`. Another process may have moved it further meanwhile, so it is compared again afterwards.
+    The MACs are under the `key`. Another process may have moved it further meanwhile, so it is
+    compared again afterwards.
     """
     while entries := read_chain(folder, population, key):
         head = _head(folder)

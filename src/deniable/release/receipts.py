@@ -182,7 +182,8 @@ def fault_of_records(path: Path, folder: Path, ledger: Ledger) -> str | None:
 def refuse_other_settings(release: str, folder: Path, settings: Mapping[str, Any]) -> None:
     """Compare the `settings` of a production `release` with the settings of its publication.
 
-    The release is in a `folder`. Raises `DeniableError` if they differ, or the entry of the release is missing or damaged.
+    The release is in a `folder`. Raises `DeniableError` if they differ, or the entry of the release
+    is missing or damaged.
     """
     if not (folder / PUBLIC).exists():
         return
