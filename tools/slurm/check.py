@@ -35,7 +35,7 @@ from cluster import (
     run,
     wait_for,
 )
-from runs import ON_SLURM, QUICK, ROOT, Project, Run
+from runs import BY_PROFILE, ON_SLURM, QUICK, ROOT, Project, Run
 
 from reproduction.pipeline import content_digest
 
@@ -220,14 +220,12 @@ def interrupted(project: Project, results: Path) -> str:
 
 def release_sweep(folder: Path, data: Path) -> str:
     """Make a sweep of releases on Slurm and on this machine alone, and compare what they leave."""
-    made: dict[str, Project] = {}
-    for name, where in (("swept", ON_SLURM), ("swept_here", ("--cores", "2"))):
-        made[name] = Project.copy(folder / name, data)
+    on_slurm, here = (Project.copy(folder / name, data) for name in ("swept", "swept_here"))
+    for project, how in ((on_slurm, BY_PROFILE), (here, ("--cores", "2"))):
         # In place of the example config, which would add its own releases.
-        (made[name].folder / "config" / "config.yaml").write_text(SWEEP, encoding="utf-8")
-        arguments = [each for each in where if each not in ("--configfile", QUICK)]
-        made[name].start("run.log", *arguments, "--", *SWEPT).ends(well=True, seconds=1200)
-    same(made["swept"], made["swept_here"].results, *SWEPT)
+        (project.folder / "config" / "config.yaml").write_text(SWEEP, encoding="utf-8")
+        project.start("run.log", *how, "--", *SWEPT).ends(well=True, seconds=1200)
+    same(on_slurm, here.results, *SWEPT)
     return "a sweep of two releases: its table and both public folders have the same bytes"
 
 
