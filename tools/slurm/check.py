@@ -35,7 +35,7 @@ from cluster import (
     run,
     wait_for,
 )
-from runs import ON_SLURM, QUICK, ROOT, Project, Run
+from runs import BY_PROFILE, ON_SLURM, QUICK, ROOT, Project, Run
 
 from reproduction.pipeline import content_digest
 
@@ -45,6 +45,19 @@ PART = (
     *(f"results/tables/{name}.csv" for name in ("multirr_table1", "pram_coverage", "rrba_table3")),
     "results/figures/multirr_table1.svg",
     "results/releases/census_dp/public",
+)
+# A sweep of releases: the chain of two test releases, collected in one table and one figure.
+SWEEP = """\
+releases:
+  - name: swept
+    data: adult
+    mode: test
+    plan: {kind: columns, columns: [race, sex, income], mechanism: best}
+    grid: {epsilon: [1.0, 4.5]}
+"""
+SWEPT = (
+    "results/sweeps/swept.csv",
+    *(f"results/releases/swept-epsilon-{epsilon}/public" for epsilon in ("1", "4_5")),
 )
 # Studies whose chunks are seconds of work at the quick size.
 STUDIES = ("rrba_table3", "rrba_power")
@@ -205,6 +218,17 @@ def interrupted(project: Project, results: Path) -> str:
     return "a run that was interrupted: no job left in the queue; the next run: same bytes"
 
 
+def release_sweep(folder: Path, data: Path) -> str:
+    """Make a sweep of releases on Slurm and on this machine alone, and compare what they leave."""
+    on_slurm, here = (Project.copy(folder / name, data) for name in ("swept", "swept_here"))
+    for project, how in ((on_slurm, BY_PROFILE), (here, ("--cores", "2"))):
+        # In place of the example config, which would add its own releases.
+        (project.folder / "config" / "config.yaml").write_text(SWEEP, encoding="utf-8")
+        project.start("run.log", *how, "--", *SWEPT).ends(well=True, seconds=1200)
+    same(on_slurm, here.results, *SWEPT)
+    return "a sweep of two releases: its table and both public folders have the same bytes"
+
+
 def with_accounting(project: Project, results: Path) -> str:
     """Run a small target by the profile as it is, and by account and the accounting database."""
     target = "results/tables/multirr_example1.csv"
@@ -256,6 +280,7 @@ def without_accounting(folder: Path, results: Path, targets: Sequence[str]) -> N
             for each in as_completed(going):
                 say(f"ok: {each.result()}")
             say(f"ok: {study(copied, started, results, targets)}")
+            say(f"ok: {release_sweep(folder, data)}")
         except BaseException:
             # While Slurm is there: what is left of them would wait for its answers.
             runs.end_all(folder)

@@ -20,12 +20,13 @@ ROOT = Path(__file__).resolve().parents[2]
 PARTS = ("Snakefile", "workflow", "config", "resources", "docs", "src", "profiles")
 QUICK = "config/quick.yaml"
 # Short looks at the queue, and groups that suit chunks of seconds.
-ON_SLURM = (
-    *("--profile", "profiles/slurm", "--configfile", QUICK),
+BY_PROFILE = (
+    *("--profile", "profiles/slurm"),
     *("--slurm-init-seconds-before-status-checks", "2", "--latency-wait", "10"),
     *("--group-components", "data=20", "analyses=6"),
     *("chunks=8", "tables=15", "conclusions=1"),
 )
+ON_SLURM = (*BY_PROFILE, "--configfile", QUICK)
 COMPARED = (
     *("tables", "audit", "figures", "studies", "data"),
     *("plans", "releases", "estimates", "checks"),

@@ -30,13 +30,12 @@ def allocate_to_blocks(
 ) -> tuple[float, ...]:
     """Return the epsilon of each of `blocks`; as fractions they sum to at most `epsilon`.
 
-    This is the epsilon of a whole record, above 0.
-    The ways "even" and "size" of the allocation (`how`) are as in
-    `deniable.privacy.allocate_by_size`. "optimal" minimizes the sum over `tables`, by default all
-    marginal distributions, of the mean variance of estimated proportions, numerically, by
-    interpolated curves of error by epsilon. It depends on `kinds`, the mechanism of each block as
-    in `choose`. Blocks in no table keep their even part. Raises `DeniableError` if epsilon is not
-    above 0, or too small to be split, or no block has two cells.
+    This `epsilon`, above 0, is the one of a whole record. The ways "even" and "size" of the
+    allocation (`how`) are as in `deniable.privacy.allocate_by_size`. "optimal" minimizes the sum
+    over `tables`, by default all marginal distributions, of the mean variance of estimated
+    proportions, numerically, by interpolated curves of error by epsilon. It depends on `kinds`, the
+    mechanism of each block as in `choose`. Blocks in no table keep their even part. Raises
+    `DeniableError` if epsilon is not above 0, or too small to be split, or no block has two cells.
     """
     refuse_unknown("way to split epsilon", how, get_args(Split))
     sizes = [block.part.size for block in blocks]

@@ -47,8 +47,8 @@ def choose(
 ) -> Choice:
     """Return the channel of a `block`, with at most this exact `epsilon`.
 
-    It is above 0, or any number for a block of one cell.
-    Channels have an epsilon of at most 30. The `kind` is one of `MECHANISMS`, or "best": the
+    The `epsilon` is above 0, or any number for a block of one cell. Channels have an epsilon of at
+    most 30. The `kind` is one of `MECHANISMS`, or "best": the
     possible one of the least `Block.error`; for a single number the square wave or generalized RR,
     with numbers as randomized values. Laplace's noise and the staircase are not among these. On
     grids of 11 to 301 points, at epsilons from .25 to 8, Laplace's error was 57 to 500,000 times

@@ -287,10 +287,12 @@ def counted(decisions: Iterable[bool], figure: str) -> Outcome:
     return Outcome(found, figure)
 
 
-def require_any(found: Sequence[Compared]) -> Sequence[Compared]:
-    """Return the values `found`; without any, raise a `LookupError`."""
+def require_any(
+    found: Sequence[Compared], what: str = "any cells to compare"
+) -> Sequence[Compared]:
+    """Return the values `found`; without any, raise a `LookupError` that says `what` is missing."""
     if not found:
-        raise LookupError("any cells to compare")
+        raise LookupError(what)
     return found
 
 

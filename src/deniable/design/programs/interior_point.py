@@ -71,9 +71,13 @@ class Interior:
         size = self.free.size
         curvature = np.bincount(flat, products * weights[rows], minlength=size**2)
         if wide.size:
-            dense = self.rows[wide]
+            dense = self._wide_rows
             return curvature.reshape(size, size) + (dense.T * weights[wide]) @ dense
         return np.asarray(curvature.reshape(size, size))
+
+    @cached_property
+    def _wide_rows(self) -> Floats:
+        return self.rows[self._products[3]]
 
     @cached_property
     def _products(self) -> tuple[Positions, Positions, Floats, Positions]:

@@ -33,10 +33,10 @@ from deniable.sampling import RandomSource, generator_for
 class Deviating(Party):
     """A party that leaves, miscounts, or sets the count.
 
-    It leaves when its shares have `reached` this part of
-    the seats in order, in [0, 1], and broadcasts nothing. Its shares sum to `shares` instead of 0,
-    and its broadcast is `broadcast` too high: with 1 or -1 it counts itself in a wrong cell, or not
-    in its own. In the last seat, it hears all others first and makes the count `count`.
+    It leaves when its shares have `reached` this part of the seats in order, in [0, 1], and
+    broadcasts nothing. Its shares sum to `shares` instead of 0, and its broadcast is `broadcast`
+    too high: with 1 or -1 it counts itself in a wrong cell, or not in its own. In the last seat, it
+    hears all others first and makes the count `count`.
     """
 
     def __init__(

@@ -36,6 +36,7 @@ from reproduction.study import (
     exact_row,
     range_of,
     ratios_of,
+    require_any,
     source_of,
     where,
 )
@@ -168,11 +169,9 @@ def _smaller_p_larger_blocks(table: pd.DataFrame) -> Outcome:
         for low, high in product(runs, runs)
         if (low[0], high[0]) == ("rrba_fig6", "rrba_fig5") and low[1] == high[1]
     ]
-    if not steps:
-        raise LookupError("a cell that both figures follow")
     smaller, larger = (sum(sign * each.difference > 0 for each in steps) for sign in (1, -1))
     return Outcome(
-        tuple(steps),
+        tuple(require_any(steps, "a cell that both figures follow")),
         f"smaller blocks at the higher p in {smaller}, larger in {larger} of {len(steps)}",
     )
 
@@ -223,10 +222,8 @@ def _with_converged(table: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 def _converged(table: pd.DataFrame) -> Sequence[Row]:
     """Return the proportions of runs that converge; without any, raise a `LookupError`."""
-    shown = where(table, measure="converged")
-    if not len(shown):
-        raise LookupError("runs at these p and block sizes")
-    return rows_of(_shares(shown))
+    rows = rows_of(_shares(where(table, measure="converged")))
+    return require_any(rows, "runs at these p and block sizes")
 
 
 def _shares(table: pd.DataFrame) -> pd.DataFrame:

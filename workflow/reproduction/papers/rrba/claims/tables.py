@@ -38,6 +38,7 @@ from reproduction.study import (
     exact_row,
     range_of,
     ratios_of,
+    require_any,
     source_of,
     where,
 )
@@ -74,10 +75,8 @@ def paired(
     Without any, raise a `LookupError`.
     """
     firsts, seconds = (by(where(table, **{column: each}), *keys) for each in (first, second))
-    found: list[Pair] = [(row, seconds[key]) for key, row in firsts.items() if key in seconds]
-    if not found:
-        raise LookupError(f"rows to compare with the same {', '.join(keys)}")
-    return found
+    found = [(row, seconds[key]) for key, row in firsts.items() if key in seconds]
+    return [*require_any(found, f"rows to compare with the same {', '.join(keys)}")]
 
 
 def undecided_where(lost: Sequence[bool], outcome: Outcome, remark: str) -> Outcome:
