@@ -1,8 +1,10 @@
 """Digests of records against their layout written out plainly; overlaps of files."""
 
+import datetime
 import hashlib
 import hmac
 import struct
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from pandas.util import hash_array
 
 from deniable.release import RecordDigests
 from deniable.release.digests import Fingerprint, Sketch
@@ -61,50 +64,90 @@ def part(of: RecordBatch, rows: slice) -> RecordBatch:
 
 
 def digested(of: RecordBatch, size: int = RECORDS, key: bytes = KEY) -> RecordDigests:
-    fingerprint, sketch = Fingerprint(schema()), Sketch(schema(), key)
+    fingerprint = Fingerprint(schema())
     for start in range(0, len(of), size):
         fingerprint.add(part(of, slice(start, start + size)))
-        sketch.add(part(of, slice(start, start + size)))
-    return sketch.with_fingerprint(fingerprint)
+    return Sketch(key).with_fingerprint(fingerprint)
 
 
-def plain_sketch(of: RecordBatch) -> tuple[int, ...]:
-    """Return the sketch as the module's text describes it, record by record."""
+def sketched(
+    table: pa.Table | pd.DataFrame, size: int = 10**6, identifiers: tuple[str, ...] = ("id",)
+) -> RecordDigests:
+    """Return the digests of a table that is read in batches of a size."""
+    given = pa.Table.from_pandas(table) if isinstance(table, pd.DataFrame) else table
+    sketch = Sketch(KEY, [name for name in identifiers if name in given.column_names])
+    for each in given.to_batches(max_chunksize=size):
+        sketch.add(each)
+    return sketch.with_fingerprint(Fingerprint(schema()))
 
-    def subkey(*parts: bytes) -> bytes:
-        return hmac.digest(KEY, b"".join(framed((VERSION, *parts))), "sha256")
 
-    def encrypted(key: bytes, block: bytes) -> bytes:
-        return Cipher(algorithms.AES(key), modes.ECB()).encryptor().update(block)
+def subkey(*parts: bytes) -> bytes:
+    return hmac.digest(KEY, b"".join(framed((b"deniable sketches 1", *parts))), "sha256")
 
-    own = {name: subkey(b"numbers", name.encode()) for name in of.numbers}
-    record_key, first = subkey(b"record"), []
-    for record in range(len(of)):
-        words = [
-            subkey(name.encode(), CATEGORIES[name][codes[record]].encode())[:16]
-            for name, codes in of.codes.items()
-        ]
-        words += [
-            encrypted(own[name], struct.pack("<d", each[record]) + bytes(8))
-            for name, each in of.numbers.items()
-        ]
-        sums = [
-            sum(int.from_bytes(word[at : at + 8], "little") for word in words) % 2**64
-            for at in (0, 8)
-        ]
-        block = encrypted(record_key, b"".join(each.to_bytes(8, "little") for each in sums))
-        first.append(int.from_bytes(block[:8], "little"))
-    return tuple(sorted(set(first))[:SKETCH_SIZE])
+
+def encrypted(purpose: bytes, block: bytes) -> int:
+    """Return the first 64 bits of an encrypted block."""
+    cipher = Cipher(algorithms.AES(subkey(purpose)), modes.ECB()).encryptor()
+    return int.from_bytes(cipher.update(block)[:8], "little")
+
+
+def word(value: float | str | None) -> int:
+    """Return the word of a value, as the module's text describes it."""
+    if isinstance(value, str) and len(value) <= 15:
+        return encrypted(b"value", value.encode().ljust(15, b"\0") + b"\1")
+    if isinstance(value, str):
+        siphash = hash_array(np.array([value], object), hash_key=subkey(b"text").hex()[:16])
+        return encrypted(b"value", struct.pack("<QQ", siphash[0], 1))
+    number = np.nan if value is None else value
+    exact = number if np.rint(number) == number else float(np.float32(number))
+    return encrypted(b"value", struct.pack("<dQ", exact, 0))
+
+
+PEOPLE = pa.table({
+    "id": [f"p{number % 2000}" for number in range(RECORDS)],
+    "age": pa.array([None if number % 50 == 0 else number % 91 for number in range(RECORDS)]),
+    "height": np.random.default_rng(3).normal(170, 10, RECORDS),
+    "town": pa.array([["oslo", "a town of many letters"][number % 2] for number in range(RECORDS)])
+    .dictionary_encode(),
+    "one": ["same"] * RECORDS,
+    "list": [[1, 2]] * RECORDS,
+})  # fmt: skip
 
 
 @pytest.mark.parametrize("size", [RECORDS, 700, 1])
-def test_a_ledger_stores_the_described_digests_however_records_are_divided(size: int) -> None:
-    of = batch()
-    stored = digested(of, size)
-    sketch = plain_sketch(of)
-    assert len(sketch) == SKETCH_SIZE < RECORDS
-    assert (stored.records, stored.sketch) == (RECORDS, sketch)
-    assert stored.whole == digested(of).whole
+def test_a_ledger_stores_the_described_sketch_however_records_are_divided(size: int) -> None:
+    names = ["id", "age", "height", "town", "one"]
+    odd = {n: int.from_bytes(subkey(b"column", n.encode())[:8], "little") | 1 for n in names}
+    table = PEOPLE.slice(0, 40) if size == 1 else PEOPLE
+    words = [{n: word(row[n]) for n in names} for row in table.to_pylist()]
+    sums = (sum(odd[n] * each[n] for n in names) % 2**64 for each in words)
+    rows = {encrypted(b"record", struct.pack("<QQ", each, 0)) for each in sums}
+    made = sketched(table, size)
+    assert (made.records, made.rows) == (len(table), tuple(sorted(rows)[:SKETCH_SIZE]))
+    whole = (sum(each[n] for each in words) % 2**64 for n in names[:-1])  # one is all the same
+    assert made.columns == tuple(sorted(whole))
+    assert made.identifiers == (tuple(sorted({each["id"] for each in words})[:SKETCH_SIZE]),)
+
+
+@pytest.mark.parametrize(("one", "other"), [
+    ("007", 7), (7, 7.0), (-0.0, 0.0), ("1,5", 1.5), (Decimal("1.50"), 1.5), ("1e3", 1000),
+    (np.float32(3.1), "3.1"), (" Yes ", "yes"), (True, "True"), ("NA", np.nan), (np.nan, ""),
+    (datetime.date(2020, 1, 1), "2020-01-01"), (datetime.date(2020, 1, 1), "2020-01-01 00:00:00"),
+    (datetime.datetime(2020, 1, 1, 5, 7), "2020-01-01 05:07:00"), ("é" * 9, "É" * 9),
+])  # fmt: skip
+def test_values_are_one_in_all_formats(one: Any, other: Any) -> None:
+    made = [sketched(pa.table({"x": pa.array([each])})).rows for each in (one, other)]
+    made += [sketched(pa.table({"x": pa.array([one]).dictionary_encode()})).rows]
+    assert made[0] == made[1] == made[2]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(1, 2), ("a", "b"), ("", "0"), (2**53 - 1, 2**53 - 2), (1.5, 1.25), ("p" * 15, "p" * 16)],
+)
+def test_other_values_are_told_apart(one: Any, other: Any) -> None:
+    made = [sketched(pa.table({"x": pa.array([each])})).rows for each in (one, other)]
+    assert made[0] != made[1]
 
 
 def test_a_fingerprint_has_columns_categories_numbers_and_identifiers() -> None:
@@ -141,19 +184,24 @@ def test_the_whole_is_bound_to_every_value_and_its_place() -> None:
     others.append(part(of, slice(0, 49)))
     assert len({made.whole, *(digested(each).whole for each in others)}) == 1 + len(others)
     assert digested(of, key=OTHER_KEY).whole != made.whole
-    assert not set(digested(of, key=OTHER_KEY).sketch) & set(made.sketch)
+
+
+def test_nothing_of_a_sketch_is_the_same_under_another_key() -> None:
+    made, sketch = sketched(PEOPLE), Sketch(OTHER_KEY, ["id"])
+    for each in PEOPLE.to_batches():
+        sketch.add(each)
+    other = sketch.with_fingerprint(Fingerprint(schema()))
+    found = overlap(other, "earlier", made)
+    assert (found.found, overlap(made, "earlier", made).found) == (False, True)
 
 
 def test_the_order_of_records_leaves_no_trace_in_a_sketch() -> None:
     of, order = batch(), np.random.default_rng(1).permutation(RECORDS)
-    moved = RecordBatch(
-        0,
-        {name: each[order] for name, each in of.codes.items()},
-        {"id": of.passed["id"].take(pa.array(order))},
-        {name: each[order] for name, each in of.numbers.items()},
-    )
-    assert digested(moved).sketch == digested(of).sketch
-    assert digested(moved).whole != digested(of).whole
+    made = sketched(PEOPLE)
+    assert sketched(PEOPLE.take(order)) == made
+    assert sketched(PEOPLE.select(PEOPLE.column_names[::-1])) == made
+    moved = RecordBatch(0, {name: each[order] for name, each in of.codes.items()}, {}, {})
+    assert digested(moved).whole != digested(RecordBatch(0, of.codes, {}, {})).whole
 
 
 @pytest.mark.parametrize(("one", "other", "same"), [
@@ -177,10 +225,9 @@ def of_frame(frame: pd.DataFrame, kind: str, folder: Path) -> RecordDigests:
     of = schema_from_dict(about | {"file": {"kind": kind}, "columns": own})
     file = folder / f"f.{kind}"
     frame.to_csv(file, index=False) if kind == "csv" else frame.to_parquet(file)
-    fingerprint, sketch = Fingerprint(of), Sketch(of, KEY)
-    for each in RecordsFile.open(file, of).portions():
+    fingerprint, sketch = Fingerprint(of), Sketch(KEY)
+    for each in RecordsFile.open(file, of).portions(seen=sketch.add):
         fingerprint.add(each)
-        sketch.add(each)
     return sketch.with_fingerprint(fingerprint)
 
 
@@ -193,7 +240,7 @@ def test_formats_of_files_and_orders_of_columns_leave_no_trace(tmp_path: Path) -
 
 
 def numbered(values: np.ndarray) -> RecordDigests:
-    return digested(RecordBatch(0, {}, {}, {"width": values}), len(values))
+    return sketched(pa.table({"width": values}))
 
 
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 0.98, 1.0])
@@ -201,26 +248,56 @@ def test_the_proportion_is_estimated(share: float) -> None:
     # 20,000 records, of which the sketches show some 1,000: a standard error of 1.6 % at most.
     rng = np.random.default_rng(2)
     size, kept = 20_000, round(20_000 * share)
-    earlier = rng.integers(0, 10**9, size).astype(float)
-    new = np.concatenate([earlier[:kept], rng.integers(10**9, 2 * 10**9, size - kept)])
+    earlier = rng.permutation(2 * size)[:size]
+    new = np.concatenate([earlier[:kept], 2 * size + rng.permutation(size)[: size - kept]])
     found = overlap(numbered(rng.permutation(new)), "earlier", numbered(earlier))
-    assert found.compared > SKETCH_SIZE / 2.5
     if share in (0, 1):
-        assert found.proportion == share
+        assert found.rows == share
     else:
-        assert found.proportion == pytest.approx(share, abs=0.08)
-    percent = f"{100 * found.proportion:.3g}"
-    assert str(found) == f"about {percent} % of the records were in release 'earlier'"
+        assert found.rows == pytest.approx(share, abs=0.08)
+    percent = f"{100 * found.rows:.3g}"
+    if share:
+        expected = f"about {percent} % of the distinct records were in release 'earlier'"
+        assert str(found) == expected
 
 
 def test_a_part_of_a_file_is_seen_in_the_file() -> None:
     people = np.random.default_rng(3).normal(size=30_000)
     whole, some = numbered(people), numbered(people[:3000])
-    assert overlap(some, "earlier", whole).proportion == 1
-    assert overlap(whole, "earlier", some).proportion == pytest.approx(0.1, abs=0.04)
+    assert overlap(some, "earlier", whole).rows == 1
+    assert overlap(whole, "earlier", some).rows == pytest.approx(0.1, abs=0.04)
+
+
+def test_identifiers_show_people_whatever_else_is_known_of_them() -> None:
+    other = pa.table(
+        {"person": [f"P{number}" for number in range(500, 2500)], "income": [*range(2000)]}
+    )
+    made = sketched(other, identifiers=("person",))
+    found = overlap(made, "earlier", sketched(PEOPLE))
+    assert (found.rows, found.columns) == (0, 0)
+    assert found.identifiers == pytest.approx(0.75, abs=0.05)
+    assert str(found) == (
+        f"about {100 * found.identifiers:.3g} % of the identifiers were in release 'earlier'"
+    )
+
+
+def test_the_same_rows_show_whatever_columns_a_file_lost() -> None:
+    made = sketched(PEOPLE)
+    for name in ("id", "age", "height", "town"):
+        found = overlap(sketched(PEOPLE.select([name]).rename_columns(["x"])), "earlier", made)
+        assert (found.rows, found.columns) == (0, 1)
+        text = "1 column has the values of all records that were in release 'earlier'"
+        assert str(found) == text
+    found = overlap(sketched(PEOPLE.drop_columns(["age"])), "earlier", made)
+    assert (found.rows, found.columns, found.identifiers) == (0, 3, 1)
+    # Part of the rows with other columns is not noticed without identifiers.
+    part_of_them = PEOPLE.slice(100).drop_columns(["age", "id"])
+    assert not overlap(sketched(part_of_them), "earlier", made).found
+    # A column of one value says nothing.
+    assert not overlap(sketched(PEOPLE.select(["one"])), "earlier", made).columns
 
 
 def test_the_number_of_equal_records_does_not_show() -> None:
-    of = batch(1)
-    many = RecordBatch(0, {n: np.repeat(each, 5000) for n, each in of.codes.items()}, {})
-    assert len(digested(many).sketch) == 1
+    many = sketched(pa.table({"x": [1, 1, 1, 2] * 5000}))
+    assert len(many.rows) == 2
+    assert many.rows == sketched(pa.table({"x": [1, 2]})).rows

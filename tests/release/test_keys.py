@@ -49,10 +49,9 @@ def schema(columns: dict[str, tuple[str, ...]] = COLUMNS, numbers: tuple[str, ..
 def digests(table: pd.DataFrame, of: Schema | None = None) -> RecordDigests:
     """Return the digests of records that a ledger stores."""
     chosen = schema() if of is None else of
-    made, sketch = Fingerprint(chosen), Sketch(chosen, bytes(32))
-    for batch in RecordsFile.open(table, chosen).portions():
+    made, sketch = Fingerprint(chosen), Sketch(bytes(32))
+    for batch in RecordsFile.open(table, chosen).portions(seen=sketch.add):
         made.add(batch)
-        sketch.add(batch)
     return sketch.with_fingerprint(made)
 
 

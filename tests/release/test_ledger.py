@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -49,9 +50,9 @@ def digests(ledger: Ledger, values: Iterable[int]) -> RecordDigests:
     about = {"format": "deniable-schema", "version": 1, "population": "people"}
     of = schema_from_dict(about | {"file": {"kind": "arrow"}, "columns": [column]})
     batch = RecordBatch(0, {}, {}, {"x": np.array([*values], dtype=float)})
-    fingerprint, sketch = Fingerprint(of), Sketch(of, ledger.key)
+    fingerprint, sketch = Fingerprint(of), Sketch(ledger.key)
     fingerprint.add(batch)
-    sketch.add(batch)
+    sketch.add(pa.record_batch([batch.numbers["x"]], names=["x"]))
     return sketch.with_fingerprint(fingerprint)
 
 
@@ -226,8 +227,8 @@ def test_a_consent_names_the_total_of_the_parts(ledger: Ledger) -> None:
     with pytest.raises(DeniableError) as refused:
         ledger.reserve(POPULATION, "b", "plan", PEOPLE, 3, part=part(2))
     assert "The population's total epsilon is 2 and would be 3, even" in str(refused.value)
-    assert "of the records were in" not in str(refused.value)  # not these: the parts are disjoint
-    with pytest.raises(DeniableError, match=r"would be 5.*about 100 % of the records were in"):
+    assert "of the distinct records were in" not in str(refused.value)  # not these: the parts are disjoint
+    with pytest.raises(DeniableError, match=r"would be 5.*about 100 % of the distinct records were in"):
         ledger.reserve(POPULATION, "b", "plan", PEOPLE, 3, part=part(1))
     with pytest.raises(DeniableError, match=r"begun on .* another part of the respondents"):
         ledger.reserve(POPULATION, "a", "plan of a", PEOPLE, 2, part=part(2))
@@ -235,15 +236,16 @@ def test_a_consent_names_the_total_of_the_parts(ledger: Ledger) -> None:
 
 def test_the_bytes_of_an_entry_are_those_of_its_format() -> None:
     """Ledgers are shared by versions: the chain's head is the MAC of these bytes."""
-    records = RecordDigests("ab" * 16, 2, (1, 2))
+    records = RecordDigests("ab" * 16, 2, (1, 2), (3,), ((4, 5),))
     time = "2026-01-02T03:04:05+00:00"
     given = {"time": time, "epsilon": Fraction(3, 2), "records": records, "before": "5a"}
     line, mac = content_of(Entry(2, "p", "a", "plan", **given), KEY).decode().splitlines()
     assert line == (
         '{"format": 3, "number": 2, "population": "p", "release": "a", "plan": "plan", "time": '
         '"2026-01-02T03:04:05+00:00", "before": "5a", "epsilon": "1.5", "part": null, '
-        '"records": {"whole": "abababababababababababababababab", "number": 2, "sketch": '
-        '"00000000000000010000000000000002"}}'
+        '"records": {"whole": "abababababababababababababababab", "number": 2, "rows": '
+        '"00000000000000010000000000000002", "columns": "0000000000000003", '
+        '"identifiers": ["00000000000000040000000000000005"]}}'
     )
     assert mac == hmac.new(KEY, line.encode(), "sha256").hexdigest()
 
@@ -297,8 +299,8 @@ def test_a_further_release_names_the_total_and_needs_consent(ledger: Ledger) -> 
         ledger.reserve(POPULATION, "b", "plan", OTHERS, 2)
     assert str(refused.value) == (
         "release 'b' would be release 2 of population 'survey-2024.1'. The population's total "
-        "epsilon is 1.5 and would be 3.5, even if the release fails; about 33.3 % of the records "
-        "were in release 'a'; to have it all the same, give the consent "
+        "epsilon is 1.5 and would be 3.5, even if the release fails; about 33.3 % of the distinct "
+        "records were in release 'a'; to have it all the same, give the consent "
         "'release 2 of survey-2024.1 named b, total epsilon 3.5'"
     )
     word = "release 2 of survey-2024.1 named b, total epsilon 3.5"
@@ -357,7 +359,7 @@ def test_overlaps_are_named(ledger: Ledger) -> None:
     reserve(ledger, "b", records=FOREIGN)
     reserve(ledger, "c", records=corrected)
     with_a, with_c = ledger.overlaps(POPULATION, corrected)
-    assert str(with_a) == "about 98 % of the records were in release 'a'"
+    assert str(with_a) == "about 98 % of the distinct records were in release 'a'"
     assert (with_a.release, with_c.release) == ("a", "c")
     assert ledger.overlaps("elsewhere", corrected) == ()
     assert ledger.total(POPULATION) == 3  # overlapping or not

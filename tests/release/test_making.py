@@ -618,11 +618,31 @@ def test_one_claim_that_fails_is_enough(
     assert not (tmp_path / "tried").exists()
 
 
-def test_the_same_respondents_under_another_population_are_noticed(tmp_path: Path) -> None:
+def test_the_same_respondents_under_another_population_are_noticed(
+    kind: str, tmp_path: Path
+) -> None:
+    """By every kind of plan and format, with other columns, on another grid or without one."""
     made("columns", tmp_path)
-    other = plan_for("strata", population="others")
-    with pytest.warns(UserWarning, match=r"of population 'people'; its epsilon is not added"):
-        made("strata", tmp_path, name="second", plan=other)
+    message = (
+        r"about 100 % of the distinct records were in release 'small', of population 'people'; its "
+        "epsilon is not added"
+    )
+    with pytest.warns(UserWarning, match=message):
+        made(kind, tmp_path, name="second", plan=plan_for(kind, population="others"))
+
+
+def test_other_respondents_are_not_noticed(
+    tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    made("columns", tmp_path)
+    others = records().assign(width=lambda data: data["width"] + 0.04, a="0")
+    others["height"] += 0.03
+    for name in ("b", "c", "d"):
+        others[name] = others[name].iloc[::-1].to_numpy()
+        others.loc[0, name] = others[name].mode()[0]
+    plan = plan_for("strata", population="others")
+    made("strata", tmp_path, name="second", plan=plan, data=others)
+    assert [str(each.message) for each in recwarn if "population" in str(each.message)] == []
 
 
 def test_a_population_is_no_other_one_by_its_capital_letters(

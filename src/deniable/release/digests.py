@@ -5,12 +5,19 @@ count by their texts, numbers by their 64 bits, identifiers and weights by their
 the order of columns leave no trace. The fingerprint stays in memory; files hold its HMAC-SHA256
 under the key of the release or of the ledger.
 
-**Sketch** (version 1). Each value has two numbers of 64 bits under the key of the ledger:
-HMAC-SHA256 of name and category, or AES-256 of the bits of a number under a subkey of
-the column. The sums of a record, modulo 2^64, are encrypted by AES-256 under another subkey; the
-first 64 bits are the digest of the record. The sketch has the 1,024 smallest digests, equal records
-once. So it is a random sample of the distinct records, and every file is sampled in the same way.
-Nobody without the key can check a guess at a record.
+**Sketch.** What shows whether two files have people in common, of all columns of the file as it
+stands, also of those that a schema leaves out or recodes. Each value has a word: the first 64 bits
+of a block that is encrypted by AES-256 under a subkey of the ledger's key. The block has the bits
+of a number, or the SipHash-2-4 of a text. Values are written alike in all formats: numbers are
+doubles (with decimals, single precision), texts have no capitals and no blanks at the ends, and the
+usual stand-ins for missing values are one value. The sketch has
+
+- of each identifier, and of whole records, the 1,024 smallest words, equal ones once. So it is a
+  random sample, and every file is sampled in the same way. The word of a record is the encrypted
+  sum of the words of its values, each times an odd number of its column, modulo 2^64;
+- of each column, the sum of the words of its values, modulo 2^64, unless all are equal.
+
+Nothing else is kept of a record or a value. Nobody without the key can check a guess at one.
 
 **Sum.** A keyed digest of protected records that does not depend on the bytes of their file. Each
 value has a block of 16 bytes: the bits of a number, or two SipHash-2-4 of a text. It is
@@ -22,7 +29,6 @@ records, as by another version of pyarrow, have the same digest. Without the key
 
 import hashlib
 import hmac
-import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,10 +43,16 @@ from deniable.records import Attribute
 from deniable.release.entries import SKETCH_SIZE, RecordDigests, canonical
 from deniable.sampling import framed
 from deniable.schema import FileFormat, RecordBatch, Schema, ValidationErrors, open_source
+from deniable.schema.coding import weights_of
+from deniable.schema.evidence import STAND_INS
+from deniable.schema.types import encoded, is_number, is_supported, is_text
 
-MAX_JOINT_CELLS = 1 << 12  # of columns that share one look-up
 VERSION = b"deniable records in portions 1"
+VERSION_OF_SKETCHES = b"deniable sketches 1"
+SHORT = 15  # bytes of a text that fit into a block, beside a mark
 Words = npt.NDArray[np.uint64]
+_NO_WORDS: Words = np.empty(0, dtype=np.uint64)
+_MISSING = pa.array([None, *sorted(STAND_INS)], pa.string())
 
 
 class Fingerprint:
@@ -81,47 +93,37 @@ class Fingerprint:
 
 
 class Sketch:
-    """The sketch of records with columns of a `schema`, read in batches, by the ledger's `key`.
+    """The sketch of records, read in batches of all columns as the file has them.
 
-    The key has 32 bytes, which `Ledger.key` checks.
+    The ledger's `key` has 32 bytes, which `Ledger.key` checks. `identifiers` are the names of
+    columns that identify a person or an object.
     """
 
-    def __init__(self, schema: Schema, key: bytes) -> None:
-        self._schema, self._key = schema, key
-        self._groups: list[tuple[tuple[str, ...], list[int], Words]] | None = None
-        self._ciphers: dict[str, Any] = {}
-        cipher = Cipher(algorithms.AES(self._subkey(b"record")), modes.ECB())  # single blocks
-        self._encryptor = cipher.encryptor()
-        self._smallest: Words = np.empty(0, dtype=np.uint64)
-        self.records = 0
+    def __init__(self, key: bytes, identifiers: Sequence[str] = ()) -> None:
+        self._key, self.records = key, 0
+        self._values = self._encryptor(b"value")
+        self._record = self._encryptor(b"record")
+        self._text_key = self._subkey(b"text").hex()[:16]
+        self._least = dict.fromkeys(identifiers, _NO_WORDS)
+        self._rows = _NO_WORDS
+        self._firsts: dict[str, int] = {}
+        self._sums: dict[str, int] = {}
 
-    def add(self, batch: RecordBatch) -> None:
-        """Add the next `batch`."""
-        if self._groups is None:
-            attributes = [self._schema[name].attribute() for name in batch.codes]
-            self._groups = [
-                (tuple(each.name for each in group), [a.size for a in group], self._words(group))
-                for group in _grouped(attributes)
-            ]
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Add the next `batch`. Only columns of text, numbers, dates and booleans are compared."""
+        if not len(batch):
+            return
         sums = np.zeros((len(batch), 2), dtype=np.uint64)
-        for names, sizes, words in self._groups:
-            joint = batch.codes[names[0]]
-            for name, size in zip(names[1:], sizes[1:], strict=True):
-                joint = joint * np.uint16(size) + batch.codes[name]
-            sums += words.take(joint, axis=0)
-        for name, numbers in batch.numbers.items():
-            if name not in self._ciphers:
-                key = self._subkey(b"numbers", name.encode())
-                self._ciphers[name] = Cipher(algorithms.AES(key), modes.ECB()).encryptor()
-            blocks = np.zeros((len(numbers), 2), dtype="<u8")
-            blocks[:, 0] = _bits(numbers)
-            words = np.frombuffer(self._ciphers[name].update(blocks.tobytes()), dtype="<u8")
-            sums += words.reshape(-1, 2).astype(np.uint64)
-        encrypted = self._encryptor.update(sums.astype("<u8", copy=False).tobytes())
-        digests = np.frombuffer(encrypted, dtype="<u8")[::2]
-        if len(self._smallest) == SKETCH_SIZE:
-            digests = digests[digests < self._smallest[-1]]
-        self._smallest = np.unique(np.concatenate((self._smallest, digests)))[:SKETCH_SIZE]
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            if not is_supported(column.type):
+                continue
+            words = self._words(column)
+            sums[:, 0] += words * self._multiplier(name)
+            self._firsts.setdefault(name, int(words[0]))
+            self._sums[name] = (self._sums.get(name, 0) + int(words.sum())) % 2**64
+            if name in self._least:
+                self._least[name] = _least(self._least[name], words)
+        self._rows = _least(self._rows, _encrypted(self._record, sums))
         self.records += len(batch)
 
     def with_fingerprint(self, fingerprint: Fingerprint) -> RecordDigests:
@@ -129,34 +131,86 @@ class Sketch:
         whole = hmac.new(self._subkey(b"file"), digestmod=hashlib.sha256)
         for part in framed(fingerprint.parts()):
             whole.update(part)
-        return RecordDigests(whole.hexdigest(), self.records, tuple(self._smallest.tolist()))
+        differ = (n for n, s in self._sums.items() if s != self.records * self._firsts[n] % 2**64)
+        return RecordDigests(
+            whole.hexdigest(),
+            self.records,
+            tuple(self._rows.tolist()),
+            tuple(sorted(self._sums[name] for name in differ)),
+            tuple(tuple(each.tolist()) for each in self._least.values()),
+        )
+
+    def _words(self, column: pa.Array) -> Words:
+        """Return the word of each value of a column."""
+        if pa.types.is_dictionary(column.type) or not (
+            is_number(column.type) or is_text(column.type)
+        ):
+            column = encoded(column)
+            values = column.dictionary
+            if not is_number(values.type):
+                values = values.cast(pa.string())
+            own = self._words(pa.concat_arrays([values, pa.nulls(1, values.type)]))
+            places = column.indices.cast(pa.int64()).fill_null(len(values)).to_numpy()
+            found: Words = own.take(places, mode="clip")
+            return found
+        texts = _alike(column.cast(pa.string())) if is_text(column.type) else None
+        numbers = weights_of(column if texts is None else texts, ".")
+        with np.errstate(over="ignore"):
+            single = numbers.astype(np.float32).astype(np.float64)
+        blocks = np.zeros((len(numbers), 2), dtype="<u8")
+        blocks[:, 0] = _bits(np.where(numbers == np.rint(numbers), numbers, single))
+        if texts is not None and (other := np.isnan(numbers)).any():
+            blocks[other] = self._blocks_of_texts(texts.filter(pa.array(other)))
+        return _encrypted(self._values, blocks)
+
+    def _blocks_of_texts(self, texts: pa.Array) -> Words:
+        present = texts.fill_null("").cast(pa.large_string())
+        padded = pc.utf8_rpad(present, SHORT, "\0")
+        short = np.asarray(pc.equal(pc.binary_length(padded), SHORT))
+        own = np.ones((int(short.sum()), SHORT + 1), dtype=np.uint8)
+        joined = _joined(padded.filter(pa.array(short)))
+        own[:, :SHORT] = np.frombuffer(joined, dtype=np.uint8).reshape(-1, SHORT)
+        blocks = np.ones((len(texts), 2), dtype=np.uint64)
+        blocks[short] = own.view("<u8")
+        if not short.all():
+            from pandas.util import hash_array  # noqa: PLC0415 - slow to import
+
+            values = present.filter(pa.array(~short)).to_numpy(zero_copy_only=False)
+            blocks[~short, 0] = hash_array(values, hash_key=self._text_key, categorize=False)
+        blocks[np.asarray(pc.is_in(texts, value_set=_MISSING))] = _bits(np.array([np.nan]))[0], 0
+        return blocks
+
+    def _multiplier(self, name: str) -> np.uint64:
+        """Return the odd number of a column."""
+        return np.uint64(int.from_bytes(self._subkey(b"column", name.encode())[:8], "little") | 1)
+
+    def _encryptor(self, purpose: bytes) -> Any:
+        cipher = Cipher(algorithms.AES(self._subkey(purpose)), modes.ECB())  # single blocks
+        return cipher.encryptor()
 
     def _subkey(self, *parts: bytes) -> bytes:
-        return hmac.digest(self._key, b"".join(framed((VERSION, *parts))), hashlib.sha256)
-
-    def _words(self, group: Sequence[Attribute]) -> Words:
-        """Return the sums of a group of columns, by joint code."""
-        sums = self._words_of_categories(group[0])
-        for each in group[1:]:
-            sums = (sums[:, None] + self._words_of_categories(each)[None]).reshape(-1, 2)
-        return sums
-
-    def _words_of_categories(self, attribute: Attribute) -> Words:
-        name = attribute.name.encode()
-        digests = [self._subkey(name, each.encode())[:16] for each in attribute.categories]
-        return np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 2).astype(np.uint64)
+        return hmac.digest(self._key, b"".join(framed((VERSION_OF_SKETCHES, *parts))), "sha256")
 
 
-def _grouped(attributes: Sequence[Attribute]) -> list[list[Attribute]]:
-    """Return columns in groups of few joint cells, so that a group needs one look-up."""
-    groups: list[list[Attribute]] = []
-    for each in sorted(attributes, key=lambda attribute: attribute.size):
-        cells = math.prod(other.size for other in groups[-1]) * each.size if groups else 0
-        if groups and cells <= MAX_JOINT_CELLS:
-            groups[-1].append(each)
-        else:
-            groups.append([each])
-    return groups
+def _encrypted(cipher: Any, blocks: Words) -> Words:
+    """Return the first 64 bits of each encrypted block, two numbers of 64 bits."""
+    encrypted = cipher.update(blocks.astype("<u8", copy=False).tobytes())
+    return np.frombuffer(encrypted, dtype="<u8")[::2].astype(np.uint64)
+
+
+def _least(words: Words, more: Words) -> Words:
+    """Return the smallest of `words` and `more`, equal ones once, in rising order."""
+    if len(words) == SKETCH_SIZE:
+        more = more[more < words[-1]]
+    return np.unique(np.concatenate((words, more)))[:SKETCH_SIZE]
+
+
+def _alike(texts: pa.Array) -> pa.Array:
+    """Return `texts` without capitals and commas, blanks at the ends, and the zeros of a time."""
+    plain = pc.replace_substring(pc.utf8_lower(pc.utf8_trim_whitespace(texts)), ",", ".")
+    zeros = pc.ends_with(plain, "0")
+    shorter = pc.replace_substring_regex(plain.filter(zeros), r"[ t]00:00:00(\.0+)?$|\.0+$", "")
+    return pc.replace_with_mask(plain, zeros, shorter)
 
 
 def _bits(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.uint64]:

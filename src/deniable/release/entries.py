@@ -19,10 +19,12 @@ import hmac
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from decimal import ROUND_CEILING, Context, Decimal, Inexact
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,7 +34,7 @@ from deniable.files import private_folder, put_once, read_json, remove_abandoned
 from deniable.plans import Part
 
 FORMAT = 3
-SKETCH_SIZE = 1024
+SKETCH_SIZE = 1024  # digests of records or identifiers
 DIGITS = 16  # hexadecimal digits of a digest in a sketch
 MAX_SHOWN = 40  # characters of an epsilon in a message
 MAX_BITS = 3400  # about 1,000 digits
@@ -49,40 +51,45 @@ class RecordDigests:
 
     `whole` is the digest of all records in their order, in hexadecimal. Order counts, because a
     draw depends on the number of a record: the same records in another order have a second draw.
-    The `sketch` has the smallest digests of distinct records, at most 1,024, in rising order. They
-    are a random sample of the records, and the same records are in the sample of every file.
+    The others are the sketch of the file (`deniable.release.digests`). `rows` are the smallest
+    digests of distinct records, at most 1,024, in rising order, and `identifiers` those of each
+    identifier. `columns` has a sum for each column.
     """
 
     whole: str
     records: int
-    sketch: tuple[int, ...]
-
-    @property
-    def limit(self) -> int:
-        """The value up to which the sketch has the digests of all records."""
-        return self.sketch[-1] if len(self.sketch) >= SKETCH_SIZE else 2**64
+    rows: tuple[int, ...]
+    columns: tuple[int, ...] = ()
+    identifiers: tuple[tuple[int, ...], ...] = ()
 
 
 class Overlap(NamedTuple):
-    """The number of `shared` records of a file that an earlier `release` contained.
+    """What a file has in common with the file of an earlier `release`.
 
-    `compared` counts the distinct records that both sketches show, about 1,024 for files of one
-    size.
+    `rows` and `identifiers` are estimated proportions, from 0 to 1, of the distinct records and
+    identifiers of the file that the earlier one had. `columns` is the number of columns with the
+    same values in all records, in any order.
     """
 
     release: str
-    shared: int
-    compared: int
+    rows: float
+    identifiers: float
+    columns: int
 
     @property
-    def proportion(self) -> float:
-        """Estimated proportion of the file's records that the release contained."""
-        return self.shared / self.compared if self.compared else 0.0
+    def found(self) -> bool:
+        """Whether anything is in common."""
+        return bool(self.rows or self.identifiers or self.columns)
 
     def __str__(self) -> str:
         """Return a sentence."""
-        percent = 100 * self.proportion
-        return f"about {percent:.3g} % of the records were in release {self.release!r}"
+        proportion, what = max((self.identifiers, "identifiers"), (self.rows, "distinct records"))
+        if proportion:
+            found = f"about {100 * proportion:.3g} % of the {what} were"
+        else:
+            noun = "column has" if self.columns == 1 else "columns have"
+            found = f"{self.columns} {noun} the values of all records that were"
+        return f"{found} in release {self.release!r}"
 
 
 @dataclass(frozen=True)
@@ -201,17 +208,29 @@ def canonical(plan: Any) -> bytes:
 
 def content_of(entry: Entry, key: bytes) -> bytes:
     """Return the file of an `entry`: a line of JSON, and the MAC of that line under a `key`."""
-    records = entry.records
-    sketch = "".join(f"{value:0{DIGITS}x}" for value in records.sketch)
     values = {
         "format": FORMAT,
         **{name: getattr(entry, name) for name in _PLAIN},
         "epsilon": _text(entry.epsilon),
         "part": None if entry.part is None else asdict(entry.part),
-        "records": {"whole": records.whole, "number": records.records, "sketch": sketch},
+        "records": {
+            "whole": entry.records.whole,
+            "number": entry.records.records,
+            "rows": _in_hexadecimal(entry.records.rows),
+            "columns": _in_hexadecimal(entry.records.columns),
+            "identifiers": [_in_hexadecimal(each) for each in entry.records.identifiers],
+        },
     }
     line = json.dumps(values)  # ASCII
     return f"{line}\n{_mac(line, key)}\n".encode("ascii")
+
+
+def _in_hexadecimal(digests: Sequence[int]) -> str:
+    return "".join(f"{value:0{DIGITS}x}" for value in digests)
+
+
+def _from_hexadecimal(text: str) -> tuple[int, ...]:
+    return tuple(int(text[at : at + DIGITS], 16) for at in range(0, len(text), DIGITS))
 
 
 def mac_of(entry: Entry, key: bytes) -> str:
@@ -236,9 +255,7 @@ def entry_from(file: Path, content: bytes, key: bytes, population: str, number: 
         values = json.loads(line)
         if values["format"] != FORMAT:
             raise ValueError(f"format {values['format']!r}, which this version does not know")
-        sketch = values["records"]["sketch"]
-        digests = (sketch[start : start + DIGITS] for start in range(0, len(sketch), DIGITS))
-        part, epsilon = values["part"], values["epsilon"]
+        part, epsilon, records = values["part"], values["epsilon"], values["records"]
         if epsilon != "infinite" and not _FINITE.fullmatch(epsilon):
             raise ValueError(f"epsilon {epsilon!r}")
         entry = Entry(
@@ -246,9 +263,11 @@ def entry_from(file: Path, content: bytes, key: bytes, population: str, number: 
             part=None if part is None else Part(**part),
             epsilon=math.inf if epsilon == "infinite" else Fraction(epsilon),
             records=RecordDigests(
-                values["records"]["whole"],
-                values["records"]["number"],
-                tuple(int(value, 16) for value in digests),
+                records["whole"],
+                records["number"],
+                _from_hexadecimal(records["rows"]),
+                _from_hexadecimal(records["columns"]),
+                tuple(map(_from_hexadecimal, records["identifiers"])),
             ),
         )
         if (entry.number, entry.population.lower()) != (number, population.lower()):
@@ -262,9 +281,22 @@ def entry_from(file: Path, content: bytes, key: bytes, population: str, number: 
 
 def overlap(records: RecordDigests, release: str, earlier: RecordDigests) -> Overlap:
     """Compare the `records` of a file with the `earlier` ones of a `release`, under one key."""
-    limit = min(records.limit, earlier.limit)
-    compared = {value for value in records.sketch if value <= limit}
-    return Overlap(release, len(compared.intersection(earlier.sketch)), len(compared))
+    pairs = product(records.identifiers, earlier.identifiers)
+    same = Counter(records.columns) & Counter(earlier.columns)
+    return Overlap(
+        release,
+        _shared(records.rows, earlier.rows),
+        max((_shared(own, other) for own, other in pairs), default=0.0),
+        same.total(),
+    )
+
+
+def _shared(own: Sequence[int], other: Sequence[int]) -> float:
+    """Estimate the proportion of a set in an `other` one from the smallest digests of both."""
+    # Up to this value, both samples have all digests.
+    limit = min(each[-1] if len(each) >= SKETCH_SIZE else 2**64 for each in (own, other))
+    compared = {value for value in own if value <= limit}
+    return len(compared.intersection(other)) / max(len(compared), 1)
 
 
 HEAD_FILE = "head.json"

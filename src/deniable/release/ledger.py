@@ -66,7 +66,7 @@ class Ledger:
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> ledger = Ledger.init(f"{folder.name}/ledger")
-    >>> people = RecordDigests("5ee1", records=2, sketch=(17, 44))
+    >>> people = RecordDigests("5ee1", records=2, rows=(17, 44))
     >>> ledger.reserve("survey", "first", plan="6f1a", records=people, epsilon=1.5).number
     1
     >>> consent = "release 2 of survey named second, total epsilon 3.5"
@@ -173,7 +173,7 @@ class Ledger:
         """Return the overlap of `records` with each release of a `population`."""
         entries = self.entries(population)
         found = (overlap(records, each.release, each.records) for each in entries)
-        return tuple(each for each in found if each.shared)
+        return tuple(each for each in found if each.found)
 
     def reserve(
         self,
@@ -262,7 +262,7 @@ class Ledger:
             if each.partition is None or each.partition != new.partition or each.part == new.part
         )
         shared = (overlap(new.records, each.release, each.records) for each in others)
-        found = "".join(f"; {each}" for each in shared if each.shared)
+        found = "".join(f"; {each}" for each in shared if each.found)
         given = "" if consent is None else f", not {consent!r}"
         raise DeniableError(
             f"release {new.release!r} would be release {len(entries) + 1} of population "
@@ -338,7 +338,7 @@ def _refuse_bad_name(what: str, name: str) -> None:
 def _refuse_another(begun: Entry, new: Entry) -> None:
     differences = {
         "another plan or another key": begun.plan != new.plan,
-        "other records, or the same in another order": begun.records != new.records,
+        "other records, or the same in another order": begun.records.whole != new.records.whole,
         f"epsilon {epsilon_text(begun.epsilon)}": begun.epsilon != new.epsilon,
         "another part of the respondents": begun.part != new.part,
     }

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import pyarrow as pa
+
 from deniable.errors import DeniableError
 from deniable.plans import Plan
 from deniable.release.digests import Fingerprint, Sketch
@@ -42,12 +44,14 @@ class OriginalRecords:
         errors.
         """
         fingerprint = Fingerprint(self._schema)
-        sketch = Sketch(self._schema, ledger_key) if ledger_key is not None else None
+        sketch = None
+        if ledger_key is not None:
+            identifiers = [c.name for c in self._schema.columns if c.kind == "identifier"]
+            sketch = Sketch(ledger_key, identifiers)
         self._records = 0
-        for batch in self._batches("reading", self.file.expected):
+        seen = None if sketch is None else sketch.add
+        for batch in self._batches("reading", self.file.expected, seen):
             fingerprint.add(batch)
-            if sketch is not None:
-                sketch.add(batch)
             self._records += len(batch)
         self.fingerprint = list(fingerprint.parts())
         return sketch.with_fingerprint(fingerprint) if sketch is not None else None
@@ -67,9 +71,11 @@ class OriginalRecords:
                 "the file as it is, and start again"
             )
 
-    def _batches(self, what: str, of: int) -> Iterator[RecordBatch]:
+    def _batches(
+        self, what: str, of: int, seen: Callable[[pa.RecordBatch], None] | None = None
+    ) -> Iterator[RecordBatch]:
         done = 0
-        for batch in self.file.portions():
+        for batch in self.file.portions(seen=seen):
             yield batch
             done += len(batch)
             self.progress(what, done, of)

@@ -131,22 +131,31 @@ class RecordsFile:
         for _ in self.portions():
             pass
 
-    def portions(self, rows: int = PORTION) -> Iterator[RecordBatch]:
+    def portions(
+        self, rows: int = PORTION, seen: Callable[[pa.RecordBatch], None] | None = None
+    ) -> Iterator[RecordBatch]:
         """Yield the records, at most `rows` at a time, in a new pass.
 
-        Errors are raised as by `check`, after all records are read. Nothing follows the first
-        error.
+        The function `seen` receives all columns of the file, as they stand, of all records, also
+        of those that are left out. Errors are raised as by `check`, after all records are read.
+        Nothing follows the first error.
         """
         faults, kept, read = ValidationErrors(), 0, 0
         coded = [column.name for column in self.schema.randomized]
         numeric = ((each.name, each.bounds) for each in self.schema.randomized if each.bounds)
         outside = {name: OutsideBounds(name, ends[0], ends[1]) for name, ends in numeric}
         plain = [column.name for column in self._passed]
+        if seen is not None:
+            more = [each for each in self.schema.columns if each.name not in {*coded, *plain}]
+            plain += [each.name for each in more if each.kind == "identifier"]
+            coded += [each.name for each in more if each.kind != "identifier"]
         for piece in self._source.pieces(coded, plain, faults, rows):
             portion, marks = self._portion(piece, kept, faults)
             read += piece.batch.num_rows
             if faults:
                 continue
+            if seen is not None:
+                seen(piece.batch)
             for name, each in outside.items():
                 outside[name] = each.plus(len(portion), marks.get(name))
             for start in range(0, len(portion), rows):
