@@ -131,10 +131,9 @@ def changed(values: Any, place: tuple[Any, ...], value: Any) -> Any:
 
 
 SCHEMAS = [
-    (("format",), "deniable-plan", "no schema"),
+    (("format",), "deniable-plan", "this is a plan, and a schema is needed"),
     (("version",), 2, "version: 2"),
     (("version",), "1", "version: '1'"),
-    (("population",), ..., "population: missing"),
     (("population",), "a/b", "population: 'a/b'"),
     (("population",), "a\x1b[2J", "population: 'a\\x1b[2J'"),
     (("population",), "x" * 256, "at most 200 characters"),
@@ -206,7 +205,7 @@ PLANS = [
     *[((key,), ..., "p.json") for key in PLAN if key not in ("format", "version")],
     *[((key,), None, "p.json") for key in PLAN if key != "part"],
     *[((key,), [[]], "p.json") for key in PLAN],
-    (("format",), "deniable-schema", "not a plan"),
+    (("format",), "deniable-schema", "this is a schema, and a plan is needed"),
     (("version",), 1, "made by an earlier deniable; make the plan again"),
     (("version",), 3, "a plan of version 3"),
     (("epsilon", "target"), 1.0, "above the requested 1.0"),

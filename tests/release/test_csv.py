@@ -14,7 +14,7 @@ from tests.release.small_releases import ledger_in
 from deniable import Released, protect
 from deniable.errors import DataError
 from deniable.plans import make_plan
-from deniable.release import records_writer, writing
+from deniable.release import Ledger, records_writer, writing
 from deniable.schema import CsvForm, FileFormat, open_source, schema_from_dict
 from deniable.schema.faults import ValidationErrors
 
@@ -136,3 +136,21 @@ def test_a_category_that_the_encoding_has_not_is_refused_in_the_schema() -> None
             {"format": "deniable-schema", "version": 1, "population": "people"}
             | {"file": {"kind": "csv", "encoding": "cp1252"}, "columns": columns}
         )
+
+
+def test_an_identifier_that_the_encoding_has_not_is_refused_before_the_ledger_counts(
+    tmp_path: Path,
+) -> None:
+    about = {"format": "deniable-schema", "version": 1, "population": "people"}
+    columns = [
+        {"name": "sex", "kind": "categorical", "categories": ["F", "M"]},
+        {"name": "id", "kind": "identifier"},
+    ]
+    file = {"kind": "csv", "encoding": "cp1252"}
+    schema = schema_from_dict(about | {"file": file, "columns": columns})
+    plan = make_plan(schema, 1.0, accept=["identifiers_released"])
+    table, ledger = pa.table({"sex": ["F", "M"], "id": ["ж", "b"]}), ledger_in(tmp_path / "ledger")
+    with pytest.raises(DataError, match="an identifier contains 'ж', which the schema's encoding"):
+        protect(table, plan, tmp_path / "made", ledger=ledger)
+    assert Ledger(ledger).populations() == ()
+    assert not (tmp_path / "made").exists()

@@ -227,8 +227,12 @@ def test_a_consent_names_the_total_of_the_parts(ledger: Ledger) -> None:
     with pytest.raises(DeniableError) as refused:
         ledger.reserve(POPULATION, "b", "plan", PEOPLE, 3, part=part(2))
     assert "The population's total epsilon is 2 and would be 3, even" in str(refused.value)
-    assert "of the distinct records were in" not in str(refused.value)  # not these: the parts are disjoint
-    with pytest.raises(DeniableError, match=r"would be 5.*about 100 % of the distinct records were in"):
+    assert "of the distinct records were in" not in str(
+        refused.value
+    )  # not these: the parts are disjoint
+    with pytest.raises(
+        DeniableError, match=r"would be 5.*about 100 % of the distinct records were in"
+    ):
         ledger.reserve(POPULATION, "b", "plan", PEOPLE, 3, part=part(1))
     with pytest.raises(DeniableError, match=r"begun on .* another part of the respondents"):
         ledger.reserve(POPULATION, "a", "plan of a", PEOPLE, 2, part=part(2))

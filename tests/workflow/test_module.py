@@ -13,6 +13,7 @@ from tests.workflow.conftest import TINY, Project
 
 import check_results
 from deniable.files import read_json
+from deniable.release import Ledger
 
 ROOT = Path(__file__).resolve().parents[2]
 OUTER = """\
@@ -57,6 +58,7 @@ def outer(
     """Give a workflow of somebody else's that has this repository's as its module."""
     config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text(encoding="utf-8"))
     update_config(config, TINY | {"seed": 4})
+    Ledger.init(tmp_path / "ledger")
     (tmp_path / "src").symlink_to(ROOT / "src")
     (tmp_path / "outer.yaml").write_text(yaml.safe_dump({"deniable": config}), encoding="utf-8")
     text = OUTER.format(snakefile=ROOT / "workflow" / "Snakefile")

@@ -1,5 +1,6 @@
 """The original records of a release: a file that is read twice, in batches."""
 
+import codecs
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ from deniable.errors import DeniableError
 from deniable.plans import Plan
 from deniable.release.digests import Fingerprint, Sketch
 from deniable.release.entries import RecordDigests
+from deniable.release.writing import encoded_text
 from deniable.schema import RecordBatch, RecordsFile
 
 Progress = Callable[[str, int, int], None]
@@ -52,9 +54,21 @@ class OriginalRecords:
         seen = None if sketch is None else sketch.add
         for batch in self._batches("reading", self.file.expected, seen):
             fingerprint.add(batch)
+            self._refuse_inexpressible(batch)
             self._records += len(batch)
         self.fingerprint = list(fingerprint.parts())
         return sketch.with_fingerprint(fingerprint) if sketch is not None else None
+
+    def _refuse_inexpressible(self, batch: RecordBatch) -> None:
+        """Refuse passed texts that the file of the release cannot hold, before epsilon counts."""
+        file = self._schema.file
+        encoding = codecs.lookup(file.encoding or "utf-8").name if file.kind == "csv" else "utf-8"
+        if encoding == "utf-8":
+            return
+        encoder = codecs.getincrementalencoder(encoding)()
+        for values in batch.passed.values():
+            texts = values.cast(pa.string()).fill_null("").to_pylist()
+            encoded_text("\n".join(texts), encoder, encoding)
 
     def batches(self) -> Iterator[RecordBatch]:
         """Yield the records in a second pass.

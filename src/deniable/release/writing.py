@@ -36,6 +36,20 @@ def records_writer(
     return closing(_Csv(path, file, form)) if file.kind == "csv" else closing(_Groups(path, file))
 
 
+def encoded_text(text: str, encoder: codecs.IncrementalEncoder, encoding: str) -> bytes:
+    """Return a `text` in bytes by the `encoder` of an `encoding`.
+
+    Raises `DataError` for a character that the encoding cannot express.
+    """
+    try:
+        return encoder.encode(text)
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"an identifier contains {shown(text[error.start])}, which the schema's encoding "
+            f"{encoding} cannot express; declare another encoding, or leave the identifiers out"
+        ) from None
+
+
 class _Csv:
     """A CSV file with a header, by default with commas and in UTF-8."""
 
@@ -71,7 +85,7 @@ class _Csv:
             _, ends, text = rows.buffers()
             lines = text.slice(0, int(np.frombuffer(ends, dtype=np.int64)[len(rows)]))
             if self._encoding != "utf-8":
-                lines = self._encoded(str(lines, "utf-8"))
+                lines = encoded_text(str(lines, "utf-8"), self._encoder, self._encoding)
             self._stream.write(lines)
 
     def _cells(self, array: pa.Array, end: str) -> tuple[pa.Array, pa.Array | None]:
@@ -85,16 +99,6 @@ class _Csv:
             quoted = _joined(_scalar('"'), pc.replace_substring(text, '"', '""'), _scalar('"'))
             text = pc.if_else(unsafe, quoted, text)
         return _joined(text, _scalar(end)), codes
-
-    def _encoded(self, text: str) -> bytes:
-        try:
-            return self._encoder.encode(text)
-        except UnicodeEncodeError as error:
-            raise DataError(
-                f"an identifier contains {shown(text[error.start])}, which the schema's encoding "
-                f"{self._encoding} cannot express; declare another encoding, or leave the "
-                "identifiers out"
-            ) from None
 
     def close(self) -> None:
         """End the file."""
