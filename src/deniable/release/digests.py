@@ -42,10 +42,19 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from deniable.records import Attribute
 from deniable.release.entries import SKETCH_SIZE, RecordDigests, canonical
 from deniable.sampling import framed
-from deniable.schema import FileFormat, RecordBatch, Schema, ValidationErrors, open_source
-from deniable.schema.coding import weights_of
-from deniable.schema.evidence import STAND_INS
-from deniable.schema.types import encoded, is_number, is_supported, is_text
+from deniable.schema import (
+    STAND_INS,
+    FileFormat,
+    RecordBatch,
+    Schema,
+    ValidationErrors,
+    encoded,
+    is_number,
+    is_supported,
+    is_text,
+    open_source,
+    weights_of,
+)
 
 VERSION = b"deniable records in portions 1"
 VERSION_OF_SKETCHES = b"deniable sketches 1"

@@ -5,6 +5,7 @@ from .draft import (
     draft_schema as draft_schema,
     drafted as drafted,
 )
+from .evidence import STAND_INS as STAND_INS
 from .faults import ValidationErrors as ValidationErrors
 from .model import (
     MISSING as MISSING,
@@ -21,4 +22,11 @@ from .records_file import (
     RecordsFile as RecordsFile,
 )
 from .sources import open_source as open_source
-from .types import plain_type as plain_type, type_named as type_named
+from .types import (
+    encoded as encoded,
+    is_number as is_number,
+    is_supported as is_supported,
+    is_text as is_text,
+    plain_type as plain_type,
+    type_named as type_named,
+)
