@@ -11,7 +11,6 @@ from pydantic import BaseModel
 
 from deniable.cli.parser import parser
 from deniable.plans import KINDS, MECHANISMS, RISKS, settings_class
-from deniable.release.settings import OLD_OPTIONS
 
 from reproduction.pipeline.config import Config
 
@@ -140,7 +139,7 @@ def test_every_option_of_the_config_is_described() -> None:
     options = {option for model in models for option in options_of(model)}
     assert len(options) > 240
     assert {each for each in options if not re.search(rf"\b{each[1]}\b", codes)} == set()
-    for name in (*MECHANISMS, *RISKS, *OLD_OPTIONS):
+    for name in (*MECHANISMS, *RISKS):
         assert re.search(rf"`[^`\n]*\b{name}\b", codes), name
 
 

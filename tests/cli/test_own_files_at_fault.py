@@ -202,7 +202,6 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
         clustered,
         "name all of them, or none",
     ),
-    "old option": (PROTECT + " --keys sex", as_it_is, "--keys is now --quasi-identifiers"),
     "no folder of keys": (PROTECT + " --key-folder none", as_it_is, "does not exist; make it"),
     "file of keys": (
         PROTECT + " --key-folder plan.json",

@@ -400,14 +400,6 @@ def test_other_bytes_of_the_same_records_block_no_release(
     pd.testing.assert_frame_equal(*both)
 
 
-@pytest.mark.parametrize("name", ["place.json", "records.json", "drawn.json"])
-def test_a_release_of_an_earlier_version_is_one_message(tmp_path: Path, name: str) -> None:
-    write_once(tmp_path / "small" / "private" / name, b"{}")
-    with pytest.raises(DeniableError, match=rf"{name}: release 'small' was begun by an earlier"):
-        made("columns", tmp_path)
-    assert Ledger(tmp_path / "ledger").populations() == ()
-
-
 @pytest.mark.parametrize("how", ["dangling link", "link", "file"])
 def test_what_stands_in_place_of_public_is_refused_before_it_counts(
     tmp_path: Path, how: str

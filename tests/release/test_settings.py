@@ -10,7 +10,6 @@ from tests.release.small_releases import plan_for, schema
 from deniable.errors import DeniableError
 from deniable.plans import make_plan, write_plan
 from deniable.release import ReleaseSettings
-from deniable.release.settings import OLD_OPTIONS
 
 PLAN = {"kind": "columns", "epsilon": 2.0}
 
@@ -18,18 +17,6 @@ PLAN = {"kind": "columns", "epsilon": 2.0}
 def settings(**changes: Any) -> ReleaseSettings:
     given = {"name": "r", "data": "adult", "mode": "test", "plan": PLAN} | changes
     return ReleaseSettings.model_validate({n: v for n, v in given.items() if v is not None})
-
-
-@pytest.mark.parametrize("old", OLD_OPTIONS)
-def test_old_options_are_refused_with_the_new_ones(old: str) -> None:
-    with pytest.raises(ValidationError, match="options of an earlier version") as refused:
-        settings(**{old: "x"})
-    assert f"{old} is now {OLD_OPTIONS[old]}" in str(refused.value)
-
-
-def test_an_old_plan_without_its_file_is_refused_with_the_place_of_both() -> None:
-    with pytest.raises(ValidationError, match=r"mechanism is now file: \{path: RECORDS\} wi"):
-        settings(mechanism="plan", plan=None)
 
 
 def test_a_production_release_of_a_data_set_names_its_population() -> None:

@@ -237,8 +237,6 @@ def _add_protect(parser: argparse.ArgumentParser) -> None:
     add("--test", type=_seed, metavar="SEED", help=text)
     text = "columns that an intruder may know, for risk.csv"
     add("--quasi-identifiers", **COLUMNS, help=text)
-    renamed: dict[str, Any] = {"action": _Renamed, "const": "--quasi-identifiers"}
-    add("--keys", nargs="+", **renamed, help=argparse.SUPPRESS)
     text = "largest proportion of a column's values outside its bounds (default: 0.01)"
     add("--outside-bounds", type=float, default=0.01, metavar="P", help=text)
     add("--key-folder", type=Path, help="place of the key until publication")
@@ -309,13 +307,6 @@ def _add_estimate(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=_seed, default=0, help="of synthetic records and Monte Carlo tests (0)")
     add("--format", choices=("text", "csv", "json", "html"), default="text")
     add("--out", type=_path, metavar="FILE", help="where to write (default: shown)")
-
-
-class _Renamed(argparse.Action):
-    """Refuse an option of an earlier version, and name the new one, which is its `const`."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
-        parser.error(f"{self.option_strings[0]} is now {self.const}")
 
 
 def _path(text: str) -> Path:

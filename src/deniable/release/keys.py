@@ -25,8 +25,6 @@ TEST: str = "test"
 """Folder of a test release of an own file, in place of the public one."""
 PLAN_FILE: str = "plan.json"
 """The plan of a test release, in its private folder."""
-EARLIER = ("place.json", "records.json", "drawn.json")
-"""Private files of earlier versions."""
 PROBE = ".probe"
 WITH_THE_RELEASE = KeyPlace()
 
@@ -63,15 +61,9 @@ def key_for(
     The operating system's generator makes the key once, before anything is drawn. It is stored in a
     file that only its owner can read (mode 0600), at the `place`, under the `label`. Raises
     `DeniableError` if the key is lost, and the release was `counted` or has traces of a draw. Also
-    if it was begun by an earlier version, or the file system has no hard links.
+    if the file system has no hard links.
     """
     private, of_release = folder / PRIVATE, place.of_release(release, label)
-    for name in EARLIER:
-        if (private / name).exists():
-            raise DeniableError(
-                f"{private / name}: release {release!r} was begun by an earlier version of "
-                "deniable, whose files this one does not read; give the release a new name"
-            )
     file = of_release.file(private)
     begun = [*map(str, _begun(folder)), *(["its entry in the ledger"] if counted else [])]
     if begun and file and not file.exists():

@@ -20,26 +20,6 @@ DataSource = Literal["own", "published", "network", "surrogate"]
 """The origin of the original records."""
 NETWORK_FILES = "networks/"
 """The first part of names of data drawn from a network (`deniable.datasets.networks.FILES`)."""
-OLD_OPTIONS: Mapping[str, str] = {
-    "rehearsal": "mode: test or mode: production",
-    "mechanism": "plan: {kind: columns, strata, masked or collected, ...}",
-    "keys": "quasi_identifiers",
-    "dependences": "plan.clusters",
-    "t_v": "plan.clusters.t_v",
-    "t_d": "plan.clusters.t_d",
-    "ordinal": "plan.clusters.ordinal",
-    "matrix": "plan.matrix",
-    "channel": "plan.mechanism",
-    "attributes": "plan.columns",
-    "synthetic": "no option: weights.csv and synthetic.parquet are both made",
-} | {
-    name: f"plan.{name}"
-    for name in (
-        *("p", "epsilon", "joint", "strata", "order", "cluster_mechanism", "method", "k", "bins"),
-        *("domain_factor", "size", "answers", "update", "floor", "block"),
-    )
-}
-"""Options of old configs, each with its new place."""
 
 
 class OwnFile(Strict):
@@ -82,18 +62,6 @@ class ReleaseSettings(Strict):
     outside_bounds: Annotated[float, Field(ge=0, le=1)] = 0.01
     tables: list[Annotated[list[str], Field(min_length=2)]] | None = None
     plan: dict[str, Any] | Annotated[str, Field(min_length=1)]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _no_old_options(cls, values: Any) -> Any:
-        old = [name for name in OLD_OPTIONS if isinstance(values, dict) and name in values]
-        if old:
-            new = dict(OLD_OPTIONS)
-            if values.get("mechanism") == "plan":
-                new["mechanism"] = "file: {path: RECORDS} with plan: PLAN.json, the path of a plan"
-            renamed = "; ".join(f"{name} is now {new[name]}" for name in old)
-            raise ValueError(f"options of an earlier version; allowed: {renamed}")
-        return values
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
