@@ -84,6 +84,20 @@ def test_other_thresholds_are_refused_with_the_nearest(
     assert str(error.value).endswith(words)
 
 
+@pytest.mark.parametrize(
+    ("value", "nearest"),
+    [("47", 50), ("45", 50), ("44.9", 40), ("50.0001", 50), ("-3", 0), ("103", 100)],
+)
+@pytest.mark.parametrize("form", ["age={}", "age!={}", "age=30|{}"])
+def test_a_number_between_two_points_is_refused_with_the_nearest(
+    value: str, nearest: int, form: str
+) -> None:
+    words = rf"'age': {value} is not a point of its grid; the nearest is {nearest}, "
+    with pytest.raises(DeniableError, match=re.escape(words)):
+        held_by(TENS, form.format(value))
+    assert held_by(TENS, "age=50.000001|30.0") == ["30", "50"]
+
+
 def test_missing_values_never_satisfy_an_order() -> None:
     for column in (TENS, EDGES):
         more = column | {"missing": {"policy": "category"}}
