@@ -68,6 +68,7 @@ ABOVE = "cannot be answered, because a value of 45 counts above this boundary; a
         (TENS, "> 47", f"{GRID}>= 45 or >= 55"),
         (TENS, "< 100", f"{GRID}< 95"),
         (TENS, "<= 45", f"{ABOVE}< 45"),
+        ({"bounds": [0.5, 9.5], "step": 1}, "> 2.5", "ask >= 2 or >= 3"),
         (FIVES, "<= 43", "ask <= 42 or <= 47"),
         (FIVES, "> 43", "ask > 42 or > 47"),
         (EDGES, "< 20", f"{BETWEEN}< 18 or < 30"),

@@ -288,6 +288,9 @@ def test_labels_differ_by_ledger_population_and_name(tmp_path: Path) -> None:
     for label in labels[::2]:
         assert re.fullmatch("small-[0-9a-f]{16}", label)
     assert Ledger(tmp_path / "one").label("People", "small") == labels[0]
+    keys = [ledger.record_key(*each) for ledger in ledgers for each in named]
+    assert len(set(keys)) == 8
+    assert Ledger(tmp_path / "one").record_key("People", "small") == keys[0]
 
 
 def test_a_key_is_made_where_there_is_none_and_is_never_replaced(tmp_path: Path) -> None:
