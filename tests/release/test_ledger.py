@@ -24,6 +24,7 @@ from hypothesis import given, settings, strategies as st
 from deniable.errors import DataError, DeniableError
 from deniable.plans import Part
 from deniable.release import Entry, Ledger, RecordDigests
+from deniable.release.counted import entry_of, faults_of_entries, store_entry
 from deniable.release.digests import Fingerprint, Sketch
 from deniable.release.entries import (
     HEAD_FILE,
@@ -320,6 +321,25 @@ def test_consent_is_stale_when_a_release_came_between(ledger: Ledger, between: A
     reserve(ledger, "between", between)  # the total is infinite, before as after
     with pytest.raises(DeniableError, match="would be release 3 of"):
         ledger.reserve(POPULATION, "b", "plan", PEOPLE, 1, consent=word)
+
+
+def test_the_stored_facts_are_those_of_the_own_entry(ledger: Ledger, tmp_path: Path) -> None:
+    """A release that was begun before others, and is made after them."""
+    first, second = reserve(ledger, "a", 1.5), reserve(ledger, "b", 2)
+    macs = [
+        (folder_of(ledger) / f"00000{number}.json").read_text().split()[-1] for number in (1, 2)
+    ]
+    (tmp_path / "private").mkdir()
+    for entry, total in ((second, "3.5"), (first, "1.5")):
+        facts = {"entry": entry.number, "total": total, "head": macs[entry.number - 1]}
+        assert store_entry(tmp_path, ledger, entry, None) == facts
+        stored = entry_of(tmp_path)
+        assert stored == facts | {
+            "release": entry.release,
+            "population": POPULATION,
+            "ledger": ledger.digest,
+        }
+        assert faults_of_entries(ledger, [tmp_path]) == {}
 
 
 def test_consent_to_a_total_that_the_ledger_does_not_know_is_refused(ledger: Ledger) -> None:

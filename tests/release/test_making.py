@@ -508,6 +508,22 @@ def test_another_plan_is_refused_where_one_is_published(tmp_path: Path) -> None:
     assert made("columns", tmp_path, consent="any words") == first
 
 
+@pytest.mark.parametrize("edit", [{"total": "1"}, {"entry": 2}, {"head": "00"}])
+def test_an_edited_ledger_entry_in_public_is_refused(tmp_path: Path, edit: dict[str, Any]) -> None:
+    """The checksums were made anew, and the receipt was lost."""
+    made("columns", tmp_path)
+    public = tmp_path / "small" / "public"
+    before, plan = sha256(public / "plan.json"), read_json(public / "plan.json")
+    plan["release"]["ledger"] |= edit
+    (public / "plan.json").write_text(json.dumps(plan))
+    listed = (public / SUMS).read_text().replace(before, sha256(public / "plan.json"))
+    (public / SUMS).write_text(listed)
+    (tmp_path / "small" / RECEIPT).unlink()
+    with pytest.raises(DeniableError, match=r"plan\.json: another entry of the ledger than in"):
+        made("columns", tmp_path)
+    assert not (tmp_path / "small" / RECEIPT).exists()
+
+
 def test_other_records_are_refused_where_a_release_is_published(tmp_path: Path) -> None:
     first = made("columns", tmp_path)
     with pytest.raises(DeniableError, match="'small' was published from other records; give"):

@@ -12,11 +12,13 @@ from tests.release.small_releases import made
 from deniable.errors import DeniableError
 from deniable.files import read_json, sha256, write_json
 from deniable.release.receipts import (
+    OF_PRODUCTION,
     RECEIPT,
     SUMS,
     faults_of_files,
     faults_of_receipt,
     refuse_other_settings,
+    refuse_production,
     refuse_test,
     store_states,
     stored_records,
@@ -168,6 +170,19 @@ def test_a_test_release_is_in_the_way_of_a_production_release(tmp_path: Path) ->
     write_json(tmp_path / "small" / "public" / "plan.json", {"release": {"mode": "test"}})
     with pytest.raises(DeniableError, match="holds a test release of this name; delete that"):
         refuse_test("small", tmp_path / "small")
+
+
+@pytest.mark.parametrize("name", OF_PRODUCTION)
+def test_each_private_file_of_a_production_release_is_a_trace(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "small"
+    write_json(folder / "public" / "plan.json", {"release": {"mode": "test"}})
+    refuse_production("small", folder)
+    write_json(folder / "private" / name, {})
+    refuse_test("small", folder)
+    with pytest.raises(
+        DeniableError, match=r"'small' was begun in .*small as a production release"
+    ):
+        refuse_production("small", folder)
 
 
 def test_twenty_releases_are_checked_in_a_fifth_of_a_second(folder: Path) -> None:
