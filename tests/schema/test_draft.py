@@ -369,7 +369,7 @@ def evidence(values: list[Any], kind: pa.DataType) -> ColumnEvidence:
         ([-20, 9], 99, True),
         (range(10, 41), -1, True),  # the only negative number
         (range(41), -8, True),
-        (range(-4, 41), -9, False),
+        (range(-40, 400), -99, False),  # 59 from the others, but not the only negative one
         (range(3, 41), -1, True),  # 4 from the others
         (range(2, 41), -1, False),  # 3 times the gap of 1
     ],
