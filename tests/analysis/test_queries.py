@@ -68,6 +68,7 @@ ABOVE = "cannot be answered, because a value of 45 counts above this boundary; a
         (TENS, "> 47", f"{GRID}>= 45 or >= 55"),
         (TENS, "< 100", f"{GRID}< 95"),
         (TENS, "<= 45", f"{ABOVE}< 45"),
+        ({"bounds": [0.5, 9.5], "step": 1}, "> 2.5", "ask >= 2 or >= 3"),
         (FIVES, "<= 43", "ask <= 42 or <= 47"),
         (FIVES, "> 43", "ask > 42 or > 47"),
         (EDGES, "< 20", f"{BETWEEN}< 18 or < 30"),
@@ -82,6 +83,20 @@ def test_other_thresholds_are_refused_with_the_nearest(
         held_by(column, f"age {condition}")
     assert str(error.value).startswith(f"column 'age': {condition} ")
     assert str(error.value).endswith(words)
+
+
+@pytest.mark.parametrize(
+    ("value", "nearest"),
+    [("47", 50), ("45", 50), ("44.9", 40), ("50.0001", 50), ("-3", 0), ("103", 100)],
+)
+@pytest.mark.parametrize("form", ["age={}", "age!={}", "age=30|{}"])
+def test_a_number_between_two_points_is_refused_with_the_nearest(
+    value: str, nearest: int, form: str
+) -> None:
+    words = rf"'age': {value} is not a point of its grid; the nearest is {nearest}, "
+    with pytest.raises(DeniableError, match=re.escape(words)):
+        held_by(TENS, form.format(value))
+    assert held_by(TENS, "age=50.000001|30.0") == ["30", "50"]
 
 
 def test_missing_values_never_satisfy_an_order() -> None:

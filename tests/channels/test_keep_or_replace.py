@@ -158,6 +158,18 @@ def test_kept_share_is_exact_where_sixteen_bits_are_not():
     assert abs(changed - 96) < 50
 
 
+@pytest.mark.parametrize(("weight", "of_32"), [(0.25, [3, 6, 15, 8]), (0.0, [4, 8, 20, 0])])
+def test_numbers_near_a_threshold_are_resolved_with_the_exact_distribution(weight, of_32):
+    # Kept with probability a, the last outcome, else replaced by b / (1 - a) = (1, 2, 5) / 8.
+    channel = KeepOrReplace(weight, (1 - weight) * np.array([1, 2, 5]) / 8)
+    cumulative = channel._kept_or_replaced.exact(0).cumulative
+    found = [Fraction(each, cumulative[-1]) for each in np.diff([0, *cumulative]).tolist()]
+    assert found == [Fraction(each, 32) for each in of_32]
+    assert [channel.exact_entries(category)[1] for category in range(3)] == [
+        (1 - Fraction(weight)) * Fraction(each, 8) for each in (1, 2, 5)
+    ]
+
+
 def test_many_categories():
     channel = KeepOrReplace.uniform(300, 0.25)
     reports = channel.randomize(np.full(200_000, 7, np.uint16), np.random.default_rng(2))

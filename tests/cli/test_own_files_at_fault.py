@@ -45,6 +45,7 @@ SCHEMA: dict[str, Any] = {
     ],
 }
 PROTECT = "protect survey.csv plan.json --ledger ledger --out out"
+TRY = "protect survey.csv plan.json --out out --test 1"
 DRAFT = "schema survey.csv"
 PLAN, COMPARE = "plan survey.yaml --out p.json", "compare survey.csv survey.yaml"
 ESTIMATE = "estimate public"
@@ -210,6 +211,8 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
     ),
     "schema as plan": (PROTECT.replace("plan.json", "survey.yaml"), as_it_is, "this is a schema"),
     "test with a ledger": (PROTECT + " --test 1 --ledger led", as_it_is, "leave out --ledger"),
+    "test with a consent": (TRY + " --consent yes", as_it_is, "leave out --ledger, --consent"),
+    "test with a key": (TRY + " --key-folder .", as_it_is, "--consent and --key-folder"),
     "no seed": (PROTECT + " --test x", as_it_is, "'x' is not a whole number from 0"),
     "ledger in a file": (PROTECT + " --ledger plan.json", as_it_is, "plan.json: not a ledger"),
     "ledger nowhere": (PROTECT + " --ledger none", as_it_is, "make one by: deniable ledger init"),

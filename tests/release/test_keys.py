@@ -287,6 +287,9 @@ def test_labels_differ_by_ledger_population_and_name(tmp_path: Path) -> None:
     for label in labels[::2]:
         assert re.fullmatch("small-[0-9a-f]{16}", label)
     assert Ledger(tmp_path / "one").label("People", "small") == labels[0]
+    keys = [ledger.record_key(*each) for ledger in ledgers for each in named]
+    assert len(set(keys)) == 8
+    assert Ledger(tmp_path / "one").record_key("People", "small") == keys[0]
 
 
 def test_a_key_is_made_where_there_is_none_and_is_never_replaced(tmp_path: Path) -> None:
@@ -334,14 +337,14 @@ def test_a_key_that_is_not_where_it_was_begun_is_told_of(
         of_release.remove(tmp_path / "small" / PRIVATE)
 
 
-@pytest.mark.parametrize("how", ["open to others", "a link", "somebody else's"])
+@pytest.mark.parametrize("how", ["0644", "0640", "0604", "0620", "a link", "somebody else's"])
 def test_a_key_that_others_can_have_made_is_refused(
     tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "small" / PRIVATE / KEY_FILE
     write_once(file, bytes(range(32)))
-    if how == "open to others":
-        file.chmod(0o644)
+    if how.isdigit():
+        file.chmod(int(how, 8))
     elif how == "a link":
         file.rename(tmp_path / "planted")
         file.symlink_to(tmp_path / "planted")

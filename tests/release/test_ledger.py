@@ -25,13 +25,17 @@ from hypothesis import given, settings, strategies as st
 from deniable.errors import DataError, DeniableError
 from deniable.plans import Part
 from deniable.release import Entry, Ledger, RecordDigests
+from deniable.release.counted import entry_of, faults_of_entries, store_entry
 from deniable.release.digests import Fingerprint, Sketch
 from deniable.release.entries import (
     HEAD_FILE,
+    SKETCH_SIZE,
+    Overlap,
     content_of,
     counted,
     entry_from,
     epsilon_text,
+    overlap,
     total_of,
 )
 from deniable.release.ledger import LEDGER_VARIABLE, consent_needed, named_ledger
@@ -325,6 +329,25 @@ def test_consent_is_stale_when_a_release_came_between(ledger: Ledger, between: A
         ledger.reserve(POPULATION, "b", "plan", PEOPLE, 1, consent=word)
 
 
+def test_the_stored_facts_are_those_of_the_own_entry(ledger: Ledger, tmp_path: Path) -> None:
+    """A release that was begun before others, and is made after them."""
+    first, second = reserve(ledger, "a", 1.5), reserve(ledger, "b", 2)
+    macs = [
+        (folder_of(ledger) / f"00000{number}.json").read_text().split()[-1] for number in (1, 2)
+    ]
+    (tmp_path / "private").mkdir()
+    for entry, total in ((second, "3.5"), (first, "1.5")):
+        facts = {"entry": entry.number, "total": total, "head": macs[entry.number - 1]}
+        assert store_entry(tmp_path, ledger, entry, None) == facts
+        stored = entry_of(tmp_path)
+        assert stored == facts | {
+            "release": entry.release,
+            "population": POPULATION,
+            "ledger": ledger.digest,
+        }
+        assert faults_of_entries(ledger, [tmp_path]) == {}
+
+
 def test_consent_to_a_total_that_the_ledger_does_not_know_is_refused(ledger: Ledger) -> None:
     with pytest.raises(DeniableError, match="the ledger has no release of population"):
         reserve(ledger, "b", consent="release 2 of survey-2024.1 named b, total epsilon 3.5")
@@ -367,6 +390,23 @@ def test_overlaps_are_named(ledger: Ledger) -> None:
     assert (with_a.release, with_c.release) == ("a", "c")
     assert ledger.overlaps("elsewhere", corrected) == ()
     assert ledger.total(POPULATION) == 3  # overlapping or not
+
+
+@pytest.mark.parametrize(
+    ("size", "shared", "compared"),
+    [
+        (SKETCH_SIZE, 2, 2),  # a full sketch lacks the digests above its last one
+        (SKETCH_SIZE - 1, 1, 3),  # this one has all digests of its records
+    ],
+)
+def test_sketches_are_compared_up_to_the_last_digest_of_a_full_one(
+    size: int, shared: int, compared: int
+) -> None:
+    earlier = RecordDigests("aa", size, tuple(range(size)))
+    last = SKETCH_SIZE - 1
+    own = RecordDigests("bb", 3, (last - 1, last, last + 1))
+    assert overlap(own, "a", earlier) == Overlap("a", shared, compared)
+    assert overlap(earlier, "b", own).shared == shared
 
 
 # -- the folder ------------------------------------------------------------------------------------
@@ -415,9 +455,10 @@ def test_a_folder_that_is_not_a_ledger_is_refused(ledger: Ledger, tmp_path: Path
     for at in (tmp_path / "gone", tmp_path / "file", tmp_path / "earlier", ledger.folder):
         with pytest.raises(DeniableError, match=r"not a ledger.*restore.*deniable ledger init"):
             Ledger(at)
-    (ledger.folder / "key").write_bytes(b"short")
-    with pytest.raises(DataError, match="key: damaged, 5 of 32 bytes; restore it"):
-        Ledger(ledger.folder)
+    for length in (0, 5, 31, 33):
+        (ledger.folder / "key").write_bytes(bytes(length))
+        with pytest.raises(DataError, match=f"key: damaged, {length} of 32 bytes; restore it"):
+            Ledger(ledger.folder)
     assert not (tmp_path / "gone").exists()
 
 
@@ -561,6 +602,14 @@ def test_lost_entries_are_missed(three: Ledger, lost: int) -> None:
     ):
         with pytest.raises(DataError, match=rf"00000{lost}\.json: this entry is lost"):
             act()
+
+
+@pytest.mark.parametrize("lost", [1, 2, 3])
+def test_an_entry_that_is_lost_with_the_head_is_missed(three: Ledger, lost: int) -> None:
+    (folder_of(three) / f"00000{lost}.json").unlink()
+    (folder_of(three) / HEAD_FILE).unlink()
+    with pytest.raises(DataError, match=r"this entry is lost|head\.json: lost"):
+        three.total(POPULATION)
 
 
 def test_entries_that_belong_elsewhere_do_not_pass(three: Ledger) -> None:

@@ -10,7 +10,7 @@ import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,13 @@ from deniable.files import read_json, sha256, write_once
 from deniable.plans import Plan, plan_from_json, plan_to_json
 from deniable.release import KeyPlace, Ledger, protect, protect_test
 from deniable.release.contents import write_documents
-from deniable.release.counted import JOURNAL_FILE, Journal, current_versions
+from deniable.release.counted import (
+    JOURNAL_FILE,
+    Journal,
+    current_versions,
+    journal_of,
+    store_journal,
+)
 from deniable.release.key_places import KEY_FILE
 from deniable.release.receipts import RECEIPT, SUMS, faults_of_receipt
 
@@ -370,6 +376,29 @@ def test_a_damaged_journal_is_one_message(
     assert (tmp_path / "small" / "private" / KEY_FILE).exists()
 
 
+@pytest.mark.parametrize("edit", [{"plan": []}, {"versions": "1"}, {"place": []}, {"more": 1}])
+def test_a_journal_with_values_of_other_types_is_damaged(
+    tmp_path: Path, edit: dict[str, Any]
+) -> None:
+    journal = Journal(KeyPlace().of_release("small", "small-1"), "aa", {"x": 1}, "bb", {"y": "2"})
+    store_journal(tmp_path, journal)
+    assert journal_of(tmp_path) == journal
+    file = tmp_path / "private" / JOURNAL_FILE
+    file.write_text(json.dumps(read_json(file) | edit))
+    with pytest.raises(DeniableError, match=r"journal\.json: missing or damaged since the draw"):
+        journal_of(tmp_path)
+
+
+@pytest.mark.parametrize("edit", [{"records": "cc"}, {"drawn": "cc"}])
+def test_a_journal_of_another_draw_is_refused(tmp_path: Path, edit: dict[str, Any]) -> None:
+    journal = Journal(KeyPlace().of_release("small", "small-1"), "aa", {"x": 1}, "bb", {"y": "2"})
+    store_journal(tmp_path, journal)
+    store_journal(tmp_path, replace(journal, versions={"y": "3"}))
+    with pytest.raises(DeniableError, match=r"would differ from those .* by y 2; continue with"):
+        store_journal(tmp_path, replace(journal, **edit))
+    assert journal_of(tmp_path) == journal
+
+
 def test_the_journal_states_the_draw(kind: str, tmp_path: Path) -> None:
     made(kind, tmp_path)
     values = read_json(tmp_path / "small" / "private" / JOURNAL_FILE)
@@ -469,6 +498,22 @@ def test_another_plan_is_refused_where_one_is_published(tmp_path: Path) -> None:
         made("columns", tmp_path, plan=plan_for("columns", 1.0))
     # The owner's words are not part of the plan.
     assert made("columns", tmp_path, consent="any words") == first
+
+
+@pytest.mark.parametrize("edit", [{"total": "1"}, {"entry": 2}, {"head": "00"}])
+def test_an_edited_ledger_entry_in_public_is_refused(tmp_path: Path, edit: dict[str, Any]) -> None:
+    """The checksums were made anew, and the receipt was lost."""
+    made("columns", tmp_path)
+    public = tmp_path / "small" / "public"
+    before, plan = sha256(public / "plan.json"), read_json(public / "plan.json")
+    plan["release"]["ledger"] |= edit
+    (public / "plan.json").write_text(json.dumps(plan))
+    listed = (public / SUMS).read_text().replace(before, sha256(public / "plan.json"))
+    (public / SUMS).write_text(listed)
+    (tmp_path / "small" / RECEIPT).unlink()
+    with pytest.raises(DeniableError, match=r"plan\.json: another entry of the ledger than in"):
+        made("columns", tmp_path)
+    assert not (tmp_path / "small" / RECEIPT).exists()
 
 
 def test_other_records_are_refused_where_a_release_is_published(tmp_path: Path) -> None:

@@ -73,6 +73,16 @@ def test_a_proportion_at_the_limit_is_accepted_and_counted_for_the_owner(
         protect(records, PLAN, tmp_path / "made")
 
 
+def test_the_proportion_in_the_refusal_is_rounded_up_and_enough(
+    tmp_path: Path, records: Path
+) -> None:
+    pd.read_csv(records)[1:].to_csv(records, index=False)  # 3 of 99
+    with pytest.raises(DeniableError, match=r"accept the proportion 0\.031 \(outside_bounds"):
+        protect_test(records, PLAN, tmp_path / "made", 1)
+    with pytest.warns(BoundsWarning, match="3 of 99 values"):
+        protect_test(records, PLAN, tmp_path / "made", 1, outside_bounds=0.031)
+
+
 def test_the_public_folder_has_no_trace(
     tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

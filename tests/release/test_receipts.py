@@ -17,7 +17,10 @@ from deniable.release.receipts import (
     faults_of_files,
     faults_of_receipt,
     refuse_other_settings,
+    refuse_production,
     refuse_test,
+    store_states,
+    stored_records,
     sums_of,
 )
 
@@ -66,6 +69,22 @@ def test_files_and_links_that_were_added_are_faults(folder: Path) -> None:
         f"{public / name}: not published; take it away" for name in ("folder/more.csv", "more")
     ]
     assert len(faults_of_files(folder)) == 3
+
+
+def test_a_link_in_place_of_a_published_file_is_a_fault(folder: Path) -> None:
+    file = folder / "public" / "protected.parquet"
+    file.rename(folder.parent / "kept")
+    file.symlink_to(folder.parent / "kept")
+    found = faults_of_files(folder)
+    assert found == [f"{file}: a link", "restore the published folder from a copy"]
+
+
+def test_the_state_of_the_original_records_stays_as_it_was_stored(folder: Path) -> None:
+    store_states(folder, [1, 2])
+    store_states(folder)
+    assert stored_records(folder) == [1, 2]
+    store_states(folder, [3, 4])
+    assert stored_records(folder) == [3, 4]
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"\xff", b"[]", b"{}", b'{"files": []}', b"null"])
@@ -139,6 +158,10 @@ def test_settings_are_compared_with_those_at_publication(folder: Path) -> None:
             DeniableError, match=f"is published in .* with another {name}; a second"
         ):
             refuse_other_settings("small", folder, SETTINGS | {name: value})
+    fewer = {name: value for name, value in SETTINGS.items() if name != "data"}
+    for other, name in ((fewer, "data"), (SETTINGS | {"more": 1}, "more")):
+        with pytest.raises(DeniableError, match=f"with another {name}; a second draw"):
+            refuse_other_settings("small", folder, other)
 
 
 def test_a_test_release_is_in_the_way_of_a_production_release(tmp_path: Path) -> None:
@@ -146,6 +169,19 @@ def test_a_test_release_is_in_the_way_of_a_production_release(tmp_path: Path) ->
     write_json(tmp_path / "small" / "public" / "plan.json", {"release": {"mode": "test"}})
     with pytest.raises(DeniableError, match="holds a test release of this name; delete that"):
         refuse_test("small", tmp_path / "small")
+
+
+@pytest.mark.parametrize("name", ["key", "entry.json", "journal.json", "receipt.json"])
+def test_each_private_file_of_a_production_release_is_a_trace(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "small"
+    write_json(folder / "public" / "plan.json", {"release": {"mode": "test"}})
+    refuse_production("small", folder)
+    write_json(folder / "private" / name, {})
+    refuse_test("small", folder)
+    with pytest.raises(
+        DeniableError, match=r"'small' was begun in .*small as a production release"
+    ):
+        refuse_production("small", folder)
 
 
 def test_twenty_releases_are_checked_in_a_fifth_of_a_second(folder: Path) -> None:

@@ -1,7 +1,9 @@
 """The digest of protected records depends on them, their order and a key, and on nothing else."""
 
+import math
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -48,6 +50,16 @@ def test_the_way_of_storage_has_no_meaning() -> None:
     longer = TABLE.set_column(0, "a", TABLE["a"].cast(pa.large_string()))
     turned = TABLE.select(["t", "w", "b", "n", "a"])
     assert {digest(each) for each in (encoded, smaller, longer, turned)} == {digest(TABLE)}
+
+
+def test_zeros_have_no_sign_and_all_nan_are_the_same() -> None:
+    bits = np.array([0x7FF8000000000001, 0xFFF8000000000000], dtype=np.uint64)
+    one, other = np.array([0.0, 1.0, np.nan, np.nan]), np.array([-0.0, 1.0, *bits.view(float)])
+    assert one.tobytes() != other.tobytes()
+    found = [digest(pa.table({"w": pa.array(each)})) for each in (one, other, one.astype("f4"))]
+    assert len(set(found)) == 1
+    missing = pa.array([None, 1.0, math.nan, math.nan])
+    assert digest(pa.table({"w": missing})) != found[0]
 
 
 def test_each_value_its_place_and_the_key_have_meaning() -> None:

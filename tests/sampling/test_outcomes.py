@@ -113,11 +113,17 @@ FURTHER: list[list[int]] = []
 
 @TABLES_OR_NOT
 @pytest.mark.parametrize("size", [3, 300])
+@pytest.mark.parametrize("chunk", [3, 1 << 16])
+@pytest.mark.parametrize("row", [0, 1])
 def test_numbers_next_to_a_threshold_are_told_from_it(
-    size: int, few: int, monkeypatch: pytest.MonkeyPatch
+    size: int, few: int, chunk: int, row: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A third has no end in binary: words, and bits after them, that agree with it for long."""
+    """A third has no end in binary: words, and bits after them, that agree with it for long.
+
+    The records have one row of two, and are drawn in one chunk or in two.
+    """
     monkeypatch.setattr(FEW, few)
+    monkeypatch.setattr("deniable.sampling.outcomes.CHUNK_RECORDS", chunk)
     if few < 0:
         monkeypatch.setattr(ENTRIES, 10**9)
     bits = 64 if size > 256 else 16
@@ -130,7 +136,10 @@ def test_numbers_next_to_a_threshold_are_told_from_it(
     FURTHER[:] = [[second, third, 0], [second, third + 1, 0], [second - 1, 2**128 - 1, 0]]
     FURTHER.append([second + 1, 0, 0])
     GIVEN[bits] = [digits[0]] * 4
-    drawn = of_rows(rows).draw(Chosen(DRAWS, ("a",), np.arange(4)))
+    column = Chosen(DRAWS, ("a",), np.arange(4))
+    both = [rows[0], normalized([*range(1, size + 1)])]
+    drawn = of_rows(both if row == 0 else both[::-1]).draw(column, np.full(4, row))
+    np.testing.assert_array_equal(of_rows(rows).draw(column), drawn)
     expected = [
         inverted(
             Fraction(digits[0], 2**bits)

@@ -16,6 +16,7 @@ from deniable.cli import main
 from deniable.errors import DataError
 from deniable.schema import RecordsFile, Schema, draft_schema, drafted, schema_from_dict
 from deniable.schema.draft import round_grid
+from deniable.schema.evidence import ColumnEvidence
 from deniable.schema.texts import quoted, quoted_list
 
 
@@ -348,3 +349,54 @@ def test_a_drafted_grid_holds_the_numbers_and_can_be_declared(
 def read_column(column: dict[str, Any]) -> Any:
     values = {"format": "deniable-schema", "version": 1, "population": "a"}
     return schema_from_dict(values | {"file": {"kind": "arrow"}, "columns": [column]}).columns
+
+
+# -- codes of missing values, exactly --------------------------------------------------------------
+
+
+def evidence(values: list[Any], kind: pa.DataType) -> ColumnEvidence:
+    found = ColumnEvidence(kind)
+    found.add(pa.array(values, kind))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("others", "code", "taken"),
+    [
+        (range(1, 51), 99, False),  # as far from 50 as 50 is from 1
+        (range(2, 51), 99, True),
+        ([-21, 9], 99, False),  # 3 times the gap of 30
+        ([-20, 9], 99, True),
+        (range(10, 41), -1, True),  # the only negative number
+        (range(41), -8, True),
+        (range(-40, 400), -99, False),  # 59 from the others, but not the only negative one
+        (range(3, 41), -1, True),  # 4 from the others
+        (range(2, 41), -1, False),  # 3 times the gap of 1
+    ],
+)
+def test_a_code_is_farther_than_gap_and_range(others: Any, code: int, taken: bool) -> None:
+    for kind in (pa.int64(), pa.string()):
+        found = evidence(
+            [str(each) if kind == pa.string() else each for each in [*others, code]], kind
+        )
+        assert found.codes == [str(code)] * taken
+        assert found.range == (
+            min(others) if taken else min(*others, code),
+            max(others) if taken else max(*others, code),
+        )
+
+
+@pytest.mark.parametrize(
+    ("values", "absent"),
+    [
+        (["F", "M", "unknown"], {}),
+        (["F", " Unknown", "unknown", "unknown"], {" Unknown": 1, "unknown": 2}),
+        (["F", "unknown", "n.a. "], {"n.a. ": 1}),
+        (["F ", "M"], {}),
+        (["unknown", " unknown"], {}),
+    ],
+)
+def test_words_are_missing_values_if_they_are_also_between_blanks(
+    values: list[str], absent: dict[str, int]
+) -> None:
+    assert evidence(values, pa.string()).absent == absent

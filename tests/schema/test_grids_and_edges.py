@@ -44,6 +44,21 @@ def test_a_value_in_the_middle_counts_at_the_higher_point(
     assert counted_at(given, bounds=bounds, step=step, type=typed) == points.split()
 
 
+def test_a_stated_population_keeps_its_capitals() -> None:
+    schema = schema_of(AGES)
+    assert schema.of_population("SURVEY") is schema
+    assert schema.of_population(None) is schema
+    empty = schema.model_copy(update={"population": None})
+    assert empty.of_population("Wave-2").population == "Wave-2"
+
+
+def test_a_grid_has_at_most_100_000_points() -> None:
+    most = Column(name="x", kind="numeric", bounds=[1, 100_000], step=1)
+    assert len(most.points) == 100_000
+    with pytest.raises(ValueError, match="a whole number of steps, below 100,000, leads from 0 to"):
+        Column(name="x", kind="numeric", bounds=[0, 100_000], step=1)
+
+
 @pytest.mark.parametrize(("low", "step"), [(0, 1), (0, 0.1), (-5, 0.001), (1e9, 0.1), (1e6, 0.01)])
 def test_rounding_moves_no_value_across_a_boundary(low: float, step: float) -> None:
     own = Column(name="x", kind="numeric", bounds=[low, low + 1000 * step], step=step)

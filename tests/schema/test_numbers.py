@@ -174,6 +174,10 @@ def test_a_value_that_equals_a_bound_in_the_type_of_the_file_is_inside() -> None
     column = AGE | {"bounds": [0.1, 0.7], "step": 0.1, "type": "float"}
     table = pa.table({"age": pa.array([0.1, 0.7, 0.70001], pa.float32())})
     assert outside(table, schema_of(column), 3) == OutsideBounds("age", 0.1, 0.7, 0, 1, 3)
+    # As a float of 32 bits, 0.1 is larger than as one of 64 bits.
+    column |= {"bounds": [-0.1, 0.1]}
+    table = pa.table({"age": pa.array([-0.1, 0.1, -0.100001, 0.100001], pa.float32())})
+    assert outside(table, schema_of(column), 3) == OutsideBounds("age", -0.1, 0.1, 1, 1, 4)
 
 
 @settings(max_examples=50, deadline=None)

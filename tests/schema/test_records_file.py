@@ -2,6 +2,7 @@
 
 import codecs
 import mmap
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -157,6 +158,23 @@ def test_missing_values_by_policy(csv: Any, policy: Any, expected: list[int] | N
     assert file.records == len(expected)
     kept = ["1", "4"] if policy == "drop" else ["1", "2", "3", "4"]
     assert [each.passed["id"][0].as_py() for each in portions] == kept
+
+
+def test_a_record_with_a_missing_value_in_any_column_is_left_out(csv: Any) -> None:
+    path = csv("sex,work,age,id\nF,a,1,1\n,a,1,2\nF,,1,3\nM,b,,4\n,,,5\nM,b,2,6\n")
+    drop = Missing(policy="drop")
+    columns = [
+        categorical("sex", "F", "M", missing=drop),
+        categorical("work", "a", "b", missing=drop),
+        Column(name="age", kind="numeric", bounds=[0, 9], missing=drop),
+        Column(name="id", kind="identifier"),
+    ]
+    file = RecordsFile.open(path, schema_of(*columns))
+    (kept,) = file.portions()
+    assert kept.passed["id"].to_pylist() == ["1", "6"]
+    assert [kept.codes[name].tolist() for name in ("sex", "work")] == [[0, 1], [0, 1]]
+    assert kept.numbers["age"].tolist() == [1.0, 2.0]
+    assert (file.records, file.left_out) == (2, 4)
 
 
 def test_null_and_nan_are_missing_in_typed_columns() -> None:
@@ -360,6 +378,27 @@ def test_arrow_files_and_streams(tmp_path: Path, stream: bool) -> None:
     with opened(str(path), TABLE.schema) as writer:
         writer.write_table(TABLE, max_chunksize=3)
     assert read(path, "arrow") == EXPECTED
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("encoded", [False, True])
+def test_faults_in_any_batch_have_their_record_in_the_file(
+    tmp_path: Path, stream: bool, encoded: bool
+) -> None:
+    path = tmp_path / "survey.arrow"
+    sex = pa.array(["F", "F", "M", "F", "X", "M", None, "F"])
+    weights = pa.array([1.0, 1, 1, 1, 1, 1, 1, -1])
+    table = pa.table({"sex": sex.dictionary_encode() if encoded else sex, "weight": weights})
+    opened = pa.ipc.new_stream if stream else pa.ipc.new_file
+    with opened(str(path), table.schema) as writer:
+        writer.write_table(table, max_chunksize=3)
+    weight = Column(name="weight", kind="weight", type="double")
+    file = RecordsFile.open(path, schema_of(SEX, weight, file={"kind": "arrow"}))
+    for rows in (1, 2, 100):
+        with pytest.raises(DataError) as error:
+            list(file.portions(rows))
+        found = re.findall(r"record (\d+), column '(\w+)' has '?(-?\w+)", str(error.value))
+        assert sorted(found) == [("5", "sex", "X"), ("7", "sex", "a"), ("8", "weight", "-1")]
 
 
 @pytest.mark.parametrize("stream", [False, True])

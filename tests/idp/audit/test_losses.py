@@ -15,6 +15,7 @@ from deniable.idp.audit.losses import (
     Cut,
     Losses,
     Moves,
+    _upward,
     distance_in_scales,
     loss_between,
     losses_of_clusters_formed_anew,
@@ -223,6 +224,29 @@ def test_no_noise_tells_all_or_nothing() -> None:
         math.inf,
         1.5,
     ]
+
+
+INF = math.inf
+
+
+@pytest.mark.parametrize(
+    ("passed", "of_records"),
+    [
+        # 1 + max(16, 8 + 32, 8 + 8 + 64), 2 + max(32, 8 + 64), 4 + 64, and no cluster above.
+        ([99, 8, 8, 99], [81, 74, 68, 0]),
+        ([99, INF, 8, 99], [INF, 74, 68, 0]),
+        ([99, 8, INF, 99], [INF, INF, 68, 0]),
+        ([99, INF, INF, 99], [INF, INF, 68, 0]),
+    ],
+)
+def test_a_cluster_without_noise_blocks_all_moves_that_pass_it(
+    passed: list[float], of_records: list[float]
+) -> None:
+    leaves, entered = np.array([1.0, 2, 4, 99]), np.array([99.0, 16, 32, 64])
+    found = _upward(leaves, np.array(passed), entered, np.arange(4))
+    assert found.of_records.tolist() == of_records
+    alone = [1, max(passed[1], 16), max(passed[2], 32), 64]
+    assert found.of_centroids.tolist() == alone
 
 
 def test_as_it_runs_an_equal_cluster_gives_its_neighbours_away() -> None:

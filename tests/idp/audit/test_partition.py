@@ -31,6 +31,7 @@ from deniable.idp.audit.partition import (
     shown_when_shuffled,
     visible,
 )
+from deniable.idp.audit.report import Kind, claim_row
 from deniable.idp.methods import masking
 from deniable.idp.microaggregation import Ranking
 
@@ -191,6 +192,31 @@ def test_the_certificate_of_exact_values_is_infinite() -> None:
     assert certificate(true, np.full((1, 3, 1), 2.0)).max() == 0.0
     with pytest.raises(DeniableError, match="records by attributes"):
         certificate(true, true)
+
+
+def test_an_error_of_known_size_proves_its_epsilon() -> None:
+    assert epsilon_from_errors(1.0, math.exp(-6)) == pytest.approx(3.0, rel=1e-15)
+    assert epsilon_from_errors([4.0, 1.0], [1.0, 2.0]).tolist() == [math.log(2), 0.0]
+    # The variance of 0 and 2 is 1, and each released number is wrong by 1/4.
+    found = certificate([[0.0], [2.0]], [[[0.25], [1.75]]])
+    assert found.tolist() == pytest.approx([math.log(4)], rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("found", "kind", "expected"),
+    [
+        (math.inf, "lower bound", ("exact", False)),
+        (2.0, "lower bound", ("lower bound", False)),
+        (0.5, "lower bound", ("lower bound", None)),
+        (0.5, "exact", ("exact", True)),
+    ],
+)
+def test_an_infinite_lower_bound_is_exact(
+    found: float, kind: Kind, expected: tuple[str, bool | None]
+) -> None:
+    row = claim_row(1.0, found, kind)
+    assert (row["kind"], row["holds"]) == expected
+    assert (row["exact_or_lower_bound"], row["times_claimed"]) == (found, found)
 
 
 # -- attacks ---------------------------------------------------------------------------------------

@@ -215,6 +215,15 @@ def test_another_ledger_is_not_the_one_that_counted(published: ReleaseSettings) 
     assert "name the ledger that has the entry" in damaged
 
 
+def test_a_published_release_needs_its_ledger_to_be_named(
+    published: ReleaseSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(LEDGER_VARIABLE, raising=False)
+    with pytest.raises(DeniableError, match="no ledger is named"):
+        check_published([published], None)
+    assert check_published([ReleaseSettings.model_validate(entry("tried"))], None) == {}
+
+
 def test_a_production_release_needs_a_ledger_that_is_named(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
