@@ -172,7 +172,8 @@ def refuse_other_bytes(one: Made, other: Made, plan: Plan, at: Path) -> None:
 def refuse_other_histograms(one: Made, other: Made, columns: set[str]) -> None:
     """Check that one count of each of `columns` is lower by 1, and another one higher by 1."""
     counts = [pd.read_csv(each.folder / "histograms.csv") for each in (one, other)]
-    pd.testing.assert_frame_equal(*(each.drop(columns="count") for each in counts))
+    rest = [each.drop(columns="count") for each in counts]
+    pd.testing.assert_frame_equal(rest[0], rest[1])
     by = (counts[1]["count"] - counts[0]["count"]).groupby(counts[0]["column"])
     for name, steps in by:
         expected = [-1, 1] if name in columns else []
