@@ -9,7 +9,7 @@ replicates with p < .01 in a rank test (Mann-Whitney), and the p-value of all to
 
 Classes are of the response, and of the original value. A record is "open" if its first 16 bits do
 not decide, which happens to 1 in 65,536: these are looked up among the first --search records. The
-control does some 250 ns of extra work for one class, and shows which differences are found. Always
+control does some 100 ns of extra work for one class, and shows which differences are found. Always
 exits 0. Caches and branches of the processor, memory, input and output are not measured.
 
     python benchmarks/timing.py [--records N] [--rounds N] [--replicates N] [--search N]
