@@ -30,15 +30,25 @@ BOUNDS = {"width": (0.0, 20.0), "height": (1.0, 6.0)}
 UNSOUND = ("no_epsilon_for_records", "original_values_released")
 
 
-def schema(kind: str = "parquet", population: str = "people", numbers: bool = False) -> Schema:
-    """Return the schema of the records in a kind of file; with or without the `numbers`."""
-    columns = [
+def schema(
+    kind: str = "parquet",
+    population: str = "people",
+    numbers: bool = False,
+    missing: str = "refuse",
+) -> Schema:
+    """Return the schema of the records in a kind of file; with or without the `numbers`.
+
+    The policy `missing` is for all columns. Numbers cannot have a category for missing values.
+    """
+    columns: list[dict[str, Any]] = [
         {"name": name, "kind": "categorical", "categories": list(own)}
+        | {"missing": {"policy": missing}}
         for name, own in CATEGORIES.items()
     ]
     more = {"kind": "numeric" if numbers else "left_out"}
+    policy = {"missing": {"policy": "refuse" if missing == "category" else missing}}
     for name, bounds in BOUNDS.items():
-        own = {"bounds": list(bounds)} if numbers else {}
+        own: dict[str, Any] = {"bounds": list(bounds)} | policy if numbers else {}
         own |= {"type": "double"} if numbers and kind != "csv" else {}
         columns.append({"name": name} | more | own)
     about = {"format": "deniable-schema", "version": 1, "population": population}
@@ -54,7 +64,7 @@ def _masked(method: str, **own: Any) -> Callable[..., Plan]:
 
     def make(schema: Schema, epsilon: float, **options: Any) -> Plan:
         given = {"class_column": "c", "accept": accepted} | own | options
-        return MaskedPlan.from_schema(schema, epsilon, method, **given)
+        return MaskedPlan.from_schema(schema, epsilon, method, **given)  # type: ignore[arg-type]
 
     return make
 

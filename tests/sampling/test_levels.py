@@ -8,7 +8,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from tests.channels.channel_cases import fit_p_value
 
-from deniable.sampling import KeyedDraws, Levels, keyed_events, keyed_integers
+from deniable.sampling import KeyedColumn, KeyedDraws, Levels, keyed_events, keyed_integers
 
 ALARM = 1e-6  # of a false alarm of each comparison, were keys and seeds free
 DRAWS = KeyedDraws(bytes(range(32)), b"plan")
@@ -21,6 +21,9 @@ class Digits:
         self.given = {16: np.array(narrow, "<u2"), 64: np.array(wide, "<u8")}
         self.further = further
 
+    def __len__(self) -> int:
+        return max(map(len, self.given.values()))
+
     def words(self, bits: int = 16) -> np.ndarray:
         return self.given[bits]
 
@@ -29,7 +32,13 @@ class Digits:
         return np.array([[digits >> 64, digits % 2**64]] * len(which), dtype=np.uint64)
 
 
-def test_events_at_the_threshold_take_further_digits():
+FEW = "deniable.sampling.levels.FEW_RECORDS"
+ALL_OR_OPEN = pytest.mark.parametrize("few", [0, 200], ids=["open ones", "all"])
+
+
+@ALL_OR_OPEN
+def test_events_at_the_threshold_take_further_digits(few, monkeypatch):
+    monkeypatch.setattr(FEW, few)
     # 1/3 is .010101...: in 16 bits 21845, in 128 more the same pattern again.
     pattern = (2**128 - 1) // 3
     for digits, expected in (
@@ -82,12 +91,37 @@ def test_indexes_are_those_of_the_layout():
     assert [found[r] for r in decided] == [expected[r] for r in decided]
 
 
-def test_the_probability_is_not_rounded():
+@ALL_OR_OPEN
+def test_the_probability_is_not_rounded(few, monkeypatch):
+    monkeypatch.setattr(FEW, few)
     # All digits but the last of 1 - 2 ** -50 are 1.
     digits = (2**34 - 1) << 94
     for further, index in ((digits - 1, 0), (digits + 1, 3)):
         column = Digits([2**16 - 1], [0], {0: further})
         assert Levels(1 - 2**-50, 3, 2).draw_keyed(column).tolist() == [index]
+
+
+@pytest.mark.parametrize("probability", [Fraction(1, 3), 0.3, 2**-20, 1 - 2**-50])
+def test_few_records_take_as_many_bits_whether_they_need_them_or_not(probability, monkeypatch):
+    """So that the time to draw one record hides its first bits; the events stay the same."""
+    words = DRAWS.column(("x",), 1 << 18).words()
+    open_ones = np.flatnonzero(words == math.floor(Fraction(probability) * 2**16))
+    taken, continued = [], KeyedColumn.continued
+
+    def noted(self, which, attempt):
+        taken.append((len(which), attempt))
+        return continued(self, which, attempt)
+
+    monkeypatch.setattr(KeyedColumn, "continued", noted)
+    assert open_ones.size
+    for record in [*open_ones.tolist(), *range(20)]:
+        alone = keyed_events(DRAWS.column(("x",), range(record, record + 1)), probability)
+        assert taken == [(1, 0)]
+        with monkeypatch.context() as patch:
+            patch.setattr(FEW, 0)
+            many = keyed_events(DRAWS.column(("x",), range(record, record + 1)), probability)
+        assert alone.tolist() == many.tolist()
+        taken.clear()
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 from .allocation import Split as Split
 from .auditing import AUDIT_COLUMNS as AUDIT_COLUMNS, audit_row as audit_row
+from .batches import randomized as randomized
 from .categorical import CategoricalPlan as CategoricalPlan
 from .choosing import BEST as BEST, MECHANISMS as MECHANISMS
 from .collected import CollectedPlan as CollectedPlan

@@ -137,14 +137,23 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
     def randomize(
         self, batches: Iterable[RecordBatch], source: RandomnessSource, watch: Watch | None = None
     ) -> Iterator[pa.Table]:
-        domain = self.schema.domain()
         for batch, records in answering_batches(batches, self.part):
-            true = Microdata(domain, tuple(batch.codes[name] for name in domain.names))
-            drawn = self.draw(true, source, records)
-            passed = {name: batch.passed[name] for name in self.passed}
-            if watch is not None:
-                watch(true, drawn, passed)
-            yield self.layout.table(drawn, passed)
+            yield self.randomize_batch(batch, records, source, watch)
+
+    def randomize_batch(
+        self,
+        batch: RecordBatch,
+        records: Numbers,
+        source: RandomnessSource,
+        watch: Watch | None = None,
+    ) -> pa.Table:
+        domain = self.protocol.domain
+        true = Microdata(domain, tuple(batch.codes[name] for name in domain.names))
+        drawn = self.draw(true, source, records)
+        passed = {name: batch.passed[name] for name in self.passed}
+        if watch is not None:
+            watch(true, drawn, passed)
+        return self.layout.table(drawn, passed)
 
     def audit(self) -> pd.DataFrame:
         by_attribute = self.epsilon_by_changed_attribute()

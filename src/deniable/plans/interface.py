@@ -229,6 +229,23 @@ class Plan(ABC):
         receives each batch, for the data owner's risk measures.
         """
 
+    def randomize_batch(
+        self,
+        batch: RecordBatch,
+        records: Numbers,
+        source: RandomnessSource,
+        watch: Watch | None = None,
+    ) -> pa.Table:
+        """Return the protected columns of one `batch`, whose `records` have these numbers.
+
+        `source` and `watch` are as in `randomize`. Raises `DeniableError` if the plan randomizes
+        all records together.
+        """
+        raise DeniableError(
+            f"a plan of kind {self.kind} randomizes all records of a file together, not batch by "
+            "batch; give the whole file to deniable.protect"
+        )
+
     @property
     def about_rows(self) -> str:
         """A sentence on the rows of the protected file."""

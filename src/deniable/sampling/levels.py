@@ -18,6 +18,7 @@ import numpy.typing as npt
 from deniable.arrays import Counts, Flags, Positions
 from deniable.sampling.exact import events
 from deniable.sampling.keyed import NARROW, WIDE, KeyedColumn
+from deniable.sampling.outcomes import FEW_RECORDS
 from deniable.sampling.sources import RandomSource
 
 Wide = npt.NDArray[np.uint64]
@@ -71,7 +72,14 @@ def keyed_events(column: KeyedColumn, probability: float | Fraction) -> Flags:
     words = column.words()
     happened = np.asarray(words < whole)
     if rest := scaled - whole:
-        for record in np.flatnonzero(words == whole):
+        undecided = np.asarray(words == whole)
+        if len(column) <= FEW_RECORDS:
+            # All take further bits: the time to draw one record then hides whether it needs them.
+            further = column.continued(np.arange(len(column)), 0)[:, 0]
+            limit = math.floor(rest * 2**64)
+            happened |= undecided & (further < limit)
+            undecided &= further == limit
+        for record in np.flatnonzero(undecided):
             # Further bits of the number, the even continuations, until they decide.
             left, attempt, word, limit = rest, 0, 0, 0
             while word == limit:

@@ -1,0 +1,182 @@
+"""Whether the time to randomize one record reveals its response: processor time by response.
+
+Each record is randomized by itself, as a device or a service does, again and again, in a new random
+order each time: so a change of the machine's pace meets all responses. The time of a record is the
+first decile of its draws, which other processes disturb least. Prints, for each mechanism and each
+pair of classes of records, over replicates with other keys: the records of a replicate, the median
+times of both classes and their ratio, the mean, least and largest difference of the medians, the
+replicates with p < .01 in a rank test (Mann-Whitney), and the p-value of all together (Fisher).
+
+Classes are of the response, and of the original value. A record is "open" if its first 16 bits do
+not decide, which happens to 1 in 65,536: these are looked up among the first --search records. The
+control does some 100 ns of extra work for one class, and shows which differences are found. Always
+exits 0. Caches and branches of the processor, memory, input and output are not measured.
+
+    python benchmarks/timing.py [--records N] [--rounds N] [--replicates N] [--search N]
+"""
+
+import argparse
+import gc
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from deniable.channels import Channel, DenseChannel, HadamardResponse, KeepOrReplace, SquareWave
+from deniable.sampling import KeyedDraws, KeyedNoise
+
+EPSILON, NAMES = 1.0, ("x",)
+HADAMARD = "Hadamard, 20"
+FEWER = 5  # times fewer records and 5 rounds, if a draw takes milliseconds
+Flags = np.ndarray
+Draw = Callable[[np.ndarray, KeyedDraws, range | np.ndarray], np.ndarray]
+"""Randomizes original values by keys and record numbers."""
+Classes = Callable[[np.ndarray, np.ndarray], Flags]
+"""Whether a record is in the second class, by its original value and its response."""
+
+
+class Case(NamedTuple):
+    """A mechanism, two original values of its records, and the second class of each pair."""
+
+    name: str
+    draw: Draw
+    originals: tuple[int, int]
+    pairs: Mapping[str, Classes]
+    slow: bool = False
+
+
+def by(channel: Channel) -> Draw:
+    """Return the draw of a `channel`."""
+    return lambda values, draws, records: channel.report(values, draws, NAMES, records)
+
+
+def noise(values: np.ndarray, draws: KeyedDraws, records: range | np.ndarray) -> np.ndarray:
+    """Add noise of scale 10, as to masked numbers, each record by noise of its own."""
+    pairs = zip(values, records, strict=True)
+    keys = (
+        (np.array([float(value)]), KeyedDraws(draws.key, b"%d" % number)) for value, number in pairs
+    )
+    added = [KeyedNoise(key).add(value, np.array([10.0]), 1)[0] for value, key in keys]
+    return np.concatenate(added)
+
+
+def cases() -> Iterator[Case]:
+    """Yield the mechanisms."""
+    changed: dict[str, Classes] = {"kept or not": lambda u, v: u != v}
+    keep = KeepOrReplace.of_epsilon(8, EPSILON)
+    yield Case("control", by(keep), (2, 5), changed)
+    yield Case(
+        "keep-or-replace, 8", by(keep), (2, 5), changed | {"v < 4 or not": lambda u, v: v >= 4}
+    )
+    for size in (5, 300):
+        rows = np.random.default_rng(size).exponential(size=(size, size))
+        rows += np.eye(size) * size / 4
+        dense = DenseChannel(rows / rows.sum(axis=1, keepdims=True))
+        pairs = changed | {"v < m / 2 or not": lambda u, v, half=size // 2: v >= half}
+        yield Case(f"dense, {size}", by(dense), (0, size - 1), pairs, size > 256)
+    hadamard = HadamardResponse.of_epsilon(20, EPSILON)
+    members = [hadamard.supported_by(np.arange(hadamard.reports), each) for each in range(20)]
+    table = np.array(members)
+    yield Case(HADAMARD, by(hadamard), (6, 13), {"member or not": lambda u, v: ~table[u, v]})
+    wave = SquareWave.of_epsilon(300, EPSILON)
+    window = wave.window
+    pairs = {"inside or not": lambda u, v: (v < u) | (v >= u + window)}
+    yield Case(f"square wave, {wave.reports}", by(wave), (100, 200), pairs)
+    noisy: dict[str, Classes] = {"|noise| < 7 or not": lambda u, v: np.abs(v - u) >= 7}
+    yield Case("Laplace noise", noise, (20, 60), noisy)
+
+
+def times(
+    case: Case, draws: KeyedDraws, records: np.ndarray, true: np.ndarray, slow: Flags, rounds: int
+) -> np.ndarray:
+    """Return the processor time of the draw of each record, in microseconds."""
+    parts = [range(each, each + 1) for each in records.tolist()]
+    values, extra = list(true.reshape(-1, 1)), slow.tolist()
+    clock, draw, order = time.thread_time_ns, case.draw, np.random.default_rng(1)
+    found: list[np.ndarray] = []
+    gc.disable()
+    while len(found) < rounds:
+        row = np.empty(len(records))
+        for at in order.permutation(len(records)).tolist():
+            start = clock()
+            draw(values[at], draws, parts[at])
+            if extra[at]:
+                sum((1, 2, 3))
+            row[at] = clock() - start
+        found.append(row)
+    gc.enable()
+    return np.asarray(np.quantile(found, 0.1, axis=0) / 1000)
+
+
+class Compared(NamedTuple):
+    """Records of both classes, their median times in microseconds, and a p-value."""
+
+    records: tuple[int, int]
+    times: tuple[float, float]
+    p: float
+
+
+def compared(seen: np.ndarray, second: Flags) -> Compared:
+    """Compare the times of the records of two classes."""
+    own = seen[~second], seen[second]
+    medians = float(np.median(own[0])), float(np.median(own[1]))
+    return Compared((len(own[0]), len(own[1])), medians, float(stats.mannwhitneyu(*own).pvalue))
+
+
+def line(found: list[Compared]) -> str:
+    """Return the numbers of a line of the table, from all replicates."""
+    first, second = (np.array([each.times[i] for each in found]) for i in (0, 1))
+    steps, p = 1000 * (second - first), [each.p for each in found]
+    apart = f"{steps.mean():+7.0f} [{steps.min():+6.0f},{steps.max():+6.0f}]"
+    together = stats.combine_pvalues(p).pvalue
+    return (
+        f"{found[0].records[0]:6} {found[0].records[1]:6} {first.mean():8.2f} {second.mean():8.2f} "
+        f"{second.mean() / first.mean():7.4f} {apart} {sum(e < 0.01 for e in p)}/{len(p)} "
+        f"{together:8.2g}"
+    )
+
+
+def open_records(case: Case, draws: KeyedDraws, search: int) -> np.ndarray:
+    """Return the records with the first 16 bits of the probability to draw a member."""
+    if case.name != HADAMARD:
+        return np.empty(0, dtype=np.int64)
+    probability = HadamardResponse.of_epsilon(20, EPSILON).probability
+    return np.flatnonzero(draws.column(NAMES, search).words() == int(probability * 2**16))
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=1500)
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--replicates", type=int, default=5)
+    parser.add_argument("--search", type=int, default=1 << 22)
+    given = parser.parse_args()
+    numbers = "records       us, medians     ratio      ns [least, most]  p<.01      p"
+    print(f"{'mechanism':20} {'classes':19} {numbers}")
+    for case in cases():
+        found: dict[str, list[Compared]] = {}
+        number = given.records // (FEWER if case.slow else 1)
+        rounds = min(given.rounds, 5) if case.slow else given.rounds
+        for replicate in range(given.replicates):
+            draws = KeyedDraws(bytes([replicate + 1]) * 32, b"timing")
+            rare = open_records(case, draws, given.search)
+            records = np.concatenate([rare, np.arange(number)])
+            true = np.random.default_rng(replicate).choice(case.originals, len(records))
+            shown = case.draw(true, draws, records)
+            pairs = {name: of(true, shown) for name, of in case.pairs.items()}
+            slow = pairs["kept or not"] if case.name == "control" else np.zeros(len(true), bool)
+            pairs["original value"] = true == case.originals[1]
+            if len(rare):
+                pairs["decided or open"] = np.arange(len(records)) < len(rare)
+            seen = times(case, draws, records, true, slow, rounds)
+            for name, second in pairs.items():
+                found.setdefault(name, []).append(compared(seen, second))
+        for name, each in found.items():
+            print(f"{case.name:20} {name:18} {line(each)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
