@@ -133,8 +133,8 @@ def test_numbers_next_to_a_threshold_are_told_from_it(
     digits = [int(threshold * 2**each) for each in (bits, bits + 128, bits + 256)]
     second = digits[1] - (digits[0] << 128)
     third = digits[2] - (digits[1] << 128)
-    FURTHER[:] = [[second, third, 0], [second, third + 1, 0], [second - 1, 2**128 - 1, 0]]
-    FURTHER.append([second + 1, 0, 0])
+    FURTHER[:] = [[second, third, 0], [second, third + 1, 0], [second + 1, 0, 0]]
+    FURTHER.append([second - 1, 2**128 - 1, 0])
     GIVEN[bits] = [digits[0]] * 4
     column = Chosen(DRAWS, ("a",), np.arange(4))
     both = [rows[0], normalized([*range(1, size + 1)])]
@@ -148,7 +148,7 @@ def test_numbers_next_to_a_threshold_are_told_from_it(
         )
         for each in FURTHER
     ]
-    assert drawn.tolist() == expected == [0, 1, 0, 1]
+    assert drawn.tolist() == expected == [0, 1, 1, 0]
 
 
 def channels() -> list[Channel]:
