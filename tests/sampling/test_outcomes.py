@@ -233,3 +233,26 @@ def test_few_records_are_reported_as_among_many(
 def test_no_records_no_reports() -> None:
     for channel in channels():
         assert channel.randomize_keyed(np.empty(0, int), DRAWS.column(["a"], 0)).size == 0
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("size", [300, 10_000])
+def test_a_record_alone_is_compared_with_all_thresholds(
+    rows: int, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time of a binary search would show the outcome; the outcomes are those of a long file."""
+    generator = np.random.default_rng(size)
+    outcomes = of_rows([normalized(generator.integers(0, 50, size).tolist()) for _ in range(rows)])
+    own = None if rows == 1 else generator.integers(0, rows, RECORDS)
+    whole = outcomes.draw(DRAWS.column(("x",), RECORDS), own)
+
+    def refused(*_: object, **__: object) -> None:
+        raise AssertionError("a binary search")
+
+    monkeypatch.setattr(np, "searchsorted", refused)
+    for record in range(40):
+        alone = DRAWS.column(("x",), range(record, record + 1))
+        row = None if own is None else own[record : record + 1]
+        assert outcomes.draw(alone, row).tolist() == [whole[record]]
+    with pytest.raises(AssertionError, match="a binary search"):
+        outcomes.draw(DRAWS.column(("x",), 201), None if own is None else own[:201])
