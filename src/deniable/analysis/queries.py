@@ -141,7 +141,7 @@ def _code(column: Column, attribute: Attribute, value: str) -> int:
 
 def _number(column: Column, value: str) -> float:
     try:
-        number = float(value)
+        number = float(value) if value.isascii() and "_" not in value else math.nan
     except ValueError:
         number = math.nan
     if math.isnan(number):

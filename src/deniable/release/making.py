@@ -72,6 +72,7 @@ from deniable.release.receipts import (
     SUMS,
     faults_of_receipt,
     receipt_of,
+    refuse_file_or_link,
     refuse_other_files,
     refuse_production,
     refuse_test,
@@ -198,6 +199,7 @@ def protect_test(
         source, plan, folder, name, quasi_identifiers, data_source, "test", progress
     )
     refuse_production(release.name, release.folder)
+    refuse_file_or_link(release.folder / to)
     if to == TEST:
         release = replace(release, notice=SEED_NOTICE)
         if (release.folder / PUBLIC).exists():
@@ -220,10 +222,7 @@ def protect_test(
 def _refuse_taken(release: Release, ledger: Ledger) -> None:
     """Refuse a folder of another release, a file in place of it, or a ledger without its entry."""
     folder, public = release.folder, release.folder / PUBLIC
-    if public.is_symlink() or (public.exists() and not public.is_dir()):
-        raise DeniableError(
-            f"{public}: a file or a link is there; remove it, or name another folder"
-        )
+    refuse_file_or_link(public)
     refuse_test(release.name, folder)
     refuse_uncounted(ledger, folder)
     if (folder / PRIVATE / ENTRY_FILE).exists():
