@@ -291,11 +291,15 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
     "mechanism plan": (PLAN + " --epsilon 1 --mechanism plan", as_it_is, "mechanism 'plan'; use"),
     "typed CSV": (PLAN + " --epsilon 1", column(2, type="int64"), "type 'int64' of 'age'; allowed"),
     "empty name": (PLAN + " --epsilon 1 --table sex,,age", as_it_is, "write sex,income"),
-    "verify at epsilon": ("plan --verify plan.json --epsilon 2", as_it_is, "not use --epsilon"),
+    "verify at epsilon": (
+        "plan --verify plan.json --epsilon 2",
+        as_it_is,
+        "not use the option eps",
+    ),
     "settings and split": (
         PLAN + " --settings plan.json --split optimal",
         as_it_is,
-        "--settings does not use --split; leave it out",
+        "--settings does not use the option split; leave it out",
     ),
     "prior of nothing": (PLAN + " --epsilon 1 --prior sex=", as_it_is, "give COLUMN=FILE.csv"),
     "prior of a weight": (
@@ -313,7 +317,7 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
         lambda: (Path("out").mkdir(), Path("out/test").touch()),
         "out/test: a file or a link is there",
     ),
-    "verify and more": ("plan survey.yaml --verify plan.json", as_it_is, "no schema"),
+    "verify and more": ("plan survey.yaml --verify plan.json", as_it_is, "option schema"),
     "numbers as names": (
         PLAN + " --epsilon 1",
         column(1, categories=[1.5, 2]),

@@ -36,8 +36,6 @@ def run(options: argparse.Namespace) -> None:
     hold.
     """
     if options.verify is not None:
-        if options.schema is not None:
-            raise DeniableError("--verify takes a plan and no schema, which the plan has in it")
         _refuse_ignored(options, ("verify", "matrices"))
         refuse_overwriting(options.matrices, [options.verify], "table of matrices", MATRICES)
         _verify(options)
@@ -64,9 +62,8 @@ def _refuse_ignored(options: argparse.Namespace, used: tuple[str, ...]) -> None:
     """Refuse options that are not `used` with the first of these, which would be ignored."""
     for name, value in vars(options).items():
         if name not in ("command", *used) and value != options.parser.get_default(name):
-            raise DeniableError(
-                f"--{used[0]} does not use --{name.replace('_', '-')}; leave it out"
-            )
+            unused = name.replace("_", "-")
+            raise DeniableError(f"--{used[0]} does not use the option {unused}; leave it out")
 
 
 def _by_options(options: argparse.Namespace, schema: Schema, data: RecordsFile | None) -> Plan:

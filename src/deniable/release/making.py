@@ -40,7 +40,7 @@ from deniable.files import (
     write_json,
     write_once,
 )
-from deniable.plans import Plan
+from deniable.plans import Plan, refuse_no_plan
 from deniable.release.contents import SEED_NOTICE
 from deniable.release.counted import (
     ENTRY_FILE,
@@ -72,7 +72,6 @@ from deniable.release.receipts import (
     SUMS,
     faults_of_receipt,
     receipt_of,
-    refuse_file_or_link,
     refuse_other_files,
     refuse_production,
     refuse_test,
@@ -130,6 +129,7 @@ def protect(
     `progress` receives a step, the number of records done, and of how many (0: not yet known).
     """
     counting = named_ledger(ledger)
+    refuse_no_plan(plan)
     own = plan.for_population(population)
     if own.schema.population is None:
         raise DeniableError(
@@ -194,12 +194,12 @@ def protect_test(
     folder with ``public`` takes no test release to ``test``. For `source`, `plan`, `folder`,
     `name`, `quasi_identifiers`, `data_source`, `outside_bounds` and `progress` see `protect`.
     """
+    refuse_no_plan(plan)
     refuse_no_proportion(outside_bounds)
     release = opened_release(
         source, plan, folder, name, quasi_identifiers, data_source, "test", progress
     )
     refuse_production(release.name, release.folder)
-    refuse_file_or_link(release.folder / to)
     if to == TEST:
         release = replace(release, notice=SEED_NOTICE)
         if (release.folder / PUBLIC).exists():
@@ -222,7 +222,10 @@ def protect_test(
 def _refuse_taken(release: Release, ledger: Ledger) -> None:
     """Refuse a folder of another release, a file in place of it, or a ledger without its entry."""
     folder, public = release.folder, release.folder / PUBLIC
-    refuse_file_or_link(public)
+    if public.is_symlink() or (public.exists() and not public.is_dir()):
+        raise DeniableError(
+            f"{public}: a file or a link is there; remove it, or name another folder"
+        )
     refuse_test(release.name, folder)
     refuse_uncounted(ledger, folder)
     if (folder / PRIVATE / ENTRY_FILE).exists():

@@ -87,14 +87,6 @@ def faults_of_receipt(receipt: Path | str) -> list[str]:
     ] + [f"{folder / name}: not published; take it away" for name in sorted(added)]
 
 
-def refuse_file_or_link(public: Path) -> None:
-    """Raise `DeniableError` if a file or a link is in the place of a `public` folder."""
-    if public.is_symlink() or (public.exists() and not public.is_dir()):
-        raise DeniableError(
-            f"{public}: a file or a link is there; remove it, or name another folder"
-        )
-
-
 def refuse_production(release: str, folder: Path) -> None:
     """Raise `DeniableError` if a production `release` was begun in a `folder`."""
     if any((folder / PRIVATE / name).exists() for name in OF_PRODUCTION):

@@ -40,16 +40,11 @@ class Coder:
         self._means_missing = missing_values(column.missing.values, self._kind)
         self._values = pa.array(column.categories, pa.string()).cast(self._kind)
         self._attribute = None if column.continuous else column.attribute()
-        self._boundaries = self._rounded(
-            column.boundaries if column.on_grid or column.edges else ()
-        )
-        self._low, self._high = self._rounded(column.limits).tolist()
-
-    def _rounded(self, numbers: Any) -> Floats:
-        """Return `numbers` as values of the file, which can then equal a bound or a boundary."""
         kind = self._kind.to_pandas_dtype() if pa.types.is_floating(self._kind) else float
-        with np.errstate(over="ignore"):
-            return np.array(numbers, float).astype(kind).astype(float)
+        inner = column.boundaries if column.on_grid or column.edges else ()
+        with np.errstate(over="ignore"):  # a value of the file can equal a bound or a boundary
+            numbers = np.array([*column.limits, *inner]).astype(kind).astype(float)
+        (self._low, self._high), self._boundaries = numbers[:2].tolist(), numbers[2:]
 
     def _wrong_type(self, kind: pa.DataType) -> str:
         if pa.types.is_nested(kind):

@@ -92,11 +92,8 @@ class ColumnEvidence:
         negative numbers of a column.
         """
         low, high = self.ends
-
-        def is_code(number: float) -> bool:
-            return max(low - number, number - high) > high - low or number < 0 <= low
-
-        return [each for each in self._beyond_gap if is_code(self.number(each))]
+        found = [(each, self.number(each)) for each in self._beyond_gap]
+        return [e for e, n in found if max(low - n, n - high) > high - low or n < 0 <= low]
 
     @cached_property
     def _beyond_gap(self) -> list[str]:
