@@ -199,7 +199,7 @@ def sync_tree(folder: Path) -> None:
 def folder_written_whole(path: Path | str, *, private: bool = False) -> Iterator[Path]:
     """Give a temporary folder next to `path` that replaces it if the block succeeds.
 
-    A `private` folder is only for its owner. Raises `DataError` if a file or a link is in its place.
+    A `private` folder is only for its owner. Raises `DataError` if a file or link is in its place.
     """
     target = Path(path)
     if target.is_symlink() or target.is_file():
