@@ -199,9 +199,11 @@ def sync_tree(folder: Path) -> None:
 def folder_written_whole(path: Path | str, *, private: bool = False) -> Iterator[Path]:
     """Give a temporary folder next to `path` that replaces it if the block succeeds.
 
-    A `private` folder is only for its owner.
+    A `private` folder is only for its owner. Raises `DataError` if a file or link is in its place.
     """
     target = Path(path)
+    if target.is_symlink() or target.is_file():
+        raise DataError(f"{target}: a file or a link is there; remove it, or name another folder")
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:

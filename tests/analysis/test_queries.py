@@ -55,6 +55,12 @@ def test_thresholds_at_boundaries_are_answered(column: dict[str, Any], condition
         assert len(held_by(column, f"age{condition}")) == int(number), each
 
 
+@pytest.mark.parametrize("query", [5, None, ["age<45"], b"age<45"])
+def test_other_values_are_not_queries(query: Any) -> None:
+    with pytest.raises(DeniableError, match="is not a query; write conditions as sex=F"):
+        parsed_query(query, schema_of(TENS))
+
+
 GRID = "is not a boundary of its grid of step 10; values count at the nearest point; ask "
 BETWEEN = "is not an edge between two of its intervals; a value counts in its interval; ask "
 ABOVE = "cannot be answered, because a value of 45 counts above this boundary; ask "

@@ -28,6 +28,9 @@ def test_a_table_is_marked_with_its_release(public: Path) -> None:
     (public / "plan.json").write_text("{}", encoding="utf-8")
     assert release_of(public) == {}
     assert list(as_result(public, pd.DataFrame, {"estimate": [1.0]})) == ["estimate"]
+    (public / "plan.json").write_text('{"release": "x"}', encoding="utf-8")
+    with pytest.raises(DataError, match=r"plan\.json: release: damaged"):
+        release_of(public)
 
 
 def test_a_missing_estimate_has_its_reason(public: Path) -> None:

@@ -83,7 +83,28 @@ CASES: dict[str, tuple[str, Callable[[], object], str]] = {
         f"parts/1.parquet: this lies in parts, {INPUT}",
     ),
     "data that is not named": (f"{PLAN} survey.csv", lambda: None, f"{OTHER} a plan of deniable"),
-    "published plan": (f"{PLAN} made/public/plan.json", lambda: None, "this file is published"),
+    "published plan": (f"{PLAN} made/public/plan.json", lambda: None, "in a published folder"),
+    "matrices are the plan": (
+        f"{PLAN} new.json --matrices ./new.json",
+        lambda: None,
+        f"new.json: this is new.json, {INPUT}",
+    ),
+    "root": (f"{ESTIMATE} --out /", lambda: None, "/: a folder, which no file of estimates"),
+    "comparison in public": (
+        "compare survey.csv survey.yaml --epsilon 1 --out made/public",
+        lambda: None,
+        "made/public/compare.csv: this is in a published folder",
+    ),
+    "release in the ledger": (
+        "protect parts parts.json --ledger ledger --out ledger/x",
+        lambda: None,
+        "ledger/x: this lies in the ledger; name a folder elsewhere",
+    ),
+    "release is the ledger": (
+        "protect parts parts.json --ledger ledger --out ledger",
+        lambda: None,
+        "ledger: this lies in the ledger",
+    ),
     "compared data": (
         "compare compared/compare.csv survey.yaml --epsilon 1 --out compared",
         lambda: None,

@@ -293,7 +293,33 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
     "mechanism plan": (PLAN + " --epsilon 1 --mechanism plan", as_it_is, "mechanism 'plan'; use"),
     "typed CSV": (PLAN + " --epsilon 1", column(2, type="int64"), "type 'int64' of 'age'; allowed"),
     "empty name": (PLAN + " --epsilon 1 --table sex,,age", as_it_is, "write sex,income"),
-    "verify and more": ("plan survey.yaml --verify plan.json", as_it_is, "no schema"),
+    "verify at epsilon": (
+        "plan --verify plan.json --epsilon 2",
+        as_it_is,
+        "not use the option eps",
+    ),
+    "settings and split": (
+        PLAN + " --settings plan.json --split optimal",
+        as_it_is,
+        "--settings does not use the option split; leave it out",
+    ),
+    "prior of nothing": (PLAN + " --epsilon 1 --prior sex=", as_it_is, "give COLUMN=FILE.csv"),
+    "prior of a weight": (
+        PLAN + " --epsilon 1 --prior weight=x.csv",
+        as_it_is,
+        "unknown column to randomize 'weight'",
+    ),
+    "part as text": (
+        "plan --verify plan.json",
+        raw(lambda text: text.replace(b'"part": null', b'"part": "x"'), "plan.json"),
+        "plan.json: damaged or edited; make the plan again",
+    ),
+    "file for a test": (
+        PROTECT.replace("--ledger ledger", "--test 1"),
+        lambda: (Path("out").mkdir(), Path("out/test").touch()),
+        "out/test: a file or a link is there",
+    ),
+    "verify and more": ("plan survey.yaml --verify plan.json", as_it_is, "option schema"),
     "numbers as names": (
         PLAN + " --epsilon 1",
         column(1, categories=[1.5, 2]),
@@ -332,6 +358,8 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
     "no list": (ESTIMATE, lambda: Path("public/SHA256SUMS").unlink(), "SHA256SUMS"),
     "table of one twice": (ESTIMATE + " --table sex,sex", as_it_is, "'sex' twice"),
     "no query": (ESTIMATE + " --query ===", as_it_is, "write conditions as"),
+    "other digits in a query": (ESTIMATE + " --query age<٤٥", as_it_is, "is not a number"),
+    "grouped digits in a query": (ESTIMATE + " --query age<4_5", as_it_is, "is not a number"),
     "no order": (ESTIMATE + " --query region<north", as_it_is, "region"),
     "no weight": (ESTIMATE + " --weight weight", as_it_is, "weight"),
     "confidence 95": (ESTIMATE + " --confidence 95", as_it_is, "confidence"),

@@ -111,6 +111,7 @@ def test_a_mechanism_is_taken_where_it_can_be() -> None:
         ({"split": "fair"}, "unknown way to split epsilon 'fair'"),
         ({"epsilon": 0.0}, "epsilon is 0.0"),
         ({"epsilon": float("nan")}, "epsilon is nan"),
+        ({"epsilon": "2"}, "epsilon is '2'; give one number"),
     ],
 )
 def test_what_cannot_be_is_refused(options: dict[str, Any], said: str) -> None:

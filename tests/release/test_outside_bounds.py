@@ -2,6 +2,7 @@
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -51,6 +52,15 @@ def test_more_than_the_limit_is_refused_and_leaves_nothing(tmp_path: Path, recor
     assert "Correct the bounds" in message
     assert "the proportion 0.03 (outside_bounds" in message
     assert content(tmp_path) == before
+    assert {each.name for each in tmp_path.iterdir()} == {"ledger", "records.csv"}
+
+
+def test_a_schema_is_not_a_plan(tmp_path: Path, records: Path) -> None:
+    plan: Any = PLAN.schema
+    with pytest.raises(DeniableError, match="is not a plan; make one by"):
+        protect(records, plan, tmp_path / "made")
+    with pytest.raises(DeniableError, match="is not a plan"):
+        protect_test(records, plan, tmp_path / "made", 1)
     assert {each.name for each in tmp_path.iterdir()} == {"ledger", "records.csv"}
 
 

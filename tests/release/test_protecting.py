@@ -247,7 +247,7 @@ def test_the_same_records_are_seen_to_be_so_in_another_format(
     protect(file, plan_of(), tmp_path / "first")
     other = schema_from_dict(plan_of().schema.to_json() | {"population": "others"})
     plan = ColumnsPlan(other, 2.6, plan_of().protocol, ("", "", ""))
-    with pytest.warns(UserWarning, match="about 100 % of the records were in release 'first'"):
+    with pytest.warns(UserWarning, match="about 100 % of the identifiers were in release 'first'"):
         protect(pq.read_table(file), plan, tmp_path / "second")
     assert ledger.populations() == ("others", "people")
 

@@ -168,7 +168,7 @@ def test_codes_beyond_a_gap_are_drafted_as_missing(
     ("values", "usual", "warned"),
     [
         ([*range(18, 97)] * 3, [97, 99], False),  # ages of old people
-        ([*range(51)] * 3, [99], False),  # not beyond the range
+        ([*range(51)] * 3, [99], True),  # beyond a gap, not beyond the range
         ([0, 40] * 20, [99], False),  # not beyond 3 times the distance of neighbours
         ([-20, 0, 35] * 9, [-99], False),  # temperatures
         ([5] * 20, [99], False),  # one other value has no distance
@@ -303,6 +303,8 @@ def test_the_command_prints_the_draft_and_says_what_it_found(
     assert "likely ';'" in capsys.readouterr().err
     assert main(["schema", str(path), "--encoding", "base64"]) == 2
     assert "encoding 'base64' is none" in capsys.readouterr().err
+    assert main(["schema", str(path), "--encoding", "utf\x01-8"]) == 2  # Python ignores the \x01
+    assert r"encoding 'utf\x01-8' is none" in capsys.readouterr().err
     assert main(["schema", str(tmp_path / "none.csv")]) == 2
     assert "No such file" in capsys.readouterr().err
 

@@ -13,6 +13,8 @@ from hypothesis import given, settings, strategies as st
 import deniable
 from deniable.errors import BoundsWarning, DataError, DeniableError
 from deniable.schema import Column, OutsideBounds, RecordsFile, Schema, schema_from_dict
+from deniable.schema.coding import Coder
+from deniable.schema.faults import ValidationErrors
 
 ACIDITY = {"name": "pH", "kind": "numeric", "bounds": [2, 5]}
 QUALITY = {"name": "quality", "kind": "categorical", "categories": ["low", "high"]}
@@ -178,6 +180,16 @@ def test_a_value_that_equals_a_bound_in_the_type_of_the_file_is_inside() -> None
     column |= {"bounds": [-0.1, 0.1]}
     table = pa.table({"age": pa.array([-0.1, 0.1, -0.100001, 0.100001], pa.float32())})
     assert outside(table, schema_of(column), 3) == OutsideBounds("age", -0.1, 0.1, 1, 1, 4)
+
+
+@pytest.mark.parametrize("grid", [{"edges": [0, 0.35, 0.7, 1]}, {"bounds": [0, 2.1], "step": 0.3}])
+def test_a_value_that_equals_a_boundary_in_the_type_of_the_file_counts_above(grid: Any) -> None:
+    column = {"name": "age", "kind": "numeric", "type": "float"} | grid
+    boundaries = schema_of(column)["age"].boundaries.astype("f4")
+    coder, faults = Coder(schema_of(column)["age"], pa.float32()), ValidationErrors()
+    for numbers, first in ((boundaries, 1), (np.nextafter(boundaries, np.float32(0)), 0)):
+        codes, _, _ = coder.read(pa.array(numbers), faults, "", 0)
+        assert codes.tolist() == [*range(first, first + len(boundaries))]
 
 
 @settings(max_examples=50, deadline=None)

@@ -498,6 +498,7 @@ def test_pandas_takes_no_words_for_missing_values() -> None:
     ("table", "words"),
     [
         (pd.DataFrame({"sex": ["F", 1]}), "values of several kinds"),
+        (pd.DataFrame({"sex": [2**70]}), "values of several kinds (Python int too large"),
         (pd.DataFrame([["F", "M"]], columns=["sex", "sex"]), "both called 'sex'"),
         (pd.Series(["F"]), "no table"),
         (3, "int: no records"),

@@ -12,7 +12,7 @@ from deniable.analysis.answers import EstimateOptions, columns_of
 from deniable.analysis.estimator import Estimator
 from deniable.analysis.scores import Scores
 from deniable.arrays import Flags, Floats
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, shown
 from deniable.records import Attribute
 from deniable.responses import Table, cells_of
 from deniable.schema import MISSING, Column, Schema, number_text
@@ -68,6 +68,8 @@ def parsed_query(query: Query, schema: Schema) -> dict[str, Flags]:
 
 
 def _conditions(query: Query) -> list[tuple[str, str, list[str]]]:
+    if not isinstance(query, str | Mapping):
+        raise DeniableError(f"{shown(query)} is not a query; {FORM}")
     if not isinstance(query, str):
         return [
             (name, "=", [_text(each) for each in given])
@@ -141,7 +143,7 @@ def _code(column: Column, attribute: Attribute, value: str) -> int:
 
 def _number(column: Column, value: str) -> float:
     try:
-        number = float(value)
+        number = float(value) if value.isascii() and "_" not in value else math.nan
     except ValueError:
         number = math.nan
     if math.isnan(number):

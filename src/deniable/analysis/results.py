@@ -33,8 +33,13 @@ def plan_in(folder: Path) -> Plan:
 
 
 def release_of(public: Path | str) -> Mapping[str, Any]:
-    """Return the block ``release`` of the plan in a `public` folder; empty without one."""
-    block: Mapping[str, Any] = read_json(Path(public) / PLAN).get("release", {})
+    """Return the block ``release`` of the plan in a `public` folder; empty without one.
+
+    Raises `DataError` if it is not a mapping.
+    """
+    block = read_json(Path(public) / PLAN).get("release", {})
+    if not isinstance(block, dict):
+        raise DataError(f"{Path(public) / PLAN}: release: damaged; restore the folder from a copy")
     return block
 
 

@@ -55,6 +55,7 @@ def refuse_epsilon(epsilon: float) -> None:
 
 def refuse_bad_budget(epsilon: float) -> None:
     """Raise `DeniableError` unless `epsilon`, a budget, is a finite number above 0."""
+    refuse_no_number("epsilon", epsilon)
     if not 0 < epsilon < math.inf:
         raise DeniableError(f"epsilon is {epsilon}; it must be a finite number above 0")
 

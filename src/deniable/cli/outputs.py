@@ -32,12 +32,13 @@ def refuse_overwriting(
     if out is None:
         return
     refuse_inputs(out, inputs, what)
-    file = out.resolve()
-    sums = file.with_name("SHA256SUMS")  # the list of files of a public folder
-    if sums.is_file() and f"  {file.name}\n" in sums.read_text("utf-8", errors="replace"):
-        raise DeniableError(f"{out}: this file is published. Name a file elsewhere")
     if out.is_dir():
         raise DeniableError(f"{out}: a folder, which no {what} can replace. Name a file")
+    file = out.resolve()
+    sums = file.with_name("SHA256SUMS")  # the list of files of a public folder
+    listed = sums.read_text("utf-8", errors="replace") if sums.is_file() else ""
+    if any(f"  {name}\n" in listed for name in (file.name, "plan.json")):
+        raise DeniableError(f"{out}: this is in a published folder. Name a file elsewhere")
     if not out.is_file():
         return
     start = b""
@@ -60,9 +61,10 @@ def refuse_inputs(out: Path, inputs: Iterable[Path | None], what: str) -> None:
     by another spelling or a link, or lies in one.
     """
     for each in inputs:
-        if each is None or not each.exists():
+        if each is None:
             continue
-        if out.exists() and out.samefile(each):
+        both = out.exists() and each.exists()
+        if out.resolve() == each.resolve() or (both and out.samefile(each)):
             raise DeniableError(
                 f"{out}: this is {each}, an input of the command, which the {what} would replace. "
                 "Name another place"

@@ -36,8 +36,7 @@ def run(options: argparse.Namespace) -> None:
     hold.
     """
     if options.verify is not None:
-        if options.schema is not None:
-            raise DeniableError("--verify takes a plan and no schema, which the plan has in it")
+        _refuse_ignored(options, ("verify", "matrices"))
         refuse_overwriting(options.matrices, [options.verify], "table of matrices", MATRICES)
         _verify(options)
         _write_matrices(options, read_plan(options.verify))
@@ -46,6 +45,8 @@ def run(options: argparse.Namespace) -> None:
         raise DeniableError("a plan needs SCHEMA.yaml, --epsilon and --out; or give --verify PLAN")
     if (options.epsilon is None) == (options.settings is None):
         raise DeniableError("a plan needs SCHEMA.yaml, --epsilon and --out; or --settings")
+    if options.settings is not None:
+        _refuse_ignored(options, ("settings", "schema", "out", "data", "accept", "matrices"))
     inputs = [options.schema, options.data, options.settings, *prior_files(options.prior)]
     refuse_overwriting(options.out, inputs, "plan", PLAN)
     refuse_overwriting(options.matrices, [*inputs, options.out], "table of matrices", MATRICES)
@@ -55,6 +56,14 @@ def run(options: argparse.Namespace) -> None:
     write_plan(options.out, plan)
     print("\n".join([*_text(plan), "", f"written: {options.out}"]))
     _write_matrices(options, plan)
+
+
+def _refuse_ignored(options: argparse.Namespace, used: tuple[str, ...]) -> None:
+    """Refuse options that are not `used` with the first of these, which would be ignored."""
+    for name, value in vars(options).items():
+        if name not in ("command", *used) and value != options.parser.get_default(name):
+            unused = name.replace("_", "-")
+            raise DeniableError(f"--{used[0]} does not use the option {unused}; leave it out")
 
 
 def _by_options(options: argparse.Namespace, schema: Schema, data: RecordsFile | None) -> Plan:
@@ -106,8 +115,9 @@ def priors(schema: Schema, given: list[str] | None) -> dict[str, Floats]:
     found = {}
     for each in given or []:
         name, equals, file = each.partition("=")
-        if not equals:
+        if not equals or not file:
             raise DeniableError(f"--prior {each}: give COLUMN=FILE.csv")
+        refuse_unknown("column to randomize", name, [column.name for column in schema.randomized])
         found[name] = read_prior(Path(file), schema[name].attribute().categories)
     return found
 

@@ -98,8 +98,9 @@ def plan_from_json(values: Any, where: str = "the plan") -> Plan:
     except DeniableError as error:
         raise DataError(f"{where}: {error}") from None
     except DAMAGES as error:
-        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise DataError(f"{where}: damaged or edited ({reason}); make the plan again") from None
+        reason = f" ({error} is missing)" if isinstance(error, KeyError) else f" ({error})"
+        reason = "" if isinstance(error, TypeError) else reason
+        raise DataError(f"{where}: damaged or edited{reason}; make the plan again") from None
     for difference in _differences(stated, given, ""):
         raise DataError(f"{where}: {difference}; make the plan again")
     return plan

@@ -328,6 +328,12 @@ class Plan(ABC):
         """Rebuild a plan from its `own` fields of `to_json` and the `fields` of `Plan`."""
 
 
+def refuse_no_plan(plan: object) -> None:
+    """Raise `DeniableError` if this is not a `plan`."""
+    if not isinstance(plan, Plan):
+        raise DeniableError(f"{shown(plan)} is not a plan; make one by deniable.make_plan")
+
+
 def randomize(records: Any, plan: Plan, source: RandomnessSource | None = None) -> "pd.DataFrame":
     """Return the protected records of a plan, in memory.
 
@@ -360,8 +366,7 @@ def randomize(records: Any, plan: Plan, source: RandomnessSource | None = None) 
     chance = SystemRandomSource() if source is None else source
     if not isinstance(chance, KeyedDraws):
         refuse_no_source(chance)
-    if not isinstance(plan, Plan):
-        raise DeniableError(f"{shown(plan)} is not a plan; make one by deniable.make_plan")
+    refuse_no_plan(plan)
     file = RecordsFile.open(records, plan.schema_of_originals, passed=plan.passed)
     tables = pa.concat_tables(plan.randomize(file.portions(), chance))
     warn_outside(file.outside.values())

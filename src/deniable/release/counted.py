@@ -158,9 +158,12 @@ def faults_of_entries(ledger: Ledger, folders: Iterable[Path]) -> dict[Path, str
 def refuse_uncounted(ledger: Ledger, folder: Path) -> None:
     """Compare the release in a `folder`, and all releases next to it, with a `ledger`.
 
-    Raises `DeniableError` if one of them was counted and the ledger does not have its entry.
+    Raises `DeniableError` if one of them was counted and the ledger does not have its entry, or
+    the folder lies in the ledger.
     """
     there = folder.resolve()
+    if there.is_relative_to(ledger.folder.resolve()):
+        raise DeniableError(f"{folder}: this lies in the ledger; name a folder elsewhere")
     beside = there.parent.iterdir() if there.parent.is_dir() else ()
     # A private folder that this user cannot read has no release of this user.
     readable = (each for each in beside if os.access(each / PRIVATE, os.R_OK | os.X_OK))

@@ -40,7 +40,7 @@ from deniable.files import (
     write_json,
     write_once,
 )
-from deniable.plans import Plan
+from deniable.plans import Plan, refuse_no_plan
 from deniable.release.contents import SEED_NOTICE
 from deniable.release.counted import (
     ENTRY_FILE,
@@ -129,6 +129,7 @@ def protect(
     `progress` receives a step, the number of records done, and of how many (0: not yet known).
     """
     counting = named_ledger(ledger)
+    refuse_no_plan(plan)
     own = plan.for_population(population)
     if own.schema.population is None:
         raise DeniableError(
@@ -193,6 +194,7 @@ def protect_test(
     folder with ``public`` takes no test release to ``test``. For `source`, `plan`, `folder`,
     `name`, `quasi_identifiers`, `data_source`, `outside_bounds` and `progress` see `protect`.
     """
+    refuse_no_plan(plan)
     refuse_no_proportion(outside_bounds)
     release = opened_release(
         source, plan, folder, name, quasi_identifiers, data_source, "test", progress

@@ -40,11 +40,11 @@ class Coder:
         self._means_missing = missing_values(column.missing.values, self._kind)
         self._values = pa.array(column.categories, pa.string()).cast(self._kind)
         self._attribute = None if column.continuous else column.attribute()
-        ends = np.array(column.limits)
-        if pa.types.is_floating(self._kind):  # a value of the file can equal a bound
-            with np.errstate(over="ignore"):
-                ends = ends.astype(self._kind.to_pandas_dtype())
-        self._low, self._high = map(float, ends)
+        kind = self._kind.to_pandas_dtype() if pa.types.is_floating(self._kind) else float
+        inner = column.boundaries if column.on_grid or column.edges else ()
+        with np.errstate(over="ignore"):  # a value of the file can equal a bound or a boundary
+            numbers = np.array([*column.limits, *inner]).astype(kind).astype(float)
+        (self._low, self._high), self._boundaries = numbers[:2].tolist(), numbers[2:]
 
     def _wrong_type(self, kind: pa.DataType) -> str:
         if pa.types.is_nested(kind):
@@ -121,7 +121,7 @@ class Coder:
         marks += BELOW * (numbers < self._low).view(np.int8)
         if self._attribute is None:
             return numbers, unknown, marks
-        return _places(numbers, self.column), unknown, marks
+        return _places(numbers, self._boundaries, self.column), unknown, marks
 
     def _problem(self, value: str) -> str:
         has = f"column {shown(self.column.name)} has {shown(value)}"
@@ -143,9 +143,8 @@ class Coder:
         )
 
 
-def _places(numbers: Floats, column: Column) -> Codes:
-    """Return the number of boundaries of a `column` at or below each of `numbers`; NaN has any."""
-    boundaries = column.boundaries
+def _places(numbers: Floats, boundaries: Floats, column: Column) -> Codes:
+    """Return how many `boundaries` of a `column` are at or below each of `numbers`; NaN has any."""
     if column.bounds is None or column.step is None:
         return np.searchsorted(boundaries, numbers, side="right")
     # On a grid this result is calculated, and corrected where rounding changed it: it is 3 to 10

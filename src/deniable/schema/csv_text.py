@@ -265,7 +265,8 @@ def _reading(encoding: str) -> str:
 
 def _decoded_start(path: Path, start: bytes, encoding: str) -> str:
     try:
-        b"a".decode(encoding, "replace")  # refuses what is no encoding of text, too
+        # refuses what is no encoding of text, and names with characters that Python ignores
+        b"a".decode(encoding if encoding.isprintable() else "", "replace")
         return codecs.getincrementaldecoder(_reading(encoding))().decode(start)
     except (LookupError, ValueError) as error:
         if isinstance(error, UnicodeError):

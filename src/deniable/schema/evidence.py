@@ -92,17 +92,18 @@ class ColumnEvidence:
         negative numbers of a column.
         """
         low, high = self.ends
+        found = [(each, self.number(each)) for each in self._beyond_gap]
+        return [e for e, n in found if max(low - n, n - high) > high - low or n < 0 <= low]
+
+    @cached_property
+    def _beyond_gap(self) -> list[str]:
+        low, high = self.ends
         if not self.numbers or not self.usual or not low < high:
             return []
         texts = self.counts.keys() - self.usual.keys() - self.stand_ins.keys()
-        others = {low, high, *map(self.number, texts)}
-        gap = 3 * float(np.diff(sorted(others)).max())
-
-        def is_code(number: float) -> bool:
-            distance = max(low - number, number - high)
-            return distance > gap and (distance > high - low or number < 0 <= low)
-
-        return [e for e in sorted(self.usual, key=self.number) if is_code(self.number(e))]
+        gap = 3 * float(np.diff(sorted({low, high, *map(self.number, texts)})).max())
+        distances = {e: max(low - self.number(e), self.number(e) - high) for e in self.usual}
+        return sorted((e for e in self.usual if distances[e] > gap), key=self.number)
 
     @cached_property
     def absent(self) -> dict[str, int]:
@@ -120,10 +121,11 @@ class ColumnEvidence:
 
     @property
     def suspects(self) -> list[str]:
-        """Further numbers that may be codes: the only negative ones, all of them in `CODES`."""
-        if not self.numbers or self.ends[0] < 0:
+        """Further numbers in `CODES` that may be codes: beyond a gap, or the only negative ones."""
+        if not self.numbers:
             return []
-        return sorted(e for e in self.usual if self.number(e) < 0 and e not in self.codes)
+        negative = [each for each in self.usual if self.number(each) < 0 <= self.ends[0]]
+        return sorted({*self._beyond_gap, *negative} - {*self.codes})
 
     @property
     def range(self) -> tuple[float, float]:

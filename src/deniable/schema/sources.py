@@ -232,7 +232,7 @@ def _of_pandas(frame: Any) -> pa.Table:
     for position, name in enumerate(names):
         try:
             arrays.append(pa.array(frame.iloc[:, position], from_pandas=True))
-        except pa.ArrowException as error:
+        except (pa.ArrowException, OverflowError) as error:
             reason = str(error).partition("\n")[0]
             raise DataError(
                 f"the table: column {shown(name)} has values of several kinds ({reason}); make "
