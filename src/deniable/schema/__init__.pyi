@@ -5,7 +5,6 @@ from .draft import (
     draft_schema as draft_schema,
     drafted as drafted,
 )
-from .evidence import STAND_INS as STAND_INS
 from .faults import ValidationErrors as ValidationErrors
 from .model import (
     MISSING as MISSING,
@@ -22,6 +21,7 @@ from .records_file import (
     RecordsFile as RecordsFile,
 )
 from .sources import open_source as open_source
+from .texts import STAND_INS as STAND_INS
 from .types import (
     encoded as encoded,
     is_number as is_number,

@@ -8,22 +8,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deniable.schema.coding import COMMA, numbers_of
-from deniable.schema.texts import unfit
+from deniable.schema.texts import STAND_INS, unfit
 from deniable.schema.types import encoded, is_number, is_supported, is_text, plain_type
 
 MAX_COUNTED = 20_000  # different values of a column; of further ones nothing is kept
 _GROUPED = r"^\s*[+-]?[0-9]{1,3}(,[0-9]{3})+\s*$"  # what may be thousands
 _CODE = r"^\s*[+-]?(0[0-9]|[0-9]{16})"  # a number with zeros in front is a code
-STAND_INS = frozenset(
-    each.casefold()
-    for each in (
-        "",
-        *("NA", "N/A", "#N/A", "n.a.", "NaN", "null", "None", "nil", ".", "-", "--", "?"),
-        *("missing", "unknown", "refused", "don't know", "no answer", "not stated", "DK"),
-        *("k.A.", "k. A.", "keine Angabe", "weiß nicht", "unbekannt", "fehlt"),
-    )
-)
-"""Texts that often mean a missing value, also between blanks."""
 _LAST = [10**digits - last for digits in range(2, 9) for last in (1, 2, 3)]
 _EQUAL = [digit * (10**digits // 9) for digits in range(2, 9) for digit in (7, 8)]
 CODES = np.array([-1, -2, -7, -8, -9, *_LAST, *_EQUAL, *(-each for each in _LAST + _EQUAL)])

@@ -11,6 +11,16 @@ from deniable.errors import shown
 
 LONGEST_NAME = 255  # bytes: a name may become that of a file
 _ODD = ("Cc", "Cs", "Zl", "Zp")
+STAND_INS = frozenset(
+    each.casefold()
+    for each in (
+        "",
+        *("NA", "N/A", "#N/A", "n.a.", "NaN", "null", "None", "nil", ".", "-", "--", "?"),
+        *("missing", "unknown", "refused", "don't know", "no answer", "not stated", "DK"),
+        *("k.A.", "k. A.", "keine Angabe", "weiß nicht", "unbekannt", "fehlt"),
+    )
+)
+"""Texts that often mean a missing value, also between blanks."""
 _REORDERING = {*range(0x202A, 0x202F), *range(0x2066, 0x206A)}
 
 
