@@ -142,7 +142,7 @@ class Ledger:
         """Return the populations that have a folder or a head, in lower case."""
         with _as_errors(self.folder):
             folders = (self.folder / POPULATIONS).iterdir()
-            names = {each.name for each in folders if each.is_dir()}
+            names = {each.name for each in folders if each.is_dir() and _NAME.fullmatch(each.name)}
             return tuple(sorted(names | {e.stem for e in (self.folder / HEADS).glob("*.json")}))
 
     def entries(self, population: str) -> tuple[Entry, ...]:
@@ -303,7 +303,7 @@ def _as_errors(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise DeniableError(
             f"{error.filename or folder}: {error.strerror or error}; the ledger of releases needs "
-            "a folder that its owner can read and write, on a file system with hard links"
+            "room in a folder that its owner can read and write, on a file system with hard links"
         ) from None
 
 
