@@ -504,9 +504,9 @@ def test_a_file_system_without_hard_links_is_refused_before_it_counts(
 
     monkeypatch.setattr(Path, "hardlink_to", refuse)
     with pytest.raises(DeniableError, match="private: its file system has no hard links"):
-        made("columns", tmp_path, place)
+        made("columns", tmp_path, place, name="new/small")
     assert Ledger(tmp_path / "ledger").populations() == ()
-    assert not (tmp_path / "small").exists()
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_published_folder_that_is_gone_is_to_be_restored(tmp_path: Path) -> None:
