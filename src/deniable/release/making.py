@@ -57,7 +57,7 @@ from deniable.release.counted import (
 from deniable.release.digests import digest_of_file
 from deniable.release.drawing import MAX_OUTSIDE, Release, opened_release, refuse_no_proportion
 from deniable.release.entries import Entry, RecordDigests, canonical, counted_epsilon
-from deniable.release.key_places import KeyPlace, PlaceOfKey
+from deniable.release.key_places import KeyPlace
 from deniable.release.keys import (
     PLAN_FILE,
     PRIVATE,
@@ -262,8 +262,8 @@ def _publish(
         private.mkdir()
         release.draw(key, public, private, facts)
         drawn = _digest(release, ledger, public)
-        of_release = place.of_release(release.name, label)
-        _store_journal(release, of_release, digests, drawn)
+        own, versions = place.of_release(release.name, label), current_versions()
+        store_journal(folder, Journal(own, digests.whole, release.document, drawn, versions))
         for made in (private, public):
             sync_tree(made)
         for file in private.iterdir():
@@ -284,11 +284,6 @@ def _publish(
 
 def _population(release: Release) -> str:
     return str(release.plan.schema.population)
-
-
-def _store_journal(release: Release, place: PlaceOfKey, digests: RecordDigests, drawn: str) -> None:
-    journal = Journal(place, digests.whole, release.document, drawn, current_versions())
-    store_journal(release.folder, journal)
 
 
 def _digest(release: Release, ledger: Ledger, public: Path) -> str:
