@@ -334,13 +334,12 @@ def read_chain(folder: Path, population: str, key: bytes) -> tuple[Entry, ...]:
             f"{file}: this entry is lost, later ones were there; restore it from a copy: the "
             "total needs it"
         )
+    at = head_file(folder)
     # A head that was not there at first is made before the first entry.
     if entries and head is None and _head(folder) is None:
-        raise DataError(f"{head_file(folder)}: lost; restore the ledger from a copy")
+        raise DataError(f"{at}: lost; restore the ledger from a copy")
     if head is not None and mac != _head_mac(folder, number, macs[number], key):
-        raise DataError(
-            f"{head_file(folder)}: not of these entries; restore the ledger from a copy"
-        )
+        raise DataError(f"{at}: not of these entries; restore the ledger from a copy")
     return tuple(entries)
 
 
@@ -369,8 +368,7 @@ def move_head(folder: Path, population: str, key: bytes) -> None:
         entries, head = read_chain(folder, population, key), _head(folder)
         if head is not None and head[0] >= len(entries):
             return
-        last = mac_of(entries[-1], key) if entries else ""
-        mac = _head_mac(folder, len(entries), last, key)
+        mac = _head_mac(folder, len(entries), mac_of(entries[-1], key) if entries else "", key)
         replace_durably(head_file(folder), canonical({"number": len(entries), "mac": mac}))
 
 
