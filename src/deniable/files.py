@@ -177,7 +177,7 @@ def _make(folder: Path, mode: int) -> None:
 def remove_abandoned(folder: Path) -> None:
     """Remove temporary files of killed processes from a `folder`: linked or old ones."""
     for file in folder.iterdir():
-        if _TEMPORARY.fullmatch(file.name):
+        if _TEMPORARY.fullmatch(file.name) and not file.is_dir():
             with suppress(FileNotFoundError):
                 status = file.stat()
                 if status.st_nlink > 1 or time.time() - status.st_mtime > ABANDONED_AFTER:
@@ -257,8 +257,11 @@ def write_json(
 
 
 def read_json(path: Path | str) -> Any:
-    """Read the JSON file at `path`."""
-    return json.loads(Path(path).read_text(encoding="utf-8"))
+    """Read the JSON file at `path`. Raises `ValueError` if it is not JSON in UTF-8."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except RecursionError:
+        raise ValueError("its values are nested too deeply") from None
 
 
 def read_fitted(path: Path | str, from_json: Callable[[Any], Fitted]) -> Fitted:

@@ -28,13 +28,13 @@ from deniable.release import Entry, Ledger, RecordDigests
 from deniable.release.counted import entry_of, faults_of_entries, store_entry
 from deniable.release.digests import Fingerprint, Sketch
 from deniable.release.entries import (
-    HEAD_FILE,
     SKETCH_SIZE,
     Overlap,
     content_of,
     counted,
     entry_from,
     epsilon_text,
+    head_file,
     overlap,
     total_of,
 )
@@ -106,7 +106,7 @@ def modes(folder: Path) -> dict[str, int]:
 def test_releases_add(ledger: Ledger) -> None:
     assert ledger.total(POPULATION) == 0
     assert (ledger.entries(POPULATION), ledger.populations()) == ((), ())
-    assert files(ledger) == ["key", "populations"]  # asking makes nothing
+    assert files(ledger) == ["heads", "key", "populations"]  # asking makes nothing
     first = reserve(ledger, "a", 0.1)
     second = reserve(ledger, "b", Fraction(1, 3), records=OTHERS)
     assert ledger.entries(POPULATION) == (first, second)
@@ -405,8 +405,8 @@ def test_sketches_are_compared_up_to_the_last_digest_of_a_full_one(
     earlier = RecordDigests("aa", size, tuple(range(size)))
     last = SKETCH_SIZE - 1
     own = RecordDigests("bb", 3, (last - 1, last, last + 1))
-    assert overlap(own, "a", earlier) == Overlap("a", shared, compared)
-    assert overlap(earlier, "b", own).shared == shared
+    assert overlap(own, "a", earlier) == Overlap("a", shared / compared, 0.0, 0)
+    assert overlap(earlier, "b", own).rows == shared / size
 
 
 # -- the folder ------------------------------------------------------------------------------------
@@ -431,7 +431,8 @@ def test_a_ledger_is_made_once_by_init_alone(ledger: Ledger, tmp_path: Path) -> 
 def test_an_empty_folder_becomes_a_ledger_of_its_owner_alone(tmp_path: Path) -> None:
     (tmp_path / "mounted").mkdir(mode=0o755)
     assert Ledger.init(tmp_path / "mounted").populations() == ()
-    assert modes(tmp_path / "mounted") == {"mounted": 0o700, "key": 0o600, "populations": 0o700}
+    folders = dict.fromkeys(("mounted", "heads", "populations"), 0o700)
+    assert modes(tmp_path / "mounted") == folders | {"key": 0o600}
 
 
 def test_without_hard_links_nothing_is_left(
@@ -487,9 +488,10 @@ def test_folders_and_files_are_the_owners_alone(ledger: Ledger, umask: int) -> N
     assert modes(own.folder) == {
         "own": 0o700,
         "populations": 0o700,
+        "heads": 0o700,
         POPULATION: 0o700,
         "key": 0o600,
-        HEAD_FILE: 0o600,
+        f"{POPULATION}.json": 0o600,
         "000001.json": 0o600,
         "000002.json": 0o600,
     }
@@ -523,8 +525,9 @@ def test_nothing_is_said_before_it_is_on_the_disk(
     assert done[position - 1][0] == "sync"
     assert done[position - 1][1].startswith(".000001.json.")
     after = [name for _, name in done[position + 1 :]]
-    assert (after[0], after[1][:10], after[2:]) == (POPULATION, ".head.json", [POPULATION])
-    assert ("sync", "populations") in done[:position]
+    assert (after[0], after[2:]) == (POPULATION, ["heads"])
+    assert after[1].startswith(f".{POPULATION}.json.")
+    assert {("sync", "populations"), ("sync", "heads")} <= set(done[:position])
     done.clear()
     Ledger.init(ledger.folder.parent / "more" / "own")
     # The folders on the way, each in its parent.
@@ -546,7 +549,7 @@ def test_what_the_disk_refuses_is_said_in_words(
         with pytest.raises(DeniableError, match="Input/output error; the ledger of releases needs"):
             reserve(ledger, "a")
     assert ledger.total(POPULATION) == 0
-    assert not [name for name in files(ledger) if "json" in name]
+    assert not [name for name in files(ledger) if "/0000" in name or "/." in name]
 
 
 # -- damage ---------------------------------------------------------------------------------------
@@ -607,8 +610,8 @@ def test_lost_entries_are_missed(three: Ledger, lost: int) -> None:
 @pytest.mark.parametrize("lost", [1, 2, 3])
 def test_an_entry_that_is_lost_with_the_head_is_missed(three: Ledger, lost: int) -> None:
     (folder_of(three) / f"00000{lost}.json").unlink()
-    (folder_of(three) / HEAD_FILE).unlink()
-    with pytest.raises(DataError, match=r"this entry is lost|head\.json: lost"):
+    head_file(folder_of(three)).unlink()
+    with pytest.raises(DataError, match=r"this entry is lost|json: lost"):
         three.total(POPULATION)
 
 
@@ -637,40 +640,80 @@ def test_entries_of_two_histories_do_not_mix(three: Ledger, tmp_path: Path) -> N
     """As where two copies of a ledger were used and then put together."""
     folder = folder_of(three)
     shutil.copytree(three.folder, tmp_path / "copy")
-    for name in ("000003.json", HEAD_FILE):
-        (folder_of(Ledger(tmp_path / "copy")) / name).unlink()
     shutil.copy(folder / "000002.json", tmp_path / "kept")
-    copy = Ledger(tmp_path / "copy")
-    with pytest.raises(DataError, match=r"head\.json: lost"):
-        copy.total(POPULATION)
-    (folder_of(copy) / "000002.json").unlink()
+    copy, first = Ledger(tmp_path / "copy"), Ledger.init(tmp_path / "first")
+    (first.folder / "key").write_bytes(three.key)
+    reserve(Ledger(first.folder), "a", 1)
+    for name in ("000003.json", "000002.json"):
+        (folder_of(copy) / name).unlink()
+    shutil.copy(folder_of(first) / "000001.json", folder_of(copy))
+    shutil.copy(head_file(folder_of(first)), head_file(folder_of(copy)))
     reserve(copy, "other", 5)
     shutil.copy(folder / "000003.json", folder_of(copy))
     with pytest.raises(DataError, match=r"000003\.json: this entry does not follow the one before"):
         copy.total(POPULATION)
     (folder_of(copy) / "000003.json").unlink()
     shutil.copy(tmp_path / "kept", folder_of(copy) / "000002.json")
-    with pytest.raises(DataError, match=r"head\.json: not of these entries; restore the ledger"):
+    with pytest.raises(DataError, match=r"heads/.*: not of these entries; restore the ledger"):
         copy.total(POPULATION)
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "null", "[]", '{"number": 0, "mac": ""}', '{"number": 3}']
+    "text",
+    ["", "{", "null", "[]", "[" * 10**5, '{"number": -1, "mac": ""}', '{"number": 3}'],
+    ids=str.__len__,
 )
 def test_a_damaged_head_is_one_message(three: Ledger, text: str) -> None:
-    (folder_of(three) / HEAD_FILE).write_text(text)
-    with pytest.raises(DataError, match=r"head\.json: damaged; restore the ledger from a copy"):
+    head_file(folder_of(three)).write_text(text)
+    with pytest.raises(DataError, match=r"heads/.*: damaged; restore the ledger from a copy"):
         three.total(POPULATION)
+
+
+@pytest.mark.parametrize("lost", [1, 2, 3])
+@pytest.mark.parametrize("head", ["kept", "lost", "edited"])
+def test_entries_that_are_lost_at_the_end_are_missed(three: Ledger, lost: int, head: str) -> None:
+    """Also with the head, or with a head that was edited to the last entry that is left."""
+    folder, file = folder_of(three), head_file(folder_of(three))
+    left = 3 - lost
+    for number in range(left + 1, 4):
+        (folder / f"{number:06}.json").unlink()
+    last = (folder / f"{left:06}.json").read_text().split()[-1] if left else ""
+    if head == "lost":
+        file.unlink()
+    elif head == "edited":
+        file.write_text(json.dumps({"number": left, "mac": last}))
+    if head == "lost" and not left:
+        assert three.entries(POPULATION) == ()  # nothing is left that could show it
+        return
+    with pytest.raises(DataError, match=r"restore (the ledger|it) from a copy"):
+        three.entries(POPULATION)
+
+
+def test_a_lost_folder_of_a_population_is_missed(three: Ledger) -> None:
+    shutil.rmtree(folder_of(three))
+    assert three.populations() == (POPULATION,)
+    with pytest.raises(DataError, match=r"000001\.json: this entry is lost"):
+        reserve(three, "d")
+
+
+def test_a_head_that_is_made_meanwhile_is_not_lost(
+    three: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The head is read before entries, and another process makes both between."""
+    seen = iter([None, (1, "")])
+    monkeypatch.setattr("deniable.release.entries._head", lambda _: next(seen))
+    assert len(three.entries(POPULATION)) == 3
 
 
 def test_a_head_that_is_behind_is_moved_on(three: Ledger) -> None:
     """A process was killed between the entry and the head."""
-    head = folder_of(three) / HEAD_FILE
+    head = head_file(folder_of(three))
+    before = head.read_text()
+    reserve(three, "d", 1)
     last = head.read_text()
-    mac = (folder_of(three) / "000002.json").read_text().splitlines()[1]
-    head.write_text(json.dumps({"number": 2, "mac": mac}))
+    head.write_text(before)
     assert three.total(POPULATION) == math.inf
-    reserve(three, "c", 2.5)
+    reserve(three, "d", 1)
     assert head.read_text() == last
 
 
@@ -727,7 +770,7 @@ def test_several_processes_lose_no_reservation(ledger: Ledger) -> None:
         f"r{process}-{step}" for process, step in itertools.product(range(4), range(5))
     )
     assert ledger.total(POPULATION) == Fraction(20, 7)
-    assert len(files(ledger)) == 4 + 20  # key, two folders and head
+    assert len(files(ledger)) == 5 + 20  # key, three folders and head
 
 
 def test_the_same_release_at_once_is_one(ledger: Ledger) -> None:
@@ -737,7 +780,7 @@ def test_the_same_release_at_once_is_one(ledger: Ledger) -> None:
 
     at_once(6, work)
     assert ledger.total(POPULATION) == 1
-    assert {file.name for file in folder_of(ledger).iterdir()} == {"000001.json", HEAD_FILE}
+    assert [file.name for file in folder_of(ledger).iterdir()] == ["000001.json"]
 
 
 def test_of_two_first_releases_at_once_one_needs_consent(ledger: Ledger) -> None:

@@ -233,7 +233,49 @@ def test_a_job_that_was_thought_dead_publishes_nothing_of_its_own(
     assert not (tmp_path / "small" / "private" / KEY_FILE).exists()
 
 
+def test_files_of_a_process_at_work_are_left_to_it(tmp_path: Path) -> None:
+    """They may vanish at any moment, and its receipt may be about to be put in place."""
+    draft = tmp_path / "small" / "private" / ".draft.abcdefgh"
+    draft.mkdir(parents=True)
+    (draft / "protected.parquet").symlink_to("vanished")
+    receipt = draft.with_name(".receipt.json.abcdefgh")
+    receipt.write_text("{}")
+    made("columns", tmp_path)
+    assert [file.name for file in draft.parent.glob(".*")] == [receipt.name]
+    os.utime(receipt, (0, 0))
+    made("columns", tmp_path)
+    assert not receipt.exists()
+
+
+def test_a_damaged_population_is_refused_before_anything_is_stored(tmp_path: Path) -> None:
+    made("columns", tmp_path)
+    (tmp_path / "ledger" / "populations" / "people" / "000001.json").write_text("")
+    plan = plan_for("columns", population="others")
+    with pytest.raises(DeniableError, match=r"people/000001\.json: this entry is damaged"):
+        protect(records(), plan, tmp_path / "more" / "small", ledger=tmp_path / "ledger")
+    assert not (tmp_path / "more").exists()
+
+
 # -- what was lost, or is not what it was ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["[]", "null", "{}", '{"release": null}', "[" * 10**5], ids=len)
+def test_an_edited_plan_is_one_message_also_if_its_list_was_edited(
+    tmp_path: Path, text: str
+) -> None:
+    made("columns", tmp_path)
+    public, receipt = tmp_path / "small" / "public", tmp_path / "small" / RECEIPT
+    (public / "plan.json").write_text(text)
+    names = [line.split("  ")[1] for line in (public / SUMS).read_text().splitlines()]
+    (public / SUMS).write_text("".join(f"{sha256(public / n)}  {n}\n" for n in names))
+    before = receipt.read_bytes()
+    with pytest.raises(DeniableError, match=r"plan\.json: missing, or edited since it was publ"):
+        made("columns", tmp_path)
+    assert receipt.read_bytes() == before
+    receipt.unlink()
+    with pytest.raises(DeniableError, match=r"plan\.json: damaged or edited since it was made"):
+        made("columns", tmp_path)
+    assert not receipt.exists()
 
 
 @pytest.mark.parametrize("lost", ["public/protected.parquet", "public/plan.json", "public/x"])
@@ -281,7 +323,10 @@ def test_a_published_release_without_its_entry_is_refused(tmp_path: Path) -> Non
     made("columns", tmp_path)
     entry = tmp_path / "small" / "private" / "entry.json"
     before = entry.read_text()
-    for text in ("", "{}", before.replace('"entry": 1', '"entry": 0')):
+    damages = ("entry", "0"), ("entry", "true"), ("entry", "1" * 99), ("total", "[]"), ("head", "1")
+    damages += ("population", "{}"), ("release", "null"), ("ledger", "1.5")
+    edits = [json.dumps(json.loads(before) | {name: json.loads(v)}) for name, v in damages]
+    for text in ("", "{}", "[" * 10**5, *edits):
         entry.write_text(text)
         with pytest.raises(
             DeniableError, match=r"entry\.json: missing or damaged since the ledger"
@@ -294,6 +339,11 @@ def test_a_published_release_without_its_entry_is_refused(tmp_path: Path) -> Non
             made("columns", tmp_path)
     entry.write_text(before)
     shutil.rmtree(tmp_path / "ledger" / "populations" / "people")
+    with pytest.raises(
+        DeniableError, match=r"people/000001\.json: this entry is lost.* restore it"
+    ):
+        made("columns", tmp_path)
+    (tmp_path / "ledger" / "heads" / "people.json").unlink()
     with pytest.raises(DeniableError, match=r"does not have its entry, number 1; restore the led"):
         made("columns", tmp_path)
 
@@ -399,6 +449,21 @@ def test_a_journal_of_another_draw_is_refused(tmp_path: Path, edit: dict[str, An
     assert journal_of(tmp_path) == journal
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("folder", []), ("folder", 1.5), ("label", None), ("command", [1])]
+)
+def test_a_journal_with_another_kind_of_place_is_one_message(
+    tmp_path: Path, name: str, value: Any
+) -> None:
+    made("columns", tmp_path)
+    journal = tmp_path / "small" / "private" / JOURNAL_FILE
+    values = read_json(journal)
+    values["place"][name] = value
+    journal.write_text(json.dumps(values))
+    with pytest.raises(DeniableError, match=r"journal\.json: missing or damaged since the draw"):
+        made("columns", tmp_path)
+
+
 def test_the_journal_states_the_draw(kind: str, tmp_path: Path) -> None:
     made(kind, tmp_path)
     values = read_json(tmp_path / "small" / "private" / JOURNAL_FILE)
@@ -460,9 +525,9 @@ def test_a_file_system_without_hard_links_is_refused_before_it_counts(
 
     monkeypatch.setattr(Path, "hardlink_to", refuse)
     with pytest.raises(DeniableError, match="private: its file system has no hard links"):
-        made("columns", tmp_path, place)
+        made("columns", tmp_path, place, name="new/small")
     assert Ledger(tmp_path / "ledger").populations() == ()
-    assert not (tmp_path / "small").exists()
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_published_folder_that_is_gone_is_to_be_restored(tmp_path: Path) -> None:

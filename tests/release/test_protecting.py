@@ -19,6 +19,7 @@ from deniable.files import read_json
 from deniable.plans import ColumnsPlan, make_plan, read_plan, write_plan
 from deniable.randomized_response import Protocol
 from deniable.release import Ledger, epsilon_text, protect
+from deniable.release.entries import head_file
 from deniable.release.ledger import LEDGER_VARIABLE
 from deniable.release.risk import likeliest_cells
 from deniable.schema import schema_from_dict
@@ -162,13 +163,14 @@ def new_ledger(ledger: Ledger) -> None:
 
 def no_population(ledger: Ledger) -> None:
     shutil.rmtree(ledger.folder / "populations" / "people")
+    (ledger.folder / "heads" / "people.json").unlink()
 
 
 def older_copy(ledger: Ledger) -> None:
     """Put the ledger back to the one before the last release, head included."""
     folder = ledger.folder / "populations" / "people"
     (folder / "000001.json").unlink()
-    (folder / "head.json").unlink()
+    head_file(folder).unlink()
 
 
 @pytest.mark.parametrize("change", [other_key, new_ledger, no_population, older_copy])

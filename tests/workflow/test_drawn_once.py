@@ -26,7 +26,7 @@ BEHIND_DRAWS = (
     *("rrba/tables.py", "rrba/views.py", "sampling/keyed.py"),
 )
 ONE = "results/releases/real"
-BEFORE_PUBLICATION = "        sync_tree(public)\n        try:\n"
+BEFORE_PUBLICATION = "        listed = sha256(public / SUMS)\n        try:\n"
 KILLED = "        import os\n\n        os.kill(os.getpid(), 9)\n"
 
 
@@ -208,7 +208,7 @@ def test_a_release_that_is_killed_before_it_is_published_goes_on(project: Any) -
     assert {file.name for file in folder.iterdir()} == {"private"}
     counted = project.entries()
     assert counted.keys() - entries.keys() == {
-        f"ledger/populations/others/{n}.json" for n in ("000001", "head")
+        f"ledger/{name}.json" for name in ("populations/others/000001", "heads/others")
     }
     begun = {file.name: file.read_bytes() for file in (folder / "private").glob("*.json")}
     assert set(begun) == {"entry.json", "journal.json"}

@@ -11,6 +11,7 @@ ledger goes to one process. So one file is enough, and nobody replaces it.
 
 import os
 import platform
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -22,7 +23,7 @@ import pyarrow as pa
 from deniable import __version__
 from deniable.errors import DeniableError
 from deniable.files import read_json, replace_durably, write_once
-from deniable.release.entries import Entry, canonical
+from deniable.release.entries import Entry, RecordDigests, canonical
 from deniable.release.key_places import PlaceOfKey
 from deniable.release.keys import PRIVATE, PUBLIC
 from deniable.release.ledger import Ledger
@@ -61,7 +62,12 @@ def journal_of(folder: Path) -> Journal:
     try:
         values = read_json(file)
         journal = Journal(**(values | {"place": PlaceOfKey(**values["place"])}))
+        place = journal.place
+        texts = [journal.records, journal.drawn, place.label, place.machine, *place.command]
+        texts += [] if place.folder is None else [place.folder]
         if not (isinstance(journal.plan, dict) and isinstance(journal.versions, dict)):
+            raise ValueError
+        if not all(isinstance(each, str) for each in texts):
             raise ValueError
     except (OSError, ValueError, LookupError, TypeError):
         raise DeniableError(
@@ -91,6 +97,7 @@ def store_journal(folder: Path, journal: Journal) -> None:
 ENTRY_FILE = "entry.json"
 """The ledger's entry of a release, and the settings by which it was published."""
 FACTS = ("entry", "total", "head")
+MAX_ENTRIES = 10**9
 REMEDY = "restore the ledger from a copy, or name the ledger that has the entry"
 
 
@@ -117,11 +124,12 @@ def entry_of(folder: Path) -> dict[str, Any]:
     file = folder / PRIVATE / ENTRY_FILE
     try:
         stored = read_json(file)
-        if not {"release", "population", "ledger", *FACTS} <= stored.keys():
+        texts = [stored[name] for name in ("release", "population", "ledger", "total", "head")]
+        if not all(isinstance(each, str) for each in texts):
             raise ValueError
-        if not isinstance(stored["entry"], int) or stored["entry"] < 1:
+        if type(stored["entry"]) is not int or not 0 < stored["entry"] < MAX_ENTRIES:
             raise ValueError
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, LookupError, TypeError):
         raise DeniableError(
             f"{file}: missing or damaged since the ledger counted this release; restore it from a "
             "copy"
@@ -172,3 +180,14 @@ def refuse_uncounted(ledger: Ledger, folder: Path) -> None:
         counted.add(there)
     for fault in faults_of_entries(ledger, sorted(counted)).values():
         raise DeniableError(fault)
+
+
+def warn_of_overlaps(ledger: Ledger, population: str, release: str, records: RecordDigests) -> None:
+    """Warn if another population of the `ledger` has `records` of a `release`."""
+    for other in ledger.populations():
+        for found in ledger.overlaps(other, records) if other != population.lower() else ():
+            warnings.warn(
+                f"release {release!r}: {found}, of population {other!r}; its epsilon is not added "
+                "to this one's. Name that population if the respondents are the same",
+                stacklevel=2,
+            )

@@ -9,9 +9,10 @@ process has taken that number; then all entries are read again. This step is ato
 systems too, where locks may not work. A killed process leaves neither a lock nor a part of an
 entry, only a temporary file that counts nothing.
 
-The head has number and MAC of the last entry and is replaced after each one, so an entry that is
-lost at the end is noticed. A process that was killed between both leaves an earlier head. The next
-process moves it on before it adds an entry.
+The head has the number of the last entry, and a MAC of this number and entry. It is made before the
+first entry and replaced after each one, so entries that are lost at the end are noticed. It lies
+outside of the folder of the entries, so a lost folder is noticed too. A process that was killed
+after an entry leaves an earlier head. The next process moves it on before it adds an entry.
 """
 
 import hashlib
@@ -299,7 +300,7 @@ def _shared(own: Sequence[int], other: Sequence[int]) -> float:
     return len(compared.intersection(other)) / max(len(compared), 1)
 
 
-HEAD_FILE = "head.json"
+HEADS = "heads"
 _ENTRY_FILE = re.compile(r"[0-9]{6,}\.json")
 
 
@@ -333,12 +334,12 @@ def read_chain(folder: Path, population: str, key: bytes) -> tuple[Entry, ...]:
             f"{file}: this entry is lost, later ones were there; restore it from a copy: the "
             "total needs it"
         )
-    if head is None and len(entries) > 1:  # the second entry is not made before this head
-        raise DataError(f"{folder / HEAD_FILE}: lost; restore the ledger from a copy")
-    if macs[number] != mac:
-        raise DataError(
-            f"{folder / HEAD_FILE}: not of these entries; restore the ledger from a copy"
-        )
+    at = head_file(folder)
+    # A head that was not there at first is made before the first entry.
+    if entries and head is None and _head(folder) is None:
+        raise DataError(f"{at}: lost; restore the ledger from a copy")
+    if head is not None and mac != _head_mac(folder, number, macs[number], key):
+        raise DataError(f"{at}: not of these entries; restore the ledger from a copy")
     return tuple(entries)
 
 
@@ -348,7 +349,8 @@ def add_entry(folder: Path, entry: Entry, key: bytes) -> bool:
     The MACs are under the `key`. After True the entry is on the disk, and so is the head.
     """
     private_folder(folder)
-    remove_abandoned(folder)
+    for each in (folder, head_file(folder).parent):
+        remove_abandoned(each)
     move_head(folder, entry.population, key)
     if not put_once(folder / _name(entry.number), content_of(entry, key)):
         return False
@@ -362,12 +364,21 @@ def move_head(folder: Path, population: str, key: bytes) -> None:
     The MACs are under the `key`. Another process may have moved it further meanwhile, so it is
     compared again afterwards.
     """
-    while entries := read_chain(folder, population, key):
-        head = _head(folder)
+    while True:
+        entries, head = read_chain(folder, population, key), _head(folder)
         if head is not None and head[0] >= len(entries):
             return
-        values = {"number": len(entries), "mac": mac_of(entries[-1], key)}
-        replace_durably(folder / HEAD_FILE, canonical(values))
+        mac = _head_mac(folder, len(entries), mac_of(entries[-1], key) if entries else "", key)
+        replace_durably(head_file(folder), canonical({"number": len(entries), "mac": mac}))
+
+
+def _head_mac(folder: Path, number: int, last: str, key: bytes) -> str:
+    return _mac(f"head {number} of {folder.name} {last}", key)  # a line of an entry begins with "{"
+
+
+def head_file(folder: Path) -> Path:
+    """Return the head of the population with a `folder` in a ledger."""
+    return folder.parent.parent / HEADS / f"{folder.name}.json"
 
 
 def _name(number: int) -> str:
@@ -375,8 +386,8 @@ def _name(number: int) -> str:
 
 
 def _head(folder: Path) -> tuple[int, str] | None:
-    """Return number and MAC of an entry, as the head in a `folder` has them."""
-    file = folder / HEAD_FILE
+    """Return number and MAC in the head of the population with a `folder`; None without a head."""
+    file = head_file(folder)
     try:
         values = read_json(file)
         number, mac = values["number"], values["mac"]
@@ -384,6 +395,6 @@ def _head(folder: Path) -> tuple[int, str] | None:
         return None
     except (ValueError, LookupError, TypeError):
         number, mac = 0, None
-    if not isinstance(number, int) or number < 1 or not isinstance(mac, str):
+    if not isinstance(number, int) or number < 0 or not isinstance(mac, str):
         raise DataError(f"{file}: damaged; restore the ledger from a copy")
     return number, mac

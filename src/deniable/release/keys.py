@@ -8,6 +8,7 @@ all three and refuses others.
 import hashlib
 import hmac
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -85,14 +86,15 @@ def key_for(
 def _refuse_no_hard_links(folder: Path) -> None:
     """Make the private folder of the release in a `folder`, or leave nothing if it cannot do."""
     private = folder / PRIVATE
-    made = [each for each in (private, folder) if not each.exists()]
+    made = [each for each in (private, *private.parents) if not each.exists()]
     try:
         private_folder(kept_private(private))
         write_once(private / PROBE, b"")
         (private / PROBE).unlink(missing_ok=True)
-    except DeniableError:
+    except (DeniableError, OSError):
         for each in made:
-            each.rmdir()
+            with suppress(OSError):
+                each.rmdir()
         raise
 
 

@@ -4,7 +4,7 @@
 ``key``                   32 random bytes, made with the ledger
 ``populations/NAME/``     the folder of a population, in small letters
 ``.../000001.json``       its first entry (`deniable.release.entries`)
-``.../head.json``         number and MAC of its last entry
+``heads/NAME.json``       number of its last entry, and a MAC
 ========================= ====================================================================
 
 Reservations stay, because nobody can prove that a draw never happened. The chain of entries
@@ -30,6 +30,7 @@ from deniable.errors import DataError, DeniableError
 from deniable.files import PRIVATE_FOLDER, private_folder, put_once, sync_folder
 from deniable.plans import Part
 from deniable.release.entries import (
+    HEADS,
     Entry,
     Overlap,
     RecordDigests,
@@ -81,11 +82,13 @@ class Ledger:
         self.folder = Path(folder)
         file = self.folder / KEY_FILE
         with _as_errors(self.folder):
-            if not (file.is_file() and (self.folder / POPULATIONS).is_dir()):
+            lost = [n for n in (POPULATIONS, HEADS) if not (self.folder / n).is_dir()]
+            lost += [] if file.is_file() else [KEY_FILE]
+            if lost:
                 raise DeniableError(
-                    f"{self.folder}: not a ledger of this version, because the file {KEY_FILE} or "
-                    f"the folder {POPULATIONS} is missing. If releases were counted there, restore "
-                    f"it from a copy. Otherwise {TO_MAKE}, and name it by --ledger FOLDER"
+                    f"{self.folder}: not a ledger of this version, because {' and '.join(lost)} "
+                    "cannot be found there. If releases were counted there, restore it from a "
+                    f"copy. Otherwise {TO_MAKE}, and name it by --ledger FOLDER"
                 )
             mode = self.folder.stat().st_mode & 0o777
             if mode & 0o077:
@@ -124,7 +127,8 @@ class Ledger:
                 raise
             if not made:
                 raise DeniableError(f"{at}: another process made a ledger there; use that one")
-            private_folder(at / POPULATIONS)
+            for name in (HEADS, POPULATIONS):
+                private_folder(at / name)
         return cls(at)
 
     @property
@@ -135,10 +139,11 @@ class Ledger:
         return hmac.digest(self.key, b"deniable ledger 3, " + purpose, hashlib.sha256)
 
     def populations(self) -> tuple[str, ...]:
-        """Return the populations that have a folder, in lower case."""
+        """Return the populations that have a folder or a head, in lower case."""
         with _as_errors(self.folder):
             folders = (self.folder / POPULATIONS).iterdir()
-            return tuple(sorted(each.name for each in folders if each.is_dir()))
+            names = {each.name for each in folders if each.is_dir() and _NAME.fullmatch(each.name)}
+            return tuple(sorted(names | {e.stem for e in (self.folder / HEADS).glob("*.json")}))
 
     def entries(self, population: str) -> tuple[Entry, ...]:
         """Return the entries of a `population`, in their order.
@@ -298,7 +303,7 @@ def _as_errors(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise DeniableError(
             f"{error.filename or folder}: {error.strerror or error}; the ledger of releases needs "
-            "a folder that its owner can read and write, on a file system with hard links"
+            "room in a folder that its owner can read and write, on a file system with hard links"
         ) from None
 
 

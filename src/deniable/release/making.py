@@ -24,7 +24,6 @@ import errno
 import hashlib
 import shutil
 import tempfile
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -34,6 +33,7 @@ from deniable.errors import DeniableError
 from deniable.files import (
     folder_written_whole,
     read_json,
+    remove_abandoned,
     sha256,
     sync_folder,
     sync_tree,
@@ -52,11 +52,12 @@ from deniable.release.counted import (
     refuse_uncounted,
     store_entry,
     store_journal,
+    warn_of_overlaps,
 )
 from deniable.release.digests import digest_of_file
 from deniable.release.drawing import MAX_OUTSIDE, Release, opened_release, refuse_no_proportion
 from deniable.release.entries import Entry, RecordDigests, canonical, counted_epsilon
-from deniable.release.key_places import KeyPlace, PlaceOfKey
+from deniable.release.key_places import KeyPlace
 from deniable.release.keys import (
     PLAN_FILE,
     PRIVATE,
@@ -69,6 +70,7 @@ from deniable.release.keys import (
 from deniable.release.ledger import Ledger, named_ledger
 from deniable.release.receipts import (
     RECEIPT,
+    STATES_FILE,
     SUMS,
     faults_of_receipt,
     receipt_of,
@@ -248,6 +250,7 @@ def _publish(
     release.refuse_failing_claims()
     epsilon, part = counted_epsilon(release.epsilon), release.plan.part
     ledger.refuse_without_consent(population, release.name, digests, epsilon, consent, part)
+    warn_of_overlaps(ledger, population, release.name, digests)
     label = ledger.label(population, release.name)
     counted = release.name in [each.release for each in ledger.entries(population)]
     key = key_for(release.name, folder, label, counted, place)
@@ -261,12 +264,13 @@ def _publish(
         private.mkdir()
         release.draw(key, public, private, facts)
         drawn = _digest(release, ledger, public)
-        of_release = place.of_release(release.name, label)
-        _store_journal(release, of_release, digests, drawn)
+        own, versions = place.of_release(release.name, label), current_versions()
+        store_journal(folder, Journal(own, digests.whole, release.document, drawn, versions))
+        for made in (private, public):
+            sync_tree(made)
         for file in private.iterdir():
             file.replace(folder / PRIVATE / file.name)
-        sync_tree(folder / PRIVATE)
-        sync_tree(public)
+        sync_folder(folder / PRIVATE)
         listed = sha256(public / SUMS)
         try:
             # A folder that is not empty is never replaced.
@@ -282,11 +286,6 @@ def _publish(
 
 def _population(release: Release) -> str:
     return str(release.plan.schema.population)
-
-
-def _store_journal(release: Release, place: PlaceOfKey, digests: RecordDigests, drawn: str) -> None:
-    journal = Journal(place, digests.whole, release.document, drawn, current_versions())
-    store_journal(release.folder, journal)
 
 
 def _digest(release: Release, ledger: Ledger, public: Path) -> str:
@@ -306,11 +305,12 @@ def _finish(
     folder, private, public = release.folder, release.folder / PRIVATE, release.folder / PUBLIC
     refuse_other_files(public)
     journal = journal_of(folder)
-    if (folder / RECEIPT).exists() and not faults_of_receipt(folder / RECEIPT):
-        same = True
-    else:
-        same = sha256(public / SUMS) == drawn or _digest(release, ledger, public) == journal.drawn
-    if not same:
+    done = (folder / RECEIPT).exists()
+    if done and (faults := faults_of_receipt(folder / RECEIPT)):
+        raise DeniableError("\n".join(faults))
+    if not (
+        done or sha256(public / SUMS) == drawn or _digest(release, ledger, public) == journal.drawn
+    ):
         raise DeniableError(
             f"{public}: not the records that were drawn for release {release.name!r}; restore the "
             "folder from a copy, or give the release a new name"
@@ -322,23 +322,28 @@ def _finish(
     own = place.of_release(release.name, ledger.label(_population(release), release.name))
     for known in {own.folder: own, journal.place.folder: journal.place}.values():
         known.remove(private)
+    remove_abandoned(private)  # but not what another process writes there now
     for left in private.glob(".*"):
         if left.is_dir():
             shutil.rmtree(left, ignore_errors=True)
-        else:
+        elif not left.name.startswith((f".{STATES_FILE}.", f".{Path(RECEIPT).name}.")):
             left.unlink(missing_ok=True)
     for metadata in folder.glob("*.provenance.json"):  # left by a test release
-        metadata.unlink()
+        metadata.unlink(missing_ok=True)
     store_states(folder, records)
-    (folder / RECEIPT).unlink(missing_ok=True)
     write_once(folder / RECEIPT, canonical(receipt_of(release.name, public)))
 
 
 def _refuse_another_plan(release: Release) -> None:
     """Compare the published plan and entry with those of the `release`."""
     folder, public = release.folder, release.folder / PUBLIC
-    published = read_json(public / PLAN_FILE)
-    facts = published.pop("release", {}).get("ledger")
+    try:
+        published = read_json(public / PLAN_FILE)
+        facts = published.pop("release")["ledger"]
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise DeniableError(
+            f"{public / PLAN_FILE}: damaged or edited since it was made; restore it from a copy"
+        ) from None
     if facts != {name: entry_of(folder)[name] for name in FACTS}:
         raise DeniableError(
             f"{public / PLAN_FILE}: another entry of the ledger than in {folder / PRIVATE}; "
@@ -378,14 +383,6 @@ def _reserved(
     refused, even where the whole folder is lost.
     """
     population = _population(release)
-    for other in ledger.populations():
-        if other != population.lower():
-            for found in ledger.overlaps(other, digests):
-                warnings.warn(
-                    f"release {release.name!r}: {found}, of population {other!r}; its epsilon is "
-                    "not added to this one's. Name that population if the respondents are the same",
-                    stacklevel=2,
-                )
     # A digest under the key, which reveals nothing of the key.
     drawn_by = canonical([release.name, release.document, key.digest("ledger", [])])
     return ledger.reserve(

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from deniable import __version__
 from deniable.errors import DataError, shown
-from deniable.schema.evidence import MAX_COUNTED, STAND_INS, ColumnEvidence
+from deniable.schema.evidence import MAX_COUNTED, ColumnEvidence
 from deniable.schema.faults import ValidationErrors
 from deniable.schema.model import (
     FORMAT,
@@ -20,7 +20,7 @@ from deniable.schema.model import (
     refuse_bad_population,
 )
 from deniable.schema.sources import Source, open_source
-from deniable.schema.texts import alike, listed, quoted, quoted_list
+from deniable.schema.texts import STAND_INS, alike, listed, quoted, quoted_list
 from deniable.schema.types import is_text
 
 MAX_CATEGORIES = 200  # of a draft; a declared schema may have more
