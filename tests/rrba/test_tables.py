@@ -15,10 +15,18 @@ from scipy import special
 from deniable.channels import KeepOrReplace
 from deniable.errors import DeniableError
 from deniable.records.domain import Attribute, Domain
-from deniable.rrba.batch import block_sizes, collect, multinomial_rows, sampled_blocks, split_blocks
 from deniable.rrba.client import Client
 from deniable.rrba.collection import TableAnswers
-from deniable.rrba.protocol import Aggregator, Server, run_rrba
+from deniable.rrba.protocol import (
+    Aggregator,
+    Server,
+    block_sizes,
+    collect,
+    multinomial_rows,
+    run_rrba,
+    sampled_blocks,
+    split_blocks,
+)
 from deniable.rrba.tables import (
     DIVERGENCE_THRESHOLD,
     POOLED,

@@ -1,10 +1,3 @@
-from .batch import (
-    Collection as Collection,
-    block_sizes as block_sizes,
-    collect as collect,
-    sampled_blocks as sampled_blocks,
-    split_blocks as split_blocks,
-)
 from .client import (
     Answer as Answer,
     BlockReport as BlockReport,
@@ -37,8 +30,13 @@ from .privacy import (
 )
 from .protocol import (
     Aggregator as Aggregator,
+    Collection as Collection,
     Server as Server,
+    block_sizes as block_sizes,
+    collect as collect,
     run_rrba as run_rrba,
+    sampled_blocks as sampled_blocks,
+    split_blocks as split_blocks,
 )
 from .tables import (
     DIVERGENCE_THRESHOLD as DIVERGENCE_THRESHOLD,

@@ -12,7 +12,7 @@ import pandas as pd
 from deniable.display import Row, rows_of, style
 from deniable.errors import from_extras
 
-from reproduction.report.release_section import epsilon_of, of_all_records
+from reproduction.report.own_sections import epsilon_of, of_all_records
 
 with from_extras():
     from matplotlib.axes import Axes

@@ -4,8 +4,10 @@ from .choosing import (
     protocol_candidates as protocol_candidates,
 )
 from .hadamard import HadamardResponse as HadamardResponse
-from .primes import primes_up_to as primes_up_to
-from .projective_geometry import ProjectiveGeometry as ProjectiveGeometry
+from .projective_geometry import (
+    ProjectiveGeometry as ProjectiveGeometry,
+    primes_up_to as primes_up_to,
+)
 from .pure import (
     TwoLevelChannel as TwoLevelChannel,
     probability_of_epsilon as probability_of_epsilon,

@@ -9,7 +9,7 @@ import scipy
 
 from deniable.arrays import Codes, Counts, Flags, Floats, Positions
 from deniable.channels.asked import refuse_epsilon
-from deniable.channels.protocols.primes import primes_up_to, refuse_other_than_prime
+from deniable.channels.maps import refuse_other_than_whole
 from deniable.channels.protocols.pure import (
     MAX_TALLY,
     TwoLevelChannel,
@@ -54,7 +54,10 @@ class ProjectiveGeometry(TwoLevelChannel):
 
     def __post_init__(self) -> None:
         refuse_few_categories(self.size, "projective geometry response")
-        refuse_other_than_prime(self.prime)
+        q = self.prime
+        refuse_other_than_whole("the prime", q, 0, 2**32)
+        if q < 2 or any(q % factor == 0 for factor in range(2, int(q**0.5) + 1)):
+            raise ChannelError(f"{q} is not a prime; the vectors need a field with prime size")
         self.refuse_large_tally()
         self._check_probability()
 
@@ -279,3 +282,13 @@ def _variance(size: int, prime: int, epsilon: float) -> float:
     gain = (members - shared) * (high - low)
     supported = p - gain * (1 - 1 / size)
     return supported * (1 - supported) / gain**2
+
+
+def primes_up_to(largest: int) -> Counts:
+    """Return the primes that are not above the `largest`, by the sieve of Eratosthenes."""
+    prime = np.ones(max(largest, 1) + 1, dtype=bool)
+    prime[:2] = False
+    for factor in range(2, int(largest**0.5) + 1):
+        if prime[factor]:
+            prime[factor * factor :: factor] = False
+    return np.flatnonzero(prime)

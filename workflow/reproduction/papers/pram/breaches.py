@@ -92,10 +92,8 @@ def approach_table(
     sides: tuple[Side, ...] = ("largest", "smallest")
     for (name, channel), side, mass in product(channels.items(), sides, masses):
         found = prior_approaching_parity(channel, mass, side)
-        ratio, bound = (
-            float(found.ratio),
-            channel.parity if side == "largest" else 1 / channel.parity,
-        )
+        ratio = float(found.ratio)
+        bound = channel.parity if side == "largest" else 1 / channel.parity
         gap = abs(ratio / bound - 1)
         rows.append((name, side, mass, ratio, bound, gap, found.category, found.report))
     names = ["channel", "side", "mass", "ratio", "bound", "gap", "category", "report"]

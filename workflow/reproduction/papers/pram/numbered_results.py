@@ -288,10 +288,8 @@ def _parities() -> Iterator[Row]:
     eta = CHANNEL.parity
     factors = [extreme_factors(CHANNEL, prior) for prior in PRIORS]
     excess = (max(each.largest / eta, 1 / (eta * each.smallest)) - 1 for each in factors)
-    says, figure = (
-        "posterior over prior within [1/η, η]",
-        f"every ratio within [1/η, η], η = {eta:g}",
-    )
+    says = "posterior over prior within [1/η, η]"
+    figure = f"every ratio within [1/η, η], η = {eta:g}"
     yield "(3.11)", says, ON_A_GRID, len(factors), max(0.0, *excess), figure
 
     masses = [Fraction(9, 10), Fraction(99, 100), Fraction(9999, 10000), 1 - Fraction(1, 10**14)]
@@ -330,10 +328,8 @@ def _item_sets() -> Iterator[Row]:
     full = channel.estimate(table).reshape(channel.shape)
     every = range(items)
     other = [full[tuple(1 if i in each else slice(None) for i in every)].sum() for each in sets]
-    says, gap = (
-        "chosen item sets without the cells of all items",
-        _farthest(found["support"], other),
-    )
+    says = "chosen item sets without the cells of all items"
+    gap = _farthest(found["support"], other)
     figure = f"all {len(sets)} sets of up to three items, from {channel.size:,} cells and without"
     yield "4", says, "10 items", len(sets), gap, f"{figure} them"
 

@@ -276,10 +276,8 @@ def tables(*parts: pd.DataFrame) -> Figure:
         axis.set_title(f"p = {p:g}, printed ε = {claimed}", fontsize=10)
         axis.set_ylabel(names.METRICS[metric])
 
-    rows, columns = (
-        dict.fromkeys(sorted(table["p"].unique()), ""),
-        dict.fromkeys(names.COMPARED, ""),
-    )
+    rows = dict.fromkeys(sorted(table["p"].unique()), "")
+    columns = dict.fromkeys(names.COMPARED, "")
     size, around = (0, 1.5 + 2.9 * len(files), 2.7, 1.9), (0.8, 0.12, 0.95, 1.0)
     figure, _ = style.panel_grid(rows, columns, panel, size, around, (0.2, 0.45), share=APART)
     points = style.legend_keys(METHOD_STYLE, names.METHODS, marker="o", markersize=4.5)

@@ -262,10 +262,8 @@ def _shortfalls(
     method: str, printed: Mapping[float, int], margin: float, tables: Tables
 ) -> Outcome:
     """Test by how many per cent the best F of a method lies below the bound, by epsilon."""
-    bound, factor = (
-        tables.measures["original", 0.0, 0.0, 0],
-        tables.cluster_based.values_of("domain_factor")[0],
-    )
+    bound = tables.measures["original", 0.0, 0.0, 0]
+    factor = tables.cluster_based.values_of("domain_factor")[0]
     found = {epsilon: ratio(tables.best([method], epsilon, factor), bound) for epsilon in printed}
     said = (
         f"{1 - found[epsilon]['median']:.1%} below the bound at epsilon {epsilon:g} "
