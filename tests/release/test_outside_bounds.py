@@ -104,6 +104,17 @@ def test_the_public_folder_has_no_trace(
     assert content(tmp_path / "1" / "private") != content(tmp_path / "2" / "private")
 
 
+@pytest.mark.parametrize("limit", ["x", None, -0.1, 1.1, float("nan")])
+def test_a_limit_is_a_proportion(tmp_path: Path, records: Path, limit: Any) -> None:
+    with pytest.raises(DeniableError, match="give a proportion from 0 to 1"):
+        protect(
+            records, PLAN, tmp_path / "a", outside_bounds=limit, ledger=ledger_in(tmp_path / "l")
+        )
+    with pytest.raises(DeniableError, match="give a proportion from 0 to 1"):
+        protect_test(records, PLAN, tmp_path / "a", 1, outside_bounds=limit)
+    assert not (tmp_path / "a").exists()
+
+
 def test_the_command_prints_a_line_or_refuses(
     tmp_path: Path, records: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
