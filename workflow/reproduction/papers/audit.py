@@ -32,11 +32,8 @@ from reproduction.papers.rrba import STATED_EPSILON
 from reproduction.study import resolve
 
 KEYS = ("source", "mechanism", "claim", "setting", "unit")
-COLUMNS = (
-    *KEYS,
-    *("claimed_epsilon", "exact_epsilon", "shipped_epsilon", "kind", "holds"),
-    *("cases", "hold", "fail", "of", "shown_by", "data_source"),
-)
+EPSILONS = ("claimed_epsilon", "exact_epsilon", "shipped_epsilon", "kind", "holds")
+COLUMNS = (*KEYS, *EPSILONS, "cases", "hold", "fail", "of", "shown_by", "data_source")
 PROTOCOLS = "protocols"
 RELEASE = "release "  # its name follows
 """Sources of rows."""
@@ -44,6 +41,7 @@ STATED = "ε that the release states"
 ASKED = "ε asked for"
 NOT_STATED = "no finite ε, as the release says"
 OF_MATRICES = "ε of the matrices stated (6.3.1, 6.3.2)"
+READ_APART = "“equal risk” read attribute by attribute (6.3.2)"
 ONCE = "4.3, as if each attribute were released once"
 OF_PARITY = "ε of the matrix, ln of its parity (3.6)"
 THEOREM = "Theorem 4.1: ε = ln 1 / (1 − p)"
@@ -91,7 +89,7 @@ def one_audit(
         for read in (resolve(f"reproduction.papers.audit:{reader}") for reader in readers)
     ]
     if protocols is not None:
-        cases = _taken(protocols, *_EPSILONS, "mechanism", "of") | {
+        cases = dict(protocols[[*EPSILONS, "mechanism", "of"]]) | {
             "claim": ASKED,
             "setting": _said(protocols, epsilon="ε = {:g}", categories="{:,} categories"),
             "unit": "report of an attribute",
@@ -124,11 +122,9 @@ def _pooled(source: str, shown_by: str, cases: Cases, table: pd.DataFrame) -> pd
     order = ["fail", "hold", "times", "exact_epsilon"]
     frame = frame.sort_values(order, ascending=False, kind="stable")
     frame = frame.drop_duplicates(["place", "case"])
-    counts = frame.groupby("place").agg(
-        cases=("case", "size"), hold=("hold", "sum"), fail=("fail", "sum")
-    )
-    worst = frame.drop_duplicates("place").set_index("place").drop(columns=["hold", "fail"])
-    rows = worst.join(counts).sort_index()
+    counts = frame.groupby("place")[["hold", "fail"]].sum()
+    rows = frame.drop_duplicates("place").set_index("place").assign(**counts).sort_index()
+    rows["cases"] = frame["place"].value_counts()
     proved = rows["hold"] == rows["cases"]
     return rows.assign(holds=np.select([rows["fail"] > 0, proved], ["False", "True"], ""))
 
@@ -140,47 +136,32 @@ def _is_kept(frame: pd.DataFrame) -> "pd.Series[bool]":
 
 def _said(given: pd.DataFrame, /, **formats: str) -> list[str]:
     """Return a text for each row, without missing values, as "p = 0.1, T_v = 50"."""
-    columns = [given[name].tolist() for name in formats if name in given]
-    texts = [text for name, text in formats.items() if name in given]
     return [
         ", ".join(
-            text.format(value)
-            for text, value in zip(texts, values, strict=True)
-            if not pd.isna(value) and value != ""
+            text.format(row[name])
+            for name, text in formats.items()
+            if name in row and not pd.isna(row[name]) and row[name] != ""
         )
-        for values in zip(*columns, strict=True)
+        for row in rows_of(given)
     ]
-
-
-def _taken(table: pd.DataFrame, *names: str) -> Cases:
-    return {name: table[name] for name in names}
 
 
 def multirr(table: pd.DataFrame) -> Cases:
     """Read the `table` of RR-Independent, RR-Clusters and assessments ([multirr], 4, 6.3)."""
-    return _taken(table, *_EPSILONS, "mechanism", "unit", "of") | {
-        "claim": [_claim_of(row) for row in rows_of(table)],
+    apart = table["unit"] == ATTRIBUTE_IN_CLUSTER
+    once = table["of"].str.endswith(AS_IF_ONCE)
+    assesses = table["mechanism"].str.startswith("assessment")
+    alone = assesses & table["mechanism"].str.endswith("attributes")
+    claims = (READ_APART, ONCE, "4.1, one randomization", "4.3, all pairs composed")
+    return dict(table[[*EPSILONS, "mechanism", "unit", "of"]]) | {
+        "claim": np.select([apart, once, alone, assesses], claims, OF_MATRICES),
         "setting": _said(table, matrix="matrix {}", p="p = {:g}", t_v="T_v = {:.0f}"),
     }
 
 
-_EPSILONS = ("claimed_epsilon", "exact_epsilon", "shipped_epsilon", "kind", "holds")
-
-
-def _claim_of(row: Mapping[str, Any]) -> str:
-    if row["unit"] == ATTRIBUTE_IN_CLUSTER:
-        return "“equal risk” read attribute by attribute (6.3.2)"
-    if row["of"].endswith(AS_IF_ONCE):
-        return ONCE
-    if row["mechanism"].startswith("assessment"):
-        alone = row["mechanism"].endswith("attributes")
-        return "4.1, one randomization" if alone else "4.3, all pairs composed"
-    return OF_MATRICES
-
-
 def waiver(table: pd.DataFrame) -> Cases:
     """Read the `table` of the waiver of sequential composition for secure sums ([multirr], 4.3)."""
-    return _taken(table, "claimed_epsilon", "exact_epsilon", "holds") | {
+    return dict(table[["claimed_epsilon", "exact_epsilon", "holds"]]) | {
         "mechanism": _said(table, releases="secure sums of {} randomized releases"),
         "claim": ONCE,
         "setting": _said(table, matrix="matrix {}", p="p = {:g}"),
@@ -268,7 +249,8 @@ def _noise(claims: Mapping[str, str], table: pd.DataFrame) -> Cases:
     own = table.assign(number=table["id"].str[-1], claim=table["method"].map(claims))
     own["claimed"] = table.get("epsilon_claimed", STATED_EPSILON)
     cases = _said(own, dataset="{}", k="k = {:.0f}")
-    return _taken(own, "claim") | {
+    return {
+        "claim": own["claim"],
         "mechanism": own["method"].str.partition("_")[0],
         "setting": _said(own, number="Table {}", claimed="ε = {:g}"),
         "unit": "record of a table, replaced; a trusted curator",
@@ -322,26 +304,20 @@ def individual(table: pd.DataFrame) -> Cases:
     readings = {how: name for name, how in READINGS.items()}
     # DP forms no clusters: fixed clusters mean a fixed scale.
     formed = table["clusters"].replace({"none": "formed anew"})
-    pairs = zip(table["reading"], formed, table["domain"], strict=True)
-    claims = [
-        f"Definition 3, {readings[reading, clusters]}"
-        + (f", domain {FROM_DATA}" if domain == FROM_DATA else "")
-        for reading, clusters, domain in pairs
-    ]
     together = (table["unit"] == "attribute") & (table["attribute"] == ALL)
-    cases = _said(table, k="{}", domain_factor="{}", attribute="{}")
-    record = table["unit"] == "record"
-    return {
+    own = table.assign(
+        attribute=table["attribute"].where(table["unit"] != "record", ""),
+        domain=table["domain"].where(table["domain"] == FROM_DATA, ""),
+        reading=[readings[how] for how in zip(table["reading"], formed, strict=True)],
+    )
+    return dict(table[["claimed_epsilon", "kind", "holds"]]) | {
         "mechanism": table["method"],
         "setting": _said(table.replace({"dataset": DATASETS}), dataset="{}", epsilon="ε = {:g}"),
-        "claim": claims,
+        "claim": _said(own, reading="Definition 3, {}", domain="domain {}"),
         "unit": np.where(together, ALL, table["unit"]),
-        "claimed_epsilon": table["claimed_epsilon"],
         "exact_epsilon": table["exact_or_lower_bound"],
-        "kind": table["kind"],
-        "holds": table["holds"],
-        "of": _said(table.assign(attribute=table["attribute"].where(~record, "")), **WORST),
-        "case": np.where(record, _said(table, k="{}", domain_factor="{}"), cases),
+        "of": _said(own, **WORST),
+        "case": _said(own, k="{}", domain_factor="{}", attribute="{}"),
         "where": ~noted(table, CERTIFICATE),
     }
 
@@ -372,12 +348,8 @@ def _of_release(audited: pd.DataFrame) -> Cases:
     none = np.isinf(audited["claimed_epsilon"])
     targets = audited["unit"].str.endswith(OF_TARGET)
     centroids = audited["unit"].str.contains("centroid")
-    claims = np.select(
-        [audited["theorem"], none, targets, centroids],
-        [THEOREM, NOT_STATED, ASKED, OF_CENTROIDS],
-        STATED,
-    )
-    return _taken(audited, *_EPSILONS, "mechanism", "setting", "of") | {
-        "claim": claims,
+    claims = (THEOREM, NOT_STATED, ASKED, OF_CENTROIDS)
+    return dict(audited[[*EPSILONS, "mechanism", "setting", "of"]]) | {
+        "claim": np.select([audited["theorem"], none, targets, centroids], claims, STATED),
         "unit": audited["unit"].str.removesuffix(OF_TARGET),
     }

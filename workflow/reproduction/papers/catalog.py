@@ -40,8 +40,6 @@ CLAIMED = Columns(
 DRAWN = Columns(("release", "cluster"), by_chance=("statistic", "rare_p_value", "p_value", "draws"))
 AUDITS = {"privacy": CLAIMED, "samplers": DRAWN}
 """The audit's own tables, which the rules audit_privacy and audit_samplers make."""
-
-
 AUDITED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     paper.key: {
         table.id: table.audited for each in paper.analyses for table in each.tables if table.audited

@@ -11,11 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.channels import (
-    MAKERS,
-    TwoLevelChannel,
-    best_protocol,
-)
+from deniable.channels import MAKERS, TwoLevelChannel, best_protocol
 from deniable.display import Tables
 from deniable.privacy import FLOAT_TOLERANCE, column_epsilon, exact_epsilon, whole_weights
 
@@ -26,8 +22,6 @@ EPSILONS = (0.5, 1.0, 2.0, 4.0)
 MAX_BITS = 16  # of unary encoding: neither its epsilon nor its variance depends on their number
 MAX_ENTRIES = 2**14
 """Entries up to which the audit takes the ratios of a matrix column by column."""
-
-
 PROTOCOLS: Mapping[str, Callable[[int, float], Any]] = {
     "generalized randomized response": MAKERS["generalized-rr"],
     "subset selection": MAKERS["subset-selection"],

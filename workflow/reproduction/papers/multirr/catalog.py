@@ -136,6 +136,10 @@ PRINTED_NUMBERS = (*PRINTED_TABLES, "multirr_sensitivity")  # next to simulated 
 AGREEMENT = ("agrees", "differs", "median_ratio", "typical_factor", "rank_correlation")
 FIT = ("statistic", "p_value")
 READING = (*CLUSTER_QUERY_KEYS[:4], VARIATION)
+TREND_KEYS = ("dataset", "mechanism", "p", "t_v")
+EXPOSED = ("share_of_samples", "share_of_parties_exposed")
+AUDIT = Columns(("mechanism", "matrix", "p", "t_v", "unit", "of"), verdict="holds")
+WAIVER = Columns(("matrix", "p", "releases", "parties"), by_chance=("trust",))
 
 
 def _table(name: str, keys: tuple[str, ...], *by_chance: str) -> AnalysisTable:
@@ -158,21 +162,12 @@ ANALYSES = (
         "multirr_dependences",
         (
             _table("clusters", ("t_v", "t_d", "cluster")),
-            _table(
-                "dependences",
-                ("attribute_1", "attribute_2", "measure"),
-            ),
+            _table("dependences", ("attribute_1", "attribute_2", "measure")),
         ),
     ),
     Analysis(
         "multirr_threshold_trend",
-        (
-            _table(
-                "threshold_trend",
-                ("dataset", "mechanism", "p", "t_v"),
-                *(*FIT, "p_value_without_worst"),
-            ),
-        ),
+        (_table("threshold_trend", TREND_KEYS, *FIT, "p_value_without_worst"),),
         needs=(*PRINTED_TABLES, "multirr_clusters"),
         takes_what_is_there=True,
     ),
@@ -185,38 +180,23 @@ ANALYSES = (
             _table("order", ("measure", "reading", "p")),
         ),
     ),
-    Analysis(
-        "multirr_example1",
-        (_table("example1", ("sweep", "adjusted"), "note"),),
-    ),
+    Analysis("multirr_example1", (_table("example1", ("sweep", "adjusted"), "note"),)),
     of_adult(
         "multirr_secure_sum",
         (
             _table("secure_sum", ("pair", "parties"), "cramers_v_from_sum", "cramers_v_direct"),
             _table("secure_sum_faults", ("fault",), "remedy_or_limit"),
             _table("secure_assessment", ("method", "matrix", "p"), "clusters", "clusters_direct"),
-            _table(
-                "linkage",
-                ("attribute", "category"),
-                *("share_of_samples", "share_of_parties_exposed"),
-            ),
+            _table("linkage", ("attribute", "category"), *EXPOSED),
         ),
         settings=("analyses.multirr_secure_sum",),
     ),
     with_thresholds(
         "multirr_risk",
         (
-            AnalysisTable(
-                "multirr_audit",
-                Columns(("mechanism", "matrix", "p", "t_v", "unit", "of"), verdict="holds"),
-                audited=("multirr",),
-            ),
+            AnalysisTable("multirr_audit", AUDIT, ("multirr",)),
             _table("risk", ("matrix", "p", "mechanism", "t_v", "assessment")),
-            AnalysisTable(
-                "multirr_waiver",
-                Columns(("matrix", "p", "releases", "parties"), by_chance=("trust",)),
-                audited=("waiver",),
-            ),
+            AnalysisTable("multirr_waiver", WAIVER, ("waiver",)),
         ),
         needs=("multirr_dependences",),
     ),
@@ -232,10 +212,7 @@ ANALYSES = (
 
 
 def _figure(name: str, shows: str, *tables: str, draw: str = "", **options: str) -> Figure:
-    """Return a figure of `tables`, by default the one of its `name`.
-
-    The function `draw`, by default of that `name` too, plots them with `options`.
-    """
+    """Return a figure of `tables`, plotted by `draw` with `options`; both default to its `name`."""
     needs = tuple(f"multirr_{table}" for table in tables)
     return Figure(f"multirr_{name}", f".figures:{draw or name}", shows, needs, options)
 

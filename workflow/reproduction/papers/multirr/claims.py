@@ -41,12 +41,9 @@ HALF = 0.5
 
 
 def _peak_at_half(cells: Cells) -> Outcome:
-    ratios = {
-        sigma: _over(cells, "absolute_error", sigma, HALF)
-        for sigma in cells.values_of("sigma")
-        if sigma != HALF
-    }
-    top = max(require_any([*ratios]), key=lambda sigma: ratios[sigma]["median"])
+    others = [sigma for sigma in cells.values_of("sigma") if sigma != HALF]
+    ratios = {sigma: _over(cells, "absolute_error", sigma, HALF) for sigma in others}
+    top = max(require_any(others), key=lambda sigma: ratios[sigma]["median"])
     figure = f"next highest at sigma = {top:g}: {ratios[top]['median']:.3g} of it"
     return below_one(ratios.values(), figure)
 
@@ -152,11 +149,10 @@ def evidence_of(tables: Mapping[str, pd.DataFrame]) -> dict[str, list[Evidence]]
 def _of_one_clustering(table: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with a T_d that forms the clusters of the smallest T_d at their T_v."""
     named = clusters.groupby(["t_v", "t_d"])["cluster"].agg("; ".join)
-    first = named.groupby(level="t_v").transform("first")
-    same = set(named.index[named == first])
-    least = table["t_d"].min()
-    at = zip(table["t_v"], table["t_d"], strict=True)
-    return table[[t_d == least or (t_v, t_d) in same for t_v, t_d in at]]
+    same = named.index[named == named.groupby(level="t_v").transform("first")]
+    at = pd.MultiIndex.from_frame(table[["t_v", "t_d"]])
+    kept: pd.Series[bool] = (table["t_d"] == table["t_d"].min()) | at.isin(same)
+    return table[kept]
 
 
 def _evidence(table: pd.DataFrame, *columns: str) -> list[Evidence]:

@@ -73,8 +73,7 @@ class DependenceAssessment:
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return the name of each output of a `cell`, with a record's epsilon as claimed."""
         protocol = self._protocol(cell)
-        exact = protocol.epsilon
-        claimed = protocol.waived_epsilon if isinstance(protocol, PairReports) else exact
+        claimed = protocol.waived_epsilon if isinstance(protocol, PairReports) else protocol.epsilon
         risk = {"epsilon_claimed": claimed}
         return [{"measure": "spearman", "t_v": None, "t_d": None} | risk] + [
             {"measure": "adjusted_rand", "t_v": t_v, "t_d": t_d} | risk
@@ -149,9 +148,6 @@ def adjusted_rand(names: tuple[str, ...], first: Clustering, second: Clustering)
     return float(adjusted_rand_score(*labels))
 
 
-# -- the secure sum between few parties (4.2, 4.3) -------------------------------------------------
-
-
 def masked_pairs(
     protocol: PairReports, data: Microdata, source: RandomSource
 ) -> dict[Pair, Microdata]:
@@ -195,21 +191,19 @@ def _assessed(
     counted = {pair: bivariate_distribution(part, pair, source) for pair, part in pairs.items()}
     sums = {pair: each.table for pair, each in counted.items()}
     direct = {pair: part.counts(pair) for pair, part in pairs.items()}
-    found, expected = (
-        dependences_from_tables(protocol.tables(counts), measures) for counts in (sums, direct)
-    )
-    formed = [
-        cluster_attributes(protocol.domain, each, MAX_CELLS, LEAST_DEPENDENCE)
-        for each in (found, expected)
-    ]
-    words = ["; ".join(" x ".join(c) for c in clusters if len(c) > 1) for clusters in formed]
+    found, words = [], []
+    for counts in (sums, direct):
+        found.append(dependences_from_tables(protocol.tables(counts), measures))
+        formed = cluster_attributes(protocol.domain, found[-1], MAX_CELLS, LEAST_DEPENDENCE)
+        words.append("; ".join(" x ".join(cluster) for cluster in formed if len(cluster) > 1))
+    differences = found[0]["dependence"] - found[1]["dependence"]
     sent = [each.traffic.share_messages + each.traffic.broadcasts for each in counted.values()]
     return epsilons(protocol) | {
         "parties": len(next(iter(pairs.values()))),
         "pairs": len(pairs),
         "messages": sum(sent),
         "equals_direct_counts": all(np.array_equal(sums[pair], direct[pair]) for pair in pairs),
-        "largest_difference": float((found["dependence"] - expected["dependence"]).abs().max()),
+        "largest_difference": float(differences.abs().max()),
         "clusters": words[0],
         "clusters_direct": words[1],
         "clusters_equal": words[0] == words[1],

@@ -32,7 +32,6 @@ from deniable.records import Domain, Microdata
 
 Measure = Callable[[npt.ArrayLike], float]
 READINGS: tuple[Reading, ...] = ("keep", "printed")  # of the order of dependences
-
 COPIES = (1, 6)  # Adult and Adult6
 
 
@@ -43,9 +42,8 @@ def figure_1(sizes: Sequence[int] = ()) -> pd.DataFrame:
     """
     grid = np.logspace(0, 7, 71).round().astype(int).tolist()
     numbers = sorted({*grid, *sizes, math.prod(sizes)})
-    return pd.DataFrame(
-        {"categories": numbers, "root_b": list(map(bonferroni_critical_value, numbers))}
-    )
+    roots = [bonferroni_critical_value(number) for number in numbers]
+    return pd.DataFrame({"categories": numbers, "root_b": roots})
 
 
 def accuracy_table(domain: Domain, records_list: Sequence[int]) -> pd.DataFrame:

@@ -14,13 +14,7 @@ from matplotlib.ticker import PercentFormatter
 
 from deniable.display import look, style
 
-from reproduction.papers.multirr.names import (
-    ASSESSMENTS,
-    AT_EPSILON,
-    ESTIMATORS,
-    METHODS,
-    first_clusters,
-)
+from reproduction.papers.multirr import names
 from reproduction.study import first_of, where
 
 # Colours are safe for colour-blind readers.
@@ -52,10 +46,7 @@ ASSESSMENT_STYLE = {
     "pairs_joint": look("#d55e00", marker="^"),
     "pairs_kronecker": look("#009e73", marker="v"),
 }
-PAPER_BEST = {
-    "joint": ("*", "best of the four (Figure 3), joint"),
-    "kronecker": ("P", "best of the four (Figure 3), kronecker"),
-}
+PAPER_BEST = {"joint": "*", "kronecker": "P"}  # marks of the lowest error in Figure 3
 SHOWN_SIGMAS = (0.1, 0.3, 0.5)
 ERROR_TICKS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0]
 EPSILON_TICKS = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0]
@@ -120,7 +111,7 @@ def fig2(table: pd.DataFrame) -> Figure:
     )
     axes[0, 1].yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
     title = f"Figure 2: count queries at p = {table['p'].iloc[0]:g}, with and without estimation"
-    keys = style.legend_keys(ESTIMATOR_STYLE, ESTIMATORS, table["estimator"], linewidth=2)
+    keys = style.legend_keys(ESTIMATOR_STYLE, names.ESTIMATORS, table["estimator"], linewidth=2)
     return style.finish(figure, title, _runs(table), keys, 2)
 
 
@@ -146,7 +137,8 @@ def fig3(table: pd.DataFrame, best: str) -> Figure:
     figure, _ = style.panel_grid(rows, columns, panel, size, (0.97, 0.1, 0.95, 0.95), (0.07, 0.22))
     figure.supxlabel(COVERAGE, y=0.47 / figure.get_figheight(), fontsize=9)
     below = f"{_runs(table)}; the further left, the fewer cells a query asks for"
-    return style.finish(figure, title, below, style.legend_keys(METHOD_STYLE, METHODS, linewidth=2))
+    keys = style.legend_keys(METHOD_STYLE, names.METHODS, linewidth=2)
+    return style.finish(figure, title, below, keys)
 
 
 def _medians(axis: Axes, table: pd.DataFrame, by: str, x: str, width: float) -> None:
@@ -170,7 +162,7 @@ def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
 
     def panel(axis: Axes, _: str, sigma: float) -> None:
         _medians(axis, where(relative, sigma=sigma), "estimator", "p", 1.4)
-        for mechanism, (marker, _label) in PAPER_BEST.items():
+        for mechanism, marker in PAPER_BEST.items():
             own = where(methods, sigma=sigma, mechanism=mechanism)
             best = own.groupby("p")["median"].min()
             axis.plot(best.index, best, marker, color=style.INK, markersize=7, zorder=5)
@@ -180,8 +172,9 @@ def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
     rows, size, around = {"": "median relative error"}, (0, 0, 0, 5.4), (0.75, 0.1, 0.95, 1.35)
     columns = {sigma: rf"coverage $\sigma$ = {sigma:g}" for sigma in sigmas}
     figure, _ = style.panel_grid(rows, columns, panel, size, around, (0.06, 0), "p")
-    keys = style.legend_keys(ESTIMATOR_STYLE, ESTIMATORS, relative["estimator"], linewidth=2)
-    keys += [look(style.INK, "none", *best) for best in PAPER_BEST.values()]
+    keys = style.legend_keys(ESTIMATOR_STYLE, names.ESTIMATORS, relative["estimator"], linewidth=2)
+    best = "best of the four (Figure 3), "
+    keys += [look(style.INK, "none", mark, best + of) for of, mark in PAPER_BEST.items()]
     below = f"pairs: same reports, same queries, same exact epsilon; {_runs(table)}"
     return style.finish(figure, title, below, keys, 3)
 
@@ -189,7 +182,7 @@ def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
 @style.in_style
 def epsilon(table: pd.DataFrame) -> Figure:
     """Draw the `table`'s errors over the exact epsilon of a record: all attributes, and few."""
-    table = first_clusters(table)
+    table = names.first_clusters(table)
 
     def panel(axis: Axes, _: str, name: str) -> None:
         part = where(table, attributes=name)
@@ -203,7 +196,7 @@ def epsilon(table: pd.DataFrame) -> Figure:
     figure, _ = style.panel_grid(
         rows, columns, panel, size, around, (0.1, 0), xlabel, share=(False, True)
     )
-    keys = style.legend_keys(METHOD_STYLE, AT_EPSILON, table["method"], linewidth=2)
+    keys = style.legend_keys(METHOD_STYLE, names.AT_EPSILON, table["method"], linewidth=2)
     sigma = table["sigma"].iloc[0]
     below = rf"{_runs(table)}; coverage $\sigma$ = {sigma:g}; [multirr] works at 5 to 21"
     title = "Beyond [multirr]: the methods at a stated epsilon"
@@ -243,11 +236,8 @@ def assessment(table: pd.DataFrame) -> Figure:
         "correlation with the true ones; clusters: adjusted Rand index with the true ones at "
         f"T$_d$ = {lowest:g}"
     )
-    keys = style.legend_keys(ASSESSMENT_STYLE, ASSESSMENTS, markersize=4.5)
+    keys = style.legend_keys(ASSESSMENT_STYLE, names.ASSESSMENTS, markersize=4.5)
     return style.finish(figure, title, below, keys, 2)
-
-
-# -- Tables 1 and 2, and a sweep beyond them -------------------------------------------------------
 
 
 @style.in_style

@@ -4,17 +4,15 @@ import math
 from functools import partial
 from typing import Any
 
-import pandas as pd
-
 from deniable.display import Tables, rows_of
 
 from reproduction.papers.multirr.names import AT_EPSILON, ESTIMATORS, METHODS, first_clusters
-from reproduction.study import PageTable, all_rows, first_of, groups_of, pivot, where
+from reproduction.study import PageTable, all_rows, first_of, pivot, where
 
 BASE = "rr_independent"
-MARKS = "▾ lowest; * its interval lies below the interval of RR-Independent."
+MARKS = "▾ lowest; * its interval lies below the interval of {}."
 PANEL = {"mechanism": "clusters", "p": "p", "t_v": "T_v", "t_d": "T_d"}
-against_base = partial(pivot, base=BASE, caption=MARKS)
+against_base = partial(pivot, base=BASE, caption=MARKS.format(METHODS[BASE]), text="percent")
 
 
 def about(tables: Tables) -> dict[str, Any]:
@@ -32,9 +30,8 @@ def about(tables: Tables) -> dict[str, Any]:
     readings = readings.assign(true=readings["diagonal_weight"] + other, other=other)
     cells = r * int(sizes[beside])
     example = {"name": name, "categories": r, "p": p, "readings": rows_of(readings)}
-    return {
-        "example": example | {"beside": beside, "cells": cells, "asked": math.ceil(0.3 * cells)}
-    }
+    example |= {"beside": beside, "cells": cells, "asked": math.ceil(0.3 * cells)}
+    return {"example": example}
 
 
 def figure_2(tables: Tables) -> dict[str, PageTable]:
@@ -44,15 +41,9 @@ def figure_2(tables: Tables) -> dict[str, PageTable]:
         ("absolute_error", "short", "median absolute errors, records"),
         ("relative_error", "percent", "median relative errors, of the count"),
     )
+    of = partial(against_base, keys=("sigma",), column="estimator", names=ESTIMATORS)
     return {
-        measure: against_base(
-            where(table, measure=measure),
-            ("sigma",),
-            "estimator",
-            label,
-            text=text,
-            names=ESTIMATORS,
-        )
+        measure: of(where(table, measure=measure), label=label, text=text)
         for measure, text, label in forms
     }
 
@@ -63,8 +54,7 @@ def figure_3(tables: Tables) -> dict[str, PageTable]:
     lowest = table[table["sigma"] == table["sigma"].min()]
     label = "median relative errors at the smallest coverage"
     keys = PANEL | {"best": "best thresholds of"}
-    form: dict[str, Any] = {"text": "percent", "names": METHODS, "intervals": False}
-    return {"lowest": against_base(lowest, keys, "method", label, **form)}
+    return {"lowest": against_base(lowest, keys, "method", label, names=METHODS, intervals=False)}
 
 
 def attributes(tables: Tables) -> dict[str, PageTable]:
@@ -179,10 +169,9 @@ def pairs(tables: Tables) -> dict[str, Any]:
     table = first_of(tables["multirr_pairs"], "matrix")
     table = where(table, measure="relative_error").sort_values(["p", "sigma"])
     keys, label = ("p", "record_epsilon", "sigma"), "median relative errors of all estimators"
-    form: dict[str, Any] = {"text": "percent", "names": ESTIMATORS}
     return {
         "estimators": {k: v for k, v in ESTIMATORS.items() if k in set(table["estimator"])},
-        "errors": against_base(table, keys, "estimator", label, **form),
+        "errors": against_base(table, keys, "estimator", label, names=ESTIMATORS),
     }
 
 
@@ -192,14 +181,12 @@ def epsilon(tables: Tables) -> dict[str, PageTable]:
     spent = {"attributes": "attributes", "epsilon": "ε stated", "method": "method", "p": "p"}
     spent |= {"attribute_epsilon": "ε of one attribute", "record_epsilon": "exact ε of a record"}
     called = table[table["method"] != "uniform"].replace({"method": AT_EPSILON})
-    keys = ("attributes", "epsilon")
-    form: dict[str, Any] = {"text": "percent", "names": AT_EPSILON, "base": "uniform"}
-    form["caption"] = "▾ lowest; * its interval lies below the interval of no data."
+    called = called.drop(columns=["ci_low", "ci_high"])
+    keys, label = ("attributes", "epsilon"), "median relative errors at stated ε"
+    form: dict[str, Any] = {"base": "uniform", "caption": MARKS.format("no data")}
     return {
-        "errors": pivot(table, keys, "method", "median relative errors at stated ε", **form),
-        "spent": all_rows(
-            called.drop(columns=["ci_low", "ci_high"]), "p and exact ε of each method", spent
-        ),
+        "errors": against_base(table, keys, "method", label, names=AT_EPSILON, **form),
+        "spent": all_rows(called, "p and exact ε of each method", spent),
     }
 
 
@@ -207,10 +194,9 @@ def sweep(tables: Tables) -> dict[str, Any]:
     """Prepare the best thresholds of the sweep at each p and number of records from `tables`."""
     drawn = ("matrix", "mechanism", "projection")
     table = first_of(tables["multirr_sweep"], *drawn).sort_values(["records", "p", "t_d", "t_v"])
-    groups = groups_of(table, "records", "p")
-    best = [part.loc[[part["median_relative_error"].idxmin()]] for _, part in groups]
+    best = table.groupby(["records", "p"], sort=False)["median_relative_error"].idxmin()
     heads = ("records", "p", "t_v", "t_d", "median_relative_error")
     return {
-        "best": all_rows(pd.concat(best), "the best thresholds by records and p", heads),
+        "best": all_rows(table.loc[best], "the best thresholds by records and p", heads),
         **{name: table[name].iloc[0] for name in drawn},
     }

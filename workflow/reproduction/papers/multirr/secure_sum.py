@@ -27,8 +27,6 @@ from deniable.randomized_response import (
 from deniable.records import Attribute, Domain, Microdata
 from deniable.sampling import RandomSource, generator_for
 
-# -- parties that deviate --------------------------------------------------------------------------
-
 
 class Deviating(Party):
     """A party that leaves, miscounts, or sets the count.
@@ -66,9 +64,6 @@ class Deviating(Party):
             network.broadcast(seat, int(self.count - heard) % network.modulus)
         elif self.reached is None:
             super().answer(seat, network)
-
-
-# -- the protocol on records -----------------------------------------------------------------------
 
 
 def trials(
@@ -139,6 +134,7 @@ def linkage_example(data: Microdata, root_seed: int, parties: int, samples: int)
     ]
     found = pd.concat([links for links in each if len(links)] or each[:1])
     drawn = samples * parties
+    groups = [*found.groupby(["attribute", "category"]), (("any", "any"), found)]
     rows = [
         {
             "attribute": attribute,
@@ -150,15 +146,10 @@ def linkage_example(data: Microdata, root_seed: int, parties: int, samples: int)
             "equals_true_record": bool(links["equals_true_record"].all()),
             "share_of_parties_exposed": len(links.drop_duplicates(["sample", "party"])) / drawn,
         }
-        for (attribute, category), links in [
-            *found.groupby(["attribute", "category"]),
-            (("any", "any"), found),
-        ]
+        for (attribute, category), links in groups
     ]
     return pd.DataFrame(rows)
 
-
-# -- faults and their detection --------------------------------------------------------------------
 
 SMALL = Domain(
     (

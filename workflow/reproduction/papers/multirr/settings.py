@@ -17,8 +17,6 @@ from reproduction.study import Coverage, Epsilon, Probability, Share, StudySetti
 
 # A cluster is audited cell by cell in exact arithmetic, which bounds its size.
 StudiedCells = Annotated[int, Field(ge=1, le=400)]
-# Records are held in memory, 8 bytes each.
-SweptRecords = Annotated[int, Field(ge=10, le=10_000_000)]
 
 
 class ClusterQueryGrid(Strict):
@@ -150,22 +148,20 @@ class AssessmentStudy(StudySettings[AssessmentGrid]):
 class ThresholdGrid(Strict):
     """Settings at which all thresholds are tried: every combination of the values."""
 
-    records: Values[SweptRecords]
+    records: Values[Annotated[int, Field(ge=10, le=10_000_000)]]  # held in memory, 8 bytes each
     matrix: Values[Reading]
     mechanism: Values[ClusterMechanism]
     projection: Values[Projection]
     p: Values[Probability]
 
 
-class ThresholdStudy(StudySettings[ThresholdGrid]):
+class ThresholdStudy(ClusterQueryStudy):
     """A sweep of RR-Clusters over p, T_v, T_d and the number of records. It may be empty."""
 
-    coverage: Coverage = 0.1
-    ordinal: list[str] = Field(default_factory=list)
     t_v: list[StudiedCells] = Field(default_factory=list)
     t_d: list[Share] = Field(default_factory=list)
     subset_seed: Annotated[int, Field(ge=0)] = 2024
-    grids: list[ThresholdGrid]
+    grids: list[ThresholdGrid]  # type: ignore[assignment]
 
     @model_validator(mode="after")
     def _thresholds_for_a_grid(self) -> Self:

@@ -132,9 +132,6 @@ def _chi_square(
     return ends | {"statistic": statistic, "degrees_of_freedom": freedom}
 
 
-# -- printed numbers on the page -------------------------------------------------------------------
-
-
 def printed_table(tables: Tables, name: str) -> dict[str, Any]:
     """Arrange the table `name` of `tables` as in the paper: a row per p and T_d, columns by T_v."""
     table = tables[name]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -89,8 +89,7 @@ def approach_table(
     and ``report`` are codes.
     """
     rows = []
-    sides: tuple[Side, ...] = ("largest", "smallest")
-    for (name, channel), side, mass in product(channels.items(), sides, masses):
+    for (name, channel), side, mass in product(channels.items(), get_args(Side), masses):
         found = prior_approaching_parity(channel, mass, side)
         ratio = float(found.ratio)
         bound = channel.parity if side == "largest" else 1 / channel.parity
@@ -110,16 +109,15 @@ def intruder_table(
     ``category`` is the bound (3.9) for every prior. ``likeliest`` is the true category of largest
     posterior given the report, for a rare one often not the reported one.
     """
-    rows = []
+    tables = []
     for named, channel, margin, categories in _channels(data, attributes, probabilities):
         posterior = channel.posterior(margin)
-        for code, category in enumerate(categories):
-            own, likeliest = posterior[code, code], int(posterior[code].argmax())
-            factor = own / margin[code] if margin[code] else np.nan
-            row = {"category": category, "prior": margin[code], "posterior": own, "factor": factor}
-            row |= {"likeliest": categories[likeliest]}
-            rows.append(named | row | {"likeliest_posterior": posterior[code, likeliest]})
-    return pd.DataFrame(rows)
+        own, likeliest = posterior.diagonal(), np.array(categories)[posterior.argmax(axis=1)]
+        factor = own / np.where(margin, margin, np.nan)
+        columns = {"category": categories, "prior": margin, "posterior": own, "factor": factor}
+        columns |= {"likeliest": likeliest, "likeliest_posterior": posterior.max(axis=1)}
+        tables.append(pd.DataFrame(named | columns))
+    return pd.concat(tables, ignore_index=True)
 
 
 def worst_set_table(

@@ -87,10 +87,7 @@ ANALYSES = (
     ),
     Analysis(
         "pram_design",
-        (
-            _table("design", DESIGNS, "designed"),
-            _table("channels", ENTRIES),
-        ),
+        (_table("design", DESIGNS, "designed"), _table("channels", ENTRIES)),
         data=("adult",),
         settings=("analyses.pram_design",),
     ),
@@ -105,11 +102,9 @@ SHOWS = {
     "channels": "Designed channels as heat maps, true categories by reported ones",
 }
 OF_BREACHES = {"breaches": ("pram_breach_bounds", "pram_approach")}
-FIGURES = (
-    *(
-        Figure(f"pram_{name}", f".figures:{name}", shows, OF_BREACHES.get(name, ()))
-        for name, shows in SHOWS.items()
-    ),
+FIGURES = tuple(
+    Figure(f"pram_{name}", f".figures:{name}", shows, OF_BREACHES.get(name, ()))
+    for name, shows in SHOWS.items()
 )
 _section = partial(section_of, "pram")
 SECTIONS = (
@@ -128,9 +123,7 @@ SECTIONS = (
         "invariant", "Standard errors under invariant PRAM: claimed and true", "Standard errors"
     ),
     _section(
-        "joint_loss",
-        "Invariant one by one: loss of joint distributions",
-        "Joint distributions",
+        "joint_loss", "Invariant one by one: loss of joint distributions", "Joint distributions"
     ),
     _section(
         "breaches",

@@ -26,56 +26,43 @@ FEASIBLE = 1e-9
 
 
 class _Kind(NamedTuple):
-    """A loss to be minimized, and requirements, of several rows of the table.
+    """A loss to be minimized, and requirements besides epsilon, of several rows of the table.
 
-    An `invariant` matrix may be `inverted` all the same. `floor` bounds the retention from below.
+    A matrix that `needs` to be "invariant" may be "inverted" all the same. A "retention floor"
+    bounds the retention from below.
     """
 
     loss: LossName
-    invariant: bool = False
-    floor: bool = False
-    inverted: bool = False
-
-    @property
-    def words(self) -> str:
-        """The requirements of the matrix, as in the table."""
-        more = {
-            "invariant": self.invariant,
-            "retention floor": self.floor,
-            "inverted": self.inverted,
-        }
-        return ", ".join(["epsilon", *(name for name, needed in more.items() if needed)])
+    needs: tuple[str, ...] = ()
 
     @property
     def estimator(self) -> EstimatorName:
         """The reports' own proportions if the matrix is invariant and not inverted."""
-        return "reports" if self.invariant and not self.inverted else "inverse"
-
-    @property
-    def cost(self) -> Cost | None:
-        """A cost that grows with the distance of categories in order."""
-        return Cost(power=1) if self.loss == "distance" else None
+        return "reports" if self.needs == ("invariant",) else "inverse"
 
     def asked(self, size: int, epsilon: float) -> Requirements:
-        """Return the requirements for a number of categories."""
+        """Return the requirements for a number of categories.
+
+        A cost of "distance" grows with the distance of categories in order.
+        """
         kept = None
-        if self.floor:
+        if "retention floor" in self.needs:
             kept = FLOOR * float(KeepOrReplace.of_epsilon(size, epsilon).matrix()[0, 0])
-        return Requirements(
-            epsilon=epsilon, invariant=self.invariant, cost=self.cost, retention=kept
-        )
+        cost = Cost(power=1) if self.loss == "distance" else None
+        invariant = "invariant" in self.needs
+        return Requirements(epsilon=epsilon, invariant=invariant, cost=cost, retention=kept)
 
 
 TRACE = _Kind("trace")
-INVARIANT = _Kind("trace", invariant=True)
-ORDINAL = _Kind("distance", invariant=True)
+INVARIANT = _Kind("trace", ("invariant",))
+ORDINAL = _Kind("distance", ("invariant",))
 KINDS = (
     TRACE,
     _Kind("worst_cell"),
-    _Kind("worst_cell", floor=True),
+    _Kind("worst_cell", ("retention floor",)),
     INVARIANT,
-    _Kind("trace", invariant=True, inverted=True),
-    _Kind("changed", invariant=True),
+    _Kind("trace", ("invariant", "inverted")),
+    _Kind("changed", ("invariant",)),
     ORDINAL,
 )
 SHOWN: tuple[tuple[str, float, _Kind, str], ...] = (
@@ -102,7 +89,7 @@ def design_table(data: Microdata, epsilons: Sequence[float]) -> pd.DataFrame:
         | _row(kind, np.asarray(counts / counts.sum()), epsilon)
         for attribute, _, counts in margins(data)
         for kind in KINDS
-        if counts.size <= FEW or not (kind.floor or kind.inverted)
+        if counts.size <= FEW or not {"retention floor", "inverted"} & {*kind.needs}
         if kind.loss != "distance" or attribute in ORDERED
         for epsilon in epsilons
     )
@@ -111,7 +98,7 @@ def design_table(data: Microdata, epsilons: Sequence[float]) -> pd.DataFrame:
 def _row(kind: _Kind, shares: Floats, epsilon: float) -> dict[str, Any]:
     requirements = kind.asked(shares.size, epsilon)
     found = design(shares, requirements, kind.loss, estimator=kind.estimator, target="file")
-    costs = None if kind.cost is None else kind.cost.costs(shares.size)
+    costs = None if requirements.cost is None else requirements.cost.costs(shares.size)
     loss = loss_of(kind.loss, shares, estimator=kind.estimator, target="file", costs=costs)
     closed = {
         "generalized_rr": KeepOrReplace.of_epsilon(shares.size, epsilon).matrix(),
@@ -126,7 +113,7 @@ def _row(kind: _Kind, shares: Floats, epsilon: float) -> dict[str, Any]:
     return {
         "epsilon": epsilon,
         "loss": kind.loss,
-        "requirements": kind.words,
+        "requirements": ", ".join(("epsilon", *kind.needs)),
         "estimator": kind.estimator,
         "designed": found.loss,
         **losses,

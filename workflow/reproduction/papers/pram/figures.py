@@ -45,6 +45,7 @@ JOINT_ESTIMATORS = {
 }
 RATIO_TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000)
 DOT = {"markersize": 6}
+SHIFT = {"score": -0.16, "wald": 0.16}  # from the line of a channel, by method
 RIVALS = {  # marker, label
     "generalized_rr": ("o", "over generalized randomized response"),
     "two_step": ("s", "over two-step invariant"),
@@ -64,16 +65,13 @@ def coverage(table: pd.DataFrame) -> Figure:
 
     def panel(axis: Axes, _: str, target: str) -> None:
         _nominal(axis)
-        for row, channel in enumerate(channels):
-            for height, (method, mark) in zip(
-                (row - 0.16, row + 0.16), METHODS.items(), strict=True
-            ):
-                part = where(covered, channel=channel, target=target, method=method)
-                single = where(part, intervals="none")
-                every = single["category"] == names.EVERY
-                strokes = mark | {"marker": "|", "markersize": 8, "alpha": 0.65}
-                for values, look_of in (single[~every], strokes), (single[every], mark | DOT):
-                    axis.plot(values["mean"], [height] * len(values), **look_of)
+        for (row, channel), (method, mark) in product(enumerate(channels), METHODS.items()):
+            of = {"channel": channel, "target": target, "method": method, "intervals": "none"}
+            single = where(covered, **of)
+            every = single["category"] == names.EVERY
+            strokes = mark | {"marker": "|", "markersize": 8, "alpha": 0.65}
+            for values, look_of in (single[~every], strokes), (single[every], mark | DOT):
+                axis.plot(values["mean"], [row + SHIFT[method]] * len(values), **look_of)
         axis.xaxis.set_major_locator(MultipleLocator(0.01))
         style.gridded(axis, "x")
 
@@ -233,12 +231,11 @@ def breaches(bounds: pd.DataFrame, approach: pd.DataFrame) -> Figure:
     right.invert_xaxis()
     right.set_title("priors that come as close as one likes", fontsize=10)
     form: dict[str, Any] = {"frameon": False, "fontsize": 8, "columnspacing": 1.0}
-    keys, columns = left.get_legend_handles_labels(), -(-len(inks) // 2)
-    figure.legend(*keys, loc="lower left", ncols=columns, handlelength=1.2, **form)
-    keys = right.get_legend_handles_labels()
-    figure.legend(*keys, loc="lower right", ncols=2, handlelength=1.6, **form)
-    style.gridded(left)
-    style.gridded(right)
+    of_sides = (left, "left", -(-len(inks) // 2), 1.2), (right, "right", 2, 1.6)
+    for axis, side, columns, length in of_sides:
+        form |= {"loc": f"lower {side}", "ncols": columns, "handlelength": length}
+        figure.legend(*axis.get_legend_handles_labels(), **form)
+        style.gridded(axis)
     title = "Information of an intruder in one response: the bounds of section 3 are tight"
     below = "the same for every channel of that epsilon, ln of the parity"
     return style.finish(figure, title, below)

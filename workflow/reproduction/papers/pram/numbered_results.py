@@ -62,9 +62,6 @@ def numbered_results() -> pd.DataFrame:
     return table.assign(verdict=np.where(table["gap"] <= ROUNDING, "holds", "fails"))
 
 
-# -- all tables of counts of a few records, each with its probability ------------------------------
-
-
 def tables_of(records: int, categories: int) -> Iterator[tuple[int, ...]]:
     """Yield every table of counts over `categories` categories with the total `records`."""
     for bars in itertools.combinations(range(records + categories - 1), categories - 1):
@@ -121,9 +118,6 @@ def moments(
     return mean, (centred * weights[:, None]).T @ centred
 
 
-# -- section 1: estimation -------------------------------------------------------------------------
-
-
 def _estimation() -> Iterator[Row]:
     """Check section 1 on the distribution of the table of reports, from all true tables."""
     true = multinomial(RECORDS, PROPORTIONS)
@@ -146,9 +140,6 @@ def _estimation() -> Iterator[Row]:
     gap = _farthest(mean, formula.reshape(-1))
     figure = f"with n for n − 1 it would be {(RECORDS - 1) / RECORDS:g} of the truth"
     yield "(1.3) plug-in", says, ENUMERATED, cases, gap, figure
-
-
-# -- section 2: post-randomization -----------------------------------------------------------------
 
 
 def _two_step(proportions: Floats) -> Channel:
@@ -181,6 +172,7 @@ def _proportions(table: tuple[int, ...]) -> Floats:
 
 
 def _post_randomization() -> Iterator[Row]:
+    """Check section 2, post-randomization, with a matrix made of each table of true counts."""
     tables = [_proportions(table) for table in tables_of(RECORDS, 3)]
     gaps = [
         _farthest(make(pi).reported(pi), pi) for pi in tables for make in (_two_step, resampling)
@@ -223,9 +215,6 @@ def _post_randomization() -> Iterator[Row]:
     yield "(2.7)", "the same for survey weights", test, 20, max(gaps), f"{figure}random weights"
 
 
-# -- section 3: privacy ----------------------------------------------------------------------------
-
-
 TENTHS = [table for table in tables_of(10, 3) if min(table) > 0]
 EXTREME = [(1, 1, 98), (98, 1, 1), (1, 98, 1), (1, 49, 50), (49, 1, 50)]
 PRIORS = [tuple(Fraction(n, sum(table)) for n in table) for table in [*TENTHS, *EXTREME]]
@@ -236,26 +225,23 @@ ON_A_GRID = "a grid of priors, all sets"
 
 
 def _beliefs_and_breaches() -> Iterator[Row]:
-    gaps = []
-    exact = [[Fraction(str(p)) for p in row] for row in CHANNEL.matrix().tolist()]
-    for prior in PRIORS:
-        found = CHANNEL.posterior([float(p) for p in prior])
-        for v in range(CHANNEL.size):
-            joint = [p * row[v] for p, row in zip(prior, exact, strict=True)]
-            bayes = np.array([float(each / sum(joint)) for each in joint])
-            gaps.append(_farthest(found[v], bayes))
+    """Check section 3 on beliefs and breaches, up to (3.5), on grids of priors and sets."""
+    exact = np.array([[Fraction(str(p)) for p in row] for row in CHANNEL.matrix().tolist()])
+    joints = [np.array(prior)[:, None] * exact for prior in PRIORS]
+    bayes = np.array([(joint / joint.sum(axis=0)).T for joint in joints], dtype=float)
+    gap = _farthest([CHANNEL.posterior(np.array(prior, dtype=float)) for prior in PRIORS], bayes)
     says, test = "what a report says of the truth", "a grid of priors"
-    yield "(3.1)", says, test, len(gaps), max(gaps), "Bayes' rule in fractions"
+    yield "(3.1)", says, test, bayes[..., 0].size, gap, "Bayes' rule in fractions"
 
-    cases = [
+    broken = [
         permits_breach(channel, prior, low, high, direction=direction) is True
         for low, high in BREACHES
         for channel in [channel_of_parity(3, largest_parity(low, high))]
         for prior, direction in itertools.product(PRIORS, DIRECTIONS)
     ]
     says, test = "no breach if the parity is within the bound", f"{ON_A_GRID}, both directions"
-    figure = f"breaches at the bound of (3.5): {sum(cases)}"
-    yield "(3.5)", says, test, len(cases), float(sum(cases)), figure
+    figure = f"breaches at the bound of (3.5): {sum(broken)}"
+    yield "(3.5)", says, test, len(broken), float(sum(broken)), figure
 
     every = [
         witness(channel_of_parity(3, largest_parity(low, high) * 1.01), low, high, direction)
@@ -272,6 +258,7 @@ def _beliefs_and_breaches() -> Iterator[Row]:
 
 
 def _parities() -> Iterator[Row]:
+    """Check section 3 on parity and β-factor privacy, from (3.6) to (3.14)."""
     unreachable = DenseChannel(np.array([[0.5, 0.5, 0.0], [0.25, 0.75, 0.0], [0.5, 0.5, 0.0]]))
     telling = DenseChannel(np.array([[0.5, 0.5, 0.0], [0.25, 0.5, 0.25], [0.5, 0.25, 0.25]]))
     gap = abs(unreachable.parity - 2.0) if math.isinf(telling.parity) else math.inf
@@ -318,16 +305,15 @@ def _parities() -> Iterator[Row]:
 def _item_sets() -> Iterator[Row]:
     """Check section 4: supports from the items of a set alone, and from all cells."""
     generator = np.random.default_rng(4)
-    items, records = 10, 2000
-    channel = ProductChannel((KeepOrReplace.uniform(2, keep=0.6),) * items)
-    columns = tuple((generator.random(records) < 0.3).astype(np.uint8) for _ in range(items))
-    names = tuple(f"item {number}" for number in range(items))
-    sets = [pair for size in (1, 2, 3) for pair in itertools.combinations(range(items), size)]
+    items, records = range(10), 2000
+    channel = ProductChannel((KeepOrReplace.uniform(2, keep=0.6),) * len(items))
+    columns = tuple((generator.random(records) < 0.3).astype(np.uint8) for _ in items)
+    names = tuple(f"item {number}" for number in items)
+    sets = [pair for size in (1, 2, 3) for pair in itertools.combinations(items, size)]
     found = item_set_supports(Transactions(channel, columns, names), sets)
     table = np.bincount(np.ravel_multi_index(columns, channel.shape), minlength=channel.size)
     full = channel.estimate(table).reshape(channel.shape)
-    every = range(items)
-    other = [full[tuple(1 if i in each else slice(None) for i in every)].sum() for each in sets]
+    other = [full[tuple(1 if i in each else slice(None) for i in items)].sum() for each in sets]
     says = "chosen item sets without the cells of all items"
     gap = _farthest(found["support"], other)
     figure = f"all {len(sets)} sets of up to three items, from {channel.size:,} cells and without"

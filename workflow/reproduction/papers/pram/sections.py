@@ -1,10 +1,7 @@
 """Prepare the tables of the report's sections on [pram] from the tables of a run."""
 
-from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
-
-import pandas as pd
 
 from deniable.display import Tables, rows_of
 
@@ -12,6 +9,7 @@ from reproduction.papers.pram import names
 from reproduction.study import PageTable, all_rows, first_of, groups_of, pivot, where
 
 TARGETS = {"population": "the population", "file": "these records"}
+NAMED = {"channel": names.CHANNELS, "target": TARGETS}  # in columns of tables
 IN = {name: f"coverage in {name}" for name in TARGETS.values()}
 COVERED = "coverage, mean over categories"
 WEIGHTED = {
@@ -31,6 +29,13 @@ LOSSES = {
 }
 BY_CHANNEL = {"channel": "channel", "records": "records", "target": "truth"}
 RATIO = {"mean": "estimated / true variance"}
+ITEM_SETS = {
+    **{"support": "support", "standard_error": "standard error"},
+    "expected_relative_error": "exact standard error, of the support",
+    "relative_error": "mean error, of the support",
+    **{"told_from_zero": "distinguished from 0", "coverage_score": "coverage, score"},
+    **{"coverage_wald": "coverage, Wald", "coverage_bonferroni": "coverage, Bonferroni"},
+}
 WHOLE_FILE = {
     **{"attribute": "attribute", "smallest_count": "records of the rarest category"},
     "mechanism": "matrix",
@@ -39,25 +44,6 @@ LIMITS = {
     **{"rho_1": "ρ₁", "rho_2": "ρ₂", "largest_parity": "largest parity, (3.5)"},
     **{"largest_epsilon": "its ε", "largest_factor": "parity by Theorem 3.2"},
 }
-
-
-def _named(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a `table` with channels and targets as a page calls them."""
-    return table.replace({"channel": names.CHANNELS, "target": TARGETS})
-
-
-def _of_measure(
-    table: pd.DataFrame,
-    keys: Sequence[str] | Mapping[str, str],
-    column: str,
-    called: Mapping[str, str],
-    measure: str,
-    label: str,
-    text: str = "short",
-) -> PageTable:
-    """Return the means of one `measure` in a `table`, without intervals."""
-    own = where(table, measure=measure)
-    return pivot(own, keys, column, label, text=text, names=called, intervals=False)
 
 
 def about(tables: Tables) -> dict[str, Any]:
@@ -87,7 +73,7 @@ def results(tables: Tables) -> dict[str, Any]:
 
 def coverage(tables: Tables) -> dict[str, Any]:
     """Prepare from `tables` how often intervals contain the truth, by channel and target."""
-    table = _named(tables["pram_coverage"])
+    table = tables["pram_coverage"].replace(NAMED)
     covered = where(table, measure="coverage", category=names.EVERY)
     kinds = {"none": "one at a time", "bonferroni": "Bonferroni", "scheffe": "Scheffé"}
     covered = covered.replace({"method": names.METHODS, "intervals": kinds})
@@ -107,7 +93,7 @@ def coverage(tables: Tables) -> dict[str, Any]:
 
 def weights(tables: Tables) -> dict[str, Any]:
     """Prepare weighted estimates in `tables` beside unweighted ones, by design and channel."""
-    table = _named(tables["pram_weights"]).replace({"design": DESIGNS, "estimator": WEIGHTED})
+    table = tables["pram_weights"].replace(NAMED | {"design": DESIGNS, "estimator": WEIGHTED})
     keys = {"design": "sample", "channel": "channel", "estimator": "estimate"}
     size = where(table, measure=("bias", "expected_bias"))
     size = size.assign(mean=size["mean"].abs())
@@ -121,15 +107,6 @@ def weights(tables: Tables) -> dict[str, Any]:
         "bias": pivot(size, keys, "measure", of_bias, names=of, text="percent"),
         "ratios": all_rows(ratio, label, keys | RATIO),
     }
-
-
-ITEM_SETS = {
-    **{"support": "support", "standard_error": "standard error"},
-    "expected_relative_error": "exact standard error, of the support",
-    "relative_error": "mean error, of the support",
-    **{"told_from_zero": "distinguished from 0", "coverage_score": "coverage, score"},
-    **{"coverage_wald": "coverage, Wald", "coverage_bonferroni": "coverage, Bonferroni"},
-}
 
 
 def item_sets(tables: Tables) -> dict[str, Any]:
@@ -155,28 +132,21 @@ def variance(tables: Tables) -> dict[str, PageTable]:
     }
 
 
-INVARIANT = {
-    **{"records": "records", "p": "p", "estimator": "estimate", "method": "matrix"},
-    "attribute": "attribute",
-}
-
-
 def invariant(tables: Tables) -> dict[str, Any]:
     """Prepare claimed over true variances and coverage in `tables`, by matrix and attribute."""
     table = tables["pram_invariant"]
     order = {name: at for at, name in enumerate(names.INVARIANT_METHODS)}
-    table = table.assign(order=table["method"].map(order), plain=table["estimator"] != "shares")
-    table = table.sort_values(
-        ["records", "p", "plain", "order"], ascending=[False, True, True, True]
-    )
-    first = first_of(table, "records", "p", "estimator").replace(
-        {"method": names.INVARIANT_METHODS}
-    )
-    of = partial(_of_measure, first, INVARIANT, "claim", names.CLAIMS)
+    table = where(table, records=table["records"].max(), estimator="shares")
+    table = table.assign(order=table["method"].map(order)).sort_values(["p", "order"])
+    first = first_of(table, "p").replace({"method": names.INVARIANT_METHODS})
+    first = first.rename(columns={"method": "matrix", "estimator": "estimate"})
+    claimed, covered = (where(first, measure=name) for name in ("claimed_to_true", "coverage"))
+    keys = ("records", "p", "estimate", "matrix", "attribute")
+    of = partial(pivot, keys=keys, column="claim", names=names.CLAIMS, intervals=False)
     return {
         "claims": names.CLAIMS,
-        "claimed": of("claimed_to_true", "claimed over true variance"),
-        "covered": of("coverage", "coverage of nominal 95 % intervals", "percent"),
+        "claimed": of(claimed, label="claimed over true variance"),
+        "covered": of(covered, label="coverage of nominal 95 % intervals", text="percent"),
     }
 
 
@@ -184,10 +154,12 @@ def joint_loss(tables: Tables) -> dict[str, PageTable]:
     """Prepare from `tables` the dependence of pairs, and their distance from the true table."""
     table = tables["pram_joint_loss"].sort_values(["first", "second", "epsilon"])
     called = {"true": "true"} | names.JOINT_ESTIMATORS
-    of = partial(_of_measure, table, ["first", "second", "epsilon"], "estimator", called)
+    dependence, distance = (where(table, measure=name) for name in ("cramers_v", "distance"))
+    keys = ("first", "second", "epsilon")
+    of = partial(pivot, keys=keys, column="estimator", names=called, intervals=False)
     return {
-        "dependence": of("cramers_v", "Cramér's V"),
-        "distance": of("distance", "distance from the true table", "percent"),
+        "dependence": of(dependence, label="Cramér's V"),
+        "distance": of(distance, label="distance from the true table", text="percent"),
     }
 
 

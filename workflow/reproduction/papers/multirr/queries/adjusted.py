@@ -21,11 +21,7 @@ from deniable.estimation import random_queries, relative_errors
 from deniable.randomized_response import Protocol, adjust, weighted_pairs
 from deniable.records import Microdata
 
-from reproduction.papers.multirr.queries.shared import (
-    PROJECTIONS,
-    OfTrueRecords,
-    margin_over,
-)
+from reproduction.papers.multirr.queries.shared import PROJECTIONS, OfTrueRecords, margin_over
 from reproduction.study import Cell, How
 
 UNIFORM = "uniform"
@@ -36,8 +32,6 @@ NAMES = ("measure", "projection", "sigma", "method", "against")
 WORK = ("sweeps", "gap", "left_out")
 """Of an adjustment: its sweeps over the attributes, the largest remaining gap between a marginal
 distribution and its target, and the sum of the targets that no record could meet."""
-
-
 Answers = tuple[list[Floats], Sequence[Floats], tuple[float, ...]]
 
 
@@ -79,12 +73,9 @@ class AdjustedQueries(OfTrueRecords):
 
     def wanted(self, cell: Cell, values: Floats) -> int:
         """Return the number of replicates of a `cell`, given the `values` of those that it has."""
-        asked = (
-            each["replicates"]
-            for each in self.more
-            if (each["mechanism"], each["p"]) == (cell["mechanism"], cell["p"])
-        )
-        return max(asked, default=len(values))
+        names = ("mechanism", "p")
+        asked = (each for each in self.more if all(each[name] == cell[name] for name in names))
+        return max((each["replicates"] for each in asked), default=len(values))
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
@@ -206,8 +197,7 @@ class StatedQueries(AdjustedQueries):
         """Return the p of a `cell` and the epsilons of an `output`'s method; nothing of no data."""
         if output["method"] == UNIFORM:
             return {}
-        found: Mapping[str, float] = AdjustedQueries.spends(self._on(cell), cell, output)
-        return found
+        return AdjustedQueries.spends(self._on(cell), cell, output)
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the errors, shape (replicates, outputs, pairs).

@@ -10,7 +10,7 @@ In a sweep all thresholds of a cell answer the same queries from the same random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial, reduce
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from operator import mul
 from typing import Any
 
@@ -77,18 +77,14 @@ class ClusterQueries(OfTrueRecords):
         `generator` draws responses, and then the queries if `queries` are not given.
         """
         true = self.true_counts(cell, names)
-        channels = {
-            cluster: channel
-            for protocol in protocols
-            for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True)
-        }
+        by_cluster = (zip(each.clusters, each.channels, strict=True) for each in protocols)
+        channels = dict(chain.from_iterable(by_cluster))
 
         @cache
         def margin(cluster: tuple[str, ...]) -> Floats:
             counts, channel = self.true_counts(cell, cluster), channels[cluster]
-            reports = channel.randomize_counts(
-                np.broadcast_to(counts, (runs, counts.size)), generator
-            )
+            files = np.broadcast_to(counts, (runs, counts.size))
+            reports = channel.randomize_counts(files, generator)
             shape = self.data.domain.project(cluster).shape
             joint = PROJECTIONS[cell["projection"]](reports, channel).reshape(runs, *shape)
             return margin_over(names, cluster, joint)

@@ -71,9 +71,8 @@ class PairQueries(OfTrueRecords):
         def errors(pair: tuple[str, ...], runs: int) -> Floats:
             true = self.counts(pair).reshape(-1)
             sizes = self.data.domain.project(pair).shape
-            channel = ProductChannel(
-                tuple(rr_channel(size, cell["p"], cell["matrix"]) for size in sizes)
-            )
+            factors = (rr_channel(size, cell["p"], cell["matrix"]) for size in sizes)
+            channel = ProductChannel(tuple(factors))
             reports = channel.randomize_counts(np.broadcast_to(true, (runs, true.size)), generator)
             asked = [random_queries(true.size, each, runs, generator) for each in self.coverages]
             queries = np.stack(asked, axis=1).astype(float)

@@ -69,14 +69,12 @@ class PramCoverage:
                 truth = counts / records
                 files = np.broadcast_to(counts, (replicates, channel.size))
                 reports = channel.randomize_counts(files, generator)
+            intervals = partial(confidence_intervals, channel, reports, target=target)
             for method in METHODS:
-                intervals = partial(
-                    confidence_intervals, channel, reports, method=method, target=target
-                )
-                single = intervals()
+                single = intervals(method=method)
                 covered = single.cover(truth)
                 columns += [*covered.T, covered.mean(axis=1)]
-                together = (intervals(simultaneous=each) for each in AT_ONCE)
+                together = (intervals(method=method, simultaneous=each) for each in AT_ONCE)
                 columns += [each.cover(truth).all(axis=1) for each in together]
                 columns.append((single.high - single.low).mean(axis=1))
             columns += _accuracy(channel, reports, truth, target)

@@ -151,9 +151,8 @@ class SurveyDesign:
         if estimator == "unweighted":
             return np.asarray(true.sum(axis=1) / self.records)
         sums = (true * self.weights[:, None]).sum(axis=1)
-        return np.asarray(
-            sums if estimator == "horvitz_thompson" else sums / sums.sum(axis=1, keepdims=True)
-        )
+        total = 1.0 if estimator == "horvitz_thompson" else sums.sum(axis=1, keepdims=True)
+        return np.asarray(sums / total)
 
     def expected(self, estimator: str) -> Floats:
         """Return an `estimator`'s expectation for the population. Channels add no bias."""
