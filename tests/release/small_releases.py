@@ -157,7 +157,7 @@ class NamedKeys(KeyPlace):
     """Keys by the names of releases alone."""
 
     def of_release(self, release: str, label: str) -> PlaceOfKey:
-        return PlaceOfKey(release, str(self.folder), [], release, "this machine")
+        return PlaceOfKey(release, str(self.folder), release, "this machine")
 
 
 def known_key(folder: Path, release: str = "small", byte: int = 7) -> KeyPlace:

@@ -3,16 +3,13 @@
 import multiprocessing
 import os
 import re
-import shutil
 import stat
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from tests.release.small_releases import made
 
 from deniable.errors import DeniableError
 from deniable.files import write_once
@@ -352,81 +349,6 @@ def test_a_key_that_others_can_have_made_is_refused(
         monkeypatch.setattr(os, "geteuid", lambda: file.stat().st_uid + 1)
     with pytest.raises(DeniableError, match=r"not this user's alone|a file of its owner's"):
         key_at(tmp_path / "small")
-
-
-RANDOM = "bytes((7 * each + 130) % 256 for each in range(31)) + sys.argv[1].encode()[:1]"
-
-
-@pytest.mark.parametrize("form", ["sys.stdout.buffer.write(key)", "print(key.hex())"])
-def test_a_key_behind_a_command(tmp_path: Path, form: str) -> None:
-    script = f"import sys; key = {RANDOM}; {form}"
-    place = KeyPlace(command=[sys.executable, "-c", script])
-    key = key_at(tmp_path / "small", place=place)
-    assert key.value[-1:] == b"s"
-    private = tmp_path / "small" / PRIVATE
-    of_release = place.of_release("small", LABEL)
-    assert of_release.label == LABEL
-    of_release.remove(private)
-    assert key_at(tmp_path / "small", place=place) == key
-    assert entries(private) == []
-
-
-PASS = """\
-file=$PASSWORD_STORE_DIR/$(eval echo "\\$$#").gpg
-case $1 in
-  insert) mkdir -p "${file%/*}"; cat > "$file"; echo stored ;;
-  show) cat "$file" ;;
-esac
-"""
-
-
-def test_the_pages_program_keeps_keys_in_a_password_manager(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page = Path(__file__).resolve().parents[2] / "config" / "README.md"
-    (text,) = re.findall(r"^```bash\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    for name, script in (("release-key", text), ("pass", f"#!/bin/sh\n{PASS}")):
-        (tmp_path / name).write_text(script)
-        (tmp_path / name).chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setenv("PASSWORD_STORE_DIR", str(tmp_path / "store"))
-    place = KeyPlace(command=["release-key"])
-    first, other = (key_at(tmp_path / each, place, f"small-{each}") for each in ("one", "two"))
-    assert first == key_at(tmp_path / "one", place, "small-one") != other
-    stored = list((tmp_path / "store" / "deniable").iterdir())
-    assert {bytes.fromhex(file.read_text()) for file in stored} == {first.value, other.value}
-    with monkeypatch.context() as patch:
-        patch.setattr("deniable.release.making.store_entry", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            made("columns", tmp_path, place)
-    shutil.rmtree(tmp_path / "store")
-    with pytest.raises(DeniableError, match="with another plan or another key"):
-        made("columns", tmp_path, place)
-
-
-@pytest.mark.parametrize(
-    ("script", "said"),
-    [
-        ("raise SystemExit(3)", r"failed \(exit 3\)"),
-        ("print('secret')", "printed 7 bytes that are not a key; allowed: 32"),
-        ("print('ab' * 31)", "printed 63 bytes"),
-        ("print('ab' * 16, end='')", "printed 32 bytes"),
-        ("print('no secret is here; ask somebody.', end='')", "printed 32 bytes"),
-    ],
-)
-def test_a_command_without_a_key_is_refused_and_nothing_it_said_is_shown(
-    tmp_path: Path, script: str, said: str
-) -> None:
-    place = KeyPlace(command=[sys.executable, "-c", script])
-    with pytest.raises(DeniableError, match=said) as refused:
-        key_at(tmp_path / "small", place=place)
-    assert "secret" not in str(refused.value)
-    assert "abab" not in str(refused.value)
-
-
-def test_a_command_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DeniableError, match=r"failed \(No such file or directory\)"):
-        key_at(tmp_path, place=KeyPlace(command=["no-such-command"]))
 
 
 # -- keys ------------------------------------------------------------------------------------------

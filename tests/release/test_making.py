@@ -450,7 +450,7 @@ def test_a_journal_of_another_draw_is_refused(tmp_path: Path, edit: dict[str, An
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("folder", []), ("folder", 1.5), ("label", None), ("command", [1])]
+    ("name", "value"), [("folder", []), ("folder", 1.5), ("label", None), ("machine", 1)]
 )
 def test_a_journal_with_another_kind_of_place_is_one_message(
     tmp_path: Path, name: str, value: Any

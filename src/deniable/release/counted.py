@@ -63,7 +63,7 @@ def journal_of(folder: Path) -> Journal:
         values = read_json(file)
         journal = Journal(**(values | {"place": PlaceOfKey(**values["place"])}))
         place = journal.place
-        texts = [journal.records, journal.drawn, place.label, place.machine, *place.command]
+        texts = [journal.records, journal.drawn, place.label, place.machine]
         texts += [] if place.folder is None else [place.folder]
         if not (isinstance(journal.plan, dict) and isinstance(journal.versions, dict)):
             raise ValueError

@@ -67,7 +67,7 @@ def key_for(
     private, of_release = folder / PRIVATE, place.of_release(release, label)
     file = of_release.file(private)
     begun = [*map(str, _begun(folder)), *(["its entry in the ledger"] if counted else [])]
-    if begun and file and not file.exists():
+    if begun and not file.exists():
         raise DeniableError(
             f"release {release!r}: {begun[0]} exists, but the key that the release was begun with, "
             f"{file}, does not: a new one could lead to a second draw from the same records. "

@@ -136,17 +136,7 @@ WRONG = [
     ("releases[0].mode", "rehearsal", "releases[0].mode: 'rehearsal'; allowed: test, production"),
     ("releases[0].mode", ..., "releases[0].mode: missing; it must be given"),
     ("releases[0].mode", "production", "releases[0]: population is missing; allowed: a name for"),
-    (
-        "releases[0].rehearsal",
-        True,
-        "version; allowed: rehearsal is now mode: test or mode: production",
-    ),
-    (
-        "releases[0].mechanism",
-        "rr_joint",
-        "allowed: mechanism is now plan: {kind: columns, strata, masked",
-    ),
-    ("releases[0].keys", ["sex"], "releases[0]: options of an earlier version; allowed: keys is n"),
+    ("releases[0].keys", ["sex"], "releases[0].keys: unknown option"),
     ("releases[0].other", 1, "releases[0].other: unknown option; allowed here: name, data, file, "),
     ("other", 1, "other: unknown option; allowed here: seed, data, studies, analyses, ledger"),
     ("releases[0].tables", [["sex"]], "releases[0].tables[0]: ['sex']; allowed: a list with at"),

@@ -135,16 +135,9 @@ class AnalysesConfig(Strict):
 
 
 class KeysConfig(Strict):
-    """The place of keys: a `folder`, a `command`, or by default the private folder."""
+    """The place of keys: a `folder`, or by default the private folder."""
 
     folder: Annotated[str, Field(min_length=1)] | None = None
-    command: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
-
-    @model_validator(mode="after")
-    def _one_place(self) -> Self:
-        if self.folder is not None and self.command:
-            raise ValueError("folder and command given; allowed: one of them")
-        return self
 
 
 class Config(Strict):
