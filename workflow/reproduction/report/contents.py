@@ -77,9 +77,8 @@ def _read_releases(files: Any) -> list[ReleaseFiles]:
     """Return the files of all releases, in their order in the config."""
     tables: dict[str, dict[str, pd.DataFrame]] = {}
     for path in map(Path, files.estimates):
-        if path.suffix != ".csv":  # synthetic records are not shown
-            continue
-        tables.setdefault(path.parent.name, {})[path.stem] = read_table(path)
+        if path.suffix == ".csv":  # synthetic records are not shown
+            tables.setdefault(path.parent.name, {})[path.stem] = read_table(path)
     for path in map(Path, files.checks):
         tables.setdefault(path.stem, {})["check"] = read_table(path)
     documents = [read_json(folder / "plan.json") for folder in public_folders(files.releases)]

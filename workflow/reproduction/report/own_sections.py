@@ -27,8 +27,7 @@ def in_short(contents: Contents) -> Row:
     privacy = [(page, each) for page, of in found for each in of.privacy]
     claims, taken_back = _claims_at_once(contents.tables)
     audited = contents.tables.get("privacy", pd.DataFrame(columns=["source", "claim"]))
-    of_releases = audited["source"].str.startswith(RELEASE)
-    stated = audited[of_releases & (audited["claim"] == STATED)]
+    stated = audited[audited["source"].str.startswith(RELEASE) & (audited["claim"] == STATED)]
     return {
         "privacy": sorted(privacy, key=lambda row: (ORDER.index(row[1].verdict), -row[1].times)),
         "papers": [
@@ -207,11 +206,8 @@ def _tests(table: pd.DataFrame | None) -> Row | None:
 
 def _checked(check: pd.DataFrame) -> Row:
     """Return coverage, mean distances and measures of a test release."""
-    distances = {
-        words: float(check[name].mean())
-        for name, words in DISTANCES.items()
-        if name in check and check[name].notna().any()
-    }
+    means = check.reindex(columns=list(DISTANCES)).mean().dropna()
+    distances = {DISTANCES[str(name)]: mean for name, mean in means.items()}
     measures = check[check["value"].notna()] if "value" in check else check.iloc[:0]
     return {
         "coverage": _coverage(check),
@@ -222,16 +218,13 @@ def _checked(check: pd.DataFrame) -> Row:
 
 def _coverage(check: pd.DataFrame) -> Row | None:
     """Return the proportion of intervals that cover, and the coverage over redraws."""
-    if "covered" not in check:
-        return None
-    covered = check["covered"].dropna()
+    covered, known = (check.get(name, pd.Series()).dropna() for name in ("covered", "coverage"))
     if not len(covered):
         return None
     found: Row = {"intervals": len(covered), "covered": float(_numbers(covered).mean())}
-    if "coverage" in check and check["coverage"].notna().any():
-        known = check[check["coverage"].notna()]
-        found |= {"coverage": float(known["coverage"].mean())}
-        found |= {"redraws": int(known["redraws"].max())}
+    if len(known):
+        redraws = check.loc[known.index, "redraws"].max()
+        found |= {"coverage": float(known.mean()), "redraws": int(redraws)}
     return found
 
 

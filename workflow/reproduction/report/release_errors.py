@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.display import Row, rows_of, style
+from deniable.display import Row, style
 from deniable.errors import from_extras
 
 from reproduction.report.own_sections import epsilon_of, of_all_records
+from reproduction.study import texts
 
 with from_extras():
     from matplotlib.axes import Axes
@@ -31,8 +32,7 @@ LOOKS = (("-", "o"), ("--", "s"), ("-.", "^"), ("-", "D"), ("--", "v"), ("-.", "
 """Line and mark of each combination of further options."""
 EXPECTED = style.look("#9aa1a9", ":", label="expected error", zorder=1)
 KEYS_IN_ROW = 5
-MEAN_OF_NORMAL = math.sqrt(2 / math.pi)
-"""The mean absolute value of a standard normal variable."""
+MEAN_OF_NORMAL = math.sqrt(2 / math.pi)  # mean absolute value of a standard normal variable
 
 
 def release_errors(tables: Mapping[str, pd.DataFrame]) -> list[Row]:
@@ -136,10 +136,8 @@ def plot_errors(table: pd.DataFrame, options: Sequence[str], name: str) -> Figur
     with the grid has a `name`.
     """
     known = table[np.isfinite(table["exact_epsilon"]) & table["error"].notna()]
-    lines = (
-        ", ".join(f"{option}: {row[option]}" for option in options[1:]) for row in rows_of(known)
-    )
-    known = known.assign(line=list(lines))
+    lines = texts(known, lambda row: ", ".join(f"{name}: {row[name]}" for name in options[1:]))
+    known = known.assign(line=lines)
     subjects = list(dict.fromkeys(known["of"])) or [""]
     inks = dict(zip(dict.fromkeys(known["estimates"]), cycle(INKS), strict=False))
     looks = dict(zip(dict.fromkeys(known["line"]), cycle(LOOKS), strict=False))

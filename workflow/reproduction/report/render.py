@@ -11,15 +11,7 @@ from deniable.display import between, joined, percent, plain, short, thousands
 from deniable.errors import from_extras
 from deniable.files import folder_written_whole, write_text
 
-from reproduction.papers import (
-    AUDITS,
-    DRAWN_BY,
-    FIGURES,
-    MADE_BY,
-    PAGES,
-    PAPERS,
-    TABLES,
-)
+from reproduction.papers import AUDITS, DRAWN_BY, FIGURES, MADE_BY, PAGES, PAPERS, TABLES
 from reproduction.report.contents import Contents
 from reproduction.report.markup import living_links, markdown, picture, typeset
 from reproduction.report.own_sections import OWN
@@ -44,13 +36,10 @@ def render(contents: Contents) -> str:
     """Return the report of `contents` as one page of HTML, with its figures and tables."""
     templates = _environment(contents, "", {})
     shown = _possible(contents)
-    ids = {section.id: f"#{section.id}" for page in shown for section in page.sections}
+    sections = [section for page in shown for section in page.sections]
+    ids = {section.id: f"#{section.id}" for section in sections}
     ids |= {f"page-{page.id}": f"#{page.sections[0].id}" for page in shown}
-    bodies = {
-        section.id: Markup(living_links(_body(templates, section, contents), ids))
-        for page in shown
-        for section in page.sections
-    }
+    bodies = {each.id: _body(templates, each, contents, ids) for each in sections}
     template = templates.get_template("one_file.html.j2")
     return template.render(title=PAGES[0].title, pages=shown, bodies=bodies)
 
@@ -63,10 +52,7 @@ def render_pages(contents: Contents) -> Iterator[tuple[str, str]]:
     for page in shown:
         ids = {id: f"#{id}" if at == page.id else f"{at}.html#{id}" for id, at in places.items()}
         ids |= {f"page-{each.id}": f"{each.id}.html" for each in shown}
-        bodies = {
-            section.id: Markup(living_links(_body(templates, section, contents), ids))
-            for section in page.sections
-        }
+        bodies = {each.id: _body(templates, each, contents, ids) for each in page.sections}
         template = templates.get_template("page.html.j2")
         yield f"{page.id}.html", template.render(page=page, pages=shown, bodies=bodies)
     for name, svg in contents.figures.items():
@@ -84,10 +70,14 @@ def _possible(contents: Contents) -> list[Page]:
     return [page for page in pages if page.sections]
 
 
-def _body(templates: jinja2.Environment, section: Section, contents: Contents) -> str:
+def _body(
+    templates: jinja2.Environment, section: Section, contents: Contents, places: Mapping[str, str]
+) -> Markup:
+    """Return the HTML of a section, with links to sections at their `places`."""
     own = OWN.get(section.id)
     values = own(contents) if own else section.content(contents.tables)
-    return templates.get_template(f"{section.template}.html.j2").render(values)
+    page = templates.get_template(f"{section.template}.html.j2").render(values)
+    return Markup(living_links(page, places))
 
 
 def environment(compiled: jinja2.BytecodeCache | None = None) -> jinja2.Environment:

@@ -21,6 +21,7 @@ import csv
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, product
@@ -47,8 +48,7 @@ from reproduction.study.comparisons import (
 
 SAID = ("claim", "section", "printed", "kind", "test", "about")
 COMPARED = ("each", "left", "right", "rule", "figure")
-Place = dict[str, Any]
-"""A cell, or the common part of several: values by column."""
+Place = dict[str, Any]  # a cell, or the common part of several: values by column
 TERM = re.compile(r"(\w+)(?: (=|>=|<=) (.+))?")
 IN_BRACKETS = re.compile(r"\[(.+)\]")
 
@@ -75,9 +75,7 @@ class Cells(dict[tuple[Any, ...], Row]):
     def values_of(self, column: str) -> list[Any]:
         """Return the values in a `column`, in order; without any, raise a `LookupError`."""
         position = self.columns.index(column)
-        if not (found := sorted({key[position] for key in self})):
-            raise LookupError(column.replace("_", " "))
-        return found
+        return require_any(sorted({key[position] for key in self}), column.replace("_", " "))
 
     def ends(self, column: str) -> tuple[Any, Any]:
         """Return the smallest and the largest value in a `column`, which has at least two."""
@@ -139,10 +137,8 @@ def _is_within(relation: str | None, bound: str, value: Any) -> bool:
 
 def _number_or_text(text: str) -> Any:
     for number in (int, float):
-        try:
+        with suppress(ValueError):
             return number(text)
-        except ValueError:
-            continue
     return text
 
 

@@ -18,7 +18,7 @@ interval of their difference instead.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
@@ -32,8 +32,7 @@ LEVEL = 0.05
 POWER = 0.8
 MARGINS = (0.75, 1.0, 1.25)
 """The factors of a margin of ours, to see whether the verdict rests on it."""
-SIMILAR = 1.2
-"""Estimates within this factor of each other count as similar: our margin."""
+SIMILAR = 1.2  # estimates within this factor of each other count as similar: our margin
 
 Kind = Literal["every", "some", "average", "order", "equality"]
 Decision = Literal["holds", "fails", "undecided", "depends on the margin", "surrogate"]
@@ -41,7 +40,7 @@ Row = Mapping[Any, Any]
 """An estimate: ``median`` (a mean in some tables), ``ci_low``, ``ci_high``, and for an interval
 from few replicates ``freedom``, its degrees of freedom."""
 Pair = tuple[Row, Row]
-Compared = TypeVar("Compared")
+Found = TypeVar("Found", bound=Sized)
 
 
 @dataclass(frozen=True)
@@ -178,13 +177,13 @@ def on_average(pairs: Sequence[Pair], figure: str) -> Outcome:
     return Outcome((Comparison(mean, error),), figure)
 
 
-def equivalent(pairs: Sequence[Pair], figure: str) -> Outcome:
-    """Test that in each of `pairs` the estimates are within the factor `SIMILAR`, our margin.
+def equivalent(pairs: Sequence[Pair], figure: str, factor: float = SIMILAR) -> Outcome:
+    """Test that in each of `pairs` the estimates are within a `factor` above 1, our margin.
 
     The `figure` is as in `below`.
     """
     logs = [(logarithms(first), logarithms(second)) for first, second in pairs]
-    return replace(within_tolerance(logs, math.log(SIMILAR), figure), our_margin=True)
+    return replace(within_tolerance(logs, math.log(factor), figure), our_margin=True)
 
 
 def within_tolerance(
@@ -256,9 +255,8 @@ def logarithms(row: Row) -> dict[str, float]:
 
 def _error(row: Row) -> float:
     low, high = float(row["ci_low"]), float(row["ci_high"])
-    return (
-        0.0 if low == high else (high - low) / (2 * _quantile(0.975, row.get("freedom", math.inf)))
-    )
+    reach = _quantile(0.975, row.get("freedom", math.inf))
+    return 0.0 if low == high else (high - low) / (2 * reach)
 
 
 def _quantile(probability: float, freedom: float) -> float:
@@ -282,16 +280,12 @@ def counted(decisions: Iterable[bool], figure: str) -> Outcome:
     Without any decision, raise a `LookupError`.
     """
     found = tuple(Comparison(1.0 if each else -1.0) for each in decisions)
-    if not found:
-        raise LookupError("anything to decide from")
-    return Outcome(found, figure)
+    return Outcome(require_any(found, "anything to decide from"), figure)
 
 
-def require_any(
-    found: Sequence[Compared], what: str = "any cells to compare"
-) -> Sequence[Compared]:
+def require_any(found: Found, what: str = "any cells to compare") -> Found:
     """Return the values `found`; without any, raise a `LookupError` that says `what` is missing."""
-    if not found:
+    if not len(found):
         raise LookupError(what)
     return found
 
@@ -307,9 +301,7 @@ def range_of(values: Iterable[float], style: str = ".3g") -> str:
     >>> range_of([3, 1, 2.5])
     '1 to 3'
     """
-    found = list(values)
-    if not found:
-        raise LookupError("any numbers")
+    found = require_any(list(values), "any numbers")
     return f"{min(found):{style}} to {max(found):{style}}"
 
 

@@ -4,7 +4,7 @@ A study adds a function that simulates one setting ("cell"), a grid in the confi
 published values.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -28,7 +28,6 @@ SummaryName = Literal["median", "mean"]
 Verdict = Literal["agrees", "differs", "fitted", "not printed", "surrogate"]
 
 COUNTED_VERDICTS: tuple[Verdict, ...] = ("agrees", "differs", "surrogate")
-AGREEMENT_COLUMNS = ("median_ratio", "typical_factor", "rank_correlation")
 RESULT_COLUMNS = (
     *("published", "regenerated", "ci_low", "ci_high", "replicates"),
     *("data_source", "verdict"),
@@ -124,12 +123,6 @@ def mean_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Summa
         reach = quantile * sample.std(ddof=1) / np.sqrt(n)
     mean = float(sample.mean())
     return Summary(mean, float(mean - reach), float(mean + reach), n)
-
-
-SUMMARIES: Mapping[SummaryName, Callable[[npt.ArrayLike], Summary]] = {
-    "median": median_summary,
-    "mean": mean_summary,
-}
 
 
 def widening(replicates: Any, published_replicates: int) -> Any:
@@ -241,7 +234,8 @@ def simulate_chunk(
             names += (name for name, *_ in comparisons)
             found = _by_runs(values, comparisons, generator)
         else:
-            found = [SUMMARIES[summary](column) for column in values.T]
+            summarize = median_summary if summary == "median" else mean_summary
+            found = [summarize(column) for column in values.T]
         for output, each in zip(names, found, strict=True):
             numbers = {"regenerated": each.value, "ci_low": each.low, "ci_high": each.high}
             spent = spends(cell, output) if spends else {}
@@ -366,5 +360,5 @@ def agreement(results: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
         ratios = np.exp(log_ratio.median()), np.exp(log_ratio.abs().mean())
         ranks = cells["regenerated"].rank().corr(cells["published"].rank())
         rows.append((*group, len(cells), *verdicts, *ratios, ranks))
-    columns = [*by, "cells", *COUNTED_VERDICTS, *AGREEMENT_COLUMNS]
-    return pd.DataFrame(rows, columns=columns)
+    measures = ("median_ratio", "typical_factor", "rank_correlation")
+    return pd.DataFrame(rows, columns=[*by, "cells", *COUNTED_VERDICTS, *measures])

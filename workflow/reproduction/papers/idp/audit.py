@@ -1,8 +1,4 @@
-"""The audit of [idp] on its data sets: the claimed and the exact epsilon, or a lower bound.
-
-`cluster_table` has numbers that do not depend on epsilon: how tight each sensitivity is, how far an
-attribute exceeds its claim, and how many clusters get no noise.
-"""
+"""The audit of [idp] on its data sets: the claimed and the exact epsilon, or a lower bound."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -81,7 +77,7 @@ def cluster_table(
 ) -> pd.DataFrame:
     """Compare each sensitivity with all changes of one record, for each attribute.
 
-    `name`, `data`, `k` and `domain_factors` are as in `audit_table`.
+    `name`, `data`, `k` and `domain_factors` are as in `audit_table`. No number depends on epsilon.
 
     ``tightness_fixed`` and ``tightness_fixed_median`` are the largest and the median ratio, over
     all ``clusters``, of the largest change to the claimed sensitivity if records stay in their
@@ -126,12 +122,7 @@ def cluster_table(
 def of_datasets(tables: Mapping[str, pd.DataFrame], sources: Mapping[str, str]) -> pd.DataFrame:
     """Join the `tables` of data sets, with their `sources`. Rows on no data set are kept once."""
     types = {"k": "Int64", "holds": "boolean"}  # of columns with missing values
-    typed = (
-        table.astype({column: kind for column, kind in types.items() if column in table}).assign(
-            data_source=sources[name]
-        )
-        for name, table in tables.items()
-    )
-    joined = pd.concat(typed)
+    joined = pd.concat(table.assign(data_source=sources[name]) for name, table in tables.items())
+    joined = joined.astype({name: kind for name, kind in types.items() if name in joined})
     again = (joined["dataset"] == "none") & joined.drop(columns="data_source").duplicated()
     return joined[~again].reset_index(drop=True)

@@ -15,7 +15,6 @@ from reproduction.study import SIGN, PageTable, all_rows, groups_of, pivot, text
 HOLDS_WITHIN = 1e-9
 BY_METHOD = {"dataset": "data", "method": "method"}
 TITLES = {"dataset": names.DATASETS, "method": names.AUDITED}
-EVERYONE = "*"
 BESIDE = "microaggregation alone"
 
 
@@ -53,11 +52,6 @@ def _by_k(part: pd.DataFrame, found: Callable[[pd.DataFrame], str], label: str) 
     return _pivot(pd.DataFrame(rows, columns=[*keys, "found"]), "k", label)
 
 
-def _found_and_claimed(row: Row) -> str:
-    """Return the ε of a row of the audit beside its claim, with the verdict."""
-    return names.found_alone(row, f" of {short(row['claimed_epsilon'])}")
-
-
 def _judged(times: float) -> str:
     """Return the ratio to a claim as text, with its verdict."""
     return f"{short(times)} {SIGN['holds' if times <= 1 + HOLDS_WITHIN else 'fails']}"
@@ -67,7 +61,8 @@ def _readings(part: pd.DataFrame) -> PageTable:
     """Return the ε of the same release under each interpretation of Definition 3, by unit."""
     own = where(part, method=CLUSTERED)
     own = own[~noted(own, names.CERTIFICATE) & ~noted(own, names.SHUFFLED)]
-    own = own.assign(found=texts(own, _found_and_claimed))
+    found = texts(own, lambda row: names.found_alone(row, f" of {short(row['claimed_epsilon'])}"))
+    own = own.assign(found=found)
     parts = [
         where(own, reading=reading, clusters=clusters).assign(fixed=name)
         for name, (reading, clusters) in names.READINGS.items()
@@ -92,7 +87,7 @@ def _tightness(table: pd.DataFrame) -> PageTable:
 
 def _composition(part: pd.DataFrame) -> str:
     """Return the ratio of the worst attribute to its claim, marked if all records exceed it."""
-    everyone = f" {EVERYONE}" if part["records_beyond"].min() == 1 else ""
+    everyone = " *" if part["records_beyond"].min() == 1 else ""
     return _judged(part["attribute_times_claimed"].max()) + everyone
 
 

@@ -61,9 +61,8 @@ def _instead(tables: Tables, datasets: dict[str, str], at: Shown) -> str:
     """Return sentences on the results of true DP at the epsilon shown, beside iDP-CBLS."""
     learned, least = [], []
     for name, title in datasets.items():
-        forests = where(
-            names.forests_at(tables.get(names.FOREST_TABLES[name]), at), epsilon=at.epsilon
-        )
+        forests = names.forests_at(tables.get(names.FOREST_TABLES[name]), at)
+        forests = where(forests, epsilon=at.epsilon)
         means = forests.groupby("method")["f_measure"].mean() if len(forests) else pd.Series()
         honest = means.reindex(names.DP_BASELINES).max()
         if "idp_cbls" in means and not pd.isna(honest):

@@ -213,6 +213,7 @@ def _measures(part: pd.DataFrame) -> pd.Series:
 
 # -- noises for numbers on a public grid -----------------------------------------------------------
 
+SHOWN = tuple(names.ESTIMATORS[name] for name in names.SHOWN_ESTIMATORS)
 NOMINAL = 0.95  # coverage of the bootstrap intervals
 LEAST = {
     **{"epsilon": "ε", "estimator": "estimator", "noise": "least distance"},
@@ -226,9 +227,7 @@ def noises(tables: Tables) -> dict[str, Any]:
     table = tables["idp_noises"].sort_values("epsilon", kind="stable")
     table = table.replace({"estimator": names.ESTIMATORS})
     return {
-        "least": _least(
-            where(table, estimator=tuple(names.ESTIMATORS[name] for name in names.SHOWN_ESTIMATORS))
-        ),
+        "least": _least(where(table, estimator=SHOWN)),
         "smoothing": _smoothing(table),
         "covered": _covered(table[table["intervals"] > 0]),
         "below": bool((table["exact_epsilon"] <= table["epsilon"]).all()),
@@ -251,7 +250,7 @@ def _smoothing(table: pd.DataFrame) -> Row:
     """Count the settings in which smoothed EM is nearer than maximum likelihood, and farther."""
     ends = table.pivot(index=["noise", "epsilon"], columns="estimator")
     low, high = ends["ci_low"], ends["ci_high"]
-    smoothed, likelihood = (names.ESTIMATORS[name] for name in names.SHOWN_ESTIMATORS)
+    smoothed, likelihood = SHOWN
     nearer, farther = high[smoothed] < low[likelihood], low[smoothed] > high[likelihood]
     return {"nearer": int(nearer.sum()), "farther": int(farther.sum()), "of": len(nearer)}
 

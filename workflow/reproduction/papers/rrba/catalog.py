@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from reproduction.papers.rrba.names import FILES
 from reproduction.study import (
     Analysis,
     AnalysisTable,
@@ -21,12 +22,7 @@ SOURCE = (
     "Distributed Randomized Response Protocol (2024)"
 )
 NETWORKS = ("networks/survey", "networks/alarm", "networks/child")
-LARGER = (
-    "networks/survey_8000",
-    "networks/survey_8000_resampled",
-    "networks/alarm_8000",
-    "networks/child_8000",
-)
+LARGER = tuple(f"networks/{file}" for file in FILES if "_8000" in file)
 PRINTED_TRIALS = 100  # [rrba], 7.3 and 7.4
 TABLE_3_KEYS = (
     *("method", "k", "n", "effect", "epsilon_exact", "hypothesis", "rejected"),

@@ -38,8 +38,7 @@ PROBABILITIES = (0.3, 0.5, 0.7)
 OTHER_SIZE: Mapping[int, tuple[CellVisibility, int]] = {2: ("in none", 3), 3: ("in several", 2)}
 """The tables reconstructed from views of k attributes: in no view or in several, and their size."""
 METHODS: tuple[Literal["nearest", "l2", "l1"], ...] = ("nearest", "l2", "l1")
-BLOCK_SIZE = 25
-"""Clients between two updates of a view's tables."""
+BLOCK_SIZE = 25  # clients between two updates of a view's tables
 REPLICATES = 10
 COLUMNS = (
     *("file", "records", "p", "views_of", "views", "tables", "number", "method"),
@@ -160,11 +159,10 @@ def _measured(
     tables: Mapping[Combination, Floats], truth: Mapping[Combination, Floats], when: str
 ) -> dict[str, float]:
     """Return the mean distance from the truth and the share of negative cells."""
-    if not tables:
-        return {f"distance_{when}": np.nan, f"negative_{when}": np.nan}
-    distances = [np.sqrt(np.sum((table - truth[names]) ** 2)) for names, table in tables.items()]
-    cells = np.concatenate([table.reshape(-1) for table in tables.values()])
-    return {
-        f"distance_{when}": float(np.mean(distances)),
-        f"negative_{when}": float(np.mean(cells < 0)),
-    }
+    distance = negative = float("nan")
+    if tables:
+        squares = [np.sum((table - truth[names]) ** 2) for names, table in tables.items()]
+        distance = float(np.mean(np.sqrt(squares)))
+        cells = np.concatenate([table.reshape(-1) for table in tables.values()])
+        negative = float(np.mean(cells < 0))
+    return {f"distance_{when}": distance, f"negative_{when}": negative}

@@ -22,7 +22,8 @@ none far outside. So that agreement does not confirm the text.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
 from itertools import combinations, product
 from typing import Any
 
@@ -77,9 +78,6 @@ class Convergence:
     files: Mapping[str, Microdata]  # by data set
     blocks: int = 200  # of a run, at least 2
     reference: int = 500  # the truthful answers of the criterion ``precise``
-    _followed: dict[tuple[str, float], Followed] = field(
-        default_factory=dict, init=False, repr=False
-    )
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return the criterion and the measure of each output of a run, in any `cell`.
@@ -112,10 +110,7 @@ class Convergence:
 
     def followed(self, dataset: str, probability: float) -> Followed:
         """Return the cell of the pairs of attributes of a `dataset` closest to a `probability`."""
-        key = dataset, probability
-        if key not in self._followed:
-            self._followed[key] = closest_cell(self.files[dataset], probability)
-        return self._followed[key]
+        return closest_cell(self.files[dataset], probability)
 
     def _outcomes(self, runs: Collection, followed: Followed, size: int) -> Iterator[Floats]:
         truth, at = followed.proportion, followed.cell
@@ -153,6 +148,7 @@ def _error(value: Floats, truth: float) -> Floats:
     return np.asarray(np.minimum(np.abs(value - truth), 1.0))  # printed tables can be millions off
 
 
+@cache
 def closest_cell(data: Microdata, probability: float) -> Followed:
     """Return the cell of a pair's table of `data` with a proportion closest to `probability`."""
     found = []

@@ -33,11 +33,9 @@ from deniable.rrba import (
 
 CELLS = (2, 4, 8, 16)
 """Of the tables of one answer: the two coins, and two, three and four binary attributes."""
-FLOOR = 0.1
-"""Of the table with a small cell in Figure 4."""
+FLOOR = 0.1  # of the table with a small cell in Figure 4
 CLAIM_TOLERANCE = 1e-12  # claims are formulas evaluated to nearest
-CURVE = tuple(round(0.01 * step, 2) for step in range(1, 100))
-"""The p of Figure 4."""
+CURVE = tuple(round(0.01 * step, 2) for step in range(1, 100))  # the p of Figure 4
 
 EPSILON_COLUMNS = (
     *("unit", "table", "dataset", "attributes", "cells", "answers", "rounds", "p", "floor"),

@@ -79,8 +79,7 @@ KINDS = {
     "in several": "smaller tables, in several views",
     "in none": "larger tables, in no view",
 }
-COMPARED = ("l2", "jensen_shannon")
-"""The measures of the paper."""
+COMPARED = ("l2", "jensen_shannon")  # the measures of the paper
 MAIN_READINGS = {
     "l2": "noisy",
     "squared_error": "noisy",

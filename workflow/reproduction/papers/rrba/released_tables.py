@@ -21,7 +21,8 @@ a record. Counts then have the sensitivity 2, and noise of scale b has epsilon 2
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from typing import Any, ClassVar
 
@@ -62,8 +63,7 @@ FIGURE_7_COLUMNS = (
 )
 FIGURE_7_PANELS = (("survey_8000", 0.4), ("survey_8000", 0.5), ("alarm_8000", 0.5))
 """The files and p of Figure 7."""
-BINS = 48
-"""Of a panel of Figure 7, equally wide on the logarithmic scale."""
+BINS = 48  # of a panel of Figure 7, equally wide on the logarithmic scale
 MEASURES = {
     "l2": l2_distances,
     "squared_error": squared_errors,
@@ -90,8 +90,7 @@ COUNTED: Mapping[str, type[ProjectiveGeometry] | type[HadamardResponse]] = {
 }
 """The protocols with so few responses that they are counted one by one. Their own inverses are
 unbiased for all tables."""
-AT_ONCE = 3_000_000
-"""Counts that are simulated at once."""
+AT_ONCE = 3_000_000  # counts that are simulated at once
 
 Methods = Mapping[str, tuple[tuple[str, ...], str]]
 ReleasedTables = Iterator[tuple[str, tuple[str, ...], Floats]]
@@ -106,9 +105,6 @@ class _Simulation:
     subsets: int = 40  # sets of k attributes, at most (`drawn_sets`)
     subset_seed: int = 2024  # of the choice of the sets
     block_size: int = 250  # B
-    _true: dict[tuple[str, int], dict[Combination, Counts]] = field(
-        default_factory=dict, init=False, repr=False
-    )
     methods: ClassVar[Methods]
     """Readings, and trust: "local"; "central": a curator sees the true table; "oracle": p depends
     on it; by method, in the order of the outputs."""
@@ -160,11 +156,7 @@ class _Simulation:
 
     def true_tables(self, file: str, k: int) -> dict[Combination, Counts]:
         """Return the true counts of each set of attributes, flat."""
-        if (file, k) not in self._true:
-            data = self.files[file]
-            sets = drawn_sets(data.domain.names, k, self.subsets, self.subset_seed)
-            self._true[file, k] = {names: data.counts(names).reshape(-1) for names in sets}
-        return self._true[file, k]
+        return _counts_of_sets(self.files[file], k, self.subsets, self.subset_seed)
 
     def blocks_of(self, true: Counts, generator: np.random.Generator) -> Counts:
         """Deal the records of each run out to blocks, shape (runs, blocks, cells)."""
@@ -245,9 +237,8 @@ class EqualEpsilon(_Simulation):
         channel = KeepOrReplace.from_entries(m, 1 - (m - 1) * elsewhere, elsewhere)
         reports = channel.randomize_counts(true, generator)
         yield "randomized_response", BOTH, records * channel.estimate(reports)
-        smallest = floored_projection(true / true.sum(axis=1, keepdims=True), POOLED.floor).min(
-            axis=1
-        )
+        proportions = true / true.sum(axis=1, keepdims=True)
+        smallest = floored_projection(proportions, POOLED.floor).min(axis=1)
         at_truth = np.empty(true.shape)
         for least in np.unique(smallest):
             runs = smallest == least
@@ -267,6 +258,12 @@ class EqualEpsilon(_Simulation):
         ones = stream.binomial(true, bit.own) + stream.binomial(records - true, bit.others)
         estimate = (ones / records - bit.others) / (bit.own - bit.others)
         yield "unary_encoding", BOTH, records * estimate
+
+
+@cache
+def _counts_of_sets(data: Microdata, k: int, most: int, seed: int) -> dict[Combination, Counts]:
+    sets = drawn_sets(data.domain.names, k, most, seed)
+    return {names: data.counts(names).reshape(-1) for names in sets}
 
 
 def _laplace(true: Counts, scale: float, generator: np.random.Generator) -> Floats:

@@ -51,8 +51,8 @@ def overview(tables: Tables) -> dict[str, Any]:
     """Prepare from `tables` the claimed and the exact ε of one answer and of a view."""
     table = tables["rrba_epsilon"].fillna({"dataset": ""})
     signs = table["holds"].map({True: SIGN["holds"], False: SIGN["fails"]})
-    table = table.assign(found=table["exact"].map(short) + " " + signs)
-    table = table.assign(setting=texts(table, _setting))
+    found = table["exact"].map(short) + " " + signs
+    table = table.assign(found=found, setting=texts(table, _setting))
     general, views = where(table, dataset=""), where(table, unit="view")
     answers = where(general, unit="answer").sort_values("p", kind="stable")
     floor = nearest(table["floor"].dropna(), SHOWN_FLOOR)
@@ -115,11 +115,10 @@ def tables(results: Tables) -> dict[str, Any]:
     """Prepare Tables 4 and 5 from `results`: published beside ours, and their exact ε."""
     both = pd.concat(results[name].assign(table=t) for name, t in names.PRINTED_TABLES.items())
     main = named(both[both["main"]])
+    by_method = named(main, method=names.METHODS)
     exact = [
         (*of.values(), span(part["epsilon_exact"]), part["epsilon_theorem"].max())
-        for of, part in groups_of(
-            named(main, method=names.METHODS), "table", "p", "epsilon_claimed", "method"
-        )
+        for of, part in groups_of(by_method, "table", "p", "epsilon_claimed", "method")
     ]
     heads = ("table", "p", "ε in its title", "method", "exact ε", "ε of Theorem 4.1")
     shown = where(main, metric=tuple(names.METRICS[name] for name in names.COMPARED))
@@ -197,9 +196,8 @@ def tests(tables: Tables) -> dict[str, Any]:
     for method in ("channel_aware", "rrba", "mcindep", "laplace"):
         title, own = names.TESTS[method], where(sizes, method=method)
         if len(own):
-            counted.append(
-                (title, *((own["size"] == name).sum() for name in names.SIZES), len(own))
-            )
+            by_size = ((own["size"] == name).sum() for name in names.SIZES)
+            counted.append((title, *by_size, len(own)))
         first, second = where(powers, method="channel_aware"), where(powers, method=method)
         both = first.merge(second, on=keys, suffixes=("_1", "_2"))
         apart = both[f"{OURS}_1"] - both[f"{OURS}_2"]
@@ -252,9 +250,8 @@ def consistency(tables: Tables) -> dict[str, Any]:
     cases = tables["rrba_examples"].astype({"quantity": str, "exact": str})
     minus = {name: {r"-(?=\d)": "−"} for name in ("quantity", "exact")}
     cases = cases.replace(minus, regex=True).rename(columns={"printed": "published"})
-    signs = cases["verdict"].map(SIGN)
+    cases = cases.assign(verdict=cases["verdict"].map(SIGN) + " " + cases["verdict"])
     columns = ("case", "place", "quantity", "exact", "published", "verdict")
-    cases = cases.assign(verdict=signs + " " + cases["verdict"])
     return {
         "replicates": int(table["replicates"].max()),
         "gains": from_rows("distances from the truth", heads, gains),

@@ -13,7 +13,7 @@ from deniable.records import NumericMicrodata
 
 from reproduction.papers.idp.names import FOREST_TABLES, SSE_TABLES
 from reproduction.papers.idp.sse import expected_table
-from reproduction.study import Cells, Evidence, Row, by, exact_row, source_of
+from reproduction.study import Cells, Evidence, Row, by, exact_row, require_any, source_of
 
 KEYS = ("method", "epsilon", "domain_factor", "k")
 
@@ -64,12 +64,10 @@ class Tables:
         The F of another replicate is between 0 and 1. If n replicates agree, at most a proportion
         1 - .025 ** (1 / n) of all replicates differs. The majority class has one F.
         """
-        agree = self.forests["ci_low"] == self.forests["ci_high"]
-        reach = (1 - 0.025 ** (1 / self.forests["replicates"])).where(
-            agree & (self.forests["method"] != "majority"), 0.0
-        )
-        low, high = self.forests["ci_low"] - reach, self.forests["ci_high"] + reach
-        return self.forests.assign(ci_low=low, ci_high=high)
+        table = self.forests
+        agree = (table["ci_low"] == table["ci_high"]) & (table["method"] != "majority")
+        reach = (1 - 0.025 ** (1 / table["replicates"])).where(agree, 0.0)
+        return table.assign(ci_low=table["ci_low"] - reach, ci_high=table["ci_high"] + reach)
 
     @cached_property
     def settings(self) -> list[tuple[float, float]]:
@@ -85,9 +83,7 @@ class Tables:
     def least(self, epsilon: float, factor: float, among: Iterable[int]) -> tuple[int, Row]:
         """Return iDP-CBLS's best k `among` several at an `epsilon` and `factor`, and its SSE."""
         of = [(k, self.sse_of("idp_cbls", epsilon, factor, k)) for k in among]
-        if not of:
-            raise LookupError("k to choose from")
-        return min(of, key=lambda found: float(found[1]["median"]))
+        return min(require_any(of, "k to choose from"), key=lambda found: found[1]["median"])
 
     @cached_property
     def masked(self) -> Cells:
@@ -98,17 +94,15 @@ class Tables:
     def cluster_based(self) -> Cells:
         """The measures of forests on iDP-CBLS records."""
         own = {key: row for key, row in self.measures.items() if key[0] == "idp_cbls"}
-        if not own:
-            raise LookupError("forests on iDP-CBLS records")
-        return Cells(KEYS, own)
+        return Cells(KEYS, require_any(own, "forests on iDP-CBLS records"))
 
     def best(self, methods: Sequence[str], epsilon: float, factor: float) -> Row:
         """Return the largest mean F of `methods` over k, at an `epsilon` and a domain `factor`."""
         every = (0, *self.cluster_based.values_of("k"))
         at = [(method, epsilon, factor, k) for method in methods for k in every]
-        if not (found := [self.measures[key] for key in at if key in self.measures]):
-            raise LookupError(f"{', '.join(methods)} at epsilon {epsilon:g}, factor {factor:g}")
-        return max(found, key=lambda row: float(row["median"]))
+        found = [self.measures[key] for key in at if key in self.measures]
+        lacking = f"{', '.join(methods)} at epsilon {epsilon:g}, factor {factor:g}"
+        return max(require_any(found, lacking), key=lambda row: float(row["median"]))
 
 
 def _cells(table: pd.DataFrame, *columns: str) -> Cells:

@@ -49,16 +49,13 @@ READINGS = {
 }
 """By update and criterion."""
 RUN = ["dataset", "probability", "block_size", "p"]
-BLOCKS = 200
-"""Of a run ([rrba], 7.1)."""
+BLOCKS = 200  # of a run ([rrba], 7.1)
 OPEN = "; the end of the run leaves {} of {} open"
-LATE = 0.9
-"""A mean time of convergence after this part of a run counts as the end of the run."""
+LATE = 0.9  # a mean time of convergence after this part of a run counts as the end of the run
 HALF = 0.5
 WITHIN = 0.95
 """The proportion of runs within an interval of that confidence, 1 - alpha ([rrba], section 5)."""
-MENTIONED = (0.072, 0.116, 0.356, 0.446)
-"""The cells of the text's account of Figure 6."""
+MENTIONED = (0.072, 0.116, 0.356, 0.446)  # the cells of the text's account of Figure 6
 LARGE_BLOCKS = (150, 250)
 SMALL_BLOCKS = (18, 50)
 
@@ -215,9 +212,8 @@ TESTS: Mapping[str, Test] = {
 def _with_converged(table: pd.DataFrame, measure: str) -> pd.DataFrame:
     """Return the rows of a measure, and the proportion of converged runs."""
     shown, converged = (where(table, measure=name) for name in (measure, "converged"))
-    if not len(shown):
-        raise LookupError("runs under this rule")
-    return shown.merge(converged[[*RUN, "mean"]], on=RUN, suffixes=("", "_converged"))
+    of_rule = require_any(shown, "runs under this rule")
+    return of_rule.merge(converged[[*RUN, "mean"]], on=RUN, suffixes=("", "_converged"))
 
 
 def _converged(table: pd.DataFrame) -> Sequence[Row]:

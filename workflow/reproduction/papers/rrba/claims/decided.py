@@ -151,9 +151,8 @@ def _low_p_slow(_: str) -> Outcome:
 
 def _p_from_epsilon(_: str) -> Outcome:
     decided, wrong = [], []
-    for place, epsilon, p in (
-        (name, *pair) for name, found in PRINTED_PAIRS.items() for pair in found
-    ):
+    pairs = ((place, *pair) for place, found in PRINTED_PAIRS.items() for pair in found)
+    for place, epsilon, p in pairs:
         derived = retention_from_claim(epsilon)
         # Half a unit of the tables' one digit; a whole unit elsewhere, where digits are cut off.
         decided.append(abs(derived - p) <= (0.05 if place.startswith("Table") else 0.001))

@@ -45,8 +45,7 @@ from reproduction.study import (
 
 SETTING = ("k", "n", "effect", "margins", "pattern", "epsilon", "sampled_tables")
 """The columns that may name a setting, k first."""
-SPARSE = 30
-"""Records a cell of a sparse table, at most: six times the least count of the text, 5."""
+SPARSE = 30  # records a cell of a sparse table, at most: six times the least count of the text, 5
 ROBUST, MARGIN = 75.0, 25.0
 """A robust test is right in more per cent of trials, half of them a null, than halfway between a
 test that ignores its table and one without errors: our margin."""
@@ -75,8 +74,8 @@ def paired(
     Without any, raise a `LookupError`.
     """
     firsts, seconds = (by(where(table, **{column: each}), *keys) for each in (first, second))
-    found = [(row, seconds[key]) for key, row in firsts.items() if key in seconds]
-    return [*require_any(found, f"rows to compare with the same {', '.join(keys)}")]
+    found: list[Pair] = [(row, seconds[key]) for key, row in firsts.items() if key in seconds]
+    return require_any(found, f"rows to compare with the same {', '.join(keys)}")
 
 
 def undecided_where(lost: Sequence[bool], outcome: Outcome, remark: str) -> Outcome:
@@ -155,11 +154,8 @@ def _robust_as_values_grow(right: pd.DataFrame) -> Outcome:
             ours, *others = (_lost(where(part, method=name)) for name in ("rrba", *_others(right)))
             losses += [(ours, other) for other in others]
             largest += _of_others(where(part, k=part["k"].max()))
-    if not losses:
-        raise LookupError("two k with the same n and effect")
-    lost, of_others = (
-        range_of(row["median"] for row in rows) for rows in zip(*losses, strict=True)
-    )
+    both = zip(*require_any(losses, "two k with the same n and effect"), strict=True)
+    lost, of_others = (range_of(row["median"] for row in rows) for rows in both)
     at_largest = _unless_fitted(largest, f"lost {lost} points, the others {of_others}")
     comparisons = below(losses, "").comparisons + at_largest.comparisons
     return replace(at_largest, comparisons=comparisons)
@@ -196,9 +192,7 @@ def _others_invalid_in_sparse_data(right: pd.DataFrame) -> Outcome:
 
 def _sparse(table: pd.DataFrame) -> pd.DataFrame:
     found = table[table["n"] <= SPARSE * 2.0 ** table["k"]]
-    if not len(found):
-        raise LookupError(f"tables with at most {SPARSE} records a cell")
-    return found
+    return require_any(found, f"tables with at most {SPARSE} records a cell")
 
 
 # -- 7.4: distances --------------------------------------------------------------------------------
