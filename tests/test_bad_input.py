@@ -206,7 +206,7 @@ PLANS = [
     *[((key,), None, "p.json") for key in PLAN if key != "part"],
     *[((key,), [[]], "p.json") for key in PLAN],
     (("format",), "deniable-schema", "this is a schema, and a plan is needed"),
-    (("version",), 1, "made by an earlier deniable; make the plan again"),
+    (("version",), 1, "a plan of version 1; this deniable reads version 2, so make the plan again"),
     (("version",), 3, "a plan of version 3"),
     (("epsilon", "target"), 1.0, "above the requested 1.0"),
     (("epsilon", "target"), "two", "two"),

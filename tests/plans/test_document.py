@@ -125,7 +125,7 @@ def test_the_part_of_the_respondents_and_accepted_risks_are_read_back() -> None:
         (lambda plan: plan["columns"]["clusters"][0].update(epsilon=0.5), "epsilon is 0.5"),
         (lambda plan: plan["epsilon"]["by_changed_attribute"].pop("sex"), "is missing"),
         (lambda plan: plan.update(epsilon=3), "damaged or edited"),
-        (lambda plan: plan.update(version=1), "made by an earlier deniable"),
+        (lambda plan: plan.update(version=1), "a plan of version 1; this deniable reads"),
         (lambda plan: plan.update(kind="strata"), "'strata' is missing"),
         (lambda plan: plan.update(kind="rows"), "a plan of kind 'rows'; allowed: columns, strata"),
     ],

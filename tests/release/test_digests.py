@@ -93,8 +93,6 @@ def encrypted(purpose: bytes, block: bytes) -> int:
 
 def word(value: float | str | None) -> int:
     """Return the word of a value, as the module's text describes it."""
-    if isinstance(value, str) and len(value) <= 15:
-        return encrypted(b"value", value.encode().ljust(15, b"\0") + b"\1")
     if isinstance(value, str):
         siphash = hash_array(np.array([value], object), hash_key=subkey(b"text").hex()[:16])
         return encrypted(b"value", struct.pack("<QQ", siphash[0], 1))

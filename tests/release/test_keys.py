@@ -228,7 +228,7 @@ def test_the_same_numbers_of_any_file_have_one_digest(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "there", [PUBLIC, f"{PRIVATE}/entry.json", f"{PRIVATE}/{JOURNAL_FILE}", "channels.json", None]
+    "there", [PUBLIC, f"{PRIVATE}/entry.json", f"{PRIVATE}/{JOURNAL_FILE}", None]
 )
 def test_a_draw_whose_key_is_lost_is_refused(tmp_path: Path, there: str | None) -> None:
     folder = tmp_path / "small"

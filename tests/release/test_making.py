@@ -386,13 +386,6 @@ def test_other_records_are_refused_also_before_anything_was_published(
     assert not list(tmp_path.rglob("public/protected.parquet"))
 
 
-def test_a_release_of_an_earlier_layout_is_not_drawn_beside(tmp_path: Path) -> None:
-    (tmp_path / "small").mkdir()
-    (tmp_path / "small" / "protected.csv").write_text("a\n")
-    with pytest.raises(DeniableError, match=r"protected\.csv exists, but the"):
-        made("columns", tmp_path)
-
-
 def test_another_draw_by_the_same_key_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -73,12 +73,10 @@ def plan_from_json(values: Any, where: str = "the plan") -> Plan:
         other = isinstance(values, dict) and values.get("format") == "deniable-schema"
         what = "this is a schema, and a plan is needed" if other else "not a plan"
         raise DataError(f"{where}: {what}; deniable plan makes one")
-    if values.get("version") == 1:
-        raise DataError(f"{where}: made by an earlier deniable; make the plan again")
     if values.get("version") != VERSION:
         raise DataError(
             f"{where}: a plan of version {shown(values.get('version'))}; this deniable reads "
-            f"version {VERSION}"
+            f"version {VERSION}, so make the plan again"
         )
     given = {name: value for name, value in values.items() if name != RELEASE}
     try:

@@ -58,7 +58,6 @@ from deniable.schema import (
 
 VERSION = b"deniable records in portions 1"
 VERSION_OF_SKETCHES = b"deniable sketches 1"
-SHORT = 15  # bytes of a text that fit into a block, beside a mark
 Words = npt.NDArray[np.uint64]
 _NO_WORDS: Words = np.empty(0, dtype=np.uint64)
 _MISSING = pa.array([None, *sorted(STAND_INS)], pa.string())
@@ -173,19 +172,11 @@ class Sketch:
         return _encrypted(self._values, blocks)
 
     def _blocks_of_texts(self, texts: pa.Array) -> Words:
-        present = texts.fill_null("").cast(pa.large_string())
-        padded = pc.utf8_rpad(present, SHORT, "\0")
-        short = np.asarray(pc.equal(pc.binary_length(padded), SHORT))
-        own = np.ones((int(short.sum()), SHORT + 1), dtype=np.uint8)
-        joined = _joined(padded.filter(pa.array(short)))
-        own[:, :SHORT] = np.frombuffer(joined, dtype=np.uint8).reshape(-1, SHORT)
-        blocks = np.ones((len(texts), 2), dtype=np.uint64)
-        blocks[short] = own.view("<u8")
-        if not short.all():
-            from pandas.util import hash_array  # noqa: PLC0415 - slow to import
+        from pandas.util import hash_array  # noqa: PLC0415 - slow to import
 
-            values = present.filter(pa.array(~short)).to_numpy(zero_copy_only=False)
-            blocks[~short, 0] = hash_array(values, hash_key=self._text_key, categorize=False)
+        blocks = np.ones((len(texts), 2), dtype=np.uint64)
+        values = texts.fill_null("").to_numpy(zero_copy_only=False)
+        blocks[:, 0] = hash_array(values, hash_key=self._text_key, categorize=False)
         blocks[np.asarray(pc.is_in(texts, value_set=_MISSING))] = _bits(np.array([np.nan]))[0], 0
         return blocks
 

@@ -105,9 +105,4 @@ def _begun(folder: Path) -> list[Path]:
     if private.is_dir():
         left = (each for each in sorted(private.iterdir()) if not each.name.startswith("."))
         found += [each for each in left if each.name != KEY_FILE]
-    # Releases of old versions had no folders for public and private files.
-    return found + [
-        file
-        for file in folder.glob("*.*")  # a test release leaves provenance metadata there
-        if file.is_file() and not file.name.endswith(".provenance.json")
-    ]
+    return found

@@ -16,7 +16,7 @@ rounded.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -195,9 +195,8 @@ class Outcomes:
         numbers = np.asarray(words[which] * 2.0**-WIDE, dtype=float)
         # The time of a binary search depends on the outcome, and shows in a draw of one record.
         few = len(column) <= FEW_RECORDS and len(which) * self.size <= MAX_TABLE
-        passed = _count_passed if few else _search_passed
-        drawn[which] = passed(thresholds, numbers)
-        below = passed(thresholds, numbers - self._slack)
+        passed = _count_passed if few else partial(np.searchsorted, side="right")
+        drawn[which] = below = passed(thresholds, numbers - self._slack)
         above = passed(thresholds, numbers + self._slack)
         for near in np.flatnonzero(below < above).tolist():
             at = which[near : near + 1]
@@ -219,8 +218,3 @@ class Outcomes:
 def _count_passed(thresholds: Floats, numbers: Floats) -> Positions:
     """Return how many ascending `thresholds` are not above each of `numbers`, by all of them."""
     return np.asarray(np.count_nonzero(thresholds <= numbers[:, None], axis=1))
-
-
-def _search_passed(thresholds: Floats, numbers: Floats) -> Positions:
-    """Return the same by a binary search."""
-    return np.searchsorted(thresholds, numbers, side="right")
