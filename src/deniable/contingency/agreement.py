@@ -76,9 +76,8 @@ class Agreement:
             for subset in self._own(names):
                 change = sums[subset] / weights[subset] - _effect(names, cells, subset)
                 own = np.transpose(change, np.argsort([names.index(name) for name in subset]))
-                sizes = iter(own.shape)
-                own = own.reshape([next(sizes) if name in subset else 1 for name in names])
-                moved += own * (change.size / cells.size)
+                rest = tuple(axis for axis, name in enumerate(names) if name not in subset)
+                moved += np.expand_dims(own, rest) * (change.size / cells.size)
             found[names] = moved
         return found
 
