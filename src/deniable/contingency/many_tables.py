@@ -29,8 +29,7 @@ from deniable.contingency.independence import MONTE_CARLO_TABLES, channel_test
 from deniable.contingency.log_linear import LogLinearModel
 
 LEVEL = 0.05
-ENOUGH = 50
-"""So many Monte Carlo tables as large as the observed one end a test: 50 of 999 are 5 %."""
+ENOUGH = 50  # of 999 tables: 5 %
 CHI_SQUARED, NOTHING = "chi-squared", "nothing to test"
 TOO_FEW = "no test: too few records for the limiting distribution"
 MAX_MONTE_CARLO_CELLS = 36
