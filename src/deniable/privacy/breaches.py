@@ -130,8 +130,7 @@ def find_breaches(
     if probability < low:
         upward = _reports_above(posterior, high, exact, chosen, channel)
     elif probability > high:
-        others = _others(channel, chosen)
-        downward = _reports_above(1 - posterior, 1 - low, exact, others, channel)
+        downward = _reports_above(1 - posterior, 1 - low, exact, _others(channel, chosen), channel)
     return Breach(float(probability), posterior, upward, downward)
 
 
