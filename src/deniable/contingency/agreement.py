@@ -22,13 +22,13 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from deniable.arrays import Floats, Positions
+from deniable.contingency.log_linear import subsets
 
 Names = tuple[str, ...]
 Tables = Mapping[Names, Floats]
@@ -53,7 +53,7 @@ class Agreement:
     @cached_property
     def shared(self) -> frozenset[Names]:
         """Sets of attributes, in alphabetical order, that several tables have; none is empty."""
-        times = Counter(subset for names in self.shapes for subset in _subsets(names))
+        times = Counter(subset for names in self.shapes for subset in subsets(names))
         return frozenset(subset for subset, number in times.items() if number > 1)
 
     def averaged(self, tables: Tables, precisions: Mapping[Names, float]) -> dict[Names, Floats]:
@@ -76,14 +76,13 @@ class Agreement:
             for subset in self._own(names):
                 change = sums[subset] / weights[subset] - _effect(names, cells, subset)
                 own = np.transpose(change, np.argsort([names.index(name) for name in subset]))
-                sizes = iter(own.shape)
-                own = own.reshape([next(sizes) if name in subset else 1 for name in names])
-                moved += own * (change.size / cells.size)
+                rest = tuple(axis for axis, name in enumerate(names) if name not in subset)
+                moved += np.expand_dims(own, rest) * (change.size / cells.size)
             found[names] = moved
         return found
 
     def _own(self, names: Names) -> list[Names]:
-        return [subset for subset in _subsets(names) if subset in self.shared]
+        return [subset for subset in subsets(names) if subset in self.shared]
 
     @cached_property
     def constraints(self) -> tuple[sparse.csr_array, sparse.csr_array, Floats]:
@@ -127,13 +126,6 @@ class Agreement:
 def _incidence(places: Sequence[Positions], shape: tuple[int, int]) -> sparse.csr_array:
     where = np.concatenate([*places, np.zeros((2, 0), dtype=np.int64)], axis=1).astype(np.int64)
     return sparse.csr_array((np.ones(where.shape[1]), (where[0], where[1])), shape=shape)
-
-
-def _subsets(names: Names) -> list[Names]:
-    """Return the nonempty subsets of attributes, each in alphabetical order."""
-    ordered = sorted(names)
-    counts = range(1, len(names) + 1)
-    return [subset for count in counts for subset in combinations(ordered, count)]
 
 
 def marginal(names: Names, cells: Floats, subset: Sequence[str]) -> Floats:

@@ -34,7 +34,7 @@ from scipy import sparse
 
 from deniable.arrays import Floats
 from deniable.contingency.agreement import Agreement, marginal, nearest_agreeing
-from deniable.contingency.log_linear import effect_columns
+from deniable.contingency.log_linear import effect_columns, subsets
 from deniable.errors import DeniableError, refuse_unknown
 
 Names = tuple[str, ...]
@@ -172,7 +172,7 @@ def _basis(
     the order of attributes in a table.
     """
     shape, found = tuple(sizes[name] for name in names), []
-    for subset in _subsets(len(names)):
+    for subset in subsets(range(len(names))):
         own = [names[axis] for axis in subset]
         canonical = tuple(sorted(own))
         if canonical not in effects:
@@ -184,17 +184,11 @@ def _basis(
     return _all_effects(shape), np.concatenate(found)
 
 
-def _subsets(attributes: int) -> list[tuple[int, ...]]:
-    """Return the axes of the margins of a table, smaller margins first."""
-    counts = range(1, attributes + 1)
-    return [axes for count in counts for axes in combinations(range(attributes), count)]
-
-
 @lru_cache(maxsize=64)
 def _all_effects(shape: tuple[int, ...]) -> Floats:
     """Return the effects of all margins of a table of a shape, in read-only columns."""
     spread = [1 / size for size in shape]
-    return np.hstack([effect_columns(shape, axes, spread) for axes in _subsets(len(shape))])
+    return np.hstack([effect_columns(shape, axes, spread) for axes in subsets(range(len(shape)))])
 
 
 def _sizes(tables: Sequence[NoisyTable]) -> dict[str, int]:

@@ -308,7 +308,7 @@ def _monte_carlo_p_values(
     l-th table, and later tables do not count (Besag and Clifford, 1991, Biometrika 78, 301-304).
     Under the null, the probability of a p-value up to x is at most x.
     """
-    found, drawn = np.empty(statistic.size), np.full(statistic.size, tables)
+    drawn = np.full(statistic.size, tables)
     as_large = np.zeros(statistic.size, dtype=np.int64)
     limit = tables + 1 if enough is None else enough
     at_once = TABLES_AT_ONCE * channel.size // channel.reports
@@ -322,10 +322,7 @@ def _monte_carlo_p_values(
         as_large[chosen] = numbers[:, -1]
         last = those.start + 1 + np.argmax(numbers >= limit, axis=1)
         drawn[chosen] = np.where(numbers[:, -1] >= limit, last, tables)
-    enough_found = as_large >= limit
-    found[enough_found] = limit / drawn[enough_found]
-    found[~enough_found] = (1 + as_large[~enough_found]) / (1 + tables)
-    return found, drawn
+    return np.where(as_large >= limit, limit / drawn, (1 + as_large) / (1 + tables)), drawn
 
 
 def draw_tables(

@@ -8,10 +8,11 @@ multinomial sampling, step two of [rrba], section 6.
 import math
 import string
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ import scipy
 from deniable.arrays import Floats
 from deniable.errors import DeniableError
 
+Item = TypeVar("Item", int, str)
 Margin = tuple[int, ...]
 
 TOLERANCE = 1e-10
@@ -89,12 +91,7 @@ class LogLinearModel:
     @cached_property
     def interactions(self) -> tuple[Margin, ...]:
         """All sets of attributes within a margin, by size: main effects, then interactions."""
-        found = {
-            tuple(sorted(each))
-            for margin in self.margins
-            for size in range(1, len(margin) + 1)
-            for each in combinations(margin, size)
-        }
+        found = {each for margin in self.margins for each in subsets(margin)}
         return tuple(sorted(found, key=lambda each: (len(each), each)))
 
     @cached_property
@@ -160,6 +157,13 @@ class LogLinearModel:
                 "last axis must have one entry per cell"
             )
         return values.reshape(-1, *self.shape)
+
+
+def subsets(items: Iterable[Item]) -> list[tuple[Item, ...]]:
+    """Return the nonempty subsets of `items`, each in order, smaller ones first."""
+    ordered = sorted(items)
+    sizes = range(1, len(ordered) + 1)
+    return [subset for size in sizes for subset in combinations(ordered, size)]
 
 
 def effect_columns(shape: Sequence[int], axes: Sequence[int], spread: Sequence[float]) -> Floats:

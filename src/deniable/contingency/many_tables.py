@@ -29,8 +29,7 @@ from deniable.contingency.independence import MONTE_CARLO_TABLES, channel_test
 from deniable.contingency.log_linear import LogLinearModel
 
 LEVEL = 0.05
-ENOUGH = 50
-"""So many Monte Carlo tables as large as the observed one end a test: 50 of 999 are 5 %."""
+ENOUGH = 50  # of 999 tables: 5 %
 CHI_SQUARED, NOTHING = "chi-squared", "nothing to test"
 TOO_FEW = "no test: too few records for the limiting distribution"
 MAX_MONTE_CARLO_CELLS = 36
@@ -74,14 +73,14 @@ def independence_of_tables(
     groups: dict[Hashable, list[int]] = {}
     for position, table in enumerate(tables):
         groups.setdefault(table.group, []).append(position)
-    rows: dict[int, dict[str, Any]] = {}
+    rows: dict[Hashable, Any] = {}
     for own in groups.values():
-        rows |= _tested(tables, own, generator, MONTE_CARLO_TABLES)
+        rows |= _tested(tables, own, generator, MONTE_CARLO_TABLES).to_dict("index")
     more = math.ceil(len(rows) / LEVEL)
     for own in groups.values():
         again = [each for each in own if _is_smallest(rows[each])]
         if again and more > MONTE_CARLO_TABLES:
-            rows |= _tested(tables, again, generator, more)
+            rows |= _tested(tables, again, generator, more).to_dict("index")
     return pd.DataFrame([rows[position] for position in range(len(tables))])
 
 
@@ -102,23 +101,19 @@ def adjusted_for_number(tests: pd.DataFrame) -> pd.DataFrame:
 
 def _tested(
     tables: Sequence[TableToTest],
-    positions: Sequence[int],
+    positions: list[int],
     generator: np.random.Generator,
     monte_carlo_tables: int,
-) -> dict[int, dict[str, Any]]:
+) -> pd.DataFrame:
     """Return the rows of tables of one shape and channel, by their `positions`."""
     own = [tables[position] for position in positions]
     model = LogLinearModel.independence(own[0].shape)
     counts = np.array([each.counts for each in own])
-    numbers = counts.sum(axis=1).tolist()
     freedom = model.degrees_of_freedom
+    rows = pd.DataFrame({"records": counts.sum(axis=1)}, index=positions)
     if freedom < 1:
-        nothing = {"statistic": 0.0, "degrees_of_freedom": 0, "p_value": math.nan}
-        rest = {"valid": False, "p_value_by": NOTHING}
-        return {
-            position: {"records": number} | nothing | rest
-            for position, number in zip(positions, numbers, strict=True)
-        }
+        rows = rows.assign(statistic=0.0, degrees_of_freedom=0, p_value=math.nan, valid=False)
+        return rows.assign(p_value_by=NOTHING)
     small = max(counts.shape[1], model.cells) <= MAX_MONTE_CARLO_CELLS
     found = channel_test(
         counts,
@@ -130,17 +125,13 @@ def _tested(
     )
     drawn = found.monte_carlo_tables.tolist()
     by = [f"{number} Monte Carlo tables" if number else TOO_FEW for number in drawn]
-    return {
-        position: {
-            "records": numbers[row],
-            "statistic": float(found.statistic[row]),
-            "degrees_of_freedom": freedom,
-            "p_value": float(found.p_value[row]),
-            "valid": bool(found.valid[row]),
-            "p_value_by": CHI_SQUARED if found.valid[row] else by[row],
-        }
-        for row, position in enumerate(positions)
-    }
+    return rows.assign(
+        statistic=found.statistic,
+        degrees_of_freedom=freedom,
+        p_value=found.p_value,
+        valid=found.valid,
+        p_value_by=np.where(found.valid, CHI_SQUARED, by),
+    )
 
 
 def _is_smallest(row: dict[str, Any]) -> bool:

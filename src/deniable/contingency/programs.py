@@ -52,11 +52,10 @@ def least_squares(
     seen = np.flatnonzero(weights)
     relative = np.sqrt(weights[seen] / weights.max())
     misfit = cp.sum_squares(cp.multiply(relative, tables[seen] - observed[seen]))
-    objective = misfit
     if seen.size < weights.size:
         # So that the solver is not left with directions in which nothing changes.
-        objective = misfit + SLIGHT * cp.sum_squares(tables[np.flatnonzero(weights == 0)])
-    _solve(cp.Problem(cp.Minimize(objective), [tables >= 0]), "CLARABEL")
+        misfit += SLIGHT * cp.sum_squares(tables[np.flatnonzero(weights == 0)])
+    _solve(cp.Problem(cp.Minimize(misfit), [tables >= 0]), "CLARABEL")
     return np.asarray(effects.value)
 
 

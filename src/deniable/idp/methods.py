@@ -1,14 +1,9 @@
 """Individual differential privacy by microaggregation: [idp], Propositions 1 to 3.
 
-Each attribute j has the budget epsilon_j and the domain [0, U_j]. All methods but the first cut it
+Each attribute j has the budget epsilon_j and the domain [0, U_j]. All methods but ``dp`` cut it
 into clusters of consecutive values, add one Laplace draw of scale sensitivity / epsilon_j to the
 centroid of each cluster, clip the result to the domain, and give it to every record of the cluster.
-
-- ``dp``: no clusters, each value gets noise of its own; sensitivity U.
-- ``dp_um``: sensitivity U / n, with n the size of the cluster (global, section 3.1).
-- ``idp_ls``: sensitivity max(U - min, max) / n (local, Proposition 2).
-- ``idp_cbls``: in each cluster the second smallest and the second largest value replace the
-  smallest and the largest one in the mean. The cluster alone gives the sensitivity (Proposition 3).
+With ``dp`` each value gets noise of its own. See `sensitivity` and `centroids` for the methods.
 
 The claim is epsilon-individual differential privacy (Definition 3; for ``dp`` and ``dp_um``
 epsilon-differential privacy), with sequential composition over attributes and parallel composition
@@ -60,7 +55,8 @@ def sensitivity(method: Variant, clusters: Clusters | Edges, upper: npt.ArrayLik
 
     - U for ``dp`` and ``dp_um``, the global sensitivity ([idp], section 3.1);
     - max(U - x_1, x_n) for ``idp_ls``, the local one (Proposition 2);
-    - for ``idp_cbls``, n >= 3, the local one of preprocessed values (Proposition 3), the larger of
+    - for ``idp_cbls``, n >= 3, the local one of preprocessed values (Proposition 3), which the
+      cluster alone gives, the larger of
 
           (x_n - x_2) + (x_3 - x_2) + (x_n - x_{n-1})  and
           (x_{n-1} - x_1) + (x_{n-1} - x_{n-2}) + (x_2 - x_1).
@@ -91,8 +87,8 @@ def centroid_of(method: Variant) -> Centroid:
 def centroids(clusters: Clusters, centroid: Centroid) -> Floats:
     """Return the `centroid` of each of the `clusters`, shape (attributes, clusters).
 
-    Preprocessed centroids ([idp], section 3.2.2) are means with the smallest value replaced by the
-    second smallest and the largest by the second largest.
+    Preprocessed centroids, of ``idp_cbls`` ([idp], section 3.2.2), are means with the smallest
+    value replaced by the second smallest and the largest by the second largest.
     """
     if centroid == "mean":
         return clusters.centroids

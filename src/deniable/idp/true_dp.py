@@ -231,13 +231,10 @@ def rule_log_densities(
     column = np.clip(np.asarray(values, dtype=float), 0.0, upper)
     order = np.argsort(column, kind="stable")
     edges = np.concatenate([[0.0], column[order], [upper]])
-    of_zero, of_one = (np.where(labels == each, weights[each], 0.0)[order] for each in (0, 1))
-    zero_below = np.append(0.0, np.cumsum(of_zero))
-    one_below = np.append(0.0, np.cumsum(of_one))
-    one_above = zero_below + (one_below[-1] - one_below)
-    zero_above = one_below + (zero_below[-1] - zero_below)
-    widths = _log(np.diff(edges) / upper)
-    return edges, widths + epsilon * np.stack([zero_above, one_above]) / 2
+    weighted = (np.where(labels == each, weights[each], 0.0)[order] for each in (0, 1))
+    zero, one = (np.append(0.0, np.cumsum(each)) for each in weighted)  # below the threshold
+    scores = np.stack([one + (zero[-1] - zero), zero + (one[-1] - one)])
+    return edges, _log(np.diff(edges) / upper) + epsilon * scores / 2
 
 
 def threshold_rule(

@@ -58,11 +58,10 @@ def constant_matrix(size: int, odds: Fraction) -> Matrix:
 def whole_weights(channel: Channel) -> Matrix:
     """Return the matrix of a `channel` in whole-number weights."""
     columns = [channel.exact_column(report) for report in range(channel.reports)]
-    distinct: dict[Fraction, int] = dict.fromkeys((p for column in columns for p in column), 0)
+    distinct = {p for column in columns for p in column}
     common = math.lcm(*(p.denominator for p in distinct))
-    for p in distinct:
-        distinct[p] = p.numerator * (common // p.denominator)
-    return np.array([[distinct[p] for p in column] for column in columns], dtype=object).T
+    weights = {p: p.numerator * (common // p.denominator) for p in distinct}
+    return np.array([[weights[p] for p in column] for column in columns], dtype=object).T
 
 
 def exact_epsilon(matrix: Matrix, classes: Sequence[Sequence[int]] | None = None) -> float:

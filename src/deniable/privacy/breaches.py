@@ -130,8 +130,7 @@ def find_breaches(
     if probability < low:
         upward = _reports_above(posterior, high, exact, chosen, channel)
     elif probability > high:
-        others = tuple(sorted(set(range(channel.size)) - set(chosen)))
-        downward = _reports_above(1 - posterior, 1 - low, exact, others, channel)
+        downward = _reports_above(1 - posterior, 1 - low, exact, _others(channel, chosen), channel)
     return Breach(float(probability), posterior, upward, downward)
 
 
@@ -144,8 +143,7 @@ def worst_upward(channel: Channel, prior: Prior, rho_1: Number) -> WorstSet | No
     knapsack. None if no category has a positive prior probability below rho_1.
     """
     exact = exact_distribution(channel.size, prior)
-    found = _largest_posterior_below(channel.matrix(), exact, proportion(rho_1, "rho_1"))
-    return None if found is None else _worst_set(channel, exact, *found)
+    return _worst_set(channel, exact, proportion(rho_1, "rho_1"))
 
 
 def worst_downward(channel: Channel, prior: Prior, rho_2: Number) -> WorstSet | None:
@@ -155,12 +153,7 @@ def worst_downward(channel: Channel, prior: Prior, rho_2: Number) -> WorstSet | 
     through the `channel` ([pram], after Definition 3.1); see `worst_upward`.
     """
     exact = exact_distribution(channel.size, prior)
-    found = _largest_posterior_below(channel.matrix(), exact, 1 - proportion(rho_2, "rho_2"))
-    if found is None:
-        return None
-    others, report, bound, is_exact = found
-    members = tuple(sorted(set(range(channel.size)) - set(others)))
-    return _worst_set(channel, exact, members, report, 1 - bound, is_exact)
+    return _worst_set(channel, exact, 1 - proportion(rho_2, "rho_2"), complement=True)
 
 
 def permits_breach(
@@ -247,14 +240,20 @@ def _reports_above(
     return tuple(np.flatnonzero(above).tolist())
 
 
+def _others(channel: Channel, members: Iterable[int]) -> tuple[int, ...]:
+    return tuple(sorted(set(range(channel.size)).difference(members)))
+
+
 def _worst_set(
-    channel: Channel,
-    prior: tuple[Fraction, ...],
-    members: tuple[int, ...],
-    report: int,
-    bound: float,
-    exact: bool,
-) -> WorstSet:
+    channel: Channel, prior: tuple[Fraction, ...], limit: Fraction, complement: bool = False
+) -> WorstSet | None:
+    """Return the set of `_largest_posterior_below` a limit, or its complement."""
+    found = _largest_posterior_below(channel.matrix(), prior, limit)
+    if found is None:
+        return None
+    members, report, bound, exact = found
+    if complement:
+        members, bound = _others(channel, members), 1 - bound
     posterior = float(_posterior(channel, prior, members)[report])
     probability = float(sum((prior[u] for u in members), Fraction()))
     return WorstSet(members, report, probability, posterior, posterior if exact else bound, exact)

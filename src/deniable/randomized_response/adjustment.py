@@ -184,14 +184,12 @@ def _leave_out_unreachable(codes: Codes, wanted: list[Floats]) -> list[Infeasibl
     live = codes[:, ~dead] if dead.any() else codes
     left_out = []
     for number, (column, target) in enumerate(zip(live, wanted, strict=True)):
-        unmet = (target > 0) & (np.bincount(column, minlength=target.size) == 0)
-        left_out += [
-            InfeasibleTarget(number, int(c), float(target[c])) for c in np.flatnonzero(unmet)
-        ]
-    for each in left_out:
-        wanted[each.attribute][each.category] = 0.0
-    for number in {each.attribute for each in left_out}:
-        wanted[number] /= wanted[number].sum()
+        empty = np.bincount(column, minlength=target.size) == 0
+        unmet = np.flatnonzero((target > 0) & empty).tolist()
+        left_out += [InfeasibleTarget(number, code, float(target[code])) for code in unmet]
+        if unmet:
+            target[unmet] = 0.0
+            wanted[number] /= target.sum()
     return left_out
 
 

@@ -233,10 +233,6 @@ class PairReports(AssessmentProtocol):
 
     @property
     def sent(self) -> Sequence[tuple[tuple[str, ...], Channel]]:
-        """Each pair: a change in one attribute costs the whole pair under ``joint``.
-
-        Under ``kronecker`` it costs the attribute's part.
-        """
         return list(self.channels.items())
 
     @property

@@ -76,11 +76,8 @@ class Microdata(arrow.ArrowRecords):
         names = [str(name) for name in frame.columns] if domain is None else list(domain.names)
         texts = {name: arrow.column_of(frame, name, pa.string()) for name in names}
         if domain is None:
-            seen = {
-                name: sorted(values.unique().drop_null().to_pylist())
-                for name, values in texts.items()
-            }
-            domain = Domain(tuple(Attribute(name, tuple(seen[name])) for name in names))
+            seen = [sorted(texts[name].unique().drop_null().to_pylist()) for name in names]
+            domain = Domain(tuple(map(Attribute, names, map(tuple, seen))))
         return cls(domain, tuple(encode(texts[a.name], a, "the table") for a in domain))
 
     def __len__(self) -> int:

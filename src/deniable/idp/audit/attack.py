@@ -201,14 +201,10 @@ def partition_attack(
     """
     (model, clusters), (other_model, other_clusters) = actual, neighbour
     here, there = constant_within(clusters), constant_within(other_clusters)
-
-    def judged(released: Floats) -> Floats:
-        return here(released).astype(float) - there(released)
-
     return _attacked(
         lambda size: model.draw(generator, size)[:, clusters],
         lambda size: other_model.draw(generator, size)[:, other_clusters],
-        judged,
+        lambda released: here(released).astype(float) - there(released),
         generator,
         runs,
     )

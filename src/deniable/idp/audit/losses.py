@@ -98,11 +98,8 @@ class Cut:
     @cached_property
     def edges(self) -> Edges:
         """The edges of the clusters as they are, shape (clusters, 3)."""
-        at = np.arange(EDGE)
-        low, high = self.starts[:, None] + at, self.stops[:, None] - 1 - at
-        lowest = self._values_at(low, low < self.stops[:, None], np.inf)
-        highest = self._values_at(high, high >= self.starts[:, None], -np.inf)
-        return Edges(lowest, highest, self.sizes)
+        # An exchange of each first value for itself.
+        return self.exchanged(np.arange(self.starts.size), self.starts, self.values[self.starts])
 
     def candidates(self, lowest: Floats, highest: Floats) -> Floats:
         """Return the inserted values that can change each cluster most, shape (clusters, 8).
@@ -219,13 +216,11 @@ class Moves:
         # Only differences are computed, so that an unchanged centroid changes by exactly 0.
         change = inserted - self.cut.values[removed]
         if self.centroid == "preprocessed":
-            edges = self.cut.edges
-            before = Edges(edges.low[clusters], edges.high[clusters], edges.sizes[clusters])
             (low, high), (low_before, high_before) = (
                 (each.smallest(2) - each.smallest(), each.largest() - each.largest(2))
-                for each in (after, before)
+                for each in (after, self.cut.edges)
             )
-            change = change + (low - low_before) - (high - high_before)
+            change = change + (low - low_before[clusters]) - (high - high_before[clusters])
         change = np.asarray(change / after.sizes)
         return Changes(np.broadcast_to(clusters, change.shape), change, after)
 

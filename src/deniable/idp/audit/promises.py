@@ -96,11 +96,10 @@ def recorded_epsilons(mechanism: NumericMechanism) -> list[Fraction]:
         tables = tables if mechanism.by_histograms else tables.swapaxes(1, 2)
         seen.append(tables.reshape(2, len(domains.names), -1))
     (before, scales), (after, _) = seen
-    found = [
-        [Fraction(c) / Fraction(s) for c, s in zip(*each, strict=True)]
+    return [
+        sum((Fraction(c) / Fraction(s) for c, s in zip(*each, strict=True)), Fraction(0))
         for each in zip(np.abs(after - before).tolist(), scales.tolist(), strict=True)
     ]
-    return [sum(each, Fraction(0)) for each in found]
 
 
 def proved_epsilon(mechanism: NumericMechanism) -> float:
