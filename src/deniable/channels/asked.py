@@ -96,8 +96,6 @@ def channel_within(epsilon: float, of_target: Callable[[float], OfEpsilon]) -> O
     with slightly smaller targets until rounding does not exceed it.
     """
     target, step = epsilon, CLOSER
-    while True:
-        channel = of_target(target)
-        if channel.epsilon <= epsilon:
-            return channel
+    while (channel := of_target(target)).epsilon > epsilon:
         target, step = target * (1 - step), 2 * step
+    return channel

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
@@ -38,6 +39,7 @@ or "own".
 
 TARGETS, INVERSES = get_args(Target), get_args(Inverse)
 NEARLY_NONE = 1e-9  # replaces a proportion of 0, so that every randomized value has a weight
+Answer = Callable[["Channel", Floats, Floats], Floats]  # for a table, its shares and its records
 MAX_TUNED = 2**18  # entries of a matrix, for the left inverse of least variance
 
 
@@ -142,26 +144,21 @@ class Channel(LinearMaps):
             If the counts do not fit the channel, are negative, not finite, or all zero.
         """
         self.refuse_singular()
-        frequencies, records = self.frequencies(reported_counts)
-        if self.square or frequencies.ndim == 1:
-            return self._fitted(frequencies, records, inverse).solve_transposed(frequencies)
+        tables = self.frequencies(reported_counts)
         return self._table_by_table(
-            self.size,
-            frequencies,
-            records,
-            lambda f, n: self._fitted(f, n, inverse).solve_transposed(f),
+            tables, inverse, self.size, lambda channel, shares, _: channel.solve_transposed(shares)
         )
 
     def _table_by_table(
-        self,
-        width: int,
-        frequencies: Floats,
-        records: Floats,
-        answer: Callable[[Floats, Floats], Floats],
+        self, tables: tuple[Floats, Floats], inverse: Inverse, width: int, answer: Answer
     ) -> Floats:
-        """Return the answers of `width` numbers for each table of a batch, with its own inverse."""
-        tables, totals = frequencies.reshape(-1, self.reports), records.reshape(-1)
-        answers = [answer(f, totals[table]) for table, f in enumerate(tables)]
+        """Return the answers of `width` numbers for each table, through its `_fitted` channel."""
+        frequencies, records = tables
+        if self.square or frequencies.ndim == 1:
+            return answer(self._fitted(frequencies, records, inverse), frequencies, records)
+        totals = records[..., 0]
+        each = ((frequencies[at], totals[at]) for at in np.ndindex(totals.shape))
+        answers = [answer(self._fitted(f, n, inverse), f, n) for f, n in each]
         return np.array(answers).reshape(*frequencies.shape[:-1], width)
 
     def covariance(
@@ -184,8 +181,7 @@ class Channel(LinearMaps):
         refuse_unknown("inverse", inverse, INVERSES)
         refuse_no_records(records)
         truth = distribution(self._fitting(proportions, "the proportions"))
-        fixed = inverse == "own" or self.square
-        channel = self if fixed else self.of_least_variance(_positive(truth))
+        channel = self if inverse == "own" else self.of_least_variance(_positive(truth))
         spread = _spread(channel, self.reported(truth), self.functional_weights())
         own = np.outer(truth, truth) if target == "population" else np.diag(truth)
         return (spread - own) / records
@@ -232,17 +228,11 @@ class Channel(LinearMaps):
         are as in `estimated_covariance`.
         """
         self.refuse_singular()
-        frequencies, records = self._sample(reported_counts, target)
+        tables = self._sample(reported_counts, target)
         weights = None if functionals is None else self.functional_weights(functionals)
-        if self.square or frequencies.ndim == 1:
-            channel = self._fitted(frequencies, records, inverse)
-            return _errors_of(channel, frequencies, records, target, weights)
-        return self._table_by_table(
-            self.size if weights is None else len(weights),
-            frequencies,
-            records,
-            lambda f, n: _errors_of(self._fitted(f, n, inverse), f, n, target, weights),
-        )
+        width = self.size if weights is None else len(weights)
+        errors = partial(_errors_of, target=target, weights=weights)
+        return self._table_by_table(tables, inverse, width, errors)
 
     def functional_weights(self, functionals: npt.ArrayLike | None = None) -> Floats:
         """Return the weights of linear `functionals`, one row each, after checking that they fit.

@@ -73,9 +73,8 @@ class DenseChannel(Channel):
         P.setflags(write=False)
         object.__setattr__(self, "entries", P)
         if self.reference is not None:
-            reference = distribution(
-                self._fitting(self.reference, "the reference"), "the reference"
-            )
+            given = self._fitting(self.reference, "the reference")
+            reference = distribution(given, "the reference")
             if np.any((reference @ P == 0) & P.any(axis=0)):
                 raise ChannelError(
                     "under the reference a report has no chance that some category gives; give "
@@ -172,13 +171,9 @@ class DenseChannel(Channel):
 
     def parity_of_attribute(self, shape: tuple[int, ...], position: int) -> Fraction | None:
         cells = np.moveaxis(np.arange(self.size).reshape(shape), position, -1)
-        worst = Fraction(1)
-        for rows in cells.reshape(-1, shape[position]):
-            ratio = largest_column_ratio(self.entries[rows])
-            if ratio is None:
-                return None
-            worst = max(worst, ratio)
-        return worst
+        alike = cells.reshape(-1, shape[position])
+        ratios = [largest_column_ratio(self.entries[rows]) for rows in alike]
+        return None if None in ratios else max(filter(None, ratios))
 
     def _fill_matrix(self) -> Floats:
         return self.entries.copy()

@@ -69,11 +69,8 @@ def weights_to_json(values: Floats) -> dict[str, Any]:
     ratios = [value.as_integer_ratio() for value in np.ravel(values).tolist()]
     denominator = max((below for _, below in ratios), default=1)  # all are powers of 2
     weights = [above * (denominator // below) for above, below in ratios]
-    if np.ndim(values) == 1:
-        return {"denominator": denominator, "weights": weights}
-    width = np.shape(values)[1]
-    rows = [weights[at : at + width] for at in range(0, len(weights), width)]
-    return {"denominator": denominator, "weights": rows}
+    shaped = np.array(weights, dtype=object).reshape(np.shape(values))
+    return {"denominator": denominator, "weights": shaped.tolist()}
 
 
 def weights_from_json(value: Any) -> Floats:

@@ -274,10 +274,7 @@ def read_channel(path: Path | str) -> NamedChannel:
     in_order = rows_in_order(header, rows, 0, categories, "the columns", OTHER_NAMES)
     matrix = np.array(
         [
-            [
-                one_number(row, column, text)
-                for column, text in zip(columns, row.cells[1:], strict=True)
-            ]
+            [one_number(row, *cell) for cell in zip(columns, row.cells[1:], strict=True)]
             for row in in_order
         ]
     )
@@ -300,10 +297,8 @@ def write_channel(
     `ChannelError` if the channel is larger.
     """
     names = list(categories)
-    if reports is not None:
-        columns = list(reports)
-    else:
-        columns = names if channel.square else [str(v + 1) for v in range(channel.reports)]
+    own = names if channel.square else [str(v + 1) for v in range(channel.reports)]
+    columns = own if reports is None else list(reports)
     _refuse_bad_names(path, names, channel.size, "category", "categories")
     if columns != names:
         _refuse_bad_names(path, columns, channel.reports, "report", "reports")

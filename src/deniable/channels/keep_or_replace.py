@@ -183,8 +183,7 @@ class KeepOrReplace(Channel):
         return Outcomes(self.matrix(), row)
 
     def _replacements(self, number: int, source: RandomSource) -> Codes:
-        categories = self._replacement_categories
-        if categories is None:
+        if (categories := self._replacement_categories) is None:
             return source.integers(0, self.size, number)
         return categories.draw(source, number)
 

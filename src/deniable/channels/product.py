@@ -86,21 +86,18 @@ class ProductChannel(Channel):
         """Randomize `columns` of codes, one for each attribute, by `source`."""
         if len(columns) != len(self.factors):
             raise ChannelError(f"{len(self.factors)} channels, but {len(columns)} columns of codes")
-        return tuple(
-            factor.randomize(column, source)
-            for factor, column in zip(self.factors, columns, strict=True)
-        )
+        pairs = zip(self.factors, columns, strict=True)
+        return tuple(factor.randomize(column, source) for factor, column in pairs)
 
     def _drawn(self, true: Codes, source: RandomSource) -> Codes:
         reports = self.randomize_columns(np.unravel_index(true, self.shape), source)
         return np.ravel_multi_index(reports, self.report_shape).astype(self._report_type(true))
 
     def _drawn_keyed(self, true: Codes, column: KeyedColumn) -> Codes:
+        columns = np.unravel_index(true, self.shape)
         reports = tuple(
-            factor.randomize_keyed(own, column.factor(position))
-            for position, (factor, own) in enumerate(
-                zip(self.factors, np.unravel_index(true, self.shape), strict=True)
-            )
+            factor.randomize_keyed(columns[position], column.factor(position))
+            for position, factor in enumerate(self.factors)
         )
         return np.ravel_multi_index(reports, self.report_shape).astype(self._report_type(true))
 
@@ -175,9 +172,8 @@ class ProductChannel(Channel):
 
     def exact_column(self, report: int) -> list[Fraction]:
         joint = [Fraction(1)]
-        for factor, part in zip(
-            self.factors, np.unravel_index(report, self.report_shape), strict=True
-        ):
+        parts = np.unravel_index(report, self.report_shape)
+        for factor, part in zip(self.factors, parts, strict=True):
             own = factor.exact_column(int(part))
             joint = [left * right for left in joint for right in own]
         return joint

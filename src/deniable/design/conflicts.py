@@ -53,11 +53,10 @@ def refuse_conflicts(proportions: Floats, requirements: Requirements, names: Seq
     words = _described(conflict, names)
     remedies = [remedy for remedy in map(case.remedy, _distinct(conflict, requirements)) if remedy]
     verb = "conflict" if len(conflict) > 1 else "cannot be met"
-    message = f"no channel meets the requirements: {_joined(words, 'and')} {verb}"
+    advice = "no change of one of them is enough, so that others conflict too"
     if remedies:
-        message += f"; any of these changes is enough: {_joined(remedies, 'or')}"
-    else:
-        message += "; no change of one of them is enough, so that others conflict too"
+        advice = f"any of these changes is enough: {_joined(remedies, 'or')}"
+    message = f"no channel meets the requirements: {_joined(words, 'and')} {verb}; {advice}"
     raise InfeasibleError(message, words, remedies)
 
 
@@ -89,10 +88,7 @@ def _that_matter(wanted: Polytope, rigid: Sequence[Group], others: Sequence[Grou
             right.append(sign * group.right)
             owners.append(np.full(len(group.right), owner))
     owner_of = np.concatenate(owners)
-    missing = sparse.csr_array(
-        (np.full(owner_of.size, -1.0), (np.arange(owner_of.size), owner_of)),
-        shape=(owner_of.size, len(others)),
-    )
+    missing = -sparse.eye_array(len(others), format="csr")[owner_of]
     *_, equal_left, equal_right = wanted.with_groups(rigid).constraints
     program = Constraints(
         sparse.csr_array(sparse.hstack([sparse.vstack(rows), missing])),

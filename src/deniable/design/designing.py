@@ -1,8 +1,4 @@
-"""The entry point: the channel of least loss that meets the requirements.
-
-By default it has as many reports as categories: a protected file keeps its categories, and
-retention, invariance, transitions and costs treat a report as a category.
-"""
+"""The entry point: the channel of least loss that meets the requirements."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -116,7 +112,8 @@ def design(
         "inverse", as in (1.3), and do not for "reports", as in (2.4). Only the worst cell can
         depend on it.
     reports : "square" or "any"
-        - ``square``: one report for each category, as for a file that keeps its categories.
+        - ``square``: one report for each category. A protected file keeps its categories, and
+          retention, invariance, transitions and costs treat a report as a category.
         - ``any``: any number, for variances by inversion with epsilon alone and at most 16
           categories. This is the best of all channels, with up to size (size + 1) / 2 reports. The
           variances belong to the left inverse of least variance at these proportions.
@@ -149,7 +146,13 @@ def design(
     names = _names(requirements.categories, pi.size)
     chosen, meant = _resolved(requirements, loss, estimator, target)
     _refuse_reports(reports, requirements, loss, chosen, pi.size)
-    _refuse_sizes(pi.size, loss)
+    largest = MAX_LINEAR_DESIGN if loss in ("changed", "distance") else MAX_SEARCHED_DESIGN
+    if pi.size > largest:
+        other = f" ({MAX_LINEAR_DESIGN} for 'changed')" if largest < MAX_LINEAR_DESIGN else ""
+        raise DeniableError(
+            f"{pi.size} categories are too many for a design of least {loss!r}: the limit is "
+            f"{largest}{other}"
+        )
     wanted = polytope(pi, requirements)
     if LinearPrograms(wanted).corner(np.zeros((pi.size, pi.size))) is None:
         refuse_conflicts(pi, requirements, names)
@@ -265,14 +268,11 @@ def _resolved(
     estimator: EstimatorName | None,
     target: Target | None,
 ) -> tuple[EstimatorName, Target]:
-    options = (
-        ("loss", loss, LossName),
-        ("estimator", estimator, EstimatorName),
-        ("target", target, Target),
-    )
-    for what, given, allowed in options:
-        if given is not None:
-            refuse_unknown(what, given, get_args(allowed))
+    refuse_unknown("loss", loss, get_args(LossName))
+    if estimator is not None:
+        refuse_unknown("estimator", estimator, get_args(EstimatorName))
+    if target is not None:
+        refuse_unknown("target", target, get_args(Target))
     if loss == "distance" and requirements.cost is None:
         raise DeniableError(
             "the loss 'distance' needs costs: give the requirements a cost matrix, or the power of "
@@ -315,14 +315,4 @@ def _refuse_reports(
             f"reports is {reports!r} with {size} categories; other reports than categories are "
             f"searched for up to {MAX_ENUMERATED}: ask for 'square' reports, or take what "
             "deniable.channels.best_protocol chooses for any number of categories"
-        )
-
-
-def _refuse_sizes(size: int, loss: LossName) -> None:
-    largest = MAX_LINEAR_DESIGN if loss in ("changed", "distance") else MAX_SEARCHED_DESIGN
-    if size > largest:
-        other = f" ({MAX_LINEAR_DESIGN} for 'changed')" if largest < MAX_LINEAR_DESIGN else ""
-        raise DeniableError(
-            f"{size} categories are too many for a design of least {loss!r}: the limit is "
-            f"{largest}{other}"
         )

@@ -105,16 +105,8 @@ def read_specification(path: Path | str) -> Specification:
         requirements = _requirements(given.requirements, names)
     except DeniableError as error:
         raise _error(file, f"requirements: {error}") from None
-    return Specification(
-        categories=names,
-        proportions=proportions,
-        requirements=requirements,
-        loss=given.loss,
-        records=records,
-        estimator=given.estimator,
-        target=given.target,
-        reports=given.reports,
-    )
+    choices = (given.estimator, given.target, given.reports)
+    return Specification(names, proportions, requirements, given.loss, records, *choices)
 
 
 def _values(file: Path) -> Mapping[str, Any]:

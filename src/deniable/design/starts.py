@@ -121,11 +121,9 @@ def _best_block(orders: tuple[int, ...], size: int) -> tuple[Positions, float]:
 def _shifts(block: Positions, orders: tuple[int, ...]) -> Flags:
     points = int(np.prod(orders))
     places = np.array(np.unravel_index(np.arange(points), orders))
-    moduli = np.array(orders)[:, None]
+    shifted = tuple(places[:, block, None] + places[:, None])
     incidence = np.zeros((points, points), dtype=bool)
-    for v in range(points):
-        shifted = (places[:, block] + places[:, [v]]) % moduli
-        incidence[np.ravel_multi_index(tuple(shifted), orders), v] = True
+    np.put_along_axis(incidence, np.ravel_multi_index(shifted, orders, mode="wrap"), True, axis=0)
     return incidence
 
 
@@ -264,9 +262,8 @@ def labelled(P: Floats, proportions: Floats, polytope: Polytope) -> Floats:
     for group in polytope.groups:
         if group.kind in ("retention", "change"):
             (v,) = group.categories
-            sign = 1 if group.kind == "retention" else -1
-            floor = group.bound if group.kind == "retention" else 1 - group.bound
-            gains[v] -= 10 * np.maximum(sign * (floor - P[v]), 0.0)
+            (factor,) = group.left.data
+            gains[v] -= 10 * np.maximum(factor * P[v] - group.right, 0.0)
         elif group.kind == "cost":
             weighted = group.left[:, : polytope.entries].toarray().reshape(P.shape)
             gains -= 10 * weighted.T @ P

@@ -101,10 +101,9 @@ def smooth(distributions: Floats) -> Floats:
 
     Cells at the ends are their own neighbours.
     """
-    wider = np.concatenate(
-        [distributions[..., :1], distributions, distributions[..., -1:]], axis=-1
-    )
-    return np.asarray((wider[..., :-2] + 2 * wider[..., 1:-1] + wider[..., 2:]) / 4)
+    first, last = distributions[..., :1], distributions[..., -1:]
+    wider = np.concatenate([first, distributions, last], axis=-1)
+    return np.asarray((wider[..., :-2] + 2 * distributions + wider[..., 2:]) / 4)
 
 
 def bootstrap_intervals(
@@ -132,8 +131,7 @@ def bootstrap_intervals(
     ----------
     reported_counts : shape (reports,), whole numbers
     channel : Channel
-    functionals : function
-        From distributions, shape (..., cells), to values, shape (..., functionals).
+    functionals : Functionals
     generator : numpy.random.Generator
     resamples : int, >= 20
     confidence : float, in (0, 1)

@@ -224,9 +224,6 @@ class _Moments(NamedTuple):
     paired: Floats
 
 
-_OfSides = tuple[_Moments, list[_Moments]]
-
-
 def _regression(moments: _Moments, file: bool) -> tuple[Floats, Floats]:
     """Return the slope of the variance of a randomized value on the estimate, and that variance."""
     if file:
@@ -242,7 +239,7 @@ def _regression(moments: _Moments, file: bool) -> tuple[Floats, Floats]:
     return slope, np.where(varies, variance, 0.0)
 
 
-def _category_moments(channel: Channel, likely: Floats) -> _OfSides:
+def _category_moments(channel: Channel, likely: Floats) -> tuple[_Moments, list[_Moments]]:
     """Return the moments of `_functional_moments` for categories' indicators, without a matrix."""
     own = [channel.own_moments(power) for power in (2, 3)]
     reports = channel.reported(likely)
@@ -263,7 +260,7 @@ def _of_indicators(share: Floats, second: Floats, third: Floats, within: Floats)
 
 def _functional_moments(
     channel: Channel, likely: Floats, weights: Floats, scores: Floats
-) -> _OfSides:
+) -> tuple[_Moments, list[_Moments]]:
     """Return the moments of all records, and of the extra ones for the lower and the upper limit.
 
     Categories have a high weight if it is above the middle of the range. Within either side their

@@ -67,15 +67,13 @@ def maximum_likelihood(
         The largest gap to the maximum log-likelihood at which steps end, in nats.
     """
     channel.refuse_singular()  # many distributions are equally likely under it
+    tables = np.asarray(reported_counts, dtype=float)
+    frequencies = channel.frequencies(tables)[0]  # the same refusals as for an estimate
     if (form := channel.weight_and_replacement) is not None:
-        counts = np.asarray(reported_counts, dtype=float)
-        channel.frequencies(counts)  # the same refusals as for an estimate
-        return Likelihood(_fill_to_level(counts, *form), 0, 0.0)
+        return Likelihood(_fill_to_level(tables, *form), 0, 0.0)
     by_em = partial(expectation_maximization, channel=channel, tolerance=tolerance)
     if channel.size**2 * channel.reports > MAX_NEWTON_CELLS**3:
-        return by_em(reported_counts)
-    tables = np.asarray(reported_counts, dtype=float)
-    frequencies = channel.frequencies(tables)[0]
+        return by_em(tables)
     matrix = channel.matrix()
     proportions = np.empty((*tables.shape[:-1], channel.size))
     gap, most = 0.0, 0
@@ -230,12 +228,8 @@ def expectation_maximization(
     proportions = np.empty((len(tables), channel.size))
     gap, most = 0.0, 0
     for table, (observed, records) in enumerate(zip(tables, np.ravel(totals), strict=True)):
-        found, steps, lacking = _climb(
-            partial(_step, observed, float(records), forth, back),
-            channel.size,
-            tolerance,
-            iterations,
-        )
+        step = partial(_step, observed, float(records), forth, back)
+        found, steps, lacking = _climb(step, channel.size, tolerance, iterations)
         if not np.isfinite(lacking):
             raise ChannelError("a category was reported that the channel cannot report")
         proportions[table] = found

@@ -68,9 +68,7 @@ def euclidean_projection(estimate: npt.ArrayLike) -> Floats:
     ranks = np.arange(1, values.shape[-1] + 1)
     shifts = (np.cumsum(descending, axis=-1) - 1) / ranks
     kept = np.count_nonzero(descending > shifts, axis=-1, keepdims=True)
-    each = shifts.reshape(-1, shifts.shape[-1])
-    shift = each[np.arange(len(each)), kept.reshape(-1) - 1].reshape(kept.shape)
-    projected = np.maximum(values - shift, 0.0)
+    projected = np.maximum(values - np.take_along_axis(shifts, kept - 1, axis=-1), 0.0)
     return np.asarray(projected / projected.sum(axis=-1, keepdims=True))
 
 

@@ -191,7 +191,10 @@ class SquareWave(Channel):
         return [high if 0 <= report - u < self.window else low for u in range(self.cells)]
 
     def _fill_matrix(self) -> Floats:
-        high, low = map(float, self.exact_entries)
+        return self.with_entries(*map(float, self.exact_entries))
+
+    def with_entries(self, high: float, low: float) -> Floats:
+        """Return the matrix with `high` in the windows and `low` elsewhere, (cells, reports)."""
         steps = np.subtract.outer(-np.arange(self.cells), -np.arange(self.reports))
         return np.where((steps >= 0) & (steps < self.window), high, low)
 
@@ -254,12 +257,8 @@ class SquareWaveOrMissing(DenseChannel):
         if own.shape != (5,):
             raise ChannelError(f"weights of shape {own.shape}; give five")
         near, far, made, spread, kept = own.tolist()
-        steps = np.subtract.outer(-np.arange(grid.cells), -np.arange(grid.reports))
-        matrix = np.empty((grid.size + 1, grid.reports + 1))
-        matrix[:-1, :-1] = np.where((steps >= 0) & (steps < grid.window), near, far)
-        matrix[:-1, -1] = made
-        matrix[-1, :-1] = spread
-        matrix[-1, -1] = kept
+        matrix = np.pad(grid.with_entries(near, far), (0, 1), constant_values=made)
+        matrix[-1] = [spread] * grid.reports + [kept]
         super().__init__(matrix)
         own.setflags(write=False)
         parameters = {"cells": grid.cells, "half_width": grid.half_width, "weights": own}

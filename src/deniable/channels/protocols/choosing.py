@@ -91,10 +91,6 @@ def _candidates(size: int, epsilon: float) -> Iterator[ProtocolCandidate]:
         geometry = ProjectiveGeometry.of_epsilon(size, epsilon, largest_work=MAX_WORK)
         if geometry.dimension == 2:  # one report for each category, and one or more for nobody
             return
-        yield ProtocolCandidate(
-            "projective-geometry",
-            "projective geometry response",
-            geometry,
-            float(geometry.own_variance(1 / size)),
-            projective_work(size, geometry.prime),
-        )
+        name, variance = "projective geometry response", float(geometry.own_variance(1 / size))
+        steps = projective_work(size, geometry.prime)
+        yield ProtocolCandidate("projective-geometry", name, geometry, variance, steps)

@@ -88,12 +88,9 @@ class CentralPath:
         self.weight = FIRST_WEIGHT * loss / (amounts.size + slacks.size)
         self.amounts = _Pairs.central(amounts, self.weight)
         self.slacks = _Pairs.central(slacks, self.weight)
-        self._ceiling = 0.0
-        self.distances = _Pairs(np.zeros(0), np.zeros(0))
-        if program.loss.worst:
-            above = excesses(cells, self.weight)
-            self._ceiling = float(cells[0] + above[0])
-            self.distances = _Pairs.central(above, self.weight)
+        above = excesses(cells, self.weight) if program.loss.worst else np.zeros(0)
+        self._ceiling = float(cells[0] + above[0]) if program.loss.worst else 0.0
+        self.distances = _Pairs.central(above, self.weight)
         self._multipliers = np.zeros(len(program.right))
 
     @classmethod
@@ -183,13 +180,11 @@ class CentralPath:
         bound = self._multipliers[self.program.inequality], multipliers[len(self._used) :]
         for pairs, own in zip((self.slacks, self.distances), bound, strict=True):
             changes.append((pairs, (weight / pairs.primal - own) / pairs.ratio))
-        answer = [pairs.answer(move, weight) for pairs, move in changes]
-        primal = min(to_boundary(pairs.primal, move) for pairs, move in changes)
-        dual = min(
-            to_boundary(pairs.dual, a) for (pairs, _), a in zip(changes, answer, strict=True)
-        )
-        for (pairs, move), back in zip(changes, answer, strict=True):
-            pairs.move(primal * move, dual * back, weight)
+        steps = [(pairs, move, pairs.answer(move, weight)) for pairs, move in changes]
+        primal = min(to_boundary(pairs.primal, move) for pairs, move, _ in steps)
+        dual = min(to_boundary(pairs.dual, answer) for pairs, _, answer in steps)
+        for pairs, move, answer in steps:
+            pairs.move(primal * move, dual * answer, weight)
         self._ceiling += primal * ceiling
         return min(primal, dual)
 

@@ -92,9 +92,8 @@ class _Dual:
         paid = float(prices.sum()) + shift * prices.size
         if paid <= 0:
             return -np.inf
-        return float(weights @ np.diagonal(self.inverse)) ** 2 / paid - float(
-            weights @ self.loss.own
-        )
+        own = float(weights @ self.loss.own)
+        return float(weights @ np.diagonal(self.inverse)) ** 2 / paid - own
 
 
 def certified(loss: InverseVariance, ratio: float, columns: Floats) -> float:

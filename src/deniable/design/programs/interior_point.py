@@ -67,21 +67,15 @@ class Interior:
 
     def curvature(self, weights: Floats) -> Floats:
         """Return A' W A for a diagonal W of `weights`, one for each inequality."""
-        rows, flat, products, wide = self._products
+        rows, flat, products, wide, dense = self._products
         size = self.free.size
-        curvature = np.bincount(flat, products * weights[rows], minlength=size**2)
-        if wide.size:
-            dense = self._wide_rows
-            return curvature.reshape(size, size) + (dense.T * weights[wide]) @ dense
-        return np.asarray(curvature.reshape(size, size))
+        curvature = np.bincount(flat, products * weights[rows], size**2).reshape(size, size)
+        wider = curvature + (dense.T * weights[wide]) @ dense if wide.size else curvature
+        return np.asarray(wider)
 
     @cached_property
-    def _wide_rows(self) -> Floats:
-        return self.rows[self._products[3]]
-
-    @cached_property
-    def _products(self) -> tuple[Positions, Positions, Floats, Positions]:
-        """Products of a row's entries: row, place, product; and the rows of many entries."""
+    def _products(self) -> tuple[Positions, Positions, Floats, Positions, Floats]:
+        """Products of a row's entries: row, place, product; and rows of many: number, entries."""
         counts = np.diff(self.left.indptr)
         rows, flat, products = [], [], []
         for count in range(1, FEW_ENTRIES + 1):
@@ -92,7 +86,8 @@ class Interior:
             products.append((values[:, :, None] * values[:, None, :]).ravel())
             rows.append(np.repeat(chosen, count**2))
         wide = np.flatnonzero(counts > FEW_ENTRIES)
-        return np.concatenate(rows), np.concatenate(flat), np.concatenate(products), wide
+        short = np.concatenate(rows), np.concatenate(flat), np.concatenate(products)
+        return *short, wide, self.rows[wide]
 
     def matrix(self, x: Floats) -> Floats:
         """Return the matrix P of a point `x`, given by its free variables, shape (free,)."""
@@ -144,21 +139,16 @@ def interior(polytope: Polytope) -> Interior | None:
 
 def _centre(polytope: Polytope, free: Positions) -> Floats | None:
     """Return a point of the largest slack t, which is also a floor of the ceilings or entries."""
-    left, right, room = [], [], []
-    for group in polytope.without("forbidden", "allowed").groups:
-        if not group.equality:
-            left.append(group.left[:, free])
-            right.append(group.right)
-            room.append(np.full(len(group.right), group.kind != "epsilon"))
-    bounded = free >= polytope.entries if math.isfinite(polytope.ratio) else free >= 0
-    left.append(-sparse.eye_array(free.size, format="csr")[np.flatnonzero(bounded)])
-    right.append(np.zeros(int(bounded.sum())))
-    room.append(np.ones(int(bounded.sum()), dtype=bool))
-    wider = [sparse.vstack(left), np.concatenate(room).astype(float)[:, None]]
-    *_, equal_left, equal_right = polytope.constraints
+    others = polytope.without("forbidden", "allowed")
+    left, right, equal_left, equal_right = others.constraints
+    groups = [group for group in others.groups if not group.equality]
+    room = [np.full(len(group.right), float(group.kind != "epsilon")) for group in groups]
+    first = polytope.entries if math.isfinite(polytope.ratio) else 0
+    floors = -sparse.eye_array(free.size, format="csr")[np.flatnonzero(free >= first)]
+    slack = sparse.csr_array(np.concatenate([*room, np.ones(floors.shape[0])])[:, None])
     program = Constraints(
-        sparse.csr_array(sparse.hstack(wider)),
-        np.concatenate(right),
+        sparse.csr_array(sparse.hstack([sparse.vstack([left[:, free], floors]), slack])),
+        np.concatenate([right, np.zeros(floors.shape[0])]),
         padded(equal_left[:, free], free.size + 1),
         equal_right,
     )
