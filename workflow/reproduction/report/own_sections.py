@@ -115,8 +115,6 @@ OWN: Mapping[str, Callable[[Contents], Row]] = {
 """The functions that return the contents of sections, by their ids."""
 
 
-# -- releases, in one form for plans of all kinds --------------------------------------------------
-
 REPLICA, MAX_TESTS = "paper_", 12
 """Beginning of the names of releases by papers; largest number of tests that the page lists."""
 DISTANCES = {

@@ -138,9 +138,6 @@ class Outcome:
         return " / ".join(map(str, tried)) + f" of {len(self.comparisons)}"
 
 
-# -- many tests at once ----------------------------------------------------------------------------
-
-
 def rejected(p_values: Iterable[float]) -> int:
     """Return how many hypotheses Holm's procedure rejects at `LEVEL`, given `p_values`.
 
@@ -148,9 +145,6 @@ def rejected(p_values: Iterable[float]) -> int:
     (1, 3)
     """
     return int(np.count_nonzero(holm([*p_values]) <= LEVEL))
-
-
-# -- comparisons of random estimates ---------------------------------------------------------------
 
 
 def below(pairs: Sequence[Pair], figure: str) -> Outcome:
@@ -264,9 +258,6 @@ def _quantile(probability: float, freedom: float) -> float:
     if math.isinf(freedom):
         return Z_95 if probability == 0.975 else float(scipy.special.ndtri(probability))
     return float(scipy.special.stdtrit(freedom, probability))
-
-
-# -- exact values, and none ------------------------------------------------------------------------
 
 
 def exact_row(value: float) -> Row:

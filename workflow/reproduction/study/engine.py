@@ -258,7 +258,6 @@ def _by_runs(
     return [Summary(*each, len(values)) for each in found]
 
 
-# -- bootstrap intervals of medians and of their differences ---------------------------------------
 # Answers of one replicate are dependent, as are methods that answer the same queries. Replicates
 # ("runs") are independent, so whole runs are resampled, the same ones for all outputs.
 
@@ -316,9 +315,6 @@ def compared_medians(
         value = float(of(medians[first], medians[second]))
         every = np.asarray(of(resampled[:, first], resampled[:, second]))
     return (value, *percentile_interval(every, confidence))
-
-
-# -- tables of results -----------------------------------------------------------------------------
 
 
 def in_order(results: pd.DataFrame, cells: Sequence[Cell]) -> pd.DataFrame:

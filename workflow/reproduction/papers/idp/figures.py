@@ -18,8 +18,6 @@ from deniable.display import look, plain, style
 from reproduction.papers.idp import names
 from reproduction.study import where
 
-# -- Figures 3 to 6: mean SSE and F-measures against k ---------------------------------------------
-
 KEY = {"markersize": 4, "linewidth": 1.8}
 K_TICKS = (3, 5, 10, 25, 50, 100, 200, 400)
 
@@ -131,8 +129,6 @@ def _draw(
     axis.set_xlim(sizes[0] / 1.12, sizes[-1] * 1.12)
     style.gridded(axis)
 
-
-# -- the audit -------------------------------------------------------------------------------------
 
 METHODS = {
     "dp_um": look("#009e73", marker="s", label=names.AUDITED["dp_um"]),
@@ -254,8 +250,6 @@ def attacks(table: pd.DataFrame) -> Figure:
         5,
     )
 
-
-# -- noises on a public grid -----------------------------------------------------------------------
 
 NOISES = {
     "square wave": "#0072b2",

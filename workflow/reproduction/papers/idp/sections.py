@@ -211,8 +211,6 @@ def _measures(part: pd.DataFrame) -> pd.Series:
     return texts.groupby(part["method"]).agg(" · ".join)
 
 
-# -- noises for numbers on a public grid -----------------------------------------------------------
-
 SHOWN = tuple(names.ESTIMATORS[name] for name in names.SHOWN_ESTIMATORS)
 NOMINAL = 0.95  # coverage of the bootstrap intervals
 LEAST = {

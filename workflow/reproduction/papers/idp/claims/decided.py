@@ -166,9 +166,6 @@ def _rivals_plain_noise(tables: Tables) -> Outcome:
     return below([pair for pairs in of.values() for pair in pairs], "; ".join(said))
 
 
-# -- the mean SSE: sections 4.1 (Figures 3 and 4) and 5 --------------------------------------------
-
-
 def _falls_with_k(tables: Tables) -> Outcome:
     def over(*steps: tuple[int, int]) -> list[Pair]:
         every = [(method, *setting) for method in LOCAL for setting in tables.settings]
@@ -237,9 +234,6 @@ def _cluster_based_rises_with_k(tables: Tables) -> Outcome:
     return below(
         require_any(pairs), f"best of k <= {BEST_K[1]} over k = {most}: {ratios_of(pairs)}"
     )
-
-
-# -- classifiers: sections 4.2 (Figures 5 and 6), 1 and 5 ------------------------------------------
 
 
 def _forests_of_local_improve_with_k(tables: Tables) -> Outcome:

@@ -75,9 +75,6 @@ def evidence_on_convergence(fig5: pd.DataFrame, fig6: pd.DataFrame) -> dict[str,
     }
 
 
-# -- Figure 5: how soon ----------------------------------------------------------------------------
-
-
 def _alike_in_all_data(table: pd.DataFrame) -> Outcome:
     times = _times(table)
     pairs = [
@@ -131,9 +128,6 @@ def _blocks_of_table_size_suffice(table: pd.DataFrame) -> Outcome:
         known = low if low["median"] > WITHIN else high if high["median"] < WITHIN else None
         found += below([(exact_row(WITHIN), known)], "").comparisons if known else [UNKNOWN]
     return Outcome(tuple(found), figure)
-
-
-# -- Figure 6: what converges ----------------------------------------------------------------------
 
 
 def _none_at_small_p(table: pd.DataFrame) -> Outcome:
@@ -204,9 +198,6 @@ TESTS: Mapping[str, Test] = {
     "same_at_0.295": partial(_as_said, 0.295, MENTIONED, LARGE_BLOCKS + SMALL_BLOCKS),
     "smaller_p_larger_blocks": _smaller_p_larger_blocks,
 }
-
-
-# -- runs ------------------------------------------------------------------------------------------
 
 
 def _with_converged(table: pd.DataFrame, measure: str) -> pd.DataFrame:

@@ -41,9 +41,6 @@ PRINTED_PAIRS = {  # by place: epsilon, p
 }
 
 
-# -- section 1 -------------------------------------------------------------------------------------
-
-
 def _two_coins_estimate(_: str) -> Outcome:
     truths = [Fraction(step, 20) for step in range(21)]
     return counted(
@@ -91,9 +88,6 @@ def _joint_reconstructed(_: str) -> Outcome:
             found = printed_estimate(p * pi + (1 - p) * q, q, p)
             errors += np.abs(found - pi).max(axis=1).tolist()
     return counted((error < EXACT for error in errors), f"largest error {max(errors):.1g}")
-
-
-# -- section 4.2 -----------------------------------------------------------------------------------
 
 
 def _responses_teach_nothing(_: str) -> Outcome:

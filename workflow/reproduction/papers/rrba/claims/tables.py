@@ -86,9 +86,6 @@ def undecided_where(lost: Sequence[bool], outcome: Outcome, remark: str) -> Outc
     return replace(outcome, comparisons=kept, figure=outcome.figure + said)
 
 
-# -- 7.3: tests of independence --------------------------------------------------------------------
-
-
 def evidence_on_tests(table_3: pd.DataFrame, power: pd.DataFrame) -> dict[str, list[Evidence]]:
     """Return `accuracies` of RRBA and other methods: `table_3` by reading, `power`."""
     printed = []
@@ -193,9 +190,6 @@ def _others_invalid_in_sparse_data(right: pd.DataFrame) -> Outcome:
 def _sparse(table: pd.DataFrame) -> pd.DataFrame:
     found = table[table["n"] <= SPARSE * 2.0 ** table["k"]]
     return require_any(found, f"tables with at most {SPARSE} records a cell")
-
-
-# -- 7.4: distances --------------------------------------------------------------------------------
 
 
 def evidence_on_distances(
