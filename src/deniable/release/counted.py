@@ -183,7 +183,7 @@ def refuse_uncounted(ledger: Ledger, folder: Path) -> None:
 
 
 def warn_of_overlaps(ledger: Ledger, population: str, release: str, records: RecordDigests) -> None:
-    """Warn if another population than `population` in the `ledger` has records of a `release`."""
+    """Warn if a population of the `ledger` other than `population` has `records` of a `release`."""
     for other in ledger.populations():
         for found in ledger.overlaps(other, records) if other != population.lower() else ():
             warnings.warn(
