@@ -17,6 +17,7 @@ def categories() -> dict[str, pd.DataFrame]:
     """Two columns of two categories: errors .1 and .02, with standard errors .05 and .01."""
     coverage = pd.DataFrame({"columns": ["a", "a", "b", "b", "b"], "values": [*"xyuvu"]})
     coverage = coverage.assign(stratum=[*[""] * 4, "s"], original=[0.5, 0.5, 0.2, 0.8, 0.9])
+    coverage = coverage.assign(estimate=9.0, ci_low=8.0, ci_high=10.0)  # for other tables
     distances = pd.DataFrame({"columns": ["a", "b", "a x b"], "protected": [0.3, 0.1, 0.4]})
     checks = [coverage.assign(check="coverage"), distances.assign(check="distance")]
     margins = pd.DataFrame({"column": [*"aabb"] * 2, "value": [*"xyuv"] * 2, "stratum": ""})

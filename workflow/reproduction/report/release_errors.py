@@ -58,7 +58,9 @@ def _categories(check: pd.DataFrame, margins: pd.DataFrame) -> Iterator[tuple[An
     """Yield total variation distances: half the sum of the absolute errors of proportions."""
     measure = "total variation distance"
     if "estimate" in margins:
-        original = of_all_records(check[check["check"] == "coverage"])
+        original = of_all_records(check[check["check"] == "coverage"])[
+            ["columns", "values", "original"]
+        ]
         own = of_all_records(margins[margins["target"] == "file"])
         both = own.merge(original, left_on=["column", "value"], right_on=["columns", "values"])
         both["error"] = (both["estimate"] - both["original"]).abs() / 2
